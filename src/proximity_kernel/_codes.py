@@ -1,0 +1,150 @@
+"""Columns and bins in, codes out: from here on no NaN exists.
+
+A cell's code is the number of its nearest center, the lower one in a tie, or of
+its category. Two codes mean something else: the largest of the dtype is a missing
+cell, the one below it a category that was not there at fit.
+
+Equal rows have equal codes and get equal answers, so each distinct row is kept
+once, with its count, in lexicographic order: alike rows lie close together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._centers import Bins, NumericBins
+from ._columns import Column
+from ._loops import assign_nearest, number_distinct, pack_digits, sort_by_digit
+from ._threads import run_pieces
+
+MAX_BINS = int(np.iinfo(np.uint16).max) - 1
+"""Most bins a feature can have."""
+
+_PIECE = 16384  # rows; in a row-major table they stay in cache for all columns
+_LARGEST_DIGIT = 4096  # the counters of one sorting pass stay in cache too
+
+
+@dataclass(frozen=True)
+class Codes:
+    """The coded rows of a table.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (n_distinct, n_features), uint8 or uint16
+        The distinct rows, in lexicographic order.
+    counts : ndarray of shape (n_distinct,), int64
+        How often each stands in the table.
+    inverse : ndarray of shape (n_samples,), int32 or int64
+        Which distinct row each row of the table is.
+    """
+
+    rows: NDArray[Any]
+    counts: NDArray[np.int64]
+    inverse: NDArray[np.integer[Any]]
+
+    @property
+    def missing(self) -> int:
+        """The code of a missing cell."""
+        return int(np.iinfo(self.rows.dtype).max)
+
+
+def assign_codes(
+    columns: Sequence[Column], bins: Sequence[Bins], n_threads: int
+) -> Codes:
+    """Code the rows of a table.
+
+    Parameters
+    ----------
+    columns, bins : sequences, one entry per feature
+    n_threads : int
+
+    Returns
+    -------
+    Codes
+
+    Examples
+    --------
+    >>> from proximity_kernel._centers import NumericBins
+    >>> from proximity_kernel._columns import read_columns
+    >>> columns = read_columns([[0.9], [5.0], [None], [1.1], [0.9]])
+    >>> codes = assign_codes(columns, [NumericBins(np.array([0.0, 2.0, 8.0]))], 1)
+    >>> codes.rows.ravel().tolist(), codes.counts.tolist()
+    ([0, 1, 255], [2, 2, 1])
+    >>> codes.inverse.tolist()
+    [0, 1, 2, 1, 0]
+    """
+    n_bins = np.array([b.n_bins for b in bins], dtype=np.int64)
+    dtype = np.uint8 if n_bins.max() <= np.iinfo(np.uint8).max - 1 else np.uint16
+    cells = np.empty((len(columns[0].values), len(columns)), dtype)
+    coders = [_coder(c, b, dtype) for c, b in zip(columns, bins, strict=True)]
+
+    def code_some(first: int, last: int) -> None:
+        for j, coder in enumerate(coders):
+            cells[first:last, j] = coder(first, last)
+
+    run_pieces(code_some, len(cells), _PIECE, n_threads)
+    return _gather_distinct(cells, n_bins)
+
+
+def _coder(column: Column, bins: Bins, dtype: Any) -> Any:
+    """Make the function that codes the cells from `first` up to `last`."""
+    missing = int(np.iinfo(dtype).max)
+    unknown = missing - 1
+    if isinstance(bins, NumericBins):
+        midpoints = bins.midpoints
+
+        def nearest(first: int, last: int) -> NDArray[Any]:
+            # A copy, so that the loop is compiled for one layout of memory only.
+            values = np.array(column.values[first:last])
+            codes = np.empty(len(values), dtype)
+            assign_nearest(values, midpoints, missing, codes)
+            return codes
+
+        return nearest
+    known = {label: k for k, label in enumerate(bins.categories)}
+    known.update(dict.fromkeys(bins.infrequent, len(bins.categories)))
+    table = np.array([*(known.get(v, unknown) for v in column.labels), missing], dtype)
+
+    def category(first: int, last: int) -> NDArray[Any]:
+        return table[column.values[first:last]]  # -1, missing, is the last entry
+
+    return category
+
+
+def _gather_distinct(cells: NDArray[Any], n_bins: NDArray[np.int64]) -> Codes:
+    firsts = _group_features(n_bins + 2)
+    largest = max(int(np.prod(n_bins[a:b] + 2)) for a, b in pairwise(firsts))
+    digits = np.empty((len(firsts) - 1, len(cells)), np.uint16)
+    pack_digits(cells, np.array(firsts), n_bins, digits)
+    order = np.arange(len(cells))
+    other = np.empty_like(order)
+    start = np.empty(largest + 1, np.int64)
+    for digit in digits[::-1]:  # the least significant first
+        sort_by_digit(digit, start, order, other)
+        order, other = other, order
+    inverse = np.empty(len(cells), np.int64)
+    starts = np.empty(len(cells) + 1, np.int64)
+    n_distinct = number_distinct(digits, order, inverse, starts)
+    starts[n_distinct] = len(cells)
+    starts = starts[: n_distinct + 1]
+    return Codes(cells[order[starts[:-1]]], np.diff(starts), inverse)
+
+
+def _group_features(sizes: NDArray[np.int64]) -> list[int]:
+    """Split features into runs whose codes together make a small number.
+
+    Sorting takes a pass per run, so fewer runs are faster.
+    """
+    firsts, product = [0], 1
+    for j, size in enumerate(sizes.tolist()):
+        if j > firsts[-1] and product * size > _LARGEST_DIGIT:
+            firsts.append(j)
+            product = 1
+        product *= size
+    return [*firsts, len(sizes)]

@@ -1,0 +1,173 @@
+"""Representation in, kernel out: the whole matrix, row by row, or the best of it.
+
+``K(x, y) = z_x . z_y / d``, the mean over the features of the probability that both
+rows lie in the same bin. Products are taken tile by tile, so what is held beside
+the result stays within the memory that is given, and the best of each row are found
+without the matrix ever being there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from ._loops import keep_best
+
+_TILE = 1024  # rows and columns of a tile at the most: it is read again from cache
+_SPARSE_FROM = 6  # columns per entry; from here on, skipping zeros beats BLAS
+
+
+class _Rows:
+    """The rows of a representation, handed out in tiles.
+
+    Multiplying dense tiles is the fastest way while a row fills a good part of its
+    columns; with many categories it does not, and the left factor stays sparse.
+    """
+
+    def __init__(self, matrix: sp.csr_array, memory: int) -> None:
+        self.matrix = matrix
+        n_rows, n_columns = matrix.shape
+        self.sparse = n_columns * n_rows > _SPARSE_FROM * matrix.nnz
+        row_bytes = matrix.dtype.itemsize * (2 * n_columns + _TILE)
+        self.step = max(1, min(_TILE, memory // row_bytes))
+
+    def tiles(self, start: int = 0) -> Iterator[slice]:
+        n_rows = self.matrix.shape[0]
+        for first in range(start, n_rows, self.step):
+            yield slice(first, min(first + self.step, n_rows))
+
+    def left(self, tile: slice) -> Any:
+        return self.matrix[tile] if self.sparse else self.matrix[tile].toarray()
+
+    def right(self, tile: slice) -> Any:
+        # C order after transposing: the sparse product runs along its rows.
+        part = self.matrix[tile]
+        return part.T.toarray(order="C") if self.sparse else part.toarray().T
+
+
+def _multiply(left: Any, right: Any, n_features: int) -> NDArray[Any]:
+    product = np.asarray(left @ right)
+    # The sum is divided, not its terms: so a complete row is alike to itself with
+    # similarity exactly one.
+    product /= max(n_features, 1)
+    return np.clip(product, 0, 1, out=product)
+
+
+def kernel_matrix(
+    a: sp.csr_array, b: sp.csr_array | None, n_features: int, memory: int
+) -> NDArray[Any]:
+    """Compare all rows of `a` with all rows of `b`, or with each other.
+
+    Parameters
+    ----------
+    a : csr_array of shape (n, n_columns)
+    b : csr_array of shape (m, n_columns) or None
+        None means `a` itself; the result is then exactly symmetric.
+    n_features : int
+        Features to take the mean over.
+    memory : int
+        Bytes to use beside the result.
+
+    Returns
+    -------
+    ndarray of shape (n, m)
+
+    Examples
+    --------
+    >>> z = sp.csr_array([[1.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.5, 0.5, 1.0]])
+    >>> kernel_matrix(z, None, n_features=2, memory=1 << 20)
+    array([[1.  , 0.5 , 0.75],
+           [0.5 , 0.5 , 0.25],
+           [0.75, 0.25, 0.75]])
+    """
+    if b is None:
+        return _symmetric_matrix(a, n_features, memory)
+    out = np.empty((a.shape[0], b.shape[0]), a.dtype)
+    for rows, block in kernel_blocks(a, b, n_features, memory):
+        out[rows] = block
+    return out
+
+
+def _symmetric_matrix(a: sp.csr_array, n_features: int, memory: int) -> NDArray[Any]:
+    out = np.empty((a.shape[0], a.shape[0]), a.dtype)
+    held = _Rows(a, memory)
+    for i in held.tiles():
+        left = held.left(i)
+        for j in held.tiles(i.start):
+            # One array and its own transpose: BLAS keeps that product symmetric.
+            same = i == j and not held.sparse
+            right = left.T if same else held.right(j)
+            tile = _multiply(left, right, n_features)
+            out[i, j] = tile
+            if i != j:
+                out[j, i] = tile.T
+    return out
+
+
+def kernel_blocks(
+    a: sp.csr_array, b: sp.csr_array, n_features: int, memory: int
+) -> Iterator[tuple[slice, NDArray[Any]]]:
+    """Yield the kernel in blocks of rows of `a`, each with all columns.
+
+    Yields
+    ------
+    rows : slice
+        Which rows of `a`.
+    block : ndarray of shape (rows.stop - rows.start, m)
+        Within half of `memory`, or one row.
+    """
+    right_held = _Rows(b, memory // 2)
+    left_held = _Rows(a, memory // 2)
+    left_held.sparse = right_held.sparse
+    row_bytes = max(1, b.shape[0] * a.dtype.itemsize)
+    left_held.step = max(1, min(left_held.step, memory // 2 // row_bytes))
+    for i in left_held.tiles():
+        left = left_held.left(i)
+        block = np.empty((i.stop - i.start, b.shape[0]), a.dtype)
+        for j in right_held.tiles():
+            block[:, j] = _multiply(left, right_held.right(j), n_features)
+        yield i, block
+
+
+def top_k(
+    a: sp.csr_array, b: sp.csr_array, k: int, n_features: int, memory: int
+) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Find the `k` rows of `b` most alike to each row of `a`.
+
+    The matrix is never held; among equals the lower row number comes first.
+
+    Parameters
+    ----------
+    a, b : csr_array of shapes (n, n_columns) and (m, n_columns)
+    k : int
+        At most m.
+    n_features, memory : int
+        As in `kernel_matrix`.
+
+    Returns
+    -------
+    similarities : ndarray of shape (n, k)
+        Falling along each row.
+    indices : ndarray of shape (n, k), int64
+
+    Examples
+    --------
+    >>> z = sp.csr_array([[1.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.5, 0.5, 1.0]])
+    >>> similarities, indices = top_k(z, z, 2, n_features=2, memory=1 << 20)
+    >>> indices.tolist()
+    [[0, 2], [0, 1], [0, 2]]
+    """
+    similarities = np.full((a.shape[0], k), -1, a.dtype)
+    indices = np.full((a.shape[0], k), -1, np.int64)
+    left_held, right_held = _Rows(a, memory), _Rows(b, memory)
+    left_held.sparse = right_held.sparse
+    for i in left_held.tiles():
+        left = left_held.left(i)
+        for j in right_held.tiles():
+            tile = _multiply(left, right_held.right(j), n_features)
+            keep_best(tile, j.start, similarities[i], indices[i])
+    return similarities, indices

@@ -1,0 +1,168 @@
+"""The other compiled loops: codes, their order, the sparse rows, the best of a row.
+
+Naked arrays in and out; everything is checked before it comes here.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._compile import compiled
+
+_FEW_MIDPOINTS = 16  # up to here, comparing with each beats a binary search
+
+
+@compiled
+def assign_nearest(
+    values: NDArray[np.float64],
+    midpoints: NDArray[np.float64],
+    missing: int,
+    codes: Any,
+) -> None:
+    """Write the number of midpoints strictly below each value, `missing` for NaN."""
+    n_midpoints = midpoints.shape[0]
+    for i in range(values.shape[0]):
+        x = values[i]
+        code = 0
+        if n_midpoints <= _FEW_MIDPOINTS:
+            for k in range(n_midpoints):
+                code += midpoints[k] < x
+        else:
+            above = n_midpoints
+            while code < above:
+                middle = (code + above) // 2
+                if midpoints[middle] < x:
+                    code = middle + 1
+                else:
+                    above = middle
+        codes[i] = missing if x != x else code
+
+
+@compiled
+def pack_digits(codes: NDArray[Any], firsts: Any, radices: Any, digits: Any) -> None:
+    """Write the features of each group as one number, most significant first.
+
+    Group g holds the features from ``firsts[g]`` up to ``firsts[g + 1]``;
+    ``radices[j]`` is the number of bins of feature j, and the codes past them,
+    unknown and missing, become the two numbers after the last bin.
+    """
+    top = np.int64(np.iinfo(codes.dtype).max)
+    for i in range(codes.shape[0]):
+        for g in range(digits.shape[0]):
+            digit = np.int64(0)
+            for j in range(firsts[g], firsts[g + 1]):
+                code = np.int64(codes[i, j])
+                if code >= radices[j]:
+                    code = radices[j] + 1 - (top - code)
+                digit = digit * (radices[j] + 2) + code
+            digits[g, i] = digit
+
+
+@compiled
+def sort_by_digit(digit: Any, start: Any, order: Any, out: Any) -> None:
+    """Reorder row numbers by one digit; a counting sort, so equals keep their order.
+
+    ``start`` is scratch memory, one entry more than there are digit values.
+    """
+    start[:] = 0
+    for i in range(digit.shape[0]):
+        start[np.int64(digit[i]) + 1] += 1
+    for v in range(1, start.shape[0]):
+        start[v] += start[v - 1]
+    for r in range(order.shape[0]):
+        value = np.int64(digit[order[r]])
+        out[start[value]] = order[r]
+        start[value] += 1
+
+
+@compiled
+def number_distinct(digits: Any, order: Any, inverse: Any, firsts: Any) -> int:
+    """Give equal rows the same number, in order, and count the distinct ones.
+
+    ``firsts[g]`` becomes the place in `order` where distinct row g begins.
+    """
+    n_distinct = 0
+    for r in range(order.shape[0]):
+        new = r == 0
+        for g in range(digits.shape[0]):
+            if new:
+                break
+            new = digits[g, order[r]] != digits[g, order[r - 1]]
+        if new:
+            firsts[n_distinct] = r
+            n_distinct += 1
+        inverse[order[r]] = n_distinct - 1
+    return n_distinct
+
+
+@compiled
+def size_rows(
+    rows: NDArray[Any], n_bins: Any, row_start: Any, block_start: Any,
+    probabilities: Any, sizes: Any,
+) -> None:  # fmt: skip
+    """Count the entries of each distinct row of the representation."""
+    for g in range(rows.shape[0]):
+        size = 0
+        for j in range(rows.shape[1]):
+            size += rows[g, j] < n_bins[j]
+        for p in range(block_start[row_start[g]], block_start[row_start[g + 1]]):
+            size += probabilities[p] > 0
+        sizes[g] = size
+
+
+@compiled
+def fill_rows(
+    rows: NDArray[Any], inverse: Any, first: int, last: int, n_bins: Any, offsets: Any,
+    row_start: Any, block_start: Any, probabilities: Any,
+    indptr: Any, indices: Any, data: Any,
+) -> None:  # fmt: skip
+    """Write the representation of the table's rows from `first` up to `last`.
+
+    A known code is a 1, a missing cell the entries of its estimate, an unknown
+    category nothing.
+    """
+    missing = np.iinfo(rows.dtype).max
+    for i in range(first, last):
+        at = indptr[i]
+        cell = row_start[inverse[i]]
+        for j in range(rows.shape[1]):
+            code = rows[inverse[i], j]
+            if code < n_bins[j]:
+                indices[at] = offsets[j] + np.int64(code)
+                data[at] = 1
+                at += 1
+            elif code == missing:
+                start = block_start[cell]
+                cell += 1
+                for k in range(n_bins[j]):
+                    if probabilities[start + k] > 0:
+                        indices[at] = offsets[j] + k
+                        data[at] = probabilities[start + k]
+                        at += 1
+
+
+@compiled
+def keep_best(tile: Any, first: int, values: Any, indices: Any) -> None:
+    """Merge a tile of similarities into the best of each row, best first.
+
+    Column c of the tile is candidate ``first + c``. Candidates come in rising
+    order and only a greater value moves one down, so ties go to the lower number.
+    """
+    k = values.shape[1]
+    for i in range(tile.shape[0]):
+        worst = values[i, k - 1]
+        for c in range(tile.shape[1]):
+            value = tile[i, c]
+            if value <= worst:
+                continue
+            at = k - 1
+            while at > 0 and values[i, at - 1] < value:
+                values[i, at] = values[i, at - 1]
+                indices[i, at] = indices[i, at - 1]
+                at -= 1
+            values[i, at] = value
+            indices[i, at] = first + c
+            worst = values[i, k - 1]

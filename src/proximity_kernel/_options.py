@@ -1,0 +1,72 @@
+"""The options of the estimator, checked: bad ones are named, with what to do."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ._codes import MAX_BINS
+
+
+def check_choice(name: str, value: Any, choices: Sequence[str]) -> None:
+    """Refuse a `value` that is none of the `choices`."""
+    if not isinstance(value, str) or value not in choices:
+        known = " or ".join(repr(choice) for choice in choices)
+        raise ValueError(f"{name} must be {known}, got {value!r}.")
+
+
+def check_count(name: str, value: Any, least: int, most: int | None = None) -> int:
+    """Refuse what is no whole number of at least `least` and at most `most`."""
+    whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    if not whole or value < least or (most is not None and value > most):
+        limits = f"at least {least}" + ("" if most is None else f" and at most {most}")
+        raise ValueError(f"{name} must be a whole number, {limits}, got {value!r}.")
+    return int(value)
+
+
+def check_n_bins(n_bins: Any, n_features: int) -> list[int]:
+    """Spread `n_bins` over the features: one number each."""
+    if isinstance(n_bins, str) or np.ndim(n_bins) == 0:
+        return [check_count("n_bins", n_bins, 2, MAX_BINS)] * n_features
+    given = list(n_bins)
+    if np.ndim(n_bins) > 1 or len(given) != n_features:
+        raise ValueError(
+            f"n_bins must be one number or one for each of the {n_features} features, "
+            f"got {len(given)} of them."
+        )
+    return [
+        check_count(f"n_bins[{j}]", value, 2, MAX_BINS) for j, value in enumerate(given)
+    ]
+
+
+def check_flag(name: str, value: Any) -> None:
+    """Refuse what is neither true nor false."""
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name} must be True or False, got {value!r}.")
+
+
+def check_float_dtype(name: str, value: Any) -> np.dtype[Any]:
+    """Refuse a dtype other than float32 and float64."""
+    try:
+        dtype: np.dtype[Any] = np.dtype(value)
+    except TypeError:
+        dtype = np.dtype(object)
+    if value is None or dtype not in (np.dtype("f4"), np.dtype("f8")):
+        raise ValueError(f"{name} must be float32 or float64, got {value!r}.")
+    return dtype
+
+
+def check_n_jobs(n_jobs: Any) -> int | None:
+    """Refuse what is neither None nor a whole number other than zero."""
+    if n_jobs is None:
+        return None
+    whole = isinstance(n_jobs, numbers.Integral) and not isinstance(n_jobs, bool)
+    if not whole or n_jobs == 0:
+        raise ValueError(
+            f"n_jobs must be None, a number of threads, or negative to count back from "
+            f"all cores, got {n_jobs!r}."
+        )
+    return int(n_jobs)

@@ -1,0 +1,327 @@
+"""The search for matching rows: climbing the rungs, or only their two ends.
+
+For a row with missing cells, rung t holds the reference rows that share at least t
+of its codes. The search visits blocks of the reference from the highest bound on
+their shared codes down, and stops where the bound falls below the rung that
+already has its support, so most blocks are never read. What it finds for a missing
+cell is a tally: how many of the rows on the rung have each of the feature's bins.
+
+`matching="cascade"` is the same climb with the highest rung alone, then the union
+by its complement: all rows less those that share nothing.
+
+Naked arrays in and out; everything is checked before it comes here.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._bitmaps import (
+    FEW_PLANES,
+    Bitmaps,
+    at_least,
+    count_shared,
+    exactly,
+    shared_by_none,
+)
+from ._compile import compiled, inlined
+from ._lanes import ROWS, WORDS, any_row, load, lowest_bit, store
+
+_NONE = np.uint64(0)
+_ONE = np.uint64(1)
+# A bare 0 has a type of its own for numba: what takes it would be compiled twice.
+_START: Any = np.int64(0)
+_TALLY_SIZE = 1 << 22  # entries; a row whose cells need more takes them in parts
+
+
+class Cells(NamedTuple):
+    """The missing cells of the rows to match, and what is found for them."""
+
+    row_start: NDArray[np.int64]  # (n_rows + 1,) first missing cell of each row
+    feature: NDArray[np.int64]  # (n_cells,)
+    block_start: NDArray[np.int64]  # (n_cells + 1,) where its probabilities begin
+    observed: NDArray[np.int64]  # (n_rows,) observed features of each row
+    rung: NDArray[np.int64]  # (n_cells,) 0 for the prior
+    support: NDArray[np.int64]  # (n_cells,) reference rows behind the estimate
+    probabilities: NDArray[np.float64]  # (block_start[-1],)
+
+
+class Row(NamedTuple):
+    """Scratch memory for the row at hand and a run of its missing cells."""
+
+    columns: NDArray[np.int64]  # where the columns of its codes lie within a block
+    tally_start: NDArray[np.int64]  # per cell: where its tally begins
+    target: NDArray[np.int64]  # per cell: the highest rung known to have its support
+    lowest: NDArray[np.int64]  # per cell: the lowest rung tallied so far
+    tally: NDArray[np.int64]  # per cell and rung: rows per bin, then their sum
+    bounds: NDArray[np.uint64]  # per group: planes of the blocks' bounds
+    planes: NDArray[np.uint64]  # planes of the rows' counts in one block
+    more: NDArray[np.uint64]  # planes of a second count
+    bits: NDArray[np.uint64]  # (2 * WORDS,) blocks to visit, rows found
+
+
+def make_scratch(maps: Bitmaps) -> Row:
+    """Scratch memory for matching rows against these bitmaps, one row at a time."""
+    n_features = len(maps.n_bins)
+    n_groups = len(maps.summary) // (maps.width * WORDS)
+    n_planes = max(FEW_PLANES, n_features.bit_length())
+    widest = (n_features + 1) * (int(maps.n_bins.max()) + 1)
+    whole = (n_features + 1) * (int(maps.offsets[-1]) + n_features)
+    return Row(
+        columns=np.empty(n_features + 4, np.int64),
+        tally_start=np.empty(n_features, np.int64),
+        target=np.empty(n_features, np.int64),
+        lowest=np.empty(n_features, np.int64),
+        tally=np.zeros(min(whole, max(widest, _TALLY_SIZE)), np.int64),
+        bounds=np.empty(n_groups * n_planes * WORDS, np.uint64),
+        planes=np.empty(n_planes * WORDS, np.uint64),
+        more=np.empty(n_planes * WORDS, np.uint64),
+        bits=np.empty(2 * WORDS, np.uint64),
+    )
+
+
+@inlined
+def _tally_rows(
+    maps: Bitmaps, row: Row, found: Any, block: int, j: int, start: int
+) -> None:
+    """Add the found rows of a block, by their bin in feature j, to a tally."""
+    store(row.bits, WORDS, found)
+    total = start + maps.n_bins[j]
+    for w in range(WORDS):
+        bits = row.bits[WORDS + w]
+        while bits != _NONE:
+            r = block * ROWS + w * 64 + lowest_bit(bits)
+            bits &= bits - _ONE
+            row.tally[start + np.int64(maps.rows[r, j])] += maps.counts[r]
+            row.tally[total] += maps.counts[r]
+
+
+@inlined
+def _raise_target(
+    maps: Bitmaps, row: Row, observers: Any, block: int, j: int, m: int,
+    top: int, rungs: int, min_support: int, n_planes: int,
+) -> None:  # fmt: skip
+    """Tally a block's rows for one cell, from rung `top` down to its support."""
+    size = maps.n_bins[j] + 1
+    held = _START
+    for t in range(rungs, top, -1):
+        held += row.tally[row.tally_start[m] + t * size + size - 1]
+    for t in range(top, row.target[m] - 1, -1):
+        found = exactly(row.planes, _START, n_planes, t) & observers
+        start = row.tally_start[m] + t * size
+        if any_row(found):
+            _tally_rows(maps, row, found, block, j, start)
+            row.lowest[m] = min(row.lowest[m], t)
+        held += row.tally[start + size - 1]
+        if held >= min_support:
+            row.target[m] = t
+            break
+
+
+@inlined
+def _visit_block(
+    maps: Bitmaps, row: Row, features: NDArray[np.int64], block: int,
+    top: int, rungs: int, min_support: int, n_columns: int, n_planes: int,
+) -> None:  # fmt: skip
+    """Look in a block, where no row shares more than `top` codes, for each cell."""
+    start = block * maps.width
+    observes = start + maps.offsets[maps.n_bins.shape[0]]
+    counted = False
+    for m in range(features.shape[0]):
+        if row.target[m] > top:
+            continue
+        observers = load(maps.words, (observes + features[m]) * WORDS)
+        if not any_row(observers):
+            continue
+        if not counted:
+            count_shared(
+                maps.words, start * WORDS, row.columns, n_columns,
+                row.planes, _START, n_planes, row.more,
+            )  # fmt: skip
+            counted = True
+        if any_row(at_least(row.planes, n_planes, row.target[m]) & observers):
+            _raise_target(
+                maps, row, observers, block, features[m], m,
+                top, rungs, min_support, n_planes,
+            )  # fmt: skip
+
+
+@inlined
+def _all_at_most(values: NDArray[np.int64], n: int, limit: int) -> bool:
+    for m in range(n):
+        if values[m] > limit:
+            return False
+    return True
+
+
+@inlined
+def _any_at_most(values: NDArray[np.int64], n: int, limit: int) -> bool:
+    for m in range(n):
+        if values[m] <= limit:
+            return True
+    return False
+
+
+@inlined
+def _climb(
+    maps: Bitmaps, row: Row, features: NDArray[np.int64],
+    rungs: int, min_support: int, n_columns: int, n_planes: int,
+) -> None:  # fmt: skip
+    """Visit blocks from the highest bound down until every cell has its support."""
+    size = n_planes * WORDS
+    n_groups = row.bounds.shape[0] // size
+    for g in range(n_groups):
+        count_shared(
+            maps.summary, g * maps.width * WORDS, row.columns, n_columns,
+            row.bounds, g * size, n_planes, row.more,
+        )  # fmt: skip
+    top = rungs
+    while _any_at_most(row.target, features.shape[0], top):
+        for g in range(n_groups):
+            store(row.bits, 0, exactly(row.bounds, g * size, n_planes, top))
+            for w in range(WORDS):
+                bits = row.bits[w]
+                while bits != _NONE:
+                    block = g * ROWS + w * 64 + lowest_bit(bits)
+                    bits &= bits - _ONE
+                    _visit_block(
+                        maps, row, features, block,
+                        top, rungs, min_support, n_columns, n_planes,
+                    )  # fmt: skip
+        top -= 1
+
+
+@inlined
+def _tally_union(
+    maps: Bitmaps, row: Row, features: NDArray[np.int64], rungs: int, n_columns: int
+) -> None:
+    """For cells with nobody so far, tally on rung 1 the rows that share any code.
+
+    They are everybody less those that share nothing, who are few.
+    """
+    if _all_at_most(row.lowest, features.shape[0], rungs):
+        return
+    n_features = maps.n_bins.shape[0]
+    total = maps.offsets[n_features]
+    for block in range(maps.words.shape[0] // (maps.width * WORDS)):
+        start = block * maps.width
+        exist = load(maps.words, (start + total + n_features) * WORDS)
+        apart = shared_by_none(maps.words, start * WORDS, row.columns, n_columns, exist)
+        if not any_row(apart):
+            continue
+        for m in range(features.shape[0]):
+            j = features[m]
+            found = apart & load(maps.words, (start + total + j) * WORDS)
+            if row.lowest[m] > rungs and any_row(found):
+                at = row.tally_start[m] + maps.n_bins[j] + 1
+                _tally_rows(maps, row, found, block, j, at)
+    for m in range(features.shape[0]):
+        if row.lowest[m] > rungs:
+            _turn_into_union(maps, row, features[m], m)
+
+
+@inlined
+def _turn_into_union(maps: Bitmaps, row: Row, j: int, m: int) -> None:
+    """Replace the rows apart, tallied on rung 1, by all the others."""
+    n_bins = maps.n_bins[j]
+    at = row.tally_start[m] + n_bins + 1
+    row.tally[at + n_bins] = 0
+    for k in range(n_bins):
+        row.tally[at + k] = maps.bin_counts[maps.offsets[j] + k] - row.tally[at + k]
+        row.tally[at + n_bins] += row.tally[at + k]
+    if row.tally[at + n_bins] > 0:
+        row.lowest[m] = 1
+        row.target[m] = 1
+
+
+@inlined
+def _open_tallies(
+    maps: Bitmaps, row: Row, cells: Cells, first: int, last: int, rungs: int, floor: int
+) -> int:
+    """Give cells from `first` on an empty tally, while there is room; where to stop."""
+    at = 0
+    cell = first
+    while cell < last:
+        size = (rungs + 1) * (maps.n_bins[cells.feature[cell]] + 1)
+        if cell > first and at + size > row.tally.shape[0]:
+            break
+        m = cell - first
+        row.tally_start[m] = at
+        # A feature without bins has nothing to find.
+        row.target[m] = floor if maps.n_bins[cells.feature[cell]] else rungs + 1
+        row.lowest[m] = rungs + 1
+        at += size
+        cell += 1
+    return cell
+
+
+@inlined
+def _close_tally(
+    maps: Bitmaps, row: Row, cells: Cells, cell: int, m: int, rungs: int,
+    min_support: int,
+) -> None:  # fmt: skip
+    """Write down a cell's distribution, rung and support, and empty its tally."""
+    j = cells.feature[cell]
+    n_bins = maps.n_bins[j]
+    block = cells.probabilities[cells.block_start[cell] : cells.block_start[cell + 1]]
+    total = _START
+    for t in range(rungs, row.lowest[m] - 1, -1):
+        at = row.tally_start[m] + t * (n_bins + 1)
+        if t >= row.target[m]:
+            total += row.tally[at + n_bins]
+            for k in range(n_bins):
+                block[k] += row.tally[at + k]
+        for k in range(n_bins + 1):
+            row.tally[at + k] = 0
+    rung = row.target[m] if total >= min_support else row.lowest[m]
+    if total == 0:  # nobody on any rung: the prior
+        rung = 0
+        for k in range(n_bins):
+            block[k] = maps.bin_counts[maps.offsets[j] + k]
+            total += maps.bin_counts[maps.offsets[j] + k]
+    for k in range(n_bins):
+        block[k] /= total
+    cells.rung[cell] = rung
+    cells.support[cell] = total
+
+
+@compiled
+def match_rows(
+    maps: Bitmaps, codes: NDArray[Any], first: int, last: int, cells: Cells,
+    min_support: int, ends_only: bool, row: Row,
+) -> None:  # fmt: skip
+    """Fill in the missing cells of the rows from `first` up to `last`.
+
+    `ends_only` leaves of the ladder its two ends, all codes shared or any.
+    """
+    n_features = codes.shape[1]
+    n_planes = row.planes.shape[0] // WORDS
+    for i in range(first, last):
+        rungs = _START
+        for j in range(n_features):
+            if codes[i, j] < maps.n_bins[j]:
+                row.columns[rungs] = (maps.offsets[j] + np.int64(codes[i, j])) * WORDS
+                rungs += 1
+        n_columns = rungs
+        while n_columns % 4:
+            row.columns[n_columns] = (maps.width - 1) * WORDS
+            n_columns += 1
+        floor = 1
+        if ends_only:  # an unknown category is a code that nobody shares
+            floor = rungs if rungs == cells.observed[i] else rungs + 1
+        cell = cells.row_start[i]
+        while cell < cells.row_start[i + 1]:
+            stop = _open_tallies(
+                maps, row, cells, cell, cells.row_start[i + 1], rungs, floor
+            )
+            features = cells.feature[cell:stop]
+            if rungs:
+                _climb(maps, row, features, rungs, min_support, n_columns, n_planes)
+            if rungs and ends_only:
+                _tally_union(maps, row, features, rungs, n_columns)
+            for m in range(stop - cell):
+                _close_tally(maps, row, cells, cell + m, m, rungs, min_support)
+            cell = stop

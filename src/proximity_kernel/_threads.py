@@ -1,0 +1,71 @@
+"""How many threads, and the same loop on each of them.
+
+The compiled loops release the GIL, so plain threads run them side by side. Every
+piece of work writes to places of its own: the result does not depend on how many
+threads there are.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import joblib
+from joblib.parallel import get_active_backend
+
+
+def count_threads(n_jobs: int | None) -> int:
+    """Threads to use for `n_jobs`.
+
+    ``None`` means the cores that this process may use (its affinity, its
+    container's share, ``OMP_NUM_THREADS``), and one inside a joblib worker, whose
+    siblings have the others. A negative number counts back from all cores.
+    """
+    cores = int(joblib.cpu_count())
+    if n_jobs is None:
+        if get_active_backend()[0].nesting_level:
+            return 1
+        limit = os.environ.get("OMP_NUM_THREADS", "")
+        return min(cores, int(limit)) if limit.isdigit() and int(limit) else cores
+    return n_jobs if n_jobs > 0 else max(1, cores + 1 + n_jobs)
+
+
+def run_pieces(
+    work: Callable[[int, int], object], n_items: int, piece: int, n_threads: int
+) -> None:
+    """Call ``work(first, last)`` for pieces of ``range(n_items)`` on threads.
+
+    Parameters
+    ----------
+    work : callable
+        What to do with the items from `first` up to `last`.
+    n_items : int
+        How many items there are.
+    piece : int
+        Items in a piece; small enough that an interrupt is soon heard.
+    n_threads : int
+        Threads to use.
+
+    Examples
+    --------
+    >>> from proximity_kernel._threads import run_pieces
+    >>> squares = [0] * 5
+    >>> def work(first, last):
+    ...     squares[first:last] = [i * i for i in range(first, last)]
+    >>> run_pieces(work, 5, piece=2, n_threads=2)
+    >>> squares
+    [0, 1, 4, 9, 16]
+    """
+    pieces = [(i, min(i + piece, n_items)) for i in range(0, n_items, piece)]
+    n_threads = min(n_threads, len(pieces))
+    if n_threads <= 1:
+        for first, last in pieces:
+            work(first, last)
+        return
+    pool = ThreadPoolExecutor(n_threads)
+    try:
+        for done in [pool.submit(work, first, last) for first, last in pieces]:
+            done.result()
+    finally:
+        pool.shutdown(cancel_futures=True)

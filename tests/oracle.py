@@ -1,0 +1,363 @@
+"""The proximity kernel from its definition, with sets and loops.
+
+This is the independent truth of the tests: slow, obvious, and written from the
+text of the definition alone. Sentences in quotation marks are that text. A table
+is a list of columns; a cell is None where it is missing.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+
+MISSING = -1
+UNKNOWN = -2
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of a table.
+
+    Parameters
+    ----------
+    numeric : bool
+        Whether the column is numeric; it is categorical otherwise.
+    values : list of length n_samples
+        Floats or category labels, None where the cell is missing.
+    """
+
+    numeric: bool
+    values: list
+
+
+@dataclass(frozen=True)
+class Cells:
+    """The bins of one feature.
+
+    Parameters
+    ----------
+    centers : list of float or None
+        Bin centers of a numeric feature, None for a categorical one.
+    categories : list or None
+        Categories with a bin of their own, None for a numeric feature.
+    shared : frozenset
+        Categories that share the last bin.
+    """
+
+    centers: list | None = None
+    categories: list | None = None
+    shared: frozenset = frozenset()
+
+    @property
+    def n_bins(self) -> int:
+        if self.categories is None:
+            return len(self.centers)
+        return len(self.categories) + bool(self.shared)
+
+
+@dataclass(frozen=True)
+class Reference:
+    """The fitted rows.
+
+    Parameters
+    ----------
+    cells : list of Cells, one per feature
+    codes : list of list of int
+        Code of every cell of the fitted rows, row by row.
+    holders : list of dict
+        For each feature, code -> set of the rows that hold it.
+    observers : list of set
+        For each feature, the rows that observe it.
+    """
+
+    cells: list
+    codes: list
+    holders: list = field(repr=False)
+    observers: list = field(repr=False)
+
+    @property
+    def n_bins(self) -> list[int]:
+        return [cells.n_bins for cells in self.cells]
+
+    @property
+    def n_counted(self) -> int:
+        """The d of the kernel: features with at least one bin."""
+        return sum(n > 0 for n in self.n_bins)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What fills the block of one missing cell.
+
+    Parameters
+    ----------
+    donors : frozenset of int
+        The reference rows behind it; all of them observe the feature.
+    rung : int
+        How many codes they share at least; 0 for the prior.
+    """
+
+    donors: frozenset
+    rung: int
+
+
+def read_columns(frame: pd.DataFrame, categorical: tuple = ()) -> list[Column]:
+    """Read a pandas frame into columns.
+
+    "A column is *numeric* (numbers, booleans as 0/1, ordered categoricals by their
+    rank) or *categorical* (strings, unordered categoricals, or named by
+    `categorical_features`)." "Missing is NaN, None, NA, NaT, null."
+    """
+    return [_read_column(frame[name], name in categorical) for name in frame.columns]
+
+
+def _read_column(series: pd.Series, categorical: bool) -> Column:
+    if categorical:
+        return Column(False, [None if pd.isna(v) else v for v in series])
+    if isinstance(series.dtype, pd.CategoricalDtype) and series.dtype.ordered:
+        ranks = {label: rank for rank, label in enumerate(series.cat.categories)}
+        return Column(True, [None if pd.isna(v) else float(ranks[v]) for v in series])
+    if pd.api.types.is_numeric_dtype(series.dtype):
+        return Column(True, [None if pd.isna(v) else float(v) for v in series])
+    return Column(False, [None if pd.isna(v) else v for v in series])
+
+
+def fit_cells(column: Column, n_bins: int = 4, max_categories: int = 255) -> Cells:
+    """Find the bins of one feature.
+
+    "Numeric: percentile(observed, 100 * (k-1)/(n_bins-1)), linear interpolation, so
+    the ends are the minimum and the maximum; equal centers are merged. Categorical:
+    one bin per category seen at fit, in sorted order; above `max_categories` the
+    rarest share one bin. A column with nothing observed has no bin."
+
+    The percentages are those of ``np.linspace(0, 100, n_bins)``. The last bit of a
+    percentage matters: it moves a center off a value, and a tie the other way.
+    """
+    observed = [v for v in column.values if v is not None]
+    if column.numeric:
+        if not observed:
+            return Cells(centers=[])
+        centers = np.percentile(observed, np.linspace(0, 100, n_bins), method="linear")
+        return Cells(centers=sorted(set(centers.tolist())))
+    counts = Counter(observed)
+    labels = sorted(counts)
+    if len(labels) <= max_categories:
+        return Cells(categories=labels)
+    # `sorted` is stable: among equals the earlier in sorted order is kept.
+    by_frequency = sorted(labels, key=lambda label: -counts[label])
+    kept = set(by_frequency[: max_categories - 1])
+    return Cells(
+        categories=[label for label in labels if label in kept],
+        shared=frozenset(label for label in labels if label not in kept),
+    )
+
+
+def assign_code(value, cells: Cells) -> int:
+    """Find the bin of one cell.
+
+    "The nearest center; a tie goes to the lower one, so code = number of midpoints
+    strictly below x. A value outside the fitted range falls in the end cell. A
+    category not seen at fit matches nothing."
+    """
+    if value is None:
+        return MISSING
+    if cells.categories is not None:
+        if value in cells.categories:
+            return cells.categories.index(value)
+        return len(cells.categories) if value in cells.shared else UNKNOWN
+    if not cells.centers:
+        return UNKNOWN
+    code = 0
+    for low, high in zip(cells.centers, cells.centers[1:], strict=False):
+        if (low + high) / 2 < value:
+            code += 1
+    return code
+
+
+def assign_codes(columns: list[Column], cells: list[Cells]) -> list[list[int]]:
+    """Find the bin of every cell, row by row."""
+    by_feature = [
+        [assign_code(value, own) for value in column.values]
+        for column, own in zip(columns, cells, strict=True)
+    ]
+    return [list(row) for row in zip(*by_feature, strict=True)]
+
+
+def fit(columns: list[Column], n_bins=4, max_categories: int = 255) -> Reference:
+    """Fit the reference; `n_bins` is an int or one int per feature."""
+    if isinstance(n_bins, int):
+        n_bins = [n_bins] * len(columns)
+    cells = [
+        fit_cells(column, wanted, max_categories)
+        for column, wanted in zip(columns, n_bins, strict=True)
+    ]
+    codes = assign_codes(columns, cells)
+    holders = [{} for _ in columns]
+    observers = [set() for _ in columns]
+    for i, row in enumerate(codes):
+        for j, code in enumerate(row):
+            if code != MISSING:
+                holders[j].setdefault(code, set()).add(i)
+                observers[j].add(i)
+    return Reference(cells, codes, holders, observers)
+
+
+def sharing(row: list[int], reference: Reference) -> list[set]:
+    """For each feature that the row observes, the reference rows with its code.
+
+    A category unseen at fit "counts as observed, matches nothing": an empty set.
+    """
+    return [
+        reference.holders[j].get(code, set())
+        for j, code in enumerate(row)
+        if code != MISSING
+    ]
+
+
+def match_cascade(row: list[int], j: int, reference: Reference) -> Estimate:
+    """Match one missing cell by the paper's rule.
+
+    "Level 1, intersection: rows with row i's code in *every* feature that i
+    observes. If nobody there observes j: level 2, union: rows with row i's code in
+    *any* of them. If nobody: level 3, the prior. A row with nothing observed: the
+    prior."
+    """
+    sets = sharing(row, reference)
+    observers = reference.observers[j]
+    if sets:
+        intersection = set.intersection(*sets) & observers
+        if intersection:
+            return Estimate(frozenset(intersection), len(sets))
+        union = set.union(*sets) & observers
+        if union:
+            return Estimate(frozenset(union), 1)
+    return Estimate(frozenset(observers), 0)
+
+
+def match_graded(
+    row: list[int], j: int, reference: Reference, min_support: int
+) -> Estimate:
+    """Match one missing cell by the ladder.
+
+    "Rung t holds the rows that share at least t of row i's observed codes; take the
+    highest rung with at least `min_support` rows that observe j (or all rows of rung
+    1 if there are fewer), else the prior." "The rung is the highest rung holding the
+    chosen set."
+    """
+    sets = sharing(row, reference)
+    observers = reference.observers[j]
+    shares = Counter(m for rows in sets for m in rows if m in observers)
+    rungs = {
+        t: frozenset(m for m, count in shares.items() if count >= t)
+        for t in range(1, len(sets) + 1)
+    }
+    if not rungs or not rungs[1]:
+        return Estimate(frozenset(observers), 0)
+    supported = [t for t in rungs if len(rungs[t]) >= min_support]
+    chosen = rungs[max(supported)] if supported else rungs[1]
+    return Estimate(chosen, max(t for t in rungs if rungs[t] == chosen))
+
+
+def match(
+    row: list[int], j: int, reference: Reference, matching: str, min_support: int
+) -> Estimate:
+    """Match one missing cell (row, j)."""
+    if matching == "cascade":
+        return match_cascade(row, j, reference)
+    return match_graded(row, j, reference, min_support)
+
+
+def average_block(estimate: Estimate, j: int, reference: Reference) -> list[float]:
+    """Fill the block of a missing cell.
+
+    "The mean of the one-hot blocks of the matching reference rows *that observe j*."
+    """
+    block = [0.0] * reference.n_bins[j]
+    for m in estimate.donors:
+        block[reference.codes[m][j]] += 1
+    return [count / len(estimate.donors) for count in block]
+
+
+def represent(
+    columns: list[Column],
+    reference: Reference,
+    matching: str = "graded",
+    min_support: int = 20,
+) -> np.ndarray:
+    """Represent rows.
+
+    "Feature after feature; one 1 for an observed cell, a distribution for a missing
+    one." The block of a category unseen at fit is zero.
+
+    Returns
+    -------
+    representation : ndarray of shape (n_samples, sum of n_bins), float64
+    """
+    rows = []
+    for row in assign_codes(columns, reference.cells):
+        z = []
+        for j, code in enumerate(row):
+            if code == MISSING:
+                estimate = match(row, j, reference, matching, min_support)
+                z += average_block(estimate, j, reference)
+            else:
+                z += [float(k == code) for k in range(reference.n_bins[j])]
+        rows.append(z)
+    return np.array(rows, dtype=float).reshape(len(rows), sum(reference.n_bins))
+
+
+def name_level(rung: int, observed: int) -> str:
+    """Name the level of an estimate: all, any, something between, or nobody."""
+    if rung == 0:
+        return "prior"
+    if rung == observed:
+        return "intersection"
+    return "union" if rung == 1 else "partial"
+
+
+def provenance(
+    columns: list[Column],
+    reference: Reference,
+    matching: str = "graded",
+    min_support: int = 20,
+) -> list[tuple]:
+    """List (row, feature, level, rung, observed, support) of every missing cell.
+
+    "A cell with a category unseen at fit counts as observed." "Cells of features
+    with no bin have level "prior", rung 0, support 0."
+    """
+    entries = []
+    for i, row in enumerate(assign_codes(columns, reference.cells)):
+        observed = sum(code != MISSING for code in row)
+        for j, code in enumerate(row):
+            if code != MISSING:
+                continue
+            rung, support = 0, 0
+            if reference.n_bins[j]:
+                estimate = match(row, j, reference, matching, min_support)
+                rung, support = estimate.rung, len(estimate.donors)
+            level = name_level(rung, observed)
+            entries.append((i, j, level, rung, observed, support))
+    return entries
+
+
+def normalize(representation: np.ndarray, n_counted: int) -> np.ndarray:
+    """Scale every row so that K(x, x) = 1; "a row that is all zero stays zero"."""
+    rows = []
+    for z in representation:
+        square = sum(v * v for v in z)
+        rows.append(z * (n_counted / square) ** 0.5 if square else z)
+    return np.array(rows)
+
+
+def kernel(left: np.ndarray, right: np.ndarray, n_counted: int) -> np.ndarray:
+    """Compare rows: "K(x, y) = z_x . z_y / d"."""
+    return np.array(
+        [
+            [sum(a * b for a, b in zip(x, y, strict=True)) / n_counted for y in right]
+            for x in left.tolist()
+        ]
+    )

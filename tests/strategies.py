@@ -1,0 +1,193 @@
+"""Small mixed tables with holes, and the comparisons that many tests share."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import strategies as st
+
+GRADES = pd.CategoricalDtype(["low", "mid", "high", "top"], ordered=True)
+# What a column of each kind may hold at fit, and what only a new row may hold.
+POOLS = {
+    "float": ([-3.5, 0.0, 0.25, 1.0, 1.5, 2.0, 7.0, 40.0], [-1e6, 0.125, 3.0, 1e6]),
+    "float32": ([-1.5, 0.25, 0.5, 1.0, 3.0, 10.0], [-99.0, 0.75, 1e6]),
+    "int": ([-2, 0, 1, 2, 3, 4, 5, 6, 10], [-100, 7, 8, 1000]),
+    "boolean": ([False, True], []),
+    "ordered": (list(GRADES.categories), []),
+    "str": (["a", "b", "ab", "0", "B", "é"], ["new", ""]),
+    "category": (["x", "y", "z"], ["new", "newer"]),
+}
+NO_HOLE, FULL_OF_HOLES = 0, None
+
+
+def as_series(kind: str, values: list) -> pd.Series:
+    """Make a pandas column of one kind; None is a missing cell."""
+    if kind in ("float", "float32"):
+        data = [np.nan if v is None else v for v in values]
+        return pd.Series(data, dtype="float64" if kind == "float" else "float32")
+    if kind == "int":
+        return pd.Series(values, dtype="Int64" if None in values else "int64")
+    dtypes = {"boolean": "boolean", "ordered": GRADES, "str": "str"}
+    return pd.Series(values, dtype=dtypes.get(kind, "category"))
+
+
+def as_frame(kinds: list[str], rows: list[list]) -> pd.DataFrame:
+    """Make a frame with the columns col0, col1, ... from rows of cells."""
+    return pd.DataFrame(
+        {
+            f"col{j}": as_series(kind, [row[j] for row in rows])
+            for j, kind in enumerate(kinds)
+        }
+    )
+
+
+@st.composite
+def _pool(draw, kind):
+    """A few of the kind's values, one for a constant, and odd floats."""
+    pool, _ = POOLS[kind]
+    values = draw(st.lists(st.sampled_from(pool), min_size=1, max_size=6, unique=True))
+    if kind == "float" and draw(st.booleans()):
+        odd = st.floats(-100, 100, allow_subnormal=False)
+        values += draw(st.lists(odd, max_size=3))
+    return values
+
+
+@st.composite
+def _rows(draw, pools, n_holes, min_size, max_size):
+    """Rows of cells; a cell is a hole in n_holes of n_holes + len(pool) draws."""
+    cells = [
+        st.none() if holes is FULL_OF_HOLES else st.sampled_from(pool + [None] * holes)
+        for pool, holes in zip(pools, n_holes, strict=True)
+    ]
+    row = st.tuples(*cells).map(list)
+    return draw(st.lists(row, min_size=min_size, max_size=max_size))
+
+
+@st.composite
+def tables(draw, max_rows=30, max_columns=6):
+    """Draw two frames of the same columns: one to fit, and one of new rows.
+
+    The first has constants, ties, equal rows, empty rows and empty columns; at least
+    one of its cells is observed. The second has values outside the fitted range and
+    categories that the first never saw. A column empty in the first is empty in the
+    second.
+    """
+    kinds = draw(st.lists(st.sampled_from(list(POOLS)), min_size=1, max_size=6))
+    kinds = kinds[:max_columns]
+    pools = [draw(_pool(kind)) for kind in kinds]
+    rates = st.sampled_from([NO_HOLE, 1, 2, 6, 20, FULL_OF_HOLES])
+    n_holes = [draw(rates) for _ in kinds]
+    rows = draw(_rows(pools, n_holes, 1, max_rows))
+    if draw(st.booleans()):
+        picks = st.lists(st.integers(0, len(rows) - 1), min_size=1, max_size=max_rows)
+        rows = [list(rows[i]) for i in draw(picks)]
+    for i in draw(st.sets(st.integers(0, len(rows) - 1), max_size=2)):
+        rows[i] = [None] * len(kinds)
+    if all(cell is None for row in rows for cell in row):
+        rows[-1][0] = pools[0][0]
+    empty = [all(row[j] is None for row in rows) for j in range(len(kinds))]
+    new_pools = [pool + POOLS[kind][1] for pool, kind in zip(pools, kinds, strict=True)]
+    new_holes = [FULL_OF_HOLES if none else 3 for none in empty]
+    new_rows = draw(_rows(new_pools, new_holes, 1, 8))
+    return as_frame(kinds, rows), as_frame(kinds, new_rows)
+
+
+@st.composite
+def parameters(draw):
+    """Draw the parameters that decide the answer."""
+    return {
+        "n_bins": draw(st.integers(2, 7)),
+        "matching": draw(st.sampled_from(["graded", "cascade"])),
+        "min_support": draw(st.integers(1, 25)),
+    }
+
+
+def empty_columns(frame: pd.DataFrame) -> list[str]:
+    """Names of the columns with nothing observed."""
+    return [name for name in frame.columns if frame[name].isna().all()]
+
+
+def fitted(estimator, frame: pd.DataFrame):
+    """Fit, and expect a warning that names each empty column, and no other."""
+    empty = empty_columns(frame)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        estimator.fit(frame)
+    messages = [str(w.message) for w in caught]
+    assert all(w.category is UserWarning for w in caught), messages
+    assert bool(messages) == bool(empty), messages
+    for name in frame.columns:
+        assert any(name in text for text in messages) == (name in empty), messages
+    return estimator
+
+
+def fit_transform(estimator, frame: pd.DataFrame):
+    """Call fit_transform; the warning about empty columns is tested elsewhere."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        return estimator.fit_transform(frame)
+
+
+def dense(representation) -> np.ndarray:
+    """Make a representation dense."""
+    if hasattr(representation, "toarray"):
+        return representation.toarray()
+    return np.asarray(representation)
+
+
+def entries(provenance: np.ndarray) -> list[tuple]:
+    """Turn a structured array of provenance into plain tuples."""
+    names = ("row", "feature", "level", "rung", "observed", "support")
+    assert provenance.dtype.names == names
+    return [
+        (int(i), int(j), str(level), int(rung), int(observed), int(support))
+        for i, j, level, rung, observed, support in provenance.tolist()
+    ]
+
+
+def assert_same_bits(left, right) -> None:
+    """Both representations hold the same bits."""
+    left, right = dense(left), dense(right)
+    assert left.dtype == right.dtype
+    assert left.shape == right.shape
+    assert left.tobytes() == right.tobytes()
+
+
+def assert_close(got, wanted, dtype=np.float32, terms=0) -> None:
+    """Equal up to a few roundings of `dtype`, and one more for each term of a sum."""
+    got = dense(got)
+    assert got.dtype == dtype
+    eps = (1 + terms / 8) * np.finfo(dtype).eps
+    np.testing.assert_allclose(got, wanted, rtol=8 * eps, atol=8 * eps)
+
+
+def mixed_table(n: int, d: int, rate: float, seed: int, noise=0.5) -> pd.DataFrame:
+    """A larger mixed frame in three groups, each cell missing at `rate`.
+
+    Columns take turns: few integers, a skewed number, strings.
+    """
+    rng = np.random.default_rng(seed)
+    group = rng.integers(3, size=n)
+    columns = {}
+    for j in range(d):
+        base = np.where(rng.random(n) < noise, rng.integers(4, size=n), group)
+        holes = rng.random(n) < rate
+        if j % 3 == 0:
+            columns[f"col{j}"] = np.where(holes, np.nan, base)
+        elif j % 3 == 1:
+            skewed = np.round(np.exp(base + rng.random(n)), 1)
+            columns[f"col{j}"] = np.where(holes, np.nan, skewed)
+        else:
+            labels = np.array(["p", "q", "r", "s"])[base].astype(object)
+            labels[holes] = None
+            columns[f"col{j}"] = pd.Series(labels, dtype="str")
+    return pd.DataFrame(columns)
+
+
+def raises_naming(kind, *words):
+    """Expect an exception whose message holds every one of the words."""
+    pattern = "(?is)" + "".join(f"(?=.*(?:{word}))" for word in words)
+    return pytest.raises(kind, match=pattern)

@@ -1,0 +1,562 @@
+"""The estimator: what it learns, what it answers, on tables worked by hand."""
+
+import numpy as np
+import oracle
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+import scipy.sparse as sp
+from sklearn import config_context
+from strategies import (
+    GRADES,
+    assert_close,
+    assert_same_bits,
+    dense,
+    entries,
+    fitted,
+    mixed_table,
+    raises_naming,
+)
+
+from proximity_kernel import ProximityKernel
+
+
+@pytest.fixture
+def patients():
+    """Two observed columns and one with a hole; all of them labels."""
+    return pd.DataFrame(
+        {
+            "a": ["p", "p", "p", "p", "s", "p"],
+            "b": ["q", "q", "q", "r", "r", "q"],
+            "c": ["x", "x", "y", "y", "z", None],
+        }
+    )
+
+
+@pytest.fixture
+def ladder():
+    """Rows that share three, two, one and none of the codes (1, 1, 1)."""
+    rows = ["111x", "112y", "121y", "211z", "122z", "222x", "111 "]
+    frame = pd.DataFrame([list(row) for row in rows], columns=list("abcd"))
+    return frame.replace({" ": None})
+
+
+def a_row(*cells, names="abcd"):
+    """One new row of labels."""
+    columns = {
+        name: pd.Series([cell], dtype="str")
+        for name, cell in zip(names, cells, strict=False)
+    }
+    return pd.DataFrame(columns)
+
+
+# Worked by hand
+
+
+def test_intersection_by_hand(patients):
+    pk = ProximityKernel(matching="cascade").fit(patients)
+    z = dense(pk.transform(patients))
+    assert_close(z[5], [1, 0, 1, 0, 2 / 3, 1 / 3, 0])
+    assert entries(pk.provenance(patients)) == [(5, 2, "intersection", 2, 2, 3)]
+    k = pk.kernel(patients)
+    assert_close(k[5], [8 / 9, 8 / 9, 7 / 9, 4 / 9, 0, 23 / 27])
+    assert (np.diag(k)[:5] == 1).all()
+
+
+def test_union_by_hand(patients):
+    pk = ProximityKernel(matching="cascade").fit(patients)
+    new = a_row("s", "q", None)
+    assert_close(pk.transform(new), [[0, 1, 1, 0, 1 / 2, 1 / 4, 1 / 4]])
+    assert entries(pk.provenance(new)) == [(0, 2, "union", 1, 2, 4)]
+
+
+def test_prior_by_hand(patients):
+    pk = ProximityKernel(matching="cascade").fit(patients)
+    new = pd.concat([a_row("?", "?", None), a_row(None, None, None)])
+    assert_close(
+        pk.transform(new),
+        [
+            [0, 0, 0, 0, 2 / 5, 2 / 5, 1 / 5],
+            [5 / 6, 1 / 6, 2 / 3, 1 / 3, 2 / 5, 2 / 5, 1 / 5],
+        ],
+    )
+    assert entries(pk.provenance(new)) == [
+        (0, 2, "prior", 0, 2, 5),
+        (1, 0, "prior", 0, 0, 6),
+        (1, 1, "prior", 0, 0, 6),
+        (1, 2, "prior", 0, 0, 5),
+    ]
+
+
+def test_an_unknown_category_counts_as_observed(patients):
+    pk = ProximityKernel(matching="cascade").fit(patients)
+    new = a_row("p", "?", None)
+    # Nobody shares both codes, so the rows that share "p" answer as a union.
+    assert_close(pk.transform(new), [[1, 0, 0, 0, 1 / 2, 1 / 2, 0]])
+    assert entries(pk.provenance(new)) == [(0, 2, "union", 1, 2, 4)]
+    np.testing.assert_allclose(pk.kernel(new), (1 + 1 / 4 + 1 / 4) / 3, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("min_support", "level", "rung", "support", "block"),
+    [
+        (1, "intersection", 3, 1, [1, 0, 0]),
+        (2, "partial", 2, 4, [1 / 4, 1 / 2, 1 / 4]),
+        (4, "partial", 2, 4, [1 / 4, 1 / 2, 1 / 4]),
+        (5, "union", 1, 5, [1 / 5, 2 / 5, 2 / 5]),
+        (6, "union", 1, 5, [1 / 5, 2 / 5, 2 / 5]),
+        (20, "union", 1, 5, [1 / 5, 2 / 5, 2 / 5]),
+    ],
+)
+def test_graded_rungs_by_hand(ladder, min_support, level, rung, support, block):
+    pk = ProximityKernel(min_support=min_support).fit(ladder)
+    for table, row in ((ladder, 6), (a_row("1", "1", "1", None), 0)):
+        assert_close(dense(pk.transform(table))[row, 6:], block)
+        wanted = (row, 3, level, rung, 3, support)
+        assert entries(pk.provenance(table)) == [wanted]
+
+
+def test_min_support_is_for_graded_only(ladder):
+    few = ProximityKernel(matching="cascade", min_support=1).fit(ladder)
+    many = ProximityKernel(matching="cascade", min_support=20).fit(ladder)
+    assert_same_bits(few.transform(ladder), many.transform(ladder))
+    assert entries(many.provenance(ladder)) == [(6, 3, "intersection", 3, 3, 1)]
+
+
+def test_the_rung_is_the_highest_that_holds_the_chosen_rows():
+    frame = pd.DataFrame({"a": ["p", "r"], "b": ["q", "s"], "c": ["x", "y"]})
+    pk = ProximityKernel(min_support=20).fit(frame)
+    new = a_row("p", "q", None)
+    assert_close(pk.transform(new), [[1, 0, 1, 0, 1, 0]])
+    assert entries(pk.provenance(new)) == [(0, 2, "intersection", 2, 2, 1)]
+
+
+def test_rows_that_do_not_observe_the_feature_do_not_answer():
+    """Twenty equal rows with the same hole are no support for it."""
+    frame = pd.DataFrame(
+        {"a": ["p"] * 21 + ["r"], "b": [None] * 20 + ["x", "y"], "c": ["u"] * 22}
+    )
+    pk = ProximityKernel(min_support=2).fit(frame)
+    assert_close(dense(pk.transform(frame))[0], [1, 0, 1 / 2, 1 / 2, 1])
+    assert entries(pk.provenance(frame))[0] == (0, 1, "union", 1, 2, 2)
+    cascade = ProximityKernel(matching="cascade").fit(frame)
+    assert_close(dense(cascade.transform(frame))[0], [1, 0, 1, 0, 1])
+    assert entries(cascade.provenance(frame))[19] == (19, 1, "intersection", 2, 2, 1)
+
+
+def test_numbers_by_hand():
+    fit_on = np.array([[10.0], [0.0], [2.0], [1.0], [np.nan]])
+    pk = ProximityKernel(n_bins=3).fit(fit_on)
+    assert pk.bin_centers_[0].tolist() == [0.0, 1.5, 10.0]
+    np.testing.assert_allclose(pk.prior_[0], [1 / 4, 1 / 2, 1 / 4], rtol=1e-7)
+    values = [-1e300, 0.0, 0.75, 0.76, 5.75, 5.76, 1e300, np.nan]
+    wanted = np.eye(3)[[0, 0, 0, 1, 1, 2, 2]].tolist() + [[1 / 4, 1 / 2, 1 / 4]]
+    assert_close(pk.transform(np.array(values)[:, None]), wanted)
+
+
+def test_centers_of_single_precision_are_double():
+    values = np.array([0.1, 0.2, 0.4, 0.9], dtype=np.float32)
+    pk = ProximityKernel(n_bins=3).fit(values[:, None])
+    wanted = np.percentile(values.astype(float), [0, 50, 100])
+    assert pk.bin_centers_[0].dtype == np.float64
+    assert pk.bin_centers_[0].tolist() == wanted.tolist()
+
+
+def test_kernel_divides_by_features_not_bins():
+    table = np.array([[0.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 9.0]])
+    k = ProximityKernel(n_bins=2).fit(table).kernel(table)
+    assert k.tolist() == [[1, 0.75], [0.75, 1]]
+
+
+# What is learned
+
+
+def test_attributes():
+    frame = pd.DataFrame(
+        {
+            "age": [1, 2, 3, 4, 5],
+            "flag": pd.array([True, None, False, True, True], dtype="boolean"),
+            "grade": pd.Series(["low", "high", None, "high", "top"], dtype=GRADES),
+            "city": ["y", "x", None, "x", "x"],
+            "kind": pd.Categorical(list("nnnmm"), categories=list("zmn")),
+            "flat": [7.5] * 5,
+        }
+    )
+    pk = ProximityKernel(n_bins=3).fit(frame)
+    assert pk.n_features_in_ == 6
+    assert pk.feature_names_in_.tolist() == list(frame.columns)
+    assert isinstance(pk.n_bins_, np.ndarray)
+    assert np.issubdtype(pk.n_bins_.dtype, np.integer)
+    assert pk.n_bins_.tolist() == [3, 2, 3, 2, 2, 1]
+    assert isinstance(pk.bin_centers_, list)
+    centers = [None if c is None else c.tolist() for c in pk.bin_centers_]
+    # The median of False, True, True, True is True: merged with the maximum.
+    assert centers == [[1, 3, 5], [0, 1], [0, 2, 3], None, None, [7.5]]
+    labels = [None if c is None else list(c) for c in pk.categories_]
+    assert labels == [None, None, None, ["x", "y"], ["m", "n"], None]
+    prior = [p.tolist() for p in pk.prior_]
+    np.testing.assert_allclose(prior[0], [2 / 5, 2 / 5, 1 / 5], rtol=1e-7)
+    np.testing.assert_allclose(prior[1], [1 / 4, 3 / 4], rtol=1e-7)
+    np.testing.assert_allclose(prior[2], [1 / 4, 1 / 2, 1 / 4], rtol=1e-7)
+    np.testing.assert_allclose(prior[3], [3 / 4, 1 / 4], rtol=1e-7)
+    np.testing.assert_allclose(prior[4], [2 / 5, 3 / 5], rtol=1e-7)
+    assert prior[5] == [1.0]
+
+
+def test_no_feature_names_without_names():
+    pk = ProximityKernel().fit([[1.0, 2.0], [3.0, 4.0]])
+    assert not hasattr(pk, "feature_names_in_")
+    assert pk.n_features_in_ == 2
+
+
+def test_n_bins_of_categorical_features_is_ignored():
+    frame = pd.DataFrame({"a": list("pqrst"), "b": [1.0, 2, 3, 4, 5]})
+    pk = ProximityKernel(n_bins=[2, 3]).fit(frame)
+    assert pk.n_bins_.tolist() == [5, 3]
+    assert ProximityKernel(n_bins=np.array([2, 3])).fit(frame).n_bins_[1] == 3
+
+
+def test_merged_centers():
+    frame = pd.DataFrame({"a": [0, 0, 0, 0, 0, 1.0], "b": [4.0] * 6})
+    pk = ProximityKernel(n_bins=4).fit(frame)
+    assert pk.n_bins_.tolist() == [2, 1]
+    assert pk.bin_centers_[0].tolist() == [0, 1]
+
+
+# Kinds
+
+
+@pytest.mark.parametrize("chosen", [[1], ["code"], [False, True], np.array([1])])
+def test_categorical_features(chosen):
+    frame = pd.DataFrame({"age": [1.0, 2, 3, 4], "code": [30.0, 7, np.nan, 30]})
+    pk = ProximityKernel(n_bins=2, categorical_features=chosen).fit(frame)
+    assert pk.bin_centers_[1] is None
+    assert list(pk.categories_[1]) == [7, 30]
+    assert pk.categories_[0] is None
+    reference = oracle.fit(oracle.read_columns(frame, ("code",)), 2)
+    new = pd.DataFrame({"age": [1.0, 4, 4], "code": [7.0, 8, np.nan]})
+    for table in (frame, new):
+        columns = oracle.read_columns(table, ("code",))
+        assert_close(pk.transform(table), oracle.represent(columns, reference))
+
+
+def test_categorical_features_of_an_array():
+    table = np.array([[1.0, 30], [2, 7], [3, np.nan], [4, 30]])
+    pk = ProximityKernel(n_bins=2, categorical_features=[1]).fit(table)
+    assert list(pk.categories_[1]) == [7, 30]
+    assert_close(
+        pk.transform(table),
+        [[1, 0, 0, 1], [1, 0, 1, 0], [0, 1, 0, 1], [0, 1, 0, 1]],
+    )
+
+
+def test_booleans_are_numbers():
+    frame = pd.DataFrame({"flag": [True, False, True]})
+    pk = ProximityKernel(n_bins=3).fit(frame)
+    assert pk.bin_centers_[0].tolist() == [0, 1]
+    assert_close(pk.transform(frame), [[0, 1], [1, 0], [0, 1]])
+
+
+@pytest.mark.parametrize("hole", [None, np.nan, pd.NA, pd.NaT])
+def test_every_mark_of_a_missing_label(hole):
+    frame = pd.DataFrame({"a": pd.Series(["x", hole, "y"], dtype=object)})
+    pk = ProximityKernel().fit(frame)
+    assert list(pk.categories_[0]) == ["x", "y"]
+    assert_close(pk.transform(frame), [[1, 0], [1 / 2, 1 / 2], [0, 1]])
+
+
+@pytest.mark.parametrize("dtype", ["Int64", "Float64", "double[pyarrow]"])
+def test_every_mark_of_a_missing_number(dtype):
+    frame = pd.DataFrame({"a": pd.array([1, None, 3], dtype=dtype)})
+    pk = ProximityKernel(n_bins=2).fit(frame)
+    assert pk.bin_centers_[0].tolist() == [1, 3]
+    assert_close(pk.transform(frame), [[1, 0], [1 / 2, 1 / 2], [0, 1]])
+
+
+@pytest.mark.parametrize("dtype", ["str", "string", object, "category"])
+def test_every_dtype_of_labels(dtype, patients):
+    wanted = ProximityKernel(min_support=2).fit(patients)
+    table = patients.astype(dtype).where(patients.notna(), None)
+    got = ProximityKernel(min_support=2).fit(table)
+    assert [list(c) for c in got.categories_] == [list("ps"), list("qr"), list("xyz")]
+    assert_same_bits(got.transform(table), wanted.transform(patients))
+    assert_same_bits(got.transform(patients), wanted.transform(patients))
+
+
+def test_unused_categories_have_no_bin():
+    dtype = pd.CategoricalDtype(["c", "b", "a"])
+    frame = pd.DataFrame({"kind": pd.Series(["c", "a", None], dtype=dtype)})
+    pk = ProximityKernel().fit(frame)
+    assert list(pk.categories_[0]) == ["a", "c"]
+    new = pd.DataFrame({"kind": pd.Series(["b", "c"], dtype=dtype)})
+    assert_close(pk.transform(new), [[0, 0], [0, 1]])
+
+
+@pytest.mark.parametrize("package", ["polars", "pyarrow"])
+def test_other_frames_give_the_same_answer(package):
+    frame = mixed_table(80, 6, 0.3, seed=9)
+    new = mixed_table(20, 6, 0.3, seed=10)
+    convert = {"polars": pl.from_pandas, "pyarrow": pa.Table.from_pandas}[package]
+    wanted = ProximityKernel(min_support=5).fit(frame)
+    got = ProximityKernel(min_support=5).fit(convert(frame))
+    assert got.feature_names_in_.tolist() == list(frame.columns)
+    assert got.n_bins_.tolist() == wanted.n_bins_.tolist()
+    for table in (frame, new):
+        assert_same_bits(got.transform(convert(table)), wanted.transform(table))
+        assert_same_bits(got.kernel(convert(table)), wanted.kernel(table))
+        left = entries(got.provenance(convert(table)))
+        assert left == entries(wanted.provenance(table))
+
+
+def test_arrays_lists_and_frames_of_numbers_agree():
+    rng = np.random.default_rng(4)
+    table = rng.integers(6, size=(50, 4)).astype(float)
+    table[rng.random(table.shape) < 0.3] = np.nan
+    wanted = ProximityKernel().fit_transform(table)
+    assert_same_bits(ProximityKernel().fit_transform(pd.DataFrame(table)), wanted)
+    assert_same_bits(ProximityKernel().fit_transform(table.tolist()), wanted)
+    named = pd.DataFrame(table, columns=list("abcd"))
+    assert_same_bits(ProximityKernel().fit_transform(named), wanted)
+
+
+# Many categories, and none
+
+
+def test_rare_categories_share_a_bin():
+    frame = pd.DataFrame({"blood": ["d", "d", "c", "b", "a", "d", "c", None, "e"]})
+    pk = ProximityKernel(max_categories=3).fit(frame)
+    assert pk.n_bins_.tolist() == [3]
+    names = pk.get_feature_names_out().tolist()
+    assert names == ["blood_c", "blood_d", "blood_infrequent"]
+    np.testing.assert_allclose(pk.prior_[0], [2 / 8, 3 / 8, 3 / 8], rtol=1e-7)
+    new = pd.DataFrame({"blood": ["a", "b", "c", "d", "e", "f"]})
+    wanted = [[0, 0, 1], [0, 0, 1], [1, 0, 0], [0, 1, 0], [0, 0, 1], [0, 0, 0]]
+    assert_close(pk.transform(new), wanted)
+
+
+def test_of_equally_rare_categories_the_first_is_kept():
+    frame = pd.DataFrame({"blood": ["d", "d", "c", "c", "e", "b", "a"]})
+    pk = ProximityKernel(max_categories=4).fit(frame)
+    names = pk.get_feature_names_out().tolist()
+    assert names == ["blood_a", "blood_c", "blood_d", "blood_infrequent"]
+
+
+def test_as_many_categories_as_allowed_share_nothing():
+    frame = pd.DataFrame({"blood": list("edcba")})
+    pk = ProximityKernel(max_categories=5).fit(frame)
+    assert pk.n_bins_.tolist() == [5]
+    names = pk.get_feature_names_out().tolist()
+    assert names == [f"blood_{label}" for label in "abcde"]
+
+
+def test_a_column_with_nothing_observed():
+    frame = pd.DataFrame(
+        {"age": [1.0, 2.0], "dose": [np.nan, np.nan], "city": ["x", None]}
+    )
+    pk = ProximityKernel(n_bins=2)
+    with pytest.warns(UserWarning, match="dose") as caught:
+        pk.fit(frame)
+    assert len(caught) == 1
+    assert pk.n_bins_.tolist() == [2, 0, 1]
+    assert len(pk.prior_[1]) == 0
+    assert_close(pk.transform(frame), [[1, 0, 1], [0, 1, 1]])
+    # d is two: the empty column is left out.
+    assert pk.kernel(frame).tolist() == [[1, 0.5], [0.5, 1]]
+    assert entries(pk.provenance(frame)) == [
+        (0, 1, "prior", 0, 2, 0),
+        (1, 1, "prior", 0, 1, 0),
+        (1, 2, "prior", 0, 1, 1),
+    ]
+    assert len(pk.get_feature_names_out()) == 3
+
+
+def test_a_column_with_nothing_observed_at_fit_and_a_value_later():
+    """It has no bin, so the value says nothing; complete rows are as before."""
+    frame = pd.DataFrame({"age": [1.0, 2.0], "dose": [np.nan, np.nan]})
+    pk = fitted(ProximityKernel(n_bins=2), frame)
+    new = pd.DataFrame({"age": [1.0, 2.0], "dose": [5.0, np.nan]})
+    assert_close(pk.transform(new), [[1, 0], [0, 1]])
+    assert pk.kernel(new).tolist() == [[1, 0], [0, 1]]
+
+
+def test_a_table_with_nothing_observed_gives_no_nan():
+    frame = pd.DataFrame({"age": [np.nan, np.nan]})
+    pk = fitted(ProximityKernel(), frame)
+    assert pk.transform(frame).shape == (2, 0)
+    assert pk.kernel(frame).tolist() == [[0, 0], [0, 0]]
+
+
+def test_the_warning_names_a_column_of_an_array():
+    with pytest.warns(UserWarning, match=r"\b(x?1)\b"):
+        ProximityKernel().fit(np.array([[1.0, np.nan], [2.0, np.nan]]))
+
+
+# Names
+
+
+def test_feature_names():
+    frame = pd.DataFrame({"age": [1.0, 2.0, 9.0], "blood": ["b", None, "a"]})
+    pk = ProximityKernel(n_bins=3).fit(frame)
+    names = pk.get_feature_names_out()
+    assert isinstance(names, np.ndarray)
+    assert names.dtype == object
+    assert names.tolist() == ["age_0", "age_1", "age_2", "blood_a", "blood_b"]
+    same = pk.get_feature_names_out(["age", "blood"])
+    assert same.tolist() == names.tolist()
+    with pytest.raises(ValueError, match="input_features"):
+        pk.get_feature_names_out(["blood", "age"])
+
+
+def test_feature_names_without_names():
+    pk = ProximityKernel(n_bins=2).fit(np.array([[1.0, 5.0], [2.0, 5.0]]))
+    assert pk.get_feature_names_out().tolist() == ["x0_0", "x0_1", "x1_0"]
+    names = pk.get_feature_names_out(["left", "right"])
+    assert names.tolist() == ["left_0", "left_1", "right_0"]
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        pd.DataFrame({"a": ["1_0", "1_1"], "a_1": [0.0, 1.0]}),
+        pd.DataFrame({"a": list("xxyyz") + ["infrequent"] * 3 + ["w"]}),
+    ],
+)
+def test_feature_names_are_unique(frame):
+    pk = ProximityKernel(n_bins=2, max_categories=4).fit(frame)
+    names = pk.get_feature_names_out()
+    assert len(set(names)) == len(names) == pk.n_bins_.sum()
+
+
+# Output
+
+
+def test_representation_is_csr():
+    frame = mixed_table(40, 4, 0.3, seed=1)
+    pk = ProximityKernel().fit(frame)
+    z = pk.transform(frame)
+    assert isinstance(z, sp.csr_matrix)
+    assert z.shape == (40, pk.n_bins_.sum())
+    assert z.dtype == np.float32
+    assert z.has_canonical_format
+    assert (z.data != 0).all()
+    with config_context(sparse_interface="sparray"):
+        array = pk.transform(frame)
+        fresh = ProximityKernel().fit_transform(frame)
+    assert isinstance(array, sp.csr_array)
+    assert isinstance(fresh, sp.csr_array)
+    assert_same_bits(array, z)
+    assert_same_bits(fresh, z)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("sparse_output", [True, False])
+def test_dtype(dtype, sparse_output):
+    frame = mixed_table(40, 4, 0.3, seed=1)
+    pk = ProximityKernel(dtype=dtype, sparse_output=sparse_output).fit(frame)
+    assert pk.transform(frame).dtype == dtype
+    assert pk.fit_transform(frame).dtype == dtype
+    assert pk.kernel(frame).dtype == dtype
+    assert pk.kernel(frame, frame[:3]).dtype == dtype
+    assert sp.issparse(pk.transform(frame)) == sparse_output
+
+
+def test_set_output_pandas():
+    frame = mixed_table(40, 3, 0.3, seed=1).set_index(np.arange(40) + 100)
+    pk = ProximityKernel(sparse_output=False).set_output(transform="pandas")
+    z = pk.fit_transform(frame)
+    assert isinstance(z, pd.DataFrame)
+    assert list(z.columns) == list(pk.get_feature_names_out())
+    assert z.index.equals(frame.index)
+    plain = ProximityKernel(sparse_output=False).fit_transform(frame)
+    assert_same_bits(z.to_numpy(), plain)
+    # The kernel is an array whatever the container of the representation.
+    assert isinstance(pk.kernel(frame), np.ndarray)
+
+
+def test_set_output_polars():
+    frame = pl.from_pandas(mixed_table(40, 3, 0.3, seed=1))
+    pk = ProximityKernel(sparse_output=False).set_output(transform="polars")
+    z = pk.fit_transform(frame)
+    assert isinstance(z, pl.DataFrame)
+    assert z.columns == list(pk.get_feature_names_out())
+    plain = ProximityKernel(sparse_output=False).fit_transform(frame)
+    np.testing.assert_array_equal(z.to_numpy(), plain)
+    assert isinstance(pk.kernel(frame), np.ndarray)
+
+
+@pytest.mark.parametrize("container", ["pandas", "polars"])
+def test_set_output_refuses_sparse(container):
+    frame = mixed_table(40, 3, 0.3, seed=1)
+    pk = ProximityKernel().set_output(transform=container).fit(frame)
+    with raises_naming(ValueError, "sparse"):
+        pk.transform(frame)
+    # The kernel and the provenance need no container.
+    assert isinstance(pk.kernel(frame), np.ndarray)
+    assert len(pk.provenance(frame)) == frame.isna().sum().sum()
+
+
+# Provenance, normalize, density
+
+
+def test_provenance_of_a_complete_table_is_empty():
+    pk = ProximityKernel().fit([[1.0, 2.0], [3.0, 4.0]])
+    got = pk.provenance([[1.0, 2.0]])
+    assert isinstance(got, np.ndarray)
+    assert got.shape == (0,)
+    assert entries(got) == []
+
+
+def test_provenance_is_in_row_major_order():
+    frame = mixed_table(60, 5, 0.4, seed=2)
+    pk = ProximityKernel().fit(frame)
+    got = pk.provenance(frame)
+    rows, features = np.nonzero(frame.isna().to_numpy())
+    assert got["row"].tolist() == rows.tolist()
+    assert got["feature"].tolist() == features.tolist()
+    for name in ("row", "feature", "rung", "observed", "support"):
+        assert np.issubdtype(got[name].dtype, np.integer)
+    observed = frame.notna().sum(axis=1).to_numpy()[rows]
+    assert got["observed"].tolist() == observed.tolist()
+
+
+def test_normalize_by_hand(patients):
+    pk = ProximityKernel(matching="cascade", normalize=True).fit(patients)
+    new = pd.concat([patients, a_row("?", "?", "?"), a_row("p", "?", "x")])
+    k = pk.kernel(new)
+    np.testing.assert_allclose(np.diag(k), [1, 1, 1, 1, 1, 1, 0, 1], rtol=1e-6)
+    # Row 5 has z.z = 23/9; the one with an unknown label has z.z = 2.
+    np.testing.assert_allclose(k[0, 5], (8 / 9) / (23 / 27) ** 0.5, rtol=1e-6)
+    np.testing.assert_allclose(k[0, 7], (2 / 3) / (2 / 3) ** 0.5, rtol=1e-6)
+    assert not k[6].any()
+    z = dense(pk.transform(new))
+    np.testing.assert_allclose((z**2).sum(axis=1)[:6], 3, rtol=1e-6)
+    assert not z[6].any()
+
+
+def test_a_kernel_is_not_normalized_unasked(patients):
+    k = ProximityKernel(matching="cascade").fit(patients).kernel(patients)
+    assert k[5, 5] < 0.9
+
+
+def test_sparse_regions_are_more_alike_than_dense_ones():
+    """The paper's point: cells are wide where rows are few."""
+    rng = np.random.default_rng(7)
+    sample = rng.exponential(size=(2000, 5))
+    pk = ProximityKernel(n_bins=8).fit(sample)
+    step = 0.3
+
+    def similarity(low, high):
+        start = rng.uniform(low, high, size=(300, 5))
+        return np.mean([pk.kernel(x[None], x[None] + step)[0, 0] for x in start])
+
+    dense_region, sparse_region = similarity(0.0, 0.5), similarity(2.5, 6.0)
+    assert sparse_region > dense_region + 0.2
+
+
+def test_sparse_regions_by_hand():
+    sample = np.concatenate([np.linspace(0, 1, 101), [10.0, 20, 30, 40, 50]])
+    pk = ProximityKernel(n_bins=5).fit(sample[:, None])
+    few = pk.kernel([[30.0]], [[30.4]])
+    many = pk.kernel([[0.3]], [[0.7]])
+    assert (few.item(), many.item()) == (1, 0)

@@ -1,0 +1,444 @@
+"""What holds for every table: the oracle's answer, valid kernels, no surprises."""
+
+import numpy as np
+import oracle
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import (
+    assert_close,
+    assert_same_bits,
+    dense,
+    empty_columns,
+    entries,
+    fit_transform,
+    fitted,
+    mixed_table,
+    parameters,
+    tables,
+)
+
+from proximity_kernel import ProximityKernel
+
+
+def block_sums(pk, representation):
+    """Sum of every block that has a bin, shape (n_samples, features with a bin)."""
+    ends = np.cumsum(pk.n_bins_)
+    z = dense(representation).astype(float)
+    return np.stack(
+        [
+            z[:, end - size : end].sum(axis=1)
+            for size, end in zip(pk.n_bins_, ends, strict=True)
+            if size
+        ],
+        axis=1,
+    )
+
+
+def same_as_oracle(pk, table, reference, matching, min_support, rows=None):
+    """Compare representation and provenance of some rows with the oracle's."""
+    rows = np.arange(len(table)) if rows is None else np.unique(rows)
+    columns = oracle.read_columns(table.iloc[rows])
+    wanted = oracle.represent(columns, reference, matching, min_support)
+    assert_close(pk.transform(table)[rows], wanted, pk.dtype)
+    listed = oracle.provenance(columns, reference, matching, min_support)
+    place = {row: i for i, row in enumerate(rows.tolist())}
+    got = [
+        (place[entry[0]], *entry[1:])
+        for entry in entries(pk.provenance(table))
+        if entry[0] in place
+    ]
+    assert sorted(got) == sorted(listed)
+    return wanted
+
+
+# Against the oracle
+
+
+@given(tables(), parameters())
+def test_equals_the_oracle(drawn, chosen):
+    frame, new = drawn
+    pk = fitted(ProximityKernel(**chosen), frame)
+    reference = oracle.fit(oracle.read_columns(frame), chosen["n_bins"])
+    assert pk.n_bins_.tolist() == reference.n_bins
+    how = chosen["matching"], chosen["min_support"]
+    z = same_as_oracle(pk, frame, reference, *how)
+    z_new = same_as_oracle(pk, new, reference, *how)
+    d, terms = reference.n_counted, z.shape[1]
+    assert_close(pk.kernel(frame), oracle.kernel(z, z, d), terms=terms)
+    assert_close(pk.kernel(new, frame), oracle.kernel(z_new, z, d), terms=terms)
+
+
+@given(tables(), parameters())
+def test_equals_the_oracle_in_float64(drawn, chosen):
+    frame, new = drawn
+    pk = fitted(ProximityKernel(**chosen, dtype=np.float64), frame)
+    reference = oracle.fit(oracle.read_columns(frame), chosen["n_bins"])
+    how = chosen["matching"], chosen["min_support"]
+    z = same_as_oracle(pk, frame, reference, *how)
+    z_new = same_as_oracle(pk, new, reference, *how)
+    wanted = oracle.kernel(z_new, z, reference.n_counted)
+    assert_close(pk.kernel(new, frame), wanted, np.float64, terms=z.shape[1])
+
+
+@given(tables(), st.lists(st.integers(2, 7), min_size=6, max_size=6))
+def test_one_bin_count_per_feature(drawn, n_bins):
+    frame, new = drawn
+    n_bins = n_bins[: frame.shape[1]]
+    pk = fitted(ProximityKernel(n_bins=n_bins, min_support=3), frame)
+    reference = oracle.fit(oracle.read_columns(frame), n_bins)
+    assert pk.n_bins_.tolist() == reference.n_bins
+    same_as_oracle(pk, frame, reference, "graded", 3)
+    same_as_oracle(pk, new, reference, "graded", 3)
+
+
+@given(tables(), st.integers(2, 7))
+def test_centers_categories_and_prior_equal_the_oracle(drawn, n_bins):
+    frame, _ = drawn
+    pk = fitted(ProximityKernel(n_bins=n_bins), frame)
+    reference = oracle.fit(oracle.read_columns(frame), n_bins)
+    for j, cells in enumerate(reference.cells):
+        if cells.centers is None:
+            assert pk.bin_centers_[j] is None
+            assert list(pk.categories_[j]) == cells.categories
+        else:
+            assert pk.categories_[j] is None
+            assert pk.bin_centers_[j].dtype == np.float64
+            assert pk.bin_centers_[j].tolist() == cells.centers
+        codes = [row[j] for row in reference.codes if row[j] != oracle.MISSING]
+        counts = np.bincount(codes, minlength=cells.n_bins)
+        assert len(pk.prior_[j]) == cells.n_bins
+        wanted = counts / max(len(codes), 1)
+        np.testing.assert_allclose(pk.prior_[j], wanted, rtol=1e-6)
+
+
+@given(tables(), st.integers(2, 4), st.integers(1, 25))
+def test_rare_categories_equal_the_oracle(drawn, max_categories, min_support):
+    frame, new = drawn
+    pk = ProximityKernel(max_categories=max_categories, min_support=min_support)
+    fitted(pk, frame)
+    columns = oracle.read_columns(frame)
+    reference = oracle.fit(columns, 4, max_categories)
+    assert pk.n_bins_.tolist() == reference.n_bins
+    same_as_oracle(pk, frame, reference, "graded", min_support)
+    same_as_oracle(pk, new, reference, "graded", min_support)
+
+
+@given(tables(), parameters())
+def test_normalized_equals_the_oracle(drawn, chosen):
+    frame, new = drawn
+    pk = fitted(ProximityKernel(**chosen, normalize=True), frame)
+    reference = oracle.fit(oracle.read_columns(frame), chosen["n_bins"])
+    z = oracle.represent(
+        oracle.read_columns(new), reference, chosen["matching"], chosen["min_support"]
+    )
+    d = reference.n_counted
+    wanted = oracle.normalize(z, d)
+    assert_close(pk.transform(new), wanted)
+    got = pk.kernel(new)
+    assert_close(got, oracle.kernel(wanted, wanted, d), terms=z.shape[1])
+    on_diagonal = np.where(z.any(axis=1), 1.0, 0.0)
+    np.testing.assert_allclose(np.diag(got), on_diagonal, rtol=1e-6)
+
+
+# Against the oracle on tables that cross the borders of blocks and counters
+
+
+@pytest.mark.parametrize("matching", ["graded", "cascade"])
+@pytest.mark.parametrize(
+    ("n", "d", "rate", "min_support"),
+    [
+        (511, 4, 0.3, 20),
+        (512, 3, 0.5, 1),
+        (513, 8, 0.2, 25),
+        (700, 5, 0.6, 600),
+        (1024, 6, 0.3, 513),
+        (1025, 3, 0.1, 20),
+        (1500, 8, 0.4, 5),
+    ],
+)
+def test_larger_tables(n, d, rate, min_support, matching):
+    frame = mixed_table(n, d, rate, seed=n)
+    frame.iloc[n // 2] = None
+    pk = fitted(ProximityKernel(matching=matching, min_support=min_support), frame)
+    reference = oracle.fit(oracle.read_columns(frame))
+    rows = np.random.default_rng(d).choice(n, size=25, replace=False)
+    rows = np.unique([0, n // 2, n - 1, *rows])
+    same_as_oracle(pk, frame, reference, matching, min_support, rows)
+    new = mixed_table(30, d, rate, seed=n + 1)
+    same_as_oracle(pk, new, reference, matching, min_support)
+
+
+@pytest.mark.parametrize("matching", ["graded", "cascade"])
+@pytest.mark.parametrize("d", [64, 70, 300])
+@pytest.mark.parametrize("noise", [0.01, 0.3])
+@pytest.mark.parametrize("rate", [0.02, 0.4])
+def test_wide_tables(d, noise, rate, matching):
+    """At little noise rows share more codes than six or eight bits can count."""
+    frame = mixed_table(80, d, rate, seed=d, noise=noise)
+    pk = fitted(ProximityKernel(n_bins=2, matching=matching, min_support=4), frame)
+    reference = oracle.fit(oracle.read_columns(frame), 2)
+    rows = [0, 17, 41, 79]
+    same_as_oracle(pk, frame, reference, matching, 4, rows)
+    new = mixed_table(3, d, rate, seed=d + 1, noise=noise)
+    same_as_oracle(pk, new, reference, matching, 4)
+
+
+@pytest.mark.parametrize("matching", ["graded", "cascade"])
+def test_a_long_table(matching):
+    """More rows than 64 blocks of 512 hold."""
+    frame = mixed_table(33_500, 4, 0.3, seed=5)
+    pk = fitted(ProximityKernel(n_bins=7, matching=matching, min_support=40), frame)
+    reference = oracle.fit(oracle.read_columns(frame), 7)
+    holed = np.flatnonzero(frame.isna().any(axis=1))[[0, 500, 3000, 9000, -1]]
+    same_as_oracle(pk, frame, reference, matching, 40, holed)
+
+
+@pytest.mark.parametrize("matching", ["graded", "cascade"])
+def test_more_bins_than_a_byte_can_count(matching):
+    rng = np.random.default_rng(0)
+    n = 1000
+    other = rng.integers(3, size=n).astype(float)
+    labels = np.array([f"label{k:03d}" for k in range(300)])
+    frame = pd.DataFrame(
+        {
+            "number": rng.permutation(n) / 8,
+            "label": pd.Series(labels[rng.permutation(n) % 300], dtype="str"),
+            "other": np.where(rng.random(n) < 0.3, np.nan, other),
+        }
+    )
+    frame.loc[rng.random(n) < 0.1, "number"] = np.nan
+    frame.loc[rng.random(n) < 0.1, "label"] = None
+    pk = ProximityKernel(
+        n_bins=300, max_categories=400, matching=matching, min_support=2
+    )
+    fitted(pk, frame)
+    reference = oracle.fit(oracle.read_columns(frame), 300, 400)
+    assert pk.n_bins_.tolist() == reference.n_bins
+    assert (pk.n_bins_[:2] > 256).all()
+    holed = np.flatnonzero(frame.isna().any(axis=1))[:40]
+    same_as_oracle(pk, frame, reference, matching, 2, [0, 1, 2, *holed])
+    new = pd.DataFrame(
+        {
+            "number": [np.nan, 124.875, 1e9, np.nan],
+            "label": pd.Series(["label299", None, "unseen", None], dtype="str"),
+            "other": [1.0, np.nan, np.nan, np.nan],
+        }
+    )
+    same_as_oracle(pk, new, reference, matching, 2)
+
+
+@pytest.mark.parametrize("n_labels", [254, 255, 256, 257])
+@pytest.mark.parametrize("matching", ["graded", "cascade"])
+def test_as_many_categories_as_a_byte_can_count(matching, n_labels):
+    """An unknown label and a missing cell must not look like the last code."""
+    labels = [f"label{k:03d}" for k in range(n_labels)]
+    frame = pd.DataFrame(
+        {
+            "label": pd.Series([*labels, *labels, None], dtype="str"),
+            "value": [*range(n_labels), *range(n_labels), n_labels],
+        }
+    )
+    new = pd.DataFrame(
+        {
+            "label": pd.Series([labels[-1], "unseen", None, labels[0]], dtype="str"),
+            "value": [np.nan, np.nan, 3.0, np.nan],
+        }
+    )
+    for max_categories in (255, 256, 300):
+        pk = ProximityKernel(
+            max_categories=max_categories, matching=matching, min_support=1
+        )
+        fitted(pk, frame)
+        columns = oracle.read_columns(frame)
+        reference = oracle.fit(columns, 4, max_categories)
+        assert pk.n_bins_[0] == min(n_labels, max_categories) == reference.n_bins[0]
+        same_as_oracle(pk, new, reference, matching, 1)
+        same_as_oracle(
+            pk, frame, reference, matching, 1, [0, n_labels, -1 % len(frame)]
+        )
+
+
+# The representation and the kernel are what they are said to be
+
+
+@given(tables(), parameters())
+def test_blocks_are_distributions_or_zero(drawn, chosen):
+    frame, new = drawn
+    pk = fitted(ProximityKernel(**chosen), frame)
+    z = pk.transform(frame)
+    assert dense(z).min(initial=0) >= 0
+    np.testing.assert_allclose(block_sums(pk, z), 1, rtol=1e-6)
+    reference = oracle.fit(oracle.read_columns(frame), chosen["n_bins"])
+    codes = oracle.assign_codes(oracle.read_columns(new), reference.cells)
+    unknown = np.array(codes) == oracle.UNKNOWN
+    wanted = np.where(unknown, 0.0, 1.0)[:, pk.n_bins_ > 0]
+    np.testing.assert_allclose(block_sums(pk, pk.transform(new)), wanted, rtol=1e-6)
+
+
+@given(tables(), parameters())
+def test_kernel_is_valid(drawn, chosen):
+    frame, new = drawn
+    pk = fitted(ProximityKernel(**chosen), frame)
+    for table in (frame, new):
+        k = pk.kernel(table)
+        assert k.shape == (len(table), len(table))
+        assert isinstance(k, np.ndarray)
+        assert k.dtype == np.float32
+        assert k.tobytes() == k.T.copy().tobytes()
+        assert k.min() >= 0
+        assert k.max() <= 1
+        assert np.linalg.eigvalsh(k.astype(float)).min() > -1e-5
+    complete = frame.drop(columns=empty_columns(frame)).notna().all(axis=1)
+    own = np.diag(pk.kernel(frame))
+    assert (own[complete.to_numpy()] == 1).all()
+
+
+@given(tables(), parameters())
+def test_kernel_is_the_product_of_representations(drawn, chosen):
+    frame, new = drawn
+    pk = fitted(ProximityKernel(**chosen), frame)
+    z, z_new = (dense(pk.transform(t)).astype(float) for t in (frame, new))
+    d = int((pk.n_bins_ > 0).sum())
+    terms = z.shape[1]
+    assert_close(pk.kernel(new, frame), z_new @ z.T / d, terms=terms)
+    assert_close(pk.kernel(frame, new), z @ z_new.T / d, terms=terms)
+    assert_close(pk.kernel(frame, frame), pk.kernel(frame), terms=terms)
+
+
+# What must not matter does not
+
+
+@given(tables(), parameters(), st.randoms(use_true_random=False))
+def test_row_order_and_batch_do_not_matter(drawn, chosen, random):
+    frame, new = drawn
+    pk = fitted(ProximityKernel(**chosen), frame)
+    for table in (frame, new):
+        z = dense(pk.transform(table))
+        order = list(range(len(table)))
+        random.shuffle(order)
+        assert_same_bits(pk.transform(table.iloc[order]), z[order])
+        cut = random.randrange(1, len(table) + 1)
+        parts = [table.iloc[:cut], table.iloc[cut:]]
+        halves = [dense(pk.transform(part)) for part in parts if len(part)]
+        assert_same_bits(np.concatenate(halves), z)
+        last = len(table) - 1
+        assert_same_bits(pk.transform(table.iloc[[last]]), z[[last]])
+
+
+@given(tables(), parameters(), st.randoms(use_true_random=False))
+def test_order_of_the_fitted_rows_does_not_matter(drawn, chosen, random):
+    frame, new = drawn
+    order = list(range(len(frame)))
+    random.shuffle(order)
+    left = fitted(ProximityKernel(**chosen), frame)
+    right = fitted(ProximityKernel(**chosen), frame.iloc[order])
+    for table in (frame, new):
+        assert_same_bits(left.transform(table), right.transform(table))
+        assert entries(left.provenance(table)) == entries(right.provenance(table))
+
+
+@given(tables(), parameters(), st.booleans())
+def test_fit_transform_is_fit_then_transform(drawn, chosen, normalize):
+    frame, _ = drawn
+    chosen = {**chosen, "normalize": normalize}
+    z = fit_transform(ProximityKernel(**chosen), frame)
+    pk = fitted(ProximityKernel(**chosen), frame)
+    assert_same_bits(z, pk.transform(frame))
+
+
+@given(tables(), parameters())
+def test_dense_output_holds_the_same_bits(drawn, chosen):
+    frame, new = drawn
+    sparse = fitted(ProximityKernel(**chosen), frame)
+    plain = fitted(ProximityKernel(**chosen, sparse_output=False), frame)
+    for table in (frame, new):
+        z = plain.transform(table)
+        assert type(z) is np.ndarray
+        assert_same_bits(sparse.transform(table), z)
+        assert_same_bits(sparse.kernel(table), plain.kernel(table))
+
+
+@given(tables(), parameters())
+def test_fitting_again_forgets(drawn, chosen):
+    frame, new = drawn
+    used = fitted(ProximityKernel(**chosen), mixed_table(50, 3, 0.2, seed=1))
+    fitted(used, frame)
+    fresh = fitted(ProximityKernel(**chosen), frame)
+    assert_same_bits(used.transform(new), fresh.transform(new))
+
+
+@pytest.mark.parametrize("matching", ["graded", "cascade"])
+@pytest.mark.parametrize("n_jobs", [1, 2, -1])
+def test_number_of_jobs_does_not_matter(matching, n_jobs):
+    frame = mixed_table(1500, 6, 0.4, seed=3)
+    new = mixed_table(700, 6, 0.4, seed=4)
+    alone = ProximityKernel(matching=matching, n_jobs=None).fit(frame)
+    together = ProximityKernel(matching=matching, n_jobs=n_jobs).fit(frame)
+    for table in (frame, new):
+        assert_same_bits(alone.transform(table), together.transform(table))
+        left, right = alone.provenance(table), together.provenance(table)
+        assert entries(left) == entries(right)
+    assert_same_bits(alone.kernel(new, frame), together.kernel(new, frame))
+
+
+@pytest.mark.parametrize("matching", ["graded", "cascade"])
+def test_larger_batches_do_not_matter(matching):
+    frame = mixed_table(1300, 5, 0.4, seed=6)
+    pk = ProximityKernel(matching=matching).fit(frame)
+    z = dense(pk.transform(frame))
+    order = np.random.default_rng(0).permutation(len(frame))
+    assert_same_bits(pk.transform(frame.iloc[order]), z[order])
+    sizes = [1, 3, 508, 512, 276]
+    parts = np.split(np.arange(len(frame)), np.cumsum(sizes)[:-1])
+    pieces = [dense(pk.transform(frame.iloc[part])) for part in parts]
+    assert_same_bits(np.concatenate(pieces), z)
+    again = ProximityKernel(matching=matching).fit(frame.iloc[order])
+    assert_same_bits(again.transform(frame), z)
+
+
+@given(tables(), parameters())
+def test_tables_are_left_as_they_were(drawn, chosen):
+    frame, new = drawn
+    kept = frame.copy(deep=True), new.copy(deep=True)
+    pk = fitted(ProximityKernel(**chosen), frame)
+    fit_transform(ProximityKernel(**chosen), frame)
+    pk.transform(new)
+    pk.kernel(new, frame)
+    pk.provenance(new)
+    pd.testing.assert_frame_equal(frame, kept[0])
+    pd.testing.assert_frame_equal(new, kept[1])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_read_only_arrays(dtype, order):
+    rng = np.random.default_rng(2)
+    table = np.array(rng.integers(9, size=(40, 3)), dtype=dtype, order=order)
+    if dtype != np.int64:
+        table[rng.random(table.shape) < 0.3] = np.nan
+    kept = table.copy()
+    table.setflags(write=False)
+    pk = ProximityKernel(n_bins=3, min_support=2).fit(table)
+    reference = oracle.fit(oracle.read_columns(pd.DataFrame(kept)), 3)
+    wanted = oracle.represent(
+        oracle.read_columns(pd.DataFrame(kept)), reference, "graded", 2
+    )
+    assert_close(pk.transform(table), wanted)
+    assert_close(
+        pk.kernel(table),
+        oracle.kernel(wanted, wanted, 3),
+        terms=wanted.shape[1],
+    )
+    np.testing.assert_array_equal(table, kept)
+
+
+def test_answers_are_not_shared_with_the_estimator():
+    """Writing on an answer does not change the next one."""
+    frame = mixed_table(60, 3, 0.3, seed=8)
+    pk = ProximityKernel(sparse_output=False)
+    z = pk.fit_transform(frame)
+    kept = z.copy()
+    z[:] = 7
+    assert_same_bits(pk.transform(frame), kept)
