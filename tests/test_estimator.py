@@ -371,13 +371,26 @@ def test_a_column_with_nothing_observed():
     assert len(pk.get_feature_names_out()) == 3
 
 
-def test_a_column_with_nothing_observed_at_fit_and_a_value_later():
-    """It has no bin, so the value says nothing; complete rows are as before."""
-    frame = pd.DataFrame({"age": [1.0, 2.0], "dose": [np.nan, np.nan]})
+@pytest.mark.parametrize(
+    ("dtype", "values"),
+    [("float64", [5.0, np.nan, -1.0]), ("str", ["a", None, "b"])],
+)
+def test_a_column_with_nothing_observed_at_fit_and_a_value_later(dtype, values):
+    """It has no bin, so its value says nothing."""
+    nothing = pd.Series([None, None], dtype=dtype)
+    frame = pd.DataFrame({"age": [1.0, 2.0], "dose": nothing, "size": [0.0, 8.0]})
     pk = fitted(ProximityKernel(n_bins=2), frame)
-    new = pd.DataFrame({"age": [1.0, 2.0], "dose": [5.0, np.nan]})
-    assert_close(pk.transform(new), [[1, 0], [0, 1]])
-    assert pk.kernel(new).tolist() == [[1, 0], [0, 1]]
+    new = pd.DataFrame(
+        {
+            "age": [1.0, 2.0, np.nan],
+            "dose": pd.Series(values, dtype=dtype),
+            "size": [0.0, 8.0, 9.0],
+        }
+    )
+    assert_close(pk.transform(new), [[1, 0, 1, 0], [0, 1, 0, 1], [0, 1, 0, 1]])
+    assert pk.kernel(new).tolist() == [[1, 0, 0], [0, 1, 1], [0, 1, 1]]
+    listed = [entry[:2] for entry in entries(pk.provenance(new))]
+    assert listed == [(1, 1), (2, 0)]
 
 
 def test_a_table_with_nothing_observed_gives_no_nan():

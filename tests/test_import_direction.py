@@ -72,19 +72,21 @@ MAY_IMPORT = {
     "_options": {"_codes"},
     **{room: {*WALK, "_threads"} for room in BUILT_ON},
     DOOR: {*WALK, *BUILT_ON},
+    "_extras": set(),
     # Data and drawing know nothing of the method.
-    "datasets": set(),
-    "plots": set(),
+    "datasets": {"_extras"},
+    "plots": {"_extras"},
     # The same fit in pieces needs the rooms themselves.
     "dask": {*WALK, *BESIDE},
     # Users of the public door, like anybody.
     "baselines": {DOOR, *BUILT_ON, "datasets"},
     "experiments": {DOOR, *BUILT_ON, *SHARED},
     "report": {DOOR, *BUILT_ON, *SHARED},
-    "cli": {DOOR, *BUILT_ON, *SHARED, "experiments", "report"},
+    "cli": {DOOR, *BUILT_ON, *SHARED, "experiments", "report", "demo", "_extras"},
+    "demo": {DOOR, *BUILT_ON, *SHARED},
 }
 
-PUBLIC_USERS = {*BUILT_ON, *SHARED, "dask", "experiments", "report", "cli"}
+PUBLIC_USERS = {*BUILT_ON, *SHARED, "dask", "experiments", "report", "cli", "demo"}
 FROM_ESTIMATOR_ON = {"_estimator", *PUBLIC_USERS}
 
 # third-party package -> the only rooms that may import it
@@ -358,7 +360,7 @@ GOOD = {
         import numpy as np
         from scipy import sparse
 
-        from . import _bitmaps, _threads
+        from . import _search, _threads
         from ._reference import Reference
         """,
     ),
@@ -367,7 +369,8 @@ GOOD = {
         "_columns.py",
         "import typing\nif typing.TYPE_CHECKING:\n    import pandas as pd",
     ),
-    "the loops": ("_bitmaps.py", "import numba\nfrom . import _lanes"),
+    "the loops": ("_search.py", "from . import _bitmaps, _compile, _lanes"),
+    "the compiler": ("_compile.py", "import numba"),
     "threads": ("_threads.py", "def f():\n    import joblib"),
     "the door": (
         "__init__.py",

@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn import config_context
 from strategies import (
     assert_close,
     assert_same_bits,
@@ -34,6 +35,14 @@ def block_sums(pk, representation):
         ],
         axis=1,
     )
+
+
+def numbers(n, d, rate, seed):
+    """A frame of numbers around three places, each cell missing at `rate`."""
+    rng = np.random.default_rng(seed)
+    values = rng.normal(size=(n, d)) + rng.choice([-2.0, 0.0, 3.0], size=(n, 1))
+    values[rng.random((n, d)) < rate] = np.nan
+    return pd.DataFrame(values, columns=[f"col{j}" for j in range(d)])
 
 
 def same_as_oracle(pk, table, reference, matching, min_support, rows=None):
@@ -186,13 +195,52 @@ def test_wide_tables(d, noise, rate, matching):
 
 
 @pytest.mark.parametrize("matching", ["graded", "cascade"])
-def test_a_long_table(matching):
-    """More rows than 64 blocks of 512 hold."""
-    frame = mixed_table(33_500, 4, 0.3, seed=5)
-    pk = fitted(ProximityKernel(n_bins=7, matching=matching, min_support=40), frame)
+@pytest.mark.parametrize(
+    ("n", "d", "rate", "min_support"),
+    [(3000, 5, 0.2, 1), (3000, 6, 0.4, 20), (6000, 4, 0.5, 900), (2500, 9, 0.6, 20)],
+)
+def test_many_distinct_rows(n, d, rate, min_support, matching):
+    """Hardly two rows have equal codes, so there are as many to search as rows."""
+    frame = numbers(n, d, rate, seed=n + d)
+    chosen = {"n_bins": 7, "matching": matching, "min_support": min_support}
+    pk = fitted(ProximityKernel(**chosen), frame)
     reference = oracle.fit(oracle.read_columns(frame), 7)
-    holed = np.flatnonzero(frame.isna().any(axis=1))[[0, 500, 3000, 9000, -1]]
-    same_as_oracle(pk, frame, reference, matching, 40, holed)
+    rows = np.random.default_rng(d).choice(n, size=12, replace=False)
+    same_as_oracle(pk, frame, reference, matching, min_support, [0, n - 1, *rows])
+    new = numbers(8, d, rate, seed=n)
+    same_as_oracle(pk, new, reference, matching, min_support)
+
+
+@pytest.fixture(scope="module")
+def long_table():
+    """More distinct rows than 512 blocks of 512 hold."""
+    frame = numbers(280_000, 9, 0.1, seed=5)
+    reference = oracle.fit(oracle.read_columns(frame), 12)
+    assert len({tuple(row) for row in reference.codes}) > 512 * 512
+    return frame, reference
+
+
+@pytest.mark.parametrize(
+    ("matching", "min_support"), [("graded", 20), ("graded", 9000), ("cascade", 1)]
+)
+def test_a_long_table(long_table, matching, min_support):
+    frame, reference = long_table
+    chosen = {"n_bins": 12, "matching": matching, "min_support": min_support}
+    pk = fitted(ProximityKernel(**chosen), frame)
+    holed = np.flatnonzero(frame.isna().any(axis=1))[[0, 90_000, -1]]
+    same_as_oracle(pk, frame.iloc[holed], reference, matching, min_support)
+
+
+@pytest.mark.parametrize("matching", ["graded", "cascade"])
+def test_many_bins_in_many_features(matching):
+    """Counts for every rung and bin of every missing cell would fill much memory."""
+    frame = numbers(60, 700, 0.5, seed=1)
+    pk = ProximityKernel(n_bins=80, matching=matching, min_support=4)
+    fitted(pk, frame)
+    reference = oracle.fit(oracle.read_columns(frame), 80)
+    few = frame.iloc[[0, 0]].reset_index(drop=True)
+    few.iloc[1, 3:] = np.nan
+    same_as_oracle(pk, few, reference, matching, 4)
 
 
 @pytest.mark.parametrize("matching", ["graded", "cascade"])
@@ -305,6 +353,29 @@ def test_kernel_is_the_product_of_representations(drawn, chosen):
     assert_close(pk.kernel(new, frame), z_new @ z.T / d, terms=terms)
     assert_close(pk.kernel(frame, new), z @ z_new.T / d, terms=terms)
     assert_close(pk.kernel(frame, frame), pk.kernel(frame), terms=terms)
+
+
+@pytest.mark.parametrize("working_memory", [1, 1024])
+@pytest.mark.parametrize("n_labels", [3, 90])
+def test_larger_kernels(n_labels, working_memory):
+    """Large enough for tiles; with many labels the representation is mostly zero."""
+    rng = np.random.default_rng(n_labels)
+    labels = np.array([f"label{k:02d}" for k in range(n_labels)], dtype=object)
+    table = labels[rng.integers(n_labels, size=(2300, 4))]
+    table[rng.random(table.shape) < 0.2] = None
+    frame = pd.DataFrame(table, columns=list("abcd"), dtype="str")
+    pk = ProximityKernel(min_support=5).fit(frame)
+    with config_context(working_memory=working_memory):
+        k = pk.kernel(frame)
+        part = pk.kernel(frame[:1100], frame[100:])
+    z = dense(pk.transform(frame)).astype(float)
+    wanted = z @ z.T / 4
+    assert_close(k, wanted, terms=z.shape[1])
+    assert_close(part, wanted[:1100, 100:], terms=z.shape[1])
+    assert k.tobytes() == k.T.copy().tobytes()
+    assert k.min() >= 0
+    assert k.max() <= 1
+    assert (np.diag(k)[frame.notna().all(axis=1)] == 1).all()
 
 
 # What must not matter does not

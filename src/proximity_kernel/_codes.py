@@ -10,7 +10,7 @@ once, with its count, in lexicographic order: alike rows lie close together.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -92,28 +92,34 @@ def assign_codes(
     return _gather_distinct(cells, n_bins)
 
 
-def _coder(column: Column, bins: Bins, dtype: Any) -> Any:
+def _coder(
+    column: Column, bins: Bins, dtype: Any
+) -> Callable[[int, int], NDArray[Any]]:
     """Make the function that codes the cells from `first` up to `last`."""
     missing = int(np.iinfo(dtype).max)
     unknown = missing - 1
-    if isinstance(bins, NumericBins):
-        midpoints = bins.midpoints
 
-        def nearest(first: int, last: int) -> NDArray[Any]:
-            # A copy, so that the loop is compiled for one layout of memory only.
-            values = np.array(column.values[first:last])
-            codes = np.empty(len(values), dtype)
-            assign_nearest(values, midpoints, missing, codes)
-            return codes
+    def nearest(first: int, last: int) -> NDArray[Any]:
+        # A copy, so that the loop is compiled for one layout of memory only.
+        values = np.array(column.values[first:last])
+        codes = np.empty(len(values), dtype)
+        assign_nearest(values, midpoints, missing, codes)
+        return codes
 
-        return nearest
-    known = {label: k for k, label in enumerate(bins.categories)}
-    known.update(dict.fromkeys(bins.infrequent, len(bins.categories)))
-    table = np.array([*(known.get(v, unknown) for v in column.labels), missing], dtype)
+    def without_bins(first: int, last: int) -> NDArray[Any]:
+        return np.where(column.observed[first:last], unknown, missing)
 
     def category(first: int, last: int) -> NDArray[Any]:
         return table[column.values[first:last]]  # -1, missing, is the last entry
 
+    if not bins.n_bins:
+        return without_bins
+    if isinstance(bins, NumericBins):
+        midpoints = bins.midpoints
+        return nearest
+    known = {label: k for k, label in enumerate(bins.categories)}
+    known.update(dict.fromkeys(bins.infrequent, len(bins.categories)))
+    table = np.array([*(known.get(v, unknown) for v in column.labels), missing], dtype)
     return category
 
 

@@ -115,8 +115,8 @@ class ProximityKernel(TransformerMixin, BaseEstimator):
            [0., 1., 0., 1.],
            [0., 1., 0., 1.]], dtype=float32)
     >>> pk.kernel([[1.1, "a"], [None, None]], table)
-    array([[1.  , 1.  , 0.  , 0.  , 0.  ],
-           [0.5 , 0.5 , 0.5 , 0.5 , 0.5 ]], dtype=float32)
+    array([[1. , 1. , 0. , 0. , 0. ],
+           [0.5, 0.5, 0.5, 0.5, 0.5]], dtype=float32)
     """
 
     def __init__(
@@ -208,10 +208,10 @@ class ProximityKernel(TransformerMixin, BaseEstimator):
 
         Examples
         --------
-        >>> pk = ProximityKernel(n_bins=3).fit([[0.0], [1.0], [5.0], [None]])
+        >>> pk = ProximityKernel(n_bins=2).fit([[0.0], [1.0], [5.0], [5.0], [None]])
         >>> pk.kernel([[0.0], [None]])
-        array([[1.        , 0.33333334],
-               [0.33333334, 0.3333333 ]], dtype=float32)
+        array([[1. , 0.5],
+               [0.5, 0.5]], dtype=float32)
         """
         left = self._represent(self._code(X))
         right = None if Y is None else self._represent(self._code(Y))

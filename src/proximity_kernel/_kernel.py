@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ._loops import keep_best
 
-_TILE = 1024  # rows and columns of a tile at the most: it is read again from cache
+_TILE = 512  # rows and columns of a tile at the most: it is read again from cache
 _SPARSE_FROM = 6  # columns per entry; from here on, skipping zeros beats BLAS
 
 
@@ -28,25 +28,34 @@ class _Rows:
     columns; with many categories it does not, and the left factor stays sparse.
     """
 
-    def __init__(self, matrix: sp.csr_array, memory: int) -> None:
-        self.matrix = matrix
-        n_rows, n_columns = matrix.shape
-        self.sparse = n_columns * n_rows > _SPARSE_FROM * matrix.nnz
-        row_bytes = matrix.dtype.itemsize * (2 * n_columns + _TILE)
-        self.step = max(1, min(_TILE, memory // row_bytes))
+    def __init__(self, matrix: sp.csr_array, memory: int, *, sparse: bool) -> None:
+        itemsize, (n_rows, n_columns) = matrix.dtype.itemsize, matrix.shape
+        self.n_rows = n_rows
+        self.sparse = sparse
+        tile_bytes = itemsize * (2 * n_columns + _TILE)
+        self.step = max(1, min(_TILE, memory // tile_bytes))
+        # Dense once for all tiles, if there is room.
+        dense = not sparse and n_rows * n_columns * itemsize <= memory // 2
+        self.matrix = matrix.toarray() if dense else matrix
 
     def tiles(self, start: int = 0) -> Iterator[slice]:
-        n_rows = self.matrix.shape[0]
-        for first in range(start, n_rows, self.step):
-            yield slice(first, min(first + self.step, n_rows))
+        for first in range(start, self.n_rows, self.step):
+            yield slice(first, min(first + self.step, self.n_rows))
 
     def left(self, tile: slice) -> Any:
-        return self.matrix[tile] if self.sparse else self.matrix[tile].toarray()
+        part = self.matrix[tile]
+        return part.toarray() if sp.issparse(part) and not self.sparse else part
 
     def right(self, tile: slice) -> Any:
-        # C order after transposing: the sparse product runs along its rows.
         part = self.matrix[tile]
-        return part.T.toarray(order="C") if self.sparse else part.toarray().T
+        if self.sparse:  # C order after transposing: the product runs along its rows
+            return part.T.toarray(order="C")
+        return part.toarray().T if sp.issparse(part) else part.T
+
+
+def _mostly_zero(matrix: sp.csr_array) -> bool:
+    n_rows, n_columns = matrix.shape
+    return bool(n_rows * n_columns > _SPARSE_FROM * matrix.nnz)
 
 
 def _multiply(left: Any, right: Any, n_features: int) -> NDArray[Any]:
@@ -54,7 +63,8 @@ def _multiply(left: Any, right: Any, n_features: int) -> NDArray[Any]:
     # The sum is divided, not its terms: so a complete row is alike to itself with
     # similarity exactly one.
     product /= max(n_features, 1)
-    return np.clip(product, 0, 1, out=product)
+    np.minimum(product, 1, out=product)
+    return product
 
 
 def kernel_matrix(
@@ -94,7 +104,7 @@ def kernel_matrix(
 
 def _symmetric_matrix(a: sp.csr_array, n_features: int, memory: int) -> NDArray[Any]:
     out = np.empty((a.shape[0], a.shape[0]), a.dtype)
-    held = _Rows(a, memory)
+    held = _Rows(a, memory, sparse=_mostly_zero(a))
     for i in held.tiles():
         left = held.left(i)
         for j in held.tiles(i.start):
@@ -120,9 +130,9 @@ def kernel_blocks(
     block : ndarray of shape (rows.stop - rows.start, m)
         Within half of `memory`, or one row.
     """
-    right_held = _Rows(b, memory // 2)
-    left_held = _Rows(a, memory // 2)
-    left_held.sparse = right_held.sparse
+    sparse = _mostly_zero(b)
+    left_held = _Rows(a, memory // 4, sparse=sparse)
+    right_held = _Rows(b, memory // 4, sparse=sparse)
     row_bytes = max(1, b.shape[0] * a.dtype.itemsize)
     left_held.step = max(1, min(left_held.step, memory // 2 // row_bytes))
     for i in left_held.tiles():
@@ -163,8 +173,9 @@ def top_k(
     """
     similarities = np.full((a.shape[0], k), -1, a.dtype)
     indices = np.full((a.shape[0], k), -1, np.int64)
-    left_held, right_held = _Rows(a, memory), _Rows(b, memory)
-    left_held.sparse = right_held.sparse
+    sparse = _mostly_zero(b)
+    left_held = _Rows(a, memory // 2, sparse=sparse)
+    right_held = _Rows(b, memory // 2, sparse=sparse)
     for i in left_held.tiles():
         left = left_held.left(i)
         for j in right_held.tiles():

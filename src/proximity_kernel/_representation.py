@@ -96,6 +96,9 @@ def normalize_rows(matrix: sp.csr_array, n_features: int) -> None:
 def output_names(names: Sequence[str], bins: Sequence[Bins]) -> NDArray[np.object_]:
     """Name every column of the representation.
 
+    A name that stands there already gets underscores until it does not: the column
+    "a" with a category "1_0" beside a numeric column "a_1".
+
     Examples
     --------
     >>> from proximity_kernel._centers import CategoricalBins, NumericBins
@@ -103,6 +106,11 @@ def output_names(names: Sequence[str], bins: Sequence[Bins]) -> NDArray[np.objec
     >>> output_names(["age", "blood"], bins).tolist()
     ['age_0', 'age_1', 'blood_a', 'blood_b']
     """
-    pairs = zip(names, bins, strict=True)
-    out = [f"{name}_{suffix}" for name, b in pairs for suffix in b.names()]
-    return np.array(out, dtype=object)
+    out: dict[str, None] = {}  # a set that keeps its order
+    for feature, feature_bins in zip(names, bins, strict=True):
+        for suffix in feature_bins.names():
+            name = f"{feature}_{suffix}"
+            while name in out:
+                name += "_"
+            out[name] = None
+    return np.array(list(out), dtype=object)

@@ -1,0 +1,152 @@
+"""Speed benchmarks of proximity-kernel.
+
+::
+
+    python benchmarks/run.py [--quick] [--rows N] [--output FILE.json] [SECTION ...]
+
+Sections, all of them by default:
+
+peers
+    `fit_transform` and `kernel` against what scikit-learn offers for the same rows.
+    KBinsDiscretizer takes no missing values and gets a complete table.
+growth
+    How the time of `fit_transform` grows with rows, columns, bins and missing cells.
+memory
+    Peak memory of `fit_transform` above the table, as a multiple of the bytes of the
+    representation (data, indices and indptr), in a fresh process.
+first-call
+    Import and first call in a fresh process, without and with compiled code on disk.
+kinds
+    A frame of numbers, text and ordered categories against an array of numbers.
+
+The tables are five Gaussian groups whose cells are missing at random, 10 % of them
+unless the line says otherwise, from a seeded generator. The loops are compiled before
+anything is timed. A time is the best of three, or of two for what takes over 5 s; what
+is compared is timed in turns. The numbers are for reading: none of them is asserted,
+and on a busy machine only the ratios mean something.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from measuring import Record, Table, describe_machine, show_progress
+from sections import (
+    FULL,
+    QUICK,
+    Sizes,
+    measure_first_call,
+    measure_growth,
+    measure_kinds,
+    measure_memory,
+    measure_peers,
+    warm_up,
+)
+
+_SECTIONS: dict[str, Callable[[Sizes], list[Table]]] = {
+    "peers": measure_peers,
+    "growth": measure_growth,
+    "memory": measure_memory,
+    "first-call": measure_first_call,
+    "kinds": measure_kinds,
+}
+_FEWEST_ROWS = 1000
+
+
+def main() -> None:
+    """Measure what was asked for, print it, and write it if told where."""
+    options = _parse_options()
+    sizes = QUICK if options.quick else FULL
+    if options.rows is not None:
+        sizes = sizes.at_most(options.rows)
+    machine = describe_machine()
+    _print_machine(machine)
+    warm_up()
+    measured: dict[str, list[Table]] = {}
+    for name in dict.fromkeys(options.sections or _SECTIONS):
+        measured[name] = _SECTIONS[name](sizes)
+        show_progress("")
+        for table in measured[name]:
+            print(f"\n{table.text()}", flush=True)
+    if options.output is not None:
+        _write(options.output, machine, sizes, measured)
+
+
+def _parse_options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description="Speed benchmarks of proximity-kernel.",
+        epilog=f"Sections: {', '.join(_SECTIONS)}; all of them by default.",
+    )
+    parser.add_argument("sections", nargs="*", type=_section, metavar="SECTION")
+    parser.add_argument(
+        "--quick", action="store_true", help="small tables: does it run?"
+    )
+    parser.add_argument(
+        "--rows",
+        type=_row_count,
+        metavar="N",
+        help=f"rows of the large tables (default {FULL.large:,}); none has more",
+    )
+    parser.add_argument(
+        "--output", type=_new_file, metavar="FILE.json", help="also write JSON here"
+    )
+    return parser.parse_args()
+
+
+def _section(text: str) -> str:
+    if text not in _SECTIONS:
+        raise argparse.ArgumentTypeError(
+            f"no section {text!r}; there are {', '.join(_SECTIONS)}"
+        )
+    return text
+
+
+def _row_count(text: str) -> int:
+    if not text.isdecimal() or int(text) < _FEWEST_ROWS:
+        raise argparse.ArgumentTypeError(
+            f"must be a whole number, at least {_FEWEST_ROWS}; got {text!r}"
+        )
+    return int(text)
+
+
+def _new_file(text: str) -> Path:
+    """Refuse before an hour of measuring what could not be written after it."""
+    path = Path(text)
+    if path.is_dir() or not path.parent.is_dir():
+        raise argparse.ArgumentTypeError(
+            f"must be a file in a folder that exists; got {text!r}"
+        )
+    return path
+
+
+def _print_machine(machine: Record) -> None:
+    width = max(map(len, machine))
+    for name, value in machine.items():
+        shown = f"{value:.1f}" if isinstance(value, float) else value
+        print(f"{name.replace('_', ' '):<{width}}  {shown}", flush=True)
+
+
+def _write(
+    path: Path, machine: Record, sizes: Sizes, measured: dict[str, list[Table]]
+) -> None:
+    """Write everything as JSON beside `path`, then move it into place."""
+    report: dict[str, Any] = {
+        "machine": machine,
+        "rows": asdict(sizes),
+        "sections": {
+            name: [asdict(table) for table in tables]
+            for name, tables in measured.items()
+        },
+    }
+    part = path.with_name(f"{path.name}.part")
+    part.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+    part.replace(path)
+
+
+if __name__ == "__main__":
+    main()

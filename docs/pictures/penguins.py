@@ -1,0 +1,45 @@
+"""Draws docs/pictures/penguins.svg: the penguins, placed by how alike they are.
+
+Run it with ``python docs/pictures/penguins.py`` (needs the extra ``plots``).
+"""
+
+from pathlib import Path
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+from sklearn.decomposition import KernelPCA
+
+from proximity_kernel import ProximityKernel
+from proximity_kernel.datasets import load_penguins
+
+# Okabe and Ito's colours, told apart by the colour-blind; shapes for print.
+STYLE = {
+    "Adelie": ("#E69F00", "o"),
+    "Chinstrap": ("#56B4E9", "s"),
+    "Gentoo": ("#009E73", "^"),
+}
+
+if __name__ == "__main__":
+    mpl.rcParams.update({"svg.hashsalt": "penguins", "font.size": 9})
+    penguins = load_penguins()
+    species = penguins.pop("species")
+    holes = penguins.isna().any(axis=1)
+    kernel = ProximityKernel(n_bins=4).fit(penguins).kernel(penguins)
+    place = KernelPCA(2, kernel="precomputed").fit_transform(kernel)
+
+    figure, axes = plt.subplots(figsize=(6.4, 3.4), layout="constrained")
+    for name, (colour, marker) in STYLE.items():
+        inside = (species == name).to_numpy()
+        axes.scatter(*place[inside].T, s=16, c=colour, marker=marker, label=name)
+    axes.scatter(
+        *place[holes.to_numpy()].T, s=70, facecolors="none", edgecolors="black",
+        linewidths=0.9, label="with cells missing",
+    )  # fmt: skip
+    axes.set(
+        xticks=[],
+        yticks=[],
+        title="344 penguins, placed by similarity; species not used",
+    )
+    axes.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
+    figure.savefig(Path(__file__).with_suffix(".svg"), metadata={"Date": None})
+    plt.close(figure)

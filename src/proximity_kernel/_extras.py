@@ -1,0 +1,37 @@
+"""Optional packages: absent until used, and then named with the extra they come in."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+
+def require(package: str, extra: str) -> Any:
+    """Import an optional package.
+
+    Parameters
+    ----------
+    package : str
+        What to import.
+    extra : str
+        The extra of this project that installs it.
+
+    Returns
+    -------
+    module
+
+    Examples
+    --------
+    >>> require("no_such_package", extra="cli")
+    Traceback (most recent call last):
+    ImportError: no_such_package is not installed; pip install "proximity-kernel[cli]"
+    """
+    try:
+        return import_module(package)
+    except ModuleNotFoundError as error:
+        if error.name != package:  # something that the package itself needs
+            raise
+        raise ImportError(
+            f'{package} is not installed; pip install "proximity-kernel[{extra}]"',
+            name=package,
+        ) from None

@@ -1,0 +1,136 @@
+"""The tour that ``proximity-kernel demo`` gives: the penguins, from holes to reasons.
+
+Computing and printing apart: each function takes what was computed and returns what
+rich can print.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.table import Table
+from sklearn.cluster import KMeans
+
+from . import ProximityKernel
+from .datasets import load_penguins
+
+_ROW = 47  # a penguin whose sex was not recorded
+_LABEL = "species"  # kept from the method, to look at afterwards
+
+
+def show_demo(console: Console) -> None:
+    """Fit the penguins, cluster them, and explain one penguin's nearest ones."""
+    penguins = load_penguins()
+    species = penguins.pop(_LABEL)
+    pk = ProximityKernel(n_bins=4)
+    Z = pk.fit_transform(penguins)
+
+    n, d = penguins.shape
+    holes = int(penguins.isna().to_numpy().sum())
+    console.print(
+        f"[bold]{n} penguins, {d} columns, {holes} cells missing.[/bold] "
+        "None is filled in; the species is kept aside.\n"
+    )
+    console.print(learnt_table(pk, penguins))
+    console.print(matched_table(pk.provenance(penguins)))
+
+    clusters = KMeans(n_clusters=3, n_init=10, random_state=0).fit_predict(Z)
+    console.print(cluster_table(clusters, penguins, species))
+
+    nearest = np.argsort(-pk.kernel(penguins.iloc[[_ROW]], penguins)[0], kind="stable")
+    nearest = nearest[nearest != _ROW][:4]
+    console.print(neighbours_table(pk, penguins, species, _ROW, nearest))
+
+
+def learnt_table(pk: ProximityKernel, frame: Any) -> Table:
+    """Tell the columns, their kinds, bins and holes."""
+    table = Table("column", "kind", "missing", "bins", title="What was learnt")
+    for j, name in enumerate(frame.columns):
+        centers, categories = pk.bin_centers_[j], pk.categories_[j]
+        kind, bins = "categorical", ", ".join(() if categories is None else categories)
+        if centers is not None:
+            kind, bins = "numeric", "near " + ", ".join(f"{c:.4g}" for c in centers)
+        table.add_row(name, kind, str(int(frame[name].isna().sum())), bins)
+    return table
+
+
+def matched_table(provenance: NDArray[np.void]) -> Table:
+    """Tell how the missing cells were matched."""
+    table = Table(
+        "level", "missing cells", "rows behind each", title="How the holes were matched"
+    )
+    for level, meaning in (
+        ("intersection", "share every observed value"),
+        ("partial", "share most of them"),
+        ("union", "share any"),
+        ("prior", "nobody matches: all rows"),
+    ):
+        cells = provenance[provenance["level"] == level]
+        if len(cells):
+            low, high = cells["support"].min(), cells["support"].max()
+            support = f"{low}" if low == high else f"{low} to {high}"
+            table.add_row(f"{level} ({meaning})", str(len(cells)), support)
+    return table
+
+
+def cluster_table(clusters: NDArray[Any], frame: Any, species: Any) -> Table:
+    """Set the clusters beside the sex, a column, and the species, which was none."""
+    sexes, kinds = frame["sex"].fillna("sex ?"), sorted(species.unique())
+    table = Table(
+        "cluster", "female", "male", "sex ?", *kinds,
+        title="Three clusters, what they hold, and the species",
+    )  # fmt: skip
+    for cluster in np.unique(clusters):
+        inside = clusters == cluster
+        counts = [
+            int((sexes[inside] == sex).sum()) for sex in ("female", "male", "sex ?")
+        ]
+        counts += [int((species[inside] == kind).sum()) for kind in kinds]
+        table.add_row(str(cluster), *map(str, counts))
+    return table
+
+
+def neighbours_table(
+    pk: ProximityKernel, frame: Any, species: Any, row: int, nearest: NDArray[Any]
+) -> Table:
+    """Show a row, its nearest rows, and in which columns they agree.
+
+    A column counts for the probability that both rows lie in the same bin there.
+    """
+    shares = _agreement(pk, frame.iloc[[row]], frame.iloc[nearest])
+    table = Table(
+        "", str(row), *map(str, nearest),
+        title=f"Who is like penguin {row}, and why: = alike, ~ perhaps",
+    )  # fmt: skip
+    similarity = [f"{share:.2f}" for share in shares.mean(axis=1)]
+    table.add_row("similarity", "", *similarity, end_section=True)
+    for j, name in enumerate(frame.columns):
+        others = [
+            f"{_cell(frame, other, name)} {_mark(share)}"
+            for other, share in zip(nearest, shares[:, j], strict=True)
+        ]
+        last = j == len(frame.columns) - 1
+        table.add_row(name, _cell(frame, row, name), *others, end_section=last)
+    table.add_row(_LABEL, species[row], *species[nearest])
+    return table
+
+
+def _agreement(pk: ProximityKernel, a: Any, b: Any) -> NDArray[Any]:
+    """Probability of the same bin, for one row `a`, each row of `b`, each feature."""
+    products = pk.transform(b).multiply(pk.transform(a)).toarray()
+    starts = np.concatenate([[0], np.cumsum(pk.n_bins_)[:-1]])
+    return np.add.reduceat(products, starts, axis=1)
+
+
+def _cell(frame: Any, row: int, name: str) -> str:
+    value = frame[name].iloc[row]
+    if value != value:
+        return "?"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _mark(share: float) -> str:
+    return "=" if share == 1 else "~" if share > 0 else " "
