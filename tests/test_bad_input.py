@@ -1,6 +1,6 @@
 """What is refused: with the right exception, and a message that says what and where."""
 
-import datetime
+import datetime as dt
 
 import numpy as np
 import pandas as pd
@@ -111,7 +111,7 @@ def test_unhashable_cells(frame, cells):
         [1, 2.5, "c", "d"],
         ["a", b"b", "c", "d"],
         ["a", (1, 2), "c", "d"],
-        ["a", datetime.date(2020, 1, 1), "c", "d"],
+        ["a", dt.date(2020, 1, 1), "c", "d"],
     ],
 )
 def test_cells_of_mixed_types(frame, cells):

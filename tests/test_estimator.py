@@ -151,8 +151,16 @@ def test_numbers_by_hand():
     assert pk.bin_centers_[0].tolist() == [0.0, 1.5, 10.0]
     np.testing.assert_allclose(pk.prior_[0], [1 / 4, 1 / 2, 1 / 4], rtol=1e-7)
     values = [-1e300, 0.0, 0.75, 0.76, 5.75, 5.76, 1e300, np.nan]
-    wanted = np.eye(3)[[0, 0, 0, 1, 1, 2, 2]].tolist() + [[1 / 4, 1 / 2, 1 / 4]]
+    wanted = [*np.eye(3)[[0, 0, 0, 1, 1, 2, 2]].tolist(), [1 / 4, 1 / 2, 1 / 4]]
     assert_close(pk.transform(np.array(values)[:, None]), wanted)
+
+
+def test_values_near_the_ends_of_float64():
+    low, high = -1.7e308, 1.7e308
+    pk = ProximityKernel(n_bins=3).fit([[low], [0.0], [high], [high], [high]])
+    assert pk.bin_centers_[0].tolist() == [low, high]
+    pk = ProximityKernel(n_bins=2).fit([[1e308], [1.6e308]])
+    assert_close(pk.transform([[1.29e308], [1.31e308]]), [[1, 0], [0, 1]])
 
 
 def test_centers_of_single_precision_are_double():

@@ -94,6 +94,8 @@ def test_clone_and_parameters():
         "sparse_output": False,
         "dtype": np.float64,
         "n_jobs": 2,
+        "missingness": "ignorable",
+        "random_state": 5,
     }
     pk = ProximityKernel(**chosen)
     assert pk.get_params() == chosen
@@ -116,6 +118,8 @@ def test_defaults():
         "sparse_output": True,
         "dtype": np.float32,
         "n_jobs": None,
+        "missingness": "ignorable",
+        "random_state": None,
     }
 
 

@@ -42,6 +42,7 @@ class Bitmaps(NamedTuple):
     bin_counts: NDArray[np.int64]  # (total bins,) how often each bin does
     n_bins: NDArray[np.int64]  # (n_features,)
     offsets: NDArray[np.int64]  # (n_features + 1,) first column of each feature
+    n_rows: int  # of the table: the sum of the counts
     width: int  # columns of a block: bins, features observed, rows that exist, nothing
 
 

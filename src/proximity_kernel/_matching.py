@@ -82,7 +82,8 @@ def match(
     cells = _lay_out_cells(codes, reference)
     maps, rows = reference.bitmaps, read_only(codes.rows)
     ends_only = matching == "cascade"
-    support = 1 if ends_only else min_support
+    # More than all rows is as good as infinity, and fits the loops' integers.
+    support = 1 if ends_only else min(min_support, int(reference.counts.sum()) + 1)
 
     def match_some(first: int, last: int) -> None:
         row = make_scratch(maps)

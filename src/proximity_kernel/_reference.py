@@ -61,6 +61,7 @@ class Reference:
             bin_counts=read_only(self.bin_counts),
             n_bins=read_only(self.n_bins),
             offsets=read_only(self.offsets),
+            n_rows=int(self.counts.sum()),
             width=_width(self.n_bins),
         )
 

@@ -6,8 +6,8 @@ their shared codes down, and stops where the bound falls below the rung that
 already has its support, so most blocks are never read. What it finds for a missing
 cell is a tally: how many of the rows on the rung have each of the feature's bins.
 
-`matching="cascade"` is the same climb with the highest rung alone, then the union
-by its complement: all rows less those that share nothing.
+`matching="cascade"` is the same climb with the highest rung alone, then the union,
+counted directly or, where it is nearly everybody, by its complement.
 
 Naked arrays in and out; everything is checked before it comes here.
 """
@@ -200,38 +200,45 @@ def _tally_union(
 ) -> None:
     """For cells with nobody so far, tally on rung 1 the rows that share any code.
 
-    They are everybody less those that share nothing, who are few.
+    Where these are most of the rows, the others are tallied and taken from all.
     """
     if _all_at_most(row.lowest, features.shape[0], rungs):
         return
     n_features = maps.n_bins.shape[0]
     total = maps.offsets[n_features]
+    at_most = _START
+    for f in range(rungs):
+        at_most += maps.bin_counts[row.columns[f] // WORDS]
+    by_complement = 2 * at_most > maps.n_rows
     for block in range(maps.words.shape[0] // (maps.width * WORDS)):
         start = block * maps.width
         exist = load(maps.words, (start + total + n_features) * WORDS)
-        apart = shared_by_none(maps.words, start * WORDS, row.columns, n_columns, exist)
-        if not any_row(apart):
+        some = shared_by_none(maps.words, start * WORDS, row.columns, n_columns, exist)
+        if not by_complement:
+            some = exist & ~some
+        if not any_row(some):
             continue
         for m in range(features.shape[0]):
             j = features[m]
-            found = apart & load(maps.words, (start + total + j) * WORDS)
+            found = some & load(maps.words, (start + total + j) * WORDS)
             if row.lowest[m] > rungs and any_row(found):
                 at = row.tally_start[m] + maps.n_bins[j] + 1
                 _tally_rows(maps, row, found, block, j, at)
     for m in range(features.shape[0]):
         if row.lowest[m] > rungs:
-            _turn_into_union(maps, row, features[m], m)
+            _accept_union(maps, row, features[m], m, by_complement)
 
 
 @inlined
-def _turn_into_union(maps: Bitmaps, row: Row, j: int, m: int) -> None:
-    """Replace the rows apart, tallied on rung 1, by all the others."""
+def _accept_union(maps: Bitmaps, row: Row, j: int, m: int, by_complement: bool) -> None:
+    """Make the rows tallied on rung 1, or all the others, a cell's answer."""
     n_bins = maps.n_bins[j]
     at = row.tally_start[m] + n_bins + 1
-    row.tally[at + n_bins] = 0
-    for k in range(n_bins):
-        row.tally[at + k] = maps.bin_counts[maps.offsets[j] + k] - row.tally[at + k]
-        row.tally[at + n_bins] += row.tally[at + k]
+    if by_complement:
+        row.tally[at + n_bins] = 0
+        for k in range(n_bins):
+            row.tally[at + k] = maps.bin_counts[maps.offsets[j] + k] - row.tally[at + k]
+            row.tally[at + n_bins] += row.tally[at + k]
     if row.tally[at + n_bins] > 0:
         row.lowest[m] = 1
         row.target[m] = 1
