@@ -1,6 +1,6 @@
 """Draws docs/pictures/penguins.svg: the penguins, placed by how alike they are.
 
-Run it with ``python docs/pictures/penguins.py`` (needs the extra ``plots``).
+Run it with ``python examples/penguins_map.py`` (needs the extra ``plots``).
 """
 
 from pathlib import Path
@@ -12,6 +12,7 @@ from sklearn.decomposition import KernelPCA
 from proximity_kernel import ProximityKernel
 from proximity_kernel.datasets import load_penguins
 
+PICTURE = Path(__file__).parents[1] / "docs" / "pictures" / "penguins.svg"
 # Okabe and Ito's colours, told apart by the colour-blind; shapes for print.
 STYLE = {
     "Adelie": ("#E69F00", "o"),
@@ -41,5 +42,5 @@ if __name__ == "__main__":
         title="344 penguins, placed by similarity; species not used",
     )
     axes.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
-    figure.savefig(Path(__file__).with_suffix(".svg"), metadata={"Date": None})
+    figure.savefig(PICTURE, metadata={"Date": None})
     plt.close(figure)
