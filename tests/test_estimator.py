@@ -159,6 +159,8 @@ def test_values_near_the_ends_of_float64():
     low, high = -1.7e308, 1.7e308
     pk = ProximityKernel(n_bins=3).fit([[low], [0.0], [high], [high], [high]])
     assert pk.bin_centers_[0].tolist() == [low, high]
+    pk = ProximityKernel(n_bins=3).fit([[low], [high]])  # their gap is no float64
+    assert pk.bin_centers_[0].tolist() == [low, 0, high]
     pk = ProximityKernel(n_bins=2).fit([[1e308], [1.6e308]])
     assert_close(pk.transform([[1.29e308], [1.31e308]]), [[1, 0], [0, 1]])
 

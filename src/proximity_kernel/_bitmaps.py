@@ -1,9 +1,10 @@
 """The bitmaps of the reference: how they lie in memory, and how they are counted.
 
 Bit r of column c says that reference row r has code c (a column per feature and
-bin). Beside them stand a column per feature, "observes it", and one for the rows
-that exist; the last is empty. 512 rows make a block and a block keeps its columns
-together, so a question about a block reads a few neighbouring cache lines.
+bin). Beside them stand a column per feature, "observes it", one for the rows that
+exist and one for those that stand in the table once; the last is empty. 512 rows
+make a block and a block keeps its columns together, so a question about a block
+reads a few neighbouring cache lines.
 
 Rows are in lexicographic order, so those of a block are alike, and a summary (the
 same layout with one bit per *block*: does any of its rows have this code?) bounds
@@ -43,7 +44,12 @@ class Bitmaps(NamedTuple):
     n_bins: NDArray[np.int64]  # (n_features,)
     offsets: NDArray[np.int64]  # (n_features + 1,) first column of each feature
     n_rows: int  # of the table: the sum of the counts
-    width: int  # columns of a block: bins, features observed, rows that exist, nothing
+    width: int  # columns of a block
+
+
+def bitmap_width(total_bins: int, n_features: int) -> int:
+    """Columns of a block: bins, observed, rows that exist, rows seen once, nothing."""
+    return total_bins + n_features + 3
 
 
 def empty_bitmaps(n_bits: int, width: int) -> NDArray[np.uint64]:
@@ -64,7 +70,7 @@ def count_blocks(n_bits: int) -> int:
 
 @compiled
 def set_bits(
-    rows: NDArray[Any], n_bins: Any, offsets: Any, width: int, words: Any
+    rows: NDArray[Any], counts: Any, n_bins: Any, offsets: Any, width: int, words: Any
 ) -> None:
     """Enter the codes of `rows` into zeroed `words`."""
     n_features = rows.shape[1]
@@ -73,6 +79,8 @@ def set_bits(
         start = (r // ROWS) * width * WORDS + (r % ROWS) // 64
         bit = _ONE << np.uint64(r % 64)
         words[start + (total + n_features) * WORDS] |= bit
+        if counts[r] == 1:
+            words[start + (total + n_features + 1) * WORDS] |= bit
         for j in range(n_features):
             code = np.int64(rows[r, j])
             if code < n_bins[j]:

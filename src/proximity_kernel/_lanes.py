@@ -95,19 +95,35 @@ no_rows = _constant(0)
 every_row = _constant(2**64 - 1)
 
 
+def _call(builder: Any, name: str, result: Any, value: Any) -> Any:
+    """Call an LLVM intrinsic that takes one vector."""
+    kind = ir.FunctionType(result, [_VECTOR])
+    name = f"llvm.{name}.v{WORDS}i64"
+    return builder.call(
+        cgutils.get_or_insert_function(builder.module, kind, name), [value]
+    )
+
+
 @intrinsic
 def any_row(typing: Any, value: Any) -> Any:
     """Whether any bit is set."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        reduce = cgutils.get_or_insert_function(
-            builder.module,
-            ir.FunctionType(_WORD, [_VECTOR]),
-            f"llvm.vector.reduce.or.v{WORDS}i64",
-        )
-        return builder.icmp_unsigned("!=", builder.call(reduce, args), _WORD(0))
+        word = _call(builder, "vector.reduce.or", _WORD, args[0])
+        return builder.icmp_unsigned("!=", word, _WORD(0))
 
     return types.boolean(_lanes), generate
+
+
+@intrinsic
+def count_rows(typing: Any, value: Any) -> Any:
+    """How many bits are set."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        counts = _call(builder, "ctpop", _VECTOR, args[0])
+        return _call(builder, "vector.reduce.add", _WORD, counts)
+
+    return types.int64(_lanes), generate
 
 
 @intrinsic

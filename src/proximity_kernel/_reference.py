@@ -13,7 +13,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._bitmaps import Bitmaps, count_blocks, empty_bitmaps, set_bits, summarize
+from ._bitmaps import (
+    Bitmaps,
+    bitmap_width,
+    count_blocks,
+    empty_bitmaps,
+    set_bits,
+    summarize,
+)
 from ._codes import Codes
 
 
@@ -62,7 +69,7 @@ class Reference:
             n_bins=read_only(self.n_bins),
             offsets=read_only(self.offsets),
             n_rows=int(self.counts.sum()),
-            width=_width(self.n_bins),
+            width=bitmap_width(int(self.offsets[-1]), len(self.n_bins)),
         )
 
 
@@ -91,9 +98,9 @@ def build_reference(codes: Codes, n_bins: NDArray[np.int64]) -> Reference:
     Reference
     """
     offsets = np.concatenate([[0], np.cumsum(n_bins)]).astype(np.int64)
-    width = _width(n_bins)
+    width = bitmap_width(int(offsets[-1]), len(n_bins))
     words = empty_bitmaps(len(codes.rows), width)
-    set_bits(read_only(codes.rows), n_bins, offsets, width, words)
+    set_bits(read_only(codes.rows), codes.counts, n_bins, offsets, width, words)
     n_blocks = count_blocks(len(codes.rows))
     summary = empty_bitmaps(n_blocks, width)
     summarize(words, n_blocks, width, summary)
@@ -105,8 +112,3 @@ def build_reference(codes: Codes, n_bins: NDArray[np.int64]) -> Reference:
     return Reference(
         codes.rows, codes.counts, bin_counts, n_bins, offsets, words, summary
     )
-
-
-def _width(n_bins: NDArray[np.int64]) -> int:
-    """Columns of a block: bins, features observed, rows that exist, nothing."""
-    return int(n_bins.sum()) + len(n_bins) + 2

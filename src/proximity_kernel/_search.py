@@ -28,7 +28,7 @@ from ._bitmaps import (
     shared_by_none,
 )
 from ._compile import compiled, inlined
-from ._lanes import ROWS, WORDS, any_row, load, lowest_bit, store
+from ._lanes import ROWS, WORDS, any_row, count_rows, load, lowest_bit, store
 
 _NONE = np.uint64(0)
 _ONE = np.uint64(1)
@@ -97,6 +97,27 @@ def _tally_rows(
             bits &= bits - _ONE
             row.tally[start + np.int64(maps.rows[r, j])] += maps.counts[r]
             row.tally[total] += maps.counts[r]
+
+
+@inlined
+def _tally_many(
+    maps: Bitmaps, row: Row, found: Any, block: int, j: int, start: int
+) -> None:
+    """Do the same, but count those that stand in the table once bin by bin.
+
+    That pays where a good part of the block is found.
+    """
+    n_bins = maps.n_bins[j]
+    columns = block * maps.width
+    once = found & load(maps.words, (columns + maps.width - 2) * WORDS)
+    n_once = count_rows(once)
+    if n_once > 2 * n_bins:
+        for k in range(n_bins):
+            in_bin = load(maps.words, (columns + maps.offsets[j] + k) * WORDS)
+            row.tally[start + k] += count_rows(once & in_bin)
+        row.tally[start + n_bins] += n_once
+        found = found & ~once
+    _tally_rows(maps, row, found, block, j, start)
 
 
 @inlined
@@ -223,7 +244,7 @@ def _tally_union(
             found = some & load(maps.words, (start + total + j) * WORDS)
             if row.lowest[m] > rungs and any_row(found):
                 at = row.tally_start[m] + maps.n_bins[j] + 1
-                _tally_rows(maps, row, found, block, j, at)
+                _tally_many(maps, row, found, block, j, at)
     for m in range(features.shape[0]):
         if row.lowest[m] > rungs:
             _accept_union(maps, row, features[m], m, by_complement)
