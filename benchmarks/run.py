@@ -2,7 +2,7 @@
 
 ::
 
-    python benchmarks/run.py [--quick] [--rows N] [--output FILE.json] [SECTION ...]
+    python benchmarks/run.py [--quick] [--rows N] [--output FILE] [SECTION ...]
 
 Sections, all of them by default:
 
@@ -11,6 +11,8 @@ peers
     KBinsDiscretizer takes no missing values and gets a complete table.
 growth
     How the time of `fit_transform` grows with rows, columns, bins and missing cells.
+distinct
+    How many distinct rows of codes the tables have: that is what is searched.
 memory
     Peak memory of `fit_transform` above the table, as a multiple of the bytes of the
     representation (data, indices and indptr), in a fresh process.
@@ -35,14 +37,15 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from kinds import measure_kinds
 from measuring import Record, Table, describe_machine, show_progress
 from sections import (
     FULL,
     QUICK,
     Sizes,
+    measure_distinct,
     measure_first_call,
     measure_growth,
-    measure_kinds,
     measure_memory,
     measure_peers,
     warm_up,
@@ -51,6 +54,7 @@ from sections import (
 _SECTIONS: dict[str, Callable[[Sizes], list[Table]]] = {
     "peers": measure_peers,
     "growth": measure_growth,
+    "distinct": measure_distinct,
     "memory": measure_memory,
     "first-call": measure_first_call,
     "kinds": measure_kinds,
@@ -65,7 +69,7 @@ def main() -> None:
     if options.rows is not None:
         sizes = sizes.at_most(options.rows)
     machine = describe_machine()
-    _print_machine(machine)
+    print(_machine_text(machine), flush=True)
     warm_up()
     measured: dict[str, list[Table]] = {}
     for name in dict.fromkeys(options.sections or _SECTIONS):
@@ -93,7 +97,10 @@ def _parse_options() -> argparse.Namespace:
         help=f"rows of the large tables (default {FULL.large:,}); none has more",
     )
     parser.add_argument(
-        "--output", type=_new_file, metavar="FILE.json", help="also write JSON here"
+        "--output",
+        type=_new_file,
+        metavar="FILE",
+        help="also write it here: JSON, or a page if FILE ends in .md",
     )
     return parser.parse_args()
 
@@ -124,17 +131,44 @@ def _new_file(text: str) -> Path:
     return path
 
 
-def _print_machine(machine: Record) -> None:
+def _machine_text(machine: Record) -> str:
     width = max(map(len, machine))
-    for name, value in machine.items():
-        shown = f"{value:.1f}" if isinstance(value, float) else value
-        print(f"{name.replace('_', ' '):<{width}}  {shown}", flush=True)
+    shown = {
+        name: f"{value:.1f}" if isinstance(value, float) else value
+        for name, value in machine.items()
+    }
+    return "\n".join(
+        f"{name.replace('_', ' '):<{width}}  {value}" for name, value in shown.items()
+    )
 
 
 def _write(
     path: Path, machine: Record, sizes: Sizes, measured: dict[str, list[Table]]
 ) -> None:
-    """Write everything as JSON beside `path`, then move it into place."""
+    """Write everything beside `path`, then move it into place."""
+    make = _make_page if path.suffix == ".md" else _make_json
+    part = path.with_name(f"{path.name}.part")
+    part.write_text(make(machine, sizes, measured), encoding="utf-8")
+    part.replace(path)
+
+
+def _make_page(machine: Record, _: Sizes, measured: dict[str, list[Table]]) -> str:
+    tables = [table.text() for section in measured.values() for table in section]
+    body = "\n\n".join([_machine_text(machine), *tables])
+    return f"""\
+# Speed
+
+Written by `scripts/bench --output docs/performance.md`; `benchmarks/run.py` says what
+each line means. Seconds depend on the machine and on what else it does, ratios of one
+run less.
+
+```
+{body}
+```
+"""
+
+
+def _make_json(machine: Record, sizes: Sizes, measured: dict[str, list[Table]]) -> str:
     report: dict[str, Any] = {
         "machine": machine,
         "rows": asdict(sizes),
@@ -143,9 +177,7 @@ def _write(
             for name, tables in measured.items()
         },
     }
-    part = path.with_name(f"{path.name}.part")
-    part.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
-    part.replace(path)
+    return json.dumps(report, indent=2) + "\n"
 
 
 if __name__ == "__main__":

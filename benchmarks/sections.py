@@ -27,10 +27,6 @@ from proximity_kernel import ProximityKernel
 
 MATCHINGS = ("cascade", "graded")
 
-_CATEGORIES = (5, 10, 22, 48, 100, 200)  # of the text columns of the mixed table
-_LEVELS = ("lowest", "low", "middle", "high", "highest")
-_N_NUMERIC = 6
-
 
 @dataclass(frozen=True)
 class Sizes:
@@ -58,7 +54,8 @@ def warm_up() -> None:
         ProximityKernel(matching=matching).fit(make_table(500)).kernel(make_table(9))
 
 
-def _fit_transforms(table: Any, **options: Any) -> dict[str, Callable[[], Any]]:
+def fit_transforms(table: Any, **options: Any) -> dict[str, Callable[[], Any]]:
+    """Make a call for each matching."""
     return {
         matching: partial(
             ProximityKernel(matching=matching, **options).fit_transform, table
@@ -91,7 +88,7 @@ def _against_discretizer(n_rows: int) -> list[Record]:
         **{name: value for name, value in method.items() if name in known},
     )
     complete = make_table(n_rows, missing=0)
-    calls = _fit_transforms(make_table(n_rows))
+    calls = fit_transforms(make_table(n_rows))
     calls["KBinsDiscretizer"] = partial(peer.fit_transform, complete)
     return _ratios("fit_transform", n_rows, calls)
 
@@ -119,6 +116,23 @@ def _against_distances(n_rows: int) -> list[Record]:
             "nan_euclidean_distances": partial(nan_euclidean_distances, table),
         },
     )
+
+
+def measure_distinct(_: Sizes) -> list[Table]:
+    """Count the distinct rows of codes, which is what is searched and matched."""
+    lines: list[Record] = []
+    for n_rows in (8_000, 100_000, 1_000_000):
+        show_progress(f"distinct: {n_rows:,} rows")
+        table = make_table(n_rows)
+        centers = ProximityKernel().fit(table).bin_centers_
+        codes = np.empty(table.shape, np.uint8)
+        for j, c in enumerate(np.stack(centers)):
+            codes[:, j] = np.searchsorted((c[1:] + c[:-1]) / 2, table[:, j])
+            codes[np.isnan(table[:, j]), j] = 255
+        rows = np.unique(codes, axis=0)
+        incomplete = int((rows == 255).any(axis=1).sum())
+        lines.append({"rows": n_rows, "distinct": len(rows), "incomplete": incomplete})
+    return [Table("Distinct rows of codes (14 columns, 4 bins)", lines)]
 
 
 def _ratios(
@@ -170,7 +184,7 @@ def _grow(
 ) -> Table:
     times = []
     for value in values:
-        calls = _fit_transforms(make(value))
+        calls = fit_transforms(make(value))
         times.append(time_together(f"growth with {axis}, {value:,}", calls))
     return _growth_table(axis, values, times, where, slopes)
 
@@ -178,7 +192,7 @@ def _grow(
 def _grow_bins(values: list[int], n_rows: int) -> Table:
     rows = make_table(n_rows)
     times = [
-        time_together(f"growth with bins, {n}", _fit_transforms(rows, n_bins=n))
+        time_together(f"growth with bins, {n}", fit_transforms(rows, n_bins=n))
         for n in values
     ]
     return _growth_table("bins", values, times, f"{n_rows:,} rows of 14 columns")
@@ -334,73 +348,3 @@ def measure_first_call(sizes: Sizes) -> list[Table]:
             table.records.append({"cache": cache, **dict(seconds)})
     show_progress("")
     return [table]
-
-
-# --- kinds
-
-
-def measure_kinds(sizes: Sizes) -> list[Table]:
-    """Time a table of many kinds of column against one of numbers."""
-    table = Table(
-        f"Kinds of column ({sizes.mixed:,} rows: 6 of numbers, 6 of text, 2 ordered; "
-        "ratio: to an array of 14 of numbers)"
-    )
-    if find_spec("pandas") is None:
-        table.notes.append("skipped: pandas is not installed")
-        return [table]
-    numbers = make_table(sizes.mixed)
-    tables: dict[str, Any] = {"numpy": numbers, "pandas": _pandas_frame(numbers)}
-    if find_spec("polars") is None:
-        table.notes.append("polars is not installed")
-    else:
-        tables["polars"] = _polars_frame(numbers)
-    times = {}
-    for name, data in tables.items():
-        ProximityKernel().fit_transform(data[:500])
-        times[name] = time_together(f"kinds: {name}", _fit_transforms(data))
-    for name, seconds in times.items():
-        record: Record = {"table": name if name != "numpy" else "numpy, numbers only"}
-        for matching in MATCHINGS:
-            record[f"{matching}_seconds"] = seconds[matching]
-            record[f"{matching}_ratio"] = seconds[matching] / times["numpy"][matching]
-        table.records.append(record)
-    return [table]
-
-
-def _labels(values: NDArray[np.float64], names: list[str]) -> list[str | None]:
-    """Cut numbers into equally frequent parts and name them; missing stays so."""
-    shares = np.linspace(0, 1, len(names) + 1)[1:-1]
-    codes = np.searchsorted(np.nanquantile(values, shares), values)
-    return [
-        None if missing else names[code]
-        for code, missing in zip(codes.tolist(), np.isnan(values).tolist(), strict=True)
-    ]
-
-
-def _mixed_columns(numbers: NDArray[np.float64]) -> tuple[dict[str, Any], list[str]]:
-    """Make text and levels of the columns after the sixth; name the ordered ones."""
-    columns: dict[str, Any] = {f"n{j}": numbers[:, j] for j in range(_N_NUMERIC)}
-    for j, n_categories in enumerate(_CATEGORIES, start=_N_NUMERIC):
-        names = [f"category {i}" for i in range(n_categories)]
-        columns[f"c{j}"] = _labels(numbers[:, j], names)
-    ordered = [f"o{j}" for j in range(len(columns), numbers.shape[1])]
-    for name in ordered:
-        columns[name] = _labels(numbers[:, len(columns)], list(_LEVELS))
-    return columns, ordered
-
-
-def _pandas_frame(numbers: NDArray[np.float64]) -> Any:
-    import pandas as pd
-
-    columns, ordered = _mixed_columns(numbers)
-    for name in ordered:
-        columns[name] = pd.Categorical(columns[name], _LEVELS, ordered=True)
-    return pd.DataFrame(columns)
-
-
-def _polars_frame(numbers: NDArray[np.float64]) -> Any:
-    import polars as pl
-
-    columns, ordered = _mixed_columns(numbers)
-    levels = pl.Enum(_LEVELS)
-    return pl.DataFrame(columns, schema_overrides=dict.fromkeys(ordered, levels))

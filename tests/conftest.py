@@ -1,12 +1,8 @@
 """Settings of the test run: slow first compilations are not hypothesis's business."""
 
-import sys
-from pathlib import Path
-
+import pandas as pd
+import pytest
 from hypothesis import HealthCheck, settings
-
-# The oracle and the strategies are plain modules beside the tests.
-sys.path.insert(0, str(Path(__file__).parent))
 
 settings.register_profile(
     "proximity_kernel",
@@ -16,3 +12,15 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 settings.load_profile("proximity_kernel")
+
+
+@pytest.fixture
+def patients():
+    """Two observed columns and one with a hole; all of them labels."""
+    return pd.DataFrame(
+        {
+            "a": ["p", "p", "p", "p", "s", "p"],
+            "b": ["q", "q", "q", "r", "r", "q"],
+            "c": ["x", "x", "y", "y", "z", None],
+        }
+    )

@@ -172,7 +172,8 @@ def assign_code(value, cells: Cells) -> int:
         return UNKNOWN
     code = 0
     for low, high in zip(cells.centers, cells.centers[1:], strict=False):
-        if (low + high) / 2 < value:
+        # Between neighbouring floats there is no midpoint: it rounds to one of them.
+        if (low + high) / 2 < value or value == high:
             code += 1
     return code
 
@@ -208,12 +209,13 @@ def fit(columns: list[Column], n_bins=4, max_categories: int = 255) -> Reference
 def sharing(row: list[int], reference: Reference) -> list[set]:
     """For each feature that the row observes, the reference rows with its code.
 
-    A category unseen at fit "counts as observed, matches nothing": an empty set.
+    A category unseen at fit "counts as observed, matches nothing": an empty set. A
+    feature that had nothing observed at fit is left out, here as in the kernel.
     """
     return [
         reference.holders[j].get(code, set())
         for j, code in enumerate(row)
-        if code != MISSING
+        if code != MISSING and reference.n_bins[j]
     ]
 
 
@@ -331,7 +333,7 @@ def provenance(
     """
     entries = []
     for i, row in enumerate(assign_codes(columns, reference.cells)):
-        observed = sum(code != MISSING for code in row)
+        observed = len(sharing(row, reference))
         for j, code in enumerate(row):
             if code != MISSING:
                 continue

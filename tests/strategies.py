@@ -72,8 +72,7 @@ def tables(draw, max_rows=30, max_columns=6):
 
     The first has constants, ties, equal rows, empty rows and empty columns; at least
     one of its cells is observed. The second has values outside the fitted range and
-    categories that the first never saw. A column empty in the first is empty in the
-    second.
+    categories that the first never saw, or values where it had none at all.
     """
     kinds = draw(st.lists(st.sampled_from(list(POOLS)), min_size=1, max_size=6))
     kinds = kinds[:max_columns]
@@ -88,10 +87,8 @@ def tables(draw, max_rows=30, max_columns=6):
         rows[i] = [None] * len(kinds)
     if all(cell is None for row in rows for cell in row):
         rows[-1][0] = pools[0][0]
-    empty = [all(row[j] is None for row in rows) for j in range(len(kinds))]
     new_pools = [pool + POOLS[kind][1] for pool, kind in zip(pools, kinds, strict=True)]
-    new_holes = [FULL_OF_HOLES if none else 3 for none in empty]
-    new_rows = draw(_rows(new_pools, new_holes, 1, 8))
+    new_rows = draw(_rows(new_pools, [3] * len(kinds), 1, 8))
     return as_frame(kinds, rows), as_frame(kinds, new_rows)
 
 
@@ -191,3 +188,12 @@ def raises_naming(kind, *words):
     """Expect an exception whose message holds every one of the words."""
     pattern = "(?is)" + "".join(f"(?=.*(?:{word}))" for word in words)
     return pytest.raises(kind, match=pattern)
+
+
+def a_row(*cells, names="abcd"):
+    """One new row of labels."""
+    columns = {
+        name: pd.Series([cell], dtype="str")
+        for name, cell in zip(names, cells, strict=False)
+    }
+    return pd.DataFrame(columns)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import proximity_kernel
 from proximity_kernel.cli import main
 
 
@@ -40,6 +41,14 @@ def test_demo_tells_what_was_learnt_matched_clustered_and_why(capsys):
     ]  # fmt: skip
     assert re.search(r"sex +. \? +. female ~", said)
     assert re.search(r"year +. 2007 +. 2007 =", said)
+
+
+def test_as_a_module():
+    done = subprocess.run(
+        [sys.executable, "-m", "proximity_kernel", "--version"],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout == f"proximity-kernel {proximity_kernel.__version__}\n"
 
 
 def test_no_command_is_bad_usage(capsys):

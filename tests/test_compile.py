@@ -1,8 +1,11 @@
 """The word to the user when loops are compiled, and where compiled code is kept."""
 
+import hashlib
 import os
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import numba
 import pytest
@@ -29,6 +32,40 @@ def test_only_the_first_process_is_told(tmp_path):
     assert said[1] == ""
 
 
+def test_a_function_without_a_module_can_be_compiled_beside_us():
+    """As generated code has none, and the listener sees every compilation."""
+    namespace = {}
+    exec("def add_one(x): return x + 1", namespace)
+    assert numba.njit(namespace["add_one"])(1) == 2
+
+
+def test_compiled_code_is_kept_per_version_of_all_loops(monkeypatch):
+    def key(digest):
+        monkeypatch.setattr(_compile, "_DIGEST", digest)
+        return _compile._stamped(_lone_loop).__closure__[0].cell_contents
+
+    assert key("one") == "one"
+    assert key("two") == "two"
+    assert _compile._stamped(_lone_loop)(3) == 6
+
+
+def _lone_loop(x):
+    return 2 * x
+
+
+def test_the_digest_covers_the_files_with_loops():
+    folder = Path(_compile.__file__).parent
+    with_loops = [
+        path.stem
+        for path in folder.glob("*.py")
+        if re.search(r"^@(compiled|inlined|intrinsic)$", path.read_text(), re.MULTILINE)
+    ]
+    digest = hashlib.sha256()
+    for name in sorted(with_loops, key=list(_compile.LOOPS).index):
+        digest.update((folder / f"{name}.py").read_bytes())
+    assert digest.hexdigest() == _compile._DIGEST
+
+
 def test_a_read_only_installation_still_works(monkeypatch):
     njit = numba.njit
 
@@ -42,10 +79,13 @@ def test_a_read_only_installation_still_works(monkeypatch):
     assert double(21) == 42
 
 
-@pytest.mark.parametrize(("module", "told"), [("other", False), ("kernel", True)])
+@pytest.mark.parametrize(
+    ("module", "told"),
+    [("proximity_other.x", False), ("proximity_kernel.x", True), (None, False)],
+)
 def test_only_our_own_loops_are_announced(caplog, module, told):
     notice = _compile._Notice()
-    function = type("function", (), {"__module__": f"proximity_{module}.x"})
+    function = type("function", (), {"__module__": module})
     dispatcher = type("dispatcher", (), {"py_func": function})
     event = type("event", (), {"data": {"dispatcher": dispatcher}})
     notice.on_start(event)

@@ -22,6 +22,7 @@ DOOR = "__init__"
 
 # In the order that data meets them: a room may import those before it.
 WALK = (
+    "_table",
     "_columns",
     "_centers",
     "_codes",
@@ -84,6 +85,7 @@ MAY_IMPORT = {
     "report": {DOOR, *BUILT_ON, *SHARED},
     "cli": {DOOR, *BUILT_ON, *SHARED, "experiments", "report", "demo", "_extras"},
     "demo": {DOOR, *BUILT_ON, *SHARED},
+    "__main__": {"cli"},
 }
 
 PUBLIC_USERS = {*BUILT_ON, *SHARED, "dask", "experiments", "report", "cli", "demo"}
@@ -93,7 +95,7 @@ FROM_ESTIMATOR_ON = {"_estimator", *PUBLIC_USERS}
 ROOMS_OF = {
     "numba": {*COMPILER},
     "llvmlite": {*COMPILER},
-    "narwhals": {"_columns"},
+    "narwhals": {"_table", "_columns"},
     "sklearn": FROM_ESTIMATOR_ON,
     "joblib": FROM_ESTIMATOR_ON | {"_threads"},
     "dask": {"dask"},

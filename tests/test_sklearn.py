@@ -17,6 +17,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from strategies import assert_same_bits, dense, entries, mixed_table
 
 from proximity_kernel import ProximityKernel
+from proximity_kernel._loops import fill_rows, size_rows
+from proximity_kernel._search import match_rows
 
 
 @parametrize_with_checks(
@@ -173,6 +175,32 @@ def test_scaler_after_dense_output(groups):
     z = pipeline.set_output(transform="pandas").fit_transform(frame)
     assert list(z.columns) == list(pipeline.get_feature_names_out())
     np.testing.assert_allclose(z.mean(), 0, atol=1e-6)
+
+
+def test_memory_mapped(tmp_path):
+    """As joblib hands a large fitted estimator to its workers."""
+    frame = mixed_table(300, 5, 0.3, seed=8)
+    pk = ProximityKernel().fit(frame)
+    wanted = pk.transform(frame)
+    joblib.dump(pk, tmp_path / "pk")
+    compiled = [len(loop.signatures) for loop in (match_rows, size_rows, fill_rows)]
+    mapped = joblib.load(tmp_path / "pk", mmap_mode="r")
+    assert isinstance(mapped.n_bins_, np.memmap)
+    assert_same_bits(mapped.transform(frame), wanted)
+    again = [len(loop.signatures) for loop in (match_rows, size_rows, fill_rows)]
+    assert again == compiled
+
+
+def test_a_pickle_holds_the_rows_not_the_bitmaps():
+    frame = np.random.default_rng(9).normal(size=(2000, 4))
+    frame[::7, 0] = np.nan
+    pk = ProximityKernel(n_bins=100).fit(frame)
+    maps = pk._reference.bitmaps
+    stored = pickle.dumps(pk)
+    assert len(stored) < maps.words.nbytes
+    copy = pickle.loads(stored)
+    assert copy._reference.bitmaps.words.ctypes.data % 64 == 0
+    assert_same_bits(copy.transform(frame), pk.transform(frame))
 
 
 @pytest.mark.parametrize("backend", ["loky", "threading"])

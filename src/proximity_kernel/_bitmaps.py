@@ -38,12 +38,12 @@ class Bitmaps(NamedTuple):
 
     words: NDArray[np.uint64]  # (n_blocks * width * WORDS,) one bit per row
     summary: NDArray[np.uint64]  # (n_groups * width * WORDS,) one bit per block
-    rows: NDArray[Any]  # (n_distinct, n_features) codes, lexicographic order
+    rows: NDArray[Any]  # (n_distinct, n_features) distinct codes, lexicographic order
     counts: NDArray[np.int64]  # (n_distinct,) how often each row stands in the table
     bin_counts: NDArray[np.int64]  # (total bins,) how often each bin does
     n_bins: NDArray[np.int64]  # (n_features,)
     offsets: NDArray[np.int64]  # (n_features + 1,) first column of each feature
-    n_rows: int  # of the table: the sum of the counts
+    n_samples: int  # rows of the table: the sum of the counts
     width: int  # columns of a block
 
 

@@ -43,7 +43,10 @@ class NumericBins:
         low, high = self.centers[:-1], self.centers[1:]
         with np.errstate(over="ignore"):
             middle = (low + high) / 2
-        return np.where(np.isfinite(middle), middle, low / 2 + high / 2)
+        middle = np.where(np.isfinite(middle), middle, low / 2 + high / 2)
+        # Between neighbouring floats there is no midpoint; it may have been rounded
+        # up to the higher center, which must lie above it.
+        return np.minimum(middle, np.nextafter(high, -np.inf))
 
     def names(self) -> list[str]:
         """Name each bin for an output column: its number."""

@@ -40,13 +40,13 @@ class Codes:
         The distinct rows, in lexicographic order.
     counts : ndarray of shape (n_distinct,), int64
         How often each stands in the table.
-    inverse : ndarray of shape (n_samples,), int32 or int64
+    inverse : ndarray of shape (n_samples,), int64
         Which distinct row each row of the table is.
     """
 
     rows: NDArray[Any]
     counts: NDArray[np.int64]
-    inverse: NDArray[np.integer[Any]]
+    inverse: NDArray[np.int64]
 
     @property
     def missing(self) -> int:
@@ -107,12 +107,13 @@ def _coder(
         return codes
 
     def without_bins(first: int, last: int) -> NDArray[Any]:
-        return np.where(column.observed[first:last], unknown, missing)
+        return np.where(observed[first:last], unknown, missing)
 
     def category(first: int, last: int) -> NDArray[Any]:
         return table[column.values[first:last]]  # -1, missing, is the last entry
 
     if not bins.n_bins:
+        observed = column.observed
         return without_bins
     if isinstance(bins, NumericBins):
         midpoints = bins.midpoints

@@ -22,9 +22,9 @@ from sklearn.utils.validation import (
 
 from ._centers import CategoricalBins, NumericBins, fit_centers
 from ._codes import MAX_BINS, Codes, assign_codes
-from ._columns import Column, read_columns
+from ._columns import read_columns
 from ._kernel import kernel_matrix
-from ._matching import Estimates, match
+from ._matching import match
 from ._options import (
     check_choice,
     check_count,
@@ -32,9 +32,11 @@ from ._options import (
     check_float_dtype,
     check_n_bins,
     check_n_jobs,
+    check_seed,
 )
 from ._reference import build_reference
 from ._representation import build_representation, normalize_rows, output_names
+from ._search import Estimates
 from ._threads import count_threads
 
 
@@ -50,34 +52,38 @@ class ProximityKernel(TransformerMixin, BaseEstimator):
     Parameters
     ----------
     n_bins : int or sequence of int, default=4
-        Bins of a numeric feature, at least 2, for all or for each feature. Equal
-        centers are merged, so a feature can have fewer. Categorical features have
-        a bin per category.
+        Bins of a numeric feature, at least 2: one number for all, or one for each
+        feature (those of categorical features are ignored: they have a bin per
+        category). Equal centers are merged, so a feature can have fewer.
     matching : {"graded", "cascade"}, default="graded"
         Which fitted rows match a row with missing cells. "cascade" is the paper's
         rule: those that share all of its codes, else any of them. "graded" takes
         the rows that share at least t, with the highest t that leaves
-        `min_support` rows which observe the missing feature. Where nobody matches,
-        both use the feature's bin frequencies.
+        `min_support` rows which observe the missing feature, or all rows that share
+        any code if there are fewer. Where nobody matches, both use the feature's
+        bin frequencies.
     min_support : int, default=20
         Rows that "graded" asks for.
     missingness : {"ignorable"}, default="ignorable"
         Whether absence itself tells something; "ignorable" says that it does not.
     categorical_features : "from_dtype", mask, indices or names, default="from_dtype"
         Features to take as categorical beside those whose dtype says so: text and
-        unordered categoricals. Booleans, ordered categoricals and dates are numeric.
+        unordered categoricals. Booleans, ordered categoricals (by rank) and dates
+        (in seconds since 1970) are numeric.
     max_categories : int, default=255
         Most bins of a categorical feature; the rarest categories share the last.
     normalize : bool, default=False
         Scale the representation so that every row has similarity 1 with itself (the
-        cosine form). Otherwise only a complete row does, and an incomplete one less.
+        cosine form), except one with nothing but unknown categories. Otherwise only
+        a complete row has, and an incomplete one less.
     sparse_output : bool, default=True
         Whether `transform` gives a CSR matrix or a dense array.
     dtype : {numpy.float32, numpy.float64}, default=numpy.float32
         Of the representation and the kernel.
     n_jobs : int or None, default=None
         Threads. None uses the cores that the process may use, and one inside a
-        joblib worker; -1 uses all. The result does not depend on it.
+        joblib worker; -1 uses all. The result does not depend on it. The products
+        of `kernel` are taken by BLAS, which has its own setting.
     random_state : int, RandomState instance or None, default=None
         Nothing in this version is drawn at random; the answer is the same for
         every value.
@@ -159,7 +165,7 @@ class ProximityKernel(TransformerMixin, BaseEstimator):
         -------
         self
         """
-        self._fit(X)
+        self._fit(X, stacklevel=3)
         return self
 
     def transform(self, X: Any) -> Any:
@@ -190,7 +196,8 @@ class ProximityKernel(TransformerMixin, BaseEstimator):
         -------
         CSR matrix or ndarray of shape (n_samples, sum(n_bins_))
         """
-        return self._output(self._represent(self._fit(X)))
+        # One level more: scikit-learn wraps this method for `set_output`.
+        return self._output(self._represent(self._fit(X, stacklevel=4)))
 
     def kernel(self, X: Any, Y: Any = None) -> NDArray[Any]:
         """Compare rows with rows.
@@ -228,11 +235,12 @@ class ProximityKernel(TransformerMixin, BaseEstimator):
         Returns
         -------
         structured ndarray of shape (n_missing,), row after row
-            ``row`` and ``feature`` place the cell. ``level`` is "intersection" (the
-            rows behind the estimate share all observed codes), "partial" (at least
-            `rung` of them), "union" (at least one) or "prior". ``observed`` is the
-            number of features that the row observes, ``support`` the number of
-            fitted rows behind the estimate.
+            ``row`` and ``feature`` place the cell. ``observed`` is the number of
+            features with bins that the row observes, ``rung`` how many of their
+            codes the rows behind the estimate share at least, ``support`` how many
+            rows these are. ``level`` says it in a word: "intersection" (all codes),
+            "partial" (some, more than one), "union" (any) or "prior" (rung 0: every
+            row that observes the feature).
 
         Examples
         --------
@@ -277,13 +285,14 @@ class ProximityKernel(TransformerMixin, BaseEstimator):
         Returns
         -------
         ndarray of str of shape (sum(n_bins_),)
-            "age_0", "age_1" for the bins of a number, "blood_a" for a category.
+            "age_0", "age_1" for the bins of a number, "blood_a" for a category,
+            "blood_infrequent" for the bin that rare categories share.
         """
         check_is_fitted(self)
         names = _check_feature_names_in(self, input_features)
         return output_names([str(name) for name in names], self._bins)
 
-    def _fit(self, X: Any) -> Codes:
+    def _fit(self, X: Any, stacklevel: int) -> Codes:
         self._check_options()
         columns = read_columns(X, categorical_features=self.categorical_features)
         n_bins = check_n_bins(self.n_bins, len(columns))
@@ -301,7 +310,7 @@ class ProximityKernel(TransformerMixin, BaseEstimator):
             else None
             for b in self._bins
         ]
-        self._warn_of_empty_columns(columns)
+        self._warn_of_empty_columns(stacklevel + 1)
         codes = assign_codes(columns, self._bins, threads)
         self._reference = build_reference(codes, self.n_bins_)
         self.prior_ = self._reference.prior
@@ -349,15 +358,17 @@ class ProximityKernel(TransformerMixin, BaseEstimator):
         check_flag("sparse_output", self.sparse_output)
         check_float_dtype("dtype", self.dtype)
         check_n_jobs(self.n_jobs)
+        check_seed(self.random_state)
 
-    def _warn_of_empty_columns(self, columns: tuple[Column, ...]) -> None:
-        empty = [c.type.name for c in columns if not c.observed.any()]
+    def _warn_of_empty_columns(self, stacklevel: int) -> None:
+        pairs = zip(self._types, self.n_bins_, strict=True)
+        empty = [column.place for column, n_bins in pairs if n_bins == 0]
         if empty:
             warnings.warn(
-                f"Nothing is observed in {', '.join(map(repr, empty))}; left out of "
-                "the kernel. Drop the column, or fit on rows that have it.",
+                f"Nothing is observed in {', '.join(empty)}; left out of the kernel. "
+                "Drop it, or fit on rows that have it.",
                 UserWarning,
-                stacklevel=4,
+                stacklevel=stacklevel,
             )
 
     def __sklearn_tags__(self) -> Any:

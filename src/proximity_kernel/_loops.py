@@ -100,7 +100,7 @@ def number_distinct(digits: Any, order: Any, inverse: Any, firsts: Any) -> int:
 
 @compiled
 def size_rows(
-    rows: NDArray[Any], n_bins: Any, row_start: Any, block_start: Any,
+    rows: NDArray[Any], n_bins: Any, row_start: Any, start_of_cell: Any,
     probabilities: Any, sizes: Any,
 ) -> None:  # fmt: skip
     """Count the entries of each distinct row of the representation."""
@@ -108,7 +108,7 @@ def size_rows(
         size = 0
         for j in range(rows.shape[1]):
             size += rows[g, j] < n_bins[j]
-        for p in range(block_start[row_start[g]], block_start[row_start[g + 1]]):
+        for p in range(start_of_cell[row_start[g]], start_of_cell[row_start[g + 1]]):
             size += probabilities[p] > 0
         sizes[g] = size
 
@@ -116,13 +116,13 @@ def size_rows(
 @compiled
 def fill_rows(
     rows: NDArray[Any], inverse: Any, first: int, last: int, n_bins: Any, offsets: Any,
-    row_start: Any, block_start: Any, probabilities: Any,
+    row_start: Any, start_of_cell: Any, probabilities: Any,
     indptr: Any, indices: Any, data: Any,
 ) -> None:  # fmt: skip
     """Write the representation of the table's rows from `first` up to `last`.
 
-    A known code is a 1, a missing cell the entries of its estimate, an unknown
-    category nothing.
+    An observed cell is a 1, a missing one the entries of its estimate, a category
+    unknown at fit nothing.
     """
     missing = np.iinfo(rows.dtype).max
     for i in range(first, last):
@@ -135,7 +135,7 @@ def fill_rows(
                 data[at] = 1
                 at += 1
             elif code == missing:
-                start = block_start[cell]
+                start = start_of_cell[cell]
                 cell += 1
                 for k in range(n_bins[j]):
                     if probabilities[start + k] > 0:

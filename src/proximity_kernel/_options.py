@@ -48,7 +48,7 @@ def check_flag(name: str, value: Any) -> None:
         raise ValueError(f"{name} must be True or False, got {value!r}.")
 
 
-def check_float_dtype(name: str, value: Any) -> np.dtype[Any]:
+def check_float_dtype(name: str, value: Any) -> None:
     """Refuse a dtype other than float32 and float64."""
     try:
         dtype: np.dtype[Any] = np.dtype(value)
@@ -56,17 +56,22 @@ def check_float_dtype(name: str, value: Any) -> np.dtype[Any]:
         dtype = np.dtype(object)
     if value is None or dtype not in (np.dtype("f4"), np.dtype("f8")):
         raise ValueError(f"{name} must be float32 or float64, got {value!r}.")
-    return dtype
 
 
-def check_n_jobs(n_jobs: Any) -> int | None:
+def check_n_jobs(n_jobs: Any) -> None:
     """Refuse what is neither None nor a whole number other than zero."""
     if n_jobs is None:
-        return None
+        return
     whole = isinstance(n_jobs, numbers.Integral) and not isinstance(n_jobs, bool)
     if not whole or n_jobs == 0:
         raise ValueError(
             f"n_jobs must be None, a number of threads, or negative to count back from "
             f"all cores, got {n_jobs!r}."
         )
-    return int(n_jobs)
+
+
+def check_seed(random_state: Any) -> None:
+    """Refuse what is neither None, a seed, nor a source of random numbers."""
+    if random_state is None or isinstance(random_state, np.random.RandomState):
+        return
+    check_count("random_state", random_state, 0)

@@ -30,58 +30,24 @@ class Reference:
 
     Attributes
     ----------
-    rows : ndarray of shape (n_distinct, n_features), uint8 or uint16
-        Distinct codes, in lexicographic order.
-    counts : ndarray of shape (n_distinct,), int64
-        Rows of the table that have them.
-    bin_counts : ndarray of shape (sum(n_bins),), int64
-        Rows of the table in each bin, feature after feature.
-    n_bins : ndarray of shape (n_features,), int64
-    offsets : ndarray of shape (n_features + 1,), int64
-        Where the bins of each feature begin.
-    words, summary : ndarrays, uint64
-        One bit per distinct row, and one bit per block of 512 of them.
+    bitmaps : Bitmaps
+        The distinct rows and their counts, as the compiled loops take them; no array
+        can be written to.
     """
 
-    rows: NDArray[Any]
-    counts: NDArray[np.int64]
-    bin_counts: NDArray[np.int64]
-    n_bins: NDArray[np.int64]
-    offsets: NDArray[np.int64]
-    words: NDArray[np.uint64]
-    summary: NDArray[np.uint64]
+    bitmaps: Bitmaps
 
     @property
     def prior(self) -> list[NDArray[np.float64]]:
         """Bin frequencies of each feature; empty for one without bins."""
-        split = np.split(self.bin_counts, self.offsets[1:-1])
+        split = np.split(self.bitmaps.bin_counts, self.bitmaps.offsets[1:-1])
         return [counts / max(counts.sum(), 1) for counts in split]
 
-    @property
-    def bitmaps(self) -> Bitmaps:
-        """The arrays as the compiled loops take them."""
-        return Bitmaps(
-            words=read_only(self.words),
-            summary=read_only(self.summary),
-            rows=read_only(self.rows),
-            counts=read_only(self.counts),
-            bin_counts=read_only(self.bin_counts),
-            n_bins=read_only(self.n_bins),
-            offsets=read_only(self.offsets),
-            n_rows=int(self.counts.sum()),
-            width=bitmap_width(int(self.offsets[-1]), len(self.n_bins)),
-        )
-
-
-def read_only(array: NDArray[Any]) -> NDArray[Any]:
-    """View an array as a plain one that cannot be written to.
-
-    Compiled code is kept per type, and whether an array can be written to is part
-    of it: one that travelled to a joblib worker as a memory map cannot. So none can.
-    """
-    view = np.asarray(array).view(np.ndarray)
-    view.flags.writeable = False
-    return view
+    def __reduce__(self) -> Any:
+        # Bitmaps are built again rather than stored: smaller, on cache lines again,
+        # and never in the layout of another version.
+        maps = self.bitmaps
+        return _build, (maps.rows, maps.counts, maps.n_bins)
 
 
 def build_reference(codes: Codes, n_bins: NDArray[np.int64]) -> Reference:
@@ -97,18 +63,55 @@ def build_reference(codes: Codes, n_bins: NDArray[np.int64]) -> Reference:
     -------
     Reference
     """
-    offsets = np.concatenate([[0], np.cumsum(n_bins)]).astype(np.int64)
+    return _build(codes.rows, codes.counts, n_bins)
+
+
+def _build(
+    rows: NDArray[Any], counts: NDArray[np.int64], n_bins: NDArray[np.int64]
+) -> Reference:
+    rows, counts, n_bins = read_only(rows), read_only(counts), read_only(n_bins)
+    offsets = read_only(np.concatenate([[0], np.cumsum(n_bins)]).astype(np.int64))
     width = bitmap_width(int(offsets[-1]), len(n_bins))
-    words = empty_bitmaps(len(codes.rows), width)
-    set_bits(read_only(codes.rows), codes.counts, n_bins, offsets, width, words)
-    n_blocks = count_blocks(len(codes.rows))
+    words = empty_bitmaps(len(rows), width)
+    set_bits(rows, counts, n_bins, offsets, width, words)
+    n_blocks = count_blocks(len(rows))
     summary = empty_bitmaps(n_blocks, width)
     summarize(words, n_blocks, width, summary)
+    return Reference(
+        Bitmaps(
+            words=read_only(words),
+            summary=read_only(summary),
+            rows=rows,
+            counts=counts,
+            bin_counts=read_only(_count_bins(rows, counts, n_bins, offsets)),
+            n_bins=n_bins,
+            offsets=offsets,
+            n_samples=int(counts.sum()),
+            width=width,
+        )
+    )
+
+
+def _count_bins(
+    rows: NDArray[Any],
+    counts: NDArray[np.int64],
+    n_bins: NDArray[np.int64],
+    offsets: NDArray[np.int64],
+) -> NDArray[np.int64]:
     bin_counts = np.zeros(offsets[-1], np.int64)
     for j, size in enumerate(n_bins):
-        known = codes.rows[:, j] < size
-        counts = np.bincount(codes.rows[known, j], codes.counts[known], minlength=size)
-        bin_counts[offsets[j] : offsets[j + 1]] = counts
-    return Reference(
-        codes.rows, codes.counts, bin_counts, n_bins, offsets, words, summary
-    )
+        known = rows[:, j] < size
+        totals = np.bincount(rows[known, j], counts[known], minlength=size)
+        bin_counts[offsets[j] : offsets[j + 1]] = totals
+    return bin_counts
+
+
+def read_only(array: NDArray[Any]) -> NDArray[Any]:
+    """View an array as a plain one that cannot be written to.
+
+    Compiled code is kept per type, and whether an array can be written to is part
+    of it: one that travelled to a joblib worker as a memory map cannot. So none can.
+    """
+    view = np.asarray(array).view(np.ndarray)
+    view.flags.writeable = False
+    return view

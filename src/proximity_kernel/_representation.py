@@ -1,7 +1,7 @@
 """Codes and estimates in, the representation out: a sparse row per row.
 
-Feature after feature, a known cell is a single 1 in the column of its bin, a missing
-one the distribution that was estimated for it, and a category not seen at fit
+Feature after feature, an observed cell is a single 1 in the column of its bin, a
+missing one the distribution that was estimated for it, and a category not seen at fit
 nothing at all. So the inner product of two rows adds up, over the features, the
 probability that both lie in the same bin.
 """
@@ -18,8 +18,8 @@ from numpy.typing import DTypeLike, NDArray
 from ._centers import Bins
 from ._codes import Codes
 from ._loops import fill_rows, size_rows
-from ._matching import Estimates
 from ._reference import Reference, read_only
+from ._search import Estimates
 from ._threads import run_pieces
 
 _PIECE = 16384  # rows
@@ -49,11 +49,12 @@ def build_representation(
     csr_array of shape (n_samples, sum(n_bins))
     """
     rows, inverse = read_only(codes.rows), read_only(codes.inverse)
+    n_bins, offsets = reference.bitmaps.n_bins, reference.bitmaps.offsets
     n_samples = len(inverse)
     sizes = np.empty(len(rows), np.int64)
     size_rows(
-        rows, reference.n_bins, estimates.row_start, estimates.block_start,
-        estimates.probabilities, sizes,
+        rows, n_bins, estimates.row_start, estimates.start, estimates.probabilities,
+        sizes,
     )  # fmt: skip
     indptr = np.zeros(n_samples + 1, np.int64)
     np.cumsum(sizes[inverse], out=indptr[1:])
@@ -64,13 +65,12 @@ def build_representation(
 
     def fill_some(first: int, last: int) -> None:
         fill_rows(
-            rows, inverse, first, last, reference.n_bins, reference.offsets,
-            estimates.row_start, estimates.block_start, estimates.probabilities,
-            indptr, indices, data,
+            rows, inverse, first, last, n_bins, offsets, estimates.row_start,
+            estimates.start, estimates.probabilities, indptr, indices, data,
         )  # fmt: skip
 
     run_pieces(fill_some, n_samples, _PIECE, n_threads)
-    shape = (n_samples, int(reference.offsets[-1]))
+    shape = (n_samples, int(offsets[-1]))
     return _trusted_csr(data, indices, indptr, shape)
 
 

@@ -37,20 +37,37 @@ _START: Any = np.int64(0)
 _TALLY_SIZE = 1 << 22  # entries; a row whose cells need more takes them in parts
 
 
-class Cells(NamedTuple):
-    """The missing cells of the rows to match, and what is found for them."""
+class Estimates(NamedTuple):
+    """What is assumed about the missing cells of distinct rows.
 
-    row_start: NDArray[np.int64]  # (n_rows + 1,) first missing cell of each row
-    feature: NDArray[np.int64]  # (n_cells,)
-    block_start: NDArray[np.int64]  # (n_cells + 1,) where its probabilities begin
-    observed: NDArray[np.int64]  # (n_rows,) observed features of each row
-    rung: NDArray[np.int64]  # (n_cells,) 0 for the prior
-    support: NDArray[np.int64]  # (n_cells,) reference rows behind the estimate
-    probabilities: NDArray[np.float64]  # (block_start[-1],)
+    Attributes
+    ----------
+    row_start : ndarray of shape (n_distinct + 1,), int64
+        The missing cells of distinct row g are those from ``row_start[g]`` up to
+        ``row_start[g + 1]``, in the order of their features.
+    feature : ndarray of shape (n_cells,), int64
+    observed : ndarray of shape (n_distinct,), int64
+        Features with bins that the row observes, unknown categories among them.
+    rung : ndarray of shape (n_cells,), int64
+        Codes shared, at least, by the rows behind the estimate; 0 for the prior.
+    support : ndarray of shape (n_cells,), int64
+        Rows behind the estimate.
+    start : ndarray of shape (n_cells + 1,), int64
+        Where each cell's distribution begins in `probabilities`.
+    probabilities : ndarray of shape (start[-1],), float64
+    """
+
+    row_start: NDArray[np.int64]
+    feature: NDArray[np.int64]
+    observed: NDArray[np.int64]
+    rung: NDArray[np.int64]
+    support: NDArray[np.int64]
+    start: NDArray[np.int64]
+    probabilities: NDArray[np.float64]
 
 
-class Row(NamedTuple):
-    """Scratch memory for the row at hand and a run of its missing cells."""
+class Scratch(NamedTuple):
+    """Memory for the row at hand and a run of its missing cells."""
 
     columns: NDArray[np.int64]  # where the columns of its codes lie within a block
     tally_start: NDArray[np.int64]  # per cell: where its tally begins
@@ -63,14 +80,14 @@ class Row(NamedTuple):
     bits: NDArray[np.uint64]  # (2 * WORDS,) blocks to visit, rows found
 
 
-def make_scratch(maps: Bitmaps) -> Row:
+def make_scratch(maps: Bitmaps) -> Scratch:
     """Scratch memory for matching rows against these bitmaps, one row at a time."""
     n_features = len(maps.n_bins)
     n_groups = len(maps.summary) // (maps.width * WORDS)
     n_planes = max(FEW_PLANES, n_features.bit_length())
     widest = (n_features + 1) * (int(maps.n_bins.max()) + 1)
     whole = (n_features + 1) * (int(maps.offsets[-1]) + n_features)
-    return Row(
+    return Scratch(
         columns=np.empty(n_features + 4, np.int64),
         tally_start=np.empty(n_features, np.int64),
         target=np.empty(n_features, np.int64),
@@ -85,23 +102,23 @@ def make_scratch(maps: Bitmaps) -> Row:
 
 @inlined
 def _tally_rows(
-    maps: Bitmaps, row: Row, found: Any, block: int, j: int, start: int
+    maps: Bitmaps, scratch: Scratch, found: Any, block: int, j: int, start: int
 ) -> None:
     """Add the found rows of a block, by their bin in feature j, to a tally."""
-    store(row.bits, WORDS, found)
+    store(scratch.bits, WORDS, found)
     total = start + maps.n_bins[j]
     for w in range(WORDS):
-        bits = row.bits[WORDS + w]
+        bits = scratch.bits[WORDS + w]
         while bits != _NONE:
             r = block * ROWS + w * 64 + lowest_bit(bits)
             bits &= bits - _ONE
-            row.tally[start + np.int64(maps.rows[r, j])] += maps.counts[r]
-            row.tally[total] += maps.counts[r]
+            scratch.tally[start + np.int64(maps.rows[r, j])] += maps.counts[r]
+            scratch.tally[total] += maps.counts[r]
 
 
 @inlined
 def _tally_many(
-    maps: Bitmaps, row: Row, found: Any, block: int, j: int, start: int
+    maps: Bitmaps, scratch: Scratch, found: Any, block: int, j: int, start: int
 ) -> None:
     """Do the same, but count those that stand in the table once bin by bin.
 
@@ -114,37 +131,37 @@ def _tally_many(
     if n_once > 2 * n_bins:
         for k in range(n_bins):
             in_bin = load(maps.words, (columns + maps.offsets[j] + k) * WORDS)
-            row.tally[start + k] += count_rows(once & in_bin)
-        row.tally[start + n_bins] += n_once
+            scratch.tally[start + k] += count_rows(once & in_bin)
+        scratch.tally[start + n_bins] += n_once
         found = found & ~once
-    _tally_rows(maps, row, found, block, j, start)
+    _tally_rows(maps, scratch, found, block, j, start)
 
 
 @inlined
 def _raise_target(
-    maps: Bitmaps, row: Row, observers: Any, block: int, j: int, m: int,
+    maps: Bitmaps, scratch: Scratch, observers: Any, block: int, j: int, m: int,
     top: int, rungs: int, min_support: int, n_planes: int,
 ) -> None:  # fmt: skip
     """Tally a block's rows for one cell, from rung `top` down to its support."""
     size = maps.n_bins[j] + 1
     held = _START
     for t in range(rungs, top, -1):
-        held += row.tally[row.tally_start[m] + t * size + size - 1]
-    for t in range(top, row.target[m] - 1, -1):
-        found = exactly(row.planes, _START, n_planes, t) & observers
-        start = row.tally_start[m] + t * size
+        held += scratch.tally[scratch.tally_start[m] + t * size + size - 1]
+    for t in range(top, scratch.target[m] - 1, -1):
+        found = exactly(scratch.planes, _START, n_planes, t) & observers
+        start = scratch.tally_start[m] + t * size
         if any_row(found):
-            _tally_rows(maps, row, found, block, j, start)
-            row.lowest[m] = min(row.lowest[m], t)
-        held += row.tally[start + size - 1]
+            _tally_rows(maps, scratch, found, block, j, start)
+            scratch.lowest[m] = min(scratch.lowest[m], t)
+        held += scratch.tally[start + size - 1]
         if held >= min_support:
-            row.target[m] = t
+            scratch.target[m] = t
             break
 
 
 @inlined
 def _visit_block(
-    maps: Bitmaps, row: Row, features: NDArray[np.int64], block: int,
+    maps: Bitmaps, scratch: Scratch, features: NDArray[np.int64], block: int,
     top: int, rungs: int, min_support: int, n_columns: int, n_planes: int,
 ) -> None:  # fmt: skip
     """Look in a block, where no row shares more than `top` codes, for each cell."""
@@ -152,20 +169,20 @@ def _visit_block(
     observes = start + maps.offsets[maps.n_bins.shape[0]]
     counted = False
     for m in range(features.shape[0]):
-        if row.target[m] > top:
+        if scratch.target[m] > top:
             continue
         observers = load(maps.words, (observes + features[m]) * WORDS)
         if not any_row(observers):
             continue
         if not counted:
             count_shared(
-                maps.words, start * WORDS, row.columns, n_columns,
-                row.planes, _START, n_planes, row.more,
+                maps.words, start * WORDS, scratch.columns, n_columns,
+                scratch.planes, _START, n_planes, scratch.more,
             )  # fmt: skip
             counted = True
-        if any_row(at_least(row.planes, n_planes, row.target[m]) & observers):
+        if any_row(at_least(scratch.planes, n_planes, scratch.target[m]) & observers):
             _raise_target(
-                maps, row, observers, block, features[m], m,
+                maps, scratch, observers, block, features[m], m,
                 top, rungs, min_support, n_planes,
             )  # fmt: skip
 
@@ -188,28 +205,28 @@ def _any_at_most(values: NDArray[np.int64], n: int, limit: int) -> bool:
 
 @inlined
 def _climb(
-    maps: Bitmaps, row: Row, features: NDArray[np.int64],
+    maps: Bitmaps, scratch: Scratch, features: NDArray[np.int64],
     rungs: int, min_support: int, n_columns: int, n_planes: int,
 ) -> None:  # fmt: skip
     """Visit blocks from the highest bound down until every cell has its support."""
     size = n_planes * WORDS
-    n_groups = row.bounds.shape[0] // size
+    n_groups = scratch.bounds.shape[0] // size
     for g in range(n_groups):
         count_shared(
-            maps.summary, g * maps.width * WORDS, row.columns, n_columns,
-            row.bounds, g * size, n_planes, row.more,
+            maps.summary, g * maps.width * WORDS, scratch.columns, n_columns,
+            scratch.bounds, g * size, n_planes, scratch.more,
         )  # fmt: skip
     top = rungs
-    while _any_at_most(row.target, features.shape[0], top):
+    while _any_at_most(scratch.target, features.shape[0], top):
         for g in range(n_groups):
-            store(row.bits, 0, exactly(row.bounds, g * size, n_planes, top))
+            store(scratch.bits, 0, exactly(scratch.bounds, g * size, n_planes, top))
             for w in range(WORDS):
-                bits = row.bits[w]
+                bits = scratch.bits[w]
                 while bits != _NONE:
                     block = g * ROWS + w * 64 + lowest_bit(bits)
                     bits &= bits - _ONE
                     _visit_block(
-                        maps, row, features, block,
+                        maps, scratch, features, block,
                         top, rungs, min_support, n_columns, n_planes,
                     )  # fmt: skip
         top -= 1
@@ -217,24 +234,30 @@ def _climb(
 
 @inlined
 def _tally_union(
-    maps: Bitmaps, row: Row, features: NDArray[np.int64], rungs: int, n_columns: int
+    maps: Bitmaps,
+    scratch: Scratch,
+    features: NDArray[np.int64],
+    rungs: int,
+    n_columns: int,
 ) -> None:
     """For cells with nobody so far, tally on rung 1 the rows that share any code.
 
     Where these are most of the rows, the others are tallied and taken from all.
     """
-    if _all_at_most(row.lowest, features.shape[0], rungs):
+    if _all_at_most(scratch.lowest, features.shape[0], rungs):
         return
     n_features = maps.n_bins.shape[0]
     total = maps.offsets[n_features]
     at_most = _START
     for f in range(rungs):
-        at_most += maps.bin_counts[row.columns[f] // WORDS]
-    by_complement = 2 * at_most > maps.n_rows
+        at_most += maps.bin_counts[scratch.columns[f] // WORDS]
+    by_complement = 2 * at_most > maps.n_samples
     for block in range(maps.words.shape[0] // (maps.width * WORDS)):
         start = block * maps.width
         exist = load(maps.words, (start + total + n_features) * WORDS)
-        some = shared_by_none(maps.words, start * WORDS, row.columns, n_columns, exist)
+        some = shared_by_none(
+            maps.words, start * WORDS, scratch.columns, n_columns, exist
+        )
         if not by_complement:
             some = exist & ~some
         if not any_row(some):
@@ -242,45 +265,55 @@ def _tally_union(
         for m in range(features.shape[0]):
             j = features[m]
             found = some & load(maps.words, (start + total + j) * WORDS)
-            if row.lowest[m] > rungs and any_row(found):
-                at = row.tally_start[m] + maps.n_bins[j] + 1
-                _tally_many(maps, row, found, block, j, at)
+            if scratch.lowest[m] > rungs and any_row(found):
+                at = scratch.tally_start[m] + maps.n_bins[j] + 1
+                _tally_many(maps, scratch, found, block, j, at)
     for m in range(features.shape[0]):
-        if row.lowest[m] > rungs:
-            _accept_union(maps, row, features[m], m, by_complement)
+        if scratch.lowest[m] > rungs:
+            _accept_union(maps, scratch, features[m], m, by_complement)
 
 
 @inlined
-def _accept_union(maps: Bitmaps, row: Row, j: int, m: int, by_complement: bool) -> None:
+def _accept_union(
+    maps: Bitmaps, scratch: Scratch, j: int, m: int, by_complement: bool
+) -> None:
     """Make the rows tallied on rung 1, or all the others, a cell's answer."""
     n_bins = maps.n_bins[j]
-    at = row.tally_start[m] + n_bins + 1
+    at = scratch.tally_start[m] + n_bins + 1
     if by_complement:
-        row.tally[at + n_bins] = 0
+        scratch.tally[at + n_bins] = 0
         for k in range(n_bins):
-            row.tally[at + k] = maps.bin_counts[maps.offsets[j] + k] - row.tally[at + k]
-            row.tally[at + n_bins] += row.tally[at + k]
-    if row.tally[at + n_bins] > 0:
-        row.lowest[m] = 1
-        row.target[m] = 1
+            scratch.tally[at + k] = (
+                maps.bin_counts[maps.offsets[j] + k] - scratch.tally[at + k]
+            )
+            scratch.tally[at + n_bins] += scratch.tally[at + k]
+    if scratch.tally[at + n_bins] > 0:
+        scratch.lowest[m] = 1
+        scratch.target[m] = 1
 
 
 @inlined
 def _open_tallies(
-    maps: Bitmaps, row: Row, cells: Cells, first: int, last: int, rungs: int, floor: int
+    maps: Bitmaps,
+    scratch: Scratch,
+    cells: Estimates,
+    first: int,
+    last: int,
+    rungs: int,
+    floor: int,
 ) -> int:
     """Give cells from `first` on an empty tally, while there is room; where to stop."""
     at = 0
     cell = first
     while cell < last:
         size = (rungs + 1) * (maps.n_bins[cells.feature[cell]] + 1)
-        if cell > first and at + size > row.tally.shape[0]:
+        if cell > first and at + size > scratch.tally.shape[0]:
             break
         m = cell - first
-        row.tally_start[m] = at
+        scratch.tally_start[m] = at
         # A feature without bins has nothing to find.
-        row.target[m] = floor if maps.n_bins[cells.feature[cell]] else rungs + 1
-        row.lowest[m] = rungs + 1
+        scratch.target[m] = floor if maps.n_bins[cells.feature[cell]] else rungs + 1
+        scratch.lowest[m] = rungs + 1
         at += size
         cell += 1
     return cell
@@ -288,54 +321,56 @@ def _open_tallies(
 
 @inlined
 def _close_tally(
-    maps: Bitmaps, row: Row, cells: Cells, cell: int, m: int, rungs: int,
+    maps: Bitmaps, scratch: Scratch, cells: Estimates, cell: int, m: int, rungs: int,
     min_support: int,
 ) -> None:  # fmt: skip
     """Write down a cell's distribution, rung and support, and empty its tally."""
     j = cells.feature[cell]
     n_bins = maps.n_bins[j]
-    block = cells.probabilities[cells.block_start[cell] : cells.block_start[cell + 1]]
+    found = cells.probabilities[cells.start[cell] : cells.start[cell + 1]]
     total = _START
-    for t in range(rungs, row.lowest[m] - 1, -1):
-        at = row.tally_start[m] + t * (n_bins + 1)
-        if t >= row.target[m]:
-            total += row.tally[at + n_bins]
+    for t in range(rungs, scratch.lowest[m] - 1, -1):
+        at = scratch.tally_start[m] + t * (n_bins + 1)
+        if t >= scratch.target[m]:
+            total += scratch.tally[at + n_bins]
             for k in range(n_bins):
-                block[k] += row.tally[at + k]
+                found[k] += scratch.tally[at + k]
         for k in range(n_bins + 1):
-            row.tally[at + k] = 0
-    rung = row.target[m] if total >= min_support else row.lowest[m]
+            scratch.tally[at + k] = 0
+    rung = scratch.target[m] if total >= min_support else scratch.lowest[m]
     if total == 0:  # nobody on any rung: the prior
         rung = 0
         for k in range(n_bins):
-            block[k] = maps.bin_counts[maps.offsets[j] + k]
+            found[k] = maps.bin_counts[maps.offsets[j] + k]
             total += maps.bin_counts[maps.offsets[j] + k]
     for k in range(n_bins):
-        block[k] /= total
+        found[k] /= total
     cells.rung[cell] = rung
     cells.support[cell] = total
 
 
 @compiled
 def match_rows(
-    maps: Bitmaps, codes: NDArray[Any], first: int, last: int, cells: Cells,
-    min_support: int, ends_only: bool, row: Row,
+    maps: Bitmaps, codes: NDArray[Any], first: int, last: int, cells: Estimates,
+    min_support: int, ends_only: bool, scratch: Scratch,
 ) -> None:  # fmt: skip
     """Fill in the missing cells of the rows from `first` up to `last`.
 
     `ends_only` leaves of the ladder its two ends, all codes shared or any.
     """
     n_features = codes.shape[1]
-    n_planes = row.planes.shape[0] // WORDS
+    n_planes = scratch.planes.shape[0] // WORDS
     for i in range(first, last):
         rungs = _START
         for j in range(n_features):
             if codes[i, j] < maps.n_bins[j]:
-                row.columns[rungs] = (maps.offsets[j] + np.int64(codes[i, j])) * WORDS
+                scratch.columns[rungs] = (
+                    maps.offsets[j] + np.int64(codes[i, j])
+                ) * WORDS
                 rungs += 1
         n_columns = rungs
         while n_columns % 4:
-            row.columns[n_columns] = (maps.width - 1) * WORDS
+            scratch.columns[n_columns] = (maps.width - 1) * WORDS
             n_columns += 1
         floor = 1
         if ends_only:  # an unknown category is a code that nobody shares
@@ -343,13 +378,13 @@ def match_rows(
         cell = cells.row_start[i]
         while cell < cells.row_start[i + 1]:
             stop = _open_tallies(
-                maps, row, cells, cell, cells.row_start[i + 1], rungs, floor
+                maps, scratch, cells, cell, cells.row_start[i + 1], rungs, floor
             )
             features = cells.feature[cell:stop]
             if rungs:
-                _climb(maps, row, features, rungs, min_support, n_columns, n_planes)
+                _climb(maps, scratch, features, rungs, min_support, n_columns, n_planes)
             if rungs and ends_only:
-                _tally_union(maps, row, features, rungs, n_columns)
+                _tally_union(maps, scratch, features, rungs, n_columns)
             for m in range(stop - cell):
-                _close_tally(maps, row, cells, cell + m, m, rungs, min_support)
+                _close_tally(maps, scratch, cells, cell + m, m, rungs, min_support)
             cell = stop

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+from . import __version__
 from ._extras import require
 
 _DESCRIPTION = """\
@@ -48,6 +49,9 @@ def _make_parser() -> argparse.ArgumentParser:
         prog="proximity-kernel",
         description=_DESCRIPTION,
         formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "--version", action="version", version=f"%(prog)s {__version__}"
     )
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     demo = commands.add_parser("demo", help="a tour on the Palmer penguins")

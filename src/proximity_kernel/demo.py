@@ -32,17 +32,22 @@ def show_demo(console: Console) -> None:
     holes = int(penguins.isna().to_numpy().sum())
     console.print(
         f"[bold]{n} penguins, {d} columns, {holes} cells missing.[/bold] "
-        "None is filled in; the species is kept aside.\n"
+        "The species is kept aside.\n"
     )
-    console.print(learnt_table(pk, penguins))
-    console.print(matched_table(pk.provenance(penguins)))
+    console.print(learnt_table(pk, penguins), "")
+    console.print(matched_table(pk.provenance(penguins)), "")
 
     clusters = KMeans(n_clusters=3, n_init=10, random_state=0).fit_predict(Z)
     console.print(cluster_table(clusters, penguins, species))
+    console.print(
+        "KMeans(3, n_init=10) on the representation: one species stands apart, and the "
+        "sexes of the other two differ more than these two do.\n"
+    )
 
     nearest = np.argsort(-pk.kernel(penguins.iloc[[_ROW]], penguins)[0], kind="stable")
     nearest = nearest[nearest != _ROW][:4]
-    console.print(neighbours_table(pk, penguins, species, _ROW, nearest))
+    console.print(neighbours_table(pk, penguins, species, _ROW, nearest), "")
+    console.print("In Python: from proximity_kernel import ProximityKernel")
 
 
 def learnt_table(pk: ProximityKernel, frame: Any) -> Table:
@@ -64,7 +69,7 @@ def matched_table(provenance: NDArray[np.void]) -> Table:
     )
     for level, meaning in (
         ("intersection", "share every observed value"),
-        ("partial", "share most of them"),
+        ("partial", "share some of them"),
         ("union", "share any"),
         ("prior", "nobody matches: all rows"),
     ):
@@ -103,7 +108,7 @@ def neighbours_table(
     shares = _agreement(pk, frame.iloc[[row]], frame.iloc[nearest])
     table = Table(
         "", str(row), *map(str, nearest),
-        title=f"Who is like penguin {row}, and why: = alike, ~ perhaps",
+        title=f"Who is like penguin {row}: = same bin, ~ perhaps, blank: another",
     )  # fmt: skip
     similarity = [f"{share:.2f}" for share in shares.mean(axis=1)]
     table.add_row("similarity", "", *similarity, end_section=True)

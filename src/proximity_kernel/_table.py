@@ -1,0 +1,372 @@
+"""A table of any make in, its columns as they are held out, with their names.
+
+People hold the same table in many ways: a pandas, polars or pyarrow frame, a numpy
+array, a list of lists. Here it is taken apart without a look at what a column means:
+a frame gives narwhals series and names, an array gives views of its columns, rows
+give columns of Python objects. What is no table, or has no rows or columns, or two
+columns of one name, is refused, with a word on what to do.
+
+What a column means is read from its dtype and its cells in `_columns`. One question
+about values is asked here because it is cheapest of the whole array: is infinity in it?
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence, Sized
+from dataclasses import dataclass
+from reprlib import repr as short
+from typing import Any, NoReturn, TypeAlias
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from narwhals.exceptions import DuplicateError
+from numpy.typing import NDArray
+
+_Array: TypeAlias = NDArray[Any]
+
+_BLOCK = 65536  # cells that are looked at together
+_BY_CELL = nw.List | nw.Array | nw.Struct | nw.Binary | nw.Time | nw.Int128 | nw.UInt128
+_MOST_NAMES = 8  # that a message lists
+
+
+@dataclass(frozen=True)
+class Header:
+    """What is known of a column before its values are looked at.
+
+    Attributes
+    ----------
+    name : str
+        The frame's column name, or "x3" for the one at index 3 of an array.
+    place : str
+        How messages call it: "column 'age'" or "column 3".
+    named : bool
+        Whether it is listed in `categorical_features`.
+    """
+
+    name: str
+    place: str
+    named: bool
+
+    def refuse(self, found: dict[str, Any]) -> NoReturn:
+        """Say what the column holds, with an example of each family."""
+        if "complex" in found:  # the phrase is scikit-learn's
+            raise ValueError(
+                f"Complex data not supported: {self.place}; keep the real part, or "
+                "real and imaginary part as two columns."
+            )
+        # "argument must be ..." is asked for by scikit-learn's estimator checks.
+        kinds, cells = " and ".join(found), " and ".join(map(short, found.values()))
+        raise TypeError(
+            f"{self.place} holds {kinds}, for example {cells}; argument must be a "
+            "string, number or date, alike: convert it to one type, e.g. astype(str)."
+        )
+
+
+@dataclass(frozen=True)
+class Table:
+    """The columns of a table, as they are held.
+
+    Attributes
+    ----------
+    columns : list of narwhals Series or ndarray, each of shape (n_samples,)
+        Views of the caller's memory where they can be.
+    names : list of str or None
+        None if the table has none, as an array.
+    """
+
+    columns: list[Any]
+    names: list[str] | None = None
+
+    def header(self, j: int, named: bool) -> Header:
+        """Say what is known of column j."""
+        if self.names is None:
+            return Header(f"x{j}", f"column {j}", named)
+        return Header(self.names[j], f"column {self.names[j]!r}", named)
+
+
+def split_table(table: Any) -> Table:
+    """Take a table apart.
+
+    Parameters
+    ----------
+    table : frame, array or list of rows, of shape (n_samples, n_features)
+
+    Returns
+    -------
+    Table
+
+    Examples
+    --------
+    >>> split_table([[1.5, "red"], [None, "blue"]]).columns
+    [array([1.5, None], dtype=object), array(['red', 'blue'], dtype=object)]
+    """
+    frame = _wrap_frame(table)
+    if isinstance(frame, nw.LazyFrame):
+        raise TypeError(
+            "The table is lazy; call .collect() on it first (.compute() if it is "
+            "dask's)."
+        )
+    if isinstance(frame, nw.Series):
+        _check_shape((len(frame),))
+    if isinstance(frame, nw.DataFrame):
+        return _split_frame(frame)
+    if hasattr(table, "tocsr"):
+        raise TypeError("The table is sparse; make it dense with .toarray() first.")
+    if isinstance(table, list | tuple):
+        return Table(_split_rows(table))
+    got = type(table).__name__
+    # Such frames also pass for arrays, but as an array their columns lose their types.
+    if any(hasattr(table, door) for door in ("__arrow_c_stream__", "__dataframe__")):
+        raise TypeError(
+            f"A {got} cannot be read as it is; make a Table of it with "
+            "pyarrow.table(...) first."
+        )
+    if hasattr(table, "__array__"):
+        return Table(_split_array(table))
+    raise TypeError(
+        f"Expected a data frame, a 2D array or a list of rows, got {got}; make a data "
+        "frame of it, e.g. with pandas.DataFrame(...)."
+    )
+
+
+def check_same_columns(table: Table, fitted: Sequence[str]) -> None:
+    """Refuse a table whose columns are not the fitted ones, in the fitted order.
+
+    Parameters
+    ----------
+    table : Table
+    fitted : sequence of str
+        The names at fit. If they are those of an array, x0, x1 and so on, or this
+        table has none, only the number of columns is compared.
+    """
+    n_features = len(table.columns)
+    unnamed = all(name == f"x{j}" for j, name in enumerate(fitted))
+    if table.names is not None and not unnamed:
+        _check_same_names(table.names, list(fitted))
+    if n_features != len(fitted):
+        raise ValueError(
+            f"Found {n_features} features, but {len(fitted)} were fitted; pass the "
+            "columns that were fitted, or fit again."
+        )
+
+
+def find_categorical(asked: Any, names: Sequence[str], n_features: int) -> set[int]:
+    """Resolve `categorical_features` to column indices.
+
+    Parameters
+    ----------
+    asked : "from_dtype", None, mask, indices or names
+    names : sequence of str
+        The names that columns answer to; none if there are none.
+    n_features : int
+
+    Returns
+    -------
+    set of int
+
+    Examples
+    --------
+    >>> find_categorical(["colour"], ["size", "colour"], 2)
+    {1}
+    """
+    if asked is None or (isinstance(asked, str) and asked == "from_dtype"):
+        return set()
+    wrong = asked
+    if np.iterable(asked) and not isinstance(asked, str):
+        items = [
+            item.item() if isinstance(item, np.generic) else item for item in asked
+        ]
+        types = {type(item) for item in items}
+        if types == {bool} and len(items) == n_features:
+            return {j for j, item in enumerate(items) if item}
+        if types <= {int} or types <= {str}:
+            index = {name: j for j, name in enumerate(names)}
+            found = {item: index.get(item, item) for item in items}
+            wrong = [item for item, j in found.items() if j not in range(n_features)]
+            if not wrong:
+                return set(found.values())
+    raise ValueError(
+        f"categorical_features must be 'from_dtype' or a list: {n_features} booleans, "
+        f"indices below {n_features}, or names of a frame's columns; got {wrong!r}."
+    )
+
+
+def check_finite(values: _Array, places: Sequence[str]) -> None:
+    """Refuse infinity in an array of one column for each place."""
+    if values.dtype.kind == "f" and (infinite := np.isinf(values)).any():
+        place = places[int(infinite.reshape(-1, len(places)).any(0).argmax())]
+        raise ValueError(
+            f"{place} contains infinity (inf) or a value too large for float64; "
+            "replace it by a finite number, or by NaN if it is missing."
+        )
+
+
+def narrow_floats(values: _Array) -> _Array:
+    """Make longdouble float64, and leave the rest; the too large become infinity."""
+    if values.dtype.kind == "f" and values.itemsize > 8:
+        with np.errstate(over="ignore"):
+            return values.astype(np.float64)
+    return values
+
+
+def _wrap_frame(table: Any) -> Any:
+    """Wrap what narwhals knows, and pass the rest through."""
+    try:
+        return nw.from_native(table, pass_through=True, allow_series=True)
+    except DuplicateError:
+        # pyarrow's `columns` are the arrays, and its names are elsewhere.
+        names = getattr(table, "column_names", None)
+        _check_unique(table.columns if names is None else names)
+        raise
+
+
+def _split_frame(frame: nw.DataFrame[Any]) -> Table:
+    """Split a frame into its series."""
+    _check_shape(frame.shape)
+    names = [str(name) for name in frame.columns]  # pandas' may be 1 and "1"
+    _check_unique(names)
+    return Table([_unwrap(series) for series in frame.iter_columns()], names)
+
+
+def _unwrap(series: Any) -> Any:
+    """Take the cells out of a series whose dtype does not serve."""
+    held = getattr(series.to_native(), "dtype", None)
+    if isinstance(held, np.dtype) and held.kind == "O":  # narwhals guesses text
+        return series.to_numpy()
+    if hasattr(held, "pyarrow_dtype"):  # pandas' arrow columns lack methods
+        table = nw.from_native(series.to_frame().to_arrow(), eager_only=True)
+        series = next(iter(table.iter_columns()))
+    if str(getattr(series.to_native(), "type", "")) == "string_view":
+        return series.cast(nw.String)  # arrow cannot filter views yet
+    # numpy has no such type, or arrow no way to it.
+    odd = isinstance(series.dtype, nw.Unknown) and series.implementation.is_pyarrow()
+    if odd or isinstance(series.dtype, _BY_CELL):
+        return np.fromiter(series.to_list(), object)
+    return series
+
+
+def _split_rows(rows: Sequence[Any]) -> list[_Array]:
+    """Split a list of rows into columns of Python objects."""
+    if not rows or not set(map(type, rows)) <= {list, tuple}:
+        rows = [_check_row(i, row, len(rows)) for i, row in enumerate(rows)]
+    widths = {len(row) for row in rows}
+    if len(widths) > 1:
+        raise ValueError(
+            f"The rows are ragged, {min(widths)} to {max(widths)} cells long; make "
+            "them equally long, with None where a value is missing."
+        )
+    deeper = (1,) if widths - {0} and _is_nest(rows[0][0]) else ()
+    _check_shape((len(rows), *widths, *deeper))
+    # Object cells: numpy would turn the numbers beside a text into text.
+    return [np.fromiter(cells, object) for cells in zip(*rows, strict=True)]
+
+
+def _is_nest(item: Any) -> bool:
+    """Whether an item of a list is a list itself; arrays of 0 dimensions are cells."""
+    return isinstance(item, list | tuple) or (
+        isinstance(item, np.ndarray) and item.ndim > 0
+    )
+
+
+def _check_row(i: int, row: Any, n_rows: int) -> Any:
+    """Refuse an item of a list that is no row; unmask one that is masked."""
+    if np.ma.isMaskedArray(row) and row.ndim:
+        return _fill_masked(np.ma.getdata(row), np.ma.getmaskarray(row))
+    if _is_nest(row):
+        return row
+    if isinstance(row, str | bytes | np.ndarray) or not isinstance(row, Sized):
+        _check_shape((n_rows,))
+    raise TypeError(
+        f"Row {i} is a {type(row).__name__}; make a data frame of the rows, e.g. with "
+        "pandas.DataFrame(...), or make each row a list of cells."
+    )
+
+
+def _split_array(table: Any) -> list[_Array]:
+    """Split what has `__array__` into columns, and look for infinity."""
+    masked = np.ma.isMaskedArray(table)
+    array = np.ma.getdata(table) if masked else np.asarray(table)
+    if array.dtype.names is not None:
+        raise TypeError(
+            f"The array is structured, with the fields {_listed(array.dtype.names)}; "
+            "convert it to a data frame first, e.g. with pandas.DataFrame(...)."
+        )
+    _check_shape(array.shape)
+    array = narrow_floats(array)
+    if masked:
+        array = _fill_masked(array, np.ma.getmaskarray(table))
+    if array.dtype.kind == "f":
+        places = [f"column {j}" for j in range(array.shape[1])]
+        # Blocks of rows need no large mask, and read row-major memory only once.
+        step = max(1, _BLOCK // len(places))
+        for start in range(0, len(array), step):
+            check_finite(array[start : start + step], places)
+    return list(array.T)
+
+
+def _fill_masked(array: _Array, mask: NDArray[np.bool_]) -> _Array:
+    """Copy an array with its masked cells missing."""
+    missing = {"f": np.nan, "c": np.nan, "m": "NaT", "M": "NaT"}
+    kind = array.dtype.kind
+    # Integers, booleans and text have no missing value of their own.
+    filled = array.copy() if kind in missing else array.astype(object)
+    filled[mask] = missing.get(kind)
+    return filled
+
+
+def _check_shape(shape: tuple[int, ...]) -> None:
+    """Ask for two dimensions, not empty; the phrases are scikit-learn's."""
+    if len(shape) < 2:
+        raise ValueError(
+            f"Expected 2D array, got {len(shape)}D array instead. Reshape your data "
+            "either using array.reshape(-1, 1) if your data has a single feature or "
+            "array.reshape(1, -1) if it contains a single sample."
+        )
+    if len(shape) > 2:
+        raise ValueError(
+            f"Found array with dim {len(shape)}, expected <= 2; make each sample one "
+            "row of cells, e.g. with array.reshape(len(array), -1)."
+        )
+    if 0 in shape:
+        what, part = (("sample", "row"), ("feature", "column"))[shape.index(0)]
+        raise ValueError(
+            f"Found array with 0 {what}(s) (shape={shape}) while a minimum of 1 is "
+            f"required; pass a table with a {part}, or look at what took them all away."
+        )
+
+
+def _check_unique(names: Iterable[Any]) -> None:
+    """Refuse names that stand for several columns."""
+    counts = Counter(map(str, names))
+    repeated = [f"{name!r} {n} times" for name, n in counts.items() if n > 1]
+    if repeated:
+        raise ValueError(
+            f"The column names are not unique: {', '.join(repeated[:_MOST_NAMES])}; "
+            "rename or drop one of each (1 and '1' are one name)."
+        )
+
+
+def _check_same_names(names: list[str], fitted: list[str]) -> None:
+    """Refuse a frame without the fitted names, or with them in another order."""
+    wrong = {
+        "missing": sorted(set(fitted) - set(names), key=fitted.index),
+        "unexpected": sorted(set(names) - set(fitted), key=names.index),
+    }
+    said = [f"{what}: {_listed(some)}" for what, some in wrong.items() if some]
+    if said:
+        raise ValueError(
+            f"The columns are not those that were fitted; {'; '.join(said)}. Pass the "
+            "columns that were fitted, or fit again."
+        )
+    if names != fitted:
+        raise ValueError(
+            "The columns are in another order than when fitted; put them in the order "
+            f"{_listed(fitted)}, or fit again."
+        )
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Write names in a row, the first few of many."""
+    more = [f"and {len(names) - _MOST_NAMES} more"] if len(names) > _MOST_NAMES else []
+    return ", ".join([*map(repr, names[:_MOST_NAMES]), *more])
