@@ -270,6 +270,13 @@ def test_text_arrays(dtype):
     assert second.labels == ("1", "nan")
 
 
+def test_bytes_that_are_not_utf8():
+    array = np.array([[b"\xfc"], [b"a"]])
+    with pytest.raises(ValueError, match=r"^column 0 holds bytes .*decode the ar") as e:
+        read_columns(array, categorical_features=[0])
+    assert e.type is ValueError
+
+
 def test_large_integer_labels_keep_their_digits():
     big = 2**60 + 1
     table = pd.DataFrame({"id": pd.array([big, None, big - 1], dtype="Int64")})

@@ -2,6 +2,7 @@
 
 import datetime as dt
 import math
+import re
 from decimal import Decimal
 
 import numpy as np
@@ -70,31 +71,37 @@ def test_times_in_arrays_and_lists():
     spans = np.array([[1500], ["NaT"]], dtype="m8[ms]")
     assert_array_equal(read_columns(spans)[0].values, [1.5, NAN])
     (named,) = read_columns(array, categorical_features=[0])
-    assert named.labels == (MIDNIGHT_S,)
+    assert named.labels == ("2020-01-02",)
+
+
+MIXED = "convert it to one type."
+OTHER = "convert it to one type; each cell's argument must be a string or a number."
 
 
 @pytest.mark.parametrize(
-    ("cells", "message"),
+    ("cells", "message", "advice"),
     [
-        (["x", 1, None], r"column 'a' holds numbers and text, for example 1 and 'x';"),
-        (["x", DAY], "holds dates and text"),
-        ([1.5, dt.timedelta(1)], "holds durations and numbers"),
-        ([b"x", None], r"column 'a' holds bytes, for example b'x'"),
-        ([1.5, {"foo": "bar"}], r"holds dict.*\{'foo': 'bar'\}"),
-        ([[1], [2]], "holds list"),
-        ([(1,), (2,)], "holds tuple"),
-        ([np.array([1, 2]), None], "holds ndarray"),
-        ([dt.time(1), None], "holds time"),
-        ([object(), "x"], "holds object and text"),
+        (["x", 1, None], "numbers and text, for example 1 and 'x';", MIXED),
+        (["x", DAY], "dates and text", MIXED),
+        ([1.5, dt.timedelta(1)], "durations and numbers", MIXED),
+        ([b"x", None], "bytes, for example b'x'", "decode it to text first."),
+        ([1.5, {"foo": "bar"}], r"dict.*\{'foo': 'bar'\}", OTHER),
+        ([[1], [2]], "list", OTHER),
+        ([(1,), (2,)], "tuple", OTHER),
+        ([np.array([1, 2]), None], "ndarray", OTHER),
+        ([dt.time(1), None], "time", "make a number of it, e.g. the seconds since"),
+        ([object(), "x"], "object and text", OTHER),
     ],
 )
 @pytest.mark.parametrize("named", [[], ["a"]])
-def test_cells_that_cannot_be_compared(cells, message, named):
+def test_cells_that_cannot_be_compared(cells, message, advice, named):
     frame = pd.DataFrame({"a": pd.Series(cells, dtype=object)})
-    with pytest.raises(TypeError, match=message) as error:
+    with pytest.raises(TypeError, match=f"^column 'a' holds {message}") as error:
         read_columns(frame, categorical_features=named)
-    assert error.match("argument must be .* string.* number")
-    assert error.match(r"convert it to one type, e\.g\. astype\(str\)")
+    said = f"; a column must be all text, all numbers or all dates: {advice}"
+    assert said in str(error.value)
+    asked_by_sklearn = re.search("argument must be .* string.* number", said)
+    assert bool(asked_by_sklearn) == (advice is OTHER)
 
 
 @pytest.mark.parametrize(
@@ -116,7 +123,7 @@ def test_frame_types_that_cannot_be_compared(cells, found):
 def test_mixed_categories_and_other_arrays():
     with pytest.raises(TypeError, match="column 'a' holds numbers and text"):
         read_columns(pd.DataFrame({"a": pd.Categorical(["x", 1])}))
-    with pytest.raises(TypeError, match="column 'a' holds Period"):
+    with pytest.raises(TypeError, match=r"column 'a' holds Period.*\.to_timestamp\(\)"):
         read_columns(pd.DataFrame({"a": pd.period_range("2020", periods=2, freq="D")}))
     with pytest.raises(TypeError, match="column 'a' holds Interval"):
         read_columns(pd.DataFrame({"a": pd.interval_range(0, 2)}))
@@ -325,6 +332,32 @@ def test_nothing_observed_has_no_family_to_disagree(first, asked):
         (a,) = read_columns(later, categorical_features=asked, fitted=fitted)
         assert a.type == fitted[0]
         assert a.observed.all() == (later is seen)
+
+
+@pytest.mark.parametrize("asked", [None, ["a"]])
+@pytest.mark.parametrize(
+    "nothing", [[NAN] * 3, pd.Categorical([None] * 3, ["x"], ordered=True)]
+)
+@pytest.mark.parametrize(
+    "later",
+    [
+        [1.5, None, 2.5],
+        ["x", None, "y"],
+        [*DAYS[:1], None, DAYS[1]],
+        pd.Categorical(["x", None, "y"]),
+        pd.Categorical(["y", None, "x"], ["x", "y"], ordered=True),
+    ],
+)
+def test_nothing_observed_at_fit_agrees_with_any_kind(nothing, later, asked):
+    fitted = types(pd.DataFrame({"a": nothing}), categorical_features=asked)
+    assert fitted[0].family == "nothing"
+    for again in (None, ["a"]):
+        (a,) = read_columns(
+            pd.DataFrame({"a": later}), fitted=fitted, categorical_features=again
+        )
+        assert a.type == fitted[0]
+        assert a.observed.tolist() == [True, False, True]
+        assert a.values.dtype == (np.float64 if asked is None else np.int32)
 
 
 def test_the_place_in_a_message_is_that_of_the_later_table():

@@ -195,11 +195,11 @@ def test_a_pickle_holds_the_rows_not_the_bitmaps():
     frame = np.random.default_rng(9).normal(size=(2000, 4))
     frame[::7, 0] = np.nan
     pk = ProximityKernel(n_bins=100).fit(frame)
-    maps = pk._reference.bitmaps
+    maps = pk._model.reference.bitmaps
     stored = pickle.dumps(pk)
     assert len(stored) < maps.words.nbytes
     copy = pickle.loads(stored)
-    assert copy._reference.bitmaps.words.ctypes.data % 64 == 0
+    assert copy._model.reference.bitmaps.words.ctypes.data % 64 == 0
     assert_same_bits(copy.transform(frame), pk.transform(frame))
 
 

@@ -49,8 +49,9 @@ def test_masked_cells_are_missing(dtype, make):
     assert_array_equal(first.values, [1.0, NAN])
     assert_array_equal(second.values, [0.0, 1.0])
     first, second = read_columns(make(masked), categorical_features=[0, 1])
-    assert (first.labels, first.values.tolist()) == ((1,), [0, -1])
-    assert (second.labels, second.values.tolist()) == ((0, 1), [0, 1])
+    labels = ("1970-01-01", "1970-01-01T00:00:01") if dtype == "M8[s]" else (0, 1)
+    assert (first.labels, first.values.tolist()) == (labels[1:], [0, -1])
+    assert (second.labels, second.values.tolist()) == (labels, [0, 1])
     assert masked.data[1, 0] == cells[0, 0]
 
 
@@ -89,7 +90,10 @@ def test_no_categorical_features(asked):
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        ("b", "or a list.*got 'b'"),
+        ("b", r"or a list.*got 'b'; did you mean \['b'\]\?$"),
+        ("zop", "got 'zop'; 'zop' is not a column"),
+        (b"ab", "got b'ab'"),
+        ({"a": 1}, r"got \{'a': 1\}"),
         (1, "or a list.*got 1"),
         (["b", 0], r"got \['b', 0\]"),
         ([True, 0], r"got \[True, 0\]"),
@@ -97,7 +101,7 @@ def test_no_categorical_features(asked):
         ([True], r"2 booleans.*got \[True\]"),
         ([-1, 0], r"indices below 2.*got \[-1\]"),
         ([2], r"got \[2\]"),
-        (["b", "no"], r"names of a frame's columns; got \['no'\]"),
+        (["b", "no"], r"names of a frame's columns; got \['no'\]; 'no' is not a"),
         ([["a"]], r"got \[\['a'\]\]"),
     ],
 )
@@ -105,6 +109,14 @@ def test_bad_categorical_features(asked, message):
     frame = pd.DataFrame({"a": [1.5], "b": [4]})
     with pytest.raises(ValueError, match=f"categorical_features must be .*{message}"):
         read_columns(frame, categorical_features=asked)
+
+
+@pytest.mark.parametrize(
+    "asked", [iter(["a"]), (name for name in "a"), map(str, ["a"])]
+)
+def test_iterators_are_used_up_by_one_call(asked):
+    with pytest.raises(ValueError, match=r"^categorical_features is an iter.*a list"):
+        read_columns(pd.DataFrame({"a": [1.5]}), categorical_features=asked)
 
 
 def test_names_need_a_frame_now_or_at_fit():
@@ -189,6 +201,20 @@ def test_not_a_table(table):
         TypeError, match=f"Expected a data frame, .*got {name}; make a data"
     ):
         read_columns(table)
+
+
+@pytest.mark.parametrize("table", [pd.DataFrame, pl.DataFrame, np.ndarray, list])
+def test_a_class_is_not_a_table(table):
+    with pytest.raises(TypeError, match=f"^{table.__name__} is a class; pass a table"):
+        read_columns(table)
+
+
+@pytest.mark.parametrize(
+    "rows", [[[("a",)], [("b",)]], [["a"], [("b",)]], ((("a",),), (("b",),))]
+)
+def test_cells_that_are_tuples(rows):
+    with pytest.raises(TypeError, match=r"column 0 holds .*tuple.*convert it to one"):
+        read_columns(rows)
 
 
 def test_lazy_frame():

@@ -186,6 +186,18 @@ def at_least(planes: Any, n_planes: int, t: int) -> Any:
 
 
 @inlined
+def highest(planes: Any, n_planes: int, rows: Any) -> Any:
+    """Find the largest count among `rows`, of which there is at least one."""
+    t = _START
+    for p in range(n_planes - 1, -1, -1):
+        with_bit = rows & load(planes, p * WORDS)
+        if any_row(with_bit):
+            rows = with_bit
+            t |= 1 << p
+    return t
+
+
+@inlined
 def exactly(planes: Any, at: int, n_planes: int, t: int) -> Any:
     """Rows whose count is `t`."""
     equal = every_row()

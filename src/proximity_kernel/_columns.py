@@ -8,46 +8,32 @@ Behind this door there are only two kinds of column:
   missing: text, unordered categoricals, whatever `categorical_features` names.
 
 A frame's dtype tells the kind. Where it says nothing (object columns, lists) the
-observed cells tell it, and cells that disagree are an error, as infinity is: met
-here, or taken for data later.
+observed cells tell it, in `_cells`, and cells that disagree are an error, as infinity
+is: met here, or taken for data later.
 
 A later table has to agree with the types learnt from the first one, in kind and in
 family: dates and numbers are both numeric, but not alike. A text column that is all
-missing in one batch arrives as floats: with nothing observed, any type agrees.
+missing in one batch arrives as floats: with nothing observed, now or at fit, any type
+agrees.
 """
 
 from __future__ import annotations
 
-import datetime as dt
-import numbers
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
 from typing import Any, Literal, TypeAlias
 
 import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _table
+from . import _cells, _table
+from ._cells import NOTHING
 from ._table import Header
 
 Kind = Literal["numeric", "categorical"]
 _Array: TypeAlias = NDArray[Any]
 _Labels: TypeAlias = tuple[Hashable, ...]
-
-# pandas' NA and NaT are known by the names of their types: pandas stays out.
-_MISSING = frozenset({"NoneType", "NAType", "NaTType"})
-# What cells may be. The first that fits: timedelta64 also passes for a number.
-_FAMILIES: dict[str, tuple[type, ...]] = {
-    "text": (str,),
-    "durations": (dt.timedelta, np.timedelta64),
-    "dates": (dt.date, np.datetime64),
-    "numbers": (numbers.Real, Decimal, np.bool_),
-    "complex": (numbers.Complex,),
-}
-_NOTHING = "nothing"  # the family of a column with nothing observed
-_HELD_AS = {"durations": "m8[us]", "dates": "M8[us]"}  # else float64
 
 
 @dataclass(frozen=True)
@@ -60,11 +46,12 @@ class ColumnType:
         The frame's column name, or "x3" for the one at index 3 of an array.
     kind : {"numeric", "categorical"}
     family : str
-        What the cells are, or the labels of a categorical: "numbers" (booleans
-        too), "text", "dates" or "durations"; "nothing" if none is observed. Labels
-        may be something else, and then it is their type's name, as "Interval".
+        What the cells are, or the labels of a categorical stand for: "numbers"
+        (booleans too), "text", "dates" or "durations"; "nothing" if none is observed.
+        Labels may be something else, and then it is their type's name, as "Interval".
     order : tuple of labels or None
-        Of an ordered categorical, the lowest first. None for any other column.
+        Of an ordered categorical, the lowest first, written as `Column.labels` are.
+        None for any other column.
     place : str
         How messages call the column: "column 'age'" or "column 3". Not compared.
     """
@@ -87,7 +74,10 @@ class Column:
         Numeric: float64, NaN is missing; perhaps a view of the caller's memory, so
         never written to. Categorical: int32, the index into `labels`, -1 is missing.
     labels : tuple
-        The distinct observed labels of a categorical column, sorted.
+        The distinct observed labels of a categorical column, sorted: text, numbers,
+        durations in seconds, dates as ISO text in UTC ("2020-01-01" at midnight, else
+        "2020-01-01T12:00:00"), whichever way the table holds them. One label,
+        "unknown", stands for all if nothing was observed at fit.
     """
 
     type: ColumnType
@@ -154,7 +144,7 @@ def _numeric(
     """Make a numeric column."""
     # The first value nearly always settles it, without a pass over all.
     if np.isnan(values[0]) and np.isnan(values).all():
-        family = _NOTHING
+        family = NOTHING
     return Column(
         ColumnType(header.name, "numeric", family, order, header.place), values
     )
@@ -164,7 +154,7 @@ def _categorical(
     codes: _Array, labels: list[Any], family: str, header: Header
 ) -> Column:
     """Make a categorical column."""
-    family = family if labels else _NOTHING
+    family = family if labels else NOTHING
     found = ColumnType(header.name, "categorical", family, place=header.place)
     return Column(found, np.asarray(codes, dtype=np.int32), tuple(labels))
 
@@ -178,7 +168,7 @@ def _read_series(series: nw.Series[Any], header: Header) -> Column:
         # Not by floats, as integers beside nulls would be: they lose digits.
         observed = ~series.is_null().to_numpy().astype(bool)
         present = series.drop_nulls().to_numpy()
-        return _label_numbers(present, observed, "numbers", header)
+        return _categorical(*_cells.label_numbers(present, observed), "numbers", header)
     if isinstance(dtype, nw.Boolean | nw.Decimal):
         series = series.cast(nw.Float64)
     values = _table.narrow_floats(series.to_numpy())
@@ -193,33 +183,26 @@ def _read_labels(series: nw.Series[Any], header: Header) -> Column:
         series.implementation.is_pyarrow() and nw.is_ordered_categorical(series)
     )
     by_rank = ordered and not header.named
+    held = series.cat.get_categories() if by_rank else series.unique()
+    # An arrow dictionary may hold null, and one value several times.
+    known = [label for label in dict.fromkeys(held.to_list()) if label is not None]
     if by_rank:
-        labels = series.cat.get_categories().to_list()
+        family = " and ".join(_cells.examples(known))
+        named = [_cells.name_label(label, header) for label in known]
+        rank = {label: k for k, label in enumerate(dict.fromkeys(named))}
+        labels, new = list(rank), [rank[label] for label in named]
     else:
-        labels = _sort_labels(series.drop_nulls().unique().to_list(), header)
+        family = _cells.find_family(known, header, any_type=True)
+        numbers, labels = _cells.label_cells(known, family, header)
+        new = numbers.tolist()
     codes = np.full(len(series), -1)
     if labels:
-        new = range(len(labels))
-        coded = series.replace_strict(labels, new, default=-1, return_dtype=nw.Int32)
+        coded = series.replace_strict(known, new, default=-1, return_dtype=nw.Int32)
         codes = coded.to_numpy()
-    family = " and ".join(_examples(labels))
     if by_rank:
         ranks = np.where(codes < 0, np.nan, codes)
         return _numeric(ranks, family, header, tuple(labels))
     return _categorical(codes, labels, family, header)
-
-
-def _sort_labels(labels: list[Any], header: Header) -> list[Any]:
-    """Sort the observed labels, which must be alike and finite."""
-    found = _examples(labels)
-    if len(found) > 1 or "complex" in found:
-        header.refuse(found)
-    if "numbers" in found:
-        _table.check_finite(np.array(labels), [header.place])
-    try:
-        return sorted(label for label in labels if _plain(label) is not None)
-    except TypeError:  # such as periods of several lengths
-        header.refuse(found)
 
 
 def _read_array(values: _Array, header: Header) -> Column:
@@ -228,17 +211,31 @@ def _read_array(values: _Array, header: Header) -> Column:
     if kind in "SUT":
         values = _decode_text(values, header)
     if kind in "OSUT":
-        return _read_cells(values, header)
+        return _read_objects(values, header)
     if kind not in "biufmM":
         what = "complex" if kind == "c" else f"dtype {values.dtype}"
         header.refuse({what: values[0]})
     family = {"m": "durations", "M": "dates"}.get(kind, "numbers")
+    if family == "dates" and header.named:
+        return _categorical(*_cells.label_dates(values, header), family, header)
     if family != "numbers":
-        values = _to_seconds(values, header)
+        values = _cells.count_seconds(values, header)
     if not header.named:
-        return _numeric(np.asarray(values, dtype=np.float64), family, header)
+        with np.errstate(invalid="ignore"):  # a signaling NaN is missing, like any
+            values = np.asarray(values, dtype=np.float64)
+        return _numeric(values, family, header)
     observed = ~np.isnan(values)
-    return _label_numbers(values[observed], observed, family, header)
+    coded = _cells.label_numbers(values[observed], observed)
+    return _categorical(*coded, family, header)
+
+
+def _read_objects(cells: _Array, header: Header) -> Column:
+    """Read an array of Python objects by what the observed ones are."""
+    family = _cells.find_family(cells, header)
+    if family == "text" or header.named:
+        coded = _cells.label_cells(cells, family, header)
+        return _categorical(*coded, family, header)
+    return _numeric(_cells.number_cells(cells, family, header), family, header)
 
 
 def _decode_text(values: _Array, header: Header) -> _Array:
@@ -249,118 +246,22 @@ def _decode_text(values: _Array, header: Header) -> _Array:
             "values; pass an array with dtype=object or a data frame, or name every "
             "column in categorical_features."
         )
-    cells = np.char.decode(values, "utf-8") if values.dtype.kind == "S" else values
-    return cells.astype(object)
-
-
-def _to_seconds(times: _Array, header: Header) -> _Array:
-    """Turn numpy's dates (since 1970) or durations into seconds, NaT into NaN."""
-    if times.dtype.kind == "M":
-        times = times - np.datetime64(0, "s")
-    elif np.isnat(times).all():  # perhaps without a unit
-        return np.full(len(times), np.nan)
-    _check_unit(times.dtype, header)
-    return np.asarray(times / np.timedelta64(1, "s"))
-
-
-def _check_unit(dtype: Any, header: Header) -> None:
-    """Refuse durations in years, months or no unit at all."""
-    if (unit := np.datetime_data(dtype)[0]) in ("Y", "M", "generic"):
-        raise TypeError(
-            f"{header.place} holds durations in a unit of no fixed length ({unit}); "
-            "convert it to days, e.g. astype('m8[D]'), or to a number."
-        )
-
-
-def _label_numbers(
-    present: _Array, observed: _Array, family: str, header: Header
-) -> Column:
-    """Make labels of numbers, given the observed ones and where they are."""
-    labels, codes = np.unique(present, return_inverse=True)
-    values = np.full(len(observed), -1, dtype=np.int32)
-    values[observed] = codes
-    return _categorical(values, labels.tolist(), family, header)
-
-
-def _read_cells(cells: _Array, header: Header) -> Column:
-    """Read a column of Python objects by what the observed ones are."""
-    found = _examples(cells)
-    if len(found) > 1 or not found.keys() <= _FAMILIES.keys() - {"complex"}:
-        header.refuse(found)
-    family = next(iter(found), _NOTHING)
-    if family == "text":
-        return _label_cells(cells, family, header)
-    values = _convert_cells(cells, family, header)
-    if header.named and family not in _HELD_AS:
-        return _label_cells(cells, family, header)  # large integers keep their digits
-    return _read_array(values, header)
-
-
-def _convert_cells(cells: _Array, family: str, header: Header) -> _Array:
-    """Turn cells into numpy's numbers, dates or durations, without infinity."""
-    ready = set(map(type, cells)) <= {int, float, bool, type(None)}  # for numpy
-    plain = cells if ready else np.fromiter(map(_plain, cells), object)
-    for cell in plain if family == "durations" else ():
-        if isinstance(cell, np.timedelta64):
-            _check_unit(cell.dtype, header)
     try:
-        values = plain.astype(_HELD_AS.get(family, "f8"))
-    except OverflowError:  # an int too large for float64
-        values = np.array([np.inf])
-    _table.check_finite(values, [header.place])
-    return values
-
-
-def _label_cells(cells: _Array, family: str, header: Header) -> Column:
-    """Make labels of text or numbers; cells that are equal have one label."""
-    plain = {cell: _plain(cell) for cell in set(cells)}
-    labels = sorted(set(plain.values()) - {None})
-    index = {None: -1} | {label: k for k, label in enumerate(labels)}
-    code = {cell: index[label] for cell, label in plain.items()}
-    codes = np.fromiter(map(code.__getitem__, cells), np.int32, len(cells))
-    return _categorical(codes, labels, family, header)
-
-
-def _examples(cells: Collection[Any]) -> dict[str, Any]:
-    """One observed value of each family of types among the cells."""
-    found: dict[str, Any] = {}
-    for held in sorted(set(map(type, cells)), key=str):
-        fits = (name for name, types in _FAMILIES.items() if issubclass(held, types))
-        family = next(fits, held.__name__)
-        if family in found or family in _MISSING:
-            continue
-        for cell in cells:  # the NaN of a text column is a float, but no number
-            if type(cell) is held and _plain(cell) is not None:
-                found[family] = cell
-                break
-    return found
-
-
-def _plain(cell: Any) -> Any:
-    """Python's own value for a cell: None if missing, a time in UTC."""
-    if type(cell).__name__ in _MISSING:
-        return None
-    if isinstance(cell, Decimal):  # a signaling NaN cannot be compared
-        return None if cell.is_nan() else float(cell)
-    if isinstance(cell, np.generic | float) and cell != cell:
-        return None
-    if isinstance(cell, np.longdouble):
-        return float(cell)
-    if isinstance(cell, np.number | np.bool_ | np.str_) and cell.dtype.kind != "m":
-        return cell.item()
-    if isinstance(cell, dt.datetime) and cell.tzinfo is not None:
-        return cell.astimezone(dt.UTC).replace(tzinfo=None)
-    return cell
+        cells = np.char.decode(values, "utf-8") if values.dtype.kind == "S" else values
+    except UnicodeDecodeError:
+        raise ValueError(
+            f"{header.place} holds bytes that are not text in UTF-8; decode the array "
+            "first, e.g. with np.char.decode(array, 'latin-1')."
+        ) from None
+    return cells.astype(object)
 
 
 def _agree(column: Column, fitted: ColumnType) -> Column:
     """Give the column its fitted type, or say why it cannot have it."""
     found = column.type
-    if found.family == _NOTHING:
-        nothing = np.nan if fitted.kind == "numeric" else np.int32(-1)
-        return Column(fitted, np.full(len(column.values), nothing))
-    same_family = fitted.family in (found.family, _NOTHING)
-    if same_family and (found.kind, found.order) == (fitted.kind, fitted.order):
+    if NOTHING in (found.family, fitted.family):
+        return _stand_in(column.observed, fitted)
+    if replace(found, name=fitted.name) == fitted:
         return replace(column, type=fitted)
     labels = found.order or column.labels
     if fitted.order is not None and labels:
@@ -373,6 +274,14 @@ def _agree(column: Column, fitted: ColumnType) -> Column:
         f"{found.place} was {was} when fitted and is {now} now; convert it to what was "
         "fitted, or fit again (categorical_features makes numbers categorical)."
     )
+
+
+def _stand_in(observed: NDArray[np.bool_], fitted: ColumnType) -> Column:
+    """Say only where a value is: none here, or none fitted that it could resemble."""
+    if fitted.kind == "numeric":
+        return Column(fitted, np.where(observed, 0.0, np.nan))
+    labels = ("unknown",) if observed.any() else ()
+    return Column(fitted, np.where(observed, np.int32(0), np.int32(-1)), labels)
 
 
 def _rank(column: Column, labels: _Labels, order: _Labels) -> _Array:

@@ -20,11 +20,11 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from ._centers import CategoricalBins, NumericBins, fit_centers
-from ._codes import MAX_BINS, Codes, assign_codes
+from ._codes import MAX_BINS, Codes
 from ._columns import read_columns
 from ._kernel import kernel_matrix
-from ._matching import match
+from ._matching import list_cells, match
+from ._model import Model, fit_model
 from ._options import (
     check_choice,
     check_count,
@@ -34,10 +34,11 @@ from ._options import (
     check_n_jobs,
     check_seed,
 )
-from ._reference import build_reference
 from ._representation import build_representation, normalize_rows, output_names
 from ._search import Estimates
 from ._threads import count_threads
+
+_MOST_NAMES = 5  # columns that a warning lists
 
 
 class ProximityKernel(TransformerMixin, BaseEstimator):
@@ -181,7 +182,8 @@ class ProximityKernel(TransformerMixin, BaseEstimator):
         CSR matrix or ndarray of shape (n_samples, sum(n_bins_))
             One 1 for a known cell, a distribution for a missing one.
         """
-        return self._output(self._represent(self._code(X)))
+        model = self._fitted_model()
+        return self._output(self._represent(model, self._code(model, X)))
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
         """Learn from a table and represent it; the same as fit, then transform.
@@ -197,7 +199,7 @@ class ProximityKernel(TransformerMixin, BaseEstimator):
         CSR matrix or ndarray of shape (n_samples, sum(n_bins_))
         """
         # One level more: scikit-learn wraps this method for `set_output`.
-        return self._output(self._represent(self._fit(X, stacklevel=4)))
+        return self._output(self._represent(*self._fit(X, stacklevel=4)))
 
     def kernel(self, X: Any, Y: Any = None) -> NDArray[Any]:
         """Compare rows with rows.
@@ -220,10 +222,17 @@ class ProximityKernel(TransformerMixin, BaseEstimator):
         array([[1. , 0.5],
                [0.5, 0.5]], dtype=float32)
         """
-        left = self._represent(self._code(X))
-        right = None if Y is None else self._represent(self._code(Y))
+        model = self._fitted_model()
+        left = self._represent(model, self._code(model, X))
+        right = None
+        if Y is not None:
+            try:
+                right = self._represent(model, self._code(model, Y))
+            except (TypeError, ValueError) as error:
+                error.add_note("This is about Y, the second table.")
+                raise
         memory = int(get_config()["working_memory"] * 2**20)
-        return kernel_matrix(left, right, self._n_features_with_bins(), memory)
+        return kernel_matrix(left, right, model.n_counted, memory)
 
     def provenance(self, X: Any) -> NDArray[np.void]:
         """Tell where the estimate of each missing cell comes from.
@@ -251,28 +260,9 @@ class ProximityKernel(TransformerMixin, BaseEstimator):
         2 0 intersection 1
         4 1 intersection 1
         """
-        codes = self._code(X)
-        estimates = self._match(codes)
-        sizes = np.diff(estimates.row_start)[codes.inverse]
-        row = np.repeat(np.arange(len(codes.inverse)), sizes)
-        distinct = codes.inverse[row]
-        within = np.arange(len(row)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        cell = estimates.row_start[distinct] + within
-        rung, observed = estimates.rung[cell], estimates.observed[distinct]
-        fields = [(name, np.int64) for name in ("rung", "observed", "support")]
-        out = np.empty(
-            len(row),
-            [("row", np.int64), ("feature", np.int64), ("level", "U12"), *fields],
-        )
-        out["row"], out["feature"] = row, estimates.feature[cell]
-        out["rung"], out["observed"] = rung, observed
-        out["support"] = estimates.support[cell]
-        out["level"] = np.select(
-            [rung == 0, rung == observed, rung == 1],
-            ["prior", "intersection", "union"],
-            "partial",
-        )
-        return out
+        model = self._fitted_model()
+        codes = self._code(model, X)
+        return list_cells(codes, self._match(model, codes))
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Name the columns of the representation.
@@ -288,55 +278,59 @@ class ProximityKernel(TransformerMixin, BaseEstimator):
             "age_0", "age_1" for the bins of a number, "blood_a" for a category,
             "blood_infrequent" for the bin that rare categories share.
         """
-        check_is_fitted(self)
+        model = self._fitted_model()
         names = _check_feature_names_in(self, input_features)
-        return output_names([str(name) for name in names], self._bins)
+        return output_names([str(name) for name in names], model.bins)
 
-    def _fit(self, X: Any, stacklevel: int) -> Codes:
+    def _fit(self, X: Any, stacklevel: int) -> tuple[Model, Codes]:
         self._check_options()
-        columns = read_columns(X, categorical_features=self.categorical_features)
+        chosen = self.categorical_features
+        columns = read_columns(X, categorical_features=chosen)
         n_bins = check_n_bins(self.n_bins, len(columns))
-        validate_data(self, X, skip_check_array=True)
         threads = count_threads(self.n_jobs)
-        self._types = tuple(column.type for column in columns)
-        self._bins = fit_centers(columns, n_bins, self.max_categories, threads)
-        self.n_bins_ = np.array([b.n_bins for b in self._bins], np.int64)
-        self.bin_centers_ = [
-            b.centers if isinstance(b, NumericBins) else None for b in self._bins
-        ]
-        self.categories_ = [
-            np.array(b.categories, dtype=object)
-            if isinstance(b, CategoricalBins)
-            else None
-            for b in self._bins
-        ]
-        self._warn_of_empty_columns(stacklevel + 1)
-        codes = assign_codes(columns, self._bins, threads)
-        self._reference = build_reference(codes, self.n_bins_)
-        self.prior_ = self._reference.prior
-        return codes
+        model, codes = fit_model(columns, chosen, n_bins, self.max_categories, threads)
+        # From here on nothing can fail: the old model is there, or the new one.
+        validate_data(self, X, skip_check_array=True)
+        self.__dict__.update(
+            _model=model,
+            n_bins_=model.n_bins,
+            bin_centers_=model.bin_centers,
+            categories_=model.categories,
+            prior_=model.reference.prior,
+        )
+        if model.empty:
+            _warn_of_empty_columns(model.empty, stacklevel + 1)
+        return model, codes
 
-    def _code(self, X: Any) -> Codes:
+    def _fitted_model(self) -> Model:
         check_is_fitted(self)
         self._check_options()
-        if len(getattr(X, "shape", (0, 0))) == 2:  # else the next line says it better
-            validate_data(self, X, reset=False, skip_check_array=True)
-        columns = read_columns(
-            X, categorical_features=self.categorical_features, fitted=self._types
-        )
-        return assign_codes(columns, self._bins, count_threads(self.n_jobs))
+        model: Model = self._model
+        return model
 
-    def _match(self, codes: Codes) -> Estimates:
-        threads = count_threads(self.n_jobs)
-        return match(codes, self._reference, self.matching, self.min_support, threads)
+    def _code(self, model: Model, X: Any) -> Codes:
+        try:
+            if len(getattr(X, "shape", (0, 0))) == 2:
+                validate_data(self, X, reset=False, skip_check_array=True)
+        except (ValueError, TypeError, LookupError):
+            read_columns(X)  # says it better, if it is the table that is wrong
+            raise
+        return model.code(X, count_threads(self.n_jobs))
 
-    def _represent(self, codes: Codes) -> sp.csr_array:
+    def _match(self, model: Model, codes: Codes) -> Estimates:
         threads = count_threads(self.n_jobs)
+        return match(codes, model.reference, self.matching, self.min_support, threads)
+
+    def _represent(self, model: Model, codes: Codes) -> sp.csr_array:
         matrix = build_representation(
-            codes, self._match(codes), self._reference, self.dtype, threads
+            codes,
+            self._match(model, codes),
+            model.reference,
+            self.dtype,
+            count_threads(self.n_jobs),
         )
         if self.normalize:
-            normalize_rows(matrix, self._n_features_with_bins())
+            normalize_rows(matrix, model.n_counted)
         return matrix
 
     def _output(self, matrix: sp.csr_array) -> Any:
@@ -345,9 +339,6 @@ class ProximityKernel(TransformerMixin, BaseEstimator):
         if get_config().get("sparse_interface", "spmatrix") == "spmatrix":
             return sp.csr_matrix(matrix)
         return matrix
-
-    def _n_features_with_bins(self) -> int:
-        return int(np.count_nonzero(self.n_bins_))
 
     def _check_options(self) -> None:
         check_choice("matching", self.matching, ("graded", "cascade"))
@@ -360,17 +351,6 @@ class ProximityKernel(TransformerMixin, BaseEstimator):
         check_n_jobs(self.n_jobs)
         check_seed(self.random_state)
 
-    def _warn_of_empty_columns(self, stacklevel: int) -> None:
-        pairs = zip(self._types, self.n_bins_, strict=True)
-        empty = [column.place for column, n_bins in pairs if n_bins == 0]
-        if empty:
-            warnings.warn(
-                f"Nothing is observed in {', '.join(empty)}; left out of the kernel. "
-                "Drop it, or fit on rows that have it.",
-                UserWarning,
-                stacklevel=stacklevel,
-            )
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
@@ -380,3 +360,15 @@ class ProximityKernel(TransformerMixin, BaseEstimator):
         tags.input_tags.string = False
         tags.transformer_tags.preserves_dtype = []
         return tags
+
+
+def _warn_of_empty_columns(places: list[str], stacklevel: int) -> None:
+    shown = ", ".join(places[:_MOST_NAMES])
+    if len(places) > _MOST_NAMES:
+        shown += f" and {len(places) - _MOST_NAMES:,} more"
+    warnings.warn(
+        f"Nothing is observed in {shown}; left out of the kernel. Drop it, or fit on "
+        "rows that have it.",
+        UserWarning,
+        stacklevel=stacklevel,
+    )

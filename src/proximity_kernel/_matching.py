@@ -17,6 +17,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from ._bitmaps import count_blocks
 from ._codes import Codes
 from ._reference import Reference, read_only
 from ._search import Estimates, make_scratch, match_rows
@@ -24,7 +25,10 @@ from ._threads import run_pieces
 
 Matching = Literal["graded", "cascade"]
 
-_PIECE = 1024  # distinct rows; a few milliseconds of search
+_CELL = np.dtype("i8, i8, U12, i8, i8, i8")
+_CELL.names = ("row", "feature", "level", "rung", "observed", "support")
+_PIECE = 1024  # distinct rows at the most
+_PIECE_WORK = 200_000_000  # features x features x blocks: some tenths of a second
 
 
 def match(
@@ -59,8 +63,43 @@ def match(
         scratch = make_scratch(maps)
         match_rows(maps, rows, first, last, estimates, support, ends_only, scratch)
 
-    run_pieces(match_some, len(rows), _PIECE, n_threads)
+    n_blocks = count_blocks(len(maps.rows))
+    work = len(maps.n_bins) ** 2 * n_blocks
+    piece = max(1, min(_PIECE, _PIECE_WORK // work))  # an interrupt is soon heard
+    run_pieces(match_some, len(rows), piece, n_threads)
     return estimates
+
+
+def list_cells(codes: Codes, estimates: Estimates) -> NDArray[np.void]:
+    """List every missing cell of a table with what its estimate rests on.
+
+    Parameters
+    ----------
+    codes : Codes
+    estimates : Estimates
+        Of the same rows.
+
+    Returns
+    -------
+    structured ndarray of shape (n_missing,), row after row
+        With the fields row, feature, level, rung, observed and support.
+    """
+    sizes = np.diff(estimates.row_start)[codes.inverse]
+    row = np.repeat(np.arange(len(codes.inverse)), sizes)
+    distinct = codes.inverse[row]
+    within = np.arange(len(row)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    cell = estimates.row_start[distinct] + within
+    rung, observed = estimates.rung[cell], estimates.observed[distinct]
+    out = np.empty(len(row), _CELL)
+    out["row"], out["feature"] = row, estimates.feature[cell]
+    out["rung"], out["observed"] = rung, observed
+    out["support"] = estimates.support[cell]
+    out["level"] = np.select(
+        [rung == 0, rung == observed, rung == 1],
+        ["prior", "intersection", "union"],
+        "partial",
+    )
+    return out
 
 
 def _lay_out_cells(codes: Codes, reference: Reference) -> Estimates:

@@ -29,10 +29,10 @@ def check_count(name: str, value: Any, least: int, most: int | None = None) -> i
 
 def check_n_bins(n_bins: Any, n_features: int) -> list[int]:
     """Spread `n_bins` over the features: one number each."""
-    if isinstance(n_bins, str) or np.ndim(n_bins) == 0:
+    if isinstance(n_bins, str) or not np.iterable(n_bins):
         return [check_count("n_bins", n_bins, 2, MAX_BINS)] * n_features
     given = list(n_bins)
-    if np.ndim(n_bins) > 1 or len(given) != n_features:
+    if len(given) != n_features:
         raise ValueError(
             f"n_bins must be one number or one for each of the {n_features} features, "
             f"got {len(given)} of them."
@@ -52,7 +52,7 @@ def check_float_dtype(name: str, value: Any) -> None:
     """Refuse a dtype other than float32 and float64."""
     try:
         dtype: np.dtype[Any] = np.dtype(value)
-    except TypeError:
+    except (TypeError, ValueError):
         dtype = np.dtype(object)
     if value is None or dtype not in (np.dtype("f4"), np.dtype("f8")):
         raise ValueError(f"{name} must be float32 or float64, got {value!r}.")

@@ -25,6 +25,7 @@ from ._bitmaps import (
     at_least,
     count_shared,
     exactly,
+    highest,
     shared_by_none,
 )
 from ._compile import compiled, inlined
@@ -139,24 +140,33 @@ def _tally_many(
 
 @inlined
 def _raise_target(
-    maps: Bitmaps, scratch: Scratch, observers: Any, block: int, j: int, m: int,
-    top: int, rungs: int, min_support: int, n_planes: int,
+    maps: Bitmaps, scratch: Scratch, reach: Any, block: int, j: int, m: int,
+    rungs: int, min_support: int, n_planes: int,
 ) -> None:  # fmt: skip
-    """Tally a block's rows for one cell, from rung `top` down to its support."""
+    """Tally a block's rows that reach a cell's target, until it can be raised.
+
+    Those that share most come first, so rows below the support that this very block
+    gives are not looked at.
+    """
     size = maps.n_bins[j] + 1
+    total = scratch.tally_start[m] + size - 1  # where the sum of rung 0 is
     held = _START
-    for t in range(rungs, top, -1):
-        held += scratch.tally[scratch.tally_start[m] + t * size + size - 1]
-    for t in range(top, scratch.target[m] - 1, -1):
-        found = exactly(scratch.planes, _START, n_planes, t) & observers
-        start = scratch.tally_start[m] + t * size
-        if any_row(found):
+    t = rungs + 1
+    while t > scratch.target[m]:
+        above = t
+        t = scratch.target[m]
+        if any_row(reach):
+            t = highest(scratch.planes, n_planes, reach)
+            found = exactly(scratch.planes, _START, n_planes, t) & reach
+            reach = reach & ~found
+            start = scratch.tally_start[m] + t * size
             _tally_rows(maps, scratch, found, block, j, start)
             scratch.lowest[m] = min(scratch.lowest[m], t)
-        held += scratch.tally[start + size - 1]
-        if held >= min_support:
-            scratch.target[m] = t
-            break
+        for u in range(above - 1, t - 1, -1):
+            held += scratch.tally[total + u * size]
+            if held >= min_support:
+                scratch.target[m] = u
+                return
 
 
 @inlined
@@ -180,10 +190,11 @@ def _visit_block(
                 scratch.planes, _START, n_planes, scratch.more,
             )  # fmt: skip
             counted = True
-        if any_row(at_least(scratch.planes, n_planes, scratch.target[m]) & observers):
+        reach = at_least(scratch.planes, n_planes, scratch.target[m]) & observers
+        if any_row(reach):
             _raise_target(
-                maps, scratch, observers, block, features[m], m,
-                top, rungs, min_support, n_planes,
+                maps, scratch, reach, block, features[m], m,
+                rungs, min_support, n_planes,
             )  # fmt: skip
 
 

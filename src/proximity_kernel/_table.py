@@ -13,7 +13,7 @@ about values is asked here because it is cheapest of the whole array: is infinit
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence, Sized
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from reprlib import repr as short
 from typing import Any, NoReturn, TypeAlias
@@ -28,6 +28,16 @@ _Array: TypeAlias = NDArray[Any]
 _BLOCK = 65536  # cells that are looked at together
 _BY_CELL = nw.List | nw.Array | nw.Struct | nw.Binary | nw.Time | nw.Int128 | nw.UInt128
 _MOST_NAMES = 8  # that a message lists
+# What to do with the cells of a column that are refused; the phrase "argument must be
+# ..." is asked for by scikit-learn's estimator checks.
+_ALIKE = ("text", "numbers", "dates", "durations")
+_MIXED = "convert it to one type"
+_OTHERS = f"{_MIXED}; each cell's argument must be a string or a number"
+_ADVICE = {
+    "Period": "make dates of it with .dt.to_timestamp()",
+    "time": "make a number of it, e.g. the seconds since midnight",
+    "bytes": "decode it to text first",
+}
 
 
 @dataclass(frozen=True)
@@ -55,11 +65,11 @@ class Header:
                 f"Complex data not supported: {self.place}; keep the real part, or "
                 "real and imaginary part as two columns."
             )
-        # "argument must be ..." is asked for by scikit-learn's estimator checks.
         kinds, cells = " and ".join(found), " and ".join(map(short, found.values()))
+        odd = (_ADVICE.get(kind, _OTHERS) for kind in found if kind not in _ALIKE)
         raise TypeError(
-            f"{self.place} holds {kinds}, for example {cells}; argument must be a "
-            "string, number or date, alike: convert it to one type, e.g. astype(str)."
+            f"{self.place} holds {kinds}, for example {cells}; a column must be all "
+            f"text, all numbers or all dates: {next(odd, _MIXED)}."
         )
 
 
@@ -101,6 +111,8 @@ def split_table(table: Any) -> Table:
     >>> split_table([[1.5, "red"], [None, "blue"]]).columns
     [array([1.5, None], dtype=object), array(['red', 'blue'], dtype=object)]
     """
+    if isinstance(table, type):
+        raise TypeError(f"{table.__name__} is a class; pass a table made with it.")
     frame = _wrap_frame(table)
     if isinstance(frame, nw.LazyFrame):
         raise TypeError(
@@ -172,8 +184,17 @@ def find_categorical(asked: Any, names: Sequence[str], n_features: int) -> set[i
     """
     if asked is None or (isinstance(asked, str) and asked == "from_dtype"):
         return set()
-    wrong = asked
-    if np.iterable(asked) and not isinstance(asked, str):
+    if isinstance(asked, Iterator):
+        raise ValueError(
+            f"categorical_features is an iterator, a {type(asked).__name__}, which can "
+            "be read only once; pass a list."
+        )
+    wrong, hint = asked, "."
+    if isinstance(asked, str):
+        hint = f"; {asked!r} is not a column."
+        if asked in names:
+            hint = f"; did you mean {[asked]}?"
+    elif np.iterable(asked) and not isinstance(asked, bytes | bytearray | Mapping):
         items = [
             item.item() if isinstance(item, np.generic) else item for item in asked
         ]
@@ -186,9 +207,12 @@ def find_categorical(asked: Any, names: Sequence[str], n_features: int) -> set[i
             wrong = [item for item, j in found.items() if j not in range(n_features)]
             if not wrong:
                 return set(found.values())
+            if types == {str}:
+                hint = f"; {wrong[0]!r} is not a column."
     raise ValueError(
         f"categorical_features must be 'from_dtype' or a list: {n_features} booleans, "
-        f"indices below {n_features}, or names of a frame's columns; got {wrong!r}."
+        f"indices below {n_features}, or names of a frame's columns; "
+        f"got {wrong!r}{hint}"
     )
 
 
@@ -205,7 +229,7 @@ def check_finite(values: _Array, places: Sequence[str]) -> None:
 def narrow_floats(values: _Array) -> _Array:
     """Make longdouble float64, and leave the rest; the too large become infinity."""
     if values.dtype.kind == "f" and values.itemsize > 8:
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore", invalid="ignore"):  # a signaling NaN
             return values.astype(np.float64)
     return values
 
@@ -256,7 +280,9 @@ def _split_rows(rows: Sequence[Any]) -> list[_Array]:
             f"The rows are ragged, {min(widths)} to {max(widths)} cells long; make "
             "them equally long, with None where a value is missing."
         )
-    deeper = (1,) if widths - {0} and _is_nest(rows[0][0]) else ()
+    # A tuple in a row is taken for a cell: the column that holds it is named.
+    first = rows[0][0] if widths - {0} else None
+    deeper = (1,) if _is_nest(first) and not isinstance(first, tuple) else ()
     _check_shape((len(rows), *widths, *deeper))
     # Object cells: numpy would turn the numbers beside a text into text.
     return [np.fromiter(cells, object) for cells in zip(*rows, strict=True)]

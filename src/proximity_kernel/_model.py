@@ -1,0 +1,114 @@
+"""What a fit learns, in one piece: it is there as a whole, or not at all.
+
+A fit can be interrupted, run out of memory, or run while another thread transforms.
+Bins of one table beside the reference of another would make the compiled loops read
+memory that is not theirs. So all of it is one frozen object, made before the old one
+is replaced, and a method takes it once and works with that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._centers import Bins, CategoricalBins, NumericBins, fit_centers
+from ._codes import Codes, assign_codes
+from ._columns import Column, ColumnType, read_columns
+from ._reference import Reference, build_reference
+
+
+@dataclass(frozen=True)
+class Model:
+    """Everything that new rows are represented with.
+
+    Attributes
+    ----------
+    types : tuple of ColumnType
+        Of the fitted columns.
+    categorical_features
+        The option as it was at fit.
+    bins : tuple of NumericBins and CategoricalBins
+    reference : Reference
+    """
+
+    types: tuple[ColumnType, ...]
+    categorical_features: Any
+    bins: tuple[Bins, ...]
+    reference: Reference
+
+    @cached_property
+    def n_bins(self) -> NDArray[np.int64]:
+        """Bins of each feature, shape (n_features,)."""
+        return _count_bins(self.bins)
+
+    @property
+    def n_counted(self) -> int:
+        """Features that the kernel takes its mean over: those with bins."""
+        return int(np.count_nonzero(self.n_bins))
+
+    @property
+    def empty(self) -> list[str]:
+        """How messages call the columns that had nothing observed."""
+        pairs = zip(self.types, self.bins, strict=True)
+        return [column.place for column, bins in pairs if not bins.n_bins]
+
+    @property
+    def bin_centers(self) -> list[NDArray[np.float64] | None]:
+        """Centers of the numeric features, None for the others."""
+        return [b.centers if isinstance(b, NumericBins) else None for b in self.bins]
+
+    @property
+    def categories(self) -> list[NDArray[np.object_] | None]:
+        """Categories with a bin of their own, None for numeric features."""
+        return [
+            np.array(b.categories, dtype=object)
+            if isinstance(b, CategoricalBins)
+            else None
+            for b in self.bins
+        ]
+
+    def code(self, table: Any, n_threads: int) -> Codes:
+        """Code the rows of a table that has the fitted columns."""
+        columns = read_columns(
+            table, categorical_features=self.categorical_features, fitted=self.types
+        )
+        return assign_codes(columns, self.bins, n_threads)
+
+
+def fit_model(
+    columns: Sequence[Column],
+    categorical_features: Any,
+    n_bins: Sequence[int],
+    max_categories: int,
+    n_threads: int,
+) -> tuple[Model, Codes]:
+    """Learn from the columns of a table.
+
+    Parameters
+    ----------
+    columns : sequence of Column
+    categorical_features
+        The option that they were read with.
+    n_bins, max_categories, n_threads
+        As in `fit_centers`.
+
+    Returns
+    -------
+    Model
+    Codes
+        Of the rows of that table.
+    """
+    bins = fit_centers(columns, n_bins, max_categories, n_threads)
+    codes = assign_codes(columns, bins, n_threads)
+    reference = build_reference(codes, _count_bins(bins))
+    types = tuple(column.type for column in columns)
+    return Model(types, categorical_features, bins, reference), codes
+
+
+def _count_bins(bins: Sequence[Bins]) -> NDArray[np.int64]:
+    return np.array([b.n_bins for b in bins], np.int64)

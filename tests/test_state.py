@@ -1,0 +1,133 @@
+"""A fit that does not finish, and one that runs beside a transform, break nothing."""
+
+import threading
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.exceptions import NotFittedError
+from strategies import assert_same_bits
+
+from proximity_kernel import ProximityKernel, _model
+
+
+@pytest.fixture
+def narrow():
+    return np.random.default_rng(0).normal(size=(50, 1))
+
+
+@pytest.fixture
+def wide():
+    table = np.random.default_rng(1).normal(size=(700, 40))
+    table[::3, 5] = np.nan
+    return table
+
+
+@pytest.mark.parametrize("step", ["fit_centers", "assign_codes", "build_reference"])
+@pytest.mark.parametrize("error", [MemoryError, KeyboardInterrupt])
+def test_a_fit_that_fails_leaves_the_old_model(monkeypatch, narrow, wide, step, error):
+    pk = ProximityKernel().fit(narrow)
+    before, names = pk.transform(narrow), pk.get_feature_names_out().tolist()
+
+    def fail(*_):
+        raise error
+
+    with monkeypatch.context() as patch:
+        patch.setattr(_model, step, fail)
+        with pytest.raises(error):
+            pk.fit(wide)
+        with pytest.raises(error):
+            pk.fit_transform(wide)
+    assert_same_bits(pk.transform(narrow), before)
+    assert pk.get_feature_names_out().tolist() == names
+    with pytest.raises(ValueError, match=r"40 features, but .* expecting 1 feature"):
+        pk.transform(wide)
+
+
+def test_a_first_fit_that_fails_leaves_nothing(monkeypatch, narrow):
+    pk = ProximityKernel()
+
+    def fail(*_):
+        raise MemoryError
+
+    monkeypatch.setattr(_model, "build_reference", fail)
+    with pytest.raises(MemoryError):
+        pk.fit(narrow)
+    with pytest.raises(NotFittedError):
+        pk.transform(narrow)
+
+
+def test_a_warning_made_an_error_leaves_a_whole_model(narrow, wide):
+    pk = ProximityKernel().fit(narrow)
+    wide[:, 0] = np.nan
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(UserWarning, match="column 0"):
+            pk.fit(wide)
+    whole = ProximityKernel()
+    with pytest.warns(UserWarning, match="column 0"):
+        whole.fit(wide)
+    assert_same_bits(pk.transform(wide), whole.transform(wide))
+
+
+def test_options_of_the_fit_hold_until_the_next(narrow):
+    pk = ProximityKernel(n_bins=3, categorical_features=[0]).fit(narrow.round())
+    before = pk.transform(narrow.round())
+    pk.set_params(n_bins=7, categorical_features="from_dtype", max_categories=2)
+    assert_same_bits(pk.transform(narrow.round()), before)
+
+
+def test_a_refit_beside_a_transform(wide):
+    models = {n: ProximityKernel(n_bins=n).fit(wide) for n in (2, 200)}
+    wanted = {n: model.transform(wide) for n, model in models.items()}
+    pk = ProximityKernel(n_bins=2, n_jobs=1).fit(wide)
+    stop = threading.Event()
+
+    def refit():
+        while not stop.is_set():
+            for n in (200, 2):
+                pk.set_params(n_bins=n).fit(wide)
+
+    other = threading.Thread(target=refit)
+    other.start()
+    try:
+        for _ in range(60):
+            got = pk.transform(wide)
+            assert_same_bits(got, wanted[2 if got.shape == wanted[2].shape else 200])
+    finally:
+        stop.set()
+        other.join()
+
+
+def test_the_warning_points_to_the_caller_and_stays_short():
+    table = np.full((2, 300), np.nan)
+    for method in (ProximityKernel().fit, ProximityKernel().fit_transform):
+        with pytest.warns(UserWarning, match="and 295 more") as caught:
+            method(table)
+        assert caught[0].filename == __file__
+        assert len(str(caught[0].message)) < 200
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        ([], "2D array"),
+        (None, "data frame"),
+        ({"a": [1]}, "dict"),
+        ([1, 2], "2D array"),
+        (np.zeros(3), "2D array"),
+        (np.zeros((2, 2, 2)), "dim 3"),
+    ],
+)
+def test_transform_says_what_fit_says(narrow, bad, message):
+    pk = ProximityKernel().fit(narrow)
+    for method in (pk.fit, pk.transform, pk.kernel, pk.provenance):
+        with pytest.raises((TypeError, ValueError), match=message):
+            method(bad)
+
+
+def test_an_error_about_the_second_table_says_so(narrow):
+    pk = ProximityKernel().fit(narrow)
+    with pytest.raises(ValueError, match="2 features") as caught:
+        pk.kernel(narrow, np.zeros((3, 2)))
+    assert "Y" in caught.value.__notes__[0]
