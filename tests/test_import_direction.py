@@ -107,7 +107,10 @@ ROOMS_OF = {
 }
 
 # What a core installation holds; anything else must not be needed to import the core.
-INSTALLED = {"joblib", "llvmlite", "narwhals", "numba", "numpy", "scipy", "sklearn"}
+INSTALLED = {
+    *("joblib", "llvmlite", "narwhals", "numba", "numpy", "scipy", "sklearn"),
+    "threadpoolctl",
+}
 CORE = {*WALK, *BESIDE, *COMPILER, *LOOPS, *BUILT_ON, DOOR}
 
 # ------------------------------------------------------------------ reading imports

@@ -92,6 +92,17 @@ def test_top_k_never_holds_the_matrix(monkeypatch):
     assert sum(n * m for n, m in shapes) == 200 * 200
 
 
+@pytest.mark.parametrize("filled", [0.9, 0.05])
+def test_threads_do_not_change_the_bits(filled):
+    a, b = random_rows(150, 40, filled, 8), random_rows(110, 40, filled, 9)
+    for other in (None, b):
+        one, two = (kernel_matrix(a, other, 40, 1 << 20, n) for n in (1, 2))
+        np.testing.assert_array_equal(one, two)
+    one, two = (top_k(a, b, 5, 40, 1 << 20, n) for n in (1, 2))
+    np.testing.assert_array_equal(one[0], two[0])
+    np.testing.assert_array_equal(one[1], two[1])
+
+
 def test_no_feature_with_bins_means_no_similarity():
     nothing = sp.csr_array((3, 0), dtype=np.float32)
     assert kernel_matrix(nothing, None, 0, 1 << 20).tolist() == [[0.0] * 3] * 3

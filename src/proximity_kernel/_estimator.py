@@ -83,8 +83,7 @@ class ProximityKernel(TransformerMixin, BaseEstimator):
         Of the representation and the kernel.
     n_jobs : int or None, default=None
         Threads. None uses the cores that the process may use, and one inside a
-        joblib worker; -1 uses all. The result does not depend on it. The products
-        of `kernel` are taken by BLAS, which has its own setting.
+        joblib worker; -1 uses all. The result does not depend on it.
     random_state : int, RandomState instance or None, default=None
         Nothing in this version is drawn at random; the answer is the same for
         every value.
@@ -232,7 +231,8 @@ class ProximityKernel(TransformerMixin, BaseEstimator):
                 error.add_note("This is about Y, the second table.")
                 raise
         memory = int(get_config()["working_memory"] * 2**20)
-        return kernel_matrix(left, right, model.n_counted, memory)
+        threads = count_threads(self.n_jobs)
+        return kernel_matrix(left, right, model.n_counted, memory, threads)
 
     def provenance(self, X: Any) -> NDArray[np.void]:
         """Tell where the estimate of each missing cell comes from.

@@ -3,19 +3,23 @@
 ``K(x, y) = z_x . z_y / d``, the mean over the features of the probability that both
 rows lie in the same bin. Products are taken tile by tile, so what is held beside
 the result stays within the memory that is given, and the best of each row are found
-without the matrix ever being there.
+without the matrix ever being there. Threads take tiles of their own, and BLAS uses one
+thread for each: the bits do not depend on how many there are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from threadpoolctl import ThreadpoolController
 
 from ._loops import keep_best
+from ._threads import run_pieces
 
 _TILE = 512  # rows and columns of a tile at the most: it is read again from cache
 _SPARSE_FROM = 6  # columns per entry; from here on, skipping zeros beats BLAS
@@ -38,9 +42,11 @@ class _Rows:
         dense = not sparse and n_rows * n_columns * itemsize <= memory // 2
         self.matrix = matrix.toarray() if dense else matrix
 
-    def tiles(self, start: int = 0) -> Iterator[slice]:
-        for first in range(start, self.n_rows, self.step):
-            yield slice(first, min(first + self.step, self.n_rows))
+    def tiles(self, start: int = 0) -> list[slice]:
+        return [
+            slice(first, min(first + self.step, self.n_rows))
+            for first in range(start, self.n_rows, self.step)
+        ]
 
     def left(self, tile: slice) -> Any:
         part = self.matrix[tile]
@@ -68,7 +74,11 @@ def _multiply(left: Any, right: Any, n_features: int) -> NDArray[Any]:
 
 
 def kernel_matrix(
-    a: sp.csr_array, b: sp.csr_array | None, n_features: int, memory: int
+    a: sp.csr_array,
+    b: sp.csr_array | None,
+    n_features: int,
+    memory: int,
+    n_threads: int = 1,
 ) -> NDArray[Any]:
     """Compare all rows of `a` with all rows of `b`, or with each other.
 
@@ -81,6 +91,7 @@ def kernel_matrix(
         Features to take the mean over.
     memory : int
         Bytes to use beside the result.
+    n_threads : int
 
     Returns
     -------
@@ -94,28 +105,37 @@ def kernel_matrix(
            [0.5 , 0.5 , 0.25],
            [0.75, 0.25, 0.75]])
     """
-    if b is None:
-        return _symmetric_matrix(a, n_features, memory)
-    out = np.empty((a.shape[0], b.shape[0]), a.dtype)
-    for rows, block in kernel_blocks(a, b, n_features, memory):
-        out[rows] = block
+    other = a if b is None else b
+    sparse = _mostly_zero(other)
+    left_held = _Rows(a, memory // 2, sparse=sparse)
+    right_held = left_held if b is None else _Rows(b, memory // 2, sparse=sparse)
+    out = np.empty((a.shape[0], other.shape[0]), a.dtype)
+
+    def fill_some(first: int, last: int) -> None:
+        for i in left_held.tiles()[first:last]:
+            left = left_held.left(i)
+            for j in right_held.tiles(i.start if b is None else 0):
+                # One array and its own transpose: BLAS keeps that product symmetric.
+                same = b is None and i == j and not sparse
+                right = left.T if same else right_held.right(j)
+                tile = _multiply(left, right, n_features)
+                out[i, j] = tile
+                if b is None and i != j:
+                    out[j, i] = tile.T
+
+    _run_tiles(fill_some, left_held, n_threads)
     return out
 
 
-def _symmetric_matrix(a: sp.csr_array, n_features: int, memory: int) -> NDArray[Any]:
-    out = np.empty((a.shape[0], a.shape[0]), a.dtype)
-    held = _Rows(a, memory, sparse=_mostly_zero(a))
-    for i in held.tiles():
-        left = held.left(i)
-        for j in held.tiles(i.start):
-            # One array and its own transpose: BLAS keeps that product symmetric.
-            same = i == j and not held.sparse
-            right = left.T if same else held.right(j)
-            tile = _multiply(left, right, n_features)
-            out[i, j] = tile
-            if i != j:
-                out[j, i] = tile.T
-    return out
+def _run_tiles(work: Callable[[int, int], object], held: _Rows, n_threads: int) -> None:
+    with _blas().limit(limits=1, user_api="blas"):
+        run_pieces(work, len(held.tiles()), 1, n_threads)
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    # Looking for the loaded libraries takes milliseconds.
+    return ThreadpoolController()
 
 
 def kernel_blocks(
@@ -144,7 +164,12 @@ def kernel_blocks(
 
 
 def top_k(
-    a: sp.csr_array, b: sp.csr_array, k: int, n_features: int, memory: int
+    a: sp.csr_array,
+    b: sp.csr_array,
+    k: int,
+    n_features: int,
+    memory: int,
+    n_threads: int = 1,
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Find the `k` rows of `b` most alike to each row of `a`.
 
@@ -155,7 +180,7 @@ def top_k(
     a, b : csr_array of shapes (n, n_columns) and (m, n_columns)
     k : int
         At most m.
-    n_features, memory : int
+    n_features, memory, n_threads : int
         As in `kernel_matrix`.
 
     Returns
@@ -176,9 +201,13 @@ def top_k(
     sparse = _mostly_zero(b)
     left_held = _Rows(a, memory // 2, sparse=sparse)
     right_held = _Rows(b, memory // 2, sparse=sparse)
-    for i in left_held.tiles():
-        left = left_held.left(i)
-        for j in right_held.tiles():
-            tile = _multiply(left, right_held.right(j), n_features)
-            keep_best(tile, j.start, similarities[i], indices[i])
+
+    def search_some(first: int, last: int) -> None:
+        for i in left_held.tiles()[first:last]:
+            left = left_held.left(i)
+            for j in right_held.tiles():
+                tile = _multiply(left, right_held.right(j), n_features)
+                keep_best(tile, j.start, similarities[i], indices[i])
+
+    _run_tiles(search_some, left_held, n_threads)
     return similarities, indices
