@@ -107,10 +107,9 @@ ROOMS_OF = {
 }
 
 # What a core installation holds; anything else must not be needed to import the core.
-INSTALLED = {
-    *("joblib", "llvmlite", "narwhals", "numba", "numpy", "scipy", "sklearn"),
-    "threadpoolctl",
-}
+INSTALLED = set(
+    "joblib llvmlite narwhals numba numpy scipy sklearn threadpoolctl".split()
+)
 CORE = {*WALK, *BESIDE, *COMPILER, *LOOPS, *BUILT_ON, DOOR}
 
 # ------------------------------------------------------------------ reading imports
@@ -257,8 +256,6 @@ def _door_names():
                 return ast.literal_eval(node.value)
     raise AssertionError("the public door has no literal __all__")
 
-
-# -------------------------------------------------------------------------- tests
 
 FILES = sorted(path.relative_to(SOURCE) for path in SOURCE.rglob("*.py"))
 

@@ -1,33 +1,29 @@
-"""Tables with holes, to try things on."""
+"""Tables with holes, to try things on, and ways to make holes in others.
+
+The tables are entries of a catalogue: the folder ``catalogue`` holds one small file of
+facts for each (where it comes from, its digest, its columns, how it is written). A new
+table is a new file there, and no new code. `load` reads one, `list_datasets` names
+them, `describe` counts them beside the figures of the paper.
+
+Their files are not part of this package, but for the penguins. They are looked for in
+the data home: an argument, else the environment variable ``PROXIMITY_KERNEL_DATA``,
+else a folder in the user's cache; what is not there is downloaded from its publisher.
+
+`simulate_missing` hides cells of a table by chance, by another column's value, or by
+the value itself.
+"""
 
 from __future__ import annotations
 
-from importlib.resources import files
-from typing import Any
+from ._describe import describe
+from ._load import Dataset, list_datasets, load, load_penguins
+from ._missingness import simulate_missing
 
-from .._extras import require
-
-__all__ = ["load_penguins"]
-
-
-def load_penguins() -> Any:
-    """Read the Palmer penguins table, which comes with this package.
-
-    344 penguins of three species: island, bill, flippers, weight, sex and year, with
-    19 cells missing. Gorman, Williams and Fraser (2014), CC0; the folder
-    ``datasets/penguins`` tells more.
-
-    Returns
-    -------
-    pandas.DataFrame of shape (344, 8)
-
-    Examples
-    --------
-    >>> from proximity_kernel.datasets import load_penguins
-    >>> penguins = load_penguins()
-    >>> penguins.shape, int(penguins.isna().sum().sum())
-    ((344, 8), 19)
-    """
-    pandas = require("pandas", extra="datasets")
-    with files(__package__).joinpath("penguins/penguins.csv").open() as file:
-        return pandas.read_csv(file)
+__all__ = [
+    "Dataset",
+    "describe",
+    "list_datasets",
+    "load",
+    "load_penguins",
+    "simulate_missing",
+]
