@@ -215,7 +215,7 @@ def sharing(row: list[int], reference: Reference) -> list[set]:
     return [
         reference.holders[j].get(code, set())
         for j, code in enumerate(row)
-        if code != MISSING and reference.n_bins[j]
+        if code != MISSING and reference.cells[j].n_bins
     ]
 
 

@@ -107,9 +107,8 @@ ROOMS_OF = {
 }
 
 # What a core installation holds; anything else must not be needed to import the core.
-INSTALLED = set(
-    "joblib llvmlite narwhals numba numpy scipy sklearn threadpoolctl".split()
-)
+INSTALLED = {"joblib", "llvmlite", "narwhals", "numba", "numpy", "scipy"}
+INSTALLED |= {"sklearn", "threadpoolctl"}
 CORE = {*WALK, *BESIDE, *COMPILER, *LOOPS, *BUILT_ON, DOOR}
 
 # ------------------------------------------------------------------ reading imports
