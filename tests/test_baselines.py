@@ -37,6 +37,7 @@ GRIDS = {
 }
 DEEP = {"GAIN", "MIRACLE", "MIWAE"}
 SHALLOW = [name for name in GRIDS if name not in DEEP]
+IMPUTING = [name for name in SHALLOW if registry[name].build.imputes]
 QUICK = {"MissForest": {"n_estimators": 5, "max_iter": 2}, "MICE": {"max_iter": 3}}
 
 
@@ -230,3 +231,56 @@ def test_arrays_of_numbers_are_tables_too(name):
     as_array = dense(build(name).fit_transform(values))
     as_frame = dense(build(name).fit_transform(pd.DataFrame(values, columns=names)))
     np.testing.assert_array_equal(as_array, as_frame)
+
+
+@pytest.mark.parametrize("name", IMPUTING)
+def test_a_constant_column_with_gaps_tells_nothing(name):
+    table = make_table(60, seed=0)
+    gaps = np.random.default_rng(1).random((2, 60)) < 0.3
+    table["same"] = np.where(gaps[0], np.nan, 0.1)  # its mean is not quite 0.1
+    table["word"] = pd.Series("one").repeat(60).mask(gaps[1]).to_numpy()
+    method = build(name)
+    assert not method.fit_transform(table)[:, -2:].any()
+    assert not method.transform(make_table(9, 1).assign(same=np.nan, word="one"))[
+        :, -2:
+    ].any()
+    filled = method.fill(table)
+    assert (filled["same"] == 0.1).all()
+    assert (filled["word"] == "one").all()
+
+
+@pytest.mark.parametrize("name", IMPUTING)
+def test_observed_cells_stay_also_where_nothing_was_observed_at_fit(name):
+    random = np.random.default_rng(0)
+    fitted, new = random.normal(size=(2, 40, 4))
+    fitted[random.random(fitted.shape) < 0.2] = np.nan
+    fitted[:, 1], fitted[:, 2] = np.nan, 0.1
+    gaps = random.random(new.shape) < 0.3
+    new[gaps] = np.nan
+    filled = build(name).fit(fitted).fill(new)
+    np.testing.assert_array_equal(filled[~gaps], new[~gaps])
+    assert (filled[gaps[:, 1], 1] == 0).all()
+    assert (filled[gaps[:, 2], 2] == 0.1).all()
+
+
+@pytest.mark.parametrize("name", IMPUTING)
+def test_labels_that_spell_numbers_are_filled_with_such_labels(name):
+    random = np.random.default_rng(0)
+    labels = ["0.5", "2208", "30", "7"]
+    table = pd.DataFrame(
+        {
+            "site": random.choice(labels, 60),
+            "size": random.normal(size=60),
+            "level": pd.Categorical(
+                random.choice([1, 2, 10], 60), [1, 2, 10], ordered=True
+            ),
+        }
+    )
+    gaps = random.random(table.shape) < 0.2
+    holed = table.mask(gaps)
+    filled = build(name).fit(holed).fill(holed)
+    assert set(filled["site"]) == set(labels)
+    assert set(filled["level"]) == {1, 2, 10}
+    for j, column in enumerate(table.columns):
+        seen = ~gaps[:, j]
+        assert (filled[column][seen] == table[column][seen]).all()

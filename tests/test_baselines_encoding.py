@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from proximity_kernel.baselines._encoding import ImputedTable, TableEncoder
+from proximity_kernel.baselines._coding import TableEncoder
+from proximity_kernel.baselines._encoding import ImputedTable
 from proximity_kernel.baselines._simple import KNN, Mean, ModeMean
 
 GRADES = ["low", "mid", "high"]
@@ -48,6 +49,48 @@ def test_codes_are_sorted_labels_and_ranks(table):
     assert [column.kind for column in encoder.columns] == [
         "numeric", "ordinal", "nominal", "nominal",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("column", "codes"),
+    [
+        (["10", "9", None], [10, 9, np.nan]),
+        (["-1.5", "2e3", " 4"], [-1.5, 2000, 4]),
+        (pd.Categorical([30, 4, None]), [30, 4, np.nan]),
+        (pd.Categorical(["3", "1"], ["1", "2", "3"], ordered=True), [3, 1]),
+        # Indices: not all numbers, not finite, not Python's own way, not distinct.
+        (["10", "9", "x"], [0, 1, 2]),
+        (["10", "inf", "nan"], [0, 1, 2]),
+        (["1_0", "2"], [0, 1]),
+        (["1", "1.0", "2"], [0, 1, 2]),
+        # Ranks, where the order is another.
+        (pd.Categorical(["1", "3"], ["2", "3", "1"], ordered=True), [2, 1]),
+    ],
+)
+def test_labels_that_spell_numbers_are_coded_by_these(column, codes):
+    frame = pd.DataFrame({"a": column})
+    encoder = TableEncoder().fit(frame)
+    coded = encoder.encode(frame)
+    np.testing.assert_array_equal(coded[:, 0], codes)
+    known = frame["a"].notna()
+    decoded = encoder.decode(coded[known], frame[known])
+    pd.testing.assert_frame_equal(decoded, frame[known])
+    by_index = TableEncoder(numbers=False).fit(frame)
+    assert set(by_index.encode(frame)[known, 0]) <= {0, 1, 2}
+
+
+def test_a_filled_label_is_the_one_with_the_nearest_number():
+    frame = pd.DataFrame({"a": ["100", "9", "20"]})
+    encoder = TableEncoder().fit(frame)
+    codes = np.array([[-5.0], [14.0], [15.0], [59.0], [61.0], [999.0]])
+    filled = encoder.decode(codes, pd.DataFrame({"a": codes[:, 0]}))
+    assert filled["a"].tolist() == ["9", "9", "20", "20", "100", "100"]
+
+
+def test_categories_of_several_types_are_refused_by_name():
+    frame = pd.DataFrame({"mix": pd.Categorical(["a", 1, None])})
+    with pytest.raises(TypeError, match=r"'mix'.*int, str; convert them to one type"):
+        ImputedTable(Mean()).fit(frame)
 
 
 def test_unseen_categories_are_missing_and_known_ones_keep_their_code(table):

@@ -249,6 +249,33 @@ def test_missforest_predicts_categories_that_exist():
     assert set(fill(forest, values, np.array([True, False]))[:, 0]) == {0, 2}
 
 
+def test_missforest_takes_categories_with_any_codes():
+    random = np.random.default_rng(0)
+    values = np.column_stack(
+        [random.choice([-3.0, 0.5, 2208.0], 60), random.normal(size=60)]
+    )
+    values[:20, 0] = np.nan
+    filled = fill(MissForest(2, 10, random_state=0), values, np.array([True, False]))
+    assert set(filled[:, 0]) == {-3, 0.5, 2208}
+    assert fill(ModeMean(), values, np.array([True, False]))[0, 0] in {-3, 0.5, 2208}
+
+
+def test_forests_grow_in_parallel_to_the_same_digit_and_smaller_with_large_leaves():
+    values, _ = hide(draw_correlated(80), 0.3, seed=0)
+    alone, together, small = (
+        MissForest(2, 10, random_state=0, **options)
+        for options in ({}, {"n_jobs": 2}, {"min_samples_leaf": 10})
+    )
+    filled = fill(alone, values)
+    np.testing.assert_array_equal(fill(together, values), filled)
+    fill(small, values)
+    nodes = [
+        forest.rounds_[0][0][1].estimators_[0].tree_.node_count
+        for forest in (small, alone)
+    ]
+    assert nodes[0] < nodes[1] / 3
+
+
 def test_change_is_measured_as_in_the_paper():
     random = np.random.default_rng(0)
     new, old = random.integers(0, 3, size=(2, 9, 4)).astype(float)

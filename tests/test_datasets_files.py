@@ -230,7 +230,7 @@ BROKEN = {
     "empty": (200, b"", 0),
     "wrong digest": OTHER,
     "bad gateway": (502, b"try later", 9),
-    "not found": (404, b"", 0),
+    "too many requests": (429, b"", 0),
 }
 BROKEN_ZIP = {
     "truncated": (200, zipped(**{"made.up": RAW})[:60], 500),

@@ -344,3 +344,22 @@ def test_miracle_moment_term_weighs_by_inverse_probability():
         - (np.log(p[:2]).sum() + np.log(1 - p[2])) / 3,
         rel=1e-4,
     )
+
+
+def test_miracle_moment_term_leaves_out_what_a_batch_does_not_observe():
+    imputer = quick(Miracle, lasso=0, dag=0)
+    generator = torch.Generator().manual_seed(0)
+    imputer._nets = nets = _miracle._Nets.start(2, torch.tensor([1]), 4, generator)
+    rows = torch.tensor([[0.0, 3.0], [2.0, 3.0]])
+    observed = torch.tensor([[True, False], [True, False]])
+    nets.output_bias.data[:2] = 3.0
+    losses = []
+    for imputer.moment in (1.0, 0.0):
+        nets.output_bias.grad = None
+        loss = imputer._loss(rows, observed)
+        loss.backward()
+        losses.append(loss.item())
+        assert nets.output_bias.grad[1] == 0
+    with torch.no_grad():
+        mean = nets.predict(rows)[0][:, 0].mean().item()
+    assert losses[0] - losses[1] == pytest.approx((1 - mean) ** 2 / 2, rel=1e-4)

@@ -100,7 +100,7 @@ class ModeMeanThenBins(_Ablation):
 
     The bins come from the incomplete table, not from the filled one, so only the
     missing cells differ from `ProximityKernel`. Numbers are filled with the mean,
-    ordered categories with the level nearest to the mean rank, categories with the
+    ordered categories with the level nearest to the mean code, categories with the
     most frequent one, and so are categories that were not seen at fit.
 
     Parameters

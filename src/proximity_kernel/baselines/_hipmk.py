@@ -35,7 +35,7 @@ from sklearn.base import (
 )
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ._encoding import Kind, TableEncoder
+from ._coding import Kind, TableEncoder
 
 _Floats: TypeAlias = NDArray[np.float64]
 _Ints: TypeAlias = NDArray[np.intp]
@@ -64,6 +64,11 @@ class HIPMK(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  
     ----------
     tables_ : list of ndarray of shape (L + 1, L + 1)
         ``l`` of each column with bins; missing comes last.
+
+    Notes
+    -----
+    The result is dense, n_fitted x n_new floats of 8 bytes: 19 GB for a table of
+    48,842 rows compared with itself.
 
     Examples
     --------
@@ -94,7 +99,7 @@ class HIPMK(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  
         """
         if self.missing not in ("maxu", "bin0"):
             raise ValueError(f"missing is 'maxu' or 'bin0', not {self.missing!r}.")
-        self.encoder_ = TableEncoder().fit(X)
+        self.encoder_ = TableEncoder(numbers=False).fit(X)
         values = self.encoder_.encode(X)
         validate_data(self, X, skip_check_array=True)  # number and names of columns
         self._n_features_out = n = len(values)

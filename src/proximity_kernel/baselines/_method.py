@@ -30,12 +30,14 @@ class Method:
     build : callable
         ``build(random_state=None, verbose=False, **options)`` gives a new scikit-learn
         transformer. It fits on one table and transforms others, and with an integer
-        `random_state` gives the same answer every time. Imputation methods give the
-        filled table, each column scaled to [0, 1]: an array of shape (n, n_features).
-        HI-PMK gives similarities to the fitted rows: (n, n_fitted). PK and its
-        ablations give the sparse representation: (n, n_bins in all). An option that
-        the method does not have is a TypeError. With `verbose`, long training reports
-        its progress on the standard error stream, else it is silent.
+        `random_state` gives the same answer every time. What MICE draws for a row
+        depends on the batch it is transformed with; with the other methods a row's
+        answer does not. Imputation methods give the filled table, each column scaled
+        to [0, 1]: an array of shape (n, n_features). HI-PMK gives similarities to the
+        fitted rows: (n, n_fitted). PK and its ablations give the sparse representation:
+        (n, n_bins in all). An option that the method does not have is a TypeError. With
+        `verbose`, long training reports its progress on the standard error stream, else
+        it is silent.
 
     Examples
     --------

@@ -40,6 +40,12 @@ class Miracle(DeepImputer):
     the table in training: start from the means, then 3 times `window` rounds in which
     the gaps become the mean of the last `window` predictions.
 
+    Two things are not as in the paper. The net of a column's indicator does not see
+    that column, which would tell a filled cell by its lying exactly where it is
+    predicted. And the probability p of being observed, by which the moment term
+    weighs cells, is taken as given (no gradient goes through it) and is at least
+    0.05, lest the indicators bend to fit the means or a few cells outweigh the rest.
+
     Parameters
     ----------
     epochs, batch_size, learning_rate, random_state, verbose
@@ -111,7 +117,9 @@ class Miracle(DeepImputer):
         p = indicators.detach().sigmoid().clamp(_SMALLEST_P)
         weights[:, self._nets.incomplete] /= p
         means = (weights * filled).sum(0) / weights.sum(0).clamp(1)
-        return loss + self.moment * (means - columns.mean(0)).square().mean()
+        # Of a column with nothing observed in the batch no mean is known.
+        apart = observed.any(0) * (means - columns.mean(0)).square()
+        return loss + self.moment * apart.mean()
 
     def _refill(self, cells: Tensor, filled: Tensor, latest: deque[Tensor]) -> Tensor:
         """Add one prediction to the latest, and put their mean in the gaps."""

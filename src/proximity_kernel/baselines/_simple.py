@@ -114,7 +114,7 @@ class ModeMean(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no type
     """Fill a category with the most frequent one, a number with the mean.
 
     Of equally frequent categories the first. An ordered category is a number here:
-    its rank.
+    its code.
 
     Attributes
     ----------
@@ -142,5 +142,6 @@ def _center(observed: _Floats, categorical: bool) -> float:
     if not len(observed):
         return 0.0
     if categorical:
-        return float(np.bincount(observed.astype(np.intp)).argmax())
+        codes, counts = np.unique(observed, return_counts=True)
+        return float(codes[counts.argmax()])
     return float(observed.mean())

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._extras import require
 from ._catalogue import Table, find, names
-from ._files import Home, absent
+from ._files import Home, WrongFileError, absent
 from ._load import read
 
 if TYPE_CHECKING:
@@ -27,7 +27,8 @@ def describe(data_home: Home = None, *, download: bool = False) -> pd.DataFrame:
     """Count all tables, beside the figures that the paper prints.
 
     The counts are made from the files, not copied from the catalogue. A table whose
-    files are not in the data home has no counts, and its note says which are absent.
+    files are not in the data home has no counts, and its note says which are absent;
+    so has one with a file that is not the catalogue's, and its note says so.
 
     Parameters
     ----------
@@ -49,7 +50,7 @@ def describe(data_home: Home = None, *, download: bool = False) -> pd.DataFrame:
         - ``differs``: the figures of the paper that are not ours, by name, empty if
           there are none or nothing could be compared. Percentages are compared after
           rounding to two digits, as printed;
-        - ``note``: why they differ, and what is absent.
+        - ``note``: why they differ, and what is absent or wrong.
 
     Examples
     --------
@@ -70,8 +71,13 @@ def describe(data_home: Home = None, *, download: bool = False) -> pd.DataFrame:
 
 def _record(table: Table, home: Home, download: bool) -> dict[str, Any]:
     lacking = [] if download else absent(table, home)
-    ours = {} if lacking else _count(table, home)
     said = f"Absent: {', '.join(file.name for file in lacking)}." if lacking else ""
+    ours: dict[str, float] = {}
+    if not lacking:
+        try:
+            ours = _count(table, home)
+        except WrongFileError as error:  # the other tables can still be counted
+            said = str(error)
     differs = [
         name
         for name in PAPER

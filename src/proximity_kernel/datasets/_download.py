@@ -6,28 +6,36 @@ not used: two labels of kidney hold a stray tab there, the missing cells of one 
 adult are a category, and the orders and kinds of the raw files' documentation are lost.
 
 The archive has outages of minutes, when it answers with errors or breaks off. So a
-download is tried again after a pause, and then again after longer ones. Everything is
-held in memory (the largest table has 6 MB) until its digest is right, so that a failure
-leaves nothing behind on disk.
+download is tried again after a pause, and then again after longer ones; but not where
+the server says that the fault is in what it was asked for. Everything is held in memory
+(the largest table has 6 MB) until its digest is right, so that a failure leaves
+nothing behind on disk.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import io
 import shutil
 import subprocess
 import tempfile
+import threading
 import time
 import zipfile
 from collections.abc import Callable, Iterable
+from concurrent.futures import Future
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from .._extras import require
 from ._catalogue import RawFile, Table
 
 PAUSES = (2.0, 6.0, 18.0)  # seconds before each new attempt
-TIMEOUT = 60  # seconds without an answer
+TIMEOUT = (10, 60)  # seconds to connect, and between two pieces of an answer
+DEADLINE = 600.0  # seconds for all of an attempt
+UNPACKING = 60  # seconds for a program to open a RAR
+LATER = (408, 429)  # of the answers 4xx, those that another attempt may change
 # Programs that can read a RAR, which the standard library cannot, and how.
 UNPACKERS = {
     "bsdtar": ("-xf", "archive.rar"),
@@ -41,6 +49,10 @@ Wanted = Callable[[PurePosixPath], bool]
 
 class CannotUnpackError(RuntimeError):
     """No program here can open the archive: trying again would not help."""
+
+
+class RefusedError(RuntimeError):
+    """The server will not give this out: trying again would not help."""
 
 
 def download(table: Table, files: Iterable[RawFile], folder: Path) -> dict[str, bytes]:
@@ -64,7 +76,7 @@ def download(table: Table, files: Iterable[RawFile], folder: Path) -> dict[str, 
     while True:
         try:
             return attempt(table, files)
-        except CannotUnpackError as error:
+        except (CannotUnpackError, RefusedError) as error:
             raise OSError(f"{error} {by_hand(table, files, folder)}") from error
         except (OSError, ValueError) as error:
             pause = next(pauses, None)
@@ -97,12 +109,48 @@ def attempt(table: Table, files: tuple[RawFile, ...]) -> dict[str, bytes]:
 
 
 def fetch(address: str) -> bytes:
-    """Fetch an address into memory."""
+    """Fetch an address into memory, within the deadline.
+
+    The timeouts are for each piece of an answer, so that a server that sends a byte now
+    and then never meets one. Hence the thread, which is left behind at the deadline.
+    """
     pooch = require("pooch", extra="datasets")
-    content = io.BytesIO()
-    # Not as a stream: where one fails, pooch leaves its connection open.
-    pooch.HTTPDownloader(timeout=TIMEOUT, stream=False)(address, content, None)
-    return content.getvalue()
+    responses: list[Any] = []
+    fetched: Future[bytes] = Future()
+
+    def keep(response: Any, **_: Any) -> None:
+        responses.append(response)
+
+    def work() -> None:
+        content = io.BytesIO()
+        try:
+            # Not as a stream: where one fails, pooch leaves its connection open.
+            pooch.HTTPDownloader(
+                timeout=TIMEOUT, stream=False, hooks={"response": keep}
+            )(address, content, None)
+        except BaseException as error:  # noqa: BLE001 - raised again by whoever waits
+            fetched.set_exception(error)
+        else:
+            fetched.set_result(content.getvalue())
+
+    threading.Thread(target=work, name="download", daemon=True).start()
+    try:
+        return fetched.result(DEADLINE)
+    except OSError as error:
+        if not fetched.done():
+            _hang_up(responses)
+            raise TimeoutError(f"it took more than {DEADLINE:g} seconds.") from None
+        status = getattr(getattr(error, "response", None), "status_code", 0)
+        if 400 <= status < 500 and status not in LATER:
+            raise RefusedError(f"{address} cannot be downloaded: {error}.") from error
+        raise
+
+
+def _hang_up(responses: list[Any]) -> None:
+    """End a thread that still reads, where urllib3 can (since 2.3)."""
+    for response in responses[-1:]:
+        with contextlib.suppress(AttributeError, OSError, ValueError):
+            response.raw.shutdown()
 
 
 def by_hand(table: Table, files: Iterable[RawFile], folder: Path) -> str:
@@ -145,25 +193,45 @@ def _from_zip(blob: bytes, wanted: Wanted) -> bytes:
     try:
         with zipfile.ZipFile(io.BytesIO(blob)) as archive:
             return archive.read(_only(archive.namelist(), wanted))
-    except zipfile.BadZipFile as error:
+    except ValueError:  # ours
+        raise
+    except Exception as error:  # a damaged one has many: zlib.error, EOFError, ...
         raise ValueError(f"what came is no whole ZIP file ({error}).") from error
 
 
 def _from_rar(blob: bytes, wanted: Wanted) -> bytes:
-    program = next(filter(shutil.which, UNPACKERS), None)
-    if program is None:
+    programs = list(filter(shutil.which, UNPACKERS))
+    if not programs:
         raise CannotUnpackError(
             "The publisher wraps this table in a RAR archive, and no program to open "
             f"one was found ({', '.join(UNPACKERS)})."
         )
-    with tempfile.TemporaryDirectory() as name:
+    failures = []
+    for program in programs:
+        try:
+            return _unpack(program, blob, wanted)
+        except (OSError, ValueError, subprocess.SubprocessError) as error:
+            failures.append(f"{program} could not open the RAR archive ({error}).")
+    raise CannotUnpackError(" ".join(failures))
+
+
+def _unpack(program: str, blob: bytes, wanted: Wanted) -> bytes:
+    with tempfile.TemporaryDirectory() as name, tempfile.TemporaryFile() as errors:
         folder = Path(name)
         (folder / "archive.rar").write_bytes(blob)
-        command = [str(shutil.which(program)), *UNPACKERS[program]]
-        done = subprocess.run(command, cwd=folder, capture_output=True, check=False)
+        # A file, not a pipe: what the program started could hold a pipe open.
+        done = subprocess.run(
+            [str(shutil.which(program)), *UNPACKERS[program]],
+            cwd=folder,
+            stdin=subprocess.DEVNULL,  # nobody is there to answer a question
+            stdout=subprocess.DEVNULL,
+            stderr=errors,
+            timeout=UNPACKING,
+            check=False,
+        )
         if done.returncode:
-            said = done.stderr.decode(errors="replace").strip()
-            raise ValueError(f"{program} could not open the RAR archive ({said}).")
+            errors.seek(0)
+            raise ValueError(errors.read().decode(errors="replace").strip())
         found = (path for path in folder.rglob("*") if path.is_file())
         paths = [path.relative_to(folder).as_posix() for path in found]
         return (folder / _only(paths, wanted)).read_bytes()

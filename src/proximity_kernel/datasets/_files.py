@@ -19,11 +19,15 @@ from uuid import uuid4
 
 from .._extras import require
 from ._catalogue import PACKAGE, RawFile, Table
-from ._download import download
+from ._download import by_hand, download
 
 VARIABLE = "PROXIMITY_KERNEL_DATA"
 
 Home = str | os.PathLike[str] | None
+
+
+class WrongFileError(ValueError):
+    """A file in the data home is another than the one in the catalogue."""
 
 
 def find_home(given: Home = None) -> Path:
@@ -67,7 +71,14 @@ def read_files(table: Table, home: Home = None) -> list[bytes]:
     lacking = absent(table, home)
     if lacking:
         for name, content in download(table, lacking, folder).items():
-            write_in_one_step(folder / name, content)
+            try:
+                write_in_one_step(folder / name, content)
+            except OSError as error:
+                raise OSError(
+                    f"{table.name}: {folder / name} could not be written ({error}). "
+                    f"Choose another data home, by the argument or by {VARIABLE}. "
+                    f"{by_hand(table, lacking, folder)}"
+                ) from error
     return [read_checked(folder / file.name, file) for file in table.files]
 
 
@@ -77,7 +88,7 @@ def read_checked(path: Path, file: RawFile) -> bytes:
     found = hashlib.sha256(content).hexdigest()
     if found != file.sha256:
         # Not ours to throw away: it may be the user's own, or a newer release.
-        raise ValueError(
+        raise WrongFileError(
             f"{path} is not the file that the catalogue describes: its sha256 is "
             f"{found}, wanted is {file.sha256} ({file.bytes} bytes). Move it away "
             "and load again to have it downloaded, or put the publisher's file there."

@@ -92,7 +92,8 @@ def load(
         If there is no such table, or if a file in the data home is another than the
         one in the catalogue.
     OSError
-        If a file could not be downloaded; the message says which file to put where.
+        If a file could not be downloaded or kept; the message says which file to put
+        where.
     ImportError
         If pandas is not installed, or pooch where it is needed.
 
