@@ -8,8 +8,6 @@ cell is a tally: how many of the rows on the rung have each of the feature's bin
 
 `matching="cascade"` is the same climb with the highest rung alone, then the union,
 counted directly or, where it is nearly everybody, by its complement.
-
-Naked arrays in and out; everything is checked before it comes here.
 """
 
 from __future__ import annotations
