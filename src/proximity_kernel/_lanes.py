@@ -43,7 +43,7 @@ _lanes = Lanes()
 
 
 @register_model(Lanes)
-class _LanesModel(models.PrimitiveModel):  # type: ignore[misc]
+class _LanesModel(models.PrimitiveModel):  # type: ignore[misc]  # numba has no types
     """How compiled code holds a `Lanes`: as an LLVM vector."""
 
     def __init__(self, manager: Any, numba_type: Any) -> None:
@@ -160,6 +160,7 @@ overload(operator.or_)(_elementwise("or_"))
 overload(operator.xor)(_elementwise("xor"))
 
 
+# Without annotations for the reason given above.
 @overload(operator.invert)
 def _invert(value):  # type: ignore[no-untyped-def]
     if isinstance(value, Lanes):
