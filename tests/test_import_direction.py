@@ -83,7 +83,7 @@ MAY_IMPORT = {
     "dask": {*WALK, *BESIDE},
     # Users of the public door, like anybody.
     "baselines": {DOOR, *BUILT_ON, "datasets", "_extras"},
-    "experiments": {DOOR, *BUILT_ON, *SHARED},
+    "experiments": {DOOR, *BUILT_ON, *SHARED, "_extras"},
     "report": {DOOR, *BUILT_ON, *SHARED},
     "cli": {DOOR, *BUILT_ON, *SHARED, "experiments", "report", "demo", "_extras"},
     "demo": {DOOR, *BUILT_ON, *SHARED},

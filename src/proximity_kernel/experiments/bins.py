@@ -20,6 +20,7 @@ from ..plots import draw_lines, make_panels, share_legend
 from ._clustering import N_INIT, SCORES, cluster, judge, load_once, represent
 from ._rendering import Rendering, Table, mark_best, write_mean_spread
 from ._trials import Experiment, Request, Trial
+from .boxplot import NAMES
 from .nmi import CASCADE
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ def summarise(results: pd.DataFrame) -> pd.DataFrame:
     return (
         groups.mean()
         .join(groups.std(ddof=0).add_suffix("_std"))
-        .assign(n_seeds=groups["nmi"].count())
+        .assign(n_seeds=groups.count()["nmi"])
         .reset_index()
     )
 
@@ -143,11 +144,10 @@ def draw(summary: pd.DataFrame) -> Any:
             ax,
             xlabel="bins",
             ylabel="NMI",
-            highlight="PK",
-            names=tuple(RULES),
+            names=NAMES,
             legend=False,
         )
-        ax.set_ylim(bottom=0)
+        ax.set_ylim(0, 1.1 * (means + spreads).loc[dataset].max(axis=None))
     share_legend(figure, axes)
     return figure
 

@@ -19,6 +19,7 @@ from .nmi import METHODS, PROTOCOLS, TABLES, VARIANTS, pivot, summarise
 if TYPE_CHECKING:
     import pandas as pd
 
+# All that has a column anywhere: a name looks the same in every figure.
 NAMES = tuple(
     dict.fromkeys([*METHODS, *(label for v in VARIANTS.values() for label in v)])
 )
@@ -74,8 +75,8 @@ def _render_table(scores: pd.DataFrame, protocol: str, quick: bool) -> Table:
     notes = [f"Over {len(scores)} tables: {', '.join(scores.index)}."]
     if (found["tables"] < len(scores)).any():
         notes.append(
-            "A method with fewer tables failed on the others: its numbers are of other "
-            "tables than those of the rest, so they are not comparable."
+            "A method with fewer tables has no score on the others: its numbers are of "
+            "other tables than those of the rest, so they are not comparable."
         )
     title = f'NMI over tables, protocol "{protocol}"' + ", quick" * quick
     return Table(title, text, marks, tuple(notes))

@@ -24,8 +24,9 @@ from ..datasets import simulate_missing
 from ..plots import draw_lines, make_panels, share_legend
 from ._budget import BUDGET, QUICK_BUDGET, cut_epochs, say_budget
 from ._clustering import N_INIT, SCORES, cluster, judge, load_once, represent
-from ._rendering import Rendering, Table, mark_best, write_mean_spread
+from ._rendering import Rendering, Table, mark_best, write_mean_spread, write_numbers
 from ._trials import Experiment, Request, Trial, write_options
+from .boxplot import NAMES
 from .nmi import CASCADE, METHODS
 
 if TYPE_CHECKING:
@@ -38,8 +39,8 @@ SEEDS = 5
 QUICK_TABLES, QUICK_MECHANISMS, QUICK_RATES = ("three_lines",), ("mcar",), RATES[::2]
 QUICK_LABELS = ("Mean", "KNN", "EM", "HI-PMK", "PK")
 TWO_COLUMNS = (
-    "three_lines has two columns: with half of the cells hidden by chance, a quarter of "
-    "its rows are empty. mar keeps one of the two whole, so 50 % would be all of the "
+    "three_lines has two columns: half of the cells hidden by chance leaves a quarter "
+    "of its rows empty. mar keeps one of the two whole, so 50 % would be all of the "
     "other, and is left out."
 )
 NOTHING_LEFT = (("three_lines", "mar", 0.5),)  # a whole column would be hidden
@@ -126,7 +127,7 @@ def summarise(results: pd.DataFrame) -> pd.DataFrame:
     return (
         groups.mean()
         .join(groups.std(ddof=0).add_suffix("_std"))
-        .assign(n_seeds=groups["nmi"].count())
+        .assign(n_seeds=groups.count()["nmi"])
         .reset_index()
     )
 
@@ -159,7 +160,9 @@ def _render_table(
     summary: pd.DataFrame, dataset: str, score: str, notes: tuple[str, ...]
 ) -> Table:
     means = pivot(summary, dataset, score)
-    text = write_mean_spread(means, pivot(summary, dataset, f"{score}_std"))
+    text = write_numbers(means)
+    if (summary["n_seeds"] > 1).any():
+        text = write_mean_spread(means, pivot(summary, dataset, f"{score}_std"))
     marks = mark_best(means)
     text.index = [f"{mechanism} {rate:.0%}" for mechanism, rate in means.index]
     text.index.name = "hidden"
@@ -220,10 +223,12 @@ def _draw_panel(wide: pd.DataFrame, ax: Any) -> None:
         ax=ax,
         xlabel="cells hidden (%)",
         highlight="PK",
-        names=LABELS,
+        names=NAMES,
         legend=False,
     )
-    ax.set_xticks(100 * wide.index.to_numpy())
+    # The same in all panels, though some rates are not in all of them.
+    ticks = [round(100 * rate) for rate in RATES]
+    ax.set(xlim=(ticks[0] - 3, ticks[-1] + 3), xticks=ticks)
 
 
 def _share_height(row: list[Any]) -> None:

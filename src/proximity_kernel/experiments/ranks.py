@@ -8,8 +8,8 @@ difference at all, and Wilcoxon's test with Holm's correction judges PK against 
 other method by the pair alone; see `_statistics`.
 
 Only the paper's ten methods are ranked: variants of a method beside it would push the
-others down. A table on which one of them failed cannot be ranked; it is left out, and
-named.
+others down. A table on which one of them has no score cannot be ranked; it is left out,
+and named.
 """
 
 from __future__ import annotations
@@ -153,7 +153,7 @@ def _render_ranks(scores: Scores) -> Table:
 
 
 def _write(value: float, form: str) -> str:
-    return "\N{EN DASH}" if isnan(value) else form.format(value)
+    return "-" if isnan(value) else form.format(value)
 
 
 def _write_p(value: float) -> str:
@@ -165,7 +165,9 @@ def _notes(scores: Scores) -> tuple[str, ...]:
     what = f"{n_methods} methods on {n_tables} tables: {', '.join(scores.nmi.index)}."
     told = [what, "1 is the best rank. Both tests are of PK against the method."]
     if scores.dropped:
-        told.append(f"Left out, a method failed there: {', '.join(scores.dropped)}.")
+        told.append(
+            f"Left out, a method has no score there: {', '.join(scores.dropped)}."
+        )
     if scores.printed:
         told.append("A dash beside the paper's ranks: not known here.")
     return tuple(told)
@@ -220,7 +222,7 @@ def _render_too_few(scores: Scores) -> Table:
     frame = pd.DataFrame({"methods": scores.nmi.notna().sum(axis=1).astype(str)})
     frame.index.name = "table"
     told = "Too little to rank: it takes two tables, and three methods with PK."
-    gaps = f"Left out, a method failed there: {', '.join(scores.dropped)}."
+    gaps = f"Left out, a method has no score there: {', '.join(scores.dropped)}."
     title = f'Mean ranks of NMI, protocol "{scores.protocol}"'
     return Table(title, frame, notes=(told, gaps) if scores.dropped else (told,))
 
@@ -241,15 +243,14 @@ def draw(scores: Scores, alpha: float) -> Any:
     ax = draw_critical_difference(
         ranks, groups, difference, highlight=OURS, names=NAMES
     )
-    title = (
-        f'Protocol "{scores.protocol}", Nemenyi at {alpha}, {len(scores.nmi)} tables'
-    )
+    title = f'protocol "{scores.protocol}", alpha {alpha}, {len(scores.nmi)} tables'
     if scores.printed:
-        title += "; rings: printed in the paper"
+        printed = read_published()["mean_ranks"]
+        title += f"; rings: the paper's {', '.join(printed)}"
         colors = {line.get_gid(): line.get_color() for line in ax.lines}
-        for name, rank in read_published()["mean_ranks"].items():
+        for name, rank in printed.items():
             ax.plot([rank], [0], "o", mfc="none", ms=11, color=colors[name], zorder=6)
-    ax.set_title(title, loc="left")
+    ax.figure.suptitle(title, fontsize=9)
     return ax.figure
 
 

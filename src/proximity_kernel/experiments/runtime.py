@@ -41,7 +41,7 @@ WARM_UP_ROWS = 60
 N_NUMERIC, N_CATEGORICAL, N_FACTORS = 10, 4, 3
 MISSING_RATE = 0.1
 
-# label -> method, parameters. One thread for all: the others get theirs from the runner.
+# label -> method, parameters. One thread for all; the runner gives the others one.
 METHODS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "PK": ("PK", {"n_jobs": 1}),
     "PK cascade": ("PK", {"matching": "cascade", "n_jobs": 1}),
@@ -236,8 +236,9 @@ def render(results: pd.DataFrame, request: Request) -> Rendering:
     memory = summarise(results, "fit_memory_mb")
     tail = ", quick" * request.quick
     repeats = int(results["seed"].nunique())
+    notes = (*_notes(repeats), *_list_failures(results))
     tables = (
-        _tabulate(f"Seconds to fit and transform{tail}", seconds, _notes(repeats)),
+        _tabulate(f"Seconds to fit and transform{tail}", seconds, notes),
         _tabulate(f"Peak memory of it, MB{tail}", memory, _memory_notes(repeats)),
     )
     return Rendering(tables, {"runtime": lambda: draw(seconds, memory)})
@@ -246,8 +247,9 @@ def render(results: pd.DataFrame, request: Request) -> Rendering:
 def _tabulate(title: str, wide: pd.DataFrame, notes: tuple[str, ...]) -> Table:
     text = wide.map(_write).astype(object)
     text.index = [f"{n_rows:,}" for n_rows in wide.index]
+    slopes = [fit_slope(wide.index, wide[label]) for label in wide.columns]
     text.loc["slope"] = [
-        _write(fit_slope(wide.index, wide[label])) for label in wide.columns
+        "-" if math.isnan(slope) else f"{slope:.2f}" for slope in slopes
     ]
     text.index.name = "rows"
     return Table(title, text, notes=notes)
@@ -256,32 +258,47 @@ def _tabulate(title: str, wide: pd.DataFrame, notes: tuple[str, ...]) -> Table:
 def _write(value: float) -> str:
     """Three digits that count, whatever the size of the number."""
     if math.isnan(value):
-        return "–"
-    digits = max(0, 2 - math.floor(math.log10(abs(value)))) if value else 1
+        return "-"
+    digits = max(0, 2 - math.floor(math.log10(value))) if value > 0 else 1
     return f"{value:,.{min(digits, 4)}f}"
 
 
 def _notes(repeats: int) -> tuple[str, ...]:
-    return (
+    table = (
         f"A made-up table of {N_NUMERIC} numeric and {N_CATEGORICAL} categorical "
         f"columns, {MISSING_RATE:.0%} of the cells missing; the fastest of {repeats} "
-        "repetitions, after a warm-up; one thread for every method.",
+        "repetitions, after a warm-up; one thread for every method."
+    )
+    methods = (
         f"MIWAE trains for {EPOCHS} epochs at every size (the paper's grid starts at "
         "100, which takes ten times the training); HI-PMK makes its square matrix, PK "
-        "its representation.",
-        "Slope: of log seconds against log rows, over the upper half of the sizes. A "
-        "dash: not run, out of proportion in memory (HI-PMK) or time (MIWAE).",
-        "Run with one trial at a time (`--jobs 1`) on an otherwise idle machine; the "
-        "machine and the versions are columns of the results.",
+        "its representation."
     )
+    slope = (
+        "Slope: of log seconds against log rows, over the upper half of the sizes. A "
+        "dash: not run, out of proportion in memory (HI-PMK) or time (MIWAE)."
+    )
+    machine = (
+        "Run with one trial at a time (`--jobs 1`) on an otherwise idle machine; the "
+        "machine and the versions are columns of the results."
+    )
+    return table, methods, slope, machine
+
+
+def _list_failures(results: pd.DataFrame) -> list[str]:
+    failed = results[results["error"] != ""].drop_duplicates(["method", "setting"])
+    return [
+        f"{row.method} failed at {json.loads(row.setting)['rows']:,} rows: {row.error}"
+        for row in failed.itertuples()
+    ]
 
 
 def _memory_notes(repeats: int) -> tuple[str, ...]:
-    return (
+    memory = (
         "The peak of the resident memory during the call, above what the process held "
-        f"before it, the table included; the most of {repeats} repetitions. Below a few "
-        "MB it says little: a process may reuse what earlier trials left.",
+        f"when the table had been made; the most of {repeats} repetitions."
     )
+    return (memory,)
 
 
 def draw(seconds: pd.DataFrame, memory: pd.DataFrame) -> Any:
