@@ -8,10 +8,11 @@ is a list of columns; a cell is None where it is missing.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pandas as pd
+from oracle_auto import FINE, spread
 
 MISSING = -1
 UNKNOWN = -2
@@ -45,17 +46,20 @@ class Cells:
         Categories with a bin of their own, None for a numeric feature.
     shared : frozenset
         Categories that share the last bin.
+    gap : bool
+        Whether a missing cell has a bin of its own, after all others.
     """
 
     centers: list | None = None
     categories: list | None = None
     shared: frozenset = frozenset()
+    gap: bool = False
 
     @property
     def n_bins(self) -> int:
         if self.categories is None:
-            return len(self.centers)
-        return len(self.categories) + bool(self.shared)
+            return len(self.centers) + self.gap
+        return len(self.categories) + bool(self.shared) + self.gap
 
 
 @dataclass(frozen=True)
@@ -140,6 +144,8 @@ def fit_cells(column: Column, n_bins: int = 4, max_categories: int = 255) -> Cel
     if column.numeric:
         if not observed:
             return Cells(centers=[])
+        if n_bins == "auto":
+            return Cells(centers=spread(observed, FINE))
         centers = np.percentile(observed, np.linspace(0, 100, n_bins), method="linear")
         return Cells(centers=sorted(set(centers.tolist())))
     counts = Counter(observed)
@@ -163,7 +169,7 @@ def assign_code(value, cells: Cells) -> int:
     category not seen at fit matches nothing."
     """
     if value is None:
-        return MISSING
+        return cells.n_bins - 1 if cells.gap else MISSING
     if cells.categories is not None:
         if value in cells.categories:
             return cells.categories.index(value)
@@ -187,14 +193,30 @@ def assign_codes(columns: list[Column], cells: list[Cells]) -> list[list[int]]:
     return [list(row) for row in zip(*by_feature, strict=True)]
 
 
-def fit(columns: list[Column], n_bins=4, max_categories: int = 255) -> Reference:
-    """Fit the reference; `n_bins` is an int or one int per feature."""
+def find_gaps(columns: list[Column]) -> list[int]:
+    """List the features with a missing and an observed cell."""
+    return [
+        j
+        for j, column in enumerate(columns)
+        if any(v is None for v in column.values)
+        and any(v is not None for v in column.values)
+    ]
+
+
+def fit(
+    columns: list[Column], n_bins=4, max_categories: int = 255, informative=()
+) -> Reference:
+    """Fit the reference; `n_bins` is an int or one int per feature.
+
+    "An *informative* feature has one more cell, "missing", the last of its cells."
+    """
     if isinstance(n_bins, int):
         n_bins = [n_bins] * len(columns)
     cells = [
         fit_cells(column, wanted, max_categories)
         for column, wanted in zip(columns, n_bins, strict=True)
     ]
+    cells = [replace(own, gap=j in informative) for j, own in enumerate(cells)]
     codes = assign_codes(columns, cells)
     holders = [{} for _ in columns]
     observers = [set() for _ in columns]

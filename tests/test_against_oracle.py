@@ -2,6 +2,7 @@
 
 import numpy as np
 import oracle
+import oracle_weighted
 import pandas as pd
 import pytest
 from hypothesis import given
@@ -12,10 +13,12 @@ from strategies import (
     fitted,
     mixed_table,
     parameters,
+    plain,
     tables,
 )
 
-from proximity_kernel import ProximityKernel
+from proximity_kernel import _tallies
+from proximity_kernel._matching import MATCHINGS
 
 
 def numbers(n, d, rate, seed):
@@ -26,13 +29,22 @@ def numbers(n, d, rate, seed):
     return pd.DataFrame(values, columns=[f"col{j}" for j in range(d)])
 
 
+def truth(columns, reference, matching, min_support):
+    """The representation and the provenance of rows, from the definition."""
+    if matching == "weighted":
+        rows, listed = oracle_weighted.describe(columns, reference, min_support)
+        shape = len(rows), sum(reference.n_bins)
+        return np.array(rows, dtype=float).reshape(shape), listed
+    how = columns, reference, matching, min_support
+    return oracle.represent(*how), oracle.provenance(*how)
+
+
 def same_as_oracle(pk, table, reference, matching, min_support, rows=None):
     """Compare representation and provenance of some rows with the oracle's."""
     rows = np.arange(len(table)) if rows is None else np.unique(rows)
     columns = oracle.read_columns(table.iloc[rows])
-    wanted = oracle.represent(columns, reference, matching, min_support)
+    wanted, listed = truth(columns, reference, matching, min_support)
     assert_close(pk.transform(table)[rows], wanted, pk.dtype)
-    listed = oracle.provenance(columns, reference, matching, min_support)
     place = {row: i for i, row in enumerate(rows.tolist())}
     got = [
         (place[entry[0]], *entry[1:])
@@ -49,7 +61,7 @@ def same_as_oracle(pk, table, reference, matching, min_support, rows=None):
 @given(tables(), parameters())
 def test_equals_the_oracle(drawn, chosen):
     frame, new = drawn
-    pk = fitted(ProximityKernel(**chosen), frame)
+    pk = fitted(plain(**chosen), frame)
     reference = oracle.fit(oracle.read_columns(frame), chosen["n_bins"])
     assert pk.n_bins_.tolist() == reference.n_bins
     how = chosen["matching"], chosen["min_support"]
@@ -63,7 +75,7 @@ def test_equals_the_oracle(drawn, chosen):
 @given(tables(), parameters())
 def test_equals_the_oracle_in_float64(drawn, chosen):
     frame, new = drawn
-    pk = fitted(ProximityKernel(**chosen, dtype=np.float64), frame)
+    pk = fitted(plain(**chosen, dtype=np.float64), frame)
     reference = oracle.fit(oracle.read_columns(frame), chosen["n_bins"])
     how = chosen["matching"], chosen["min_support"]
     z = same_as_oracle(pk, frame, reference, *how)
@@ -76,7 +88,7 @@ def test_equals_the_oracle_in_float64(drawn, chosen):
 def test_one_bin_count_per_feature(drawn, n_bins):
     frame, new = drawn
     n_bins = n_bins[: frame.shape[1]]
-    pk = fitted(ProximityKernel(n_bins=n_bins, min_support=3), frame)
+    pk = fitted(plain(n_bins=n_bins, matching="graded", min_support=3), frame)
     reference = oracle.fit(oracle.read_columns(frame), n_bins)
     assert pk.n_bins_.tolist() == reference.n_bins
     same_as_oracle(pk, frame, reference, "graded", 3)
@@ -86,7 +98,7 @@ def test_one_bin_count_per_feature(drawn, n_bins):
 @given(tables(), st.integers(2, 7))
 def test_centers_categories_and_prior_equal_the_oracle(drawn, n_bins):
     frame, _ = drawn
-    pk = fitted(ProximityKernel(n_bins=n_bins), frame)
+    pk = fitted(plain(n_bins=n_bins), frame)
     reference = oracle.fit(oracle.read_columns(frame), n_bins)
     for j, cells in enumerate(reference.cells):
         if cells.centers is None:
@@ -106,7 +118,9 @@ def test_centers_categories_and_prior_equal_the_oracle(drawn, n_bins):
 @given(tables(), st.integers(2, 4), st.integers(1, 25))
 def test_rare_categories_equal_the_oracle(drawn, max_categories, min_support):
     frame, new = drawn
-    pk = ProximityKernel(max_categories=max_categories, min_support=min_support)
+    pk = plain(
+        matching="graded", max_categories=max_categories, min_support=min_support
+    )
     fitted(pk, frame)
     columns = oracle.read_columns(frame)
     reference = oracle.fit(columns, 4, max_categories)
@@ -118,11 +132,10 @@ def test_rare_categories_equal_the_oracle(drawn, max_categories, min_support):
 @given(tables(), parameters())
 def test_normalized_equals_the_oracle(drawn, chosen):
     frame, new = drawn
-    pk = fitted(ProximityKernel(**chosen, normalize=True), frame)
+    pk = fitted(plain(**chosen, normalize=True), frame)
     reference = oracle.fit(oracle.read_columns(frame), chosen["n_bins"])
-    z = oracle.represent(
-        oracle.read_columns(new), reference, chosen["matching"], chosen["min_support"]
-    )
+    how = chosen["matching"], chosen["min_support"]
+    z, _ = truth(oracle.read_columns(new), reference, *how)
     d = reference.n_counted
     wanted = oracle.normalize(z, d)
     assert_close(pk.transform(new), wanted)
@@ -135,7 +148,7 @@ def test_normalized_equals_the_oracle(drawn, chosen):
 # Against the oracle on tables that cross the borders of blocks and counters
 
 
-@pytest.mark.parametrize("matching", ["graded", "cascade"])
+@pytest.mark.parametrize("matching", MATCHINGS)
 @pytest.mark.parametrize(
     ("n", "d", "rate", "min_support"),
     [
@@ -151,7 +164,7 @@ def test_normalized_equals_the_oracle(drawn, chosen):
 def test_larger_tables(n, d, rate, min_support, matching):
     frame = mixed_table(n, d, rate, seed=n)
     frame.iloc[n // 2] = None
-    pk = fitted(ProximityKernel(matching=matching, min_support=min_support), frame)
+    pk = fitted(plain(matching=matching, min_support=min_support), frame)
     reference = oracle.fit(oracle.read_columns(frame))
     rows = np.random.default_rng(d).choice(n, size=25, replace=False)
     rows = np.unique([0, n // 2, n - 1, *rows])
@@ -160,14 +173,20 @@ def test_larger_tables(n, d, rate, min_support, matching):
     same_as_oracle(pk, new, reference, matching, min_support)
 
 
-@pytest.mark.parametrize("matching", ["graded", "cascade"])
-@pytest.mark.parametrize("d", [64, 70, 300])
+@pytest.mark.parametrize(
+    ("matching", "d"),
+    [
+        *(("weighted", d) for d in (64, 70)),  # wider takes the oracle minutes
+        *(("graded", d) for d in (64, 70, 300)),
+        *(("cascade", d) for d in (64, 70, 300)),
+    ],
+)
 @pytest.mark.parametrize("noise", [0.01, 0.3])
 @pytest.mark.parametrize("rate", [0.02, 0.4])
 def test_wide_tables(d, noise, rate, matching):
     """At little noise rows share more codes than six or eight bits can count."""
     frame = mixed_table(80, d, rate, seed=d, noise=noise)
-    pk = fitted(ProximityKernel(n_bins=2, matching=matching, min_support=4), frame)
+    pk = fitted(plain(n_bins=2, matching=matching, min_support=4), frame)
     reference = oracle.fit(oracle.read_columns(frame), 2)
     rows = [0, 17, 41, 79]
     same_as_oracle(pk, frame, reference, matching, 4, rows)
@@ -175,7 +194,7 @@ def test_wide_tables(d, noise, rate, matching):
     same_as_oracle(pk, new, reference, matching, 4)
 
 
-@pytest.mark.parametrize("matching", ["graded", "cascade"])
+@pytest.mark.parametrize("matching", MATCHINGS)
 @pytest.mark.parametrize(
     ("n", "d", "rate", "min_support"),
     [(3000, 5, 0.2, 1), (3000, 6, 0.4, 20), (6000, 4, 0.5, 900), (2500, 9, 0.6, 20)],
@@ -184,7 +203,7 @@ def test_many_distinct_rows(n, d, rate, min_support, matching):
     """Hardly two rows have equal codes, so there are as many to search as rows."""
     frame = numbers(n, d, rate, seed=n + d)
     chosen = {"n_bins": 7, "matching": matching, "min_support": min_support}
-    pk = fitted(ProximityKernel(**chosen), frame)
+    pk = fitted(plain(**chosen), frame)
     reference = oracle.fit(oracle.read_columns(frame), 7)
     rows = np.random.default_rng(d).choice(n, size=12, replace=False)
     same_as_oracle(pk, frame, reference, matching, min_support, [0, n - 1, *rows])
@@ -202,12 +221,13 @@ def long_table():
 
 
 @pytest.mark.parametrize(
-    ("matching", "min_support"), [("graded", 20), ("graded", 9000), ("cascade", 1)]
+    ("matching", "min_support"),
+    [("weighted", 20), ("graded", 20), ("graded", 9000), ("cascade", 1)],
 )
 def test_a_long_table(long_table, matching, min_support):
     frame, reference = long_table
     chosen = {"n_bins": 12, "matching": matching, "min_support": min_support}
-    pk = fitted(ProximityKernel(**chosen), frame)
+    pk = fitted(plain(**chosen), frame)
     holed = np.flatnonzero(frame.isna().any(axis=1))[[0, 90_000, -1]]
     same_as_oracle(pk, frame.iloc[holed], reference, matching, min_support)
 
@@ -216,7 +236,7 @@ def test_a_long_table(long_table, matching, min_support):
 def test_many_bins_in_many_features(matching):
     """Counts for every rung and bin of every missing cell would fill much memory."""
     frame = numbers(60, 700, 0.5, seed=1)
-    pk = ProximityKernel(n_bins=80, matching=matching, min_support=4)
+    pk = plain(n_bins=80, matching=matching, min_support=4)
     fitted(pk, frame)
     reference = oracle.fit(oracle.read_columns(frame), 80)
     few = frame.iloc[[0, 0]].reset_index(drop=True)
@@ -224,7 +244,17 @@ def test_many_bins_in_many_features(matching):
     same_as_oracle(pk, few, reference, matching, 4)
 
 
-@pytest.mark.parametrize("matching", ["graded", "cascade"])
+@pytest.mark.parametrize("matching", MATCHINGS)
+def test_cells_taken_in_parts_get_the_same_answer(monkeypatch, matching):
+    """A row whose tallies need more memory than there is takes its cells in parts."""
+    frame = numbers(200, 40, 0.5, seed=2)
+    pk = fitted(plain(n_bins=9, matching=matching), frame)
+    whole = pk.transform(frame)
+    monkeypatch.setattr(_tallies, "_TALLY_SIZE", 1)
+    np.testing.assert_array_equal(pk.transform(frame).toarray(), whole.toarray())
+
+
+@pytest.mark.parametrize("matching", MATCHINGS)
 def test_more_bins_than_a_byte_can_count(matching):
     rng = np.random.default_rng(0)
     n = 1000
@@ -239,9 +269,7 @@ def test_more_bins_than_a_byte_can_count(matching):
     )
     frame.loc[rng.random(n) < 0.1, "number"] = np.nan
     frame.loc[rng.random(n) < 0.1, "label"] = None
-    pk = ProximityKernel(
-        n_bins=300, max_categories=400, matching=matching, min_support=2
-    )
+    pk = plain(n_bins=300, max_categories=400, matching=matching, min_support=2)
     fitted(pk, frame)
     reference = oracle.fit(oracle.read_columns(frame), 300, 400)
     assert pk.n_bins_.tolist() == reference.n_bins
@@ -259,7 +287,7 @@ def test_more_bins_than_a_byte_can_count(matching):
 
 
 @pytest.mark.parametrize("n_labels", [254, 255, 256, 257])
-@pytest.mark.parametrize("matching", ["graded", "cascade"])
+@pytest.mark.parametrize("matching", MATCHINGS)
 def test_as_many_categories_as_a_byte_can_count(matching, n_labels):
     """An unknown label and a missing cell must not look like the last code."""
     labels = [f"label{k:03d}" for k in range(n_labels)]
@@ -276,9 +304,7 @@ def test_as_many_categories_as_a_byte_can_count(matching, n_labels):
         }
     )
     for max_categories in (255, 256, 300):
-        pk = ProximityKernel(
-            max_categories=max_categories, matching=matching, min_support=1
-        )
+        pk = plain(max_categories=max_categories, matching=matching, min_support=1)
         fitted(pk, frame)
         columns = oracle.read_columns(frame)
         reference = oracle.fit(columns, 4, max_categories)

@@ -259,7 +259,7 @@ def test_an_error_leaves_the_estimator_and_the_table_alone(frame, fitted_kernel)
         ("min_support", 1.5),
         ("min_support", True),
         ("min_support", "few"),
-        ("missingness", "informative"),
+        ("missingness", "perhaps"),
         ("missingness", None),
         ("random_state", "dice"),
         ("categorical_features", "blood"),

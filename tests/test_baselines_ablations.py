@@ -117,6 +117,19 @@ def test_a_column_with_nothing_observed_has_no_block(name):
     np.testing.assert_array_equal(got, want)
 
 
+def test_prior_only_with_two_resolutions():
+    table = make_table(50, seed=0)
+    method = registry[NAMES[0]].build(n_bins="auto").fit(table)
+    got = method.transform(table).toarray()
+    prior, groups = method.kernel_.prior_[0], method.kernel_.bin_groups_[0]
+    block = [*0.2**0.5 * prior, *0.8**0.5 * np.bincount(groups, prior)]
+    missing = table["size"].isna().to_numpy()
+    np.testing.assert_allclose(got[missing, :6], [block] * missing.sum(), rtol=1e-6)
+    complete = table.notna().all(axis=1)
+    theirs = method.kernel_.transform(table[complete]).toarray()
+    np.testing.assert_array_equal(got[complete], theirs)
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_k_means_takes_it(name):
     Z = registry[name].build().fit_transform(make_table(30, seed=0))

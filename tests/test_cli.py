@@ -56,11 +56,27 @@ def test_no_command_is_bad_usage(capsys):
     assert "proximity-kernel demo" in capsys.readouterr().err
 
 
-def test_unknown_command_is_named(capsys):
+def test_unknown_command_is_named_in_one_line(capsys):
     with pytest.raises(SystemExit) as stop:
         main(["clusterr"])
     assert stop.value.code == 2
-    assert "clusterr" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "clusterr" in said
+    assert said.count("\n") == 1
+
+
+def test_the_help_waits_for_nothing_heavy():
+    code = (
+        "import sys\nfrom proximity_kernel.cli import main\n"
+        "try:\n    main(['--help'])\nexcept SystemExit:\n    print(*sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    loaded = set(done.stdout.split())
+    heavy = {"numpy", "numba", "pandas", "rich", "sklearn"}
+    assert not heavy & loaded
+    assert "reproduce" in done.stdout
 
 
 @pytest.mark.parametrize("package", ["rich", "pandas"])

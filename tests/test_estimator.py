@@ -14,9 +14,8 @@ from strategies import (
     dense,
     entries,
     mixed_table,
+    plain,
 )
-
-from proximity_kernel import ProximityKernel
 
 
 @pytest.fixture
@@ -31,7 +30,7 @@ def ladder():
 
 
 def test_intersection_by_hand(patients):
-    pk = ProximityKernel(matching="cascade").fit(patients)
+    pk = plain(matching="cascade").fit(patients)
     z = dense(pk.transform(patients))
     assert_close(z[5], [1, 0, 1, 0, 2 / 3, 1 / 3, 0])
     assert entries(pk.provenance(patients)) == [(5, 2, "intersection", 2, 2, 3)]
@@ -41,14 +40,14 @@ def test_intersection_by_hand(patients):
 
 
 def test_union_by_hand(patients):
-    pk = ProximityKernel(matching="cascade").fit(patients)
+    pk = plain(matching="cascade").fit(patients)
     new = a_row("s", "q", None)
     assert_close(pk.transform(new), [[0, 1, 1, 0, 1 / 2, 1 / 4, 1 / 4]])
     assert entries(pk.provenance(new)) == [(0, 2, "union", 1, 2, 4)]
 
 
 def test_prior_by_hand(patients):
-    pk = ProximityKernel(matching="cascade").fit(patients)
+    pk = plain(matching="cascade").fit(patients)
     new = pd.concat([a_row("?", "?", None), a_row(None, None, None)])
     assert_close(
         pk.transform(new),
@@ -66,7 +65,7 @@ def test_prior_by_hand(patients):
 
 
 def test_an_unknown_category_counts_as_observed(patients):
-    pk = ProximityKernel(matching="cascade").fit(patients)
+    pk = plain(matching="cascade").fit(patients)
     new = a_row("p", "?", None)
     # Nobody shares both codes, so the rows that share "p" answer as a union.
     assert_close(pk.transform(new), [[1, 0, 0, 0, 1 / 2, 1 / 2, 0]])
@@ -86,7 +85,7 @@ def test_an_unknown_category_counts_as_observed(patients):
     ],
 )
 def test_graded_rungs_by_hand(ladder, min_support, level, rung, support, block):
-    pk = ProximityKernel(min_support=min_support).fit(ladder)
+    pk = plain(min_support=min_support).fit(ladder)
     for table, row in ((ladder, 6), (a_row("1", "1", "1", None), 0)):
         assert_close(dense(pk.transform(table))[row, 6:], block)
         wanted = (row, 3, level, rung, 3, support)
@@ -94,15 +93,15 @@ def test_graded_rungs_by_hand(ladder, min_support, level, rung, support, block):
 
 
 def test_min_support_is_for_graded_only(ladder):
-    few = ProximityKernel(matching="cascade", min_support=1).fit(ladder)
-    many = ProximityKernel(matching="cascade", min_support=20).fit(ladder)
+    few = plain(matching="cascade", min_support=1).fit(ladder)
+    many = plain(matching="cascade", min_support=20).fit(ladder)
     assert_same_bits(few.transform(ladder), many.transform(ladder))
     assert entries(many.provenance(ladder)) == [(6, 3, "intersection", 3, 3, 1)]
 
 
 def test_the_rung_is_the_highest_that_holds_the_chosen_rows():
     frame = pd.DataFrame({"a": ["p", "r"], "b": ["q", "s"], "c": ["x", "y"]})
-    pk = ProximityKernel(min_support=20).fit(frame)
+    pk = plain(min_support=20).fit(frame)
     new = a_row("p", "q", None)
     assert_close(pk.transform(new), [[1, 0, 1, 0, 1, 0]])
     assert entries(pk.provenance(new)) == [(0, 2, "intersection", 2, 2, 1)]
@@ -113,17 +112,17 @@ def test_rows_that_do_not_observe_the_feature_do_not_answer():
     frame = pd.DataFrame(
         {"a": ["p"] * 21 + ["r"], "b": [None] * 20 + ["x", "y"], "c": ["u"] * 22}
     )
-    pk = ProximityKernel(min_support=2).fit(frame)
+    pk = plain(min_support=2).fit(frame)
     assert_close(dense(pk.transform(frame))[0], [1, 0, 1 / 2, 1 / 2, 1])
     assert entries(pk.provenance(frame))[0] == (0, 1, "union", 1, 2, 2)
-    cascade = ProximityKernel(matching="cascade").fit(frame)
+    cascade = plain(matching="cascade").fit(frame)
     assert_close(dense(cascade.transform(frame))[0], [1, 0, 1, 0, 1])
     assert entries(cascade.provenance(frame))[19] == (19, 1, "intersection", 2, 2, 1)
 
 
 def test_numbers_by_hand():
     fit_on = np.array([[10.0], [0.0], [2.0], [1.0], [np.nan]])
-    pk = ProximityKernel(n_bins=3).fit(fit_on)
+    pk = plain(n_bins=3).fit(fit_on)
     assert pk.bin_centers_[0].tolist() == [0.0, 1.5, 10.0]
     np.testing.assert_allclose(pk.prior_[0], [1 / 4, 1 / 2, 1 / 4], rtol=1e-7)
     values = [-1e300, 0.0, 0.75, 0.76, 5.75, 5.76, 1e300, np.nan]
@@ -133,24 +132,24 @@ def test_numbers_by_hand():
 
 def test_values_near_the_ends_of_float64():
     low, high = -1.7e308, 1.7e308
-    pk = ProximityKernel(n_bins=3).fit([[low], [0.0], [high], [high], [high]])
+    pk = plain(n_bins=3).fit([[low], [0.0], [high], [high], [high]])
     assert pk.bin_centers_[0].tolist() == [low, high]
-    pk = ProximityKernel(n_bins=3).fit([[low], [high]])  # their gap is no float64
+    pk = plain(n_bins=3).fit([[low], [high]])  # their gap is no float64
     assert pk.bin_centers_[0].tolist() == [low, 0, high]
-    pk = ProximityKernel(n_bins=2).fit([[1e308], [1.6e308]])
+    pk = plain(n_bins=2).fit([[1e308], [1.6e308]])
     assert_close(pk.transform([[1.29e308], [1.31e308]]), [[1, 0], [0, 1]])
 
 
 def test_neighbouring_floats_lie_in_their_own_cells():
     low = 1 + 2.0**-52
     high = np.nextafter(low, 2)  # their midpoint rounds up to it
-    pk = ProximityKernel(n_bins=2).fit([[low], [high]])
+    pk = plain(n_bins=2).fit([[low], [high]])
     assert_close(pk.transform([[low], [high]]), [[1, 0], [0, 1]])
 
 
 def test_centers_of_single_precision_are_double():
     values = np.array([0.1, 0.2, 0.4, 0.9], dtype=np.float32)
-    pk = ProximityKernel(n_bins=3).fit(values[:, None])
+    pk = plain(n_bins=3).fit(values[:, None])
     wanted = np.percentile(values.astype(float), [0, 50, 100])
     assert pk.bin_centers_[0].dtype == np.float64
     assert pk.bin_centers_[0].tolist() == wanted.tolist()
@@ -158,7 +157,7 @@ def test_centers_of_single_precision_are_double():
 
 def test_kernel_divides_by_features_not_bins():
     table = np.array([[0.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 9.0]])
-    k = ProximityKernel(n_bins=2).fit(table).kernel(table)
+    k = plain(n_bins=2).fit(table).kernel(table)
     assert k.tolist() == [[1, 0.75], [0.75, 1]]
 
 
@@ -176,7 +175,7 @@ def test_attributes():
             "flat": [7.5] * 5,
         }
     )
-    pk = ProximityKernel(n_bins=3).fit(frame)
+    pk = plain(n_bins=3).fit(frame)
     assert pk.n_features_in_ == 6
     assert pk.feature_names_in_.tolist() == list(frame.columns)
     assert isinstance(pk.n_bins_, np.ndarray)
@@ -198,21 +197,21 @@ def test_attributes():
 
 
 def test_no_feature_names_without_names():
-    pk = ProximityKernel().fit([[1.0, 2.0], [3.0, 4.0]])
+    pk = plain().fit([[1.0, 2.0], [3.0, 4.0]])
     assert not hasattr(pk, "feature_names_in_")
     assert pk.n_features_in_ == 2
 
 
 def test_n_bins_of_categorical_features_is_ignored():
     frame = pd.DataFrame({"a": list("pqrst"), "b": [1.0, 2, 3, 4, 5]})
-    pk = ProximityKernel(n_bins=[2, 3]).fit(frame)
+    pk = plain(n_bins=[2, 3]).fit(frame)
     assert pk.n_bins_.tolist() == [5, 3]
-    assert ProximityKernel(n_bins=np.array([2, 3])).fit(frame).n_bins_[1] == 3
+    assert plain(n_bins=np.array([2, 3])).fit(frame).n_bins_[1] == 3
 
 
 def test_merged_centers():
     frame = pd.DataFrame({"a": [0, 0, 0, 0, 0, 1.0], "b": [4.0] * 6})
-    pk = ProximityKernel(n_bins=4).fit(frame)
+    pk = plain(n_bins=4).fit(frame)
     assert pk.n_bins_.tolist() == [2, 1]
     assert pk.bin_centers_[0].tolist() == [0, 1]
 
@@ -223,7 +222,7 @@ def test_merged_centers():
 @pytest.mark.parametrize("chosen", [[1], ["code"], [False, True], np.array([1])])
 def test_categorical_features(chosen):
     frame = pd.DataFrame({"age": [1.0, 2, 3, 4], "code": [30.0, 7, np.nan, 30]})
-    pk = ProximityKernel(n_bins=2, categorical_features=chosen).fit(frame)
+    pk = plain(n_bins=2, categorical_features=chosen).fit(frame)
     assert pk.bin_centers_[1] is None
     assert list(pk.categories_[1]) == [7, 30]
     assert pk.categories_[0] is None
@@ -236,7 +235,7 @@ def test_categorical_features(chosen):
 
 def test_categorical_features_of_an_array():
     table = np.array([[1.0, 30], [2, 7], [3, np.nan], [4, 30]])
-    pk = ProximityKernel(n_bins=2, categorical_features=[1]).fit(table)
+    pk = plain(n_bins=2, categorical_features=[1]).fit(table)
     assert list(pk.categories_[1]) == [7, 30]
     assert_close(
         pk.transform(table),
@@ -246,7 +245,7 @@ def test_categorical_features_of_an_array():
 
 def test_booleans_are_numbers():
     frame = pd.DataFrame({"flag": [True, False, True]})
-    pk = ProximityKernel(n_bins=3).fit(frame)
+    pk = plain(n_bins=3).fit(frame)
     assert pk.bin_centers_[0].tolist() == [0, 1]
     assert_close(pk.transform(frame), [[0, 1], [1, 0], [0, 1]])
 
@@ -254,7 +253,7 @@ def test_booleans_are_numbers():
 @pytest.mark.parametrize("hole", [None, np.nan, pd.NA, pd.NaT])
 def test_every_mark_of_a_missing_label(hole):
     frame = pd.DataFrame({"a": pd.Series(["x", hole, "y"], dtype=object)})
-    pk = ProximityKernel().fit(frame)
+    pk = plain().fit(frame)
     assert list(pk.categories_[0]) == ["x", "y"]
     assert_close(pk.transform(frame), [[1, 0], [1 / 2, 1 / 2], [0, 1]])
 
@@ -262,16 +261,16 @@ def test_every_mark_of_a_missing_label(hole):
 @pytest.mark.parametrize("dtype", ["Int64", "Float64", "double[pyarrow]"])
 def test_every_mark_of_a_missing_number(dtype):
     frame = pd.DataFrame({"a": pd.array([1, None, 3], dtype=dtype)})
-    pk = ProximityKernel(n_bins=2).fit(frame)
+    pk = plain(n_bins=2).fit(frame)
     assert pk.bin_centers_[0].tolist() == [1, 3]
     assert_close(pk.transform(frame), [[1, 0], [1 / 2, 1 / 2], [0, 1]])
 
 
 @pytest.mark.parametrize("dtype", ["str", "string", object, "category"])
 def test_every_dtype_of_labels(dtype, patients):
-    wanted = ProximityKernel(min_support=2).fit(patients)
+    wanted = plain(min_support=2).fit(patients)
     table = patients.astype(dtype).where(patients.notna(), None)
-    got = ProximityKernel(min_support=2).fit(table)
+    got = plain(min_support=2).fit(table)
     assert [list(c) for c in got.categories_] == [list("ps"), list("qr"), list("xyz")]
     assert_same_bits(got.transform(table), wanted.transform(patients))
     assert_same_bits(got.transform(patients), wanted.transform(patients))
@@ -280,7 +279,7 @@ def test_every_dtype_of_labels(dtype, patients):
 def test_unused_categories_have_no_bin():
     dtype = pd.CategoricalDtype(["c", "b", "a"])
     frame = pd.DataFrame({"kind": pd.Series(["c", "a", None], dtype=dtype)})
-    pk = ProximityKernel().fit(frame)
+    pk = plain().fit(frame)
     assert list(pk.categories_[0]) == ["a", "c"]
     new = pd.DataFrame({"kind": pd.Series(["b", "c"], dtype=dtype)})
     assert_close(pk.transform(new), [[0, 0], [0, 1]])
@@ -291,8 +290,8 @@ def test_other_frames_give_the_same_answer(package):
     frame = mixed_table(80, 6, 0.3, seed=9)
     new = mixed_table(20, 6, 0.3, seed=10)
     convert = {"polars": pl.from_pandas, "pyarrow": pa.Table.from_pandas}[package]
-    wanted = ProximityKernel(min_support=5).fit(frame)
-    got = ProximityKernel(min_support=5).fit(convert(frame))
+    wanted = plain(min_support=5).fit(frame)
+    got = plain(min_support=5).fit(convert(frame))
     assert got.feature_names_in_.tolist() == list(frame.columns)
     assert got.n_bins_.tolist() == wanted.n_bins_.tolist()
     for table in (frame, new):
@@ -306,8 +305,8 @@ def test_arrays_lists_and_frames_of_numbers_agree():
     rng = np.random.default_rng(4)
     table = rng.integers(6, size=(50, 4)).astype(float)
     table[rng.random(table.shape) < 0.3] = np.nan
-    wanted = ProximityKernel().fit_transform(table)
-    assert_same_bits(ProximityKernel().fit_transform(pd.DataFrame(table)), wanted)
-    assert_same_bits(ProximityKernel().fit_transform(table.tolist()), wanted)
+    wanted = plain().fit_transform(table)
+    assert_same_bits(plain().fit_transform(pd.DataFrame(table)), wanted)
+    assert_same_bits(plain().fit_transform(table.tolist()), wanted)
     named = pd.DataFrame(table, columns=list("abcd"))
-    assert_same_bits(ProximityKernel().fit_transform(named), wanted)
+    assert_same_bits(plain().fit_transform(named), wanted)

@@ -27,7 +27,10 @@ WALK = (
     "_columns",
     "_centers",
     "_codes",
+    "_absence",
+    "_missingness",
     "_reference",
+    "_weights",
     "_matching",
     "_representation",
     "_kernel",
@@ -39,12 +42,13 @@ BESIDE = {
     "_threads": "_centers",
     "_loops": "_codes",
     "_bitmaps": "_codes",
+    "_tallies": "_matching",
     "_search": "_matching",
     "_options": "_estimator",
 }
 # The only rooms that may know the compiler, and the loops written with them.
 COMPILER = ("_compile", "_lanes")
-LOOPS = ("_loops", "_bitmaps", "_search")
+LOOPS = ("_loops", "_bitmaps", "_tallies", "_search")
 # Public modules built on the estimator, which the door may name.
 BUILT_ON = ("cluster", "neighbors", "outliers", "explain")
 # Public subpackages with code that others may call.
@@ -70,9 +74,10 @@ MAY_IMPORT = {
     "_lanes": set(),
     "_loops": {"_compile"},
     "_bitmaps": {"_compile", "_lanes"},
-    "_search": {"_compile", "_lanes", "_bitmaps"},
+    "_tallies": {"_compile", "_lanes", "_bitmaps"},
+    "_search": {"_compile", "_lanes", "_bitmaps", "_tallies"},
     "_threads": set(),
-    "_options": {"_codes"},
+    "_options": {"_centers", "_codes"},
     **{room: {*WALK, "_threads"} for room in BUILT_ON},
     DOOR: {*WALK, *BUILT_ON},
     "_extras": set(),

@@ -14,17 +14,16 @@ from strategies import (
     entries,
     fitted,
     mixed_table,
+    plain,
     raises_naming,
 )
-
-from proximity_kernel import ProximityKernel
 
 # Many categories, and none
 
 
 def test_rare_categories_share_a_bin():
     frame = pd.DataFrame({"blood": ["d", "d", "c", "b", "a", "d", "c", None, "e"]})
-    pk = ProximityKernel(max_categories=3).fit(frame)
+    pk = plain(max_categories=3).fit(frame)
     assert pk.n_bins_.tolist() == [3]
     names = pk.get_feature_names_out().tolist()
     assert names == ["blood_c", "blood_d", "blood_infrequent"]
@@ -36,14 +35,14 @@ def test_rare_categories_share_a_bin():
 
 def test_of_equally_rare_categories_the_first_is_kept():
     frame = pd.DataFrame({"blood": ["d", "d", "c", "c", "e", "b", "a"]})
-    pk = ProximityKernel(max_categories=4).fit(frame)
+    pk = plain(max_categories=4).fit(frame)
     names = pk.get_feature_names_out().tolist()
     assert names == ["blood_a", "blood_c", "blood_d", "blood_infrequent"]
 
 
 def test_as_many_categories_as_allowed_share_nothing():
     frame = pd.DataFrame({"blood": list("edcba")})
-    pk = ProximityKernel(max_categories=5).fit(frame)
+    pk = plain(max_categories=5).fit(frame)
     assert pk.n_bins_.tolist() == [5]
     names = pk.get_feature_names_out().tolist()
     assert names == [f"blood_{label}" for label in "abcde"]
@@ -53,7 +52,7 @@ def test_a_column_with_nothing_observed():
     frame = pd.DataFrame(
         {"age": [1.0, 2.0], "dose": [np.nan, np.nan], "city": ["x", None]}
     )
-    pk = ProximityKernel(n_bins=2)
+    pk = plain(n_bins=2)
     with pytest.warns(UserWarning, match="dose") as caught:
         pk.fit(frame)
     assert len(caught) == 1
@@ -78,7 +77,7 @@ def test_a_column_with_nothing_observed_at_fit_and_a_value_later(dtype, values):
     """It has no bin, so its value says nothing."""
     nothing = pd.Series([None, None], dtype=dtype)
     frame = pd.DataFrame({"age": [1.0, 2.0], "dose": nothing, "size": [0.0, 8.0]})
-    pk = fitted(ProximityKernel(n_bins=2), frame)
+    pk = fitted(plain(n_bins=2), frame)
     new = pd.DataFrame(
         {
             "age": [1.0, 2.0, np.nan],
@@ -94,14 +93,14 @@ def test_a_column_with_nothing_observed_at_fit_and_a_value_later(dtype, values):
 
 def test_a_table_with_nothing_observed_gives_no_nan():
     frame = pd.DataFrame({"age": [np.nan, np.nan]})
-    pk = fitted(ProximityKernel(), frame)
+    pk = fitted(plain(), frame)
     assert pk.transform(frame).shape == (2, 0)
     assert pk.kernel(frame).tolist() == [[0, 0], [0, 0]]
 
 
 def test_the_warning_names_a_column_of_an_array():
     with pytest.warns(UserWarning, match=r"\b(x?1)\b"):
-        ProximityKernel().fit(np.array([[1.0, np.nan], [2.0, np.nan]]))
+        plain().fit(np.array([[1.0, np.nan], [2.0, np.nan]]))
 
 
 # Names
@@ -109,7 +108,7 @@ def test_the_warning_names_a_column_of_an_array():
 
 def test_feature_names():
     frame = pd.DataFrame({"age": [1.0, 2.0, 9.0], "blood": ["b", None, "a"]})
-    pk = ProximityKernel(n_bins=3).fit(frame)
+    pk = plain(n_bins=3).fit(frame)
     names = pk.get_feature_names_out()
     assert isinstance(names, np.ndarray)
     assert names.dtype == object
@@ -121,7 +120,7 @@ def test_feature_names():
 
 
 def test_feature_names_without_names():
-    pk = ProximityKernel(n_bins=2).fit(np.array([[1.0, 5.0], [2.0, 5.0]]))
+    pk = plain(n_bins=2).fit(np.array([[1.0, 5.0], [2.0, 5.0]]))
     assert pk.get_feature_names_out().tolist() == ["x0_0", "x0_1", "x1_0"]
     names = pk.get_feature_names_out(["left", "right"])
     assert names.tolist() == ["left_0", "left_1", "right_0"]
@@ -135,7 +134,7 @@ def test_feature_names_without_names():
     ],
 )
 def test_feature_names_are_unique(frame):
-    pk = ProximityKernel(n_bins=2, max_categories=4).fit(frame)
+    pk = plain(n_bins=2, max_categories=4).fit(frame)
     names = pk.get_feature_names_out()
     assert len(set(names)) == len(names) == pk.n_bins_.sum()
 
@@ -145,7 +144,7 @@ def test_feature_names_are_unique(frame):
 
 def test_representation_is_csr():
     frame = mixed_table(40, 4, 0.3, seed=1)
-    pk = ProximityKernel().fit(frame)
+    pk = plain().fit(frame)
     z = pk.transform(frame)
     assert isinstance(z, sp.csr_matrix)
     assert z.shape == (40, pk.n_bins_.sum())
@@ -154,7 +153,7 @@ def test_representation_is_csr():
     assert (z.data != 0).all()
     with config_context(sparse_interface="sparray"):
         array = pk.transform(frame)
-        fresh = ProximityKernel().fit_transform(frame)
+        fresh = plain().fit_transform(frame)
     assert isinstance(array, sp.csr_array)
     assert isinstance(fresh, sp.csr_array)
     assert_same_bits(array, z)
@@ -165,7 +164,7 @@ def test_representation_is_csr():
 @pytest.mark.parametrize("sparse_output", [True, False])
 def test_dtype(dtype, sparse_output):
     frame = mixed_table(40, 4, 0.3, seed=1)
-    pk = ProximityKernel(dtype=dtype, sparse_output=sparse_output).fit(frame)
+    pk = plain(dtype=dtype, sparse_output=sparse_output).fit(frame)
     assert pk.transform(frame).dtype == dtype
     assert pk.fit_transform(frame).dtype == dtype
     assert pk.kernel(frame).dtype == dtype
@@ -175,32 +174,32 @@ def test_dtype(dtype, sparse_output):
 
 def test_set_output_pandas():
     frame = mixed_table(40, 3, 0.3, seed=1).set_index(np.arange(40) + 100)
-    pk = ProximityKernel(sparse_output=False).set_output(transform="pandas")
+    pk = plain(sparse_output=False).set_output(transform="pandas")
     z = pk.fit_transform(frame)
     assert isinstance(z, pd.DataFrame)
     assert list(z.columns) == list(pk.get_feature_names_out())
     assert z.index.equals(frame.index)
-    plain = ProximityKernel(sparse_output=False).fit_transform(frame)
-    assert_same_bits(z.to_numpy(), plain)
+    array = plain(sparse_output=False).fit_transform(frame)
+    assert_same_bits(z.to_numpy(), array)
     # The kernel is an array whatever the container of the representation.
     assert isinstance(pk.kernel(frame), np.ndarray)
 
 
 def test_set_output_polars():
     frame = pl.from_pandas(mixed_table(40, 3, 0.3, seed=1))
-    pk = ProximityKernel(sparse_output=False).set_output(transform="polars")
+    pk = plain(sparse_output=False).set_output(transform="polars")
     z = pk.fit_transform(frame)
     assert isinstance(z, pl.DataFrame)
     assert z.columns == list(pk.get_feature_names_out())
-    plain = ProximityKernel(sparse_output=False).fit_transform(frame)
-    np.testing.assert_array_equal(z.to_numpy(), plain)
+    array = plain(sparse_output=False).fit_transform(frame)
+    np.testing.assert_array_equal(z.to_numpy(), array)
     assert isinstance(pk.kernel(frame), np.ndarray)
 
 
 @pytest.mark.parametrize("container", ["pandas", "polars"])
 def test_set_output_refuses_sparse(container):
     frame = mixed_table(40, 3, 0.3, seed=1)
-    pk = ProximityKernel().set_output(transform=container).fit(frame)
+    pk = plain().set_output(transform=container).fit(frame)
     with raises_naming(ValueError, "sparse"):
         pk.transform(frame)
     # The kernel and the provenance need no container.
@@ -212,7 +211,7 @@ def test_set_output_refuses_sparse(container):
 
 
 def test_provenance_of_a_complete_table_is_empty():
-    pk = ProximityKernel().fit([[1.0, 2.0], [3.0, 4.0]])
+    pk = plain().fit([[1.0, 2.0], [3.0, 4.0]])
     got = pk.provenance([[1.0, 2.0]])
     assert isinstance(got, np.ndarray)
     assert got.shape == (0,)
@@ -221,7 +220,7 @@ def test_provenance_of_a_complete_table_is_empty():
 
 def test_provenance_is_in_row_major_order():
     frame = mixed_table(60, 5, 0.4, seed=2)
-    pk = ProximityKernel().fit(frame)
+    pk = plain().fit(frame)
     got = pk.provenance(frame)
     rows, features = np.nonzero(frame.isna().to_numpy())
     assert got["row"].tolist() == rows.tolist()
@@ -233,7 +232,7 @@ def test_provenance_is_in_row_major_order():
 
 
 def test_normalize_by_hand(patients):
-    pk = ProximityKernel(matching="cascade", normalize=True).fit(patients)
+    pk = plain(matching="cascade", normalize=True).fit(patients)
     new = pd.concat([patients, a_row("?", "?", "?"), a_row("p", "?", "x")])
     k = pk.kernel(new)
     np.testing.assert_allclose(np.diag(k), [1, 1, 1, 1, 1, 1, 0, 1], rtol=1e-6)
@@ -247,7 +246,7 @@ def test_normalize_by_hand(patients):
 
 
 def test_a_kernel_is_not_normalized_unasked(patients):
-    k = ProximityKernel(matching="cascade").fit(patients).kernel(patients)
+    k = plain(matching="cascade").fit(patients).kernel(patients)
     assert k[5, 5] < 0.9
 
 
@@ -255,7 +254,7 @@ def test_sparse_regions_are_more_alike_than_dense_ones():
     """The paper's point: cells are wide where rows are few."""
     rng = np.random.default_rng(7)
     sample = rng.exponential(size=(2000, 5))
-    pk = ProximityKernel(n_bins=8).fit(sample)
+    pk = plain(n_bins=8).fit(sample)
     step = 0.3
 
     def similarity(low, high):
@@ -268,7 +267,7 @@ def test_sparse_regions_are_more_alike_than_dense_ones():
 
 def test_sparse_regions_by_hand():
     sample = np.concatenate([np.linspace(0, 1, 101), [10.0, 20, 30, 40, 50]])
-    pk = ProximityKernel(n_bins=5).fit(sample[:, None])
+    pk = plain(n_bins=5).fit(sample[:, None])
     few = pk.kernel([[30.0]], [[30.4]])
     many = pk.kernel([[0.3]], [[0.7]])
     assert (few.item(), many.item()) == (1, 0)

@@ -17,10 +17,11 @@ from strategies import (
     fitted,
     mixed_table,
     parameters,
+    plain,
     tables,
 )
 
-from proximity_kernel import ProximityKernel, _codes, _matching, _representation
+from proximity_kernel import _codes, _matching, _representation
 
 
 def block_sums(pk, representation):
@@ -43,7 +44,7 @@ def block_sums(pk, representation):
 @given(tables(), parameters())
 def test_blocks_are_distributions_or_zero(drawn, chosen):
     frame, new = drawn
-    pk = fitted(ProximityKernel(**chosen), frame)
+    pk = fitted(plain(**chosen), frame)
     z = pk.transform(frame)
     assert dense(z).min(initial=0) >= 0
     np.testing.assert_allclose(block_sums(pk, z), 1, rtol=1e-6)
@@ -57,7 +58,7 @@ def test_blocks_are_distributions_or_zero(drawn, chosen):
 @given(tables(), parameters())
 def test_kernel_is_valid(drawn, chosen):
     frame, new = drawn
-    pk = fitted(ProximityKernel(**chosen), frame)
+    pk = fitted(plain(**chosen), frame)
     for table in (frame, new):
         k = pk.kernel(table)
         assert k.shape == (len(table), len(table))
@@ -75,7 +76,7 @@ def test_kernel_is_valid(drawn, chosen):
 @given(tables(), parameters())
 def test_kernel_is_the_product_of_representations(drawn, chosen):
     frame, new = drawn
-    pk = fitted(ProximityKernel(**chosen), frame)
+    pk = fitted(plain(**chosen), frame)
     z, z_new = (dense(pk.transform(t)).astype(float) for t in (frame, new))
     d = int((pk.n_bins_ > 0).sum())
     terms = z.shape[1]
@@ -93,7 +94,7 @@ def test_larger_kernels(n_labels, working_memory):
     table = labels[rng.integers(n_labels, size=(2300, 4))]
     table[rng.random(table.shape) < 0.2] = None
     frame = pd.DataFrame(table, columns=list("abcd"), dtype="str")
-    pk = ProximityKernel(min_support=5).fit(frame)
+    pk = plain(min_support=5).fit(frame)
     with config_context(working_memory=working_memory):
         k = pk.kernel(frame)
         part = pk.kernel(frame[:1100], frame[100:])
@@ -113,7 +114,7 @@ def test_larger_kernels(n_labels, working_memory):
 @given(tables(), parameters(), st.randoms(use_true_random=False))
 def test_row_order_and_batch_do_not_matter(drawn, chosen, random):
     frame, new = drawn
-    pk = fitted(ProximityKernel(**chosen), frame)
+    pk = fitted(plain(**chosen), frame)
     for table in (frame, new):
         z = dense(pk.transform(table))
         order = list(range(len(table)))
@@ -132,8 +133,8 @@ def test_order_of_the_fitted_rows_does_not_matter(drawn, chosen, random):
     frame, new = drawn
     order = list(range(len(frame)))
     random.shuffle(order)
-    left = fitted(ProximityKernel(**chosen), frame)
-    right = fitted(ProximityKernel(**chosen), frame.iloc[order])
+    left = fitted(plain(**chosen), frame)
+    right = fitted(plain(**chosen), frame.iloc[order])
     for table in (frame, new):
         assert_same_bits(left.transform(table), right.transform(table))
         assert entries(left.provenance(table)) == entries(right.provenance(table))
@@ -143,41 +144,41 @@ def test_order_of_the_fitted_rows_does_not_matter(drawn, chosen, random):
 def test_fit_transform_is_fit_then_transform(drawn, chosen, normalize):
     frame, _ = drawn
     chosen = {**chosen, "normalize": normalize}
-    z = fit_transform(ProximityKernel(**chosen), frame)
-    pk = fitted(ProximityKernel(**chosen), frame)
+    z = fit_transform(plain(**chosen), frame)
+    pk = fitted(plain(**chosen), frame)
     assert_same_bits(z, pk.transform(frame))
 
 
 @given(tables(), parameters())
 def test_dense_output_holds_the_same_bits(drawn, chosen):
     frame, new = drawn
-    sparse = fitted(ProximityKernel(**chosen), frame)
-    plain = fitted(ProximityKernel(**chosen, sparse_output=False), frame)
+    sparse = fitted(plain(**chosen), frame)
+    full = fitted(plain(**chosen, sparse_output=False), frame)
     for table in (frame, new):
-        z = plain.transform(table)
+        z = full.transform(table)
         assert type(z) is np.ndarray
         assert_same_bits(sparse.transform(table), z)
-        assert_same_bits(sparse.kernel(table), plain.kernel(table))
+        assert_same_bits(sparse.kernel(table), full.kernel(table))
 
 
 @given(tables(), parameters())
 def test_fitting_again_forgets(drawn, chosen):
     frame, new = drawn
-    used = fitted(ProximityKernel(**chosen), mixed_table(50, 3, 0.2, seed=1))
+    used = fitted(plain(**chosen), mixed_table(50, 3, 0.2, seed=1))
     fitted(used, frame)
-    fresh = fitted(ProximityKernel(**chosen), frame)
+    fresh = fitted(plain(**chosen), frame)
     assert_same_bits(used.transform(new), fresh.transform(new))
 
 
-@pytest.mark.parametrize("matching", ["graded", "cascade"])
+@pytest.mark.parametrize("matching", ["weighted", "graded", "cascade"])
 @pytest.mark.parametrize("n_jobs", [1, 2, -1])
 def test_number_of_jobs_does_not_matter(matching, n_jobs, monkeypatch):
     for room in (_codes, _matching, _representation):
         monkeypatch.setattr(room, "_PIECE", 100)  # so that every room has several
     frame = mixed_table(1500, 6, 0.4, seed=3)
     new = mixed_table(700, 6, 0.4, seed=4)
-    alone = ProximityKernel(matching=matching, n_jobs=None).fit(frame)
-    together = ProximityKernel(matching=matching, n_jobs=n_jobs).fit(frame)
+    alone = plain(matching=matching, n_jobs=None).fit(frame)
+    together = plain(matching=matching, n_jobs=n_jobs).fit(frame)
     for table in (frame, new):
         assert_same_bits(alone.transform(table), together.transform(table))
         left, right = alone.provenance(table), together.provenance(table)
@@ -185,10 +186,10 @@ def test_number_of_jobs_does_not_matter(matching, n_jobs, monkeypatch):
     assert_same_bits(alone.kernel(new, frame), together.kernel(new, frame))
 
 
-@pytest.mark.parametrize("matching", ["graded", "cascade"])
+@pytest.mark.parametrize("matching", ["weighted", "graded", "cascade"])
 def test_larger_batches_do_not_matter(matching):
     frame = mixed_table(1300, 5, 0.4, seed=6)
-    pk = ProximityKernel(matching=matching).fit(frame)
+    pk = plain(matching=matching).fit(frame)
     z = dense(pk.transform(frame))
     order = np.random.default_rng(0).permutation(len(frame))
     assert_same_bits(pk.transform(frame.iloc[order]), z[order])
@@ -196,7 +197,7 @@ def test_larger_batches_do_not_matter(matching):
     parts = np.split(np.arange(len(frame)), np.cumsum(sizes)[:-1])
     pieces = [dense(pk.transform(frame.iloc[part])) for part in parts]
     assert_same_bits(np.concatenate(pieces), z)
-    again = ProximityKernel(matching=matching).fit(frame.iloc[order])
+    again = plain(matching=matching).fit(frame.iloc[order])
     assert_same_bits(again.transform(frame), z)
 
 
@@ -204,8 +205,8 @@ def test_larger_batches_do_not_matter(matching):
 def test_tables_are_left_as_they_were(drawn, chosen):
     frame, new = drawn
     kept = frame.copy(deep=True), new.copy(deep=True)
-    pk = fitted(ProximityKernel(**chosen), frame)
-    fit_transform(ProximityKernel(**chosen), frame)
+    pk = fitted(plain(**chosen), frame)
+    fit_transform(plain(**chosen), frame)
     pk.transform(new)
     pk.kernel(new, frame)
     pk.provenance(new)
@@ -222,7 +223,7 @@ def test_read_only_arrays(dtype, order):
         table[rng.random(table.shape) < 0.3] = np.nan
     kept = table.copy()
     table.setflags(write=False)
-    pk = ProximityKernel(n_bins=3, min_support=2).fit(table)
+    pk = plain(n_bins=3, min_support=2).fit(table)
     reference = oracle.fit(oracle.read_columns(pd.DataFrame(kept)), 3)
     wanted = oracle.represent(
         oracle.read_columns(pd.DataFrame(kept)), reference, "graded", 2
@@ -239,7 +240,7 @@ def test_read_only_arrays(dtype, order):
 def test_answers_are_not_shared_with_the_estimator():
     """Writing on an answer does not change the next one."""
     frame = mixed_table(60, 3, 0.3, seed=8)
-    pk = ProximityKernel(sparse_output=False)
+    pk = plain(sparse_output=False)
     z = pk.fit_transform(frame)
     kept = z.copy()
     z[:] = 7

@@ -26,6 +26,9 @@ from proximity_kernel._search import match_rows
         ProximityKernel(),
         ProximityKernel(matching="cascade"),
         ProximityKernel(sparse_output=False),
+        ProximityKernel(n_bins="auto"),
+        ProximityKernel(missingness="informative"),
+        ProximityKernel(missingness="auto"),
         ProximityKernel(normalize=True, n_bins=3, min_support=1, n_jobs=2),
     ]
 )

@@ -6,9 +6,12 @@ import warnings
 import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
-from strategies import assert_same_bits
+from strategies import (
+    assert_same_bits,
+    plain,
+)
 
-from proximity_kernel import ProximityKernel, _model
+from proximity_kernel import _model
 
 
 @pytest.fixture
@@ -26,7 +29,7 @@ def wide():
 @pytest.mark.parametrize("step", ["fit_centers", "assign_codes", "build_reference"])
 @pytest.mark.parametrize("error", [MemoryError, KeyboardInterrupt])
 def test_a_fit_that_fails_leaves_the_old_model(monkeypatch, narrow, wide, step, error):
-    pk = ProximityKernel().fit(narrow)
+    pk = plain().fit(narrow)
     before, names = pk.transform(narrow), pk.get_feature_names_out().tolist()
 
     def fail(*_):
@@ -45,7 +48,7 @@ def test_a_fit_that_fails_leaves_the_old_model(monkeypatch, narrow, wide, step, 
 
 
 def test_a_first_fit_that_fails_leaves_nothing(monkeypatch, narrow):
-    pk = ProximityKernel()
+    pk = plain()
 
     def fail(*_):
         raise MemoryError
@@ -58,29 +61,29 @@ def test_a_first_fit_that_fails_leaves_nothing(monkeypatch, narrow):
 
 
 def test_a_warning_made_an_error_leaves_a_whole_model(narrow, wide):
-    pk = ProximityKernel().fit(narrow)
+    pk = plain().fit(narrow)
     wide[:, 0] = np.nan
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         with pytest.raises(UserWarning, match="column 0"):
             pk.fit(wide)
-    whole = ProximityKernel()
+    whole = plain()
     with pytest.warns(UserWarning, match="column 0"):
         whole.fit(wide)
     assert_same_bits(pk.transform(wide), whole.transform(wide))
 
 
 def test_options_of_the_fit_hold_until_the_next(narrow):
-    pk = ProximityKernel(n_bins=3, categorical_features=[0]).fit(narrow.round())
+    pk = plain(n_bins=3, categorical_features=[0]).fit(narrow.round())
     before = pk.transform(narrow.round())
     pk.set_params(n_bins=7, categorical_features="from_dtype", max_categories=2)
     assert_same_bits(pk.transform(narrow.round()), before)
 
 
 def test_a_refit_beside_a_transform(wide):
-    models = {n: ProximityKernel(n_bins=n).fit(wide) for n in (2, 200)}
+    models = {n: plain(n_bins=n).fit(wide) for n in (2, 200)}
     wanted = {n: model.transform(wide) for n, model in models.items()}
-    pk = ProximityKernel(n_bins=2, n_jobs=1).fit(wide)
+    pk = plain(n_bins=2, n_jobs=1).fit(wide)
     stop = threading.Event()
 
     def refit():
@@ -101,7 +104,7 @@ def test_a_refit_beside_a_transform(wide):
 
 def test_the_warning_points_to_the_caller_and_stays_short():
     table = np.full((2, 300), np.nan)
-    for method in (ProximityKernel().fit, ProximityKernel().fit_transform):
+    for method in (plain().fit, plain().fit_transform):
         with pytest.warns(UserWarning, match="and 295 more") as caught:
             method(table)
         assert caught[0].filename == __file__
@@ -120,14 +123,14 @@ def test_the_warning_points_to_the_caller_and_stays_short():
     ],
 )
 def test_transform_says_what_fit_says(narrow, bad, message):
-    pk = ProximityKernel().fit(narrow)
+    pk = plain().fit(narrow)
     for method in (pk.fit, pk.transform, pk.kernel, pk.provenance):
         with pytest.raises((TypeError, ValueError), match=message):
             method(bad)
 
 
 def test_an_error_about_the_second_table_says_so(narrow):
-    pk = ProximityKernel().fit(narrow)
+    pk = plain().fit(narrow)
     with pytest.raises(ValueError, match="2 features") as caught:
         pk.kernel(narrow, np.zeros((3, 2)))
     assert "Y" in caught.value.__notes__[0]

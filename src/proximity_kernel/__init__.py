@@ -1,6 +1,26 @@
 """Similarity between the rows of an incomplete, mixed-type table."""
 
-from ._estimator import ProximityKernel
+import importlib as _importlib
+import typing as _typing
+
+if _typing.TYPE_CHECKING:
+    from ._estimator import ProximityKernel
 
 __all__ = ["ProximityKernel"]
 __version__ = "0.1.0.dev0"
+
+# Where each name lives. It is imported when it is asked for (PEP 562): what does not
+# compute, the command line's help say, does not wait for the compiler.
+_HOMES = {"ProximityKernel": "._estimator"}
+
+
+def __getattr__(name: str) -> _typing.Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(_importlib.import_module(_HOMES[name], __name__), name)
+    globals()[name] = value  # found without this function from now on
+    return value
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

@@ -11,7 +11,8 @@ same layout with one bit per *block*: does any of its rows have this code?) boun
 how many codes a row of a block can share.
 
 How many codes each of the 512 rows shares is counted for all at once: plane p
-holds bit p of the 512 counts.
+holds bit p of the 512 counts. Codes can weigh more than one: then those whose weight
+has bit b are counted apart, and added b planes higher.
 
 Naked arrays in and out; everything is checked before it comes here.
 """
@@ -31,6 +32,8 @@ _ONE = np.uint64(1)
 _START: Any = np.int64(0)
 FEW_PLANES = 6  # what `_count_few` counts with, in registers: up to 63
 _FEW = 60  # the columns it is given at a time: 63 rounded down to whole fours
+WEIGHT_BITS = 4
+MOST_WEIGHT = (1 << WEIGHT_BITS) - 1
 
 
 class Bitmaps(NamedTuple):
@@ -45,6 +48,31 @@ class Bitmaps(NamedTuple):
     offsets: NDArray[np.int64]  # (n_features + 1,) first column of each feature
     n_samples: int  # rows of the table: the sum of the counts
     width: int  # columns of a block
+
+
+class Layout(NamedTuple):
+    """The columns of a row's codes, in runs that are counted together.
+
+    A run has at most `_FEW` columns, a multiple of four: the empty column fills it up.
+    """
+
+    code_columns: NDArray[np.int64]  # where the column of each code lies in a block
+    weights: NDArray[np.int64]  # what each code weighs
+    columns: NDArray[np.int64]  # the same columns, run after run
+    stops: NDArray[np.int64]  # where each run ends
+    shifts: NDArray[np.int64]  # how many planes higher each run is added
+
+
+def make_layout(n_features: int) -> Layout:
+    """Room for the codes of one row."""
+    n_runs = WEIGHT_BITS * (n_features // _FEW + 1)
+    return Layout(
+        code_columns=np.empty(n_features + 4, np.int64),
+        weights=np.empty(n_features, np.int64),
+        columns=np.empty(WEIGHT_BITS * (n_features + 4), np.int64),
+        stops=np.empty(n_runs, np.int64),
+        shifts=np.empty(n_runs, np.int64),
+    )
 
 
 def bitmap_width(total_bins: int, n_features: int) -> int:
@@ -144,27 +172,57 @@ def _count_few(
 
 
 @inlined
+def lay_out(layout: Layout, n_codes: int, n_bits: int, empty: int) -> Any:
+    """Sort a row's code columns into runs, by the bits of their weights.
+
+    `empty` is a column without rows. Gives the number of runs.
+    """
+    n_runs = _START
+    at = _START
+    for bit in range(n_bits):
+        first = at
+        for c in range(n_codes):
+            if (layout.weights[c] >> bit) & 1:
+                if at - first == _FEW:
+                    layout.stops[n_runs] = at
+                    layout.shifts[n_runs] = bit
+                    n_runs += 1
+                    first = at
+                layout.columns[at] = layout.code_columns[c]
+                at += 1
+        while (at - first) % 4:
+            layout.columns[at] = empty
+            at += 1
+        if at > first or bit == 0:
+            layout.stops[n_runs] = at
+            layout.shifts[n_runs] = bit
+            n_runs += 1
+    return n_runs
+
+
+@inlined
 def count_shared(
-    words: Any, start: int, columns: Any, n_columns: int, planes: Any, at: int,
+    words: Any, start: int, layout: Layout, n_runs: int, planes: Any, at: int,
     n_planes: int, more: Any,
 ) -> None:  # fmt: skip
-    """Count, for each of 512 rows, its bits among any number of columns.
+    """Add up, for each of 512 rows, the weights of the codes it shares.
 
-    `n_columns` is a multiple of four: the empty column fills it up. `more` is
-    scratch memory for a second count, to be added to the first.
+    The first run weighs one. `more` is scratch memory for the count of another run,
+    to be added to the first.
     """
-    _count_few(words, start, columns, _START, min(n_columns, _FEW), planes, at)
+    _count_few(words, start, layout.columns, _START, layout.stops[0], planes, at)
     for p in range(FEW_PLANES, n_planes):
         store(planes, at + p * WORDS, no_rows())
-    for first in range(_FEW, n_columns, _FEW):
-        last = min(first + _FEW, n_columns)
-        _count_few(words, start, columns, first, last, more, _START)
+    for run in range(1, n_runs):
+        first, last = layout.stops[run - 1], layout.stops[run]
+        shift = layout.shifts[run]
+        _count_few(words, start, layout.columns, first, last, more, _START)
         carry = no_rows()
-        for p in range(n_planes):
+        for p in range(shift, n_planes):
             a = load(planes, at + p * WORDS)
             b = no_rows()
-            if p < FEW_PLANES:
-                b = load(more, p * WORDS)
+            if p < FEW_PLANES + shift:
+                b = load(more, (p - shift) * WORDS)
             either = a ^ b
             store(planes, at + p * WORDS, either ^ carry)
             carry = (a & b) | (either & carry)

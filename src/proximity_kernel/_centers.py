@@ -5,6 +5,11 @@ so they crowd where the data are dense: there a small difference separates two
 values, and in a sparse region a large one does not. Equal centers are merged; the
 cells stay the same and no bin stays empty for that reason.
 
+With `AUTO` bins a value that many rows hold has a center of its own and the others lie
+in the middles of equally filled parts of the rest, so none is spent on an extreme, or
+twice on one value. Two such sets, of four centers and of two, make two resolutions: a
+fine bin belongs to the coarse center nearest to its own.
+
 A categorical column has a bin per category, in sorted order. A column with nothing
 observed has none.
 """
@@ -13,12 +18,17 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from typing import Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ._columns import Column
 from ._threads import run_pieces
+
+AUTO: Final = "auto"
+BinCount = int | Literal["auto"]
+_FINE, _COARSE = 4, 2  # centers of the two resolutions
 
 
 @dataclass(frozen=True)
@@ -28,9 +38,12 @@ class NumericBins:
     Attributes
     ----------
     centers : ndarray of shape (n_bins,), float64, strictly rising
+    groups : ndarray of shape (n_bins,), int64, or None
+        The coarse bin of each bin, 0 or 1, where there are two resolutions.
     """
 
     centers: NDArray[np.float64]
+    groups: NDArray[np.int64] | None = None
 
     @property
     def n_bins(self) -> int:
@@ -47,6 +60,13 @@ class NumericBins:
         # Between neighbouring floats there is no midpoint; it may have been rounded
         # up to the higher center, which must lie above it.
         return np.minimum(middle, np.nextafter(high, -np.inf))
+
+    @property
+    def shared(self) -> dict[int, NDArray[np.int64]]:
+        """The coarse bins that hold several bins, and which."""
+        groups = np.arange(self.n_bins) if self.groups is None else self.groups
+        held = {int(g): np.flatnonzero(groups == g) for g in np.unique(groups)}
+        return {group: members for group, members in held.items() if len(members) > 1}
 
     def names(self) -> list[str]:
         """Name each bin for an output column: its number."""
@@ -73,6 +93,11 @@ class CategoricalBins:
         """How many bins there are."""
         return len(self.categories) + bool(self.infrequent)
 
+    @property
+    def shared(self) -> dict[int, NDArray[np.int64]]:
+        """The coarse bins that hold several bins: there is one resolution only."""
+        return {}
+
     def names(self) -> list[str]:
         """Name each bin for an output column: its label."""
         return [
@@ -86,7 +111,7 @@ Bins = NumericBins | CategoricalBins
 
 def fit_centers(
     columns: Sequence[Column],
-    n_bins: Sequence[int],
+    n_bins: Sequence[BinCount],
     max_categories: int,
     n_threads: int,
 ) -> tuple[Bins, ...]:
@@ -95,8 +120,8 @@ def fit_centers(
     Parameters
     ----------
     columns : sequence of Column
-    n_bins : sequence of int
-        Bins asked for, one number per column; categorical columns ignore theirs.
+    n_bins : sequence of int and "auto"
+        Bins asked for, one entry per column; categorical columns ignore theirs.
     max_categories : int
         Most bins of a categorical column.
     n_threads : int
@@ -128,10 +153,12 @@ def fit_centers(
     return tuple(bins)
 
 
-def _fit_numeric(column: Column, n_bins: int) -> NumericBins:
+def _fit_numeric(column: Column, n_bins: BinCount) -> NumericBins:
     observed = column.values[column.observed]
     if not len(observed):
         return NumericBins(np.empty(0))
+    if n_bins == AUTO:
+        return _fit_resolutions(observed)
     percents = np.linspace(0, 100, n_bins)
     with np.errstate(over="ignore", invalid="ignore"):
         centers = np.percentile(observed, percents)
@@ -140,6 +167,99 @@ def _fit_numeric(column: Column, n_bins: int) -> NumericBins:
         # of it is, and halving is exact.
         centers = np.percentile(observed / 2, percents) * 2
     return NumericBins(np.unique(centers))
+
+
+def _fit_resolutions(observed: NDArray[np.float64]) -> NumericBins:
+    few = _few_values(observed, _FINE)
+    if few is not None and len(few) <= _COARSE:
+        return NumericBins(few)
+    # One pass for both: they read the same places, or nearly.
+    n = len(observed)
+    placed = np.partition(observed, _places(n, _FINE) + _places(n, _COARSE))
+    fine = _spread_centers(placed, _FINE) if few is None else few
+    midpoints = NumericBins(_spread_centers(placed, _COARSE)).midpoints
+    _, groups = np.unique(np.searchsorted(midpoints, fine), return_inverse=True)
+    # A coarse bin that holds everything says nothing, and bins of their own need none.
+    told = groups[-1] and len(fine) > _COARSE
+    return NumericBins(fine, groups.astype(np.int64) if told else None)
+
+
+def _few_values(values: NDArray[np.float64], most: int) -> NDArray[np.float64] | None:
+    """Find the distinct values, sorted, or nothing if there are more than `most`."""
+    found: list[float] = []
+    while len(values):
+        if len(found) == most:
+            return None
+        found.append(float(values[0]) + 0.0)  # not -0.0, which equals 0.0
+        values = values[values != values[0]]
+    return np.sort(found)
+
+
+def _spread_centers(placed: NDArray[np.float64], n_bins: int) -> NDArray[np.float64]:
+    """Place centers so that frequent values have one of their own.
+
+    Parameters
+    ----------
+    placed : ndarray, with more than `n_bins` distinct values
+        As if sorted, at `_places`.
+    n_bins : int
+
+    Returns
+    -------
+    ndarray of shape (at most n_bins,), strictly rising
+
+    Examples
+    --------
+    >>> values = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 2.0, 3.0, 4.0])
+    >>> _spread_centers(values, 2)
+    array([0. , 2.5])
+    >>> _spread_centers(values, 4)
+    array([0. , 1.5, 2.5, 3.5])
+    """
+    alone: list[float] = []
+    while frequent := _more_than_a_share(placed, n_bins - len(alone)):
+        alone += frequent
+        rest = placed[~np.isin(placed, frequent)]
+        placed = np.partition(rest, _places(len(rest), n_bins - len(alone)))
+    n_left = n_bins - len(alone)
+    middles = [_middle(placed, i, n_left) for i in range(n_left)]
+    return np.unique([*alone, *middles]) + 0.0  # not -0.0
+
+
+def _more_than_a_share(placed: NDArray[np.float64], n_parts: int) -> list[float]:
+    """Find what more than one of `n_parts` equal shares of the values are.
+
+    At most ``n_parts - 1`` values, the most frequent first, the lower among equals.
+    In sorted order such a value reaches over one of the borders between shares.
+    """
+    borders = [len(placed) * i // n_parts for i in range(1, n_parts)]
+    counts = {
+        float(v): int(np.count_nonzero(placed == v)) for v in np.unique(placed[borders])
+    }
+    frequent = [v for v in counts if counts[v] * n_parts > len(placed)]
+    return sorted(frequent, key=lambda v: (-counts[v], v))[: n_parts - 1]
+
+
+def _middle(placed: NDArray[np.float64], i: int, n_parts: int) -> float:
+    """Take the percentile ``100 * (i + 1/2) / n_parts``, interpolated linearly."""
+    # In whole numbers: where it falls on a value, no rounding moves it off.
+    at, over = divmod((len(placed) - 1) * (2 * i + 1), 2 * n_parts)
+    low = float(placed[at])
+    if not over:
+        return low
+    high, share = float(placed[at + 1]), over / (2 * n_parts)
+    gap = high - low
+    if gap == np.inf:  # between two values near the ends of float64
+        return low * (1 - share) + high * share
+    return low + gap * share
+
+
+def _places(n: int, n_parts: int) -> list[int]:
+    """List where `_more_than_a_share` and `_middle` look, of `n` sorted values."""
+    borders = [n * i // n_parts for i in range(1, n_parts)]
+    middles = [(n - 1) * (2 * i + 1) // (2 * n_parts) for i in range(n_parts)]
+    # Never one place alone: numpy is some ten times slower then, where values tie.
+    return [*borders, *middles, *(min(at + 1, n - 1) for at in middles)]
 
 
 def _fit_categorical(column: Column, max_categories: int) -> CategoricalBins:

@@ -23,8 +23,8 @@ from ._columns import Column
 from ._loops import assign_nearest, number_distinct, pack_digits, sort_by_digit
 from ._threads import run_pieces
 
-MAX_BINS = int(np.iinfo(np.uint16).max) - 1
-"""Most bins a feature can have."""
+MAX_BINS = int(np.iinfo(np.uint16).max) - 2
+"""Most bins a feature can have; a cell for its gaps may come beside them."""
 
 _PIECE = 16384  # rows; in a row-major table they stay in cache for all columns
 _LARGEST_DIGIT = 4096  # the counters of one sorting pass stay in cache too
@@ -80,7 +80,7 @@ def assign_codes(
     [0, 1, 2, 1, 0]
     """
     n_bins = np.array([b.n_bins for b in bins], dtype=np.int64)
-    dtype = np.uint8 if n_bins.max() <= np.iinfo(np.uint8).max - 1 else np.uint16
+    dtype = code_dtype(n_bins)
     cells = np.empty((len(columns[0].values), len(columns)), dtype)
     coders = [_coder(c, b, dtype) for c, b in zip(columns, bins, strict=True)]
 
@@ -90,6 +90,11 @@ def assign_codes(
 
     run_pieces(code_some, len(cells), _PIECE, n_threads)
     return _gather_distinct(cells, n_bins)
+
+
+def code_dtype(n_bins: NDArray[np.int64]) -> type[np.uint8] | type[np.uint16]:
+    """Find the smallest dtype that holds the codes: bins, unknown and missing."""
+    return np.uint8 if n_bins.max() <= np.iinfo(np.uint8).max - 1 else np.uint16
 
 
 def _coder(

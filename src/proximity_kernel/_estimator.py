@@ -23,7 +23,8 @@ from sklearn.utils.validation import (
 from ._codes import MAX_BINS, Codes
 from ._columns import read_columns
 from ._kernel import kernel_matrix
-from ._matching import list_cells, match
+from ._matching import MATCHINGS, list_cells, match
+from ._missingness import MISSINGNESSES
 from ._model import Model, fit_model
 from ._options import (
     check_choice,
@@ -35,7 +36,7 @@ from ._options import (
     check_seed,
 )
 from ._representation import build_representation, normalize_rows, output_names
-from ._search import Estimates
+from ._tallies import Estimates
 from ._threads import count_threads
 
 _MOST_NAMES = 5  # columns that a warning lists
@@ -52,21 +53,28 @@ class ProximityKernel(TransformerMixin, BaseEstimator):
 
     Parameters
     ----------
-    n_bins : int or sequence of int, default=4
+    n_bins : int, "auto" or sequence of these, default=4
         Bins of a numeric feature, at least 2: one number for all, or one for each
         feature (those of categorical features are ignored: they have a bin per
-        category). Equal centers are merged, so a feature can have fewer.
-    matching : {"graded", "cascade"}, default="graded"
+        category). Equal centers are merged, so a feature can have fewer. "auto" makes
+        at most four and joins them to two coarse ones: values in the same bin score 1,
+        in the same coarse bin 0.8. A frequent value has a bin of its own.
+    matching : {"weighted", "graded", "cascade"}, default="weighted"
         Which fitted rows match a row with missing cells. "cascade" is the paper's
         rule: those that share all of its codes, else any of them. "graded" takes
         the rows that share at least t, with the highest t that leaves
         `min_support` rows which observe the missing feature, or all rows that share
-        any code if there are fewer. Where nobody matches, both use the feature's
-        bin frequencies.
+        any code if there are fewer. "weighted" is this ladder with codes that count
+        for more, the more they tell about the missing features, and the rows that
+        share still more refine the estimate. Where nobody matches, all use the
+        feature's bin frequencies.
     min_support : int, default=20
-        Rows that "graded" asks for.
-    missingness : {"ignorable"}, default="ignorable"
-        Whether absence itself tells something; "ignorable" says that it does not.
+        Rows that "weighted" and "graded" ask for.
+    missingness : {"ignorable", "informative", "auto"}, default="ignorable"
+        Whether absence itself tells something. Where it does, a feature has one more
+        bin, for its gaps. "ignorable": nowhere, every gap is estimated.
+        "informative": in every feature with gaps at fit. "auto": in those whose gaps
+        come together with others' more than the values explain.
     categorical_features : "from_dtype", mask, indices or names, default="from_dtype"
         Features to take as categorical beside those whose dtype says so: text and
         unordered categoricals. Booleans, ordered categoricals (by rank) and dates
@@ -92,13 +100,19 @@ class ProximityKernel(TransformerMixin, BaseEstimator):
     ----------
     bin_centers_ : list of length n_features
         Centers of a numeric feature, float64, rising; None for a categorical one.
+    bin_groups_ : list of length n_features
+        The coarse bin, 0 or 1, of each bin of a feature that has them; else None.
     categories_ : list of length n_features
         Categories of a categorical feature that have a bin of their own, sorted;
         None for a numeric one.
     n_bins_ : ndarray of shape (n_features,)
-        Bins of each feature; 0 if it had nothing observed.
+        Bins of each feature, one for its gaps included where these are informative;
+        0 if it had nothing observed.
     prior_ : list of length n_features
         Frequencies of each feature's bins among the fitted rows.
+    missingness_ : list of length n_features
+        What was decided about the gaps of each feature, with the attributes feature,
+        informative, missing (rows), p_value and reason.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
         Only when the table had column names, all of them strings.
@@ -129,7 +143,7 @@ class ProximityKernel(TransformerMixin, BaseEstimator):
         self,
         n_bins: Any = 4,
         *,
-        matching: Any = "graded",
+        matching: Any = "weighted",
         min_support: Any = 20,
         missingness: Any = "ignorable",
         categorical_features: Any = "from_dtype",
@@ -178,7 +192,7 @@ class ProximityKernel(TransformerMixin, BaseEstimator):
 
         Returns
         -------
-        CSR matrix or ndarray of shape (n_samples, sum(n_bins_))
+        CSR matrix or ndarray of shape (n_samples, n_columns)
             One 1 for a known cell, a distribution for a missing one.
         """
         model = self._fitted_model()
@@ -195,7 +209,7 @@ class ProximityKernel(TransformerMixin, BaseEstimator):
 
         Returns
         -------
-        CSR matrix or ndarray of shape (n_samples, sum(n_bins_))
+        CSR matrix or ndarray of shape (n_samples, n_columns)
         """
         # One level more: scikit-learn wraps this method for `set_output`.
         return self._output(self._represent(*self._fit(X, stacklevel=4)))
@@ -237,6 +251,8 @@ class ProximityKernel(TransformerMixin, BaseEstimator):
     def provenance(self, X: Any) -> NDArray[np.void]:
         """Tell where the estimate of each missing cell comes from.
 
+        A gap of an informative feature is not estimated, but counts as observed.
+
         Parameters
         ----------
         X : frame, array or list of rows, of shape (n_samples, n_features)
@@ -246,10 +262,11 @@ class ProximityKernel(TransformerMixin, BaseEstimator):
         structured ndarray of shape (n_missing,), row after row
             ``row`` and ``feature`` place the cell. ``observed`` is the number of
             features with bins that the row observes, ``rung`` how many of their
-            codes the rows behind the estimate share at least, ``support`` how many
-            rows these are. ``level`` says it in a word: "intersection" (all codes),
-            "partial" (some, more than one), "union" (any) or "prior" (rung 0: every
-            row that observes the feature).
+            codes the rows behind the estimate share at least (for "weighted" what
+            the shared codes weigh together), ``support`` how many rows these are.
+            ``level`` says it in a word: "intersection" (all codes), "partial" (some,
+            more than one), "union" (any) or "prior" (rung 0: every row that observes
+            the feature).
 
         Examples
         --------
@@ -274,13 +291,14 @@ class ProximityKernel(TransformerMixin, BaseEstimator):
 
         Returns
         -------
-        ndarray of str of shape (sum(n_bins_),)
-            "age_0", "age_1" for the bins of a number, "blood_a" for a category,
-            "blood_infrequent" for the bin that rare categories share.
+        ndarray of str of shape (n_columns,)
+            "age_0", "age_1" for the bins of a number, "age_low" and "age_high" for
+            its coarse ones, "blood_a" for a category, "blood_infrequent" for the bin
+            that rare ones share, "age_missing" for the bin of informative gaps.
         """
         model = self._fitted_model()
-        names = _check_feature_names_in(self, input_features)
-        return output_names([str(name) for name in names], model.bins)
+        names = [str(name) for name in _check_feature_names_in(self, input_features)]
+        return output_names(names, model.bins, model.informative)
 
     def _fit(self, X: Any, stacklevel: int) -> tuple[Model, Codes]:
         self._check_options()
@@ -288,15 +306,19 @@ class ProximityKernel(TransformerMixin, BaseEstimator):
         columns = read_columns(X, categorical_features=chosen)
         n_bins = check_n_bins(self.n_bins, len(columns))
         threads = count_threads(self.n_jobs)
-        model, codes = fit_model(columns, chosen, n_bins, self.max_categories, threads)
+        model, codes = fit_model(
+            columns, chosen, n_bins, self.max_categories, self.missingness, threads
+        )
         # From here on nothing can fail: the old model is there, or the new one.
         validate_data(self, X, skip_check_array=True)
         self.__dict__.update(
             _model=model,
             n_bins_=model.n_bins,
             bin_centers_=model.bin_centers,
+            bin_groups_=model.bin_groups,
             categories_=model.categories,
             prior_=model.reference.prior,
+            missingness_=list(model.absences),
         )
         if model.empty:
             _warn_of_empty_columns(model.empty, stacklevel + 1)
@@ -319,7 +341,10 @@ class ProximityKernel(TransformerMixin, BaseEstimator):
 
     def _match(self, model: Model, codes: Codes) -> Estimates:
         threads = count_threads(self.n_jobs)
-        return match(codes, model.reference, self.matching, self.min_support, threads)
+        weights = model.weigh(self.matching, threads)
+        return match(
+            codes, model.reference, self.matching, self.min_support, weights, threads
+        )
 
     def _represent(self, model: Model, codes: Codes) -> sp.csr_array:
         matrix = build_representation(
@@ -328,6 +353,7 @@ class ProximityKernel(TransformerMixin, BaseEstimator):
             model.reference,
             self.dtype,
             count_threads(self.n_jobs),
+            model.bins,
         )
         if self.normalize:
             normalize_rows(matrix, model.n_counted)
@@ -341,9 +367,9 @@ class ProximityKernel(TransformerMixin, BaseEstimator):
         return matrix
 
     def _check_options(self) -> None:
-        check_choice("matching", self.matching, ("graded", "cascade"))
+        check_choice("matching", self.matching, MATCHINGS)
         check_count("min_support", self.min_support, 1)
-        check_choice("missingness", self.missingness, ("ignorable",))
+        check_choice("missingness", self.missingness, MISSINGNESSES)
         check_count("max_categories", self.max_categories, 2, MAX_BINS)
         check_flag("normalize", self.normalize)
         check_flag("sparse_output", self.sparse_output)

@@ -10,16 +10,14 @@ thread for each: the bits do not depend on how many there are.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cache
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from threadpoolctl import ThreadpoolController
 
 from ._loops import keep_best
-from ._threads import run_pieces
+from ._threads import blas, run_pieces
 
 _TILE = 512  # rows and columns of a tile at the most: it is read again from cache
 _SPARSE_FROM = 6  # columns per entry; from here on, skipping zeros beats BLAS
@@ -128,14 +126,8 @@ def kernel_matrix(
 
 
 def _run_tiles(work: Callable[[int, int], object], held: _Rows, n_threads: int) -> None:
-    with _blas().limit(limits=1, user_api="blas"):
+    with blas().limit(limits=1, user_api="blas"):
         run_pieces(work, len(held.tiles()), 1, n_threads)
-
-
-@cache
-def _blas() -> ThreadpoolController:
-    # Looking for the loaded libraries takes milliseconds.
-    return ThreadpoolController()
 
 
 def kernel_blocks(

@@ -100,29 +100,43 @@ def number_distinct(digits: Any, order: Any, inverse: Any, firsts: Any) -> int:
 
 @compiled
 def size_rows(
-    rows: NDArray[Any], n_bins: Any, row_start: Any, start_of_cell: Any,
-    probabilities: Any, sizes: Any,
+    rows: NDArray[Any], n_bins: Any, offsets: Any, coarse: Any, feature: Any,
+    row_start: Any, start_of_cell: Any, probabilities: Any, sizes: Any,
 ) -> None:  # fmt: skip
-    """Count the entries of each distinct row of the representation."""
+    """Count the entries of each distinct row of the representation.
+
+    A bin has one, and the bins that share a coarse one, which lie side by side, have
+    one more together.
+    """
     for g in range(rows.shape[0]):
         size = 0
         for j in range(rows.shape[1]):
-            size += rows[g, j] < n_bins[j]
-        for p in range(start_of_cell[row_start[g]], start_of_cell[row_start[g + 1]]):
-            size += probabilities[p] > 0
+            code = np.int64(rows[g, j])
+            if code < n_bins[j]:
+                size += 1 + (coarse[offsets[j] + code] >= 0)
+        for cell in range(row_start[g], row_start[g + 1]):
+            j = feature[cell]
+            before = np.int64(-1)
+            for k in range(n_bins[j]):
+                if probabilities[start_of_cell[cell] + k] > 0:
+                    shared = coarse[offsets[j] + k]
+                    size += 1 + (shared >= 0 and shared != before)
+                    before = shared
         sizes[g] = size
 
 
 @compiled
 def fill_rows(
     rows: NDArray[Any], inverse: Any, first: int, last: int, n_bins: Any, offsets: Any,
+    columns: Any, weights: Any, coarse: Any, coarse_weight: float,
     row_start: Any, start_of_cell: Any, probabilities: Any,
     indptr: Any, indices: Any, data: Any,
 ) -> None:  # fmt: skip
     """Write the representation of the table's rows from `first` up to `last`.
 
-    An observed cell is a 1, a missing one the entries of its estimate, a category
-    unknown at fit nothing.
+    An observed cell is the weight of its bin, a missing one the weighted entries of its
+    estimate, a category unknown at fit nothing. Bins of a coarse one, whose column is
+    not negative, add to it.
     """
     missing = np.iinfo(rows.dtype).max
     for i in range(first, last):
@@ -131,17 +145,33 @@ def fill_rows(
         for j in range(rows.shape[1]):
             code = rows[inverse[i], j]
             if code < n_bins[j]:
-                indices[at] = offsets[j] + np.int64(code)
-                data[at] = 1
+                b = offsets[j] + np.int64(code)
+                indices[at] = columns[b]
+                data[at] = weights[b]
                 at += 1
+                if coarse[b] >= 0:
+                    indices[at] = coarse[b]
+                    data[at] = coarse_weight
+                    at += 1
             elif code == missing:
-                start = start_of_cell[cell]
+                estimate = start_of_cell[cell] - offsets[j]
                 cell += 1
-                for k in range(n_bins[j]):
-                    if probabilities[start + k] > 0:
-                        indices[at] = offsets[j] + k
-                        data[at] = probabilities[start + k]
+                any_shared = False
+                for b in range(offsets[j], offsets[j] + n_bins[j]):
+                    if probabilities[estimate + b] > 0:
+                        indices[at] = columns[b]
+                        data[at] = probabilities[estimate + b] * weights[b]
                         at += 1
+                        any_shared |= coarse[b] >= 0
+                if not any_shared:
+                    continue
+                for b in range(offsets[j], offsets[j] + n_bins[j]):
+                    if probabilities[estimate + b] > 0 and coarse[b] >= 0:
+                        if indices[at - 1] != coarse[b]:
+                            indices[at] = coarse[b]
+                            data[at] = 0
+                            at += 1
+                        data[at - 1] += probabilities[estimate + b] * coarse_weight
 
 
 @compiled
@@ -166,3 +196,21 @@ def keep_best(tile: Any, first: int, values: Any, indices: Any) -> None:
             values[i, at] = value
             indices[i, at] = first + c
             worst = values[i, k - 1]
+
+
+@compiled
+def count_together(
+    rows: NDArray[Any], counts: Any, step: int, n_bins: Any, offsets: Any, j: int,
+    together: Any,
+) -> None:  # fmt: skip
+    """Add up, for each bin of feature j and each code, the rows that have both.
+
+    Every `step`-th row is looked at.
+    """
+    for r in range(0, rows.shape[0], step):
+        k = np.int64(rows[r, j])
+        if k < n_bins[j]:
+            for f in range(rows.shape[1]):
+                code = np.int64(rows[r, f])
+                if code < n_bins[f]:
+                    together[k, offsets[f] + code] += counts[r]

@@ -1,11 +1,15 @@
 """Codes and reference in, estimates out: a distribution for every missing cell.
 
 The rows that match a row with missing cells are those that share its codes. All of
-them (the intersection)? Any of them (the union)? Or, `graded`, as many as leave
-enough rows: rung t holds the rows that share at least t, and the highest rung with
-`min_support` rows that observe the missing feature is taken, or all rows that share
-any code if there are fewer. The estimate is the mean of the one-hot blocks of these
-rows; where nobody matches, it is the prior.
+them (the intersection)? Any of them (the union)? `cascade` knows these two. `graded`
+has every rung between: rung t holds the rows that share at least t codes, and the
+highest rung with `min_support` rows that observe the missing feature is taken, or all
+rows that share any code if there are fewer. The estimate is the mean of the one-hot
+blocks of these rows; where nobody matches, it is the prior.
+
+`weighted` is the ladder on which a code counts by what it tells about the missing
+features of the row (`_weights`), in their mean, and the rungs above the one taken
+refine the estimate (`_tallies`).
 
 The search itself is in `_search`; here the cells are laid out for it.
 """
@@ -20,10 +24,12 @@ from numpy.typing import NDArray
 from ._bitmaps import count_blocks
 from ._codes import Codes
 from ._reference import Reference, read_only
-from ._search import Estimates, make_scratch, match_rows
+from ._search import match_rows
+from ._tallies import Estimates, make_scratch
 from ._threads import run_pieces
 
-Matching = Literal["graded", "cascade"]
+Matching = Literal["weighted", "graded", "cascade"]
+MATCHINGS: tuple[Matching, ...] = ("weighted", "graded", "cascade")
 
 _CELL = np.dtype("i8, i8, U12, i8, i8, i8")
 _CELL.names = ("row", "feature", "level", "rung", "observed", "support")
@@ -36,6 +42,7 @@ def match(
     reference: Reference,
     matching: Matching,
     min_support: int,
+    weights: NDArray[np.uint8],
     n_threads: int,
 ) -> Estimates:
     """Estimate the missing cells of coded rows from the reference.
@@ -44,9 +51,11 @@ def match(
     ----------
     codes : Codes
     reference : Reference
-    matching : {"graded", "cascade"}
+    matching : {"weighted", "graded", "cascade"}
     min_support : int
-        Rows that `graded` asks for; `cascade` is content with one.
+        Rows that a rung must have; `cascade` is content with one.
+    weights : ndarray of shape (n_features, total bins), uint8
+        Of `_weights.weigh_codes`; without rows for all but "weighted".
     n_threads : int
 
     Returns
@@ -56,12 +65,16 @@ def match(
     maps, rows = reference.bitmaps, read_only(codes.rows)
     estimates = _lay_out_cells(codes, reference)
     ends_only = matching == "cascade"
+    pseudo_rows = float(min(min_support, 1 << 53)) if matching == "weighted" else 0.0
     # More than all rows is as good as infinity, and fits the loops' integers.
     support = 1 if ends_only else min(min_support, maps.n_samples + 1)
 
     def match_some(first: int, last: int) -> None:
-        scratch = make_scratch(maps)
-        match_rows(maps, rows, first, last, estimates, support, ends_only, scratch)
+        scratch = make_scratch(maps, weighted=len(weights) > 0)
+        match_rows(
+            maps, rows, first, last, estimates, support, ends_only, weights,
+            pseudo_rows, scratch,
+        )  # fmt: skip
 
     n_blocks = count_blocks(len(maps.rows))
     work = len(maps.n_bins) ** 2 * n_blocks
@@ -89,13 +102,13 @@ def list_cells(codes: Codes, estimates: Estimates) -> NDArray[np.void]:
     distinct = codes.inverse[row]
     within = np.arange(len(row)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     cell = estimates.row_start[distinct] + within
-    rung, observed = estimates.rung[cell], estimates.observed[distinct]
+    rung, (least, height) = estimates.rung[cell], estimates.ends[distinct].T
     out = np.empty(len(row), _CELL)
     out["row"], out["feature"] = row, estimates.feature[cell]
-    out["rung"], out["observed"] = rung, observed
+    out["rung"], out["observed"] = rung, estimates.observed[distinct]
     out["support"] = estimates.support[cell]
     out["level"] = np.select(
-        [rung == 0, rung == observed, rung == 1],
+        [rung == 0, rung == height, rung <= least],
         ["prior", "intersection", "union"],
         "partial",
     )
@@ -115,6 +128,7 @@ def _lay_out_cells(codes: Codes, reference: Reference) -> Estimates:
         # Of one layout, whether cells are missing or not: else it is compiled twice.
         feature=np.ascontiguousarray(feature),
         observed=has_bins.sum() - (missing & has_bins).sum(axis=1),
+        ends=np.zeros((len(missing), 2), np.int64),
         rung=np.zeros(len(row), np.int64),
         support=np.zeros(len(row), np.int64),
         start=start,

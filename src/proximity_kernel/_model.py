@@ -9,17 +9,19 @@ is replaced, and a method takes it once and works with that.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ._centers import Bins, CategoricalBins, NumericBins, fit_centers
+from ._centers import BinCount, Bins, CategoricalBins, NumericBins, fit_centers
 from ._codes import Codes, assign_codes
 from ._columns import Column, ColumnType, read_columns
+from ._missingness import Absence, Missingness, code_absences, decide_missingness
 from ._reference import Reference, build_reference
+from ._weights import weigh_codes
 
 
 @dataclass(frozen=True)
@@ -33,18 +35,29 @@ class Model:
     categorical_features
         The option as it was at fit.
     bins : tuple of NumericBins and CategoricalBins
+    absences : tuple of Absence
+        What was decided about the gaps of each feature.
     reference : Reference
+    cache : dict
+        What follows from the rest and is computed when first asked for.
     """
 
     types: tuple[ColumnType, ...]
     categorical_features: Any
     bins: tuple[Bins, ...]
+    absences: tuple[Absence, ...]
     reference: Reference
+    cache: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @cached_property
     def n_bins(self) -> NDArray[np.int64]:
-        """Bins of each feature, shape (n_features,)."""
-        return _count_bins(self.bins)
+        """Bins of each feature, the one for its gaps among them."""
+        return _count_bins(self.bins) + self.informative
+
+    @property
+    def informative(self) -> NDArray[np.bool_]:
+        """Whether gaps are a bin of their own, shape (n_features,)."""
+        return np.array([absence.informative for absence in self.absences])
 
     @property
     def n_counted(self) -> int:
@@ -63,6 +76,11 @@ class Model:
         return [b.centers if isinstance(b, NumericBins) else None for b in self.bins]
 
     @property
+    def bin_groups(self) -> list[NDArray[np.int64] | None]:
+        """The coarse bin of each bin where there are two resolutions, else None."""
+        return [b.groups if isinstance(b, NumericBins) else None for b in self.bins]
+
+    @property
     def categories(self) -> list[NDArray[np.object_] | None]:
         """Categories with a bin of their own, None for numeric features."""
         return [
@@ -72,19 +90,30 @@ class Model:
             for b in self.bins
         ]
 
+    def weigh(self, matching: str, n_threads: int) -> NDArray[np.uint8]:
+        """Weights of the codes, for the matching that has any; computed once."""
+        if matching != "weighted":
+            return np.ones((0, 0), np.uint8)
+        if "weights" not in self.cache:
+            self.cache["weights"] = weigh_codes(self.reference, n_threads)
+        weights: NDArray[np.uint8] = self.cache["weights"]
+        return weights
+
     def code(self, table: Any, n_threads: int) -> Codes:
         """Code the rows of a table that has the fitted columns."""
         columns = read_columns(
             table, categorical_features=self.categorical_features, fitted=self.types
         )
-        return assign_codes(columns, self.bins, n_threads)
+        codes = assign_codes(columns, self.bins, n_threads)
+        return code_absences(codes, _count_bins(self.bins), self.informative)
 
 
 def fit_model(
     columns: Sequence[Column],
     categorical_features: Any,
-    n_bins: Sequence[int],
+    n_bins: Sequence[BinCount],
     max_categories: int,
+    missingness: Missingness,
     n_threads: int,
 ) -> tuple[Model, Codes]:
     """Learn from the columns of a table.
@@ -96,6 +125,8 @@ def fit_model(
         The option that they were read with.
     n_bins, max_categories, n_threads
         As in `fit_centers`.
+    missingness
+        As in `decide_missingness`.
 
     Returns
     -------
@@ -105,9 +136,14 @@ def fit_model(
     """
     bins = fit_centers(columns, n_bins, max_categories, n_threads)
     codes = assign_codes(columns, bins, n_threads)
-    reference = build_reference(codes, _count_bins(bins))
+    sizes = _count_bins(bins)
     types = tuple(column.type for column in columns)
-    return Model(types, categorical_features, bins, reference), codes
+    names = [column_type.name for column_type in types]
+    absences = decide_missingness(codes, sizes, names, missingness)
+    informative = np.array([absence.informative for absence in absences])
+    codes = code_absences(codes, sizes, informative)
+    reference = build_reference(codes, sizes + informative)
+    return Model(types, categorical_features, bins, absences, reference), codes
 
 
 def _count_bins(bins: Sequence[Bins]) -> NDArray[np.int64]:

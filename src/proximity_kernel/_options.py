@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ._centers import AUTO, BinCount
 from ._codes import MAX_BINS
 
 
@@ -27,19 +28,29 @@ def check_count(name: str, value: Any, least: int, most: int | None = None) -> i
     return int(value)
 
 
-def check_n_bins(n_bins: Any, n_features: int) -> list[int]:
-    """Spread `n_bins` over the features: one number each."""
+def check_n_bins(n_bins: Any, n_features: int) -> list[BinCount]:
+    """Spread `n_bins` over the features: one number each, or "auto"."""
     if isinstance(n_bins, str) or not np.iterable(n_bins):
-        return [check_count("n_bins", n_bins, 2, MAX_BINS)] * n_features
+        return [_check_bin_count("n_bins", n_bins)] * n_features
     given = list(n_bins)
     if len(given) != n_features:
         raise ValueError(
             f"n_bins must be one number or one for each of the {n_features} features, "
             f"got {len(given)} of them."
         )
-    return [
-        check_count(f"n_bins[{j}]", value, 2, MAX_BINS) for j, value in enumerate(given)
-    ]
+    return [_check_bin_count(f"n_bins[{j}]", value) for j, value in enumerate(given)]
+
+
+def _check_bin_count(name: str, value: Any) -> BinCount:
+    """Refuse what is neither a number of bins nor "auto"."""
+    if not isinstance(value, str):
+        return check_count(name, value, 2, MAX_BINS)
+    if value != AUTO:
+        raise ValueError(
+            f"{name} must be {AUTO!r} or a whole number, at least 2 and at most "
+            f"{MAX_BINS}, got {value!r}."
+        )
+    return AUTO
 
 
 def check_flag(name: str, value: Any) -> None:

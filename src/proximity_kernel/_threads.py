@@ -10,9 +10,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 
 import joblib
 from joblib.parallel import get_active_backend
+from threadpoolctl import ThreadpoolController
 
 
 def count_threads(n_jobs: int | None) -> int:
@@ -69,3 +71,10 @@ def run_pieces(
             done.result()
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+@cache
+def blas() -> ThreadpoolController:
+    """Take hold of the loaded BLAS libraries, whose own threads can be limited."""
+    # Looking for them takes milliseconds.
+    return ThreadpoolController()

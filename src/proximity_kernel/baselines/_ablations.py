@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from proximity_kernel import ProximityKernel
 
+from .._extras import require
 from ._encoding import ImputedTable
 from ._simple import ModeMean
 
@@ -53,7 +54,7 @@ class PriorOnly(_Ablation):
 
     Parameters
     ----------
-    n_bins : int or sequence of int, default=4
+    n_bins : int, "auto" or sequence of these, default=4
         As for `ProximityKernel`.
 
     Attributes
@@ -78,18 +79,19 @@ class PriorOnly(_Ablation):
 
         Returns
         -------
-        CSR matrix of shape (n_samples, sum(n_bins_))
+        CSR matrix of shape (n_samples, n_columns)
         """
         check_is_fitted(self)
         matched = self.kernel_.transform(X)
         known = sp.coo_array(matched)
         cells = self.kernel_.provenance(X)
-        n_bins, prior = self.kernel_.n_bins_, self.kernel_.prior_
-        missing = np.zeros((known.shape[0], len(n_bins)), dtype=bool)
+        widths = _block_widths(self.kernel_)
+        missing = np.zeros((known.shape[0], len(widths)), dtype=bool)
         missing[cells["row"], cells["feature"]] = True
-        feature = np.repeat(np.arange(len(n_bins)), n_bins)
+        feature = np.repeat(np.arange(len(widths)), widths)
         known.data[missing[known.row, feature[known.col]]] = 0
-        blocks = sp.csr_array(missing, dtype=known.dtype) @ _spread(n_bins, prior)
+        prior = _represent_prior(self.kernel_)
+        blocks = sp.csr_array(missing, dtype=known.dtype) @ _spread(widths, prior)
         matrix = (known.tocsr() + blocks).astype(known.dtype)
         matrix.eliminate_zeros()
         return type(matched)(matrix)  # as scikit-learn is set: array or matrix
@@ -105,7 +107,7 @@ class ModeMeanThenBins(_Ablation):
 
     Parameters
     ----------
-    n_bins : int or sequence of int, default=4
+    n_bins : int, "auto" or sequence of these, default=4
         As for `ProximityKernel`.
 
     Attributes
@@ -149,15 +151,33 @@ class ModeMeanThenBins(_Ablation):
 
         Returns
         -------
-        CSR matrix of shape (n_samples, sum(n_bins_))
+        CSR matrix of shape (n_samples, n_columns)
         """
         check_is_fitted(self)
         return self.kernel_.transform(self.imputed_.fill(X))
 
 
-def _spread(n_bins: Any, prior: list[Any]) -> sp.csr_array:
-    """Matrix that puts a feature's prior into the columns of its bins."""
+def _block_widths(kernel: ProximityKernel) -> Any:
+    """Columns of each feature: its bins, and the coarse bins that several share."""
+    coarse = [
+        0 if groups is None else np.count_nonzero(np.bincount(groups) > 1)
+        for groups in kernel.bin_groups_
+    ]
+    return kernel.n_bins_ + np.array(coarse)
+
+
+def _represent_prior(kernel: ProximityKernel) -> Any:
+    """Represent a row with nothing observed: every block is its feature's prior."""
+    nothing: Any = np.full((1, kernel.n_features_in_), np.nan)
+    if hasattr(kernel, "feature_names_in_"):
+        pandas = require("pandas", extra="baselines")
+        nothing = pandas.DataFrame(nothing, columns=kernel.feature_names_in_)
+    return kernel.transform(nothing).toarray().ravel()
+
+
+def _spread(widths: Any, prior: Any) -> sp.csr_array:
+    """Matrix that puts a feature's prior into the columns of its block."""
     # 32 bits: KMeans takes no other indices.
-    start = np.concatenate([[0], np.cumsum(n_bins)]).astype(np.int32)
-    bins = np.arange(start[-1], dtype=np.int32)
-    return sp.csr_array((np.concatenate(prior), bins, start), (len(n_bins), len(bins)))
+    start = np.concatenate([[0], np.cumsum(widths)]).astype(np.int32)
+    columns = np.arange(start[-1], dtype=np.int32)
+    return sp.csr_array((prior, columns, start), (len(widths), len(columns)))

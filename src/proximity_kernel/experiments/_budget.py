@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 BUDGET = 1_000_000
-QUICK_BUDGET = 40_000
+QUICK_BUDGET = 20_000
 TRAINED = ("GAIN", "MIRACLE", "MIWAE")
 # HI-PMK clusters the rows of a square matrix, MissForest keeps its forests.
 MOST_ROWS = {"HI-PMK": 8_200, "MissForest": 20_000}
@@ -112,16 +112,22 @@ def cut_rows(
     return part, target.iloc[chosen].reset_index(drop=True), note
 
 
-def say_budget() -> str:
+def say_budget(quick: bool = False) -> str:
     """Say what the budget is, for those who read the results.
+
+    Parameters
+    ----------
+    quick : bool, default=False
+        Whether it was a quick run.
 
     Returns
     -------
     str
     """
+    budget = QUICK_BUDGET if quick else BUDGET
     rows = ", ".join(f"{method} {most:,} rows" for method, most in MOST_ROWS.items())
     return (
-        f"Cap of a trial: {', '.join(TRAINED)} see at most {BUDGET:,} rows (epochs "
+        f"Cap of a trial: {', '.join(TRAINED)} see at most {budget:,} rows (epochs "
         f"times rows of the table); at most {rows}, drawn at random. What was cut is "
         "in the column note of the results."
     )

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ._rendering import Rendering
 from ._run import Report, open_ledger, run_experiment
-from ._trials import Experiment, Request
+from ._trials import KEY, Experiment, Request, RequestError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,6 +25,7 @@ NAMES = (
     "bins",
     "fidelity",
     "differences",
+    "options",
 )
 
 
@@ -60,11 +62,11 @@ def find_experiment(name: str) -> Experiment:
     'Clusters against classes: 12 tables, 10 methods'
     >>> find_experiment("mni")
     Traceback (most recent call last):
-    ValueError: no experiment is called 'mni'; there are datasets, binning, ...
+    proximity_kernel...RequestError: no experiment is called 'mni'; there are ...
     """
     if name not in NAMES:
         known = ", ".join(NAMES)
-        raise ValueError(f"no experiment is called {name!r}; there are {known}.")
+        raise RequestError(f"no experiment is called {name!r}; there are {known}.")
     found: Experiment = import_module(_module(name)).EXPERIMENT
     return found
 
@@ -108,7 +110,53 @@ def reproduce(
     experiment = find_experiment(name)
     check(experiment, request)
     found = _results(experiment, request, Path(results), n_jobs, retry, report)
-    return experiment.render(found, request)
+    return replace(experiment.render(found, request), failures=list_failures(found))
+
+
+def list_failures(results: pd.DataFrame) -> tuple[str, ...]:
+    """Name the trials that failed.
+
+    Parameters
+    ----------
+    results : pandas.DataFrame
+        Of a ledger, or empty.
+
+    Returns
+    -------
+    tuple of str
+        One line for each.
+    """
+    if results.empty:
+        return ()
+    failed = results[results["error"] != ""]
+    return tuple(
+        " ".join(filter(None, map(str, row[:-1]))).replace(" {}", "") + f": {row[-1]}"
+        for row in failed[[*KEY, "error"]].itertuples(index=False, name=None)
+    )
+
+
+def narrow(experiment: Experiment, request: Request) -> Request | None:
+    """Keep of a request what an experiment has, to ask the same of all of them.
+
+    Parameters
+    ----------
+    experiment : Experiment
+    request : Request
+
+    Returns
+    -------
+    Request or None
+        None if the names asked for are others' alone: then nothing of it is wanted. An
+        experiment that shows another's results must know all names that the other
+        does, or the other would be asked for more.
+    """
+    known = tuple(name for name in request.only if name in experiment.choices)
+    source = find_experiment(experiment.source or experiment.name)
+    asked = tuple(name for name in request.only if name in source.choices)
+    if request.only and experiment.choices and (not known or known != asked):
+        return None
+    kept = tuple(name for name in request.protocols if name in experiment.protocols)
+    return replace(request, only=known, protocols=kept)
 
 
 def check(experiment: Experiment, request: Request) -> None:
@@ -121,7 +169,7 @@ def check(experiment: Experiment, request: Request) -> None:
 
     Raises
     ------
-    ValueError
+    RequestError
     """
     for what, asked, known in (
         ("--only", request.only, experiment.choices),
@@ -130,7 +178,7 @@ def check(experiment: Experiment, request: Request) -> None:
         for name in asked:
             if name not in known:
                 has = ", ".join(known) or "nothing to choose from"
-                raise ValueError(
+                raise RequestError(
                     f"{what} {name!r}: {experiment.name} has no such thing; it has "
                     f"{has}."
                 )

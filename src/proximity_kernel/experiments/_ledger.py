@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .._extras import require
-from ._trials import KEY
+from ._trials import KEY, RequestError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -63,7 +63,7 @@ class Ledger:
 
         Raises
         ------
-        ValueError
+        RequestError
             If the file holds other columns than these.
         """
         pandas = require("pandas", extra="experiments")
@@ -137,7 +137,7 @@ class Ledger:
     def _check(self, header: str) -> None:
         found = next(csv.reader([header]))
         if found != list(self.columns):
-            raise ValueError(
+            raise RequestError(
                 f"{self.path} holds the columns {found}, not {list(self.columns)}; it "
                 "is of another experiment or version: move it away."
             )

@@ -29,12 +29,15 @@ class Table:
         Of the same shape: ``"best"``, ``"second"`` or nothing for each cell.
     notes : tuple of str
         What a reader must know, shown below.
+    detail : bool
+        Whether it is for those who ask for more; the page has it anyway.
     """
 
     title: str
     frame: pd.DataFrame
     marks: pd.DataFrame | None = None
     notes: tuple[str, ...] = ()
+    detail: bool = False
 
     def mark(self, row: int, column: int) -> str:
         """Say how a cell is marked.
@@ -61,10 +64,13 @@ class Rendering:
     figures : mapping from str to callable
         The stem of a file's name -> a function without arguments that draws the figure.
         Drawing needs matplotlib, so it waits until somebody wants to see it.
+    failures : tuple of str
+        The trials that failed, each with its error.
     """
 
     tables: tuple[Table, ...] = ()
     figures: Mapping[str, Callable[[], Any]] = field(default_factory=dict)
+    failures: tuple[str, ...] = ()
 
 
 def write_numbers(values: pd.DataFrame, digits: int = 3) -> pd.DataFrame:
@@ -106,7 +112,7 @@ def write_mean_spread(
     Returns
     -------
     pandas.DataFrame of str
-        ``0.123 ±.004``; a gap is a dash.
+        ``0.123 ±.004``; a gap is a dash, and a spread that is NaN is left out.
 
     Examples
     --------
@@ -117,7 +123,7 @@ def write_mean_spread(
     """
     text = write_numbers(means, digits)
     tail = spreads.map(lambda value: f" ±{value:.{digits}f}".replace("±0.", "±."))
-    return text + tail.where(means.notna(), "")
+    return text + tail.where(means.notna() & spreads.notna(), "")
 
 
 def mark_best(values: pd.DataFrame, *, axis: int = 1, digits: int = 3) -> pd.DataFrame:

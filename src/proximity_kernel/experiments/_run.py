@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from ..datasets import list_datasets, load
 from ._ledger import Ledger
 from ._machine import describe_machine, find_commit, list_versions
-from ._trials import KEY, Experiment, Request, Trial
+from ._trials import KEY, Experiment, Request, RequestError, Trial
 from ._workers import run_trials
 
 if TYPE_CHECKING:
@@ -66,16 +70,62 @@ def run_experiment(
     pandas.DataFrame
         The rows of the ledger that the request asks for.
     """
-    assert experiment.plan is not None
     while True:
-        done = ledger.read()
-        known = set(done[list(KEY)].astype(str).itertuples(index=False, name=None))
-        planned = experiment.plan(request, done)
-        left = [trial for trial in planned if trial.key not in known]
+        done, planned, left = survey(experiment, request, ledger)
         report("plan", None, len(planned) - len(left), len(planned))
         if not left:
             return keep_planned(done, planned)
+        check_tables(left, request.data_home)
         _work_off(left, module, request, ledger, n_jobs, report, len(planned))
+
+
+def survey(
+    experiment: Experiment, request: Request, ledger: Ledger
+) -> tuple[pd.DataFrame, list[Trial], list[Trial]]:
+    """See what is done and what is not; nothing is run.
+
+    Parameters
+    ----------
+    experiment : Experiment
+    request : Request
+    ledger : Ledger
+
+    Returns
+    -------
+    done : pandas.DataFrame
+        All rows of the ledger.
+    planned, left : list of Trial
+        What the request asks for, as far as the results so far can tell, and what of it
+        has no row.
+    """
+    assert experiment.plan is not None
+    done = ledger.read()
+    known = set(done[list(KEY)].astype(str).itertuples(index=False, name=None))
+    planned = experiment.plan(request, done)
+    return done, planned, [trial for trial in planned if trial.key not in known]
+
+
+def check_tables(trials: list[Trial], data_home: str | None) -> None:
+    """See that the tables are at hand, before a thousand trials fail without them.
+
+    Parameters
+    ----------
+    trials : list of Trial
+        Of tables that the catalogue does not know, nothing is said.
+    data_home : str or None
+
+    Raises
+    ------
+    RequestError
+        With what `load` says: which file to put where.
+    """
+    known = set(list_datasets())
+    for name in dict.fromkeys(trial.dataset for trial in trials):
+        if name in known:
+            try:
+                load(name, data_home)
+            except (OSError, ValueError) as error:
+                raise RequestError(f"--data-home: {error}") from error
 
 
 def keep_planned(results: pd.DataFrame, planned: list[Trial]) -> pd.DataFrame:
@@ -93,7 +143,8 @@ def keep_planned(results: pd.DataFrame, planned: list[Trial]) -> pd.DataFrame:
     """
     wanted = {trial.key for trial in planned}
     keys = results[list(KEY)].astype(str).itertuples(index=False, name=None)
-    return results[[key in wanted for key in keys]].reset_index(drop=True)
+    kept = np.fromiter((key in wanted for key in keys), bool, len(results))
+    return results[kept].reset_index(drop=True)
 
 
 def _work_off(
@@ -111,9 +162,11 @@ def _work_off(
         "machine": describe_machine(),
         "versions": list_versions(),
     }
-    for event, trial, outcome in run_trials(module, left, request.data_home, n_jobs):
-        if event == "end":
-            ledger.append(trial, outcome | about)
-            n_done += 1
-        failed = bool(outcome.get("error"))
-        report("failed" if failed else event, trial, n_done, n_planned)
+    # Closed here and now, so that no worker outlives an interrupt.
+    with closing(run_trials(module, left, request.data_home, n_jobs)) as events:
+        for event, trial, outcome in events:
+            if event == "end":
+                ledger.append(trial, outcome | about)
+                n_done += 1
+            failed = bool(outcome.get("error"))
+            report("failed" if failed else event, trial, n_done, n_planned)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ class Trial:
     setting: Mapping[str, Any] = field(default_factory=dict, hash=False)
     budget: int = field(default=0, compare=False)
 
-    @property
+    @cached_property
     def key(self) -> tuple[str, ...]:
         """Tuple of str: what is written in the columns `KEY`."""
         return (
@@ -88,6 +89,10 @@ class Trial:
         return " ".join(
             part for part in (self.protocol, self.dataset, self.method, told) if part
         )
+
+
+class RequestError(ValueError):
+    """What was asked for is not there: a name, a table, or results that fit."""
 
 
 @dataclass(frozen=True)
@@ -113,6 +118,9 @@ class Request:
     (('mammo',), ('PK',))
     >>> request.choose(("paper", "clean"))
     ('paper', 'clean')
+    >>> quick = Request(quick=True, only=("adult",))
+    >>> quick.choose(("mammo", "adult"), few=("mammo",)), quick.choose((1, 2), few=(1,))
+    (('adult',), (1,))
     """
 
     quick: bool = False
@@ -120,20 +128,25 @@ class Request:
     protocols: tuple[str, ...] = ()
     data_home: str | None = None
 
-    def choose(self, names: tuple[str, ...]) -> tuple[str, ...]:
+    def choose(
+        self, names: tuple[Any, ...], few: tuple[Any, ...] | None = None
+    ) -> tuple[Any, ...]:
         """Keep the names asked for; all of them if none of them is.
 
         Parameters
         ----------
         names : tuple of str
             All tables, or all methods, of an experiment.
+        few : tuple of str, optional
+            Those of a quick run. What is asked for by name is given all the same.
 
         Returns
         -------
         tuple of str
             In the order of `names`.
         """
-        return tuple(name for name in names if name in self.only) or names
+        asked = tuple(name for name in names if name in self.only)
+        return asked or (few if self.quick and few is not None else names)
 
 
 Plan = Callable[["Request", "pd.DataFrame"], "list[Trial]"]
@@ -167,6 +180,9 @@ class Experiment:
     choices : tuple of str
         Names that `Request.only` may hold.
     protocols : tuple of str
+    unit : tuple of str
+        The columns of `KEY` that make one number of a table. A unit of which trials
+        are missing is not shown where results are shown before they are complete.
     """
 
     name: str
@@ -178,3 +194,4 @@ class Experiment:
     source: str = ""
     choices: tuple[str, ...] = ()
     protocols: tuple[str, ...] = ()
+    unit: tuple[str, ...] = KEY[:-1]

@@ -8,12 +8,14 @@ interrupted, and knows at any moment what is running.
 from __future__ import annotations
 
 import os
+import signal
+import threading
 import time
 import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from importlib import import_module
-from multiprocessing import connection, get_context
+from multiprocessing import connection, get_context, parent_process
 from typing import Any
 
 from ._machine import PeakMemory
@@ -25,7 +27,7 @@ _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 def run_trials(
     module: str, trials: Sequence[Trial], data_home: str | None, n_jobs: int
-) -> Iterator[tuple[str, Trial, dict[str, Any]]]:
+) -> Generator[tuple[str, Trial, dict[str, Any]], None, None]:
     """Run trials side by side, and tell when each starts and ends.
 
     Parameters
@@ -81,6 +83,19 @@ def _one_thread_each() -> Iterator[None]:
                 os.environ[name] = value
 
 
+@contextmanager
+def _deaf_to_interrupts() -> Iterator[None]:
+    """Let processes started inside ignore Ctrl-C: the parent ends them itself."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # only the main thread may say so
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def _wait(busy: list[_Worker]) -> list[_Worker]:
     ready = connection.wait([worker.pipe for worker in busy])
     return [worker for worker in busy if worker.pipe in ready]
@@ -100,7 +115,8 @@ class _Worker:
         self._process = context.Process(
             target=_serve, args=(theirs, *self._arguments), daemon=True
         )
-        self._process.start()
+        with _deaf_to_interrupts():
+            self._process.start()
         theirs.close()  # so that the death of the process is the end of the pipe
 
     def start(self, trial: Trial) -> None:
@@ -131,13 +147,20 @@ class _Worker:
 
 
 def _serve(pipe: Any, module: str, data_home: str | None) -> None:
-    """Measure what comes through the pipe until it closes; runs in a worker."""
-    try:
-        experiment = import_module(module).EXPERIMENT
+    """Measure what comes through the pipe; runs in a worker, as long as the parent."""
+    threading.Thread(target=_leave_with_parent, daemon=True).start()
+    experiment = import_module(module).EXPERIMENT
+    with suppress(EOFError, ConnectionError):  # the parent has gone
         while True:
             pipe.send(_measure(experiment, pipe.recv(), data_home))
-    except (EOFError, KeyboardInterrupt):
-        return  # the parent has gone, or says so itself
+
+
+def _leave_with_parent() -> None:
+    """End this process when its parent does, killed or not, in mid-trial or not."""
+    parent = parent_process()
+    assert parent is not None
+    connection.wait([parent.sentinel])
+    os._exit(1)
 
 
 def _measure(

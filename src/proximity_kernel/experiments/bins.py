@@ -37,9 +37,8 @@ BEST_NEEDS_LABELS = "Which bins are the best of a row is known only with the lab
 def plan(request: Request, done: pd.DataFrame) -> list[Trial]:  # noqa: ARG001
     """List the trials; none depends on what is done."""
     quick = request.quick
-    named = any(name in request.only for name in TABLES)
     points = itertools.product(
-        request.choose(QUICK_TABLES if quick and not named else TABLES),
+        request.choose(TABLES, QUICK_TABLES),
         request.choose(tuple(RULES)),
         QUICK_BINS if quick else BINS,
         range(QUICK_SEEDS if quick else SEEDS),
@@ -118,7 +117,8 @@ def _render_table(summary: pd.DataFrame, score: str, notes: tuple[str, ...]) -> 
     text.index.name = "table"
     text.columns = [f"{n_bins} bins" for n_bins in means]
     marks = marks.set_axis(text.index).set_axis(text.columns, axis=1)
-    return Table(f"{score.upper()} against bins", text, marks, notes)
+    title = f"{score.upper()} against bins"
+    return Table(title, text, marks, notes, detail=score != SCORES[0])
 
 
 def draw(summary: pd.DataFrame) -> Any:

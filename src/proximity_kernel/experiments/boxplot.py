@@ -14,15 +14,13 @@ from typing import TYPE_CHECKING, Any
 from ..plots import draw_distributions
 from ._rendering import Rendering, Table, mark_best, write_numbers
 from ._trials import Experiment, Request
-from .nmi import METHODS, PROTOCOLS, TABLES, VARIANTS, pivot, summarise
+from .nmi import LABELS, PROTOCOLS, TABLES, pivot, summarise
 
 if TYPE_CHECKING:
     import pandas as pd
 
 # All that has a column anywhere: a name looks the same in every figure.
-NAMES = tuple(
-    dict.fromkeys([*METHODS, *(label for v in VARIANTS.values() for label in v)])
-)
+NAMES = LABELS
 
 
 def describe(scores: pd.DataFrame) -> pd.DataFrame:
@@ -108,6 +106,6 @@ EXPERIMENT = Experiment(
     "Clusters against classes: the spread over tables",
     render,
     source="nmi",
-    choices=(*TABLES, *METHODS),
+    choices=(*TABLES, *LABELS),
     protocols=PROTOCOLS,
 )

@@ -62,7 +62,7 @@ Kernel = NDArray[np.float64]
 def plan(request: Request, done: pd.DataFrame) -> list[Trial]:  # noqa: ARG001 (one round)
     """List the trials: every table, mechanism, rate, method and seed."""
     quick = request.quick
-    tables = request.choose(QUICK_TABLES if quick else TABLES)
+    tables = request.choose(TABLES, QUICK_TABLES)
     labels = request.choose(tuple(LABELS))
     return [
         Trial(
@@ -281,4 +281,5 @@ EXPERIMENT = Experiment(
     plan=plan,
     measure=measure,
     choices=(*TABLES, *LABELS),
+    unit=("dataset",),  # means over tables compare only where all methods have them
 )

@@ -58,10 +58,10 @@ def plan(request: Request, done: pd.DataFrame) -> list[Trial]:  # noqa: ARG001
     """List the trials; none depends on what is done."""
     quick = request.quick
     points = itertools.product(
-        _choose(request, TABLES, QUICK_TABLES),
-        _choose(request, MECHANISMS, QUICK_MECHANISMS),
+        request.choose(TABLES, QUICK_TABLES),
+        request.choose(MECHANISMS, QUICK_MECHANISMS),
         QUICK_RATES if quick else RATES,
-        _choose(request, LABELS, QUICK_LABELS),
+        request.choose(LABELS, QUICK_LABELS),
         range(1 if quick else SEEDS),
     )
     return [
@@ -76,14 +76,6 @@ def plan(request: Request, done: pd.DataFrame) -> list[Trial]:  # noqa: ARG001
         for dataset, mechanism, rate, label, seed in points
         if (dataset, mechanism, rate) not in NOTHING_LEFT
     ]
-
-
-def _choose(
-    request: Request, names: tuple[str, ...], quick: tuple[str, ...]
-) -> tuple[str, ...]:
-    """Give what is asked for by name; else all, or the few of a quick run."""
-    named = any(name in request.only for name in names)
-    return request.choose(quick if request.quick and not named else names)
 
 
 def measure(trial: Trial, data_home: str | None) -> dict[str, Any]:
@@ -141,13 +133,13 @@ def pivot(summary: pd.DataFrame, dataset: str, score: str = "nmi") -> pd.DataFra
     return wide.loc[found, [label for label in LABELS if label in wide]]
 
 
-def render(results: pd.DataFrame, request: Request) -> Rendering:  # noqa: ARG001
+def render(results: pd.DataFrame, request: Request) -> Rendering:
     """Show a table for each score and data table, and NMI against the rate."""
     if results.empty:
         return Rendering()
     summary = summarise(results)
     datasets = [name for name in TABLES if (summary["dataset"] == name).any()]
-    notes = _notes(results, summary)
+    notes = _notes(results, summary, request.quick)
     tables = [
         _render_table(summary, dataset, score, notes)
         for score in SCORES
@@ -167,17 +159,20 @@ def _render_table(
     text.index = [f"{mechanism} {rate:.0%}" for mechanism, rate in means.index]
     text.index.name = "hidden"
     marks.index = text.index
-    return Table(f"{score.upper()} on {dataset} with hidden cells", text, marks, notes)
+    title = f"{score.upper()} on {dataset} with hidden cells"
+    return Table(title, text, marks, notes, detail=score != SCORES[0])
 
 
-def _notes(results: pd.DataFrame, summary: pd.DataFrame) -> tuple[str, ...]:
+def _notes(
+    results: pd.DataFrame, summary: pd.DataFrame, quick: bool
+) -> tuple[str, ...]:
     seeds = ", ".join(map(str, sorted(summary["n_seeds"].unique())))
     how = (
         f"Mean ± standard deviation over {seeds} seeds, each with its own holes; "
         "defaults of all methods; k-means with the number of classes and "
         f"{N_INIT} starts. A dash: the method failed."
     )
-    told = [how, TWO_COLUMNS, say_budget()]
+    told = [how, TWO_COLUMNS, say_budget(quick)]
     failed = results[results["error"] != ""]
     for (dataset, method), group in failed.groupby(["dataset", "method"]):
         told.append(f"{method} failed on {dataset}: {group['error'].iloc[0]}")

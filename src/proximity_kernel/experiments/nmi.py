@@ -14,13 +14,15 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..baselines import registry
 from ._budget import BUDGET, QUICK_BUDGET, TRAINED, cut_epochs, cut_rows, say_budget
 from ._clustering import N_INIT, SCORES, cluster, judge, load_once, represent
-from ._published import compare, read_published
+from ._published import compare
+from ._published import draw as draw_beside
 from ._rendering import Rendering, Table, mark_best, write_mean_spread, write_numbers
 from ._trials import Experiment, Request, Trial
 
@@ -55,16 +57,19 @@ VARIANTS: Mapping[str, Mapping[str, tuple[str, Mapping[str, Any]]]] = {
     "paper": {"HI-PMK bin0": ("HI-PMK", BIN0)},
     "clean": {"HI-PMK bin0": ("HI-PMK", BIN0), "PK cascade": ("PK", CASCADE)},
 }
+LABELS = tuple(
+    dict.fromkeys([*METHODS, *(label for v in VARIANTS.values() for label in v)])
+)
 
 
 def plan(request: Request, done: pd.DataFrame) -> list[Trial]:
     """List the trials; for slow methods a second round at the best of their grid."""
     trials: list[Trial] = []
-    tables = request.choose(QUICK_TABLES if request.quick else TABLES)
+    tables = request.choose(TABLES, QUICK_TABLES)
     for dataset in sorted(tables, key=_by_size):
         for protocol in request.protocols or PROTOCOLS:
             for label, (method, fixed) in columns(protocol).items():
-                if method in request.choose(METHODS) or label in request.only:
+                if {method, label} & set(request.choose(LABELS)):
                     trials += _plan_column(
                         request, done, protocol, dataset, method, fixed
                     )
@@ -95,7 +100,7 @@ def _plan_column(
     method: str,
     fixed: Mapping[str, Any],
 ) -> list[Trial]:
-    seeds = range(QUICK_SEEDS if request.quick else SEEDS)
+    seeds = range(_count_seeds(method, request.quick))
     budget = QUICK_BUDGET if request.quick else BUDGET
 
     def make(parameters: Mapping[str, Any], chosen: Any) -> list[Trial]:
@@ -114,14 +119,21 @@ def _plan_column(
     return first + (make(best, seeds[1:]) if best is not None else [])
 
 
+def _count_seeds(method: str, quick: bool) -> int:
+    if not quick:
+        return SEEDS
+    return 1 if method in SLOW else QUICK_SEEDS
+
+
 def grid(method: str, fixed: Mapping[str, Any], quick: bool) -> list[dict[str, Any]]:
     """List the points of a method's grid; a corner of it for a quick run."""
     axes = registry[method].grid
     if fixed == BIN0:
         axes = {}
-    values = [
-        choices[: 3 - len(axes)] if quick else choices for choices in axes.values()
-    ]
+    values = list(axes.values())
+    if quick:
+        n_choices = 1 if method in SLOW else 2
+        values = [choices[:n_choices] for choices in values]
     if quick and method == "PK":
         values = [(2, 4, 8)]
     return [
@@ -132,18 +144,16 @@ def grid(method: str, fixed: Mapping[str, Any], quick: bool) -> list[dict[str, A
 
 def _best_of(done: pd.DataFrame, trials: list[Trial]) -> dict[str, Any] | None:
     """Give the parameters with the highest NMI, or None while some are not known."""
-    wanted = {trial.key[:4]: trial for trial in trials}
-    seed = str(trials[0].seed)
-    rows = done[done["seed"].astype(str) == seed]
-    keys = list(
-        rows[["protocol", "dataset", "method", "parameters"]].itertuples(
-            index=False, name=None
-        )
-    )
-    if not set(wanted) <= set(keys):
-        return None
-    found = rows[[key in wanted for key in keys]].dropna(subset="nmi")
-    if found.empty:
+    one = trials[0]
+    rows = done[
+        (done["protocol"] == one.protocol)
+        & (done["dataset"] == one.dataset)
+        & (done["method"] == one.method)
+        & (done["seed"].astype(str) == str(one.seed))
+    ]
+    wanted = {trial.key[3] for trial in trials}
+    found = rows[rows["parameters"].isin(wanted)]
+    if set(found["parameters"]) != wanted or found["nmi"].isna().all():
         return None
     return dict(json.loads(found.loc[found["nmi"].idxmax(), "parameters"]))
 
@@ -184,26 +194,16 @@ def summarise(results: pd.DataFrame, protocol: str) -> pd.DataFrame:
         ``n_seeds``, and for each score ``nmi``, ``nmi_std`` and so on, NaN where a
         method failed.
     """
-    import pandas as pd
-
-    found = []
     rows = results[results["protocol"] == protocol]
-    for label, (method, fixed) in columns(protocol).items():
-        mine = rows[(rows["method"] == method) & _belongs(rows, label, method, fixed)]
-        for (dataset, parameters), group in mine.groupby(["dataset", "parameters"]):
-            good = group.dropna(subset="nmi")
-            found.append(
-                {
-                    "dataset": dataset,
-                    "label": label,
-                    "parameters": parameters,
-                    "n_seeds": len(good),
-                    "note": " ".join(sorted(set(group["note"]) - {""})),
-                    **{score: good[score].mean() for score in SCORES},
-                    **{f"{s}_std": good[s].std(ddof=0) for s in SCORES},
-                }
-            )
-    table = pd.DataFrame(found)
+    pairs = list(zip(rows["method"], rows["parameters"], strict=True))
+    labels = {pair: _find_label(protocol, *pair) for pair in set(pairs)}
+    rows = rows.assign(label=[labels[pair] for pair in pairs]).dropna(subset="label")
+    groups = rows.groupby(["dataset", "label", "parameters"])
+    scores = groups[list(SCORES)]
+    n_seeds = groups["nmi"].count()
+    spreads = scores.std(ddof=0).add_suffix("_std")
+    spreads = spreads.where(n_seeds > 1)  # one seed has none
+    table = scores.mean().join(spreads).assign(n_seeds=n_seeds).reset_index()
     # A grid point of a slow method that was tried with one seed only is not a result.
     most = table.groupby(["dataset", "label"])["n_seeds"].transform("max")
     table = table[table["n_seeds"] == most]
@@ -211,16 +211,15 @@ def summarise(results: pd.DataFrame, protocol: str) -> pd.DataFrame:
     return best.drop_duplicates(["dataset", "label"]).reset_index(drop=True)
 
 
-def _belongs(
-    rows: pd.DataFrame, label: str, method: str, fixed: Mapping[str, Any]
-) -> pd.Series:
-    """Which rows of a method are this label's: those with its fixed parameters."""
-    given = rows["parameters"].map(json.loads)
-    if label == method and not fixed:
-        return given.map(lambda options: "missing" not in options) & (
-            given.map(lambda options: "matching" not in options)
-        )
-    return given.map(lambda options: fixed.items() <= options.items())
+def _find_label(protocol: str, method: str, parameters: str) -> str | None:
+    """Find the column of a trial: that whose fixed parameters it has, most of all."""
+    given = json.loads(parameters).items()
+    found = {
+        label: len(fixed)
+        for label, (name, fixed) in columns(protocol).items()
+        if name == method and fixed.items() <= given
+    }
+    return max(found, key=found.__getitem__, default=None)
 
 
 def pivot(summary: pd.DataFrame, protocol: str, score: str = "nmi") -> pd.DataFrame:
@@ -239,10 +238,17 @@ def pivot(summary: pd.DataFrame, protocol: str, score: str = "nmi") -> pd.DataFr
 def render(results: pd.DataFrame, request: Request) -> Rendering:
     """Show a table for each protocol and score, and ours beside the paper's."""
     tables: list[Table] = []
+    figures: dict[str, Callable[[], Any]] = {}
     for protocol in request.protocols or PROTOCOLS:
         if (results["protocol"] == protocol).any():
             tables += _render_protocol(results, protocol, request.quick)
-    return Rendering(tuple(tables))
+    if not request.quick and (results["protocol"] == "paper").any():
+        ours = pivot(summarise(results, "paper"), "paper")
+        beside = compare(ours)
+        if len(beside.frame):
+            tables.append(beside)
+            figures["nmi-beside-paper"] = partial(draw_beside, ours)
+    return Rendering(tuple(tables), figures)
 
 
 def _render_protocol(results: pd.DataFrame, protocol: str, quick: bool) -> list[Table]:
@@ -256,22 +262,21 @@ def _render_protocol(results: pd.DataFrame, protocol: str, quick: bool) -> list[
         marks = mark_best(means)
         marks.loc["mean"] = mark_best(means.mean(skipna=False).to_frame().T).iloc[0]
         title = f'{score.upper()}, protocol "{protocol}"' + ", quick" * quick
-        tables.append(Table(title, text, marks, _notes(results, summary, protocol)))
-    if protocol == "paper" and not quick:
-        tables.append(compare(pivot(summary, protocol), read_published()["nmi"]))
+        notes = _notes(results, summary, protocol, quick)
+        tables.append(Table(title, text, marks, notes, detail=score != SCORES[0]))
     return tables
 
 
 def _notes(
-    results: pd.DataFrame, summary: pd.DataFrame, protocol: str
+    results: pd.DataFrame, summary: pd.DataFrame, protocol: str, quick: bool
 ) -> tuple[str, ...]:
     seeds = sorted(summary["n_seeds"].unique())
     rules = (
         f"Mean ± standard deviation over {', '.join(map(str, seeds))} seeds; k-means "
         f"with the number of classes and {N_INIT} starts; imputed tables scaled to "
-        "[0, 1]. A dash: the method failed."
+        "[0, 1]. A dash: the method failed or was not run."
     )
-    told = [rules, say_budget()]
+    told = [rules, say_budget(quick)]
     failed = results[(results["protocol"] == protocol) & (results["error"] != "")]
     for (dataset, method), group in failed.groupby(["dataset", "method"]):
         told.append(f"{method} failed on {dataset}: {group['error'].iloc[0]}")
@@ -285,6 +290,7 @@ EXPERIMENT = Experiment(
     scores=(*SCORES, "fit_seconds"),
     plan=plan,
     measure=measure,
-    choices=(*TABLES, *METHODS),
+    choices=(*TABLES, *LABELS),
     protocols=PROTOCOLS,
+    unit=("protocol", "dataset", "method"),
 )
