@@ -158,15 +158,8 @@ def test_resampled_rows_move_the_kernel_little():
 # The kernel
 
 
-@given(
-    tables(),
-    st.lists(st.sampled_from(["auto", "auto", 3, 5]), min_size=6, max_size=6),
-    st.sampled_from(["graded", "cascade"]),
-    st.sampled_from(["ignorable", "informative"]),
-)
-def test_equals_the_oracle(drawn, n_bins, matching, missingness):
-    frame, new = drawn
-    n_bins = n_bins[: frame.shape[1]]
+def same_as_oracle(frame, new, n_bins, matching, missingness):
+    """Compare both kernels with the oracle's, and give the fitted estimator."""
     chosen = {"matching": matching, "min_support": 3, "missingness": missingness}
     pk = fitted(ProximityKernel(n_bins, **chosen, dtype=np.float64), frame)
     columns = oracle.read_columns(frame)
@@ -182,6 +175,30 @@ def test_equals_the_oracle(drawn, n_bins, matching, missingness):
     assert_close(pk.kernel(new, frame), wanted, np.float64, terms=z.shape[1])
     wanted = oracle_auto.kernel(z, z, columns, reference, auto)
     assert_close(pk.kernel(frame), wanted, np.float64, terms=z.shape[1])
+    return pk
+
+
+@given(
+    tables(),
+    st.lists(st.sampled_from(["auto", "auto", 3, 5]), min_size=6, max_size=6),
+    st.sampled_from(["graded", "cascade"]),
+    st.sampled_from(["ignorable", "informative"]),
+)
+def test_equals_the_oracle(drawn, n_bins, matching, missingness):
+    frame, new = drawn
+    same_as_oracle(frame, new, n_bins[: frame.shape[1]], matching, missingness)
+
+
+@pytest.mark.parametrize("matching", ["graded", "cascade"])
+@pytest.mark.parametrize("missingness", ["ignorable", "informative"])
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_larger_tables_equal_the_oracle(seed, missingness, matching):
+    """Every numeric feature has coarse bins here, some with a single bin in one."""
+    frame, new = (mixed_table(n, 7, 0.25, seed=seed) for n in (90, 20))
+    frame["col6"] = np.round(np.random.default_rng(seed).normal(size=90) ** 3, 1)
+    n_bins = ["auto", "auto", 4, "auto", 3, "auto", "auto"]
+    pk = same_as_oracle(frame, new, n_bins, matching, missingness)
+    assert sum(groups is not None for groups in pk.bin_groups_) >= 3
 
 
 @given(tables())

@@ -354,7 +354,7 @@ def sampled():
     table = draw_table(EVERYWHERE, 8000, rng)
     rows = np.nan_to_num(draw_table(EVERYWHERE, 60, rng))
     rows[:40, 3] = np.nan
-    rows[20:50, 1] = np.nan
+    rows[20:40, 1] = np.nan
     fits = [
         (size, fit_table(table[rng.choice(8000, size, replace=False)]))
         for size in (1000, 1500, 2500, 4000)
@@ -398,9 +398,7 @@ def test_the_kernel_of_fewer_references_is_within_the_bounds(sampled, matching):
     k, d = full.kernel(rows), 4
     cells = full.provenance(rows)
     chance = 0.001 / (len(fits) * len(cells))  # that one of the bounds is broken
-    norms = {(c["row"], c["feature"]): 0.0 for c in cells}
-    for i, j in norms:
-        norms[i, j] = squared(blocks(full, rows)[j][i])
+    norms = np.stack([squared(block) for block in blocks(full, rows)], axis=1)
     errors = {}
     for size, part in fits:
         part.set_params(matching=matching)
@@ -410,12 +408,13 @@ def test_the_kernel_of_fewer_references_is_within_the_bounds(sampled, matching):
         assert (gap <= (total[:, None] + total) / d + 1e-12).all()
         for cell in part.provenance(rows):
             i, j, n_r = cell["row"], cell["feature"], cell["support"]
-            if cell["level"] == "intersection" and n_r >= SUPPORT:
-                most = np.sqrt(1 - norms[i, j]) + np.sqrt(np.log(1 / chance))
-                assert off[i, j] <= most / np.sqrt(n_r)
+            assert cell["level"] == "intersection"
+            most = np.sqrt(1 - norms[i, j]) + np.sqrt(np.log(1 / chance))
+            assert off[i, j] <= most / np.sqrt(n_r)
         errors.setdefault(size, []).append(np.sqrt((gap**2).mean()))
     sizes = np.array(list(errors))
     mean = [np.mean(errors[size]) for size in errors]
+    # Over draws the slope has a standard error of 0.016.
     assert slope(1 / sizes - 1 / 8000, mean) == pytest.approx(0.5, abs=0.08)
 
 

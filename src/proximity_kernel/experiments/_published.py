@@ -145,4 +145,4 @@ def draw(ours: pd.DataFrame) -> Any:
         f"{row.table}, {row.method}": {"ours": row.ours, "paper": row.paper}
         for row in found.itertuples()
     }
-    return draw_bars(values, xlabel="NMI").figure
+    return draw_bars(values, xlabel="NMI", digits=3).figure
