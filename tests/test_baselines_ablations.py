@@ -86,8 +86,8 @@ def test_agrees_with_the_loop(name, fill, n_bins):
 @pytest.mark.parametrize("name", NAMES)
 def test_only_missing_cells_differ_from_the_proximity_kernel(name):
     table = make_table(50, seed=0)
-    pk = ProximityKernel().fit(table)
-    ours = registry[name].build().fit_transform(table)
+    pk = ProximityKernel(n_bins=4).fit(table)
+    ours = registry[name].build(n_bins=4).fit_transform(table)
     theirs = pk.transform(table)
     assert type(ours) is type(theirs)
     assert ours.dtype == theirs.dtype
@@ -101,7 +101,7 @@ def test_an_unseen_category_is_nothing_to_one_and_a_gap_to_the_other():
     table = make_table(50, seed=0)
     new = make_table(3, seed=1, rate=0).assign(colour="violet")
     colour = slice(7, 10)  # after 4 and 3 bins
-    prior_only, filled = (registry[name].build().fit(table) for name in NAMES)
+    prior_only, filled = (registry[name].build(n_bins=4).fit(table) for name in NAMES)
     assert not prior_only.transform(new).toarray()[:, colour].any()
     assert table["colour"].mode()[0] == "red"  # the last of three
     assert filled.transform(new).toarray()[:, colour].tolist() == [[0, 0, 1]] * 3

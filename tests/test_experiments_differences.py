@@ -7,8 +7,8 @@ import numpy as np
 import oracle
 import pandas as pd
 import pytest
+from strategies import plain
 
-from proximity_kernel import ProximityKernel
 from proximity_kernel.datasets import Dataset
 from proximity_kernel.experiments import differences
 from proximity_kernel.experiments._trials import Request, Trial
@@ -163,7 +163,7 @@ def test_a_variant_is_its_definition(name, n_bins, seed):
 @pytest.mark.parametrize("seed", range(6))
 def test_without_a_change_it_is_ours(seed):
     frame = random_table(seed)
-    model = ProximityKernel(matching="cascade", dtype=np.float64)
+    model = plain(matching="cascade", dtype=np.float64)
     ours = model.fit_transform(frame).toarray()
     np.testing.assert_allclose(np.hstack(represent_by(Rule(), frame)), ours)
     columns = oracle.read_columns(frame)
@@ -173,7 +173,7 @@ def test_without_a_change_it_is_ours(seed):
 
 def test_the_other_methods_are_those_of_the_registry():
     frame = random_table(0)
-    graded = ProximityKernel(n_bins=3, dtype=np.float64).fit_transform(frame).toarray()
+    graded = plain(n_bins=3, dtype=np.float64).fit_transform(frame).toarray()
     found = differences.represent_variant(VARIANTS["graded"], frame, 3)
     np.testing.assert_allclose(np.hstack(found), graded, atol=1e-6)
 
@@ -233,7 +233,7 @@ def test_a_tie_is_a_tie_whatever_the_rounding():
 def test_rare_categories_share_the_last_bin(most):
     frame = random_table(5, 30)
     rule = Rule(most_categories=most)
-    model = ProximityKernel(max_categories=most, matching="cascade", dtype=np.float64)
+    model = plain(max_categories=most, matching="cascade", dtype=np.float64)
     ours = model.fit_transform(frame).toarray()
     np.testing.assert_allclose(np.hstack(represent_by(rule, frame)), ours)
     truth = [np.hstack(cells) for cells in brute_force(rule, frame, 4)]
@@ -260,7 +260,7 @@ def test_touched_cells_are_those_that_changed():
 
 
 def test_blocks_of_a_representation():
-    model = ProximityKernel(n_bins=3)
+    model = plain(n_bins=3)
     frame = random_table(1)
     matrix = model.fit_transform(frame)
     blocks = split_blocks(matrix, model.n_bins_)

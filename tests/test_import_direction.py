@@ -48,9 +48,13 @@ BESIDE = {
 }
 # The only rooms that may know the compiler, and the loops written with them.
 COMPILER = ("_compile", "_lanes")
-LOOPS = ("_loops", "_bitmaps", "_tallies", "_search")
+LOOPS = ("_loops", "_bitmaps", "_tallies", "_search", "_centroids", "_scan")
 # Public modules built on the estimator, which the door may name.
-BUILT_ON = ("cluster", "neighbors", "outliers", "explain")
+BUILT_ON = ("cluster", "neighbors", "outliers", "explanation")
+# Rooms behind `cluster` alone, but for the words of `_profiles`.
+CLUSTERING = ("_lloyd", "_strength", "_profiles")
+# Rooms behind the others.
+BEHIND = ("_nearest", "_embedding")
 # Public subpackages with code that others may call.
 SHARED = ("baselines", "datasets", "plots")
 
@@ -78,7 +82,18 @@ MAY_IMPORT = {
     "_search": {"_compile", "_lanes", "_bitmaps", "_tallies"},
     "_threads": set(),
     "_options": {"_centers", "_codes"},
+    "_centroids": {"_compile"},
+    "_lloyd": {"_centroids", "_threads"},
+    "_strength": {"_lloyd"},
+    "_profiles": {*WALK},
     **{room: {*WALK, "_threads"} for room in BUILT_ON},
+    "cluster": {*WALK, "_threads", "_options", *CLUSTERING},
+    "_scan": {"_compile"},
+    "_nearest": {"_scan", "_threads"},
+    "_embedding": {"_estimator"},
+    "neighbors": {"_nearest", "_embedding", "_options", "_threads"},
+    "outliers": {*WALK, "_embedding", "_options", "explanation"},
+    "explanation": {*WALK, "_profiles"},
     DOOR: {*WALK, *BUILT_ON},
     "_extras": set(),
     # Data and drawing know nothing of the method.
@@ -96,7 +111,7 @@ MAY_IMPORT = {
 }
 
 PUBLIC_USERS = {*BUILT_ON, *SHARED, "dask", "experiments", "report", "cli", "demo"}
-FROM_ESTIMATOR_ON = {"_estimator", *PUBLIC_USERS}
+FROM_ESTIMATOR_ON = {"_estimator", "_embedding", *PUBLIC_USERS}
 
 # third-party package -> the only rooms that may import it
 ROOMS_OF = {
@@ -114,7 +129,7 @@ ROOMS_OF = {
 # What a core installation holds; anything else must not be needed to import the core.
 INSTALLED = {"joblib", "llvmlite", "narwhals", "numba", "numpy", "scipy"}
 INSTALLED |= {"sklearn", "threadpoolctl"}
-CORE = {*WALK, *BESIDE, *COMPILER, *LOOPS, *BUILT_ON, DOOR}
+CORE = {*WALK, *BESIDE, *COMPILER, *LOOPS, *CLUSTERING, *BEHIND, *BUILT_ON, DOOR}
 
 # ------------------------------------------------------------------ reading imports
 

@@ -114,8 +114,8 @@ def test_clone_and_parameters():
 
 def test_defaults():
     assert ProximityKernel().get_params() == {
-        "n_bins": 4,
-        "matching": "graded",
+        "n_bins": "auto",
+        "matching": "weighted",
         "min_support": 20,
         "categorical_features": "from_dtype",
         "max_categories": 255,
@@ -123,7 +123,7 @@ def test_defaults():
         "sparse_output": True,
         "dtype": np.float32,
         "n_jobs": None,
-        "missingness": "ignorable",
+        "missingness": "auto",
         "random_state": None,
     }
 

@@ -5,13 +5,29 @@ import typing as _typing
 
 if _typing.TYPE_CHECKING:
     from ._estimator import ProximityKernel
+    from .cluster import ProximityKMeans
+    from .explanation import explain
+    from .neighbors import ProximityNeighbors
+    from .outliers import ProximityOutliers
 
-__all__ = ["ProximityKernel"]
+__all__ = [
+    "ProximityKMeans",
+    "ProximityKernel",
+    "ProximityNeighbors",
+    "ProximityOutliers",
+    "explain",
+]
 __version__ = "0.1.0.dev0"
 
 # Where each name lives. It is imported when it is asked for (PEP 562): what does not
 # compute, the command line's help say, does not wait for the compiler.
-_HOMES = {"ProximityKernel": "._estimator"}
+_HOMES = {
+    "ProximityKMeans": ".cluster",
+    "ProximityKernel": "._estimator",
+    "ProximityNeighbors": ".neighbors",
+    "ProximityOutliers": ".outliers",
+    "explain": ".explanation",
+}
 
 
 def __getattr__(name: str) -> _typing.Any:

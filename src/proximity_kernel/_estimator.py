@@ -53,7 +53,7 @@ class ProximityKernel(TransformerMixin, BaseEstimator):
 
     Parameters
     ----------
-    n_bins : int, "auto" or sequence of these, default=4
+    n_bins : int, "auto" or sequence of these, default="auto"
         Bins of a numeric feature, at least 2: one number for all, or one for each
         feature (those of categorical features are ignored: they have a bin per
         category). Equal centers are merged, so a feature can have fewer. "auto" makes
@@ -70,7 +70,7 @@ class ProximityKernel(TransformerMixin, BaseEstimator):
         feature's bin frequencies.
     min_support : int, default=20
         Rows that "weighted" and "graded" ask for.
-    missingness : {"ignorable", "informative", "auto"}, default="ignorable"
+    missingness : {"ignorable", "informative", "auto"}, default="auto"
         Whether absence itself tells something. Where it does, a feature has one more
         bin, for its gaps. "ignorable": nowhere, every gap is estimated.
         "informative": in every feature with gaps at fit. "auto": in those whose gaps
@@ -141,11 +141,11 @@ class ProximityKernel(TransformerMixin, BaseEstimator):
 
     def __init__(
         self,
-        n_bins: Any = 4,
+        n_bins: Any = "auto",
         *,
         matching: Any = "weighted",
         min_support: Any = 20,
-        missingness: Any = "ignorable",
+        missingness: Any = "auto",
         categorical_features: Any = "from_dtype",
         max_categories: Any = 255,
         normalize: Any = False,

@@ -106,6 +106,7 @@ def neighbours_table(
     A column counts for the probability that both rows lie in the same bin there.
     """
     shares = _agreement(pk, frame.iloc[[row]], frame.iloc[nearest])
+    known = frame.notna().to_numpy() & frame.iloc[[row]].notna().to_numpy()
     table = Table(
         "", str(row), *map(str, nearest),
         title=f"Who is like penguin {row}: = same bin, ~ perhaps, blank: another",
@@ -114,7 +115,7 @@ def neighbours_table(
     table.add_row("similarity", "", *similarity, end_section=True)
     for j, name in enumerate(frame.columns):
         others = [
-            f"{_cell(frame, other, name)} {_mark(share)}"
+            f"{_cell(frame, other, name)} {_mark(share, known[other, j])}"
             for other, share in zip(nearest, shares[:, j], strict=True)
         ]
         last = j == len(frame.columns) - 1
@@ -137,5 +138,5 @@ def _cell(frame: Any, row: int, name: str) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _mark(share: float) -> str:
-    return "=" if share == 1 else "~" if share > 0 else " "
+def _mark(share: float, known: bool) -> str:
+    return "=" if share == 1 and known else "~" if share > 0 else " "

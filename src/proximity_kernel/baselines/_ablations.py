@@ -23,7 +23,7 @@ from ._simple import ModeMean
 class _Ablation(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """What the ablations share: a proximity kernel fitted on the incomplete table."""
 
-    def __init__(self, n_bins: Any = 4) -> None:
+    def __init__(self, n_bins: Any = "auto") -> None:
         self.n_bins = n_bins
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002 (scikit-learn passes y)

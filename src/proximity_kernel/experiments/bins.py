@@ -27,7 +27,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 TABLES = ("mammo", "hepatitis", "heart")
-RULES: Mapping[str, Mapping[str, Any]] = {"PK cascade": CASCADE, "PK": {}}
+RULES: Mapping[str, Mapping[str, Any]] = {
+    "PK cascade": CASCADE,
+    "PK": {"missingness": "ignorable"},
+}
 BINS, QUICK_BINS = tuple(range(2, 11)), (2, 4, 8)
 SEEDS, QUICK_SEEDS = 10, 2
 QUICK_TABLES = ("mammo",)

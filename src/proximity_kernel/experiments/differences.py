@@ -54,6 +54,8 @@ class Variant:
         By which the table is represented, unless a method of the registry does it.
     method : str
         Of the registry; empty for none.
+    matching : str
+        Of ``PK``; empty for other methods.
     labels : {"clean", "as published"}
     n_init : int
         Starts of k-means.
@@ -62,12 +64,14 @@ class Variant:
     source: str
     rule: Rule = field(default_factory=Rule)
     method: str = ""
+    matching: str = ""
     labels: str = "clean"
     n_init: int = N_INIT
 
 
 TEXT, NUMBERS, CODE = "the paper's text", "published numbers", "published code"
 ABLATION, OPEN = "ablation", "left open by the text"
+OWN = "this package's matching"
 VARIANTS: Mapping[str, Variant] = {
     OURS: Variant(TEXT),
     "labels as published": Variant(NUMBERS, labels="as published"),
@@ -91,7 +95,8 @@ VARIANTS: Mapping[str, Variant] = {
     "prior only": Variant(ABLATION, Rule(intersection=False, union=False)),
     "missing as its own bin": Variant(ABLATION, Rule(own_bin=True)),
     "mode/mean, then bins": Variant(ABLATION, method="mode/mean, then bins"),
-    "graded": Variant("this package's default", method="PK"),
+    "graded": Variant(OWN, method="PK", matching="graded"),
+    "weighted": Variant(OWN, method="PK", matching="weighted"),
 }
 ABOUT_BINS = (OURS, "categories as numbers", "intervals", "intervals, a center more")
 
@@ -159,7 +164,7 @@ def _represent(
     data = load_once(dataset, data_home)
     frame = data.frame.iloc[choose_rows(len(data.frame), draw)].reset_index(drop=True)
     blocks = represent_variant(variant, frame, n_bins)
-    model = ProximityKernel(n_bins=n_bins, matching="cascade")
+    model = ProximityKernel(n_bins=n_bins, matching="cascade", missingness="ignorable")
     matrix = model.fit_transform(frame)
     ours = split_blocks(matrix, model.n_bins_)
     touched = find_touched(ours, blocks, frame.isna().to_numpy())
@@ -181,7 +186,9 @@ def represent_variant(variant: Variant, frame: pd.DataFrame, n_bins: int) -> Blo
     """
     if not variant.method:
         return represent_by(variant.rule, frame, n_bins)
-    model = registry[variant.method].build(n_bins=n_bins)
+    ours = {"matching": variant.matching, "missingness": "ignorable"}
+    options = ours if variant.matching else {}
+    model = registry[variant.method].build(n_bins=n_bins, **options)
     matrix = model.fit_transform(frame)
     return split_blocks(matrix, getattr(model, "kernel_", model).n_bins_)
 

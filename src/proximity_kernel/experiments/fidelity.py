@@ -9,10 +9,10 @@ computed. Both are compared with the kernel of the complete table:
 - ``top10``: true similarity of the ten rows that the method calls nearest, as a share
   of that of the ten truly nearest.
 
-One set of bins is used for all: that of `ProximityKernel` with its defaults, fitted to
-the holed table, so that only what fills the holes differs. HI-PMK is a kernel of its
-own and is compared with itself on the complete table; its error has another scale, so
-only its relative error is shown.
+One set of bins is used for all, that of `ProximityKernel` fitted to the holed table, so
+that only what fills the holes differs: four bins, and, with fewer rates and seeds, the
+default ones. HI-PMK is a kernel of its own and is compared with itself on the complete
+table; its error has another scale, so only its relative error is shown.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from ._budget import BUDGET, QUICK_BUDGET, cut_epochs
 from ._clustering import load_once
 from ._rendering import Rendering, Table, mark_best, write_numbers
 from ._trials import Experiment, Request, Trial
-from .nmi import BIN0, CASCADE, METHODS
+from .nmi import BIN0, FOUR_BINS, METHODS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,43 +45,62 @@ SEEDS, QUICK_SEEDS = 2, 1
 ROWS, QUICK_ROWS = 800, 200
 NEIGHBORS = 10
 SCORES = ("kernel_error", "relative_error", "top10")
-# Kernels that are no imputation: label -> method, parameters
-KERNELS: dict[str, tuple[str, dict[str, Any]]] = {
-    "PK": ("PK", {}),
-    "PK cascade": ("PK", CASCADE),
-    "prior only": ("prior only", {}),
-    "HI-PMK": ("HI-PMK", {}),
-    "HI-PMK bin0": ("HI-PMK", BIN0),
-}
+FOUR, DEFAULT = "four bins", "default bins"
 IMPUTATIONS = tuple(name for name in METHODS if name not in ("PK", "HI-PMK"))
-LABELS = {**{name: (name, {}) for name in IMPUTATIONS}, **KERNELS}
+# bins -> label -> method, parameters
+LABELS: dict[str, dict[str, tuple[str, dict[str, Any]]]] = {
+    FOUR: {
+        **{name: (name, {}) for name in IMPUTATIONS},
+        "PK": ("PK", {"n_bins": 4, "missingness": "ignorable"}),
+        "PK cascade": ("PK", FOUR_BINS),
+        "prior only": ("prior only", {"n_bins": 4}),
+        "HI-PMK": ("HI-PMK", {}),
+        "HI-PMK bin0": ("HI-PMK", BIN0),
+    },
+    DEFAULT: {
+        **{name: (name, {}) for name in IMPUTATIONS},
+        "PK": ("PK", {}),
+        "PK cascade": ("PK", {"matching": "cascade"}),
+        "prior only": ("prior only", {}),
+    },
+}
 
 Kernel = NDArray[np.float64]
 
 
 def plan(request: Request, done: pd.DataFrame) -> list[Trial]:  # noqa: ARG001 (one round)
     """List the trials: every table, mechanism, rate, method and seed."""
-    quick = request.quick
     tables = request.choose(TABLES, QUICK_TABLES)
-    labels = request.choose(tuple(LABELS))
+    trials = _plan_bins(request, tables, FOUR, RATES, SEEDS)
+    return trials + _plan_bins(request, tables, DEFAULT, QUICK_RATES, QUICK_SEEDS)
+
+
+def _plan_bins(
+    request: Request,
+    tables: tuple[str, ...],
+    bins: str,
+    rates: tuple[float, ...],
+    n_seeds: int,
+) -> list[Trial]:
+    quick = request.quick
+    labels = LABELS[bins]
+    always = {"rows": QUICK_ROWS if quick else ROWS}
+    if bins == DEFAULT:
+        always["bins"] = "default"
     return [
         Trial(
             table,
-            LABELS[label][0],
+            labels[label][0],
             seed,
-            parameters=LABELS[label][1],
-            setting={
-                "mechanism": mechanism,
-                "rate": rate,
-                "rows": QUICK_ROWS if quick else ROWS,
-            },
+            parameters=labels[label][1],
+            setting={"mechanism": mechanism, "rate": rate, **always},
             budget=QUICK_BUDGET if quick else BUDGET,
         )
         for table in tables
-        for label in labels
+        for label in request.choose(tuple(labels))
         for mechanism in MECHANISMS
-        for rate in (QUICK_RATES if quick else RATES)
-        for seed in range(QUICK_SEEDS if quick else SEEDS)
+        for rate in (QUICK_RATES if quick else rates)
+        for seed in range(QUICK_SEEDS if quick else n_seeds)
     ]
 
 
@@ -120,19 +139,25 @@ def measure(trial: Trial, data_home: str | None) -> dict[str, Any]:
         trial.method, trial.parameters, len(holed), trial.budget
     )
     model = registry[trial.method].build(random_state=trial.seed, **parameters)
-    estimate, truth = _kernels(trial.method, model.fit(holed), holed, whole)
+    bins = {} if "bins" in setting else {"n_bins": 4, "missingness": "ignorable"}
+    kernel = ProximityKernel(**bins)
+    estimate, truth = _kernels(trial.method, model.fit(holed), kernel, holed, whole)
     return {**compare_kernels(estimate, truth), "note": note}
 
 
 def _kernels(
-    method: str, model: Any, holed: pd.DataFrame, whole: pd.DataFrame
+    method: str,
+    model: Any,
+    bins: ProximityKernel,
+    holed: pd.DataFrame,
+    whole: pd.DataFrame,
 ) -> tuple[Kernel, Kernel]:
     """Give the kernel of the holed table by a method, and that of the complete one."""
     if method == "PK":
         return model.kernel(holed), model.kernel(whole)
     if method == "HI-PMK":
         return model.transform(holed), type(model)(model.missing).fit_transform(whole)
-    bins = ProximityKernel().fit(holed)
+    bins.fit(holed)
     if method == "prior only":
         points = model.transform(holed)
         return (points @ points.T).toarray() / holed.shape[1], bins.kernel(whole)
@@ -184,51 +209,57 @@ def summarise(results: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        A row for each ``label``, ``mechanism`` and ``rate``, with the scores. A mean
-        over fewer tables than the others would not compare, so it is NaN.
+        A row for each ``bins``, ``label``, ``mechanism`` and ``rate``, with the scores.
+        A mean over fewer tables than the others would not compare, so it is NaN.
     """
     settings = results["setting"].map(json.loads)
+    bins = settings.map(lambda setting: DEFAULT if "bins" in setting else FOUR)
+    asked = zip(bins, results["method"], results["parameters"], strict=True)
     tidy = results.assign(
-        label=[
-            _label(method, json.loads(text))
-            for method, text in zip(
-                results["method"], results["parameters"], strict=True
-            )
-        ],
+        bins=bins,
+        label=[_label(kind, method, json.loads(text)) for kind, method, text in asked],
         mechanism=settings.map(lambda setting: setting["mechanism"]),
         rate=settings.map(lambda setting: setting["rate"]),
     )
-    groups = tidy.groupby(["label", "mechanism", "rate"])[list(SCORES)]
+    groups = tidy.groupby(["bins", "label", "mechanism", "rate"])[list(SCORES)]
     return groups.agg(lambda scores: scores.mean(skipna=False)).reset_index()
 
 
-def _label(method: str, parameters: dict[str, Any]) -> str:
-    return next(
-        label for label, known in LABELS.items() if known == (method, parameters)
-    )
+def _label(bins: str, method: str, parameters: dict[str, Any]) -> str:
+    known = LABELS[bins].items()
+    return next(label for label, entry in known if entry == (method, parameters))
 
 
 def render(results: pd.DataFrame, request: Request) -> Rendering:
     """Show the mean errors and the curves against the share of hidden cells."""
     summary = summarise(results)
-    order = [label for label in LABELS if label in set(summary["label"])]
+    tables: list[Table] = []
+    figures = {}
+    for bins, labels in LABELS.items():
+        part = summary[summary["bins"] == bins]
+        order = [label for label in labels if label in set(part["label"])]
+        if order:
+            tables += _render_bins(part, order, bins + ", quick" * request.quick)
+            stem = "fidelity" + "-default" * (bins == DEFAULT)
+            figures[stem] = partial(draw, part, order)
+    return Rendering(tuple(tables), figures)
+
+
+def _render_bins(summary: pd.DataFrame, order: list[str], bins: str) -> list[Table]:
     note = (
         "Mean over tables, rates and seeds. Error: root mean squared difference from "
         f"the kernel of the complete table. Top 10: the {NEIGHBORS} nearest rows by "
         "the method, their true similarity as a share of the best possible. HI-PMK is "
         "compared with itself."
     )
-    quick = ", quick" * request.quick
-    tables = tuple(
-        Table(f"{title}{quick}", *_arrange(summary, order, score), (note,))
+    return [
+        Table(f"{title}, {bins}", *_arrange(summary, order, score), (note,))
         for score, title in (
             ("kernel_error", "Kernel error"),
             ("relative_error", "Kernel error, as a share of the kernel's spread"),
             ("top10", "Top-10 quality"),
         )
-    )
-    figures = {"fidelity": partial(draw, summary, order)}
-    return Rendering(tables, figures)
+    ]
 
 
 def _arrange(
@@ -280,6 +311,6 @@ EXPERIMENT = Experiment(
     scores=SCORES,
     plan=plan,
     measure=measure,
-    choices=(*TABLES, *LABELS),
+    choices=(*TABLES, *LABELS[FOUR]),
     unit=("dataset",),  # means over tables compare only where all methods have them
 )

@@ -27,7 +27,7 @@ from ._clustering import N_INIT, SCORES, cluster, judge, load_once, represent
 from ._rendering import Rendering, Table, mark_best, write_mean_spread, write_numbers
 from ._trials import Experiment, Request, Trial, write_options
 from .boxplot import NAMES
-from .nmi import CASCADE, METHODS
+from .nmi import FOUR_BINS, METHODS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,7 +48,7 @@ NOTHING_LEFT = (("three_lines", "mar", 0.5),)  # a whole column would be hidden
 # label -> method, parameters
 COLUMNS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     **{method: (method, {}) for method in METHODS},
-    "PK cascade": ("PK", CASCADE),
+    "PK cascade": ("PK", FOUR_BINS),
 }
 LABELS = tuple(COLUMNS)
 AT = ("dataset", "mechanism", "rate")

@@ -30,6 +30,7 @@ from ..plots import draw_lines, make_panels, share_legend
 from ._machine import PeakMemory
 from ._rendering import Rendering, Table
 from ._trials import Experiment, Request, Trial
+from .nmi import FOUR_BINS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,7 +45,7 @@ MISSING_RATE = 0.1
 # label -> method, parameters. One thread for all; the runner gives the others one.
 METHODS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "PK": ("PK", {"n_jobs": 1}),
-    "PK cascade": ("PK", {"matching": "cascade", "n_jobs": 1}),
+    "PK cascade": ("PK", FOUR_BINS | {"n_jobs": 1}),
     "HI-PMK": ("HI-PMK", {}),
     "MIWAE": ("MIWAE", {"epochs": EPOCHS}),
 }
@@ -193,8 +194,8 @@ def name_method(method: str, parameters: Mapping[str, Any]) -> str:
 
     Examples
     --------
-    >>> name_method("PK", {"matching": "cascade", "n_jobs": 1})
-    'PK cascade'
+    >>> name_method("PK", {"n_jobs": 1})
+    'PK'
     """
     wanted = (method, dict(parameters))
     return next(

@@ -1,0 +1,167 @@
+"""Clusters in, words out: what the rows of each have in common.
+
+The mean of a cluster's rows holds, for every feature, the shares of its bins: a table
+of probabilities. A bin is worth telling where it is more common in the cluster than
+elsewhere, and the most common bin of a feature always is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from ._centers import Bins, CategoricalBins
+from ._columns import ColumnType
+from ._model import Model
+from ._representation import lay_out
+
+_LEAST_SHARE = 0.05  # a rarer bin is told only if no other of its feature is as common
+_DIGITS = 4  # of a number, unless two neighbours need more to differ
+
+
+def describe_clusters(
+    model: Model,
+    matrix: sp.csr_array,
+    counts: NDArray[np.float64],
+    labels: NDArray[np.int32],
+    n_clusters: int,
+) -> list[dict[str, Any]]:
+    """Tell the typical bins of each cluster, those that set it apart most first.
+
+    Parameters
+    ----------
+    model : Model
+        With which the rows are represented.
+    matrix : csr_array of shape (n_rows, n_columns)
+        The representation of the fitted rows, each distinct one once.
+    counts : ndarray of shape (n_rows,)
+        How often each stands in the table.
+    labels : ndarray of shape (n_rows,)
+        The cluster of each.
+    n_clusters : int
+
+    Returns
+    -------
+    list of dict
+        With the keys cluster, size, feature, value, share, share_overall and lift.
+        By cluster, then by share times the logarithm of the lift, falling: what a bin
+        adds to the divergence of the cluster from the whole table.
+    """
+    shares, overall = _bin_shares(model, matrix, counts, labels, n_clusters)
+    sizes = np.bincount(labels, counts, n_clusters)
+    starts = np.concatenate([[0], np.cumsum(model.n_bins)])
+    values = [
+        _name_bins(bins, column, bool(gaps))
+        for bins, column, gaps in zip(
+            model.bins, model.types, model.informative, strict=True
+        )
+    ]
+    out: list[dict[str, Any]] = []
+    for c in np.flatnonzero(sizes):
+        told = [
+            {
+                "cluster": int(c),
+                "size": round(sizes[c]),
+                "feature": model.types[j].name,
+                "value": value,
+                "share": float(shares[c, b]),
+                "share_overall": float(overall[b]),
+                "lift": float(shares[c, b] / overall[b]),
+            }
+            for j, names in enumerate(values)
+            for b, value in enumerate(names, starts[j])
+            if _is_typical(shares[c, starts[j] : starts[j + 1]], overall, starts[j], b)
+        ]
+        out += sorted(told, key=lambda one: -one["share"] * np.log(one["lift"]))
+    return out
+
+
+def _is_typical(
+    shares: NDArray[np.float64], overall: NDArray[np.float64], start: int, b: int
+) -> bool:
+    share = shares[b - start]
+    if b - start == np.argmax(shares):
+        return bool(share > 0)
+    return bool(share >= _LEAST_SHARE and share > overall[b] * (1 + 1e-6))
+
+
+def _bin_shares(
+    model: Model,
+    matrix: sp.csr_array,
+    counts: NDArray[np.float64],
+    labels: NDArray[np.int32],
+    n_clusters: int,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Shares of the bins of all features in each cluster, and in the whole table."""
+    layout = lay_out(model.n_bins, model.bins)
+    bins = matrix[:, layout.columns].astype(np.float64)
+    bins = sp.csr_array(bins / layout.weights)
+    # Every feature of a fitted row sums to one, but where the row was normalized.
+    scale = np.asarray(bins.sum(axis=1)).ravel() / max(1, model.n_counted)
+    weights = counts / np.where(scale > 0, scale, 1)
+    member = sp.csr_array(
+        (weights, (labels, np.arange(len(labels)))), (n_clusters, len(labels))
+    )
+    totals = (member @ bins).toarray()
+    sizes = np.bincount(labels, counts, n_clusters)
+    return totals / np.maximum(sizes, 1)[:, None], totals.sum(axis=0) / sizes.sum()
+
+
+def _name_bins(bins: Bins, column: ColumnType, gaps: bool) -> list[str]:
+    """Say in words what each bin of a feature holds.
+
+    Examples
+    --------
+    >>> from proximity_kernel._centers import NumericBins
+    >>> bins = NumericBins(np.array([10.0, 15.0, 45.0]))
+    >>> _name_bins(bins, ColumnType("age", "numeric", "numbers"), gaps=True)
+    ['up to 12.5', '12.5 to 30', 'above 30', 'missing']
+    """
+    missing = ["missing"] if gaps else []
+    if isinstance(bins, CategoricalBins):
+        return [*bins.names(), *missing]
+    if column.order is not None:
+        return [*_name_ranks(bins.midpoints, column.order, bins.n_bins), *missing]
+    if bins.n_bins == 1:
+        return [_write([float(bins.centers[0])], column.family)[0], *missing]
+    limits = _write(bins.midpoints.tolist(), column.family)
+    inner = [f"{low} to {high}" for low, high in pairwise(limits)]
+    ends = [f"up to {limits[0]}", *inner, f"above {limits[-1]}"] if limits else []
+    return [*ends, *missing]
+
+
+def _name_ranks(
+    midpoints: NDArray[np.float64], order: Sequence[Any], n_bins: int
+) -> list[str]:
+    """Name the bins of an ordered categorical by the categories that they hold."""
+    held = np.searchsorted(midpoints, np.arange(len(order)))
+    names = []
+    for k in range(n_bins):
+        labels = [str(order[rank]) for rank in range(len(order)) if held[rank] == k]
+        names.append(labels[0] if len(labels) == 1 else f"{labels[0]} to {labels[-1]}")
+    return names
+
+
+def _write(numbers: Sequence[float], family: str) -> list[str]:
+    """Write numbers short, but so that different ones look different."""
+    if family == "dates":
+        days = np.array(numbers).astype("datetime64[s]")
+        short = [str(day) for day in days.astype("datetime64[D]")]
+        return short if len(set(short)) == len(short) else [str(day) for day in days]
+    for digits in range(_DIGITS, 17):
+        out = [_shorten(number, digits) for number in numbers]
+        if len(set(out)) == len(out):
+            break
+    return [f"{text} s" for text in out] if family == "durations" else out
+
+
+def _shorten(number: float, digits: int) -> str:
+    """Round to significant digits, without an exponent where it stays readable."""
+    if number and not 1e-4 <= abs(number) < 1e15:
+        return f"{number:.{digits}g}"
+    return np.format_float_positional(number, digits, fractional=False, trim="-")

@@ -1,0 +1,352 @@
+"""Clusters of the rows of an incomplete, mixed-type table."""
+
+from __future__ import annotations
+
+import numbers
+import warnings
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    ClusterMixin,
+    TransformerMixin,
+    clone,
+)
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from ._codes import Codes
+from ._estimator import ProximityKernel
+from ._lloyd import (
+    Clustering,
+    Rows,
+    best_clustering,
+    distances_to,
+    gather_rows,
+    nearest_centers,
+)
+from ._model import Model
+from ._options import check_count, check_n_jobs, check_seed
+from ._profiles import describe_clusters
+from ._strength import choose_count
+from ._threads import count_threads
+
+__all__ = ["ProximityKMeans"]
+
+_AUTO = "auto"
+
+
+class ProximityKMeans(
+    ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]  # scikit-learn has no types
+    TransformerMixin,  # type: ignore[misc]
+    ClusterMixin,  # type: ignore[misc]
+    BaseEstimator,  # type: ignore[misc]
+):
+    """k-means on the rows of an incomplete, mixed-type table.
+
+    The rows are represented by a `ProximityKernel`, so no hole is filled and no column
+    is scaled or encoded first. A center is a table of probabilities: the shares of the
+    bins of every feature among the rows of its cluster; `profiles_` says it in words.
+
+    Parameters
+    ----------
+    n_clusters : int or "auto", default=8
+        How many. "auto" takes the most, up to 10, that are found again in the other
+        half of the rows (prediction strength of at least 0.8) and leave less spread
+        than in tables whose columns were shuffled, each by itself; 1 if there are none.
+        It looks at 2,000 rows at the most.
+    kernel : ProximityKernel or None, default=None
+        How rows are represented. It is cloned; None is one with its default options.
+    n_init : int, default=10
+        Runs of k-means, each from other seeds; the one of least inertia is kept.
+    max_iter : int, default=300
+        Most iterations of a run.
+    tol : float, default=1e-4
+        A run ends when its centers move less than this, squared and summed, in
+        proportion to the mean variance of a column of the representation.
+    random_state : int, RandomState instance or None, default=None
+        For the seeds, which are drawn by greedy k-means++. An int gives the same
+        clusters every time.
+    n_jobs : int or None, default=None
+        Threads of k-means, and of the kernel if that is None. None uses the cores that
+        the process may use, and one inside a joblib worker; -1 uses all. The result
+        does not depend on it.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_samples,), int32
+        The cluster of each row. Cluster 0 is the largest, and so on.
+    cluster_centers_ : ndarray of shape (n_clusters, n_columns)
+        In the representation, whose columns ``kernel_.get_feature_names_out()`` names.
+    profiles_ : list of dict
+        What is typical of each cluster, for ``pandas.DataFrame(profiles_)``: cluster,
+        size (rows), feature, value (a category, or "12.5 to 30", the upper limit
+        included), share (of the cluster's rows), share_overall (of all rows) and lift
+        (the ratio of the two). Missing cells count by their estimates. Of every feature
+        the most common value is there, and those of at least 5 % that are more common
+        than overall. What sets a cluster apart most comes first.
+    inertia_ : float
+        Sum of the squared distances of the rows to their centers.
+    n_iter_ : int
+        Iterations of the run that was kept.
+    n_clusters_ : int
+        How many centers there are.
+    strengths_ : ndarray of shape (n_tried,) or None
+        With "auto" the prediction strength of 2, 3, ... clusters.
+    kernel_ : ProximityKernel
+        As fitted.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features,)
+        Only when the table had column names, all of them strings.
+
+    Notes
+    -----
+    Distances are Euclidean in the representation: between complete rows the square is
+    ``2 * d * (1 - similarity)`` with d features. A cluster that loses all its rows
+    takes the row that is farthest from its center.
+
+    There is no `sample_weight`: the bins and the matching of `ProximityKernel` have
+    none.
+
+    Examples
+    --------
+    >>> from proximity_kernel import ProximityKMeans
+    >>> table = [
+    ...     [1.0, "a"], [1.2, "a"], [None, "a"], [1.1, None], [8.5, "b"], [9.0, "b"],
+    ...     [8.0, None],
+    ... ]
+    >>> km = ProximityKMeans(2, random_state=0).fit(table)
+    >>> km.labels_
+    array([0, 0, 0, 0, 1, 1, 1], dtype=int32)
+    >>> km.predict([[None, "b"], [0.9, None]])
+    array([1, 0], dtype=int32)
+    >>> for one in km.profiles_:
+    ...     if one["feature"] == "x1":
+    ...         print(one["cluster"], one["size"], one["value"], one["share"])
+    0 4 a 1.0
+    1 3 b 1.0
+    """
+
+    def __init__(
+        self,
+        n_clusters: Any = 8,
+        *,
+        kernel: Any = None,
+        n_init: Any = 10,
+        max_iter: Any = 300,
+        tol: Any = 1e-4,
+        random_state: Any = None,
+        n_jobs: Any = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.kernel = kernel
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002 (as everywhere)
+        """Find the clusters of the rows of a table.
+
+        Parameters
+        ----------
+        X : frame, array or list of rows, of shape (n_samples, n_features)
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self
+        """
+        self._fit(X)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> NDArray[np.float64]:  # noqa: ARG002
+        """Find clusters and measure the distances to them; as fit, then transform.
+
+        Parameters
+        ----------
+        X : frame, array or list of rows, of shape (n_samples, n_features)
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_clusters)
+        """
+        rows, codes = self._fit(X)
+        return distances_to(rows, self.cluster_centers_)[codes.inverse]
+
+    def predict(self, X: Any) -> NDArray[np.int32]:
+        """Find the nearest center of each row, the lower number in a tie.
+
+        Parameters
+        ----------
+        X : frame, array or list of rows, of shape (n_samples, n_features)
+            With the columns seen at fit.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), int32
+        """
+        rows, codes = self._gather(X)
+        return nearest_centers(rows, self.cluster_centers_).labels[codes.inverse]
+
+    def transform(self, X: Any) -> NDArray[np.float64]:
+        """Measure the distance of each row to each center.
+
+        Parameters
+        ----------
+        X : frame, array or list of rows, of shape (n_samples, n_features)
+            With the columns seen at fit.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_clusters)
+            Euclidean, in the representation.
+        """
+        rows, codes = self._gather(X)
+        return distances_to(rows, self.cluster_centers_)[codes.inverse]
+
+    def score(self, X: Any, y: Any = None) -> float:  # noqa: ARG002
+        """Tell how near rows are to their centers: the negative inertia.
+
+        Parameters
+        ----------
+        X : frame, array or list of rows, of shape (n_samples, n_features)
+            With the columns seen at fit.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        float
+        """
+        rows, _ = self._gather(X)
+        return -nearest_centers(rows, self.cluster_centers_).inertia
+
+    def _fit(self, X: Any) -> tuple[Rows, Codes]:
+        self._check_options()
+        kernel = self._fresh_kernel()
+        model, codes = kernel._fit(X, stacklevel=4)  # noqa: SLF001 (see _represent)
+        n_samples = len(codes.inverse)
+        if self.n_clusters != _AUTO and self.n_clusters > n_samples:
+            raise ValueError(
+                f"n_clusters={self.n_clusters} is more than the {n_samples} samples "
+                "of the table; ask for fewer."
+            )
+        rows = self._represent(kernel, model, codes)
+        seed = int(check_random_state(self.random_state).randint(2**31))
+        n_clusters, strengths = self.n_clusters, None
+        if n_clusters == _AUTO:
+            n_clusters, strengths = choose_count(
+                rows, codes.inverse, _count_columns(model), seed
+            )
+        found = best_clustering(
+            rows, n_clusters, self.n_init, self.max_iter, self.tol, seed
+        )
+        found = _largest_first(found, codes.counts)
+        profiles = describe_clusters(
+            model, rows.matrix, rows.counts, found.labels, n_clusters
+        )
+        # From here on nothing can fail: the old clusters are there, or the new ones.
+        self.__dict__.pop("feature_names_in_", None)
+        if hasattr(kernel, "feature_names_in_"):
+            self.feature_names_in_ = kernel.feature_names_in_
+        self.__dict__.update(
+            kernel_=kernel,
+            labels_=found.labels[codes.inverse],
+            cluster_centers_=found.centers,
+            profiles_=profiles,
+            inertia_=found.inertia,
+            n_iter_=found.n_iter,
+            n_clusters_=int(n_clusters),
+            strengths_=strengths,
+            n_features_in_=kernel.n_features_in_,
+            _n_features_out=int(n_clusters),
+        )
+        _warn_of_empty_clusters(found)
+        return rows, codes
+
+    def _fresh_kernel(self) -> ProximityKernel:
+        if self.kernel is None:
+            return ProximityKernel(n_jobs=self.n_jobs)
+        copy: ProximityKernel = clone(self.kernel)
+        return copy
+
+    def _gather(self, X: Any) -> tuple[Rows, Codes]:
+        check_is_fitted(self)
+        self._check_options()
+        kernel: ProximityKernel = self.kernel_
+        model = kernel._fitted_model()  # noqa: SLF001 (see _represent)
+        codes = kernel._code(model, X)  # noqa: SLF001
+        return self._represent(kernel, model, codes), codes
+
+    def _represent(self, kernel: ProximityKernel, model: Model, codes: Codes) -> Rows:
+        """Represent each distinct row once, sparse whatever the kernel's output is."""
+        each = Codes(codes.rows, codes.counts, np.arange(len(codes.rows)))
+        matrix: sp.csr_array = kernel._represent(model, each)  # noqa: SLF001
+        return gather_rows(matrix, codes.counts, count_threads(self.n_jobs))
+
+    def _check_options(self) -> None:
+        if self.n_clusters != _AUTO:
+            if isinstance(self.n_clusters, str):
+                raise ValueError(
+                    f"n_clusters must be {_AUTO!r} or a whole number, at least 1, got "
+                    f"{self.n_clusters!r}."
+                )
+            check_count("n_clusters", self.n_clusters, 1)
+        if self.kernel is not None and not isinstance(self.kernel, ProximityKernel):
+            raise ValueError(
+                f"kernel must be a ProximityKernel or None, got {self.kernel!r}."
+            )
+        check_count("n_init", self.n_init, 1)
+        check_count("max_iter", self.max_iter, 1)
+        number = isinstance(self.tol, numbers.Real) and not isinstance(self.tol, bool)
+        if not number or not 0 <= self.tol < np.inf:
+            raise ValueError(
+                f"tol must be a number, at least 0 and finite, got {self.tol!r}."
+            )
+        check_seed(self.random_state)
+        check_n_jobs(self.n_jobs)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = False  # as `ProximityKernel`
+        tags.transformer_tags.preserves_dtype = []
+        return tags
+
+
+def _count_columns(model: Model) -> NDArray[np.int64]:
+    """Columns of each feature: its bins, and the coarse ones that hold several."""
+    coarse = np.array([len(bins.shared) for bins in model.bins], np.int64)
+    return model.n_bins + coarse
+
+
+def _largest_first(found: Clustering, counts: NDArray[np.int64]) -> Clustering:
+    """Renumber clusters by their size; among equals the order stays."""
+    sizes = np.bincount(found.labels, counts, len(found.centers))
+    order = np.argsort(-sizes, kind="stable")
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    labels = place[found.labels].astype(np.int32)
+    return Clustering(found.centers[order], labels, found.inertia, found.n_iter)
+
+
+def _warn_of_empty_clusters(found: Clustering) -> None:
+    n_found, wanted = len(np.unique(found.labels)), len(found.centers)
+    if n_found < wanted:
+        warnings.warn(
+            f"Only {n_found} of the {wanted} clusters have rows: the table has no more "
+            "rows that differ. Ask for fewer.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )

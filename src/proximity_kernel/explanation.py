@@ -1,0 +1,365 @@
+"""Why two rows are alike: feature by feature, with what was assumed about the holes.
+
+The similarity of two rows is a sum over the features, so each has a part in it. A
+missing cell enters as a distribution over the bins of its feature, and the rows it was
+counted over, so what was assumed can be told too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from ._columns import Column, read_columns
+from ._estimator import ProximityKernel
+from ._matching import list_cells
+from ._model import Model
+from ._profiles import _name_bins
+from ._representation import lay_out
+from ._table import split_table
+
+__all__ = ["Cell", "Explanation", "Feature", "bin_names", "explain"]
+
+_MOST_SHARES = 3  # bins of a distribution that a line shows
+_LEFT_OUT = "nothing observed at fit"
+UNKNOWN = "unknown category"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell of a row, and what the kernel makes of it.
+
+    Attributes
+    ----------
+    value
+        As it was read: a number, a label, a date as text; None if it is missing.
+    bin : str
+        In words: "12.5 to 30", a category; empty where a distribution was assumed.
+    missing : bool
+    assumed : tuple of (str, float)
+        Of a missing cell that was estimated: bins and probabilities, the likeliest
+        first. Empty for others; a gap that is informative is a bin itself.
+    level : str
+        How far the rows behind the estimate match, as in `ProximityKernel.provenance`.
+    rung, support : int
+        What these rows share at least, and how many they are.
+    """
+
+    value: Any
+    bin: str
+    missing: bool = False
+    assumed: tuple[tuple[str, float], ...] = ()
+    level: str = ""
+    rung: int = 0
+    support: int = 0
+
+    def __str__(self) -> str:
+        if not self.assumed:
+            shown = "" if self.value is None else _write_value(self.value)
+            return self.bin if shown in ("", self.bin) else f"{shown} ({self.bin})"
+        likely = [f"{name} {share:.0%}" for name, share in self.assumed[:_MOST_SHARES]]
+        more = ", ..." if len(self.assumed) > _MOST_SHARES else ""
+        rows = "row" if self.support == 1 else "rows"
+        held = f"{self.level}, {self.support:,} {rows}"
+        return f"? {', '.join(likely)}{more} [{held}]"
+
+
+@dataclass(frozen=True)
+class Feature:
+    """The part that one feature has in a similarity.
+
+    Attributes
+    ----------
+    name : str
+    contribution : float
+        To the similarity; those of all features add up to it.
+    agreement : float
+        Probability that both rows lie in the same bin; where a feature has two
+        resolutions, a part of it is for the same coarse bin.
+    alike : str
+        "same" bin; "close": another bin of the same coarse one; "different"; "perhaps":
+        a cell was estimated; "unknown": a category that was not there at fit, or a
+        feature with nothing observed there.
+    a, b : Cell
+    """
+
+    name: str
+    contribution: float
+    agreement: float
+    alike: str
+    a: Cell
+    b: Cell
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why two rows are alike, or are not.
+
+    Attributes
+    ----------
+    similarity : float
+        As `ProximityKernel.kernel` has it, up to rounding.
+    features : tuple of Feature
+        In the order of the table.
+    """
+
+    similarity: float
+    features: tuple[Feature, ...]
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """Make a record for each feature, for `pandas.DataFrame` or a writer of CSV."""
+        return [
+            {
+                "feature": feature.name,
+                "contribution": feature.contribution,
+                "agreement": feature.agreement,
+                "alike": feature.alike,
+                **_flatten(feature.a, "a"),
+                **_flatten(feature.b, "b"),
+            }
+            for feature in self.features
+        ]
+
+    def __str__(self) -> str:
+        rows = [("feature", "part", "alike", "a", "b")]
+        for feature in sorted(self.features, key=lambda one: -one.contribution):
+            part = f"{feature.contribution:.3f}"
+            rows.append(
+                (feature.name, part, feature.alike, str(feature.a), str(feature.b))
+            )
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = [
+            "  ".join(
+                cell.ljust(width) for cell, width in zip(row, widths, strict=True)
+            ).rstrip()
+            for row in rows
+        ]
+        return "\n".join([f"similarity {self.similarity:.3f}", *lines])
+
+
+def explain(kernel: ProximityKernel, a: Any, b: Any) -> Explanation:
+    """Tell which features make two rows alike, and what was assumed about their holes.
+
+    Parameters
+    ----------
+    kernel : ProximityKernel
+        Fitted.
+    a, b : mapping, Series, list of cells, or table of one row
+        With the columns seen at fit. A mapping names them, in any order.
+
+    Returns
+    -------
+    Explanation
+
+    Examples
+    --------
+    >>> from proximity_kernel import ProximityKernel, explain
+    >>> table = [[1.0, "a"], [1.2, "a"], [None, "b"], [9.0, "b"], [8.0, None]]
+    >>> pk = ProximityKernel(n_bins=2).fit(table)
+    >>> why = explain(pk, [8.5, None], [9.0, "b"])
+    >>> why.similarity
+    1.0
+    >>> print(why)
+    similarity 1.000
+    feature  part   alike    a                           b
+    x0       0.500  same     8.5 (above 5)               9 (above 5)
+    x1       0.500  perhaps  ? b 100% [intersection, 1 row]  b
+    """
+    if not isinstance(kernel, ProximityKernel):
+        raise TypeError(f"kernel must be a fitted ProximityKernel, got {kernel!r}.")
+    check_is_fitted(kernel)
+    model = kernel._fitted_model()  # noqa: SLF001  (of the same package)
+    names = bin_names(kernel)
+    left = _read_row(kernel, model, a, names, "a")
+    right = _read_row(kernel, model, b, names, "b")
+    products = (left.vector * right.vector) / max(model.n_counted, 1)
+    parts = np.bincount(column_features(model), products, len(model.bins))
+    features = tuple(
+        _compare(model, j, float(parts[j]), left, right) for j in range(len(names))
+    )
+    return Explanation(min(float(parts.sum()), 1.0), features)
+
+
+def bin_names(kernel: ProximityKernel) -> list[list[str]]:
+    """Say in words what each bin of each feature holds.
+
+    Parameters
+    ----------
+    kernel : ProximityKernel
+        Fitted.
+
+    Returns
+    -------
+    list of length n_features, of lists of str
+        Ranges of a numeric feature, categories of others, and "missing" for the bin of
+        informative gaps.
+
+    Examples
+    --------
+    >>> pk = ProximityKernel(n_bins=3).fit([[10.0, "x"], [15.0, "y"], [45.0, "x"]])
+    >>> bin_names(pk)
+    [['up to 12.5', '12.5 to 30', 'above 30'], ['x', 'y']]
+    """
+    check_is_fitted(kernel)
+    model = kernel._fitted_model()  # noqa: SLF001  (of the same package)
+    return [
+        _name_bins(bins, column, bool(gaps)) if bins.n_bins else []
+        for bins, column, gaps in zip(
+            model.bins, model.types, model.informative, strict=True
+        )
+    ]
+
+
+def column_features(model: Model) -> NDArray[np.int64]:
+    """Tell the feature of each column of the representation."""
+    coarse = np.array([len(bins.shared) for bins in model.bins], np.int64)
+    return np.repeat(np.arange(len(model.bins)), model.n_bins + coarse)
+
+
+@dataclass(frozen=True)
+class _Row:
+    """A row: its representation, its cells, and its share of each bin of a feature."""
+
+    vector: NDArray[np.float64]
+    cells: list[Cell]
+    shares: list[NDArray[np.float64]]
+
+
+def _read_row(
+    kernel: ProximityKernel,
+    model: Model,
+    row: Any,
+    names: Sequence[Sequence[str]],
+    which: str,
+) -> _Row:
+    table = _as_table(model, row, which)
+    columns = read_columns(
+        table, categorical_features=model.categorical_features, fitted=model.types
+    )
+    codes = kernel._code(model, table)  # noqa: SLF001
+    estimates = kernel._match(model, codes)  # noqa: SLF001
+    matrix: sp.csr_array = kernel._represent(model, codes)  # noqa: SLF001
+    listed = {int(cell["feature"]): cell for cell in list_cells(codes, estimates)}
+    places = {int(j): at for at, j in enumerate(estimates.feature)}
+    cells, shares = [], []
+    for j, n_bins in enumerate(model.n_bins):
+        share = np.zeros(n_bins)
+        if j in places:
+            start = estimates.start[places[j]]
+            share = estimates.probabilities[start : start + n_bins]
+        elif codes.rows[0, j] < n_bins:
+            share[codes.rows[0, j]] = 1
+        shares.append(share)
+        value = _read_value(columns[j])
+        cells.append(_make_cell(value, share, names[j], listed.get(j)))
+    return _Row(matrix.toarray()[0].astype(np.float64), cells, shares)
+
+
+def _make_cell(
+    value: Any, share: NDArray[np.float64], names: Sequence[str], estimate: Any
+) -> Cell:
+    if not names:
+        return Cell(value, _LEFT_OUT, missing=value is None)
+    if estimate is None:
+        known = bool(share.any())
+        return Cell(
+            value, names[int(share.argmax())] if known else UNKNOWN, value is None
+        )
+    order = np.argsort(-share, kind="stable")
+    return Cell(
+        None,
+        "",
+        missing=True,
+        assumed=tuple((names[k], float(share[k])) for k in order if share[k] > 0),
+        level=str(estimate["level"]),
+        rung=int(estimate["rung"]),
+        support=int(estimate["support"]),
+    )
+
+
+def _compare(model: Model, j: int, part: float, left: _Row, right: _Row) -> Feature:
+    a, b = left.shares[j], right.shares[j]
+    fine = float(a @ b)
+    agreement, close = fine, 0.0
+    weights = lay_out(model.n_bins[j : j + 1], model.bins[j : j + 1]).weights
+    for members in model.bins[j].shared.values():
+        both = float(a[members].sum() * b[members].sum())
+        close += both
+        coarse_share = 1 - weights[members[0]] ** 2
+        agreement += coarse_share * (both - float(a[members] @ b[members]))
+    if left.cells[j].assumed or right.cells[j].assumed:
+        alike = "perhaps"
+    elif not a.any() or not b.any():
+        alike = "unknown"
+    else:
+        alike = "same" if fine else "close" if close else "different"
+    return Feature(
+        model.types[j].name, part, agreement, alike, left.cells[j], right.cells[j]
+    )
+
+
+def _as_table(model: Model, row: Any, which: str) -> Any:
+    """Make a table of one row, in the order of the fitted columns."""
+    if getattr(row, "ndim", 0) == 1:
+        row = row.to_dict() if hasattr(row, "to_dict") else list(row)
+    if isinstance(row, Mapping):
+        row = _order_cells(model, row, which)
+    flat = isinstance(row, list | tuple) and not any(
+        isinstance(cell, list | tuple | np.ndarray) for cell in row
+    )
+    table = [list(row)] if flat else row
+    n_rows = len(split_table(table).columns[0])
+    if n_rows != 1:
+        raise ValueError(f"{which} must be one row, got a table of {n_rows:,}.")
+    return table
+
+
+def _order_cells(model: Model, row: Mapping[Any, Any], which: str) -> list[Any]:
+    names = [column.name for column in model.types]
+    unnamed = names == [f"x{j}" for j in range(len(names))]
+    if unnamed and list(row) == list(range(len(names))):
+        return list(row.values())
+    missing = [name for name in names if name not in row]
+    strange = [str(name) for name in row if name not in names]
+    if missing or strange:
+        wrong = [f"lacks {name!r}" for name in missing]
+        wrong += [f"has {name!r}, which was not there at fit" for name in strange]
+        raise ValueError(f"{which} {'; it '.join(wrong[:3])}. A missing cell is None.")
+    return [row[name] for name in names]
+
+
+def _read_value(column: Column) -> Any:
+    """Take the only cell of a column: a number, a label, a date as text, or None."""
+    if not column.observed[0]:
+        return None
+    value = column.values[0]
+    if column.type.kind == "categorical":
+        return column.labels[value]
+    if column.type.order is not None:
+        return column.type.order[int(value)]
+    if column.type.family == "dates":
+        return str(np.datetime64(round(float(value)), "s"))
+    return float(value)
+
+
+def _write_value(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _flatten(cell: Cell, which: str) -> dict[str, Any]:
+    assumed = ", ".join(f"{name} {share:.3f}" for name, share in cell.assumed)
+    return {
+        which: cell.value,
+        f"bin_{which}": cell.bin,
+        f"missing_{which}": cell.missing,
+        f"assumed_{which}": assumed,
+        f"level_{which}": cell.level,
+        f"rung_{which}": cell.rung,
+        f"support_{which}": cell.support,
+    }

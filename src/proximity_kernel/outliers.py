@@ -1,0 +1,280 @@
+"""The rows that resemble the rest least, and in which features.
+
+The mean similarity of a row with all fitted rows is the inner product of its
+representation with their mean. So a score takes one pass over the rows, and it is a sum
+over the features: each tells in how far the row is like the others there.
+"""
+
+from __future__ import annotations
+
+import numbers
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, OutlierMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ._embedding import count_features, embed, fit_kernel, welcome_gaps
+from ._model import Model
+from ._options import check_count, check_n_jobs
+from ._representation import lay_out
+from .explanation import UNKNOWN, bin_names, column_features
+
+__all__ = ["ProximityOutliers", "Reason"]
+
+_AUTO = "auto"
+_FENCE = 1.5  # interquartile ranges below the lower quartile: Tukey's
+_ROUNDING = 1e-6
+
+
+@dataclass(frozen=True)
+class Reason:
+    """A feature in which a row is unlike the others.
+
+    Attributes
+    ----------
+    feature : str
+    bin : str
+        Where the row lies, in words; of a missing cell, where it most likely does.
+    missing : bool
+        Whether the cell was estimated.
+    share : float
+        How alike the fitted rows are to the row in this feature, in the mean: the
+        share of them in the same bin, where there is one resolution.
+    typical : float
+        The mean of this share over the fitted rows.
+    """
+
+    feature: str
+    bin: str
+    missing: bool
+    share: float
+    typical: float
+
+    def __str__(self) -> str:
+        where = f"missing, perhaps {self.bin}" if self.missing else self.bin
+        return (
+            f"{self.feature}: {where} ({self.share:.0%} are alike, {self.typical:.0%} "
+            "for a typical row)"
+        )
+
+
+class ProximityOutliers(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # untyped
+    """Rows of a table with holes that are unlike the rest, with reasons.
+
+    Parameters
+    ----------
+    kernel : ProximityKernel or None, default=None
+        Measures the similarity; a copy is fitted. None means one with default options.
+    contamination : "auto" or float, default="auto"
+        Share of the fitted rows to call outliers, above 0 and at most 0.5. "auto" calls
+        those so whose score lies more than 1.5 interquartile ranges below the lower
+        quartile.
+    n_jobs : int or None, default=None
+        Threads, as in `ProximityKernel`; None leaves the kernel its own.
+
+    Attributes
+    ----------
+    kernel_ : ProximityKernel
+        The fitted kernel.
+    mean_ : ndarray of shape (n_columns,), float64
+        The mean of the fitted rows' representations.
+    offset_ : float
+        The score below which a row is an outlier.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features,)
+        Only when the table had column names, all of them strings.
+
+    Notes
+    -----
+    The score of a row is its mean similarity with the fitted rows, from 0 to 1, itself
+    among them if it is one. It takes one pass over the rows. A row with many holes is
+    neither strange nor typical: what is missing counts as expected for rows like it.
+
+    Examples
+    --------
+    >>> from proximity_kernel import ProximityKernel, ProximityOutliers
+    >>> table = [[float(i % 3), "a"] for i in range(20)] + [[40.0, "b"], [1.0, None]]
+    >>> odd = ProximityOutliers(kernel=ProximityKernel(n_bins=4)).fit(table)
+    >>> odd.predict([[1.0, "a"], [40.0, "b"]])
+    array([ 1, -1])
+    >>> for reason in odd.reasons([[40.0, "a"]])[0]:
+    ...     print(reason)
+    x0: above 21 (5% are alike, 31% for a typical row)
+    """
+
+    def __init__(
+        self, *, kernel: Any = None, contamination: Any = _AUTO, n_jobs: Any = None
+    ) -> None:
+        self.kernel = kernel
+        self.contamination = contamination
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002  (scikit-learn's)
+        """Learn what rows are like.
+
+        Parameters
+        ----------
+        X : frame, array or list of rows, of shape (n_samples, n_features)
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self
+        """
+        share = _check_contamination(self.contamination)
+        check_n_jobs(self.n_jobs)
+        kernel, matrix = fit_kernel(self.kernel, X, self.n_jobs)
+        mean = np.asarray(matrix.mean(axis=0, dtype=np.float64)).ravel()
+        scores = _score(matrix, mean, count_features(kernel))
+        validate_data(self, X, skip_check_array=True)
+        self.kernel_, self.mean_ = kernel, mean
+        self.offset_ = _find_offset(scores, share)
+        return self
+
+    def score_samples(self, X: Any) -> NDArray[np.float64]:
+        """Tell how much each row resembles the fitted rows.
+
+        Parameters
+        ----------
+        X : frame, array or list of rows, of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Mean similarities; the lower, the stranger.
+        """
+        return _score(self._embed(X), self.mean_, count_features(self.kernel_))
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Tell the score above `offset_`, of shape (n_samples,); outliers are negative.
+
+        Parameters
+        ----------
+        X : frame, array or list of rows, of shape (n_samples, n_features)
+        """
+        return self.score_samples(X) - self.offset_
+
+    def predict(self, X: Any) -> NDArray[np.int64]:
+        """Tell outliers, -1, from the others, 1.
+
+        Parameters
+        ----------
+        X : frame, array or list of rows, of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), int64
+        """
+        return np.where(self.decision_function(X) < 0, -1, 1)
+
+    def reasons(self, X: Any, n: Any = 3) -> list[list[Reason]]:
+        """Tell in which features each row is unlike the others.
+
+        Parameters
+        ----------
+        X : frame, array or list of rows, of shape (n_samples, n_features)
+        n : int, default=3
+            Features to name at the most.
+
+        Returns
+        -------
+        list of length n_samples, of lists of Reason
+            The features in which fewer rows are alike than for a typical row, those
+            where the difference is greatest first.
+        """
+        most = check_count("n", n, 1)
+        matrix = self._embed(X)
+        kernel = self.kernel_
+        model = kernel._fitted_model()  # noqa: SLF001  (of the same package)
+        features = column_features(model)
+        sums = sp.csr_array(
+            (np.ones(len(features)), (np.arange(len(features)), features)),
+            shape=(len(features), len(model.bins)),
+        )
+        shares = np.asarray((matrix.multiply(self.mean_) @ sums).toarray())
+        typical = sums.T @ self.mean_**2
+        estimated = kernel.provenance(X)[["row", "feature"]].tolist()
+        tell = _Teller(model, bin_names(kernel), matrix, set(estimated))
+        return [tell.row(i, shares[i], typical, most) for i in range(len(shares))]
+
+    def _embed(self, X: Any) -> sp.csr_array:
+        check_is_fitted(self)
+        return embed(self.kernel_, X)
+
+    def __sklearn_tags__(self) -> Any:
+        return welcome_gaps(super().__sklearn_tags__())
+
+
+class _Teller:
+    """Puts the parts of a score into words."""
+
+    def __init__(
+        self,
+        model: Model,
+        bins: list[list[str]],
+        matrix: sp.csr_array,
+        estimated: set[tuple[int, int]],
+    ) -> None:
+        layout = lay_out(model.n_bins, model.bins)
+        self.matrix, self.bins, self.estimated = matrix, bins, estimated
+        self.columns, self.weights = layout.columns, layout.weights
+        self.names = [column.name for column in model.types]
+        self.starts = np.cumsum(model.n_bins) - model.n_bins
+
+    def row(
+        self,
+        i: int,
+        shares: NDArray[np.float64],
+        typical: NDArray[np.float64],
+        most: int,
+    ) -> list[Reason]:
+        """Find the reasons of row i."""
+        order = np.argsort(shares - typical, kind="stable")[:most]
+        held = self.matrix[[i]].toarray()[0][self.columns] / self.weights
+        return [
+            Reason(
+                self.names[j],
+                self._name(j, held),
+                (i, j) in self.estimated,
+                float(shares[j]),
+                float(typical[j]),
+            )
+            for j in order.tolist()
+            if shares[j] < typical[j] - _ROUNDING
+        ]
+
+    def _name(self, j: int, held: NDArray[Any]) -> str:
+        start = self.starts[j]
+        share = held[start : start + len(self.bins[j])]
+        return self.bins[j][int(share.argmax())] if share.any() else UNKNOWN
+
+
+def _score(
+    matrix: sp.csr_array, mean: NDArray[np.float64], n_features: int
+) -> NDArray[np.float64]:
+    scores: NDArray[np.float64] = matrix @ mean / max(n_features, 1)
+    return scores
+
+
+def _find_offset(scores: NDArray[np.float64], share: float | None) -> float:
+    if share is not None:
+        return float(np.percentile(scores, 100 * share))
+    low, high = np.percentile(scores, [25, 75])
+    return float(low - _FENCE * (high - low))
+
+
+def _check_contamination(contamination: Any) -> float | None:
+    """Refuse what is neither "auto", which gives None, nor a share up to a half."""
+    if isinstance(contamination, str) and contamination == _AUTO:
+        return None
+    real = isinstance(contamination, numbers.Real)
+    if not real or isinstance(contamination, bool) or not 0 < contamination <= 0.5:
+        raise ValueError(
+            f"contamination must be in (0, 0.5] or {_AUTO!r}, got {contamination!r}."
+        )
+    return float(contamination)
