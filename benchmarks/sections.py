@@ -25,7 +25,14 @@ from sklearn.preprocessing import KBinsDiscretizer
 
 from proximity_kernel import ProximityKernel
 
-MATCHINGS = ("cascade", "graded")
+# Four bins with each matching, and the defaults: weighted matching, bins without tuning.
+OPTIONS: dict[str, dict[str, Any]] = {
+    "cascade": {"n_bins": 4, "matching": "cascade"},
+    "graded": {"n_bins": 4, "matching": "graded"},
+    "weighted": {"n_bins": 4, "matching": "weighted"},
+    "defaults": {},
+}
+MATCHINGS = tuple(OPTIONS)
 
 
 @dataclass(frozen=True)
@@ -51,14 +58,14 @@ def warm_up() -> None:
     """Compile the loops, or load them, before anything is timed."""
     show_progress("compiling")
     for matching in MATCHINGS:
-        ProximityKernel(matching=matching).fit(make_table(500)).kernel(make_table(9))
+        ProximityKernel(**OPTIONS[matching]).fit(make_table(500)).kernel(make_table(9))
 
 
 def fit_transforms(table: Any, **options: Any) -> dict[str, Callable[[], Any]]:
-    """Make a call for each matching."""
+    """Make a call for each matching, and for the defaults."""
     return {
         matching: partial(
-            ProximityKernel(matching=matching, **options).fit_transform, table
+            ProximityKernel(**(OPTIONS[matching] | options)).fit_transform, table
         )
         for matching in MATCHINGS
     }
@@ -99,7 +106,7 @@ def _against_imputer(n_rows: int) -> list[Record]:
         "fit_transform",
         n_rows,
         {
-            "graded": partial(ProximityKernel().fit_transform, table),
+            "defaults": partial(ProximityKernel().fit_transform, table),
             "KNNImputer": partial(KNNImputer().fit_transform, table),
         },
     )
@@ -112,7 +119,7 @@ def _against_distances(n_rows: int) -> list[Record]:
         "kernel",
         n_rows,
         {
-            "graded": partial(fitted.kernel, table),
+            "defaults": partial(fitted.kernel, table),
             "nan_euclidean_distances": partial(nan_euclidean_distances, table),
         },
     )
@@ -124,7 +131,7 @@ def measure_distinct(_: Sizes) -> list[Table]:
     for n_rows in (8_000, 100_000, 1_000_000):
         show_progress(f"distinct: {n_rows:,} rows")
         table = make_table(n_rows)
-        centers = ProximityKernel().fit(table).bin_centers_
+        centers = ProximityKernel(n_bins=4).fit(table).bin_centers_
         codes = np.empty(table.shape, np.uint8)
         for j, c in enumerate(np.stack(centers)):
             codes[:, j] = np.searchsorted((c[1:] + c[:-1]) / 2, table[:, j])
@@ -273,7 +280,7 @@ def _peak_in_child(path: Path, matching: str) -> tuple[int, int]:
 
     The table comes from a file: drawing it here would have a peak of its own.
     """
-    estimator = ProximityKernel(matching=matching)
+    estimator = ProximityKernel(**OPTIONS[matching])
     estimator.fit_transform(make_table(500))  # the code is loaded before, too
     table = np.load(path)
     before = _start_peak()

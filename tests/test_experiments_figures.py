@@ -1,7 +1,6 @@
 """The experiments behind the paper's figures: what is tried, summed up and drawn."""
 
 import itertools
-import json
 
 import numpy as np
 import pandas as pd

@@ -1,7 +1,7 @@
 """Imports go down the walk only, and each third-party package has its room.
 
-The rules are the tables below. The imports are read from the sources with `ast`,
-those inside functions too, so that nothing need be installed and nothing can hide.
+The rules are the tables below. The imports are read from the sources, those inside
+functions too (see `import_reader`).
 A room is a module or a subpackage directly under `proximity_kernel`; the door is
 `proximity_kernel` itself.
 """
@@ -9,10 +9,10 @@ A room is a module or a subpackage directly under `proximity_kernel`; the door i
 import ast
 import sys
 import textwrap
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from import_reader import read_imports
 
 PACKAGE = "proximity_kernel"
 SOURCE = Path(__file__).parents[1] / "src" / PACKAGE
@@ -130,83 +130,6 @@ ROOMS_OF = {
 INSTALLED = {"joblib", "llvmlite", "narwhals", "numba", "numpy", "scipy"}
 INSTALLED |= {"sklearn", "threadpoolctl"}
 CORE = {*WALK, *BESIDE, *COMPILER, *LOOPS, *CLUSTERING, *BEHIND, *BUILT_ON, DOOR}
-
-# ------------------------------------------------------------------ reading imports
-
-
-@dataclass(frozen=True)
-class Import:
-    """One imported module, or one name imported from a module."""
-
-    line: int
-    module: str
-    name: str | None
-    when: str  # "import", "call" (inside a function) or "typing"
-
-
-class _Reader(ast.NodeVisitor):
-    """Collects the imports of one module, with when they happen."""
-
-    def __init__(self, package):
-        self.package = package
-        self.when = "import"
-        self.imports = []
-
-    def _inside(self, when, nodes):
-        before, self.when = self.when, when
-        for node in nodes:
-            self.visit(node)
-        self.when = before
-
-    def _add(self, node, module, name=None):
-        self.imports.append(Import(node.lineno, module, name, self.when))
-
-    def _absolute(self, module, level):
-        if not level:
-            return module
-        parts = self.package.split(".")
-        parts = parts[: len(parts) - level + 1]
-        return ".".join([*parts, module] if module else parts)
-
-    def visit_FunctionDef(self, node):
-        # Decorators and defaults run with the module, the body with the call.
-        self._inside(self.when, [*node.decorator_list, node.args])
-        self._inside("call", node.body)
-
-    visit_AsyncFunctionDef = visit_FunctionDef  # noqa: N815 (the name is ast's)
-
-    def visit_If(self, node):
-        typing_only = ast.unparse(node.test).endswith("TYPE_CHECKING")
-        self._inside("typing" if typing_only else self.when, node.body)
-        self._inside(self.when, [node.test, *node.orelse])
-
-    def visit_Import(self, node):
-        for alias in node.names:
-            self._add(node, alias.name)
-
-    def visit_ImportFrom(self, node):
-        module = self._absolute(node.module or "", node.level)
-        for alias in node.names:
-            self._add(node, module, alias.name)
-
-    def visit_Call(self, node):
-        called = ast.unparse(node.func).rpartition(".")[2]
-        first = node.args[0] if node.args else None
-        if called in ("import_module", "__import__") and isinstance(
-            first, ast.Constant
-        ):
-            module = first.value.lstrip(".")
-            level = len(first.value) - len(module)
-            self._add(node, self._absolute(module, level))
-        self.generic_visit(node)
-
-
-def read_imports(text, package):
-    """The imports of a source text that lies in `package`."""
-    reader = _Reader(package)
-    reader.visit(ast.parse(text))
-    return reader.imports
-
 
 # ------------------------------------------------------------------------ judging
 

@@ -114,7 +114,7 @@ def test_clone_and_parameters():
 
 def test_defaults():
     assert ProximityKernel().get_params() == {
-        "n_bins": "auto",
+        "n_bins": None,
         "matching": "weighted",
         "min_support": 20,
         "categorical_features": "from_dtype",
@@ -123,7 +123,7 @@ def test_defaults():
         "sparse_output": True,
         "dtype": np.float32,
         "n_jobs": None,
-        "missingness": "auto",
+        "missingness": None,
         "random_state": None,
     }
 
@@ -221,3 +221,14 @@ def test_inside_joblib_workers(groups, backend):
     assert len(answers + fits) == 8
     for answer in answers + fits:
         assert_same_bits(answer, wanted)
+
+
+def test_one_keyword_gives_the_papers_method():
+    frame = mixed_table(60, 4, 0.3, seed=3)
+    paper = ProximityKernel(4, matching="cascade", missingness="ignorable").fit(frame)
+    keyword = ProximityKernel(matching="cascade").fit(frame)
+    assert_same_bits(keyword.transform(frame), paper.transform(frame))
+    assert not any(gap.informative for gap in keyword.missingness_)
+    default = ProximityKernel().fit(frame)
+    auto = ProximityKernel("auto", missingness="auto").fit(frame)
+    assert_same_bits(default.transform(frame), auto.transform(frame))

@@ -34,6 +34,7 @@ from ._options import (
     check_n_bins,
     check_n_jobs,
     check_seed,
+    suit,
 )
 from ._representation import build_representation, normalize_rows, output_names
 from ._tallies import Estimates
@@ -53,38 +54,37 @@ class ProximityKernel(TransformerMixin, BaseEstimator):
 
     Parameters
     ----------
-    n_bins : int, "auto" or sequence of these, default="auto"
+    n_bins : int, "auto", sequence of these or None, default=None
         Bins of a numeric feature, at least 2: one number for all, or one for each
-        feature (those of categorical features are ignored: they have a bin per
-        category). Equal centers are merged, so a feature can have fewer. "auto" makes
-        at most four and joins them to two coarse ones: values in the same bin score 1,
-        in the same coarse bin 0.8. A frequent value has a bin of its own.
+        (those of categorical features are ignored: they have a bin per category).
+        Equal centers are merged, so a feature can have fewer. "auto" makes at most
+        four and joins them to two coarse ones: values in the same bin score 1, in the
+        same coarse bin 0.8. None is "auto", and with ``matching="cascade"`` 4: that
+        keyword alone gives the paper's method.
     matching : {"weighted", "graded", "cascade"}, default="weighted"
         Which fitted rows match a row with missing cells. "cascade" is the paper's
         rule: those that share all of its codes, else any of them. "graded" takes
-        the rows that share at least t, with the highest t that leaves
-        `min_support` rows which observe the missing feature, or all rows that share
-        any code if there are fewer. "weighted" is this ladder with codes that count
-        for more, the more they tell about the missing features, and the rows that
-        share still more refine the estimate. Where nobody matches, all use the
-        feature's bin frequencies.
+        those that share at least t, with the highest t that leaves `min_support`
+        rows which observe the missing feature, or all that share any code if there
+        are fewer. "weighted" is this ladder with codes that count for more, the more
+        they tell about the missing features, and the rows that share still more
+        refine the estimate. Where nobody matches: the feature's bin frequencies.
     min_support : int, default=20
         Rows that "weighted" and "graded" ask for.
-    missingness : {"ignorable", "informative", "auto"}, default="auto"
+    missingness : {"ignorable", "informative", "auto"} or None, default=None
         Whether absence itself tells something. Where it does, a feature has one more
         bin, for its gaps. "ignorable": nowhere, every gap is estimated.
         "informative": in every feature with gaps at fit. "auto": in those whose gaps
-        come together with others' more than the values explain.
+        come together with others' more than the values explain. None is "auto", and
+        with ``matching="cascade"`` "ignorable".
     categorical_features : "from_dtype", mask, indices or names, default="from_dtype"
-        Features to take as categorical beside those whose dtype says so: text and
-        unordered categoricals. Booleans, ordered categoricals (by rank) and dates
-        (in seconds since 1970) are numeric.
+        Features to take as categorical beside text and unordered categoricals.
+        Booleans, ordered categoricals (by rank) and dates (in seconds) are numeric.
     max_categories : int, default=255
         Most bins of a categorical feature; the rarest categories share the last.
     normalize : bool, default=False
-        Scale the representation so that every row has similarity 1 with itself (the
-        cosine form), except one with nothing but unknown categories. Otherwise only
-        a complete row has, and an incomplete one less.
+        Scale the representation so that every row but one of unknown categories only
+        has similarity 1 with itself (the cosine form); else an incomplete one has less.
     sparse_output : bool, default=True
         Whether `transform` gives a CSR matrix or a dense array.
     dtype : {numpy.float32, numpy.float64}, default=numpy.float32
@@ -93,8 +93,7 @@ class ProximityKernel(TransformerMixin, BaseEstimator):
         Threads. None uses the cores that the process may use, and one inside a
         joblib worker; -1 uses all. The result does not depend on it.
     random_state : int, RandomState instance or None, default=None
-        Nothing in this version is drawn at random; the answer is the same for
-        every value.
+        Nothing is drawn at random yet; the answer is the same for every value.
 
     Attributes
     ----------
@@ -106,8 +105,7 @@ class ProximityKernel(TransformerMixin, BaseEstimator):
         Categories of a categorical feature that have a bin of their own, sorted;
         None for a numeric one.
     n_bins_ : ndarray of shape (n_features,)
-        Bins of each feature, one for its gaps included where these are informative;
-        0 if it had nothing observed.
+        Of each feature, one for informative gaps included; 0 if nothing was observed.
     prior_ : list of length n_features
         Frequencies of each feature's bins among the fitted rows.
     missingness_ : list of length n_features
@@ -141,11 +139,11 @@ class ProximityKernel(TransformerMixin, BaseEstimator):
 
     def __init__(
         self,
-        n_bins: Any = "auto",
+        n_bins: Any = None,
         *,
         matching: Any = "weighted",
         min_support: Any = 20,
-        missingness: Any = "auto",
+        missingness: Any = None,
         categorical_features: Any = "from_dtype",
         max_categories: Any = 255,
         normalize: Any = False,
@@ -304,10 +302,11 @@ class ProximityKernel(TransformerMixin, BaseEstimator):
         self._check_options()
         chosen = self.categorical_features
         columns = read_columns(X, categorical_features=chosen)
-        n_bins = check_n_bins(self.n_bins, len(columns))
+        n_bins = check_n_bins(suit(self.matching, self.n_bins, 4), len(columns))
+        missingness = suit(self.matching, self.missingness, "ignorable")
         threads = count_threads(self.n_jobs)
         model, codes = fit_model(
-            columns, chosen, n_bins, self.max_categories, self.missingness, threads
+            columns, chosen, n_bins, self.max_categories, missingness, threads
         )
         # From here on nothing can fail: the old model is there, or the new one.
         validate_data(self, X, skip_check_array=True)
@@ -369,7 +368,8 @@ class ProximityKernel(TransformerMixin, BaseEstimator):
     def _check_options(self) -> None:
         check_choice("matching", self.matching, MATCHINGS)
         check_count("min_support", self.min_support, 1)
-        check_choice("missingness", self.missingness, MISSINGNESSES)
+        missingness = suit(self.matching, self.missingness, "ignorable")
+        check_choice("missingness", missingness, MISSINGNESSES)
         check_count("max_categories", self.max_categories, 2, MAX_BINS)
         check_flag("normalize", self.normalize)
         check_flag("sparse_output", self.sparse_output)

@@ -133,7 +133,8 @@ def build_index(matrix: sp.csr_array, n_features: int) -> Index:
     largest = np.zeros(matrix.shape[1])
     np.maximum.at(largest, held.indices, held.data)
     entries = held.data * largest[held.indices]
-    sums = np.asarray(sp.csr_array((entries, held.indices, held.indptr)).sum(axis=1))
+    weighed = sp.csr_array((entries, held.indices, held.indptr), shape=held.shape)
+    sums = np.asarray(weighed.sum(axis=1))
     room = _TOP_BOUND - int(np.diff(held.indptr).max(initial=0))
     scale = 0.0  # bounds nothing: all is computed
     if len(entries) and room > 0 and sums.max() > 0:
@@ -264,7 +265,7 @@ def _weigh(matrix: sp.csr_array, index: Index) -> _Queries:
     ratios = matrix.data / np.where(largest > 0, largest, np.inf)
     held = sp.csr_array((ratios, matrix.indices, matrix.indptr), shape=matrix.shape)
     top = np.zeros(matrix.shape[0])
-    if matrix.nnz:
+    if matrix.nnz:  # where there are no columns there is no maximum
         top = held.max(axis=1).toarray().ravel()
     top[top == 0] = 1
     ratios /= np.repeat(top, np.diff(matrix.indptr))

@@ -19,6 +19,13 @@ def check_choice(name: str, value: Any, choices: Sequence[str]) -> None:
         raise ValueError(f"{name} must be {known}, got {value!r}.")
 
 
+def suit(matching: str, value: Any, of_the_paper: Any) -> Any:
+    """Give what None stands for: "auto", or the paper's choice with its matching."""
+    if value is not None:
+        return value
+    return of_the_paper if matching == "cascade" else "auto"
+
+
 def check_count(name: str, value: Any, least: int, most: int | None = None) -> int:
     """Refuse what is no whole number of at least `least` and at most `most`."""
     whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)

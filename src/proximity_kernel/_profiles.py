@@ -108,8 +108,17 @@ def _bin_shares(
         (weights, (labels, np.arange(len(labels)))), (n_clusters, len(labels))
     )
     totals = (member @ bins).toarray()
-    sizes = np.bincount(labels, counts, n_clusters)
-    return totals / np.maximum(sizes, 1)[:, None], totals.sum(axis=0) / sizes.sum()
+    feature = np.repeat(np.arange(len(model.n_bins)), model.n_bins)
+    return _to_shares(totals, feature), _to_shares(totals.sum(axis=0), feature)
+
+
+def _to_shares(
+    totals: NDArray[np.float64], feature: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Divide by the sum over the bins of each feature, where it is not 0."""
+    same = sp.csr_array(feature[:, None] == np.arange(feature[-1] + 1), dtype=float)
+    sums = (totals @ same)[..., feature]
+    return totals / np.where(sums > 0, sums, 1)
 
 
 def _name_bins(bins: Bins, column: ColumnType, gaps: bool) -> list[str]:

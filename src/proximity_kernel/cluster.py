@@ -58,8 +58,8 @@ class ProximityKMeans(
     n_clusters : int or "auto", default=8
         How many. "auto" takes the most, up to 10, that are found again in the other
         half of the rows (prediction strength of at least 0.8) and leave less spread
-        than in tables whose columns were shuffled, each by itself; 1 if there are none.
-        It looks at 2,000 rows at the most.
+        than in tables whose columns were shuffled, each by itself, the last of them
+        included; 1 if there are none. It looks at 2,000 rows at the most.
     kernel : ProximityKernel or None, default=None
         How rows are represented. It is cloned; None is one with its default options.
     n_init : int, default=10
@@ -127,9 +127,9 @@ class ProximityKMeans(
     array([1, 0], dtype=int32)
     >>> for one in km.profiles_:
     ...     if one["feature"] == "x1":
-    ...         print(one["cluster"], one["size"], one["value"], one["share"])
-    0 4 a 1.0
-    1 3 b 1.0
+    ...         print(one["cluster"], one["size"], one["value"], f"{one['share']:.0%}")
+    0 4 a 100%
+    1 3 b 80%
     """
 
     def __init__(

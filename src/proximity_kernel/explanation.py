@@ -242,7 +242,7 @@ def _read_row(
     columns = read_columns(
         table, categorical_features=model.categorical_features, fitted=model.types
     )
-    codes = kernel._code(model, table)  # noqa: SLF001
+    codes = model.code(table, n_threads=1)
     estimates = kernel._match(model, codes)  # noqa: SLF001
     matrix: sp.csr_array = kernel._represent(model, codes)  # noqa: SLF001
     listed = {int(cell["feature"]): cell for cell in list_cells(codes, estimates)}

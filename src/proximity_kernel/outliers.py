@@ -18,6 +18,7 @@ from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._embedding import count_features, embed, fit_kernel, welcome_gaps
+from ._estimator import ProximityKernel
 from ._model import Model
 from ._options import check_count, check_n_jobs
 from ._representation import lay_out
@@ -26,8 +27,12 @@ from .explanation import UNKNOWN, bin_names, column_features
 __all__ = ["ProximityOutliers", "Reason"]
 
 _AUTO = "auto"
-_FENCE = 1.5  # interquartile ranges below the lower quartile: Tukey's
-_ROUNDING = 1e-6
+_N_BINS = 4  # of the default kernel
+# Iglewicz and Hoaglin: deviations from the median, in units that would be standard
+# deviations for normal scores; the mean of them where most are zero.
+_FAR, _PER_MEDIAN, _PER_MEAN = 3.5, 1.4826, 1.2533
+_ROUNDING = 1e-9
+_LEAST_LACK = 1e-6  # of a reason
 
 
 @dataclass(frozen=True)
@@ -68,11 +73,12 @@ class ProximityOutliers(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # u
     Parameters
     ----------
     kernel : ProximityKernel or None, default=None
-        Measures the similarity; a copy is fitted. None means one with default options.
+        Measures the similarity; a copy is fitted. None means one with four bins, whose
+        first and last center are the extremes: so far values are rare ones.
     contamination : "auto" or float, default="auto"
         Share of the fitted rows to call outliers, above 0 and at most 0.5. "auto" calls
-        those so whose score lies more than 1.5 interquartile ranges below the lower
-        quartile.
+        those so whose score lies 3.5 robust deviations (1.4826 times the median
+        deviation) below the median.
     n_jobs : int or None, default=None
         Threads, as in `ProximityKernel`; None leaves the kernel its own.
 
@@ -94,16 +100,19 @@ class ProximityOutliers(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # u
     among them if it is one. It takes one pass over the rows. A row with many holes is
     neither strange nor typical: what is missing counts as expected for rows like it.
 
+    What is strange is a rare value, not a rare combination of common ones. In equally
+    filled bins, as of ``n_bins="auto"``, no number is rare.
+
     Examples
     --------
-    >>> from proximity_kernel import ProximityKernel, ProximityOutliers
+    >>> from proximity_kernel import ProximityOutliers
     >>> table = [[float(i % 3), "a"] for i in range(20)] + [[40.0, "b"], [1.0, None]]
-    >>> odd = ProximityOutliers(kernel=ProximityKernel(n_bins=4)).fit(table)
+    >>> odd = ProximityOutliers().fit(table)
     >>> odd.predict([[1.0, "a"], [40.0, "b"]])
     array([ 1, -1])
     >>> for reason in odd.reasons([[40.0, "a"]])[0]:
     ...     print(reason)
-    x0: above 21 (5% are alike, 31% for a typical row)
+    x0: above 20.5 (5% are alike, 31% for a typical row)
     """
 
     def __init__(
@@ -128,7 +137,8 @@ class ProximityOutliers(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # u
         """
         share = _check_contamination(self.contamination)
         check_n_jobs(self.n_jobs)
-        kernel, matrix = fit_kernel(self.kernel, X, self.n_jobs)
+        chosen = ProximityKernel(_N_BINS) if self.kernel is None else self.kernel
+        kernel, matrix = fit_kernel(chosen, X, self.n_jobs)
         mean = np.asarray(matrix.mean(axis=0, dtype=np.float64)).ravel()
         scores = _score(matrix, mean, count_features(kernel))
         validate_data(self, X, skip_check_array=True)
@@ -245,7 +255,7 @@ class _Teller:
                 float(typical[j]),
             )
             for j in order.tolist()
-            if shares[j] < typical[j] - _ROUNDING
+            if shares[j] < typical[j] - _LEAST_LACK
         ]
 
     def _name(self, j: int, held: NDArray[Any]) -> str:
@@ -264,8 +274,12 @@ def _score(
 def _find_offset(scores: NDArray[np.float64], share: float | None) -> float:
     if share is not None:
         return float(np.percentile(scores, 100 * share))
-    low, high = np.percentile(scores, [25, 75])
-    return float(low - _FENCE * (high - low))
+    middle = np.median(scores)
+    apart = np.abs(scores - middle)
+    spread = _PER_MEDIAN * np.median(apart)
+    if spread <= _ROUNDING:
+        spread = _PER_MEAN * np.mean(apart)
+    return float(middle - _FAR * spread - _ROUNDING)
 
 
 def _check_contamination(contamination: Any) -> float | None:

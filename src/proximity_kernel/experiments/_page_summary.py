@@ -46,7 +46,7 @@ def _shown(chapter: Chapter) -> pd.DataFrame | None:
 
 
 def _tell_protocol(chapter: Chapter, protocol: str) -> str:
-    from ._statistics import mean_ranks
+    from ._ranking import mean_ranks
 
     results = _shown(chapter)
     none = f'Protocol "{protocol}": no complete comparison yet.'

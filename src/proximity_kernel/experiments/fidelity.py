@@ -60,7 +60,6 @@ LABELS: dict[str, dict[str, tuple[str, dict[str, Any]]]] = {
     DEFAULT: {
         **{name: (name, {}) for name in IMPUTATIONS},
         "PK": ("PK", {}),
-        "PK cascade": ("PK", {"matching": "cascade"}),
         "prior only": ("prior only", {}),
     },
 }

@@ -5,7 +5,7 @@ their mean ranks, with bars that join those that Nemenyi's test cannot tell apar
 it is drawn from the results of `nmi`, for each protocol, at 0.1 and at the customary
 0.05. Friedman's test (and Iman and Davenport's form of it) says whether there is any
 difference at all, and Wilcoxon's test with Holm's correction judges PK against each
-other method by the pair alone; see `_statistics`.
+other method by the pair alone; see `_ranking` and `_pairs`.
 
 Only the paper's ten methods are ranked: variants of a method beside it would push the
 others down. A table on which one of them has no score cannot be ranked; it is left out,
@@ -74,7 +74,7 @@ def collect(results: pd.DataFrame, protocol: str) -> Scores:
     -------
     Scores
     """
-    from ._statistics import complete_cases
+    from ._scores import complete_cases
 
     wide = pivot(summarise(results, protocol), protocol)
     cases = complete_cases(wide[[method for method in METHODS if method in wide]])
@@ -116,7 +116,8 @@ def compare(scores: Scores) -> pd.DataFrame:
     """
     import pandas as pd
 
-    from ._statistics import mean_ranks, nemenyi, wilcoxon_holm
+    from ._pairs import wilcoxon_holm
+    from ._ranking import mean_ranks, nemenyi
 
     pairs = wilcoxon_holm(scores.nmi, against=OURS).set_index("method_b")
     found = pd.DataFrame(
@@ -176,7 +177,7 @@ def _notes(scores: Scores) -> tuple[str, ...]:
 def _render_tests(scores: Scores) -> Table:
     import pandas as pd
 
-    from ._statistics import critical_difference, friedman
+    from ._ranking import critical_difference, friedman
 
     n_tables, n_methods = scores.nmi.shape
     test = friedman(scores.nmi)
@@ -208,7 +209,7 @@ def _diagram(
     scores: Scores, alpha: float
 ) -> tuple[dict[str, float], list[list[str]], float]:
     """Give what a diagram shows: mean ranks, groups, critical difference."""
-    from ._statistics import critical_difference, mean_ranks, nemenyi_groups
+    from ._ranking import critical_difference, mean_ranks, nemenyi_groups
 
     n_tables, n_methods = scores.nmi.shape
     ranks = mean_ranks(scores.nmi)

@@ -7,44 +7,20 @@ are ranked on each table, and the ranks averaged. Three questions follow (Demsar
 - Do the methods differ at all? `friedman`.
 - Which pairs differ, judged by mean ranks? `nemenyi`, and `critical_difference` with
   `nemenyi_groups` for a diagram.
-- Which pairs differ, judged by the pair alone? `wilcoxon_holm`. A pair's mean ranks
-  change with the other methods in the table; its signed ranks do not.
+- Which pairs differ, judged by the pair alone? `wilcoxon_holm` in `_pairs`.
 
-Scores are given as tables by methods, and higher is better: negate what is to be small.
-Every function takes complete scores only, and names the gap otherwise; `complete_cases`
-drops the tables with gaps and says which. Scores equal to 12 decimals are tied: the NMI
-of a perfect clustering may come out as 1 - 2e-16, which should not cost it a rank.
+What scores these take is said in `_scores`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from dataclasses import dataclass
-from itertools import combinations
-from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy import stats
 
-DECIMALS = 12  # beyond these, scores differ by rounding
-
-
-@dataclass(frozen=True, eq=False)  # frames have no single truth value to compare by
-class CompleteCases:
-    """The tables on which every method has a score.
-
-    Attributes
-    ----------
-    scores : pandas.DataFrame of shape (n_complete, n_methods)
-        Without gaps, in the order given.
-    dropped : tuple of table names
-        The tables with a gap, in the order given.
-    """
-
-    scores: pd.DataFrame
-    dropped: tuple[Hashable, ...]
+from ._scores import check_counts, check_scores
 
 
 @dataclass(frozen=True)
@@ -68,35 +44,6 @@ class FriedmanResult:
     p_value: float
     f_statistic: float
     f_p_value: float
-
-
-def complete_cases(scores: pd.DataFrame) -> CompleteCases:
-    """Keep the tables on which every method has a score.
-
-    Parameters
-    ----------
-    scores : pandas.DataFrame of shape (n_tables, n_methods)
-        NaN where a method has no score.
-
-    Returns
-    -------
-    CompleteCases
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> scores = pd.DataFrame(
-    ...     {"PK": [0.9, 0.8], "KNN": [0.7, None]}, index=["iris", "wine"]
-    ... )
-    >>> cases = complete_cases(scores)
-    >>> cases.scores
-           PK  KNN
-    iris  0.9  0.7
-    >>> cases.dropped
-    ('wine',)
-    """
-    gaps = scores.isna().any(axis=1)
-    return CompleteCases(scores[~gaps], tuple(scores.index[gaps]))
 
 
 def mean_ranks(scores: pd.DataFrame) -> pd.Series:
@@ -129,7 +76,7 @@ def mean_ranks(scores: pd.DataFrame) -> pd.Series:
     Mean    3.00
     Name: mean_rank, dtype: float64
     """
-    ranks = stats.rankdata(-_checked(scores, n_tables=1), axis=1)
+    ranks = stats.rankdata(-check_scores(scores, n_tables=1), axis=1)
     return pd.Series(ranks.mean(axis=0), index=scores.columns, name="mean_rank")
 
 
@@ -168,7 +115,7 @@ def friedman(scores: pd.DataFrame) -> FriedmanResult:
     >>> round(result.f_statistic, 3), round(result.f_p_value, 3)
     (13.0, 0.007)
     """
-    values = _checked(scores, n_methods=3)
+    values = check_scores(scores, n_methods=3)
     if (values == values[:, :1]).all():
         return FriedmanResult(0.0, 1.0, 0.0, 1.0)
     n, k = values.shape
@@ -212,7 +159,7 @@ def critical_difference(n_methods: int, n_tables: int, alpha: float) -> float:
     """
     if not 0 < alpha < 1:
         raise ValueError(f"alpha must be strictly between 0 and 1, got {alpha}.")
-    _check_counts(n_methods, n_tables)
+    check_counts(n_methods, n_tables)
     q = stats.studentized_range.ppf(1 - alpha, n_methods, np.inf) / np.sqrt(2)
     return float(q * _rank_spread(n_methods, n_tables))
 
@@ -255,7 +202,7 @@ def nemenyi(scores: pd.DataFrame) -> pd.DataFrame:
     KNN   0.181  1.000  0.759
     Mean  0.036  0.759  1.000
     """
-    n, k = _checked(scores).shape
+    n, k = check_scores(scores).shape
     ranks = mean_ranks(scores)
     i, j = np.triu_indices(k, 1)
     q = np.abs(ranks.to_numpy()[i] - ranks.to_numpy()[j]) / _rank_spread(k, n)
@@ -312,133 +259,6 @@ def nemenyi_groups(mean_ranks: pd.Series, cd: float) -> list[list[str]]:
     return groups
 
 
-def wilcoxon_holm(scores: pd.DataFrame, against: str | None = None) -> pd.DataFrame:
-    """Test pairs of methods by their signed ranks, corrected for the number of pairs.
-
-    The tests are two-sided. Tables on which a pair is tied are dropped from its test,
-    as Wilcoxon did (scipy's ``zero_method="wilcox"``); if all are, its p-value is 1.
-    The p-values are exact for up to 13 untied tables, and up to 50 if no two
-    differences are of equal size; else by normal approximation. (Before scipy 1.15,
-    differences of equal size make them approximate for few tables too.)
-
-    Parameters
-    ----------
-    scores : pandas.DataFrame of shape (n_tables, n_methods)
-        Higher is better. At least two tables.
-    against : str or None, default=None
-        Test only the pairs of this method with each other one, and correct for those.
-
-    Returns
-    -------
-    pandas.DataFrame of shape (n_pairs, 8)
-        Smallest p-value first, with the columns ``method_a`` (`against` if given),
-        ``method_b``, ``mean_difference`` (a - b), ``wins``, ``ties`` and ``losses`` (of
-        a, in tables), ``p_value``, and ``p_holm``, adjusted by Holm's step-down.
-
-    Raises
-    ------
-    ValueError
-        If there is one table, if `against` is not a method, or for scores that
-        `mean_ranks` refuses.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> scores = pd.DataFrame(
-    ...     {
-    ...         "PK": [0.9, 0.8, 0.7, 0.6, 0.5],
-    ...         "KNN": [0.8, 0.6, 0.4, 0.2, 0.5],
-    ...         "Mean": [0.7, 0.9, 0.6, 0.3, 0.1],
-    ...     }
-    ... )
-    >>> table = wilcoxon_holm(scores, against="PK")
-    >>> table[["method_b", "mean_difference", "wins", "ties", "losses"]]
-      method_b  mean_difference  wins  ties  losses
-    0      KNN             0.20     4     1       0
-    1     Mean             0.18     4     0       1
-    >>> table[["method_b", "p_value", "p_holm"]]
-      method_b  p_value  p_holm
-    0      KNN   0.1250    0.25
-    1     Mean   0.1875    0.25
-    """
-    values = _checked(scores)
-    names = list(scores.columns)
-    columns = dict(zip(names, values.T, strict=True))
-    if against is None:
-        pairs = list(combinations(names, 2))
-    elif against in columns:
-        pairs = [(against, name) for name in names if name != against]
-    else:
-        known = ", ".join(map(repr, names))
-        raise ValueError(f"against must be one of {known}, got {against!r}.")
-    table = pd.DataFrame([_pair(a, b, columns[a] - columns[b]) for a, b in pairs])
-    table["p_holm"] = _holm(table["p_value"].to_numpy())
-    return table.sort_values("p_value", kind="stable", ignore_index=True)
-
-
-def _checked(
-    scores: pd.DataFrame, n_methods: int = 2, n_tables: int = 2
-) -> NDArray[np.float64]:
-    """Give the scores as a rounded array, or say what is wrong with them."""
-    _check_counts(scores.shape[1], scores.shape[0], n_methods, n_tables)
-    if not scores.columns.is_unique:
-        twice = scores.columns[scores.columns.duplicated()][0]
-        raise ValueError(f"two methods have the same name {twice!r}.")
-    values: NDArray[np.float64] = scores.to_numpy(dtype=float, na_value=np.nan)
-    gaps = np.argwhere(~np.isfinite(values))
-    if len(gaps):
-        row, column = gaps[0]
-        table, method = scores.index[row], scores.columns[column]
-        what = "score" if np.isnan(values[row, column]) else "finite score"
-        more = f" ({len(gaps) - 1} more such)" if len(gaps) > 1 else ""
-        raise ValueError(f"{method!r} has no {what} on table {table!r}{more}.")
-    return np.round(values, DECIMALS)
-
-
-def _check_counts(
-    n_methods: int, n_tables: int, least_methods: int = 2, least_tables: int = 2
-) -> None:
-    """Refuse too few methods or tables."""
-    if n_methods < least_methods:
-        raise ValueError(f"needs at least {least_methods} methods, got {n_methods}.")
-    if n_tables < least_tables:
-        raise ValueError(f"needs at least {least_tables} tables, got {n_tables}.")
-
-
 def _rank_spread(n_methods: int, n_tables: int) -> float:
     """Give the standard deviation of a difference of two mean ranks, by chance."""
     return float(np.sqrt(n_methods * (n_methods + 1) / (6 * n_tables)))
-
-
-def _pair(a: str, b: str, differences: NDArray[np.float64]) -> dict[str, Any]:
-    """Give the row of one pair, all but the adjusted p-value."""
-    differences = np.round(differences, DECIMALS)  # 0.3 - 0.2 is not 0.2 - 0.1
-    return {
-        "method_a": a,
-        "method_b": b,
-        "mean_difference": float(differences.mean()),
-        "wins": int((differences > 0).sum()),
-        "ties": int((differences == 0).sum()),
-        "losses": int((differences < 0).sum()),
-        "p_value": _signed_rank_p(differences[differences != 0]),
-    }
-
-
-def _signed_rank_p(differences: NDArray[np.float64]) -> float:
-    """Give Wilcoxon's p-value of differences without zeros.
-
-    With zeros among more than 13 differences, scipy would drop these too, but then
-    approximate where the exact distribution of the rest is at hand.
-    """
-    if not len(differences):
-        return 1.0
-    return float(stats.wilcoxon(differences, alternative="two-sided").pvalue)
-
-
-def _holm(p_values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Adjust by Holm's step-down: the smallest times m, the next times m - 1, ..."""
-    order = np.argsort(p_values, kind="stable")
-    steps = p_values[order] * np.arange(len(p_values), 0, -1)
-    adjusted = np.empty_like(p_values)
-    adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1)
-    return adjusted

@@ -1,0 +1,205 @@
+"""Explanations add up to the kernel, and say what is known about each cell."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.exceptions import NotFittedError
+from strategies import GRADES, fitted, parameters, raises_naming, tables
+
+from proximity_kernel import ProximityKernel, explain
+from proximity_kernel.explanation import bin_names
+
+
+@given(
+    tables(),
+    parameters(),
+    st.booleans(),
+    st.booleans(),
+    st.sampled_from(["ignorable", "informative"]),
+)
+def test_parts_add_up_to_the_kernel(both, options, normalize, auto, missingness):
+    frame, new = both
+    if auto:
+        options["n_bins"] = "auto"
+    pk = ProximityKernel(**options, normalize=normalize, missingness=missingness)
+    fitted(pk, frame)
+    a, b = new.iloc[[0]], frame.iloc[[-1]]
+    why = explain(pk, a, b)
+    want = float(pk.kernel(a, b)[0, 0])
+    assert why.similarity == pytest.approx(want, abs=1e-6)
+    parts = [feature.contribution for feature in why.features]
+    assert sum(parts) == pytest.approx(want, abs=1e-6)
+    assert [feature.name for feature in why.features] == list(frame.columns)
+    if not normalize:
+        n_counted = max(1, np.count_nonzero(pk.n_bins_))
+        for feature in why.features:
+            wanted = feature.contribution * n_counted
+            assert feature.agreement == pytest.approx(wanted, abs=1e-6)
+    cells = {int(c["feature"]): c for c in pk.provenance(a) if pk.n_bins_[c["feature"]]}
+    for j, feature in enumerate(why.features):
+        assert feature.a.missing == bool(a.iloc[0, [j]].isna().iloc[0])
+        assert bool(feature.a.assumed) == (j in cells)
+        if j in cells:
+            assert sum(share for _, share in feature.a.assumed) == pytest.approx(1)
+            assert feature.a.level == cells[j]["level"]
+            assert feature.a.rung == cells[j]["rung"]
+            assert feature.a.support == cells[j]["support"]
+            assert feature.alike == "perhaps" or not pk.n_bins_[j]
+    assert str(why).count("\n") == len(frame.columns) + 1
+
+
+@pytest.fixture(scope="module")
+def people():
+    return pd.DataFrame(
+        {
+            "age": [10.0, 20.0, 30.0, 40.0, 50.0, 60.0, np.nan, 80.0],
+            "city": ["x", "x", "x", "y", "y", "y", "y", None],
+            "size": pd.Series(list("SSMMLLSL")).map(
+                {"S": "low", "M": "mid", "L": "high"}
+            ).astype(GRADES),
+            "seen": pd.date_range("2020-01-01", periods=8, freq="30D"),
+        }
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def pk(people):
+    return ProximityKernel(n_bins="auto").fit(people)
+
+
+def test_words_for_every_alikeness(pk, people):
+    why = explain(pk, people.iloc[[0]], people.iloc[[1]])
+    assert [feature.alike for feature in why.features][1:3] == ["same", "same"]
+    age = why.features[0]
+    assert age.a.value == 10.0
+    assert age.alike in ("same", "close")
+    far = explain(pk, people.iloc[[0]], people.iloc[[5]])
+    assert [feature.alike for feature in far.features] == ["different"] * 4
+    assert far.similarity == 0
+    gap = explain(pk, people.iloc[[0]], people.iloc[[7]]).features[1]
+    assert gap.alike == "perhaps"
+    assert gap.b.value is None
+    assert gap.b.bin == ""
+
+
+def test_two_resolutions_count_a_fifth_and_four():
+    pk = ProximityKernel(n_bins="auto").fit(np.arange(100.0)[:, None])
+    (same,) = explain(pk, [1.0], [2.0]).features
+    (close,) = explain(pk, [1.0], [40.0]).features
+    (other,) = explain(pk, [1.0], [90.0]).features
+    assert [f.alike for f in (same, close, other)] == ["same", "close", "different"]
+    assert [round(f.contribution, 6) for f in (same, close, other)] == [1, 0.8, 0]
+
+
+def test_values_are_told_as_they_were(pk, people):
+    age, city, size, seen = explain(pk, people.iloc[[2]], people.iloc[[3]]).features
+    assert (age.a.value, city.a.value, size.a.value) == (30.0, "x", "mid")
+    assert seen.a.value == "2020-03-01T00:00:00"
+    assert size.a.bin == "mid"
+    assert "2020" in seen.a.bin
+    assert str(city.a) == "x"
+
+
+def test_one_row_in_any_form(pk, people):
+    want = explain(pk, people.iloc[[0]], people.iloc[[6]])
+    a, b = people.iloc[0], people.iloc[6]
+    forms = [
+        (a, b),
+        (a.to_dict(), dict(reversed(b.to_dict().items()))),
+        (a.tolist(), tuple(b.tolist())),
+        ([a.tolist()], people.iloc[[6]]),
+    ]
+    for left, right in forms:
+        assert explain(pk, left, right) == want
+
+
+def test_arrays_and_other_frames():
+    rows = np.array([[1.0, 5.0], [2.0, np.nan], [9.0, 7.0]])
+    pk = ProximityKernel(n_bins=2).fit(rows)
+    want = explain(pk, rows[[0]], rows[[1]])
+    assert explain(pk, rows[0], rows[1]) == want
+    assert explain(pk, pd.Series(rows[0]), pd.Series(rows[1])) == want
+    frame = pl.DataFrame({"a": [1.0, 9.0], "b": ["x", None]})
+    named = ProximityKernel().fit(frame)
+    assert explain(named, frame[0], frame[1]) == explain(
+        named, {"a": 1.0, "b": "x"}, {"b": None, "a": 9.0}
+    )
+
+
+def test_informative_gaps_are_bins():
+    rows = [[1.0, "a"], [None, "a"], [None, "b"], [9.0, "b"]]
+    pk = ProximityKernel(n_bins=2, missingness="informative").fit(rows)
+    gap = explain(pk, rows[1], rows[2]).features[0]
+    assert gap.alike == "same"
+    assert gap.a.missing
+    assert gap.a.assumed == ()
+    assert str(gap.a) == "missing"
+    assert bin_names(pk)[0] == ["up to 5", "above 5", "missing"]
+
+
+def test_unknown_categories_and_empty_features():
+    with pytest.warns(UserWarning, match="column 1"):
+        pk = ProximityKernel().fit([["a", None], ["b", None]])
+    known, empty = explain(pk, ["new", None], ["new", None]).features
+    assert known.alike == empty.alike == "unknown"
+    assert str(known.a) == "new (unknown category)"
+    assert str(empty.a) == "nothing observed at fit"
+    assert known.contribution == empty.contribution == 0
+
+
+def test_a_table_of_it(pk, people):
+    why = explain(pk, people.iloc[[0]], people.iloc[[7]])
+    table = pd.DataFrame(why.to_rows())
+    assert table["feature"].tolist() == list(people.columns)
+    assert table["contribution"].sum() == pytest.approx(why.similarity)
+    assert table["missing_b"].tolist() == [False, True, False, False]
+    assert table["support_b"][1] > 0
+    assert "y" in table["assumed_b"][1]
+
+
+def test_text_has_the_greatest_parts_first(pk, people):
+    lines = str(explain(pk, people.iloc[[0]], people.iloc[[7]])).splitlines()
+    assert lines[0].startswith("similarity 0.")
+    parts = [float(line.split()[1]) for line in lines[2:]]
+    assert parts == sorted(parts, reverse=True)
+
+
+def test_many_bins_are_cut_short():
+    rows = [[label, "z"] for label in "abcdef"]
+    pk = ProximityKernel().fit(rows)
+    gap = explain(pk, [None, "z"], ["a", "z"]).features[0]
+    assert len(gap.a.assumed) == 6
+    assert str(gap.a) == "? a 17%, b 17%, c 17%, ... [intersection, 6 rows]"
+
+
+def test_the_door_gives_the_function_whatever_came_first():
+    code = (
+        "import proximity_kernel.outliers, proximity_kernel.explanation\n"
+        "from proximity_kernel import explain; print(callable(explain))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "True"
+
+
+def test_bad_input_is_named(pk, people):
+    row = people.iloc[[0]]
+    with raises_naming(ValueError, "b must be one row", "8"):
+        explain(pk, row, people)
+    with raises_naming(ValueError, "a lacks 'age'", "has 'agee'"):
+        explain(pk, {"agee": 1.0, "city": "x", "size": None, "seen": None}, row)
+    with raises_naming(ValueError, "3 features", "4"):
+        explain(pk, row, [1.0, "x", None])
+    with raises_naming(TypeError, "kernel", "'rbf'"):
+        explain("rbf", row, row)
+    with pytest.raises(NotFittedError):
+        explain(ProximityKernel(), row, row)
+    with raises_naming(ValueError, "column 1|'city'", "text", "numbers"):
+        explain(pk, row, [1.0, 5.0, None, None])

@@ -1,0 +1,153 @@
+"""Outliers against the mean of the kernel's rows, and their reasons."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from sklearn.utils.estimator_checks import parametrize_with_checks
+from strategies import fitted, mixed_table, parameters, raises_naming, tables
+
+from proximity_kernel import ProximityKernel, ProximityOutliers, explain
+from proximity_kernel.outliers import Reason
+
+
+@parametrize_with_checks(
+    [
+        ProximityOutliers(),
+        ProximityOutliers(contamination=0.1),
+        ProximityOutliers(
+            kernel=ProximityKernel(n_bins=3, normalize=True), contamination=0.2
+        ),
+    ]
+)
+def test_checks(estimator, check):
+    check(estimator)
+
+
+@given(tables(), parameters())
+def test_score_is_the_mean_similarity(both, options):
+    frame, new = both
+    odd = fitted(ProximityOutliers(kernel=ProximityKernel(**options)), frame)
+    want = odd.kernel_.kernel(new, frame).astype(np.float64).mean(axis=1)
+    np.testing.assert_allclose(odd.score_samples(new), want, atol=1e-6)
+
+
+@pytest.fixture(scope="module")
+def frame():
+    """A table whose last row has a rare value in two columns and a hole in a third."""
+    table = mixed_table(200, 6, 0.1, seed=1)
+    table["col1"] = np.where(table["col1"].isna(), np.nan, 2.0)
+    table["col2"] = table["col2"].where(table["col2"].isna(), "p")
+    table.loc[199, ["col1", "col2", "col3"]] = [500.0, "s", np.nan]
+    table.loc[199, "col5"] = "q"
+    return table
+
+
+@pytest.fixture(scope="module")
+def odd(frame):
+    return ProximityOutliers().fit(frame)
+
+
+def test_the_odd_one_is_found(frame, odd):
+    scores = odd.score_samples(frame)
+    assert scores.argmin() == 199
+    assert ((scores >= 0) & (scores <= 1)).all()
+    assert odd.predict(frame)[199] == -1
+    np.testing.assert_array_equal(odd.decision_function(frame), scores - odd.offset_)
+
+
+def test_auto_is_far_below_the_median(frame, odd):
+    scores = odd.score_samples(frame)
+    deviation = np.median(np.abs(scores - np.median(scores)))
+    assert odd.offset_ == pytest.approx(np.median(scores) - 3.5 * 1.4826 * deviation)
+
+
+def test_auto_where_most_rows_are_equal():
+    rows = [["x"]] * 95 + [["y"]] * 5
+    assert (ProximityOutliers().fit_predict(rows) == -1).sum() == 5
+    rows = [["x"]] * 55 + [["y"]] * 45
+    assert (ProximityOutliers().fit_predict(rows) == -1).sum() == 0
+    assert (ProximityOutliers().fit_predict([["x"]] * 9) == 1).all()
+
+
+def test_contamination_is_the_share_of_outliers(frame):
+    odd = ProximityOutliers(contamination=0.05)
+    assert (odd.fit_predict(frame) == -1).sum() == 10
+
+
+def test_reasons_name_the_features(frame, odd):
+    (reasons,) = odd.reasons(frame.iloc[[199]], n=2)
+    assert {reason.feature for reason in reasons} == {"col1", "col2"}
+    for reason in reasons:
+        assert not reason.missing
+        assert reason.share < 0.2 < 0.8 < reason.typical
+    words = {reason.feature: reason.bin for reason in reasons}
+    assert words["col2"] == "s"
+    assert words["col1"].startswith("above")
+
+
+def test_parts_add_up_to_the_score(frame, odd):
+    scores = odd.score_samples(frame)
+    # All features are named where each is less common than for a typical row.
+    everything = odd.reasons(frame, n=6)
+    assert [len(reasons) <= 6 for reasons in everything] == [True] * 200
+    typical = np.asarray(odd.mean_) @ np.asarray(odd.mean_) / 6
+    for score, reasons in zip(scores, everything, strict=True):
+        lack = sum(reason.typical - reason.share for reason in reasons) / 6
+        assert typical - lack <= score + 1e-6
+    lacks = [[r.typical - r.share for r in reasons] for reasons in everything]
+    assert all(lack == sorted(lack, reverse=True) for lack in lacks)
+
+
+def test_share_is_the_mean_of_what_explain_tells(frame, odd):
+    row = frame.iloc[[199]]
+    (reasons,) = odd.reasons(row, n=6)
+    parts = [explain(odd.kernel_, row, frame.iloc[[i]]).features for i in range(200)]
+    means = {
+        many[0].name: np.mean([one.agreement for one in many])
+        for many in zip(*parts, strict=True)
+    }
+    for reason in reasons:
+        assert reason.share == pytest.approx(means[reason.feature], abs=1e-6)
+
+
+def test_a_missing_cell_is_said_to_be_missing():
+    table = pd.DataFrame({"a": [1.0] * 9 + [5.0] * 3, "b": ["x"] * 9 + ["y"] * 3})
+    kernel = ProximityKernel(n_bins=4, min_support=1)
+    odd = ProximityOutliers(kernel=kernel).fit(table)
+    row = pd.DataFrame({"a": [np.nan], "b": ["y"]})
+    (reasons,) = odd.reasons(row)
+    gap = next(reason for reason in reasons if reason.feature == "a")
+    assert gap.missing
+    assert str(gap) == (
+        "a: missing, perhaps above 3 (25% are alike, 62% for a typical row)"
+    )
+
+
+def test_an_unknown_category_is_a_reason():
+    odd = ProximityOutliers().fit([["x"], ["x"], ["y"]])
+    ((reason,),) = odd.reasons([["z"]])
+    assert reason == Reason("x0", "unknown category", False, 0.0, pytest.approx(5 / 9))
+
+
+def test_a_typical_row_has_no_reasons():
+    assert ProximityOutliers().fit([["x"], ["x"], ["y"]]).reasons([["x"]]) == [[]]
+
+
+def test_score_does_not_depend_on_the_batch(frame, odd):
+    together = odd.score_samples(frame)
+    alone = [odd.score_samples(frame.iloc[[i]])[0] for i in range(0, 200, 50)]
+    assert together[::50].tolist() == alone
+
+
+@pytest.mark.parametrize("contamination", [0, -0.1, 0.51, "some", True, None])
+def test_bad_contamination_is_named(contamination):
+    with raises_naming(ValueError, "contamination", "0.5", "auto"):
+        ProximityOutliers(contamination=contamination).fit([[1.0], [2.0]])
+
+
+def test_bad_questions_are_named(odd, frame):
+    with raises_naming(ValueError, "n must be", "at least 1"):
+        odd.reasons(frame, n=0)
+    with raises_naming(ValueError, "kernel", "'rbf'"):
+        ProximityOutliers(kernel="rbf").fit(frame)
