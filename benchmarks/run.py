@@ -20,6 +20,8 @@ first-call
     Import and first call in a fresh process, without and with compiled code on disk.
 kinds
     A frame of numbers, text and ordered categories against an array of numbers.
+clusters
+    `ProximityKMeans` against scikit-learn's KMeans on the dense representation.
 
 The tables are five Gaussian groups whose cells are missing at random, 10 % of them
 unless the line says otherwise, from a seeded generator. The loops are compiled before
@@ -37,6 +39,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from clusters import measure_clusters
 from kinds import measure_kinds
 from measuring import Record, Table, describe_machine, show_progress
 from sections import (
@@ -58,6 +61,7 @@ _SECTIONS: dict[str, Callable[[Sizes], list[Table]]] = {
     "memory": measure_memory,
     "first-call": measure_first_call,
     "kinds": measure_kinds,
+    "clusters": measure_clusters,
 }
 _FEWEST_ROWS = 1000
 

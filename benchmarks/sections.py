@@ -25,7 +25,7 @@ from sklearn.preprocessing import KBinsDiscretizer
 
 from proximity_kernel import ProximityKernel
 
-# Four bins with each matching, and the defaults: weighted matching, bins without tuning.
+# Four bins with each matching, and the defaults: weighted, bins without tuning.
 OPTIONS: dict[str, dict[str, Any]] = {
     "cascade": {"n_bins": 4, "matching": "cascade"},
     "graded": {"n_bins": 4, "matching": "graded"},

@@ -155,7 +155,7 @@ def test_what_was_run_is_told(text):
     row = next(line for line in text.splitlines() if line.startswith("| fidelity |"))
     cells = [cell.strip() for cell in row.split("|")[1:-1]]
     assert cells == [
-        "fidelity", "2,880", "2,880", "0", "0", "28.80", "abc1234", "2 x chip",
+        "fidelity", "2,718", "2,718", "0", "0", "27.18", "abc1234", "2 x chip",
     ]  # fmt: skip
     assert "- With v 1." in text
 

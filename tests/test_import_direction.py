@@ -47,7 +47,7 @@ BESIDE = {
     "_options": "_estimator",
 }
 # The only rooms that may know the compiler, and the loops written with them.
-COMPILER = ("_compile", "_lanes")
+COMPILER = ("_compile", "_lanes", "_vectors")
 LOOPS = ("_loops", "_bitmaps", "_tallies", "_search", "_centroids", "_scan")
 # Public modules built on the estimator, which the door may name.
 BUILT_ON = ("cluster", "neighbors", "outliers", "explanation")
@@ -82,7 +82,8 @@ MAY_IMPORT = {
     "_search": {"_compile", "_lanes", "_bitmaps", "_tallies"},
     "_threads": set(),
     "_options": {"_centers", "_codes"},
-    "_centroids": {"_compile"},
+    "_vectors": set(),
+    "_centroids": {"_compile", "_vectors"},
     "_lloyd": {"_centroids", "_threads"},
     "_strength": {"_lloyd"},
     "_profiles": {*WALK},

@@ -2,8 +2,8 @@
 
 A row touches few columns, so its inner products with all centers are a sum of few
 look-ups: the table of centers has a line per column, with all centers side by side,
-and one vector instruction adds up eight of them. Naked arrays in and out; every piece
-of rows writes to places of its own.
+and a vector instruction adds up eight or more of them. Naked arrays in and out; every
+piece of rows writes to places of its own.
 """
 
 from __future__ import annotations
@@ -13,20 +13,21 @@ from typing import Any
 import numpy as np
 
 from ._compile import compiled, inlined
+from ._vectors import sum_eight, sum_sixteen
 
 
 @inlined
 def _score_row(
     i: Any, data: Any, indices: Any, indptr: Any, table: Any, offsets: Any, scores: Any
 ) -> None:
-    """Write offset + row . column for each column of `table`."""
-    for c in range(offsets.shape[0]):
-        scores[c] = offsets[c]
-    for p in range(indptr[i], indptr[i + 1]):
-        value = data[p]
-        column = np.uint64(indices[p])
-        for c in range(offsets.shape[0]):
-            scores[c] += value * table[column, c]
+    """Write offset + row . column for each column of `table`, a multiple of eight."""
+    first, last, width = indptr[i], indptr[i + 1], offsets.shape[0]
+    at = 0
+    while at + 16 <= width:
+        sum_sixteen(data, indices, offsets, table, scores, first, last, width, at)
+        at += 16
+    if at < width:
+        sum_eight(data, indices, offsets, table, scores, first, last, width, at)
 
 
 @inlined
@@ -96,10 +97,10 @@ def try_seeds(
 @compiled
 def measure_rows(
     data: Any, indices: Any, indptr: Any, squares: Any, first: int, last: int,
-    table: Any, offsets: Any, distances: Any,
+    table: Any, offsets: Any, scratch: Any, distances: Any,
 ) -> None:  # fmt: skip
     """Write the distance of each row to each center."""
     for i in range(first, last):
-        _score_row(i, data, indices, indptr, table, offsets, distances[i])
-        for c in range(offsets.shape[0]):
-            distances[i, c] = np.sqrt(max(distances[i, c] + squares[i], 0.0))
+        _score_row(i, data, indices, indptr, table, offsets, scratch)
+        for c in range(distances.shape[1]):
+            distances[i, c] = np.sqrt(max(scratch[c] + squares[i], 0.0))

@@ -190,7 +190,7 @@ def _try(
     rows: Rows, drawn: NDArray[np.int64], closest: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Sum of squared distances with each drawn row as a seed, and the distances."""
-    table, offsets = _tabulate(rows.matrix[drawn].toarray(), len(drawn))
+    table, offsets = _tabulate(rows.matrix[drawn].toarray())
     distances = np.empty((len(closest), len(drawn)))
     potentials = np.zeros((rows.n_pieces, len(drawn)))
     scratch = np.empty((rows.n_pieces, len(offsets)), table.dtype)
@@ -205,27 +205,27 @@ def _try(
     return potentials.sum(axis=0), distances
 
 
-def _tabulate(centers: NDArray[Any], lanes: int) -> tuple[NDArray[Any], NDArray[Any]]:
+def _tabulate(centers: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     """Lay centers out for the loops: ``-2 c`` by columns, and the squares.
 
     Parameters
     ----------
     centers : ndarray of shape (n_clusters, n_columns)
-    lanes : int
-        The table is as wide as a multiple of it; no row is near what fills it up.
 
     Returns
     -------
-    ndarray of shape (n_columns, width)
+    ndarray of shape (n_columns * width,)
+        With a width that is a multiple of eight.
     ndarray of shape (width,)
+        Infinite for what fills it up: no row is near that.
     """
     k = len(centers)
-    width = -(-k // lanes) * lanes
+    width = -(-k // _LANES) * _LANES
     table = np.zeros((centers.shape[1], width), centers.dtype)
     table[:, :k] = -2 * centers.T
     offsets = np.full(width, np.inf, centers.dtype)
     offsets[:k] = np.square(centers, dtype=np.float64).sum(axis=1)
-    return table, offsets
+    return table.ravel(), offsets
 
 
 class _State:
@@ -242,7 +242,7 @@ class _State:
     def assign(self, centers: NDArray[Any]) -> int:
         """Give each row its nearest center; returns how many changed theirs."""
         rows, n_pieces = self.rows, self.rows.n_pieces
-        table, offsets = _tabulate(centers, _LANES)
+        table, offsets = _tabulate(centers.astype(rows.matrix.dtype, copy=False))
         scratch = np.empty((n_pieces, len(offsets)), table.dtype)
         sums = np.zeros((n_pieces, *self.sums.shape))
         weights = np.zeros((n_pieces, len(self.weights)))
@@ -362,13 +362,15 @@ def distances_to(rows: Rows, centers: NDArray[Any]) -> NDArray[np.float64]:
     -------
     ndarray of shape (n_rows, n_clusters)
     """
-    table, offsets = _tabulate(centers.astype(np.float64), 1)
+    table, offsets = _tabulate(centers.astype(np.float64))
     distances = np.empty((len(rows.counts), len(centers)))
+    scratch = np.empty((rows.n_pieces, len(offsets)))
+    csr = (rows.matrix.data.astype(np.float64), *rows.csr[1:])
 
-    def measure_some(_: int, first: int, last: int) -> None:
+    def measure_some(piece: int, first: int, last: int) -> None:
         measure_rows(
-            *rows.csr, rows.squares, first, last, table, offsets, distances
-        )  # fmt: skip
+            *csr, rows.squares, first, last, table, offsets, scratch[piece], distances
+        )
 
     rows.run(measure_some)
     return distances

@@ -67,6 +67,12 @@ def _add_bounds(
                 + t4[c] + t5[c] + t6[c] + t7[c]
             )  # fmt: skip
         at += 8
+    while at + 4 <= n_whole:
+        t0, t1 = tile[whole[at]], tile[whole[at + 1]]
+        t2, t3 = tile[whole[at + 2]], tile[whole[at + 3]]
+        for c in range(n):
+            bounds[c] = np.uint16(bounds[c] + t0[c] + t1[c] + t2[c] + t3[c])
+        at += 4
     while at < n_whole:
         t0 = tile[whole[at]]
         for c in range(n):
@@ -75,12 +81,18 @@ def _add_bounds(
 
 
 @inlined
-def _any_from(bounds: Any, first: int, last: int, least: Any) -> Any:
-    """Whether a bound from place `first` up to `last` is at least `least`."""
-    top = np.uint16(0)
-    for c in range(first, last):
-        top = max(top, bounds[c])
-    return top >= least
+def _any_from(bounds: Any, first: int, least: Any) -> Any:
+    """Whether a bound of the chunk at place `first` is at least `least`, perhaps.
+
+    Always so for the last chunk if it is shorter: a loop of known length is fast.
+    """
+    chunk = bounds[first : first + _CHUNK]
+    if chunk.shape[0] < _CHUNK:
+        return True
+    found = np.uint16(0)
+    for c in range(_CHUNK):
+        found |= np.uint16(chunk[c] >= least)
+    return found > 0
 
 
 @inlined
@@ -106,6 +118,8 @@ def _spread(
 @inlined
 def _least_bound(similarity: Any, scale: float, slack: float) -> Any:
     """Find the lowest bound that a greater similarity can have."""
+    if similarity < 0:  # as before anything is found
+        return np.uint16(0)
     least = np.floor(similarity * scale * (1 - 1e-9) - slack) + 1
     return np.uint16(min(max(least, 0.0), 65535.0))
 
@@ -132,10 +146,9 @@ def keep_nearest(
         _spread(indices, data, start, stop, row, False)
         least = _least_bound(worst, scales[q], slack * (stop - start))
         for chunk in range(0, n, _CHUNK):
-            chunk_end = min(chunk + _CHUNK, n)
-            if not _any_from(bounds, chunk, chunk_end, least):
+            if not _any_from(bounds, chunk, least):
                 continue
-            for c in range(chunk, chunk_end):
+            for c in range(chunk, min(chunk + _CHUNK, n)):
                 if bounds[c] < least:
                     continue
                 _compare(r_indptr, r_indices, r_data, first + c, row, n_features, one)
@@ -169,15 +182,18 @@ def list_near(
         _spread(indices, data, start, stop, row, False)
         # One less than what a greater similarity needs: an equal one is enough.
         least = _least_bound(similarity, scales[q], slack * (stop - start) + 1)
-        for c in range(n):
-            if bounds[c] < least:
+        for chunk in range(0, n, _CHUNK):
+            if not _any_from(bounds, chunk, least):
                 continue
-            _compare(r_indptr, r_indices, r_data, first + c, row, n_features, one)
-            if one[0] >= similarity:
-                queries[count] = q
-                found[count] = first + c
-                values[count] = one[0]
-                count += 1
+            for c in range(chunk, min(chunk + _CHUNK, n)):
+                if bounds[c] < least:
+                    continue
+                _compare(r_indptr, r_indices, r_data, first + c, row, n_features, one)
+                if one[0] >= similarity:
+                    queries[count] = q
+                    found[count] = first + c
+                    values[count] = one[0]
+                    count += 1
         _spread(indices, data, start, stop, row, True)
     return count
 

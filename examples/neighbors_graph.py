@@ -1,0 +1,61 @@
+"""Clusters of the penguins by their neighbours, with what scikit-learn has for graphs.
+
+`ProximityNeighbors` finds the rows most alike to each row without filling a hole, and
+hands them on as a sparse graph of distances or similarities. DBSCAN, HDBSCAN and
+spectral clustering take it as it is, by ``"precomputed"``.
+
+UMAP takes neighbours too (it is not needed here)::
+
+    distances, indices = near.kneighbors(penguins, n_neighbors=15)
+    umap.UMAP(precomputed_knn=(indices, distances)).fit_transform(any_array_of_the_rows)
+
+Run it with ``python examples/neighbors_graph.py``.
+"""
+
+import numpy as np
+import pandas as pd
+from sklearn.cluster import DBSCAN, HDBSCAN, SpectralClustering
+from sklearn.metrics import adjusted_rand_score
+
+from proximity_kernel import ProximityKernel, ProximityNeighbors
+from proximity_kernel.datasets import load_penguins
+
+
+def symmetric(graph):
+    """Join two rows if either is among the nearest of the other."""
+    return graph.maximum(graph.T)
+
+
+def cluster(table: pd.DataFrame) -> dict[str, np.ndarray]:
+    """Labels of the rows by each method; -1 is noise."""
+    near = ProximityNeighbors(15, kernel=ProximityKernel(n_bins=4)).fit(table)
+    # Rows that differ in one feature of the seven; no edge means farther apart.
+    within = near.radius_neighbors_graph(radius=1 / 7, mode="distance")
+    nearest = symmetric(near.kneighbors_graph(mode="similarity"))
+    # HDBSCAN wants one connected piece: all distances, dense, or a wide graph.
+    whole = 1 - near.kernel_.kernel(table).astype(float)
+    return {
+        "DBSCAN": DBSCAN(
+            eps=1 / 7 + 1e-6, min_samples=10, metric="precomputed"
+        ).fit_predict(within),
+        "HDBSCAN": HDBSCAN(
+            min_cluster_size=20, metric="precomputed", copy=True
+        ).fit_predict(whole),
+        "spectral clustering": SpectralClustering(
+            3, affinity="precomputed", random_state=0
+        ).fit_predict(nearest),
+    }
+
+
+if __name__ == "__main__":
+    penguins = load_penguins()
+    species = penguins.pop("species")
+    holes = int(penguins.isna().to_numpy().sum())
+    print(f"{len(penguins)} penguins, {holes} cells missing; species not used\n")
+    for name, labels in cluster(penguins).items():
+        found = len(set(labels[labels >= 0].tolist()))
+        agreement = adjusted_rand_score(species, labels)
+        print(
+            f"{name}: {found} clusters, {(labels < 0).sum()} rows of noise, "
+            f"adjusted Rand index with the species {agreement:.2f}"
+        )
