@@ -154,6 +154,17 @@ def test_equal_rows_count_as_often_as_they_stand_there():
     np.testing.assert_array_equal(once.labels[[0, 1, 1, 1, 2, 2]], each.labels)
 
 
+def test_wide_indices_give_the_same():
+    """As a representation of over two thousand million entries has them."""
+    z = sp.csr_array(ProximityKernel().fit_transform(blobs(3)[0]))
+    wide = z.copy()
+    wide.indices, wide.indptr = z.indices.astype("i8"), z.indptr.astype("i8")
+    seeds = z[:9].toarray()
+    one, two = (iterate(gather_rows(m, ONES), seeds, 9, 0.0) for m in (z, wide))
+    assert one.centers.tobytes() == two.centers.tobytes()
+    assert one.labels.tobytes() == two.labels.tobytes()
+
+
 # ---------------------------------------------------------------- seeds and threads
 
 

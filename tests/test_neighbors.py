@@ -254,6 +254,19 @@ def test_what_lies_at_the_radius_is_within():
     assert near.radius_neighbors(radius=3 / 7 - 1e-5)[1][0].tolist() == []
 
 
+@pytest.mark.parametrize("n_bins", [3, "auto"])
+def test_distances_keep_the_triangle_inequality(n_bins):
+    frame = mixed_table(40, 4, 0.4, seed=3)
+    kernel = ProximityKernel(n_bins=n_bins, dtype=np.float64)
+    near = ProximityNeighbors(40, kernel=kernel).fit(frame)
+    d = near.kneighbors_graph(frame, mode="distance").toarray()
+    assert (d[:, None, :] <= d[:, :, None] + d[None, :, :] + 1e-12).all()
+    complete = frame.notna().all(axis=1).to_numpy()
+    assert complete.any()
+    np.testing.assert_allclose(np.diag(d)[complete], 0, atol=1e-12)
+    assert (np.diag(d)[~complete] >= 0).all()
+
+
 def test_company_of_scikit_learn():
     rng = np.random.default_rng(0)
     rows = np.repeat([[0.0] * 8, [9.0] * 8], 40, axis=0) + rng.normal(size=(80, 8))

@@ -11,8 +11,8 @@ computed. Both are compared with the kernel of the complete table:
 
 One set of bins is used for all, that of `ProximityKernel` fitted to the holed table, so
 that only what fills the holes differs: four bins, and, with fewer methods, rates and
-seeds, the default ones. HI-PMK is a kernel of its own and is compared with itself on the complete
-table; its error has another scale, so only its relative error is shown.
+seeds, the default ones. HI-PMK is a kernel of its own and is compared with itself on
+the complete table; its error has another scale, so only its relative error is shown.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ NEIGHBORS = 10
 SCORES = ("kernel_error", "relative_error", "top10")
 FOUR, DEFAULT = "four bins", "default bins"
 IMPUTATIONS = tuple(name for name in METHODS if name not in ("PK", "HI-PMK"))
-FOUR_BINS_ONLY = ("MICE", "GAIN", "MIRACLE")  # behind the others with four bins, and slow
+FOUR_BINS_ONLY = ("MICE", "GAIN", "MIRACLE")  # behind the others there, and slow
 # bins -> label -> method, parameters
 LABELS: dict[str, dict[str, tuple[str, dict[str, Any]]]] = {
     FOUR: {
