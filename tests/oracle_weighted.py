@@ -57,11 +57,7 @@ def weigh_row(row: list[int], reference, table: dict) -> dict:
         for j, code in enumerate(row)
         if code == oracle.MISSING and reference.n_bins[j]
     ]
-    known = {
-        f: code
-        for f, code in enumerate(row)
-        if 0 <= code < reference.n_bins[f]
-    }
+    known = {f: code for f, code in enumerate(row) if 0 <= code < reference.n_bins[f]}
     if not gaps:
         return dict.fromkeys(known, 1)
     return {
@@ -114,9 +110,7 @@ def describe(columns: list, reference, min_support: int) -> tuple[list, list]:
                 continue
             block, rung, support = [], 0, 0
             if reference.n_bins[j]:
-                block, rung, support = estimate(
-                    row, j, weights, reference, min_support
-                )
+                block, rung, support = estimate(row, j, weights, reference, min_support)
             z += map(float, block)
             level = name_level(rung, height, min(weights.values(), default=0))
             entries.append((i, j, level, rung, observed, support))

@@ -54,14 +54,19 @@ def assign_rows(
     `weights`. Returns how many do.
     """
     changed = 0
+    half = (weights.shape[0] + 1) // 2  # what is past the centers is infinitely far
     for i in range(first, last):
         _score_row(i, data, indices, indptr, table, offsets, scratch)
-        label = 0
-        best = scratch[0]
-        for c in range(1, scratch.shape[0]):
+        # Two halves side by side: each comparison waits for the one before.
+        label, best = 0, scratch[0]
+        other, least = half, scratch[half]
+        for c in range(1, half):
             if scratch[c] < best:
-                best = scratch[c]
-                label = c
+                label, best = c, scratch[c]
+            if scratch[half + c] < least:
+                other, least = half + c, scratch[half + c]
+        if least < best:
+            label, best = other, least
         scores[i] = best
         before = labels[i]
         if before != label:

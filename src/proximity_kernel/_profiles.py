@@ -56,7 +56,7 @@ def describe_clusters(
     sizes = np.bincount(labels, counts, n_clusters)
     starts = np.concatenate([[0], np.cumsum(model.n_bins)])
     values = [
-        _name_bins(bins, column, bool(gaps))
+        name_bins(bins, column, bool(gaps))
         for bins, column, gaps in zip(
             model.bins, model.types, model.informative, strict=True
         )
@@ -121,14 +121,14 @@ def _to_shares(
     return totals / np.where(sums > 0, sums, 1)
 
 
-def _name_bins(bins: Bins, column: ColumnType, gaps: bool) -> list[str]:
+def name_bins(bins: Bins, column: ColumnType, gaps: bool) -> list[str]:
     """Say in words what each bin of a feature holds.
 
     Examples
     --------
     >>> from proximity_kernel._centers import NumericBins
     >>> bins = NumericBins(np.array([10.0, 15.0, 45.0]))
-    >>> _name_bins(bins, ColumnType("age", "numeric", "numbers"), gaps=True)
+    >>> name_bins(bins, ColumnType("age", "numeric", "numbers"), gaps=True)
     ['up to 12.5', '12.5 to 30', 'above 30', 'missing']
     """
     missing = ["missing"] if gaps else []

@@ -20,7 +20,7 @@ from ._columns import Column, read_columns
 from ._estimator import ProximityKernel
 from ._matching import list_cells
 from ._model import Model
-from ._profiles import _name_bins
+from ._profiles import name_bins
 from ._representation import lay_out
 from ._table import split_table
 
@@ -209,7 +209,7 @@ def bin_names(kernel: ProximityKernel) -> list[list[str]]:
     check_is_fitted(kernel)
     model = kernel._fitted_model()  # noqa: SLF001  (of the same package)
     return [
-        _name_bins(bins, column, bool(gaps)) if bins.n_bins else []
+        name_bins(bins, column, bool(gaps)) if bins.n_bins else []
         for bins, column, gaps in zip(
             model.bins, model.types, model.informative, strict=True
         )
