@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import pickle
 import re
 import subprocess
 import sys
@@ -10,7 +11,9 @@ from pathlib import Path
 import numba
 import pytest
 
-from proximity_kernel import _compile
+from proximity_kernel import ProximityKernel, _compile
+from proximity_kernel._matching import MATCHINGS
+from proximity_kernel._search import match_rows
 
 FIRST_CALL = """
 from proximity_kernel import ProximityKernel
@@ -92,3 +95,12 @@ def test_only_our_own_loops_are_announced(caplog, module, told):
     notice.on_start(event)
     notice.on_end(event)
     assert len(caplog.records) == told
+
+
+def test_the_search_is_compiled_for_one_layout_whatever_the_matching():
+    table = [[1.0, 2.0], [2.0, None], [3.0, 1.0], [None, 2.0]]
+    fitted = [ProximityKernel(matching=matching).fit(table) for matching in MATCHINGS]
+    for pk in [*fitted, *(pickle.loads(pickle.dumps(pk)) for pk in fitted)]:
+        pk.transform(table)
+    small = [each for each in match_rows.signatures if "uint16" not in str(each)]
+    assert len(small) == 1

@@ -21,7 +21,7 @@ from strategies import (
     tables,
 )
 
-from proximity_kernel import _codes, _matching, _representation
+from proximity_kernel import _codes, _matching, _representation, _weights
 
 
 def block_sums(pk, representation):
@@ -245,3 +245,26 @@ def test_answers_are_not_shared_with_the_estimator():
     kept = z.copy()
     z[:] = 7
     assert_same_bits(pk.transform(frame), kept)
+
+
+def test_weights_of_a_part_of_the_rows_are_nearly_those_of_all(monkeypatch):
+    """Rows come in pairs that differ in the last column: every second would mislead."""
+    rng = np.random.default_rng(0)
+    first = rng.integers(0, 2, 4000)
+    last = np.where(rng.random(4000) < 0.9, first, 1 - first)
+    table = np.column_stack([first, rng.integers(0, 30, 4000), last]).astype(float)
+    table[rng.random(4000) < 0.2, 0] = np.nan
+    codes = plain(n_bins=30, matching="weighted").fit(table)
+    whole = _weights.weigh_codes(codes._model.reference, 1)
+    monkeypatch.setattr(_weights, "_MOST_PAIRS", 9 * 900)
+    part = _weights.weigh_codes(codes._model.reference, 1)
+    assert (part[0, -2:] >= 13).all()
+    assert whole[0, -1] == 15
+
+
+def test_a_feature_of_very_many_bins_has_weights_of_one(monkeypatch):
+    table = np.column_stack([np.arange(40.0), np.arange(40.0) // 20])
+    monkeypatch.setattr(_weights, "_MOST_TOGETHER", 40)
+    pk = plain(n_bins=30, matching="weighted").fit(table)
+    weights = _weights.weigh_codes(pk._model.reference, 1)
+    assert (weights == 1).all()

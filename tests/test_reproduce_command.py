@@ -214,3 +214,11 @@ def test_a_quick_page_lies_with_the_quick_results(tmp_path, capsys):
     assert run("page", "--quick", "--results", tmp_path) == 0
     assert "(quick runs)" in (tmp_path / "quick" / "paper.md").read_text()
     assert str(tmp_path / "quick" / "paper.md") in capsys.readouterr().err
+
+
+def test_a_page_is_not_made_of_a_folder_that_is_not_there(tmp_path, capsys):
+    page = tmp_path / "paper.md"
+    page.write_text("kept")
+    assert run("page", "--results", tmp_path / "reslts", "--page", page) == 2
+    assert "reslts" in capsys.readouterr().err
+    assert page.read_text() == "kept"

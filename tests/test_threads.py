@@ -1,10 +1,14 @@
 """How many threads, and what they do with the work."""
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import joblib
+import numpy as np
 import pytest
+from threadpoolctl import ThreadpoolController
 
+from proximity_kernel import ProximityKernel
 from proximity_kernel._threads import count_threads, run_pieces
 
 
@@ -71,3 +75,20 @@ def test_an_error_comes_out_and_stops_the_rest(n_threads):
     with pytest.raises(RuntimeError, match="at 0"):
         run_pieces(work, 1000, 1, n_threads)
     assert len(started) < 1000
+
+
+def test_blas_gets_its_threads_back_from_fits_on_many_threads():
+    """The limit is the process's, and must not outlive the last of those inside."""
+    controller = ThreadpoolController()
+
+    def count():
+        found = controller.select(user_api="blas").info()
+        return [entry["num_threads"] for entry in found]
+
+    before = count()
+    rng = np.random.default_rng(0)
+    table = rng.normal(size=(200, 4))
+    table[rng.random(table.shape) < 0.2] = np.nan
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda _: ProximityKernel().fit(table).kernel(table), range(24)))
+    assert count() == before

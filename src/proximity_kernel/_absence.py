@@ -65,10 +65,12 @@ def draw_sample(codes: Codes, n_bins: NDArray[np.int64], n_absent: int) -> Sampl
     sizes = np.minimum(n_bins, _MOST_CODES)
     # Steps of the golden section: evenly spread, and in step with no pattern.
     spread = np.argsort(np.arange(len(sizes)) * (np.sqrt(5) - 1) / 2 % 1)
+    spread = spread[sizes[spread] > 0]
     witnesses = np.sort(spread[np.cumsum(sizes[spread]) <= _MOST_BINS])
     sizes = sizes[witnesses]
     width = int(sizes.sum())
-    products = width * width + width * n_absent + n_absent * n_absent
+    held = width + len(witnesses)
+    products = held * held + held * n_absent + n_absent * n_absent
     at, weights = _space_evenly(codes.counts, _PRODUCTS // products)
     rows = codes.rows[at]
     cells = rows[:, witnesses].astype(np.int64)

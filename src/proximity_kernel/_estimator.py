@@ -59,8 +59,8 @@ class ProximityKernel(TransformerMixin, BaseEstimator):
         (those of categorical features are ignored: they have a bin per category).
         Equal centers are merged, so a feature can have fewer. "auto" makes at most
         four and joins them to two coarse ones: values in the same bin score 1, in the
-        same coarse bin 0.8. None is "auto", and with ``matching="cascade"`` 4: that
-        keyword alone gives the paper's method.
+        same coarse bin 0.8. None is "auto", and 4 if fitted with
+        ``matching="cascade"``: that keyword alone gives the paper's method.
     matching : {"weighted", "graded", "cascade"}, default="weighted"
         Which fitted rows match a row with missing cells. "cascade" is the paper's
         rule: those that share all of its codes, else any of them. "graded" takes
@@ -72,11 +72,12 @@ class ProximityKernel(TransformerMixin, BaseEstimator):
     min_support : int, default=20
         Rows that "weighted" and "graded" ask for.
     missingness : {"ignorable", "informative", "auto"} or None, default=None
-        Whether absence itself tells something. Where it does, a feature has one more
-        bin, for its gaps. "ignorable": nowhere, every gap is estimated.
+        Whether absence itself tells something: one more bin, for a feature's gaps.
+        "ignorable": nowhere, every gap is estimated.
         "informative": in every feature with gaps at fit. "auto": in those whose gaps
-        come together with others' more than the values explain. None is "auto", and
-        with ``matching="cascade"`` "ignorable".
+        depend on the other columns and come together with other gaps more than the
+        values explain. None is "auto", and
+        "ignorable" if fitted with ``matching="cascade"``.
     categorical_features : "from_dtype", mask, indices or names, default="from_dtype"
         Features to take as categorical beside text and unordered categoricals.
         Booleans, ordered categoricals (by rank) and dates (in seconds) are numeric.
@@ -117,9 +118,8 @@ class ProximityKernel(TransformerMixin, BaseEstimator):
 
     Notes
     -----
-    New rows are matched against the fitted rows, never against each other, so an
-    answer does not depend on the other rows of a batch. A value outside the fitted
-    range falls in the end cell. A category not seen at fit matches nothing.
+    New rows are matched against the fitted rows, never against each other. A value
+    outside the fitted range falls in the end cell, an unseen category matches nothing.
 
     Examples
     --------
@@ -191,7 +191,7 @@ class ProximityKernel(TransformerMixin, BaseEstimator):
         Returns
         -------
         CSR matrix or ndarray of shape (n_samples, n_columns)
-            One 1 for a known cell, a distribution for a missing one.
+            A known cell in its bin, a distribution for a missing one.
         """
         model = self._fitted_model()
         return self._output(self._represent(model, self._code(model, X)))
@@ -262,9 +262,9 @@ class ProximityKernel(TransformerMixin, BaseEstimator):
             features with bins that the row observes, ``rung`` how many of their
             codes the rows behind the estimate share at least (for "weighted" what
             the shared codes weigh together), ``support`` how many rows these are.
-            ``level`` says it in a word: "intersection" (all codes), "partial" (some,
-            more than one), "union" (any) or "prior" (rung 0: every row that observes
-            the feature).
+            ``level`` says it in a word: "intersection" (all codes), "union" (any of
+            them), "partial" (between these) or "prior" (rung 0: every row that
+            observes the feature).
 
         Examples
         --------
@@ -340,7 +340,7 @@ class ProximityKernel(TransformerMixin, BaseEstimator):
 
     def _match(self, model: Model, codes: Codes) -> Estimates:
         threads = count_threads(self.n_jobs)
-        weights = model.weigh(self.matching, threads)
+        weights = model.weigh(self.matching, codes, threads)
         return match(
             codes, model.reference, self.matching, self.min_support, weights, threads
         )

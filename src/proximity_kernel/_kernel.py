@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ._loops import keep_best
-from ._threads import blas, run_pieces
+from ._threads import one_blas_thread, run_pieces
 
 _TILE = 512  # rows and columns of a tile at the most: it is read again from cache
 _SPARSE_FROM = 6  # columns per entry; from here on, skipping zeros beats BLAS
@@ -126,7 +126,7 @@ def kernel_matrix(
 
 
 def _run_tiles(work: Callable[[int, int], object], held: _Rows, n_threads: int) -> None:
-    with blas().limit(limits=1, user_api="blas"):
+    with one_blas_thread():
         run_pieces(work, len(held.tiles()), 1, n_threads)
 
 

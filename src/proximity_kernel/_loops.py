@@ -200,14 +200,10 @@ def keep_best(tile: Any, first: int, values: Any, indices: Any) -> None:
 
 @compiled
 def count_together(
-    rows: NDArray[Any], counts: Any, step: int, n_bins: Any, offsets: Any, j: int,
-    together: Any,
-) -> None:  # fmt: skip
-    """Add up, for each bin of feature j and each code, the rows that have both.
-
-    Every `step`-th row is looked at.
-    """
-    for r in range(0, rows.shape[0], step):
+    rows: NDArray[Any], counts: Any, n_bins: Any, offsets: Any, j: int, together: Any
+) -> None:
+    """Add up, for each bin of feature j and each code, the rows that have both."""
+    for r in range(rows.shape[0]):
         k = np.int64(rows[r, j])
         if k < n_bins[j]:
             for f in range(rows.shape[1]):

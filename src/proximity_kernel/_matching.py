@@ -21,7 +21,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ._bitmaps import count_blocks
+from ._bitmaps import WEIGHT_BITS, count_blocks
 from ._codes import Codes
 from ._reference import Reference, read_only
 from ._search import match_rows
@@ -63,6 +63,7 @@ def match(
     Estimates
     """
     maps, rows = reference.bitmaps, read_only(codes.rows)
+    weights = read_only(weights)
     estimates = _lay_out_cells(codes, reference)
     ends_only = matching == "cascade"
     pseudo_rows = float(min(min_support, 1 << 53)) if matching == "weighted" else 0.0
@@ -77,7 +78,7 @@ def match(
         )  # fmt: skip
 
     n_blocks = count_blocks(len(maps.rows))
-    work = len(maps.n_bins) ** 2 * n_blocks
+    work = len(maps.n_bins) ** 2 * n_blocks * (WEIGHT_BITS if len(weights) else 1)
     piece = max(1, min(_PIECE, _PIECE_WORK // work))  # an interrupt is soon heard
     run_pieces(match_some, len(rows), piece, n_threads)
     return estimates

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ._absence import LEAST, draw_sample, find_dependent, find_events
 from ._codes import Codes, code_dtype
-from ._threads import blas
+from ._threads import one_blas_thread
 
 Missingness = Literal["ignorable", "informative", "auto"]
 MISSINGNESSES: tuple[Missingness, ...] = ("ignorable", "informative", "auto")
@@ -81,8 +81,7 @@ def decide_missingness(
         f"given: missingness={missingness!r}",
     ).tolist()  # fmt: skip
     if missingness == "auto" and some.any():
-        # Small products: more threads would wait for each other.
-        with blas().limit(limits=1, user_api="blas"):
+        with one_blas_thread():
             sample = draw_sample(codes, n_bins, int(np.count_nonzero(some)))
             tested, flagged = find_dependent(sample)
             events = find_events(sample, flagged)
@@ -152,7 +151,7 @@ def _say_why(
     names: Sequence[str],
 ) -> str:
     if p_value is None:
-        return f"fewer than {LEAST} rows observe it, or miss it: nothing was tested"
+        return f"under {LEAST} of the rows looked at observe it, or miss it: not tested"
     if not flagged:
         return "absent at random, as far as the other columns tell"
     if event is None:

@@ -90,9 +90,9 @@ class Model:
             for b in self.bins
         ]
 
-    def weigh(self, matching: str, n_threads: int) -> NDArray[np.uint8]:
-        """Weights of the codes, for the matching that has any; computed once."""
-        if matching != "weighted":
+    def weigh(self, matching: str, codes: Codes, n_threads: int) -> NDArray[np.uint8]:
+        """Weights of the codes, if rows will be matched with them; computed once."""
+        if matching != "weighted" or not (codes.rows == codes.missing).any():
             return np.ones((0, 0), np.uint8)
         if "weights" not in self.cache:
             self.cache["weights"] = weigh_codes(self.reference, n_threads)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -39,6 +39,11 @@ def check_n_bins(n_bins: Any, n_features: int) -> list[BinCount]:
     """Spread `n_bins` over the features: one number each, or "auto"."""
     if isinstance(n_bins, str) or not np.iterable(n_bins):
         return [_check_bin_count("n_bins", n_bins)] * n_features
+    if not hasattr(n_bins, "__getitem__") or isinstance(n_bins, Mapping):
+        raise ValueError(
+            "n_bins must be a number, 'auto' or a sequence of these, got "
+            f"{type(n_bins).__name__}."
+        )
     given = list(n_bins)
     if len(given) != n_features:
         raise ValueError(

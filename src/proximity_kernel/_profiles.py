@@ -116,6 +116,8 @@ def _to_shares(
     totals: NDArray[np.float64], feature: NDArray[np.int64]
 ) -> NDArray[np.float64]:
     """Divide by the sum over the bins of each feature, where it is not 0."""
+    if not len(feature):
+        return totals
     same = sp.csr_array(feature[:, None] == np.arange(feature[-1] + 1), dtype=float)
     sums = (totals @ same)[..., feature]
     return totals / np.where(sums > 0, sums, 1)

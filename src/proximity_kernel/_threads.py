@@ -8,13 +8,17 @@ threads there are.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import cache
+from threading import Lock
 
 import joblib
 from joblib.parallel import get_active_backend
 from threadpoolctl import ThreadpoolController
+
+_BLAS_LIMIT = Lock()
 
 
 def count_threads(n_jobs: int | None) -> int:
@@ -74,7 +78,17 @@ def run_pieces(
 
 
 @cache
-def blas() -> ThreadpoolController:
-    """Take hold of the loaded BLAS libraries, whose own threads can be limited."""
-    # Looking for them takes milliseconds.
+def _blas() -> ThreadpoolController:
+    """Take hold of the loaded BLAS libraries; looking for them takes milliseconds."""
     return ThreadpoolController()
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Give BLAS one thread inside a ``with``: more would wait for each other there.
+
+    The limit is the whole process's, and each restores what it found: of two at a time
+    one could find the other's limit, and leave it for good. So there is one at a time.
+    """
+    with _BLAS_LIMIT, _blas().limit(limits=1, user_api="blas"):
+        yield

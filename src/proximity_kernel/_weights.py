@@ -12,16 +12,19 @@ top.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from ._bitmaps import MOST_WEIGHT
 from ._loops import count_together
-from ._reference import Reference
+from ._reference import Reference, read_only
 from ._threads import run_pieces
 
 _MOST_PAIRS = 1_000_000_000  # rows x features x features: about a second
 _MOST_WEIGHTS = 1 << 26  # bytes
+_MOST_TOGETHER = 1 << 22  # bins of a feature x bins of all
 _WIDE = 64  # features; in wider tables
 _MOST_WEIGHT_WIDE = 7
 _DIGITS = 9  # of a share, so that halves are halves on every machine
@@ -39,9 +42,10 @@ def weigh_codes(reference: Reference, n_threads: int) -> NDArray[np.uint8]:
     -------
     ndarray of shape (n_features, total bins), uint8
         Row j holds what each code weighs where feature j is missing, from 1 to 15, to
-        7 in tables of more than 64 features. Of very large tables only every
-        so-manieth distinct row is counted. Very wide ones (about 4,000 features of four
-        bins) have no weights: the shape is (0, total bins), and all codes weigh one.
+        7 in tables of more than 64 features. Of very large tables a part of the rows
+        is counted. Where a feature has very many bins (4 million times all bins of the
+        table), codes weigh one; very wide tables (about 4,000 features of four bins)
+        have no weights: the shape is (0, total bins), and all codes weigh one.
     """
     maps = reference.bitmaps
     n_features, total = len(maps.n_bins), int(maps.offsets[-1])
@@ -49,14 +53,14 @@ def weigh_codes(reference: Reference, n_threads: int) -> NDArray[np.uint8]:
         return np.ones((0, total), np.uint8)
     weights = np.ones((n_features, total), np.uint8)
     most = MOST_WEIGHT if n_features <= _WIDE else _MOST_WEIGHT_WIDE
-    step = -(-len(maps.rows) * n_features**2 // _MOST_PAIRS)
+    rows, counts = _choose_rows(maps.rows, maps.counts, _MOST_PAIRS // n_features**2)
 
     def weigh_some(first: int, last: int) -> None:
         for j in range(first, last):
+            if maps.n_bins[j] * total > _MOST_TOGETHER:
+                continue
             together = np.zeros((int(maps.n_bins[j]), total))
-            count_together(
-                maps.rows, maps.counts, step, maps.n_bins, maps.offsets, j, together
-            )
+            count_together(rows, counts, maps.n_bins, maps.offsets, j, together)
             moved = _move(together, maps.n_bins, maps.offsets)
             moved[maps.offsets[j] : maps.offsets[j + 1]] = 0  # of itself it tells all
             weights[j] = _grade(moved, most)
@@ -64,6 +68,24 @@ def weigh_codes(reference: Reference, n_threads: int) -> NDArray[np.uint8]:
     run_pieces(weigh_some, n_features, piece=1, n_threads=n_threads)
     weights.flags.writeable = False
     return weights
+
+
+def _choose_rows(
+    rows: NDArray[Any], counts: NDArray[np.int64], most: int
+) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Take rows, spread over the order of their codes; all, if they are few.
+
+    They lie at steps of the golden section: evenly spread, in step with no pattern.
+    """
+    if len(rows) <= most:
+        return rows, counts
+    last = np.cumsum(counts)
+    steps = np.arange(1, max(most, 1) + 1) * ((np.sqrt(5) - 1) / 2) % 1
+    at, taken = np.unique(
+        np.searchsorted(last, (steps * last[-1]).astype(np.int64), side="right"),
+        return_counts=True,
+    )
+    return read_only(rows[at]), read_only(taken.astype(np.int64))
 
 
 def _move(

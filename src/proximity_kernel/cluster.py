@@ -235,6 +235,8 @@ class ProximityKMeans(
         self._check_options()
         kernel = self._fresh_kernel()
         model, codes = kernel._fit(X, stacklevel=4)  # noqa: SLF001 (see _represent)
+        if not model.n_counted:
+            raise ValueError("Nothing is observed in X: there is nothing to cluster.")
         n_samples = len(codes.inverse)
         if self.n_clusters != _AUTO and self.n_clusters > n_samples:
             raise ValueError(

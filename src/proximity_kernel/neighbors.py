@@ -148,7 +148,12 @@ class ProximityNeighbors(BaseEstimator):  # type: ignore[misc]  # untyped
         similarities, indices = self._nearest(X, n_neighbors)
         if return_similarity:
             return similarities, indices
-        return (1 - similarities, indices) if return_distance else indices
+        distances = 1 - similarities
+        # Similarities that differ in the last bit can be equal distances.
+        order = np.lexsort((indices, distances), axis=1)
+        indices = np.take_along_axis(indices, order, axis=1)
+        distances = np.take_along_axis(distances, order, axis=1)
+        return (distances, indices) if return_distance else indices
 
     def kneighbors_graph(
         self, X: Any = None, n_neighbors: Any = None, mode: Any = "connectivity"

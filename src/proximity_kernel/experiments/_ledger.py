@@ -75,6 +75,13 @@ class Ledger:
             rows = pandas.read_csv(io.StringIO(text), dtype=str, keep_default_na=False)
         for column in (*self.scores, "seconds", "memory_mb"):
             rows[column] = pandas.to_numeric(rows[column], errors="coerce")
+        broken = rows["seed"].map(lambda seed: not str(seed).isdigit())
+        if broken.any():
+            line = int(broken.to_numpy().argmax()) + 2
+            raise RequestError(
+                f"{self.path}, line {line}: no row of results; move the file away, or "
+                "take that line out."
+            )
         rows["seed"] = rows["seed"].astype(int)
         return rows.drop_duplicates(list(KEY), keep="last", ignore_index=True)
 
