@@ -271,7 +271,8 @@ def _run_all(session: _Session) -> int:
 def _write_page(session: _Session) -> None:
     from .page import write_page
 
-    if not session.folder.is_dir():
-        raise RequestError(f"--results {session.folder}: there is no such folder.")
-    write_page(session.options.results, session.page, quick=session.options.quick)
+    results = session.options.results
+    if not results.is_dir():
+        raise RequestError(f"--results {results}: there is no such folder.")
+    write_page(results, session.page, quick=session.options.quick)
     session.say(f"page: {session.page}")

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 EPOCHS = 10
-REPEATS, QUICK_REPEATS = 3, 2
+REPEATS, QUICK_REPEATS = 2, 2
 FEWEST_ROWS = 1_000
 WARM_UP_ROWS = 60
 N_NUMERIC, N_CATEGORICAL, N_FACTORS = 10, 4, 3
@@ -53,7 +53,7 @@ MOST_ROWS = {
     "PK": 1_024_000,
     "PK cascade": 1_024_000,
     "HI-PMK": 16_000,
-    "MIWAE": 32_000,
+    "MIWAE": 16_000,
 }
 QUICK_MOST_ROWS = {"PK": 16_000, "PK cascade": 16_000, "HI-PMK": 4_000, "MIWAE": 4_000}
 
