@@ -124,7 +124,8 @@ def _tell_fidelity(chapter: Chapter) -> str:
     cascade = errors.get("PK cascade")
     by_rule = "" if cascade is None else f", {cascade:.4f} by the paper's rule"
     return (
-        f"Cells hidden, four bins for all: the kernel is off by {errors['PK']:.4f} on average{by_rule}, "
+        "Cells hidden, four bins for all: the kernel is off by "
+        f"{errors['PK']:.4f} on average{by_rule}, "
         f"and by {fills.min():.4f} after the best of {len(fills)} imputations "
         f"({fills.idxmin()})."
     )
