@@ -43,7 +43,7 @@ def test_sizes_double_up_to_what_a_method_bears():
         sizes = sorted({trial.setting["rows"] for trial in mine})
         assert sizes[-1] == runtime.MOST_ROWS[label]
         assert all(b == 2 * a for a, b in pairwise(sizes))
-        assert len(mine) == 3 * len(sizes)
+        assert len(mine) == runtime.REPEATS * len(sizes)
     assert {trial.method for trial in runtime.plan(Request(only=("MIWAE",)), None)} == {
         "MIWAE"
     }

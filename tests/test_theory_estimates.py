@@ -22,6 +22,7 @@ from simulation import (
 from strategies import assert_same_bits, dense
 
 from proximity_kernel import ProximityKernel
+from proximity_kernel._weights import weigh_codes
 
 # 2. The estimate of a missing block converges
 
@@ -106,7 +107,8 @@ def test_the_limit_is_given_the_highest_rung_that_can_be_reached():
                 found, cells = answer(pk, row, matching)
                 weights = np.ones(3)
                 if matching == "weighted":
-                    weights = pk._model.weigh("weighted", 1)[3, [0, 2, 4]].astype(int)
+                    weights = weigh_codes(pk._model.reference, 1)[3, [0, 2, 4]]
+                    weights = weights.astype(int)
                     reached.add((n, *weights.tolist()))
                 rung = int(cells["rung"][0])
                 p = given_rung(NOT_AT_ZERO, weights, rung)
