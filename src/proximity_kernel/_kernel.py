@@ -1,22 +1,21 @@
-"""Representation in, kernel out: the whole matrix, row by row, or the best of it.
+"""Representation in, kernel out: the whole matrix.
 
 ``K(x, y) = z_x . z_y / d``, the mean over the features of the probability that both
 rows lie in the same bin. Products are taken tile by tile, so what is held beside
-the result stays within the memory that is given, and the best of each row are found
-without the matrix ever being there. Threads take tiles of their own, and BLAS uses one
-thread for each: the bits do not depend on how many there are.
+the result stays within the memory that is given. Threads take tiles of their own, and
+BLAS uses one thread for each: the bits do not depend on how many there are. The nearest
+rows are found without the matrix, in `_nearest`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ._loops import keep_best
 from ._threads import one_blas_thread, run_pieces
 
 _TILE = 512  # rows and columns of a tile at the most: it is read again from cache
@@ -128,78 +127,3 @@ def kernel_matrix(
 def _run_tiles(work: Callable[[int, int], object], held: _Rows, n_threads: int) -> None:
     with one_blas_thread():
         run_pieces(work, len(held.tiles()), 1, n_threads)
-
-
-def kernel_blocks(
-    a: sp.csr_array, b: sp.csr_array, n_features: int, memory: int
-) -> Iterator[tuple[slice, NDArray[Any]]]:
-    """Yield the kernel in blocks of rows of `a`, each with all columns.
-
-    Yields
-    ------
-    rows : slice
-        Which rows of `a`.
-    block : ndarray of shape (rows.stop - rows.start, m)
-        Within half of `memory`, or one row.
-    """
-    sparse = _mostly_zero(b)
-    left_held = _Rows(a, memory // 4, sparse=sparse)
-    right_held = _Rows(b, memory // 4, sparse=sparse)
-    row_bytes = max(1, b.shape[0] * a.dtype.itemsize)
-    left_held.step = max(1, min(left_held.step, memory // 2 // row_bytes))
-    for i in left_held.tiles():
-        left = left_held.left(i)
-        block = np.empty((i.stop - i.start, b.shape[0]), a.dtype)
-        for j in right_held.tiles():
-            block[:, j] = _multiply(left, right_held.right(j), n_features)
-        yield i, block
-
-
-def top_k(
-    a: sp.csr_array,
-    b: sp.csr_array,
-    k: int,
-    n_features: int,
-    memory: int,
-    n_threads: int = 1,
-) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Find the `k` rows of `b` most alike to each row of `a`.
-
-    The matrix is never held; among equals the lower row number comes first.
-
-    Parameters
-    ----------
-    a, b : csr_array of shapes (n, n_columns) and (m, n_columns)
-    k : int
-        At most m.
-    n_features, memory, n_threads : int
-        As in `kernel_matrix`.
-
-    Returns
-    -------
-    similarities : ndarray of shape (n, k)
-        Falling along each row.
-    indices : ndarray of shape (n, k), int64
-
-    Examples
-    --------
-    >>> z = sp.csr_array([[1.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.5, 0.5, 1.0]])
-    >>> similarities, indices = top_k(z, z, 2, n_features=2, memory=1 << 20)
-    >>> indices.tolist()
-    [[0, 2], [0, 1], [0, 2]]
-    """
-    similarities = np.full((a.shape[0], k), -1, a.dtype)
-    indices = np.full((a.shape[0], k), -1, np.int64)
-    sparse = _mostly_zero(b)
-    left_held = _Rows(a, memory // 2, sparse=sparse)
-    right_held = _Rows(b, memory // 2, sparse=sparse)
-
-    def search_some(first: int, last: int) -> None:
-        for i in left_held.tiles()[first:last]:
-            left = left_held.left(i)
-            for j in right_held.tiles():
-                tile = _multiply(left, right_held.right(j), n_features)
-                keep_best(tile, j.start, similarities[i], indices[i])
-
-    _run_tiles(search_some, left_held, n_threads)
-    return similarities, indices

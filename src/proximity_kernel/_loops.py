@@ -1,4 +1,4 @@
-"""The other compiled loops: codes, their order, the sparse rows, the best of a row.
+"""The other compiled loops: codes, their order, the sparse rows, codes held together.
 
 Naked arrays in and out; everything is checked before it comes here.
 """
@@ -172,30 +172,6 @@ def fill_rows(
                             data[at] = 0
                             at += 1
                         data[at - 1] += probabilities[estimate + b] * coarse_weight
-
-
-@compiled
-def keep_best(tile: Any, first: int, values: Any, indices: Any) -> None:
-    """Merge a tile of similarities into the best of each row, best first.
-
-    Column c of the tile is candidate ``first + c``. Candidates come in rising
-    order and only a greater value moves one down, so ties go to the lower number.
-    """
-    k = values.shape[1]
-    for i in range(tile.shape[0]):
-        worst = values[i, k - 1]
-        for c in range(tile.shape[1]):
-            value = tile[i, c]
-            if value <= worst:
-                continue
-            at = k - 1
-            while at > 0 and values[i, at - 1] < value:
-                values[i, at] = values[i, at - 1]
-                indices[i, at] = indices[i, at - 1]
-                at -= 1
-            values[i, at] = value
-            indices[i, at] = first + c
-            worst = values[i, k - 1]
 
 
 @compiled
