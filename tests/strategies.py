@@ -148,11 +148,12 @@ def dense(representation) -> np.ndarray:
 
 def entries(provenance: np.ndarray) -> list[tuple]:
     """Turn a structured array of provenance into plain tuples."""
-    names = ("row", "feature", "level", "rung", "observed", "support")
+    names = ("row", "feature", "level", "rung", "observed", "support", "sampled")
     assert provenance.dtype.names == names
+    assert not provenance["sampled"].any()
     return [
         (int(i), int(j), str(level), int(rung), int(observed), int(support))
-        for i, j, level, rung, observed, support in provenance.tolist()
+        for i, j, level, rung, observed, support, _ in provenance.tolist()
     ]
 
 

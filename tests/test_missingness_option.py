@@ -23,6 +23,7 @@ from strategies import (
 
 from proximity_kernel import ProximityKernel, _absence, _missingness
 from proximity_kernel._absence import ALPHA
+from proximity_kernel._rows import keep_rows
 
 BESIDE = Path(__file__).parents[2] / "shared" / "data"
 
@@ -280,7 +281,8 @@ def test_equal_rows_count_as_often_as_they_stand_there():
     one_by_one = np.repeat(codes.rows, codes.counts, axis=0)
     apart = type(codes)(one_by_one, np.ones(600, np.int64), np.arange(600))
     names = [f"x{j}" for j in range(6)]
-    wanted = _missingness.decide_missingness(apart, plain.n_bins_, names, "auto")
+    fitted = keep_rows(apart, plain.n_bins_, None, 0)
+    wanted = _missingness.decide_missingness(fitted, names, "auto")
     for one, other in zip(pk.missingness_, wanted, strict=True):
         assert (one.informative, one.missing) == (other.informative, other.missing)
         assert one.p_value == pytest.approx(other.p_value, rel=1e-6)
@@ -318,7 +320,8 @@ def test_wide_tables():
     sample = _absence.draw_sample(codes, np.full(900, 4), 900)
     assert sample.sizes.sum() <= 1024
     names = [str(j) for j in range(900)]
-    found = _missingness.decide_missingness(codes, np.full(900, 4), names, "auto")
+    fitted = keep_rows(codes, np.full(900, 4), None, 0)
+    found = _missingness.decide_missingness(fitted, names, "auto")
     informative = np.flatnonzero([absence.informative for absence in found])
     assert informative.tolist() == list(range(0, 900, 30))
     assert "and 26 more" in found[0].reason

@@ -44,9 +44,10 @@ class Bitmaps(NamedTuple):
     rows: NDArray[Any]  # (n_distinct, n_features) distinct codes, lexicographic order
     counts: NDArray[np.int64]  # (n_distinct,) how often each row stands in the table
     bin_counts: NDArray[np.int64]  # (total bins,) how often each bin does
+    prior_counts: NDArray[np.int64]  # of all fitted rows, not of a sample
     n_bins: NDArray[np.int64]  # (n_features,)
     offsets: NDArray[np.int64]  # (n_features + 1,) first column of each feature
-    n_samples: int  # rows of the table: the sum of the counts
+    n_samples: int  # the sum of the counts
     width: int  # columns of a block
 
 

@@ -18,12 +18,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final, Literal, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ._columns import Column
+from ._ranks import Ranked
 from ._threads import run_pieces
 
 AUTO: Final = "auto"
@@ -153,12 +154,86 @@ def fit_centers(
     return tuple(bins)
 
 
+def rank_centers(ranked: Ranked, n_bins: BinCount) -> NumericBins:
+    """Learn the bins of a numeric column from its values with their counts.
+
+    The same to the last bit as `fit_centers` of the whole column.
+
+    Parameters
+    ----------
+    ranked : Ranked
+    n_bins : int or "auto"
+
+    Returns
+    -------
+    NumericBins
+
+    Examples
+    --------
+    >>> ranked = Ranked(np.array([0.0, 1.0, 10.0]), np.array([1, 2, 1]))
+    >>> rank_centers(ranked, 4).centers
+    array([ 0.,  1., 10.])
+    """
+    if not len(ranked):
+        return NumericBins(np.empty(0))
+    if n_bins == AUTO:
+        return _fit_resolutions(ranked)
+    # As np.percentile does it, in the same order of steps.
+    places = (len(ranked) - 1) * (np.linspace(0, 100, n_bins) / 100)
+    below = np.minimum(np.floor(places), len(ranked) - 1)
+    low, high = ranked.at(below), ranked.at(np.minimum(below + 1, len(ranked) - 1))
+    with np.errstate(over="ignore", invalid="ignore"):
+        centers = _between(low, high, places - below)
+    if not np.isfinite(centers).all():
+        centers = _between(low / 2, high / 2, places - below) * 2
+    return NumericBins(np.unique(centers) + 0.0)
+
+
+def _between(
+    low: NDArray[np.float64], high: NDArray[np.float64], share: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    gap = high - low
+    return np.where(share < 0.5, low + gap * share, high - gap * (1 - share))
+
+
+def count_categories(
+    labels: tuple[Hashable, ...], counts: NDArray[np.int64], max_categories: int
+) -> CategoricalBins:
+    """Give labels their bins: one each, or the rarest one together.
+
+    Parameters
+    ----------
+    labels : tuple
+        Sorted.
+    counts : ndarray of shape (n_labels,), int64
+    max_categories : int
+
+    Returns
+    -------
+    CategoricalBins
+
+    Examples
+    --------
+    >>> count_categories(("a", "b", "c"), np.array([1, 5, 1]), 2)
+    CategoricalBins(categories=('b',), infrequent=frozenset({...}))
+    """
+    if len(labels) <= max_categories:
+        return CategoricalBins(labels)
+    # Stable: among equally frequent labels the earlier one keeps its bin.
+    kept = np.argsort(-counts, kind="stable")[: max_categories - 1]
+    frequent = set(kept.tolist())
+    return CategoricalBins(
+        tuple(label for k, label in enumerate(labels) if k in frequent),
+        frozenset(label for k, label in enumerate(labels) if k not in frequent),
+    )
+
+
 def _fit_numeric(column: Column, n_bins: BinCount) -> NumericBins:
     observed = column.values[column.observed]
     if not len(observed):
         return NumericBins(np.empty(0))
     if n_bins == AUTO:
-        return _fit_resolutions(observed)
+        return _fit_resolutions(_Placed(observed))
     percents = np.linspace(0, 100, n_bins)
     with np.errstate(over="ignore", invalid="ignore"):
         centers = np.percentile(observed, percents)
@@ -166,42 +241,69 @@ def _fit_numeric(column: Column, n_bins: BinCount) -> NumericBins:
         # The gap between two values near the ends of float64 is no float64; half
         # of it is, and halving is exact.
         centers = np.percentile(observed / 2, percents) * 2
-    return NumericBins(np.unique(centers))
+    return NumericBins(np.unique(centers) + 0.0)  # not -0.0, which equals 0.0
 
 
-def _fit_resolutions(observed: NDArray[np.float64]) -> NumericBins:
-    few = _few_values(observed, _FINE)
+class _Sorted(Protocol):
+    """Values as if sorted, at the places that the bins need."""
+
+    def __len__(self) -> int: ...
+    def at(self, places: list[int]) -> NDArray[np.float64]: ...
+    def count(self, value: float) -> int: ...
+    def without(self, values: list[float], n_parts: int) -> Self: ...
+    def few(self, most: int) -> NDArray[np.float64] | None: ...
+
+
+@dataclass(frozen=True)
+class _Placed:
+    """Values of a whole column, of which only some places are put in order."""
+
+    held: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.held)
+
+    def at(self, places: list[int]) -> NDArray[np.float64]:
+        return self.held[places]
+
+    def count(self, value: float) -> int:
+        return int(np.count_nonzero(self.held == value))
+
+    def without(self, values: list[float], n_parts: int) -> _Placed:
+        rest = self.held[~np.isin(self.held, values)]
+        return _Placed(np.partition(rest, _places(len(rest), n_parts)))
+
+    def few(self, most: int) -> NDArray[np.float64] | None:
+        values, found = self.held, list[float]()
+        while len(values):
+            if len(found) == most:
+                return None
+            found.append(float(values[0]) + 0.0)  # not -0.0, which equals 0.0
+            values = values[values != values[0]]
+        return np.sort(found)
+
+
+def _fit_resolutions(values: _Sorted) -> NumericBins:
+    few = values.few(_FINE)
     if few is not None and len(few) <= _COARSE:
         return NumericBins(few)
-    # One pass for both: they read the same places, or nearly.
-    n = len(observed)
-    placed = np.partition(observed, _places(n, _FINE) + _places(n, _COARSE))
-    fine = _spread_centers(placed, _FINE) if few is None else few
-    midpoints = NumericBins(_spread_centers(placed, _COARSE)).midpoints
+    if isinstance(values, _Placed):  # one pass for both: they read nearly the same
+        places = _places(len(values), _FINE) + _places(len(values), _COARSE)
+        values = _Placed(np.partition(values.held, places))
+    fine = _spread_centers(values, _FINE) if few is None else few
+    midpoints = NumericBins(_spread_centers(values, _COARSE)).midpoints
     _, groups = np.unique(np.searchsorted(midpoints, fine), return_inverse=True)
     # A coarse bin that holds everything says nothing, and bins of their own need none.
     told = groups[-1] and len(fine) > _COARSE
     return NumericBins(fine, groups.astype(np.int64) if told else None)
 
 
-def _few_values(values: NDArray[np.float64], most: int) -> NDArray[np.float64] | None:
-    """Find the distinct values, sorted, or nothing if there are more than `most`."""
-    found: list[float] = []
-    while len(values):
-        if len(found) == most:
-            return None
-        found.append(float(values[0]) + 0.0)  # not -0.0, which equals 0.0
-        values = values[values != values[0]]
-    return np.sort(found)
-
-
-def _spread_centers(placed: NDArray[np.float64], n_bins: int) -> NDArray[np.float64]:
+def _spread_centers(placed: _Sorted, n_bins: int) -> NDArray[np.float64]:
     """Place centers so that frequent values have one of their own.
 
     Parameters
     ----------
-    placed : ndarray, with more than `n_bins` distinct values
-        As if sorted, at `_places`.
+    placed : values with more than `n_bins` distinct ones, in order at `_places`
     n_bins : int
 
     Returns
@@ -210,7 +312,7 @@ def _spread_centers(placed: NDArray[np.float64], n_bins: int) -> NDArray[np.floa
 
     Examples
     --------
-    >>> values = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 2.0, 3.0, 4.0])
+    >>> values = _Placed(np.array([0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 2.0, 3.0, 4.0]))
     >>> _spread_centers(values, 2)
     array([0. , 2.5])
     >>> _spread_centers(values, 4)
@@ -219,35 +321,32 @@ def _spread_centers(placed: NDArray[np.float64], n_bins: int) -> NDArray[np.floa
     alone: list[float] = []
     while frequent := _more_than_a_share(placed, n_bins - len(alone)):
         alone += frequent
-        rest = placed[~np.isin(placed, frequent)]
-        placed = np.partition(rest, _places(len(rest), n_bins - len(alone)))
+        placed = placed.without(frequent, n_bins - len(alone))
     n_left = n_bins - len(alone)
     middles = [_middle(placed, i, n_left) for i in range(n_left)]
     return np.unique([*alone, *middles]) + 0.0  # not -0.0
 
 
-def _more_than_a_share(placed: NDArray[np.float64], n_parts: int) -> list[float]:
+def _more_than_a_share(placed: _Sorted, n_parts: int) -> list[float]:
     """Find what more than one of `n_parts` equal shares of the values are.
 
     At most ``n_parts - 1`` values, the most frequent first, the lower among equals.
     In sorted order such a value reaches over one of the borders between shares.
     """
     borders = [len(placed) * i // n_parts for i in range(1, n_parts)]
-    counts = {
-        float(v): int(np.count_nonzero(placed == v)) for v in np.unique(placed[borders])
-    }
+    counts = {float(v): placed.count(float(v)) for v in np.unique(placed.at(borders))}
     frequent = [v for v in counts if counts[v] * n_parts > len(placed)]
     return sorted(frequent, key=lambda v: (-counts[v], v))[: n_parts - 1]
 
 
-def _middle(placed: NDArray[np.float64], i: int, n_parts: int) -> float:
+def _middle(placed: _Sorted, i: int, n_parts: int) -> float:
     """Take the percentile ``100 * (i + 1/2) / n_parts``, interpolated linearly."""
     # In whole numbers: where it falls on a value, no rounding moves it off.
     at, over = divmod((len(placed) - 1) * (2 * i + 1), 2 * n_parts)
-    low = float(placed[at])
+    low = float(placed.at([at])[0])
     if not over:
         return low
-    high, share = float(placed[at + 1]), over / (2 * n_parts)
+    high, share = float(placed.at([at + 1])[0]), over / (2 * n_parts)
     gap = high - low
     if gap == np.inf:  # between two values near the ends of float64
         return low * (1 - share) + high * share
@@ -263,14 +362,7 @@ def _places(n: int, n_parts: int) -> list[int]:
 
 
 def _fit_categorical(column: Column, max_categories: int) -> CategoricalBins:
-    labels = column.labels
-    if len(labels) <= max_categories:
-        return CategoricalBins(labels)
-    counts = np.bincount(column.values[column.observed], minlength=len(labels))
-    # Stable: among equally frequent labels the earlier one keeps its bin.
-    kept = np.argsort(-counts, kind="stable")[: max_categories - 1]
-    frequent = set(kept.tolist())
-    return CategoricalBins(
-        tuple(label for k, label in enumerate(labels) if k in frequent),
-        frozenset(label for k, label in enumerate(labels) if k not in frequent),
-    )
+    if len(column.labels) <= max_categories:  # nobody needs to count
+        return CategoricalBins(column.labels)
+    counts = np.bincount(column.values[column.observed], minlength=len(column.labels))
+    return count_categories(column.labels, counts, max_categories)

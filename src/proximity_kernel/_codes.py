@@ -129,6 +129,60 @@ def _coder(
     return category
 
 
+def count_bins(
+    rows: NDArray[Any], counts: NDArray[np.int64], n_bins: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Count how often each bin is observed.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n_distinct, n_features)
+    counts : ndarray of shape (n_distinct,)
+    n_bins : ndarray of shape (n_features,)
+
+    Returns
+    -------
+    ndarray of shape (total bins,), int64
+    """
+    out = []
+    for j, size in enumerate(n_bins.tolist()):
+        known = rows[:, j] < size
+        out.append(np.bincount(rows[known, j], counts[known], minlength=size))
+    return np.concatenate(out).astype(np.int64)
+
+
+def merge_distinct(
+    parts: Sequence[tuple[NDArray[Any], NDArray[np.int64]]], n_bins: NDArray[np.int64]
+) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Merge tables of distinct rows and add the counts of equal ones.
+
+    Parameters
+    ----------
+    parts : sequence of pairs
+        Rows of codes, of one dtype, and their counts.
+    n_bins : ndarray of shape (n_features,), int64
+
+    Returns
+    -------
+    rows : ndarray of shape (n_distinct, n_features)
+        In lexicographic order.
+    counts : ndarray of shape (n_distinct,), int64
+
+    Examples
+    --------
+    >>> few = np.array([[0], [1]], np.uint8), np.array([2, 3])
+    >>> more = np.array([[1], [255]], np.uint8), np.array([1, 1])
+    >>> rows, counts = merge_distinct([few, more], np.array([2]))
+    >>> rows.ravel().tolist(), counts.tolist()
+    ([0, 1, 255], [2, 4, 1])
+    """
+    found = _gather_distinct(np.concatenate([rows for rows, _ in parts]), n_bins)
+    counts = np.concatenate([counts for _, counts in parts])
+    totals = np.zeros(len(found.rows), np.int64)
+    np.add.at(totals, found.inverse, counts)
+    return found.rows, totals
+
+
 def _gather_distinct(cells: NDArray[Any], n_bins: NDArray[np.int64]) -> Codes:
     firsts = _group_features(n_bins + 2)
     largest = max(int(np.prod(n_bins[a:b] + 2)) for a, b in pairwise(firsts))

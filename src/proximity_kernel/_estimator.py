@@ -277,7 +277,7 @@ class ProximityKernel(TransformerMixin, BaseEstimator):
         """
         model = self._fitted_model()
         codes = self._code(model, X)
-        return list_cells(codes, self._match(model, codes))
+        return list_cells(codes, self._match(model, codes), model.reference)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Name the columns of the representation.

@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 
 from ._compile import compiled
 
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_STIR_1 = np.uint64(0xBF58476D1CE4E5B9)
+_STIR_2 = np.uint64(0x94D049BB133111EB)
 _FEW_MIDPOINTS = 16  # up to here, comparing with each beats a binary search
 
 
@@ -96,6 +99,22 @@ def number_distinct(digits: Any, order: Any, inverse: Any, firsts: Any) -> int:
             n_distinct += 1
         inverse[order[r]] = n_distinct - 1
     return n_distinct
+
+
+@compiled
+def hash_rows(rows: NDArray[Any], seed: Any, hashes: Any) -> None:
+    """Write a number of 64 bits for each row that looks drawn at random.
+
+    Equal rows have equal ones. Each code is stirred in by the finalizer of splitmix64.
+    """
+    for i in range(rows.shape[0]):
+        h = seed
+        for j in range(rows.shape[1]):
+            h += _GOLDEN + np.uint64(rows[i, j])
+            h = (h ^ (h >> np.uint64(30))) * _STIR_1
+            h = (h ^ (h >> np.uint64(27))) * _STIR_2
+            h ^= h >> np.uint64(31)
+        hashes[i] = h
 
 
 @compiled

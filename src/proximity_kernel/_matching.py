@@ -31,8 +31,8 @@ from ._threads import run_pieces
 Matching = Literal["weighted", "graded", "cascade"]
 MATCHINGS: tuple[Matching, ...] = ("weighted", "graded", "cascade")
 
-_CELL = np.dtype("i8, i8, U12, i8, i8, i8")
-_CELL.names = ("row", "feature", "level", "rung", "observed", "support")
+_CELL = np.dtype("i8, i8, U12, i8, i8, i8, ?")
+_CELL.names = ("row", "feature", "level", "rung", "observed", "support", "sampled")
 _PIECE = 1024  # distinct rows at the most
 _PIECE_WORK = 200_000_000  # features x features x blocks: some tenths of a second
 
@@ -84,7 +84,9 @@ def match(
     return estimates
 
 
-def list_cells(codes: Codes, estimates: Estimates) -> NDArray[np.void]:
+def list_cells(
+    codes: Codes, estimates: Estimates, reference: Reference
+) -> NDArray[np.void]:
     """List every missing cell of a table with what its estimate rests on.
 
     Parameters
@@ -92,11 +94,13 @@ def list_cells(codes: Codes, estimates: Estimates) -> NDArray[np.void]:
     codes : Codes
     estimates : Estimates
         Of the same rows.
+    reference : Reference
+        That they were matched against.
 
     Returns
     -------
     structured ndarray of shape (n_missing,), row after row
-        With the fields row, feature, level, rung, observed and support.
+        With the fields row, feature, level, rung, observed, support and sampled.
     """
     sizes = np.diff(estimates.row_start)[codes.inverse]
     row = np.repeat(np.arange(len(codes.inverse)), sizes)
@@ -108,6 +112,7 @@ def list_cells(codes: Codes, estimates: Estimates) -> NDArray[np.void]:
     out["row"], out["feature"] = row, estimates.feature[cell]
     out["rung"], out["observed"] = rung, estimates.observed[distinct]
     out["support"] = estimates.support[cell]
+    out["sampled"] = reference.sampled & (rung > 0)  # the prior is of all rows
     out["level"] = np.select(
         [rung == 0, rung == height, rung <= least],
         ["prior", "intersection", "union"],

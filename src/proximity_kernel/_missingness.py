@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 
 from ._absence import LEAST, draw_sample, find_dependent, find_events
 from ._codes import Codes, code_dtype
+from ._rows import RowState
 from ._threads import one_blas_thread
 
 Missingness = Literal["ignorable", "informative", "auto"]
 MISSINGNESSES: tuple[Missingness, ...] = ("ignorable", "informative", "auto")
 
 _MOST_NAMES = 3  # features that a reason lists
-_PIECE = 1 << 18  # cells that are counted at a time: they stay in cache
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Absence:
     informative : bool
         Whether a gap is a cell of its own; else it is estimated.
     missing : int
-        Fitted rows in which it is missing.
+        Fitted rows in which it is missing, of all.
     p_value : float or None
         Of "absence does not depend on the other columns", times the number of
         features that were tested; None where nothing was tested.
@@ -52,18 +52,14 @@ class Absence:
 
 
 def decide_missingness(
-    codes: Codes,
-    n_bins: NDArray[np.int64],
-    names: Sequence[str],
-    missingness: Missingness,
+    fitted: RowState, names: Sequence[str], missingness: Missingness
 ) -> tuple[Absence, ...]:
     """Decide for each feature whether its gaps are a cell of their own.
 
     Parameters
     ----------
-    codes : Codes
-        Of the fitted table, every gap missing.
-    n_bins : ndarray of shape (n_features,), int64
+    fitted : RowState
+        The fitted rows.
     names : sequence of str
         Of the features.
     missingness : {"ignorable", "informative", "auto"}
@@ -72,7 +68,7 @@ def decide_missingness(
     -------
     tuple of Absence, one per feature
     """
-    missing = _count_missing(codes)
+    missing, n_bins = fitted.missing, fitted.n_bins
     some = (missing > 0) & (n_bins > 0)
     informative = some & (missingness == "informative")
     p_values: list[float | None] = [None] * len(names)
@@ -82,7 +78,7 @@ def decide_missingness(
     ).tolist()  # fmt: skip
     if missingness == "auto" and some.any():
         with one_blas_thread():
-            sample = draw_sample(codes, n_bins, int(np.count_nonzero(some)))
+            sample = draw_sample(fitted.codes, n_bins, int(np.count_nonzero(some)))
             tested, flagged = find_dependent(sample)
             events = find_events(sample, flagged)
         for j in np.flatnonzero(some).tolist():
@@ -130,18 +126,6 @@ def code_absences(
     for j in np.flatnonzero(informative):
         rows[codes.rows[:, j] == codes.missing, j] = n_bins[j]
     return replace(codes, rows=rows)
-
-
-def _count_missing(codes: Codes) -> NDArray[np.int64]:
-    """Rows that miss each feature, shape (n_features,)."""
-    counts = codes.counts.astype(np.float64)
-    out = np.zeros(codes.rows.shape[1])
-    step = max(1, _PIECE // len(out))
-    for first in range(0, len(counts), step):
-        some = slice(first, first + step)
-        absent: NDArray[np.bool_] = codes.rows[some] == codes.missing
-        out += counts[some] @ absent.astype(np.float64)
-    return out.astype(np.int64)
 
 
 def _say_why(

@@ -9,7 +9,7 @@ is replaced, and a method takes it once and works with that.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -21,6 +21,8 @@ from ._codes import Codes, assign_codes
 from ._columns import Column, ColumnType, read_columns
 from ._missingness import Absence, Missingness, code_absences, decide_missingness
 from ._reference import Reference, build_reference
+from ._rows import RowState, keep_rows
+from ._survey import Binned
 from ._weights import weigh_codes
 
 
@@ -115,6 +117,8 @@ def fit_model(
     max_categories: int,
     missingness: Missingness,
     n_threads: int,
+    max_references: int | None = None,
+    seed: int = 0,
 ) -> tuple[Model, Codes]:
     """Learn from the columns of a table.
 
@@ -127,6 +131,8 @@ def fit_model(
         As in `fit_centers`.
     missingness
         As in `decide_missingness`.
+    max_references, seed
+        As in `summarize_rows`.
 
     Returns
     -------
@@ -136,14 +142,47 @@ def fit_model(
     """
     bins = fit_centers(columns, n_bins, max_categories, n_threads)
     codes = assign_codes(columns, bins, n_threads)
-    sizes = _count_bins(bins)
     types = tuple(column.type for column in columns)
-    names = [column_type.name for column_type in types]
-    absences = decide_missingness(codes, sizes, names, missingness)
+    binned = Binned(types, categorical_features, bins)
+    fitted = keep_rows(codes, binned.n_bins, max_references, seed)
+    model = finish_model(binned, fitted, missingness)
+    if fitted.sampled:
+        return model, code_absences(codes, binned.n_bins, model.informative)
+    return model, replace(codes, rows=model.reference.bitmaps.rows)
+
+
+def finish_model(binned: Binned, fitted: RowState, missingness: Missingness) -> Model:
+    """Make a model of bins and the rows that were coded with them.
+
+    Parameters
+    ----------
+    binned : Binned
+    fitted : RowState
+        All rows, merged.
+    missingness
+        As in `decide_missingness`.
+
+    Returns
+    -------
+    Model
+    """
+    names = [column_type.name for column_type in binned.types]
+    absences = decide_missingness(fitted, names, missingness)
     informative = np.array([absence.informative for absence in absences])
-    codes = code_absences(codes, sizes, informative)
-    reference = build_reference(codes, sizes + informative)
-    return Model(types, categorical_features, bins, absences, reference), codes
+    codes = code_absences(fitted.codes, fitted.n_bins, informative)
+    # A bin for gaps is the last of its feature.
+    prior_counts = np.insert(
+        fitted.totals,
+        np.cumsum(fitted.n_bins)[informative],
+        fitted.missing[informative],
+    )
+    reference = build_reference(
+        codes.rows, codes.counts, fitted.n_bins + informative, prior_counts,
+        fitted.n_samples, fitted.sampled,
+    )  # fmt: skip
+    return Model(
+        binned.types, binned.categorical_features, binned.bins, absences, reference
+    )
 
 
 def _count_bins(bins: Sequence[Bins]) -> NDArray[np.int64]:

@@ -154,6 +154,10 @@ def _name_ranks(
     names = []
     for k in range(n_bins):
         labels = [str(order[rank]) for rank in range(len(order)) if held[rank] == k]
+        if not labels:  # its center lies between two ranks
+            above = int(np.searchsorted(held, k))
+            names.append(f"between {order[above - 1]} and {order[above]}")
+            continue
         names.append(labels[0] if len(labels) == 1 else f"{labels[0]} to {labels[-1]}")
     return names
 

@@ -2,7 +2,8 @@
 
 The reference keeps each distinct row once, with its count, and answers "which rows
 have this code?" with bitmaps (`_bitmaps` says how they lie in memory). The prior,
-how often each bin was observed, is what is left when nobody matches.
+how often each bin was observed, is what is left when nobody matches. Of a very large
+table the reference may be a sample of the distinct rows; the prior is of all rows.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from ._bitmaps import (
     set_bits,
     summarize,
 )
-from ._codes import Codes
+from ._codes import count_bins
 
 
 @dataclass(frozen=True)
@@ -33,42 +34,60 @@ class Reference:
     bitmaps : Bitmaps
         The distinct rows and their counts, as the compiled loops take them; no array
         can be written to.
+    n_samples : int
+        Fitted rows, all of them.
+    sampled : bool
+        Whether the distinct rows are a sample.
     """
 
     bitmaps: Bitmaps
+    n_samples: int
+    sampled: bool = False
 
     @property
     def prior(self) -> list[NDArray[np.float64]]:
         """Bin frequencies of each feature; empty for one without bins."""
-        split = np.split(self.bitmaps.bin_counts, self.bitmaps.offsets[1:-1])
+        split = np.split(self.bitmaps.prior_counts, self.bitmaps.offsets[1:-1])
         return [counts / max(counts.sum(), 1) for counts in split]
 
     def __reduce__(self) -> Any:
         # Bitmaps are built again rather than stored: smaller, on cache lines again,
         # and never in the layout of another version.
         maps = self.bitmaps
-        return _build, (maps.rows, maps.counts, maps.n_bins)
+        return build_reference, (
+            maps.rows, maps.counts, maps.n_bins, maps.prior_counts, self.n_samples,
+            self.sampled,
+        )  # fmt: skip
 
 
-def build_reference(codes: Codes, n_bins: NDArray[np.int64]) -> Reference:
+def build_reference(
+    rows: NDArray[Any],
+    counts: NDArray[np.int64],
+    n_bins: NDArray[np.int64],
+    prior_counts: NDArray[np.int64],
+    n_samples: int,
+    sampled: bool = False,
+) -> Reference:
     """Enter the fitted rows into bitmaps.
 
     Parameters
     ----------
-    codes : Codes
-        Of the fitted table.
+    rows : ndarray of shape (n_distinct, n_features), uint8 or uint16
+        Distinct rows of codes, in lexicographic order.
+    counts : ndarray of shape (n_distinct,), int64
+        How often each stands in the table.
     n_bins : ndarray of shape (n_features,), int64
+    prior_counts : ndarray of shape (total bins,), int64
+        How often each bin was observed, in all fitted rows.
+    n_samples : int
+        How many these are.
+    sampled : bool
+        Whether there were more distinct rows.
 
     Returns
     -------
     Reference
     """
-    return _build(codes.rows, codes.counts, n_bins)
-
-
-def _build(
-    rows: NDArray[Any], counts: NDArray[np.int64], n_bins: NDArray[np.int64]
-) -> Reference:
     rows, counts, n_bins = read_only(rows), read_only(counts), read_only(n_bins)
     offsets = read_only(np.concatenate([[0], np.cumsum(n_bins)]).astype(np.int64))
     width = bitmap_width(int(offsets[-1]), len(n_bins))
@@ -77,33 +96,20 @@ def _build(
     n_blocks = count_blocks(len(rows))
     summary = empty_bitmaps(n_blocks, width)
     summarize(words, n_blocks, width, summary)
-    return Reference(
-        Bitmaps(
-            words=read_only(words),
-            summary=read_only(summary),
-            rows=rows,
-            counts=counts,
-            bin_counts=read_only(_count_bins(rows, counts, n_bins, offsets)),
-            n_bins=n_bins,
-            offsets=offsets,
-            n_samples=int(counts.sum()),
-            width=width,
-        )
+    bin_counts = count_bins(rows, counts, n_bins) if sampled else prior_counts
+    maps = Bitmaps(
+        words=read_only(words),
+        summary=read_only(summary),
+        rows=rows,
+        counts=counts,
+        bin_counts=read_only(bin_counts),
+        prior_counts=read_only(prior_counts),
+        n_bins=n_bins,
+        offsets=offsets,
+        n_samples=int(counts.sum()),
+        width=width,
     )
-
-
-def _count_bins(
-    rows: NDArray[Any],
-    counts: NDArray[np.int64],
-    n_bins: NDArray[np.int64],
-    offsets: NDArray[np.int64],
-) -> NDArray[np.int64]:
-    bin_counts = np.zeros(offsets[-1], np.int64)
-    for j, size in enumerate(n_bins):
-        known = rows[:, j] < size
-        totals = np.bincount(rows[known, j], counts[known], minlength=size)
-        bin_counts[offsets[j] : offsets[j + 1]] = totals
-    return bin_counts
+    return Reference(maps, n_samples, sampled)
 
 
 def read_only(array: NDArray[Any]) -> NDArray[Any]:

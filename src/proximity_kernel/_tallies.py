@@ -181,8 +181,8 @@ def close_tally(
     if total == 0:  # nobody on any rung: the prior
         rung = 0
         for k in range(n_bins):
-            found[k] = maps.bin_counts[maps.offsets[j] + k]
-            total += maps.bin_counts[maps.offsets[j] + k]
+            found[k] = maps.prior_counts[maps.offsets[j] + k]
+            total += maps.prior_counts[maps.offsets[j] + k]
     for k in range(n_bins):
         found[k] /= total
     cells.rung[cell] = rung

@@ -245,7 +245,10 @@ def _read_row(
     codes = model.code(table, n_threads=1)
     estimates = kernel._match(model, codes)  # noqa: SLF001
     matrix: sp.csr_array = kernel._represent(model, codes)  # noqa: SLF001
-    listed = {int(cell["feature"]): cell for cell in list_cells(codes, estimates)}
+    listed = {
+        int(cell["feature"]): cell
+        for cell in list_cells(codes, estimates, model.reference)
+    }
     places = {int(j): at for at, j in enumerate(estimates.feature)}
     cells, shares = [], []
     for j, n_bins in enumerate(model.n_bins):

@@ -1,0 +1,216 @@
+"""Numbers in, a small state out that merges and knows which value has which rank.
+
+Batches of a column are summarized one by one and the summaries merged. While few values
+are distinct, each is kept with its count, and every rank is exact. Beyond `LIMIT` it
+becomes a sketch: levels of sorted items, an item of level h standing for ``2**h``
+values. A level that holds `WIDTH` items is halved: every other one moves up. Which of
+two stays is told by a checksum of the items, so equal batches merged alike give equal
+sketches, on any machine.
+
+A halving at level h moves a rank by ``2**h`` at most and takes `WIDTH` - 1 items, so
+all of them together by a share of ``levels / (WIDTH - 1)``: 0.3 % of ten million
+values in the worst case. They go both ways, and mostly cancel.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import count, zip_longest
+from typing import Any, Self
+from zlib import crc32
+
+import numpy as np
+from numpy.typing import NDArray
+
+LIMIT = 100_000
+"""Most distinct values that are kept with their counts."""
+WIDTH = 4096
+"""Items at which a level of a sketch is halved."""
+
+_Floats = NDArray[np.float64]
+_NONE: _Floats = np.empty(0)
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """Values, sorted, with how often each is there.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n_distinct,), float64, strictly rising
+    counts : ndarray of shape (n_distinct,), int64
+
+    Examples
+    --------
+    >>> ranked = rank_values(np.array([2.0, 1.0, 2.0]))
+    >>> len(ranked), ranked.at([0, 1, 2]).tolist(), ranked.count(2.0)
+    (3, [1.0, 2.0, 2.0], 2)
+    """
+
+    values: _Floats
+    counts: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return int(self.counts.sum())
+
+    def at(self, places: Any) -> _Floats:
+        """Values at places of the sorted order, the first at 0."""
+        last = np.cumsum(self.counts)
+        found: _Floats = self.values[np.searchsorted(last, places, side="right")]
+        return found
+
+    def count(self, value: float) -> int:
+        """How often a value is there."""
+        return int(self.counts[self.values == value].sum())
+
+    def without(self, values: list[float], n_parts: int) -> Self:  # noqa: ARG002
+        """Leave some values out; in how many parts is of no matter here."""
+        kept = ~np.isin(self.values, values)
+        return type(self)(self.values[kept], self.counts[kept])
+
+    def few(self, most: int) -> _Floats | None:
+        """Give the distinct values, or nothing if there are more than `most`."""
+        return self.values if len(self.values) <= most else None
+
+
+@dataclass(frozen=True)
+class Sketch:
+    """What is kept of very many values.
+
+    Attributes
+    ----------
+    levels : tuple of ndarray of float64, each sorted
+        An item of level h stands for ``2**h`` values.
+    low, high : float
+        The least and the greatest of all values, exactly.
+    """
+
+    levels: tuple[_Floats, ...]
+    low: float
+    high: float
+
+
+Held = Ranked | Sketch
+
+
+def rank_values(values: _Floats) -> Ranked:
+    """Sort values and count the equal ones; -0.0 is 0.0."""
+    found, counts = np.unique(values, return_counts=True)
+    return Ranked(found + 0.0, counts.astype(np.int64))
+
+
+def hold_values(values: _Floats) -> Held:
+    """Summarize the observed values of a batch.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_observed,), float64
+        Without NaN.
+
+    Returns
+    -------
+    Ranked or Sketch
+    """
+    few = rank_values(values[: 2 * LIMIT])
+    if len(few.values) <= LIMIT:
+        if len(values) <= 2 * LIMIT:
+            return few
+        ranked = rank_values(values)
+        if len(ranked.values) <= LIMIT:
+            return ranked
+    found = np.sort(values) + 0.0
+    return Sketch(_halve((found,)), float(found[0]), float(found[-1]))
+
+
+def merge_held(a: Held, b: Held) -> Held:
+    """Merge what is held of two parts of a column.
+
+    Parameters
+    ----------
+    a, b : Ranked or Sketch
+
+    Returns
+    -------
+    Ranked or Sketch
+        Counts while at most `LIMIT` values are distinct, whatever the parts.
+
+    Examples
+    --------
+    >>> both = merge_held(hold_values(np.array([1.0, 3.0])), hold_values(np.ones(2)))
+    >>> both.values.tolist(), both.counts.tolist()
+    ([1.0, 3.0], [3, 1])
+    """
+    if isinstance(a, Ranked) and isinstance(b, Ranked):
+        both = _add_up(
+            np.concatenate([a.values, b.values]), np.concatenate([a.counts, b.counts])
+        )
+        return both if len(both.values) <= LIMIT else _sketch(both)
+    if not (_any(a) and _any(b)):
+        return a if _any(a) else b
+    a, b = _sketch(a), _sketch(b)
+    pairs = zip_longest(a.levels, b.levels, fillvalue=_NONE)
+    levels = tuple(np.sort(np.concatenate(pair), kind="stable") for pair in pairs)
+    return Sketch(_halve(levels), min(a.low, b.low), max(a.high, b.high))
+
+
+def rank_held(held: Held) -> Ranked:
+    """Give the values with their counts: of a sketch those that its items stand for."""
+    if isinstance(held, Ranked):
+        return held
+    sizes = [len(items) for items in held.levels]
+    values, counts = (
+        np.concatenate(held.levels),
+        np.repeat(1 << np.arange(len(sizes)), sizes),
+    )
+    order = np.argsort(values, kind="stable")
+    values, counts = values[order], counts[order]
+    # The ends stand for themselves, in place of one of those next to them.
+    counts[0] -= 1
+    counts[-1] -= 1
+    ranked = _add_up(
+        np.concatenate([[held.low], values, [held.high]]),
+        np.concatenate([[1], counts, [1]]),
+    )
+    there = ranked.counts > 0
+    return Ranked(ranked.values[there], ranked.counts[there])
+
+
+def _any(held: Held) -> bool:
+    return isinstance(held, Sketch) or len(held.values) > 0
+
+
+def _add_up(values: _Floats, counts: NDArray[np.int64]) -> Ranked:
+    """Add the counts of equal values."""
+    order = np.argsort(values, kind="stable")  # of two sorted runs: a merge
+    values, counts = values[order], counts[order]
+    first = np.flatnonzero(np.r_[True, values[1:] != values[:-1]][: len(values)])
+    if not len(first):
+        return Ranked(values, counts)
+    return Ranked(values[first], np.add.reduceat(counts, first))
+
+
+def _sketch(held: Held) -> Sketch:
+    """Make a sketch of counted values: a count of 5 is an item for 4 and one for 1."""
+    if isinstance(held, Sketch):
+        return held
+    n_levels = int(held.counts.max()).bit_length()
+    levels = (held.values[(held.counts >> h) & 1 == 1] for h in range(n_levels))
+    return Sketch(_halve(tuple(levels)), float(held.values[0]), float(held.values[-1]))
+
+
+def _halve(levels: tuple[_Floats, ...]) -> tuple[_Floats, ...]:
+    """Halve the levels that are full, from the lowest on."""
+    out: list[_Floats] = []
+    up = _NONE
+    for h in count():
+        if h >= len(levels) and not len(up):
+            return tuple(out)
+        items = levels[h] if h < len(levels) else _NONE
+        if len(up):
+            items = np.sort(np.concatenate([items, up]), kind="stable")
+        up = _NONE
+        if len(items) >= WIDTH:
+            pairs = items[: len(items) // 2 * 2]
+            up, items = pairs[crc32(pairs.tobytes()) & 1 :: 2], items[len(pairs) :]
+        out.append(items)
+    raise AssertionError("unreachable")
