@@ -81,7 +81,7 @@ MAY_IMPORT = {
     "_tallies": {"_compile", "_lanes", "_bitmaps"},
     "_search": {"_compile", "_lanes", "_bitmaps", "_tallies"},
     "_threads": set(),
-    "_options": {"_centers", "_codes"},
+    "_options": {"_centers", "_codes", "_matching", "_missingness"},
     "_vectors": set(),
     "_centroids": {"_compile", "_vectors"},
     "_lloyd": {"_centroids", "_threads"},

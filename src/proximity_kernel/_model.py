@@ -8,6 +8,7 @@ is replaced, and a method takes it once and works with that.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -22,6 +23,8 @@ from ._columns import Column, ColumnType, read_columns
 from ._missingness import Absence, Missingness, code_absences, decide_missingness
 from ._reference import Reference, build_reference
 from ._weights import weigh_codes
+
+_MOST_NAMES = 5  # columns that a warning lists
 
 
 @dataclass(frozen=True)
@@ -148,3 +151,19 @@ def fit_model(
 
 def _count_bins(bins: Sequence[Bins]) -> NDArray[np.int64]:
     return np.array([b.n_bins for b in bins], np.int64)
+
+
+def warn_of_empty_columns(model: Model, stacklevel: int) -> None:
+    """Name the columns that had nothing observed, if there are any."""
+    places = model.empty
+    if not places:
+        return
+    shown = ", ".join(places[:_MOST_NAMES])
+    if len(places) > _MOST_NAMES:
+        shown += f" and {len(places) - _MOST_NAMES:,} more"
+    warnings.warn(
+        f"Nothing is observed in {shown}; left out of the kernel. Drop it, or fit on "
+        "rows that have it.",
+        UserWarning,
+        stacklevel=stacklevel,
+    )
