@@ -26,11 +26,13 @@ from ._matching import list_cells, match
 from ._model import Model, fit_model, warn_of_empty_columns
 from ._options import check_kernel_options, check_n_bins, suit
 from ._representation import build_representation, normalize_rows, output_names
+from ._saving import Saved
+from ._state import State, pack_model, unpack_model
 from ._tallies import Estimates
 from ._threads import count_threads
 
 
-class ProximityKernel(TransformerMixin, BaseEstimator):
+class ProximityKernel(Saved, TransformerMixin, BaseEstimator):
     """Similarity of rows, measured on the incomplete, mixed-type table itself.
 
     Every value becomes the bin of its nearest center; centers crowd where the data
@@ -317,6 +319,13 @@ class ProximityKernel(TransformerMixin, BaseEstimator):
         check_kernel_options(self)
         model: Model = self._model
         return model
+
+    def _pack(self) -> State:
+        return pack_model(self._fitted_model())
+
+    def _unpack(self, state: State) -> None:
+        check_kernel_options(self)
+        self._adopt(unpack_model(state))
 
     def _code(self, model: Model, X: Any) -> Codes:
         try:

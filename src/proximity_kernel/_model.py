@@ -22,6 +22,7 @@ from ._codes import Codes, assign_codes
 from ._columns import Column, ColumnType, read_columns
 from ._missingness import Absence, Missingness, code_absences, decide_missingness
 from ._reference import Reference, build_reference
+from ._typical import Typical, learn_typical
 from ._weights import weigh_codes
 
 _MOST_NAMES = 5  # columns that a warning lists
@@ -41,6 +42,8 @@ class Model:
     absences : tuple of Absence
         What was decided about the gaps of each feature.
     reference : Reference
+    typical : tuple of Typical
+        What the bins of each feature are decoded to.
     cache : dict
         What follows from the rest and is computed when first asked for.
     """
@@ -50,6 +53,7 @@ class Model:
     bins: tuple[Bins, ...]
     absences: tuple[Absence, ...]
     reference: Reference
+    typical: tuple[Typical, ...]
     cache: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @cached_property
@@ -146,7 +150,9 @@ def fit_model(
     informative = np.array([absence.informative for absence in absences])
     codes = code_absences(codes, sizes, informative)
     reference = build_reference(codes, sizes + informative)
-    return Model(types, categorical_features, bins, absences, reference), codes
+    typical = learn_typical(columns, bins, n_threads)
+    model = Model(types, categorical_features, bins, absences, reference, typical)
+    return model, codes
 
 
 def _count_bins(bins: Sequence[Bins]) -> NDArray[np.int64]:

@@ -47,7 +47,7 @@ class Reference:
         # Bitmaps are built again rather than stored: smaller, on cache lines again,
         # and never in the layout of another version.
         maps = self.bitmaps
-        return _build, (maps.rows, maps.counts, maps.n_bins)
+        return restore_reference, (maps.rows, maps.counts, maps.n_bins)
 
 
 def build_reference(codes: Codes, n_bins: NDArray[np.int64]) -> Reference:
@@ -63,12 +63,13 @@ def build_reference(codes: Codes, n_bins: NDArray[np.int64]) -> Reference:
     -------
     Reference
     """
-    return _build(codes.rows, codes.counts, n_bins)
+    return restore_reference(codes.rows, codes.counts, n_bins)
 
 
-def _build(
+def restore_reference(
     rows: NDArray[Any], counts: NDArray[np.int64], n_bins: NDArray[np.int64]
 ) -> Reference:
+    """Enter distinct rows, with how often each is there, into bitmaps."""
     rows, counts, n_bins = read_only(rows), read_only(counts), read_only(n_bins)
     offsets = read_only(np.concatenate([[0], np.cumsum(n_bins)]).astype(np.int64))
     width = bitmap_width(int(offsets[-1]), len(n_bins))
