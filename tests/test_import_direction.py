@@ -113,7 +113,7 @@ MAY_IMPORT = {
     # Users of the public door, like anybody.
     "baselines": {DOOR, *BUILT_ON, "datasets", "_extras"},
     "experiments": {DOOR, *BUILT_ON, *SHARED, "_extras"},
-    "report": {DOOR, *BUILT_ON, *SHARED},
+    "report": {DOOR, *BUILT_ON, *SHARED, "_extras"},
     "cli": {DOOR, *BUILT_ON, *SHARED, "experiments", "report", "demo", "_extras"},
     "demo": {DOOR, *BUILT_ON, *SHARED},
     "__main__": {"cli"},
@@ -126,7 +126,7 @@ FROM_ESTIMATOR_ON = {"_saving", "_estimator", "_embedding", *PUBLIC_USERS}
 ROOMS_OF = {
     "numba": {*COMPILER},
     "llvmlite": {*COMPILER},
-    "narwhals": {"_table", "_columns"},
+    "narwhals": {"_table", "_columns", "report"},
     "sklearn": FROM_ESTIMATOR_ON,
     "joblib": FROM_ESTIMATOR_ON | {"_threads"},
     "dask": {"dask"},
