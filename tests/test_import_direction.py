@@ -27,6 +27,7 @@ WALK = (
     "_columns",
     "_ranks",
     "_centers",
+    "_typical",
     "_codes",
     "_survey",
     "_rows",
@@ -38,6 +39,8 @@ WALK = (
     "_representation",
     "_kernel",
     "_model",
+    "_state",
+    "_saving",
     "_estimator",
 )
 # Beside the walk, and the first room of the walk that may import each.
@@ -48,12 +51,14 @@ BESIDE = {
     "_tallies": "_matching",
     "_search": "_matching",
     "_options": "_estimator",
+    "_values": "_state",
+    "_archive": "_saving",
 }
 # The only rooms that may know the compiler, and the loops written with them.
 COMPILER = ("_compile", "_lanes", "_vectors")
 LOOPS = ("_loops", "_bitmaps", "_tallies", "_search", "_centroids", "_scan")
 # Public modules built on the estimator, which the door may name.
-BUILT_ON = ("cluster", "neighbors", "outliers", "explanation")
+BUILT_ON = ("cluster", "neighbors", "outliers", "explanation", "model_file")
 # Rooms behind `cluster` alone, but for the words of `_profiles`.
 CLUSTERING = ("_lloyd", "_strength", "_profiles")
 # Rooms behind the others.
@@ -84,20 +89,23 @@ MAY_IMPORT = {
     "_tallies": {"_compile", "_lanes", "_bitmaps"},
     "_search": {"_compile", "_lanes", "_bitmaps", "_tallies"},
     "_threads": set(),
-    "_options": {"_centers", "_codes"},
+    "_values": {"_extras"},
+    "_archive": set(),
+    "_options": {"_centers", "_codes", "_matching", "_missingness"},
     "_vectors": set(),
     "_centroids": {"_compile", "_vectors"},
     "_lloyd": {"_centroids", "_threads"},
     "_strength": {"_lloyd"},
     "_profiles": {*WALK},
     **{room: {*WALK, "_threads"} for room in BUILT_ON},
-    "cluster": {*WALK, "_threads", "_options", *CLUSTERING},
+    "cluster": {*WALK, "_threads", "_options", "_embedding", *CLUSTERING},
     "_scan": {"_compile"},
     "_nearest": {"_scan", "_threads"},
-    "_embedding": {"_estimator"},
-    "neighbors": {"_nearest", "_embedding", "_options", "_threads"},
+    "_embedding": {*WALK},
+    "neighbors": {*WALK, "_nearest", "_embedding", "_options", "_threads"},
     "outliers": {*WALK, "_embedding", "_options", "explanation"},
     "explanation": {*WALK, "_profiles"},
+    "model_file": {"_archive", "_saving", "_estimator", *BUILT_ON},
     DOOR: {*WALK, *BUILT_ON},
     "_extras": set(),
     # Data and drawing know nothing of the method.
@@ -108,20 +116,20 @@ MAY_IMPORT = {
     # Users of the public door, like anybody.
     "baselines": {DOOR, *BUILT_ON, "datasets", "_extras"},
     "experiments": {DOOR, *BUILT_ON, *SHARED, "_extras"},
-    "report": {DOOR, *BUILT_ON, *SHARED},
+    "report": {DOOR, *BUILT_ON, *SHARED, "_extras"},
     "cli": {DOOR, *BUILT_ON, *SHARED, "experiments", "report", "demo", "_extras"},
     "demo": {DOOR, *BUILT_ON, *SHARED},
     "__main__": {"cli"},
 }
 
 PUBLIC_USERS = {*BUILT_ON, *SHARED, "dask", "experiments", "report", "cli", "demo"}
-FROM_ESTIMATOR_ON = {"_estimator", "_embedding", *PUBLIC_USERS}
+FROM_ESTIMATOR_ON = {"_saving", "_estimator", "_embedding", *PUBLIC_USERS}
 
 # third-party package -> the only rooms that may import it
 ROOMS_OF = {
     "numba": {*COMPILER},
     "llvmlite": {*COMPILER},
-    "narwhals": {"_table", "_columns"},
+    "narwhals": {"_table", "_columns", "report"},
     "sklearn": FROM_ESTIMATOR_ON,
     "joblib": FROM_ESTIMATOR_ON | {"_threads"},
     "dask": {"dask"},

@@ -7,10 +7,12 @@ if _typing.TYPE_CHECKING:
     from ._estimator import ProximityKernel
     from .cluster import ProximityKMeans
     from .explanation import explain
+    from .model_file import ModelFileError
     from .neighbors import ProximityNeighbors
     from .outliers import ProximityOutliers
 
 __all__ = [
+    "ModelFileError",
     "ProximityKMeans",
     "ProximityKernel",
     "ProximityNeighbors",
@@ -22,6 +24,7 @@ __version__ = "0.1.0.dev0"
 # Where each name lives. It is imported when it is asked for (PEP 562): what does not
 # compute, the command line's help say, does not wait for the compiler.
 _HOMES = {
+    "ModelFileError": ".model_file",
     "ProximityKMeans": ".cluster",
     "ProximityKernel": "._estimator",
     "ProximityNeighbors": ".neighbors",

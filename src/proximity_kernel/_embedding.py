@@ -6,13 +6,70 @@ of it on the same table and works on the representation.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
 
+from ._codes import Codes
 from ._estimator import ProximityKernel
+from ._model import Model
+from ._representation import lay_out
+from ._saving import pack_estimator, unpack_estimator
+from ._state import State
+
+
+@dataclass(frozen=True)
+class Embedded:
+    """The rows of a table, each distinct one represented once.
+
+    Attributes
+    ----------
+    model : Model
+        Of the kernel.
+    codes : Codes
+    matrix : csr_array of shape (n_distinct, n_columns)
+    """
+
+    model: Model
+    codes: Codes
+    matrix: sp.csr_array
+
+
+def copy_kernel(kernel: Any, n_jobs: int | None) -> ProximityKernel:
+    """Make the kernel to fit.
+
+    Parameters
+    ----------
+    kernel : ProximityKernel or None
+        None means one with default options.
+    n_jobs : int or None
+        None leaves it to the kernel's own option.
+
+    Returns
+    -------
+    ProximityKernel
+        Not fitted; its output is sparse whatever `kernel` says.
+    """
+    check_kernel(kernel)
+    copy: ProximityKernel = ProximityKernel() if kernel is None else clone(kernel)
+    copy.set_params(sparse_output=True)
+    if n_jobs is not None:
+        copy.set_params(n_jobs=n_jobs)
+    # Frames are not for what is sparse, even where they are asked for everywhere.
+    copy.set_output(transform="default")
+    return copy
+
+
+def check_kernel(kernel: Any) -> None:
+    """Refuse what is neither a kernel nor None."""
+    if kernel is not None and not isinstance(kernel, ProximityKernel):
+        raise ValueError(
+            f"kernel must be a ProximityKernel or None, got {kernel!r}; options go "
+            "into it, as in kernel=ProximityKernel(n_bins=4)."
+        )
 
 
 def fit_kernel(
@@ -34,23 +91,44 @@ def fit_kernel(
         Fitted; its output is sparse whatever `kernel` says.
     csr_array of shape (n_samples, n_columns)
     """
-    if kernel is not None and not isinstance(kernel, ProximityKernel):
-        raise ValueError(
-            f"kernel must be a ProximityKernel or None, got {kernel!r}; options go "
-            "into it, as in kernel=ProximityKernel(n_bins=4)."
-        )
-    fitted = ProximityKernel() if kernel is None else clone(kernel)
-    fitted.set_params(sparse_output=True)
-    if n_jobs is not None:
-        fitted.set_params(n_jobs=n_jobs)
-    # Frames are not for what is sparse, even where they are asked for everywhere.
-    fitted.set_output(transform="default")
+    fitted = copy_kernel(kernel, n_jobs)
     return fitted, sp.csr_array(fitted.fit_transform(X))
 
 
 def embed(kernel: ProximityKernel, X: Any) -> sp.csr_array:
     """Represent rows by a kernel of `fit_kernel`, of shape (n_samples, n_columns)."""
     return sp.csr_array(kernel.transform(X))
+
+
+def fit_distinct(kernel: ProximityKernel, X: Any, stacklevel: int) -> Embedded:
+    """Fit a kernel of `copy_kernel`, and represent each distinct row once."""
+    model, codes = kernel._fit(X, stacklevel + 1)  # noqa: SLF001  (of the same package)
+    return _represent_distinct(kernel, model, codes)
+
+
+def embed_distinct(kernel: ProximityKernel, X: Any) -> Embedded:
+    """Represent each distinct row of a table once."""
+    model = kernel._fitted_model()  # noqa: SLF001
+    return _represent_distinct(kernel, model, kernel._code(model, X))  # noqa: SLF001
+
+
+def _represent_distinct(
+    kernel: ProximityKernel, model: Model, codes: Codes
+) -> Embedded:
+    each = Codes(codes.rows, codes.counts, np.arange(len(codes.rows)))
+    return Embedded(model, codes, kernel._represent(model, each))  # noqa: SLF001
+
+
+def pack_with_kernel(kernel: ProximityKernel, state: State) -> State:
+    """Put a fitted kernel into the state of the estimator that holds it."""
+    return state.holding("kernel", pack_estimator(kernel))
+
+
+def unpack_kernel(state: State) -> tuple[ProximityKernel, int]:
+    """Take the kernel out of a state, and tell the columns of its representation."""
+    kernel: ProximityKernel = unpack_estimator(ProximityKernel, state.inner("kernel"))
+    model = kernel._fitted_model()  # noqa: SLF001  (of the same package)
+    return kernel, lay_out(model.n_bins, model.bins).n_columns
 
 
 def count_features(kernel: ProximityKernel) -> int:

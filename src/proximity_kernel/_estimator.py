@@ -6,7 +6,6 @@ matching, representation, kernel.
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, Self
 
 import numpy as np
@@ -20,30 +19,20 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from ._codes import MAX_BINS, Codes
+from ._codes import Codes
 from ._columns import read_columns
 from ._kernel import kernel_matrix
-from ._matching import MATCHINGS, list_cells, match
-from ._missingness import MISSINGNESSES
-from ._model import Model, fit_model
-from ._options import (
-    check_choice,
-    check_count,
-    check_flag,
-    check_float_dtype,
-    check_n_bins,
-    check_n_jobs,
-    check_seed,
-    suit,
-)
+from ._matching import list_cells, match
+from ._model import Model, fit_model, warn_of_empty_columns
+from ._options import check_kernel_options, check_n_bins, suit
 from ._representation import build_representation, normalize_rows, output_names
+from ._saving import Saved
+from ._state import State, pack_model, unpack_model
 from ._tallies import Estimates
 from ._threads import count_threads
 
-_MOST_NAMES = 5  # columns that a warning lists
 
-
-class ProximityKernel(TransformerMixin, BaseEstimator):
+class ProximityKernel(Saved, TransformerMixin, BaseEstimator):
     """Similarity of rows, measured on the incomplete, mixed-type table itself.
 
     Every value becomes the bin of its nearest center; centers crowd where the data
@@ -299,7 +288,7 @@ class ProximityKernel(TransformerMixin, BaseEstimator):
         return output_names(names, model.bins, model.informative)
 
     def _fit(self, X: Any, stacklevel: int) -> tuple[Model, Codes]:
-        self._check_options()
+        check_kernel_options(self)
         chosen = self.categorical_features
         columns = read_columns(X, categorical_features=chosen)
         n_bins = check_n_bins(suit(self.matching, self.n_bins, 4), len(columns))
@@ -310,6 +299,11 @@ class ProximityKernel(TransformerMixin, BaseEstimator):
         )
         # From here on nothing can fail: the old model is there, or the new one.
         validate_data(self, X, skip_check_array=True)
+        self._adopt(model)
+        warn_of_empty_columns(model, stacklevel + 1)
+        return model, codes
+
+    def _adopt(self, model: Model) -> None:
         self.__dict__.update(
             _model=model,
             n_bins_=model.n_bins,
@@ -319,15 +313,19 @@ class ProximityKernel(TransformerMixin, BaseEstimator):
             prior_=model.reference.prior,
             missingness_=list(model.absences),
         )
-        if model.empty:
-            _warn_of_empty_columns(model.empty, stacklevel + 1)
-        return model, codes
 
     def _fitted_model(self) -> Model:
         check_is_fitted(self)
-        self._check_options()
+        check_kernel_options(self)
         model: Model = self._model
         return model
+
+    def _pack(self) -> State:
+        return pack_model(self._fitted_model())
+
+    def _unpack(self, state: State) -> None:
+        check_kernel_options(self)
+        self._adopt(unpack_model(state))
 
     def _code(self, model: Model, X: Any) -> Codes:
         try:
@@ -365,18 +363,6 @@ class ProximityKernel(TransformerMixin, BaseEstimator):
             return sp.csr_matrix(matrix)
         return matrix
 
-    def _check_options(self) -> None:
-        check_choice("matching", self.matching, MATCHINGS)
-        check_count("min_support", self.min_support, 1)
-        missingness = suit(self.matching, self.missingness, "ignorable")
-        check_choice("missingness", missingness, MISSINGNESSES)
-        check_count("max_categories", self.max_categories, 2, MAX_BINS)
-        check_flag("normalize", self.normalize)
-        check_flag("sparse_output", self.sparse_output)
-        check_float_dtype("dtype", self.dtype)
-        check_n_jobs(self.n_jobs)
-        check_seed(self.random_state)
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
@@ -386,15 +372,3 @@ class ProximityKernel(TransformerMixin, BaseEstimator):
         tags.input_tags.string = False
         tags.transformer_tags.preserves_dtype = []
         return tags
-
-
-def _warn_of_empty_columns(places: list[str], stacklevel: int) -> None:
-    shown = ", ".join(places[:_MOST_NAMES])
-    if len(places) > _MOST_NAMES:
-        shown += f" and {len(places) - _MOST_NAMES:,} more"
-    warnings.warn(
-        f"Nothing is observed in {shown}; left out of the kernel. Drop it, or fit on "
-        "rows that have it.",
-        UserWarning,
-        stacklevel=stacklevel,
-    )

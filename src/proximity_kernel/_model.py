@@ -8,6 +8,7 @@ is replaced, and a method takes it once and works with that.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -20,10 +21,13 @@ from ._centers import BinCount, Bins, CategoricalBins, NumericBins, fit_centers
 from ._codes import Codes, assign_codes
 from ._columns import Column, ColumnType, read_columns
 from ._missingness import Absence, Missingness, code_absences, decide_missingness
-from ._reference import Reference, build_reference
+from ._reference import Reference, Totals, build_reference
 from ._rows import RowState, keep_rows
 from ._survey import Binned
+from ._typical import Typical, learn_typical
 from ._weights import weigh_codes
+
+_MOST_NAMES = 5  # columns that a warning lists
 
 
 @dataclass(frozen=True)
@@ -40,6 +44,8 @@ class Model:
     absences : tuple of Absence
         What was decided about the gaps of each feature.
     reference : Reference
+    typical : tuple of Typical
+        What the bins of each feature are decoded to.
     cache : dict
         What follows from the rest and is computed when first asked for.
     """
@@ -49,6 +55,7 @@ class Model:
     bins: tuple[Bins, ...]
     absences: tuple[Absence, ...]
     reference: Reference
+    typical: tuple[Typical, ...]
     cache: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @cached_property
@@ -143,7 +150,8 @@ def fit_model(
     bins = fit_centers(columns, n_bins, max_categories, n_threads)
     codes = assign_codes(columns, bins, n_threads)
     types = tuple(column.type for column in columns)
-    binned = Binned(types, categorical_features, bins)
+    typical = learn_typical(columns, bins, n_threads)
+    binned = Binned(types, categorical_features, bins, typical)
     fitted = keep_rows(codes, binned.n_bins, max_references, seed)
     model = finish_model(binned, fitted, missingness)
     if fitted.sampled:
@@ -171,19 +179,35 @@ def finish_model(binned: Binned, fitted: RowState, missingness: Missingness) -> 
     informative = np.array([absence.informative for absence in absences])
     codes = code_absences(fitted.codes, fitted.n_bins, informative)
     # A bin for gaps is the last of its feature.
-    prior_counts = np.insert(
-        fitted.totals,
-        np.cumsum(fitted.n_bins)[informative],
-        fitted.missing[informative],
+    ends, gaps = np.cumsum(fitted.n_bins)[informative], fitted.missing[informative]
+    totals = Totals(
+        np.insert(fitted.totals, ends, gaps), fitted.n_samples, fitted.sampled
     )
-    reference = build_reference(
-        codes.rows, codes.counts, fitted.n_bins + informative, prior_counts,
-        fitted.n_samples, fitted.sampled,
-    )  # fmt: skip
     return Model(
-        binned.types, binned.categorical_features, binned.bins, absences, reference
+        binned.types,
+        binned.categorical_features,
+        binned.bins,
+        absences,
+        build_reference(codes, fitted.n_bins + informative, totals),
+        binned.typical,
     )
 
 
 def _count_bins(bins: Sequence[Bins]) -> NDArray[np.int64]:
     return np.array([b.n_bins for b in bins], np.int64)
+
+
+def warn_of_empty_columns(model: Model, stacklevel: int) -> None:
+    """Name the columns that had nothing observed, if there are any."""
+    places = model.empty
+    if not places:
+        return
+    shown = ", ".join(places[:_MOST_NAMES])
+    if len(places) > _MOST_NAMES:
+        shown += f" and {len(places) - _MOST_NAMES:,} more"
+    warnings.warn(
+        f"Nothing is observed in {shown}; left out of the kernel. Drop it, or fit on "
+        "rows that have it.",
+        UserWarning,
+        stacklevel=stacklevel,
+    )

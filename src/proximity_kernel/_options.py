@@ -10,6 +10,22 @@ import numpy as np
 
 from ._centers import AUTO, BinCount
 from ._codes import MAX_BINS
+from ._matching import MATCHINGS
+from ._missingness import MISSINGNESSES
+
+
+def check_kernel_options(options: Any) -> None:
+    """Refuse bad options of a `ProximityKernel`, but for those that need the table."""
+    check_choice("matching", options.matching, MATCHINGS)
+    check_count("min_support", options.min_support, 1)
+    missingness = suit(options.matching, options.missingness, "ignorable")
+    check_choice("missingness", missingness, MISSINGNESSES)
+    check_count("max_categories", options.max_categories, 2, MAX_BINS)
+    check_flag("normalize", options.normalize)
+    check_flag("sparse_output", options.sparse_output)
+    check_float_dtype("dtype", options.dtype)
+    check_n_jobs(options.n_jobs)
+    check_seed(options.random_state)
 
 
 def check_choice(name: str, value: Any, choices: Sequence[str]) -> None:

@@ -20,6 +20,11 @@ from ._columns import ColumnType
 from ._model import Model
 from ._representation import lay_out
 
+PROFILE_KEYS = (
+    "cluster", "size", "feature", "value", "share", "share_overall", "lift",
+)  # fmt: skip
+"""Of what is told about a bin that is typical of a cluster."""
+
 _LEAST_SHARE = 0.05  # a rarer bin is told only if no other of its feature is as common
 _DIGITS = 4  # of a number, unless two neighbours need more to differ
 

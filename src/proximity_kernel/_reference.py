@@ -22,7 +22,25 @@ from ._bitmaps import (
     set_bits,
     summarize,
 )
-from ._codes import count_bins
+from ._codes import Codes, count_bins
+
+
+@dataclass(frozen=True)
+class Totals:
+    """What is known of all fitted rows, when the reference holds some of them.
+
+    Attributes
+    ----------
+    bin_counts : ndarray of shape (total bins,), int64
+        How often each bin was observed.
+    n_samples : int
+    sampled : bool
+        Whether the reference holds fewer rows.
+    """
+
+    bin_counts: NDArray[np.int64]
+    n_samples: int
+    sampled: bool = True
 
 
 @dataclass(frozen=True)
@@ -54,40 +72,37 @@ class Reference:
         # Bitmaps are built again rather than stored: smaller, on cache lines again,
         # and never in the layout of another version.
         maps = self.bitmaps
-        return build_reference, (
-            maps.rows, maps.counts, maps.n_bins, maps.prior_counts, self.n_samples,
-            self.sampled,
-        )  # fmt: skip
+        totals = Totals(maps.prior_counts, self.n_samples) if self.sampled else None
+        return restore_reference, (maps.rows, maps.counts, maps.n_bins, totals)
 
 
 def build_reference(
-    rows: NDArray[Any],
-    counts: NDArray[np.int64],
-    n_bins: NDArray[np.int64],
-    prior_counts: NDArray[np.int64],
-    n_samples: int,
-    sampled: bool = False,
+    codes: Codes, n_bins: NDArray[np.int64], totals: Totals | None = None
 ) -> Reference:
     """Enter the fitted rows into bitmaps.
 
     Parameters
     ----------
-    rows : ndarray of shape (n_distinct, n_features), uint8 or uint16
-        Distinct rows of codes, in lexicographic order.
-    counts : ndarray of shape (n_distinct,), int64
-        How often each stands in the table.
+    codes : Codes
+        Of the fitted table, or a sample of its distinct rows.
     n_bins : ndarray of shape (n_features,), int64
-    prior_counts : ndarray of shape (total bins,), int64
-        How often each bin was observed, in all fitted rows.
-    n_samples : int
-        How many these are.
-    sampled : bool
-        Whether there were more distinct rows.
+    totals : Totals, with a sample
+        Of all rows.
 
     Returns
     -------
     Reference
     """
+    return restore_reference(codes.rows, codes.counts, n_bins, totals)
+
+
+def restore_reference(
+    rows: NDArray[Any],
+    counts: NDArray[np.int64],
+    n_bins: NDArray[np.int64],
+    totals: Totals | None = None,
+) -> Reference:
+    """Enter distinct rows, with how often each is there, into bitmaps."""
     rows, counts, n_bins = read_only(rows), read_only(counts), read_only(n_bins)
     offsets = read_only(np.concatenate([[0], np.cumsum(n_bins)]).astype(np.int64))
     width = bitmap_width(int(offsets[-1]), len(n_bins))
@@ -96,20 +111,23 @@ def build_reference(
     n_blocks = count_blocks(len(rows))
     summary = empty_bitmaps(n_blocks, width)
     summarize(words, n_blocks, width, summary)
-    bin_counts = count_bins(rows, counts, n_bins) if sampled else prior_counts
+    if totals is None:
+        bin_counts = count_bins(rows, counts, n_bins)
+        totals = Totals(bin_counts, int(counts.sum()), sampled=False)
+    held = count_bins(rows, counts, n_bins) if totals.sampled else totals.bin_counts
     maps = Bitmaps(
         words=read_only(words),
         summary=read_only(summary),
         rows=rows,
         counts=counts,
-        bin_counts=read_only(bin_counts),
-        prior_counts=read_only(prior_counts),
+        bin_counts=read_only(held),
+        prior_counts=read_only(totals.bin_counts),
         n_bins=n_bins,
         offsets=offsets,
         n_samples=int(counts.sum()),
         width=width,
     )
-    return Reference(maps, n_samples, sampled)
+    return Reference(maps, totals.n_samples, totals.sampled)
 
 
 def read_only(array: NDArray[Any]) -> NDArray[Any]:

@@ -24,6 +24,7 @@ from ._codes import Codes, assign_codes
 from ._columns import Column, ColumnType, read_columns
 from ._ranks import Held, hold_values, merge_held, rank_held
 from ._table import Table, check_same_columns
+from ._typical import Typical, average, find_common
 
 
 @dataclass(frozen=True)
@@ -88,11 +89,14 @@ class Binned:
     categorical_features
         The option that the columns were read with.
     bins : tuple of NumericBins and CategoricalBins
+    typical : tuple of Typical
+        The values that bins are decoded to.
     """
 
     types: tuple[ColumnType, ...]
     categorical_features: Any
     bins: tuple[Bins, ...]
+    typical: tuple[Typical, ...]
 
     @property
     def n_bins(self) -> NDArray[np.int64]:
@@ -208,15 +212,26 @@ def finish_bins(
     >>> colour.categories
     ('a', 'b')
     """
-    bins: list[Bins] = []
-    for column, asked in zip(state.columns, n_bins, strict=True):
-        if isinstance(column.held, Labels):
-            held = column.held
-            bins.append(count_categories(held.labels, held.counts, max_categories))
-        else:
-            bins.append(rank_centers(rank_held(column.held), asked))
+    learnt = [
+        _finish(column, asked, max_categories)
+        for column, asked in zip(state.columns, n_bins, strict=True)
+    ]
     types = tuple(column.type for column in state.columns)
-    return Binned(types, categorical_features, tuple(bins))
+    bins, typical = zip(*learnt, strict=True)
+    return Binned(types, categorical_features, bins, typical)
+
+
+def _finish(
+    column: ColumnState, n_bins: BinCount, max_categories: int
+) -> tuple[Bins, Typical]:
+    held = column.held
+    if isinstance(held, Labels):
+        labels = count_categories(held.labels, held.counts, max_categories)
+        return labels, find_common(held.labels, held.counts, labels)
+    ranked = rank_held(held)
+    bins = rank_centers(ranked, n_bins)
+    ordered = column.type.order is not None
+    return bins, average(ranked.values, ranked.counts, bins, ordered)
 
 
 def _summarize(column: Column) -> ColumnState:

@@ -7,20 +7,28 @@ import warnings
 from typing import Any, Self
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
     ClusterMixin,
     TransformerMixin,
-    clone,
 )
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ._codes import Codes
+from ._embedding import (
+    Embedded,
+    check_kernel,
+    copy_kernel,
+    embed_distinct,
+    fit_distinct,
+    pack_with_kernel,
+    unpack_kernel,
+    welcome_gaps,
+)
 from ._estimator import ProximityKernel
 from ._lloyd import (
     Clustering,
@@ -32,7 +40,9 @@ from ._lloyd import (
 )
 from ._model import Model
 from ._options import check_count, check_n_jobs, check_seed
-from ._profiles import describe_clusters
+from ._profiles import PROFILE_KEYS, describe_clusters
+from ._saving import Saved
+from ._state import State, check
 from ._strength import choose_count
 from ._threads import count_threads
 
@@ -42,6 +52,7 @@ _AUTO = "auto"
 
 
 class ProximityKMeans(
+    Saved,
     ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]  # scikit-learn has no types
     TransformerMixin,  # type: ignore[misc]
     ClusterMixin,  # type: ignore[misc]
@@ -131,6 +142,8 @@ class ProximityKMeans(
     0 4 a 100%
     1 3 b 80%
     """
+
+    _kernel_class = ProximityKernel
 
     def __init__(
         self,
@@ -233,8 +246,9 @@ class ProximityKMeans(
 
     def _fit(self, X: Any) -> tuple[Rows, Codes]:
         self._check_options()
-        kernel = self._fresh_kernel()
-        model, codes = kernel._fit(X, stacklevel=4)  # noqa: SLF001 (see _represent)
+        kernel = copy_kernel(self.kernel, self.n_jobs)
+        held = fit_distinct(kernel, X, stacklevel=4)
+        model, codes = held.model, held.codes
         if not model.n_counted:
             raise ValueError("Nothing is observed in X: there is nothing to cluster.")
         n_samples = len(codes.inverse)
@@ -243,7 +257,7 @@ class ProximityKMeans(
                 f"n_clusters={self.n_clusters} is more than the {n_samples} samples "
                 "of the table; ask for fewer."
             )
-        rows = self._represent(kernel, model, codes)
+        rows = self._rows(held)
         seed = int(check_random_state(self.random_state).randint(2**31))
         n_clusters, strengths = self.n_clusters, None
         if n_clusters == _AUTO:
@@ -276,25 +290,47 @@ class ProximityKMeans(
         _warn_of_empty_clusters(found)
         return rows, codes
 
-    def _fresh_kernel(self) -> ProximityKernel:
-        if self.kernel is None:
-            return ProximityKernel(n_jobs=self.n_jobs)
-        copy: ProximityKernel = clone(self.kernel)
-        return copy
-
     def _gather(self, X: Any) -> tuple[Rows, Codes]:
         check_is_fitted(self)
         self._check_options()
-        kernel: ProximityKernel = self.kernel_
-        model = kernel._fitted_model()  # noqa: SLF001 (see _represent)
-        codes = kernel._code(model, X)  # noqa: SLF001
-        return self._represent(kernel, model, codes), codes
+        held = embed_distinct(self.kernel_, X)
+        return self._rows(held), held.codes
 
-    def _represent(self, kernel: ProximityKernel, model: Model, codes: Codes) -> Rows:
-        """Represent each distinct row once, sparse whatever the kernel's output is."""
-        each = Codes(codes.rows, codes.counts, np.arange(len(codes.rows)))
-        matrix: sp.csr_array = kernel._represent(model, each)  # noqa: SLF001
-        return gather_rows(matrix, codes.counts, count_threads(self.n_jobs))
+    def _rows(self, held: Embedded) -> Rows:
+        return gather_rows(held.matrix, held.codes.counts, count_threads(self.n_jobs))
+
+    def _pack(self) -> State:
+        arrays = {"labels": self.labels_, "centers": self.cluster_centers_}
+        if self.strengths_ is not None:
+            arrays["strengths"] = self.strengths_
+        values = {
+            "profiles": self.profiles_,
+            "inertia": float(self.inertia_),
+            "n_iter": int(self.n_iter_),
+        }
+        return pack_with_kernel(self.kernel_, State(values, arrays))
+
+    def _unpack(self, state: State) -> None:
+        self._check_options()
+        kernel, n_columns = unpack_kernel(state)
+        centers = state.array("centers", np.dtype(kernel.dtype), ndim=2)
+        check(centers.shape[1] == n_columns and len(centers), "centers of clusters")
+        check(np.isfinite(centers).all(), "centers of clusters")
+        labels = state.array("labels", np.int32)
+        check(labels.min() >= 0 and labels.max() < len(centers), "labels")
+        profiles = state.values["profiles"]
+        check(all(set(one) == set(PROFILE_KEYS) for one in profiles), "profiles")
+        self.__dict__.update(
+            kernel_=kernel,
+            labels_=labels,
+            cluster_centers_=centers,
+            profiles_=profiles,
+            inertia_=float(state.values["inertia"]),
+            n_iter_=int(state.values["n_iter"]),
+            n_clusters_=len(centers),
+            strengths_=state.arrays.get("strengths"),
+            _n_features_out=len(centers),
+        )
 
     def _check_options(self) -> None:
         if self.n_clusters != _AUTO:
@@ -304,10 +340,7 @@ class ProximityKMeans(
                     f"{self.n_clusters!r}."
                 )
             check_count("n_clusters", self.n_clusters, 1)
-        if self.kernel is not None and not isinstance(self.kernel, ProximityKernel):
-            raise ValueError(
-                f"kernel must be a ProximityKernel or None, got {self.kernel!r}."
-            )
+        check_kernel(self.kernel)
         check_count("n_init", self.n_init, 1)
         check_count("max_iter", self.max_iter, 1)
         number = isinstance(self.tol, numbers.Real) and not isinstance(self.tol, bool)
@@ -319,10 +352,7 @@ class ProximityKMeans(
         check_n_jobs(self.n_jobs)
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.categorical = True
-        tags.input_tags.string = False  # as `ProximityKernel`
+        tags = welcome_gaps(super().__sklearn_tags__())
         tags.transformer_tags.preserves_dtype = []
         return tags
 

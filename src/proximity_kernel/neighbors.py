@@ -19,16 +19,27 @@ from sklearn import get_config
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ._embedding import count_features, embed, fit_kernel, welcome_gaps
+from ._embedding import (
+    check_kernel,
+    count_features,
+    embed,
+    fit_kernel,
+    pack_with_kernel,
+    unpack_kernel,
+    welcome_gaps,
+)
+from ._estimator import ProximityKernel
 from ._nearest import build_index, find_near, find_nearest
 from ._options import check_choice, check_count, check_flag, check_n_jobs
+from ._saving import Saved
+from ._state import State, check, pack_sparse, unpack_sparse
 from ._threads import count_threads
 
 _MODES = ("connectivity", "distance", "similarity")
 _ROUNDINGS = 8  # by which a distance may pass the radius
 
 
-class ProximityNeighbors(BaseEstimator):  # type: ignore[misc]  # untyped
+class ProximityNeighbors(Saved, BaseEstimator):  # type: ignore[misc]  # untyped
     """Nearest rows of a table with holes, found exactly.
 
     Parameters
@@ -80,6 +91,8 @@ class ProximityNeighbors(BaseEstimator):  # type: ignore[misc]  # untyped
            [0., 0., 0., 0., 0.]], dtype=float32)
     """
 
+    _kernel_class = ProximityKernel
+
     def __init__(
         self,
         n_neighbors: Any = 5,
@@ -106,9 +119,7 @@ class ProximityNeighbors(BaseEstimator):  # type: ignore[misc]  # untyped
         -------
         self
         """
-        check_count("n_neighbors", self.n_neighbors, 1)
-        _check_radius(self.radius)
-        check_n_jobs(self.n_jobs)
+        self._check_options()
         kernel, matrix = fit_kernel(self.kernel, X, self.n_jobs)
         index = build_index(matrix, count_features(kernel))
         validate_data(self, X, skip_check_array=True)
@@ -284,6 +295,28 @@ class ProximityNeighbors(BaseEstimator):  # type: ignore[misc]  # untyped
         check_n_jobs(self.n_jobs)
         jobs = self.kernel_.n_jobs if self.n_jobs is None else self.n_jobs
         return count_threads(jobs)
+
+    def _pack(self) -> State:
+        groups = self._index.groups
+        arrays = {"inverse": groups.inverse, **pack_sparse(groups.matrix)}
+        return pack_with_kernel(self.kernel_, State({}, arrays))
+
+    def _unpack(self, state: State) -> None:
+        self._check_options()
+        kernel, n_columns = unpack_kernel(state)
+        matrix = unpack_sparse(state, kernel.dtype, n_columns)
+        inverse = state.array("inverse", np.int64)
+        known = len(inverse) and inverse.min() >= 0 and inverse.max() < matrix.shape[0]
+        check(known, "rows of the index")
+        self.kernel_ = kernel
+        self._index = build_index(matrix[inverse], count_features(kernel))
+        self.n_samples_fit_ = len(inverse)
+
+    def _check_options(self) -> None:
+        check_count("n_neighbors", self.n_neighbors, 1)
+        _check_radius(self.radius)
+        check_n_jobs(self.n_jobs)
+        check_kernel(self.kernel)
 
     def _graph(
         self,

@@ -17,11 +17,21 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ._embedding import count_features, embed, fit_kernel, welcome_gaps
+from ._embedding import (
+    check_kernel,
+    count_features,
+    embed,
+    fit_kernel,
+    pack_with_kernel,
+    unpack_kernel,
+    welcome_gaps,
+)
 from ._estimator import ProximityKernel
 from ._model import Model
 from ._options import check_count, check_n_jobs
 from ._representation import lay_out
+from ._saving import Saved
+from ._state import State, check
 from .explanation import UNKNOWN, bin_names, column_features
 
 __all__ = ["ProximityOutliers", "Reason"]
@@ -67,7 +77,7 @@ class Reason:
         )
 
 
-class ProximityOutliers(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # untyped
+class ProximityOutliers(Saved, OutlierMixin, BaseEstimator):  # type: ignore[misc]
     """Rows of a table with holes that are unlike the rest, with reasons.
 
     Parameters
@@ -114,6 +124,8 @@ class ProximityOutliers(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # u
     ...     print(reason)
     x0: above 20.5 (5% are alike, 31% for a typical row)
     """
+
+    _kernel_class = ProximityKernel
 
     def __init__(
         self, *, kernel: Any = None, contamination: Any = _AUTO, n_jobs: Any = None
@@ -211,6 +223,20 @@ class ProximityOutliers(OutlierMixin, BaseEstimator):  # type: ignore[misc]  # u
         estimated = kernel.provenance(X)[["row", "feature"]].tolist()
         tell = _Teller(model, bin_names(kernel), matrix, set(estimated))
         return [tell.row(i, shares[i], typical, most) for i in range(len(shares))]
+
+    def _pack(self) -> State:
+        state = State({"offset": float(self.offset_)}, {"mean": self.mean_})
+        return pack_with_kernel(self.kernel_, state)
+
+    def _unpack(self, state: State) -> None:
+        _check_contamination(self.contamination)
+        check_n_jobs(self.n_jobs)
+        check_kernel(self.kernel)
+        self.kernel_, n_columns = unpack_kernel(state)
+        self.mean_ = state.array("mean", np.float64)
+        check(self.mean_.shape == (n_columns,), "the mean row")
+        check(np.isfinite(self.mean_).all(), "the mean row")
+        self.offset_ = float(state.values["offset"])
 
     def _embed(self, X: Any) -> sp.csr_array:
         check_is_fitted(self)

@@ -1,0 +1,135 @@
+"""Fitted estimators in files: saved whole or not at all, loaded without pickle.
+
+A model file is a zip archive with a header in JSON (the class, its options, what it
+learnt, and of every array the dtype, shape and checksum) and arrays as numpy writes
+them; the checksum of the whole file is its end. ``docs/model-file.md`` describes it.
+Nothing in it is run when it is loaded, and what is loaded is checked before it is used:
+a file from somebody else can be wrong, but it cannot do harm.
+
+The estimators have these as methods, ``save(path)`` and ``load(path)``. Here are notes,
+which a program keeps beside the estimator, and loading without knowing the class.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from ._archive import ModelFileError
+from ._estimator import ProximityKernel
+from ._saving import Saved, read_estimator, write_estimator
+from .cluster import ProximityKMeans
+from .neighbors import ProximityNeighbors
+from .outliers import ProximityOutliers
+
+__all__ = ["ModelFileError", "load_model", "load_with_notes", "save_model"]
+
+_CLASSES: dict[str, type[Any]] = {
+    cls.__name__: cls
+    for cls in (ProximityKMeans, ProximityKernel, ProximityNeighbors, ProximityOutliers)
+}
+
+
+def save_model(
+    estimator: Any, path: Any, notes: Mapping[str, Any] | None = None
+) -> None:
+    """Keep a fitted estimator in a file.
+
+    Parameters
+    ----------
+    estimator : ProximityKernel, ProximityKMeans, ProximityNeighbors, ProximityOutliers
+        Fitted. A RandomState instance among its options is saved as None.
+    path : str or path
+        An existing file is replaced, when the new one is complete.
+    notes : mapping, optional
+        Anything that JSON knows, to be kept beside it: text keys; text, numbers,
+        booleans, None, lists and mappings of these.
+
+    Raises
+    ------
+    ModelFileError
+        If the file cannot be written.
+    ValueError
+        If an option, a category or a note cannot be saved.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from proximity_kernel import ProximityKernel
+    >>> pk = ProximityKernel(n_bins=2).fit([[1.0, "a"], [2.0, "b"], [None, "b"]])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_model(pk, f"{folder}/kernel.model", notes={"id": "patient"})
+    ...     loaded, notes = load_with_notes(f"{folder}/kernel.model")
+    >>> loaded.bin_centers_[0], notes
+    (array([1., 2.]), {'id': 'patient'})
+    """
+    if not isinstance(estimator, Saved):
+        known = ", ".join(_CLASSES)
+        raise TypeError(f"estimator must be one of {known}, got {estimator!r}.")
+    write_estimator(estimator, path, _check_notes(notes))
+
+
+def load_model(path: Any) -> Any:
+    """Load an estimator of whichever class the file holds.
+
+    Parameters
+    ----------
+    path : str or path
+
+    Returns
+    -------
+    ProximityKernel, ProximityKMeans, ProximityNeighbors or ProximityOutliers
+        Fitted; its answers are those of the saved one, bit for bit.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is damaged, foreign or newer than this library.
+    """
+    return load_with_notes(path)[0]
+
+
+def load_with_notes(path: Any) -> tuple[Any, dict[str, Any]]:
+    """Load an estimator and the notes that were saved beside it.
+
+    Parameters
+    ----------
+    path : str or path
+
+    Returns
+    -------
+    estimator
+        As `load_model` gives it.
+    notes : dict
+        Empty if there were none.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is damaged, foreign or newer than this library.
+    """
+
+    def find_class(name: str) -> type[Any]:
+        if name not in _CLASSES:
+            raise ModelFileError(
+                f"{path} holds a {name}, which is not one of {', '.join(_CLASSES)}; "
+                "load it with that class, or a newer version of proximity-kernel."
+            )
+        return _CLASSES[name]
+
+    return read_estimator(path, find_class)
+
+
+def _check_notes(notes: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Refuse notes that would not be the same when loaded."""
+    if notes is None:
+        return {}
+    try:
+        text = json.dumps(dict(notes), allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ValueError(f"notes must be what JSON knows: {error}.") from None
+    same: dict[str, Any] = json.loads(text)
+    if same.keys() != notes.keys():
+        raise ValueError("notes must have text keys.")
+    return same

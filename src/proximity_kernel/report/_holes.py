@@ -1,0 +1,129 @@
+"""The kernel in, how the holes were matched out: with which rows, and how many."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import ProximityKernel
+from ._shown import count_rows, take_rows
+from ._text import clean
+
+MOST_ROWS = 100_000  # whose holes are looked at
+LEVELS = {
+    "intersection": "rows that share every known value",
+    "partial": "rows that share several known values",
+    "union": "rows that share any known value",
+    "prior": "all rows: nobody matched",
+}
+_WEAK_SHARE = 0.25  # of a feature's estimates, for it to be called weakly supported
+
+
+@dataclass(frozen=True)
+class Matched:
+    """How the missing cells were matched.
+
+    Attributes
+    ----------
+    cells : int
+        Those that were estimated.
+    looked : int
+        Rows looked at.
+    least : int
+        Rows behind an estimate below which it is called weak.
+    levels : list of dict
+        With the keys level, text, cells, share and support (the median).
+    features : list of dict
+        With the keys name, cells, support, weak, weakly and shares (one per level, in
+        the order of `LEVELS`), the weakest first.
+    kept : list of dict
+        Features whose gaps are a bin of their own: name, missing and reason.
+    """
+
+    cells: int
+    looked: int
+    least: int
+    levels: list[dict[str, Any]]
+    features: list[dict[str, Any]]
+    kept: list[dict[str, Any]]
+
+
+def describe_matching(
+    table: Any, kernel: ProximityKernel, rng: np.random.Generator
+) -> Matched:
+    """Tell with which rows the holes were matched.
+
+    Parameters
+    ----------
+    table : frame, array or list of rows, of shape (n_samples, n_features)
+    kernel : ProximityKernel
+        Fitted.
+    rng : numpy.random.Generator
+        Draws `MOST_ROWS` rows of a table that has more.
+
+    Returns
+    -------
+    Matched
+    """
+    looked = count_rows(table)
+    if looked > MOST_ROWS:
+        rows = np.sort(rng.choice(looked, MOST_ROWS, replace=False))
+        table, looked = take_rows(table, rows), MOST_ROWS
+    cells = kernel.provenance(table)
+    least = int(kernel.min_support)
+    weak = (cells["level"] == "prior") | (cells["support"] < least)
+    absences = kernel.missingness_
+    features = [
+        _describe_feature(clean(absence.feature), cells[here], weak[here])
+        for j, absence in enumerate(absences)
+        if (here := cells["feature"] == j).any()
+    ]
+    return Matched(
+        cells=len(cells),
+        looked=looked,
+        least=least,
+        levels=_describe_levels(cells),
+        features=sorted(features, key=lambda one: (-one["weak"], -one["cells"])),
+        kept=[
+            {
+                "name": clean(absence.feature),
+                "missing": absence.missing,
+                "reason": clean(absence.reason, 300),
+            }
+            for absence in absences
+            if absence.informative
+        ],
+    )
+
+
+def _describe_levels(cells: NDArray[np.void]) -> list[dict[str, Any]]:
+    out = []
+    for level, text in LEVELS.items():
+        support = cells["support"][cells["level"] == level]
+        if len(support):
+            out.append(
+                {
+                    "level": level,
+                    "text": text,
+                    "cells": len(support),
+                    "share": len(support) / len(cells),
+                    "support": int(np.median(support)),
+                }
+            )
+    return out
+
+
+def _describe_feature(
+    name: str, cells: NDArray[np.void], weak: NDArray[np.bool_]
+) -> dict[str, Any]:
+    return {
+        "name": name,
+        "cells": len(cells),
+        "support": int(np.median(cells["support"])),
+        "weak": float(weak.mean()),
+        "weakly": bool(weak.mean() > _WEAK_SHARE),
+        "shares": [float((cells["level"] == level).mean()) for level in LEVELS],
+    }

@@ -1,0 +1,152 @@
+"""The kernel in, a map of some rows out, and the nearest rows of each.
+
+The map is the two directions in which the representations of the rows drawn differ
+most (principal components). The nearest rows are looked for in the whole table.
+"""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from .. import ProximityKernel
+from ._shown import count_rows, take_rows
+
+MAP_ROWS = 2_000
+N_NEAREST = 5
+_MOST_CELLS = 240_000  # of the rows in the page
+_LEAST_ROWS = 150
+_BLOCK = 8_192  # rows compared with those of the map at a time
+
+
+@dataclass(frozen=True)
+class RowMap:
+    """Rows on a plane, and who is near them.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (n,), int64
+        Their numbers in the table, rising.
+    places : ndarray of shape (n, 2), float64
+    shown : float
+        The share of the rows' spread that the two directions show.
+    nearest : ndarray of shape (n, k), int64
+        Numbers of the nearest rows of the table, the nearest first.
+    similarity : ndarray of shape (n, k), float32
+    """
+
+    rows: NDArray[np.int64]
+    places: NDArray[np.float64]
+    shown: float
+    nearest: NDArray[np.int64]
+    similarity: NDArray[np.float32]
+
+
+def as_sparse(kernel: ProximityKernel) -> ProximityKernel:
+    """Copy a fitted kernel so that it gives sparse matrices, whatever it was set to."""
+    twin: ProximityKernel = copy.copy(kernel)
+    twin.__dict__.pop("_sklearn_output_config", None)  # shared with the original
+    twin.set_params(sparse_output=True).set_output(transform="default")
+    return twin
+
+
+def draw_rows(
+    n_rows: int, n_columns: int, always: NDArray[np.int64], rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """Draw the rows of the map: some always, others at random; all if they fit."""
+    fit = _MOST_CELLS // max(1, n_columns * (1 + N_NEAREST))
+    most = min(MAP_ROWS, max(_LEAST_ROWS, fit))
+    if n_rows <= most:
+        return np.arange(n_rows)
+    others = np.setdiff1d(np.arange(n_rows), always)
+    drawn = rng.choice(others, most - len(always), replace=False)
+    return np.sort(np.concatenate([always, drawn]))
+
+
+def make_map(table: Any, kernel: ProximityKernel, rows: NDArray[np.int64]) -> RowMap:
+    """Place rows on a plane and find the nearest rows of each.
+
+    Parameters
+    ----------
+    table : frame, array or list of rows, of shape (n_samples, n_features)
+    kernel : ProximityKernel
+        Fitted, with sparse output.
+    rows : ndarray of shape (n,), int64
+        Which.
+
+    Returns
+    -------
+    RowMap
+    """
+    drawn = take_rows(table, rows)
+    places, shown = _principal_plane(sp.csr_array(kernel.transform(drawn)))
+    nearest, similarity = _find_nearest(table, kernel, rows, drawn)
+    return RowMap(rows, places, shown, nearest, similarity)
+
+
+def _principal_plane(
+    matrix: sp.csr_array,
+) -> tuple[NDArray[np.float64], float]:
+    """Project rows on their two principal components, with a sign that is settled."""
+    n, d = matrix.shape
+    out = np.zeros((n, 2))
+    if min(n, d) == 0:
+        return out, 1.0
+    matrix = matrix.astype(np.float64)
+    mean = np.asarray(matrix.mean(axis=0)).ravel()
+    if d <= n:
+        inner = (matrix.T @ matrix).toarray() - n * np.outer(mean, mean)
+    else:
+        inner = (matrix @ matrix.T).toarray()
+        means = inner.mean(axis=0)
+        inner += means.mean() - means[:, None] - means[None, :]
+    total = float(np.trace(inner))
+    if total <= 1e-9 * n:  # all rows are the same
+        return out, 1.0
+    size = len(inner)
+    least = max(0, size - 2)
+    values, vectors = scipy.linalg.eigh(inner, subset_by_index=(least, size - 1))
+    values, vectors = np.maximum(values[::-1], 0), vectors[:, ::-1]
+    found = vectors.shape[1]
+    if d <= n:
+        out[:, :found] = matrix @ vectors - mean @ vectors
+    else:
+        out[:, :found] = vectors * np.sqrt(values)
+    far = out[np.abs(out).argmax(axis=0), [0, 1]]
+    return out * np.where(far < 0, -1.0, 1.0), min(1.0, float(values.sum() / total))
+
+
+def _find_nearest(
+    table: Any, kernel: ProximityKernel, rows: NDArray[np.int64], drawn: Any
+) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """Find the nearest rows of the table, among equals the lower number, never itself.
+
+    The similarities of one block of the table are held at a time. From the second block
+    on only what is above the last that was kept matters.
+    """
+    n_rows = count_rows(table)
+    k = min(N_NEAREST, n_rows - 1)
+    nearest = np.full((len(rows), k), -1, np.int64)
+    best = np.full((len(rows), k), -np.inf, np.float32)
+    for first in range(0, n_rows if k else 0, _BLOCK):
+        block = np.arange(first, min(first + _BLOCK, n_rows))
+        found = kernel.kernel(drawn, take_rows(table, block)).astype(np.float32)
+        own = np.flatnonzero((rows >= block[0]) & (rows <= block[-1]))
+        found[own, rows[own] - first] = -np.inf
+        better = found > best[:, -1:]
+        for i in np.flatnonzero(better.any(axis=1)):
+            columns = np.flatnonzero(better[i])
+            if len(columns) > k:  # the k best, and all that equal the last of them
+                last = np.partition(found[i, columns], -k)[-k]
+                columns = columns[found[i, columns] >= last]
+            values = np.concatenate([best[i], found[i, columns]])
+            numbers = np.concatenate([nearest[i], block[columns]])
+            order = np.lexsort((numbers, -values))[:k]
+            best[i], nearest[i] = values[order], numbers[order]
+    return nearest, best

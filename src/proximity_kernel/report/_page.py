@@ -1,0 +1,242 @@
+"""A table in, the page out: wiring, and the only place that writes a file."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+import warnings
+from collections.abc import Sequence
+from importlib import resources
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from .. import ProximityKernel, ProximityKMeans, __version__
+from .._extras import require
+from . import _bins, _cells, _clusters, _holes, _map, _overview, _strange, _text
+from ._shown import count_rows, read_shown
+
+_SCRIPTS = ("page.js", "gaps.js", "panel.js", "map.js")
+
+
+def write_report(
+    path: str | os.PathLike[str],
+    table: Any,
+    *,
+    kernel: ProximityKernel | None = None,
+    clusters: ProximityKMeans | None = None,
+    ids: Sequence[Any] | None = None,
+    title: str | None = None,
+    assumptions: Sequence[str] = (),
+    random_state: int = 0,
+) -> Path:
+    """Write a page about a table: its holes, its bins, a map of its rows, and reasons.
+
+    The page is one file that asks nothing of the network. It is written whole or not
+    at all.
+
+    Parameters
+    ----------
+    path : path
+        Of the file; an older one is replaced. Its folder must be there.
+    table : frame, array or list of rows, of shape (n_samples, n_features)
+    kernel : ProximityKernel or None, default=None
+        Fitted. None is the kernel of `clusters`, or one with default options, fitted
+        to the table.
+    clusters : ProximityKMeans or None, default=None
+        Fitted. None leaves the clusters out.
+    ids : sequence of shape (n_samples,) or None, default=None
+        Names of the rows. None numbers them, from 0.
+    title : str or None, default=None
+    assumptions : sequence of str
+        What was assumed when the table was read, to be told.
+    random_state : int, default=0
+        Draws the rows that are shown of a table with many. The same gives the same
+        page.
+
+    Returns
+    -------
+    Path
+        Of the file.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from proximity_kernel.datasets import load_penguins
+    >>> from proximity_kernel.report import write_report
+    >>> penguins = load_penguins()
+    >>> with TemporaryDirectory() as folder:
+    ...     page = write_report(f"{folder}/penguins.html", penguins)
+    ...     "<title>344 rows, 8 columns</title>" in page.read_text(encoding="utf-8")
+    True
+    """
+    target = _check_path(path)
+    require("jinja2", extra="report")
+    require("plotly", extra="report")
+    kernel = _find_kernel(table, kernel, clusters)
+    names = _name_rows(ids, count_rows(table))
+    content = _collect(table, kernel, clusters, names, random_state)
+    content["title"] = _text.clean(title, 200) if title else content["size"]
+    content["assumptions"] = [_text.clean(said, 500) for said in assumptions]
+    _write_in_one_step(target, _render(content))
+    return target
+
+
+def _check_path(path: str | os.PathLike[str]) -> Path:
+    target = Path(path)
+    if target.is_dir():
+        raise IsADirectoryError(f"{target} is a folder; name a file in it.")
+    if not target.absolute().parent.is_dir():
+        raise FileNotFoundError(
+            f"the folder of {target} is not there; make it first, or name another."
+        )
+    return target
+
+
+def _find_kernel(
+    table: Any, kernel: ProximityKernel | None, clusters: ProximityKMeans | None
+) -> ProximityKernel:
+    """Take the kernel that is given, or fit one; both are asked to fit the table."""
+    if clusters is not None:
+        if not isinstance(clusters, ProximityKMeans):
+            raise TypeError(
+                f"clusters must be a fitted ProximityKMeans or None, got {clusters!r}."
+            )
+        check_is_fitted(clusters)
+    if kernel is None and clusters is not None:
+        kernel = clusters.kernel_
+    if kernel is None:
+        with warnings.catch_warnings():
+            # Of empty columns, which the page tells.
+            warnings.simplefilter("ignore", UserWarning)
+            kernel = ProximityKernel().fit(table)
+    if not isinstance(kernel, ProximityKernel):
+        raise TypeError(
+            f"kernel must be a fitted ProximityKernel or None, got {kernel!r}."
+        )
+    check_is_fitted(kernel)
+    return _map.as_sparse(kernel)
+
+
+def _name_rows(ids: Sequence[Any] | None, n_rows: int) -> list[str]:
+    if ids is None:
+        return [str(i) for i in range(n_rows)]
+    if len(ids) != n_rows:
+        raise ValueError(
+            f"ids must have one name for each of the {n_rows:,} rows, got {len(ids):,}."
+        )
+    return [_text.clean(one) for one in ids]
+
+
+def _collect(
+    table: Any,
+    kernel: ProximityKernel,
+    clusters: ProximityKMeans | None,
+    names: list[str],
+    random_state: int,
+) -> dict[str, Any]:
+    """Compute everything that the page shows."""
+    rng = np.random.default_rng(random_state)
+    labels = None if clusters is None else clusters.predict(table).astype(np.int64)
+    strange = _strange.find_strange(table, kernel)
+    rows = _map.draw_rows(len(names), len(kernel.n_bins_), np.sort(strange.rows), rng)
+    rowmap = _map.make_map(table, kernel, rows)
+    columns = read_shown(table, kernel)
+    gaps = _overview.describe_gaps(columns, rng)
+    cells = _cells.describe_rows(table, kernel, columns, rowmap)
+    picture = gaps.picture | {"names": [names[i] for i in gaps.picture["rows"]]}
+    data = cells | {
+        "ids": [names[i] for i in cells["rows"]],
+        "places": np.round(rowmap.places, 4).tolist(),
+        "clusters": None if labels is None else labels[cells["rows"]].tolist(),
+        "levels": list(_holes.LEVELS.values()),
+        "gaps": picture,
+        "columns_all": [column.name for column in columns],
+    }
+    size = f"{_text.some(len(names), 'row')}, {_text.some(len(columns), 'column')}"
+    return {
+        "size": size,
+        "n_rows": len(names),
+        "columns": _overview.describe_columns(columns),
+        "gaps": gaps,
+        "matched": _holes.describe_matching(table, kernel, rng),
+        "cards": _bins.describe_bins(columns, kernel),
+        "map": rowmap,
+        "clusters": None
+        if clusters is None or labels is None
+        else _clusters.describe_profiles(clusters, labels),
+        "strange": strange,
+        "names": names,
+        "kernel": kernel,
+        "json": _dump(data),
+    }
+
+
+def _dump(data: Any) -> str:
+    """Write JSON that can stand in a page: nothing in it ends or opens a tag."""
+    text = json.dumps(data, allow_nan=False, separators=(",", ":"))
+    for character in "<>&":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text
+
+
+def _render(content: dict[str, Any]) -> str:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from plotly.offline import get_plotlyjs
+
+    environment = Environment(
+        loader=PackageLoader("proximity_kernel.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "count": _text.count,
+        "number": _text.number,
+        "share": _text.share,
+    }
+    environment.globals["some"] = _text.some
+    folder = resources.files("proximity_kernel.report") / "templates"
+    read = {
+        name: (folder / name).read_text(encoding="utf-8")
+        for name in ("page.css", *_SCRIPTS)
+    }
+    scripts = [get_plotlyjs(), "\n".join(read[name] for name in _SCRIPTS)]
+    scripts = [script.replace("</script", "<\\/script") for script in scripts]
+    page: str = environment.get_template("page.html").render(
+        content,
+        style=read["page.css"],
+        scripts=scripts,
+        hashes=[_hash(script) for script in scripts],
+        version=__version__,
+        limits={
+            "nearest": _map.N_NEAREST,
+            "picture_rows": _overview.PICTURE_ROWS,
+            "picture_columns": _overview.PICTURE_COLUMNS,
+            "width": _bins.WIDTH,
+            "height": _bins.HEIGHT,
+        },
+    )
+    return page
+
+
+def _hash(script: str) -> str:
+    """Name a script as a content security policy does."""
+    digest = hashlib.sha256(script.encode("utf-8")).digest()
+    return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"
+
+
+def _write_in_one_step(path: Path, text: str) -> None:
+    # A rename is one step only within a file system, so the other name is beside it.
+    part = path.with_name(f".{path.name}.{uuid4().hex}.part")
+    try:
+        part.write_text(text, encoding="utf-8", newline="\n")
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)

@@ -1,0 +1,200 @@
+// The map: rows as points, coloured by what is chosen, with one row chosen at a time.
+const SYMBOLS = ["circle", "square", "diamond", "triangle-up", "cross", "x", "star", "triangle-down"];
+const SCALE = ["#00224e", "#35456c", "#666970", "#948e77", "#c8b866", "#fee838"];
+const MOST_COLORS = 8;
+const shownRows = data.places.map((_, i) => i);
+let chosen = null;
+
+const palette = () => SYMBOLS.map((_, k) => color(`--mark-${k}`));
+
+function paintLabels(values, labels) {
+  const counts = new Map();
+  values.forEach((v) => v !== null && counts.set(v, (counts.get(v) || 0) + 1));
+  let kept = [...counts.keys()].sort((a, b) => a - b);
+  if (kept.length > MOST_COLORS && labels.length > MOST_COLORS) {
+    const common = [...kept].sort((a, b) => counts.get(b) - counts.get(a) || a - b);
+    kept = common.slice(0, MOST_COLORS - 1).sort((a, b) => a - b);
+  }
+  const colors = palette();
+  const place = new Map(kept.map((v, k) => [v, k]));
+  const look = (v) => {
+    if (v === null) return ["circle-open", color("--ink-soft")];
+    if (!place.has(v)) return ["circle", color("--other")];
+    return [SYMBOLS[place.get(v) % MOST_COLORS], colors[place.get(v) % MOST_COLORS]];
+  };
+  const legend = kept.map((v) => [...look(v), `${labels[v]} (${count(counts.get(v))})`]);
+  const rest = [...counts.keys()].filter((v) => !place.has(v));
+  if (rest.length) {
+    const n = rest.reduce((sum, v) => sum + counts.get(v), 0);
+    legend.push(["circle", color("--other"), `${count(rest.length)} others (${count(n)})`]);
+  }
+  return { looks: values.map(look), legend };
+}
+
+function paintNumbers(values, write) {
+  const known = values.filter((v) => v !== null).sort((a, b) => a - b);
+  const at = (share) => known[Math.round(share * (known.length - 1))];
+  const [low, high] = [at(0.02), at(0.98)];
+  const shade = (v) => {
+    const t = high > low ? Math.min(1, Math.max(0, (v - low) / (high - low))) : 0.5;
+    return mix(t);
+  };
+  const looks = values.map((v) => (v === null ? ["circle-open", color("--ink-soft")] : ["circle", shade(v)]));
+  return { looks, legend: [], ends: known.length ? [write(low), write(high)] : null };
+}
+
+function mix(t) {
+  const x = t * (SCALE.length - 1);
+  const k = Math.min(SCALE.length - 2, Math.floor(x));
+  const part = (color, from) => parseInt(color.slice(from, from + 2), 16);
+  const rgb = [1, 3, 5].map((from) =>
+    Math.round(part(SCALE[k], from) + (x - k) * (part(SCALE[k + 1], from) - part(SCALE[k], from))));
+  return `rgb(${rgb.join(",")})`;
+}
+
+function paint() {
+  const by = byId("colour").value;
+  if (by === "clusters") {
+    const most = Math.max(...data.clusters) + 1;
+    const labels = Array.from({ length: most }, (_, k) => `Cluster ${k}`);
+    const painted = paintLabels(shownRows.map((i) => data.clusters[i]), labels);
+    return { ...painted, text: "cluster" };
+  }
+  if (by === "holes") {
+    const holes = shownRows.map((i) => data.columns.reduce((n, column) => n + (column.values[i] === null), 0));
+    return { ...paintNumbers(holes, String), text: "missing cells" };
+  }
+  const column = data.columns[Number(by)];
+  const values = shownRows.map((i) => column.values[i]);
+  const painted = column.labels
+    ? paintLabels(values, column.labels)
+    : paintNumbers(values, (v) => writeValue(column, v));
+  const missing = values.filter((v) => v === null).length;
+  if (missing) painted.legend.push(["circle-open", color("--ink-soft"), `missing (${count(missing)})`]);
+  return { ...painted, text: column.name };
+}
+
+function describeRow(i) {
+  const cluster = data.clusters ? `, cluster ${data.clusters[i]}` : "";
+  return `row ${plain(shorten(data.ids[i], 40))}${cluster}`;
+}
+
+function drawMap() {
+  const { looks, legend, ends } = paint();
+  const spot = (rows) => ({ x: rows.map((i) => data.places[i][0]), y: rows.map((i) => data.places[i][1]) });
+  const near = chosen === null ? [] : data.near[chosen].filter((i) => i < shownRows.length);
+  const ring = { type: "scatter", mode: "markers", hoverinfo: "skip" };
+  const size = shownRows.length > 800 ? 7 : 9;
+  const traces = [
+    {
+      type: "scatter", mode: "markers", ...spot(shownRows),
+      text: shownRows.map(describeRow), hovertemplate: "%{text}<extra></extra>",
+      marker: {
+        size, opacity: 0.85, color: looks.map((look) => look[1]), symbol: looks.map((look) => look[0]),
+        line: { width: 0.6, color: color("--paper") },
+      },
+    },
+    { ...ring, ...spot(near), marker: { size: size + 8, symbol: "circle-open", color: color("--ink"), line: { width: 1.5 } } },
+    { ...ring, ...spot(chosen === null ? [] : [chosen]), marker: { size: size + 13, symbol: "circle-open", color: color("--accent"), line: { width: 3.5 } } },
+  ];
+  const axis = { zeroline: false, showticklabels: false, gridcolor: color("--line"), ticks: "" };
+  const layout = {
+    paper_bgcolor: "transparent", plot_bgcolor: "transparent", showlegend: false,
+    font: { family: "inherit", color: color("--ink-soft"), size: 12 },
+    margin: { l: 6, r: 6, t: 6, b: 6 }, hovermode: "closest", uirevision: "kept",
+    dragmode: ask("(pointer: coarse)").matches ? false : "zoom",
+    xaxis: { ...axis }, yaxis: { ...axis },
+  };
+  writeLegend(legend, ends);
+  return Plotly.react(byId("map"), traces, layout, plotOptions);
+}
+
+const GLYPHS = {
+  circle: "●", square: "■", diamond: "◆", "triangle-up": "▲", cross: "✚", x: "✖",
+  star: "★", "triangle-down": "▼", "circle-open": "○",
+};
+
+function writeLegend(legend, ends) {
+  const items = legend.map(([symbol, shade, text]) => {
+    const glyph = make("span", { "aria-hidden": "true", class: "glyph", text: GLYPHS[symbol] });
+    glyph.style.color = shade;
+    return make("li", {}, glyph, make("bdi", { text }));
+  });
+  if (ends) {
+    const ramp = make("span", { class: "ramp", "aria-hidden": "true" });
+    ramp.style.background = `linear-gradient(90deg, ${SCALE.join(",")})`;
+    items.unshift(make("li", {}, make("span", { text: ends[0] }), ramp, make("span", { text: ends[1] })));
+  }
+  byId("legend").replaceChildren(...items);
+}
+
+function select(i) {
+  chosen = i;
+  byId("row").value = data.ids[i];
+  const off = data.near[i].filter((other) => other >= shownRows.length).length;
+  byId("row-said").textContent = off
+    ? `${off} of its ${count(data.near[i].length, "nearest row")} ${off === 1 ? "is" : "are"} not on the map.` : "";
+  drawMap();
+  showNear(i);
+}
+
+// The nearest row in a direction, a step to the side counting double.
+function step(dx, dy) {
+  if (chosen === null) return select(0);
+  const [x, y] = data.places[chosen];
+  let best = null;
+  let least = Infinity;
+  data.places.forEach(([u, v], i) => {
+    const along = (u - x) * dx + (v - y) * dy;
+    const aside = Math.abs((u - x) * dy) + Math.abs((v - y) * dx);
+    const far = along + 2 * aside;
+    if (along > 1e-9 && far < least) [best, least] = [i, far];
+  });
+  if (best !== null) select(best);
+}
+
+function startMap() {
+  const options = [];
+  if (data.clusters) options.push(["clusters", "cluster"]);
+  options.push(["holes", "number of missing cells"]);
+  data.columns.forEach((column, j) => column.kind !== "empty" && options.push([String(j), shorten(column.name, 60)]));
+  const first = data.clusters ? 0 : Math.min(1, options.length - 1);
+  byId("colour").append(...options.map(([value, text]) => make("option", { value, text })));
+  byId("colour").selectedIndex = first;
+  byId("row-list").append(...shownRows.map((i) => make("option", { value: data.ids[i] })));
+  byId("colour").addEventListener("change", drawMap);
+  byId("row").addEventListener("change", findRow);
+  const turn = (by) => select(chosen === null ? 0 : (chosen + by + shownRows.length) % shownRows.length);
+  byId("before").addEventListener("click", () => turn(-1));
+  byId("after").addEventListener("click", () => turn(1));
+  byId("reset").addEventListener("click", () =>
+    Plotly.relayout(byId("map"), { "xaxis.autorange": true, "yaxis.autorange": true }));
+  const arrows = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
+  byId("map").addEventListener("keydown", (event) => {
+    if (event.altKey || event.ctrlKey || event.metaKey) return;
+    if (event.key === "Enter" && chosen !== null) byId("panel").focus();
+    else if (event.key in arrows) step(...arrows[event.key]);
+    else return;
+    event.preventDefault();
+  });
+  document.querySelectorAll(".goto").forEach((button) => {
+    const at = data.rows.indexOf(Number(button.dataset.row));
+    button.addEventListener("click", () => {
+      select(at);
+      byId("panel").focus();
+    });
+  });
+  drawMap().then((box) => box.on("plotly_click", ({ points }) => {
+    if (points[0].curveNumber === 0) select(points[0].pointNumber);
+  }));
+}
+
+function findRow() {
+  const sought = byId("row").value.trim();
+  const at = data.ids.slice(0, shownRows.length).indexOf(sought);
+  if (at >= 0) return select(at);
+  byId("row-said").textContent = sought ? `No row on the map is called ${shorten(sought, 40)}.` : "";
+}
+
+startMap();
+dark.addEventListener("change", () => { drawGaps(); drawMap(); });

@@ -1,0 +1,98 @@
+"use strict";
+const data = JSON.parse(document.getElementById("data").textContent);
+const byId = (id) => document.getElementById(id);
+const ask = (query) => window.matchMedia(query);
+const dark = ask("(prefers-color-scheme: dark)");
+const plotOptions = { displayModeBar: false, responsive: true, showTips: false };
+
+// Text for plotly, which reads a little HTML.
+const plain = (text) =>
+  String(text).replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
+const shorten = (text, most) =>
+  text.length > most ? text.slice(0, most - 1) + "…" : text;
+
+// An element with text and children; text is only ever set as text.
+function make(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name === "text") element.textContent = value;
+    else element.setAttribute(name, value);
+  }
+  element.append(...children);
+  return element;
+}
+
+const color = (name) =>
+  getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+
+function count(n, noun) {
+  const written = Math.abs(n) >= 10000 ? n.toLocaleString("en") : String(n);
+  return noun ? `${written} ${noun}${n === 1 ? "" : "s"}` : written;
+}
+
+function writeNumber(value) {
+  const size = Math.abs(value);
+  if (size !== 0 && (size < 1e-4 || size >= 1e15)) return value.toPrecision(4);
+  return value.toLocaleString("en", {
+    maximumSignificantDigits: 6,
+    useGrouping: size >= 10000,
+  });
+}
+
+function writeMoment(seconds) {
+  const day = new Date(seconds * 1000);
+  if (Number.isNaN(day.getTime())) return `${writeNumber(seconds)} s`;
+  const text = day.toISOString().slice(0, 19).replace("T", " ");
+  return text.endsWith("00:00:00") ? text.slice(0, 10) : text;
+}
+
+// The value of a column as text; of a missing cell, nothing.
+function writeValue(column, value) {
+  if (value === null) return "";
+  if (column.labels) return column.labels[value];
+  if (column.kind === "date") return writeMoment(value);
+  return writeNumber(value) + (column.kind === "duration" ? " s" : "");
+}
+
+// What is beyond the first few is shown when asked for.
+function fold(list) {
+  const most = Number(list.dataset.more);
+  const beyond = [...list.children].slice(most);
+  if (beyond.length < 2) return;
+  beyond.forEach((item) => (item.hidden = true));
+  const label = `Show all ${count(list.children.length)} ${list.dataset.noun}`;
+  const button = make("button", { type: "button", class: "more", text: label });
+  button.addEventListener("click", () => unfold(list));
+  const after = list.closest(".scroll") || list;
+  after.after(button);
+  list.fold = { beyond, button };
+}
+
+function unfold(list) {
+  if (!list.fold) return;
+  list.fold.beyond.forEach((item) => (item.hidden = false));
+  const first = list.fold.beyond[0];
+  if (document.activeElement === list.fold.button) {
+    first.tabIndex = -1;
+    first.focus({ preventScroll: true });
+  }
+  list.fold.button.remove();
+  list.fold = null;
+}
+
+document.querySelectorAll("[data-more]").forEach(fold);
+
+const find = byId("find");
+if (find) {
+  const cards = byId("cards");
+  find.addEventListener("input", () => {
+    unfold(cards);
+    const sought = find.value.trim().toLowerCase();
+    let found = 0;
+    for (const card of cards.children) {
+      card.hidden = !card.dataset.name.toLowerCase().includes(sought);
+      found += !card.hidden;
+    }
+    byId("found").textContent = sought ? count(found, "column") : "";
+  });
+}
