@@ -41,6 +41,7 @@ WALK = (
     "_model",
     "_state",
     "_saving",
+    "_batches",
     "_estimator",
 )
 # Beside the walk, and the first room of the walk that may import each.
@@ -50,7 +51,7 @@ BESIDE = {
     "_bitmaps": "_codes",
     "_tallies": "_matching",
     "_search": "_matching",
-    "_options": "_estimator",
+    "_options": "_batches",
     "_values": "_state",
     "_archive": "_saving",
 }
@@ -123,7 +124,7 @@ MAY_IMPORT = {
 }
 
 PUBLIC_USERS = {*BUILT_ON, *SHARED, "dask", "experiments", "report", "cli", "demo"}
-FROM_ESTIMATOR_ON = {"_saving", "_estimator", "_embedding", *PUBLIC_USERS}
+FROM_ESTIMATOR_ON = {"_saving", "_batches", "_estimator", "_embedding", *PUBLIC_USERS}
 
 # third-party package -> the only rooms that may import it
 ROOMS_OF = {

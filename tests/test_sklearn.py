@@ -29,6 +29,7 @@ from proximity_kernel._search import match_rows
         ProximityKernel(n_bins="auto"),
         ProximityKernel(missingness="informative"),
         ProximityKernel(missingness="auto"),
+        ProximityKernel(max_references=20),
         ProximityKernel(normalize=True, n_bins=3, min_support=1, n_jobs=2),
     ]
 )
@@ -95,6 +96,7 @@ def test_clone_and_parameters():
         "min_support": 7,
         "categorical_features": [0],
         "max_categories": 9,
+        "max_references": 50,
         "normalize": True,
         "sparse_output": False,
         "dtype": np.float64,
@@ -119,6 +121,7 @@ def test_defaults():
         "min_support": 20,
         "categorical_features": "from_dtype",
         "max_categories": 255,
+        "max_references": None,
         "normalize": False,
         "sparse_output": True,
         "dtype": np.float32,

@@ -13,18 +13,15 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn import get_config
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils.validation import (
-    _check_feature_names_in,
-    check_is_fitted,
-    validate_data,
-)
+from sklearn.utils.validation import _check_feature_names_in, validate_data
 
+from ._batches import Batched
 from ._codes import Codes
 from ._columns import read_columns
 from ._kernel import kernel_matrix
 from ._matching import list_cells, match
 from ._model import Model, fit_model, warn_of_empty_columns
-from ._options import check_kernel_options, check_n_bins, suit
+from ._options import check_kernel_options, check_n_bins, choose_references, suit
 from ._representation import build_representation, normalize_rows, output_names
 from ._saving import Saved
 from ._state import State, pack_model, unpack_model
@@ -32,7 +29,7 @@ from ._tallies import Estimates
 from ._threads import count_threads
 
 
-class ProximityKernel(Saved, TransformerMixin, BaseEstimator):
+class ProximityKernel(Saved, Batched, TransformerMixin, BaseEstimator):
     """Similarity of rows, measured on the incomplete, mixed-type table itself.
 
     Every value becomes the bin of its nearest center; centers crowd where the data
@@ -72,6 +69,10 @@ class ProximityKernel(Saved, TransformerMixin, BaseEstimator):
         Booleans, ordered categoricals (by rank) and dates (in seconds) are numeric.
     max_categories : int, default=255
         Most bins of a categorical feature; the rarest categories share the last.
+    max_references : int or None, default=None
+        Most distinct rows of codes to match against; of more, a sample that depends on
+        the rows and `random_state` only. `min_support` counts rows of the sample; bin
+        frequencies stay those of all rows. None keeps all.
     normalize : bool, default=False
         Scale the representation so that every row but one of unknown categories only
         has similarity 1 with itself (the cosine form); else an incomplete one has less.
@@ -83,7 +84,7 @@ class ProximityKernel(Saved, TransformerMixin, BaseEstimator):
         Threads. None uses the cores that the process may use, and one inside a
         joblib worker; -1 uses all. The result does not depend on it.
     random_state : int, RandomState instance or None, default=None
-        Nothing is drawn at random yet; the answer is the same for every value.
+        Which rows `max_references` keeps. None is 0; an instance is drawn from, once.
 
     Attributes
     ----------
@@ -135,6 +136,7 @@ class ProximityKernel(Saved, TransformerMixin, BaseEstimator):
         missingness: Any = None,
         categorical_features: Any = "from_dtype",
         max_categories: Any = 255,
+        max_references: Any = None,
         normalize: Any = False,
         sparse_output: Any = True,
         dtype: Any = np.float32,
@@ -147,6 +149,7 @@ class ProximityKernel(Saved, TransformerMixin, BaseEstimator):
         self.missingness = missingness
         self.categorical_features = categorical_features
         self.max_categories = max_categories
+        self.max_references = max_references
         self.normalize = normalize
         self.sparse_output = sparse_output
         self.dtype = dtype
@@ -253,7 +256,8 @@ class ProximityKernel(Saved, TransformerMixin, BaseEstimator):
             the shared codes weigh together), ``support`` how many rows these are.
             ``level`` says it in a word: "intersection" (all codes), "union" (any of
             them), "partial" (between these) or "prior" (rung 0: every row that
-            observes the feature).
+            observes the feature). ``sampled`` tells whether it rests on a sample of the
+            rows, of which ``support`` counts some; "prior" never does.
 
         Examples
         --------
@@ -293,12 +297,13 @@ class ProximityKernel(Saved, TransformerMixin, BaseEstimator):
         columns = read_columns(X, categorical_features=chosen)
         n_bins = check_n_bins(suit(self.matching, self.n_bins, 4), len(columns))
         missingness = suit(self.matching, self.missingness, "ignorable")
-        threads = count_threads(self.n_jobs)
         model, codes = fit_model(
-            columns, chosen, n_bins, self.max_categories, missingness, threads
-        )
+            columns, chosen, n_bins, self.max_categories, missingness,
+            count_threads(self.n_jobs), *choose_references(self),
+        )  # fmt: skip
         # From here on nothing can fail: the old model is there, or the new one.
         validate_data(self, X, skip_check_array=True)
+        self.__dict__.pop("_learning", None)
         self._adopt(model)
         warn_of_empty_columns(model, stacklevel + 1)
         return model, codes
@@ -315,7 +320,7 @@ class ProximityKernel(Saved, TransformerMixin, BaseEstimator):
         )
 
     def _fitted_model(self) -> Model:
-        check_is_fitted(self)
+        self._check_fitted()
         check_kernel_options(self)
         model: Model = self._model
         return model

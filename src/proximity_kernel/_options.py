@@ -21,6 +21,8 @@ def check_kernel_options(options: Any) -> None:
     missingness = suit(options.matching, options.missingness, "ignorable")
     check_choice("missingness", missingness, MISSINGNESSES)
     check_count("max_categories", options.max_categories, 2, MAX_BINS)
+    if options.max_references is not None:
+        check_count("max_references", options.max_references, 1)
     check_flag("normalize", options.normalize)
     check_flag("sparse_output", options.sparse_output)
     check_float_dtype("dtype", options.dtype)
@@ -114,3 +116,24 @@ def check_seed(random_state: Any) -> None:
     if random_state is None or isinstance(random_state, np.random.RandomState):
         return
     check_count("random_state", random_state, 0)
+
+
+def choose_references(options: Any) -> tuple[int | None, int]:
+    """How many distinct rows to keep, and the seed of the choice, of 64 bits.
+
+    Parameters
+    ----------
+    options : ProximityKernel
+        With `max_references` and `random_state`, which is drawn from if it is a source.
+
+    Returns
+    -------
+    int or None
+    int
+    """
+    if options.max_references is None:
+        return None, 0
+    source = options.random_state
+    if isinstance(source, np.random.RandomState):
+        return int(options.max_references), int(source.randint(1 << 31))
+    return int(options.max_references), int(source or 0) % (1 << 64)

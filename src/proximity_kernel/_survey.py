@@ -24,6 +24,7 @@ from ._codes import Codes, assign_codes
 from ._columns import Column, ColumnType, read_columns
 from ._ranks import Held, hold_values, merge_held, rank_held
 from ._table import Table, check_same_columns
+from ._threads import run_pieces
 from ._typical import Typical, average, find_common
 
 
@@ -119,13 +120,16 @@ def has_no_rows(table: Any) -> bool:
     return isinstance(shape, tuple) and len(shape) == 2 and shape[0] == 0
 
 
-def summarize_bins(table: Any, categorical_features: Any = "from_dtype") -> BinState:
+def summarize_bins(
+    table: Any, categorical_features: Any = "from_dtype", n_threads: int = 1
+) -> BinState:
     """Summarize a batch for its bins.
 
     Parameters
     ----------
     table : frame, array or list of rows, of shape (n_samples, n_features)
     categorical_features : "from_dtype", None, mask, indices or names
+    n_threads : int
 
     Returns
     -------
@@ -143,8 +147,13 @@ def summarize_bins(table: Any, categorical_features: Any = "from_dtype") -> BinS
     if has_no_rows(table):
         return BinState()
     columns = read_columns(table, categorical_features=categorical_features)
-    states = tuple(map(_summarize, columns))
-    return BinState(states, len(columns[0].values))
+    states: list[Any] = [None] * len(columns)
+
+    def summarize_some(first: int, last: int) -> None:
+        states[first:last] = map(_summarize, columns[first:last])
+
+    run_pieces(summarize_some, len(columns), piece=1, n_threads=n_threads)
+    return BinState(tuple(states), len(columns[0].values))
 
 
 def merge_bins(a: BinState, b: BinState) -> BinState:
