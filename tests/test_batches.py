@@ -1,0 +1,377 @@
+"""A table in batches: cut anywhere, in any order, the model of the whole table."""
+
+import pickle
+import warnings
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from strategies import (
+    GRADES,
+    assert_same_bits,
+    fit_transform,
+    mixed_table,
+    parameters,
+    raises_naming,
+    tables,
+)
+
+from proximity_kernel import ProximityKernel
+from proximity_kernel._batches import merge_all
+
+
+def cut(frame, n_parts, order=None):
+    """Cut a frame into about equal batches, some perhaps empty, in some order."""
+    limits = np.linspace(0, len(frame), n_parts + 1).astype(int)
+    parts = [frame.iloc[a:b] for a, b in pairwise(limits)]
+    if order is not None:
+        order.shuffle(parts)
+    return parts
+
+
+def by_batches(estimator, parts):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # of empty columns
+        return clone(estimator).fit_batches(parts)
+
+
+def by_partial_fits(estimator, parts):
+    estimator = clone(estimator)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        for learn in ("bins", "rows"):
+            for part in parts:
+                estimator.partial_fit(part, learn=learn)
+    return estimator
+
+
+def assert_same_model(got, wanted, rel=1e-9):
+    """All that two estimators learnt is the same, but for typical values to the bit."""
+    one, other = got._model, wanted._model
+    assert one.types == other.types
+    for a, b in zip(one.bins, other.bins, strict=True):
+        if hasattr(a, "centers"):
+            assert a.centers.tobytes() == b.centers.tobytes()
+            assert (a.groups is None) == (b.groups is None)
+            assert a.groups is None or a.groups.tolist() == b.groups.tolist()
+        else:
+            assert a == b
+            assert a.names() == b.names()
+    assert one.absences == other.absences
+    left, right = one.reference, other.reference
+    assert (left.n_samples, left.sampled) == (right.n_samples, right.sampled)
+    for name in ("rows", "counts", "bin_counts", "prior_counts", "n_bins", "words"):
+        a, b = getattr(left.bitmaps, name), getattr(right.bitmaps, name)
+        assert a.dtype == b.dtype
+        assert a.tobytes() == b.tobytes(), name
+    for a, b in zip(one.typical, other.typical, strict=True):
+        if isinstance(a.values, tuple):
+            assert a.values == b.values
+        else:
+            np.testing.assert_allclose(a.values, b.values, rtol=rel, atol=1e-9)
+        np.testing.assert_allclose(a.spread, b.spread, rtol=rel, atol=1e-6)
+    for name in ("feature_names_in_", "n_features_in_"):
+        np.testing.assert_array_equal(
+            getattr(got, name, None), getattr(wanted, name, None)
+        )
+
+
+@settings(max_examples=60)
+@given(
+    both=tables(),
+    options=parameters(),
+    auto=st.booleans(),
+    missingness=st.sampled_from(["ignorable", "informative", "auto"]),
+    most=st.none() | st.integers(1, 20),
+    n_parts=st.sampled_from([1, 2, 7, 50]),
+    order=st.randoms(),
+    learn=st.sampled_from([by_batches, by_partial_fits]),
+)
+def test_however_the_table_was_cut(
+    both, options, auto, missingness, most, n_parts, order, learn
+):
+    frame, new = both
+    if auto:
+        options = {**options, "n_bins": "auto"}
+    pk = ProximityKernel(missingness=missingness, max_references=most, **options)
+    wanted = fit_transform(pk, frame)
+    got = learn(pk, cut(frame, n_parts, order))
+    assert_same_model(got, pk)
+    assert_same_bits(got.transform(frame), wanted)
+    assert_same_bits(got.transform(new), pk.transform(new))
+
+
+@pytest.mark.parametrize("n_parts", [1, 2, 7, 50])
+@pytest.mark.parametrize("most", [None, 300])
+def test_a_larger_table_with_the_defaults(n_parts, most):
+    frame = mixed_table(3000, 9, 0.2, seed=4)
+    frame.loc[frame.index % 5 == 0, ["col1", "col5"]] = None  # an event
+    pk = ProximityKernel(max_references=most, random_state=3)
+    wanted = pk.fit_transform(frame)
+    order = np.random.RandomState(n_parts)
+    got = by_batches(pk, cut(frame, n_parts, order))
+    assert_same_model(got, pk)
+    assert_same_bits(got.transform(frame), wanted)
+    assert pk._model.reference.sampled == (most is not None)
+
+
+def test_rare_categories_share_their_bin_whatever_the_cut():
+    rng = np.random.default_rng(1)
+    labels = [f"l{k}" for k in rng.zipf(1.5, 400) % 40]
+    frame = pd.DataFrame({"a": labels, "b": rng.normal(size=400)})
+    pk = ProximityKernel(max_categories=6).fit(frame)
+    for n_parts in (2, 50):
+        got = by_batches(pk, cut(frame, n_parts, np.random.RandomState(0)))
+        assert_same_model(got, pk)
+        assert got._model.bins[0].infrequent
+
+
+def test_containers_of_batches():
+    frame = mixed_table(60, 3, 0.3, seed=2)
+    pk = ProximityKernel().fit(frame)
+    for convert in (pl.from_pandas, lambda f: pa.table(f.reset_index(drop=True))):
+        parts = [convert(part) for part in cut(frame, 4)]
+        got = by_batches(pk, parts)
+        assert_same_bits(got.transform(frame), pk.transform(frame))
+    numbers = np.round(np.random.default_rng(0).normal(size=(50, 3)), 1)
+    whole = ProximityKernel().fit(numbers)
+    for batches in (
+        numbers.reshape(5, 10, 3),
+        [numbers[:20].tolist(), numbers[20:]],
+        lambda: iter(np.array_split(numbers, 3)),
+    ):
+        got = ProximityKernel().fit_batches(batches)
+        assert_same_model(got, whole)
+
+
+def test_dates_and_durations():
+    moments = pd.date_range("2020-01-01", periods=40, freq="7h", tz="Europe/Paris")
+    frame = pd.DataFrame(
+        {"when": moments, "long": moments - moments[0], "named": moments.floor("D")}
+    )
+    frame.loc[3, "when"] = pd.NaT
+    pk = ProximityKernel(3, categorical_features=["named"]).fit(frame)
+    assert_same_model(by_batches(pk, cut(frame, 7)), pk)
+
+
+# ------------------------------------------------------- types across batches
+
+
+def one(values, dtype=None):
+    return pd.DataFrame({"a": pd.Series(values, dtype=dtype), "b": range(len(values))})
+
+
+def test_a_batch_in_which_a_column_is_all_missing_has_no_say():
+    empties = [
+        one([None, None], object),
+        one([np.nan, np.nan], "float64"),
+        one([None, None], "str"),
+        one([None, None], GRADES),
+        one([pd.NaT, pd.NaT], "datetime64[ns]"),
+    ]
+    fulls = [
+        one(["x", None, "y"], "str"),
+        one([1, 2, 5], "int64"),
+        one([True, False, None], "boolean"),
+        one(["low", "top", None], GRADES),
+        one(pd.to_datetime(["2020-01-01", "2021-01-01", None])),
+    ]
+    for full in fulls:
+        pk = ProximityKernel(2).fit(full)
+        for empty in empties:
+            for parts in ([empty, full], [full, empty], [empty, full, empty]):
+                got = ProximityKernel(2).fit_batches(parts)
+                assert got._model.types[0] == pk._model.types[0]
+                np.testing.assert_array_equal(got.categories_[0], pk.categories_[0])
+                assert str(got.bin_centers_[0]) == str(pk.bin_centers_[0])
+                assert got.missingness_[0].missing == (
+                    pk.missingness_[0].missing + 2 * (len(parts) - 1)
+                )
+
+
+def test_a_column_that_is_missing_everywhere():
+    parts = [one([None], object), one([None], "str"), one([np.nan])]
+    for order in (parts, parts[::-1]):
+        pk = ProximityKernel()
+        with pytest.warns(UserWarning, match="column 'a'") as caught:
+            pk.fit_batches(order)
+        assert caught[0].filename == __file__
+        assert pk.n_bins_[0] == 0
+        assert pk._model.types[0].kind == "categorical"
+
+
+def test_integers_and_floats_are_numbers():
+    parts = [one([1, 2], "int64"), one([2.5, np.nan]), one([True, False])]
+    pk = ProximityKernel(3).fit_batches(parts)
+    assert pk.bin_centers_[0].tolist() == [0, 1, 2.5]
+    pk = ProximityKernel(categorical_features=["a"]).fit_batches(parts)
+    assert pk.categories_[0].tolist() == [0.0, 1.0, 2.0, 2.5]
+    assert {type(label) for label in pk.categories_[0]} == {float}
+    backward = ProximityKernel(categorical_features=["a"]).fit_batches(parts[::-1])
+    assert_same_model(backward, pk)
+
+
+def test_categories_of_one_batch_only():
+    parts = [one(["b", "a"], "category"), one(["c", None], "category"), one(["a"])]
+    pk = ProximityKernel().fit_batches(parts)
+    assert pk.categories_[0].tolist() == ["a", "b", "c"]
+
+
+OTHER_GRADES = pd.CategoricalDtype(["top", "high", "mid", "low"], ordered=True)
+
+
+@pytest.mark.parametrize(
+    ("parts", "words"),
+    [
+        ([one([1.0]), one(["x"])], ["column 'a'", "numbers", "text", "batch"]),
+        ([one([1.0]), one([pd.Timestamp(0)])], ["column 'a'", "dates", "numbers"]),
+        ([one(["low"], GRADES), one(["low"], OTHER_GRADES)], ["'a'", "order", "top"]),
+        ([one(["low"], GRADES), one(["low"])], ["'a'", "ordered categorical", "text"]),
+        ([one([1], "category"), one([1])], ["'a'", "categorical .numbers", "numeric"]),
+        ([one([1]), one([1]).rename(columns={"b": "c"})], ["names", "'?c'?", "'?b'?"]),
+        ([one([1]), one([1])[["b", "a"]]], ["order"]),
+        ([one([1]), one([1])[["a"]]], ["b"]),
+    ],
+)
+def test_batches_that_do_not_agree(parts, words):
+    for order in (parts, parts[::-1]):
+        with raises_naming(ValueError, *words[:1]):
+            ProximityKernel().fit_batches(order)
+        pk = ProximityKernel().partial_fit(order[0])
+        with raises_naming(ValueError, *words[:1]):
+            pk.partial_fit(order[1])
+    with raises_naming(ValueError, *words):
+        ProximityKernel().fit_batches(parts)
+
+
+# ------------------------------------------------------------ the two passes
+
+
+@pytest.fixture
+def frame():
+    return mixed_table(90, 4, 0.3, seed=6)
+
+
+def test_rows_before_bins_are_refused(frame):
+    for pk in (ProximityKernel(), ProximityKernel().fit(frame)):
+        with raises_naming(ValueError, "learn='bins'", "learn='rows'", "every batch"):
+            pk.partial_fit(frame, learn="rows")
+    with pytest.raises(ValueError, match="learn must be 'bins' or 'rows', got 'all'"):
+        ProximityKernel().partial_fit(frame, learn="all")
+
+
+def test_bins_after_rows_are_refused(frame):
+    pk = ProximityKernel().partial_fit(frame).partial_fit(frame, learn="rows")
+    before = pk.transform(frame)
+    with raises_naming(ValueError, "bins are fixed", "clone"):
+        pk.partial_fit(frame)
+    assert_same_bits(pk.transform(frame), before)
+
+
+def test_without_rows_it_is_not_fitted(frame):
+    pk = ProximityKernel().partial_fit(frame)
+    for method in (pk.transform, pk.kernel, pk.provenance):
+        with pytest.raises(NotFittedError, match="learn='rows'"):
+            method(frame)
+    assert pk.n_features_in_ == 4
+
+
+def test_partial_fit_after_fit_starts_anew_and_fit_ends_it(frame):
+    numbers = np.random.default_rng(0).normal(size=(30, 2))
+    pk = ProximityKernel().fit(numbers)
+    pk.partial_fit(frame)
+    assert not hasattr(pk, "n_bins_")
+    pk.partial_fit(frame, learn="rows")
+    assert_same_model(pk, ProximityKernel().fit(frame))
+    pk.fit(numbers)
+    assert pk.n_features_in_ == 2
+    assert not hasattr(pk, "feature_names_in_")
+    with raises_naming(ValueError, "No bins are learnt"):
+        pk.partial_fit(numbers, learn="rows")
+
+
+def test_it_answers_after_each_batch_of_rows(frame):
+    pk = ProximityKernel(3, missingness="ignorable")
+    for part in cut(frame, 3):
+        pk.partial_fit(part)
+    for k, part in enumerate(cut(frame, 3), start=1):
+        pk.partial_fit(part, learn="rows")
+        assert pk._model.reference.n_samples == 30 * k
+        pk = pickle.loads(pickle.dumps(pk))
+    assert_same_bits(
+        pk.transform(frame),
+        ProximityKernel(3, missingness="ignorable").fit_transform(frame),
+    )
+
+
+def test_options_hold_from_the_first_rows_on(frame):
+    first, second = cut(frame, 2)
+    pk = ProximityKernel(3, max_references=20, random_state=5)
+    pk.partial_fit(frame).partial_fit(first, learn="rows")
+    pk.set_params(n_bins=5, max_references=None, random_state=6)
+    pk.partial_fit(second, learn="rows")
+    assert_same_model(
+        pk, ProximityKernel(3, max_references=20, random_state=5).fit(frame)
+    )
+
+
+def test_empty_batches_are_neutral(frame):
+    pk = ProximityKernel().fit(frame)
+    parts = [frame[:0], frame[:40], frame[:0], [], frame[40:], frame.iloc[:0, :2]]
+    for learn in (by_batches, by_partial_fits):
+        assert_same_model(learn(pk, parts), pk)
+    for nothing in ([], [[]], [frame[:0]], lambda: iter(())):
+        with pytest.raises(ValueError, match="No batch has a row"):
+            ProximityKernel().fit_batches(nothing)
+
+
+def test_what_can_be_read_only_once_is_refused(frame):
+    parts = cut(frame, 3)
+    with raises_naming(TypeError, "generator", "only once", "two passes", "function"):
+        ProximityKernel().fit_batches(part for part in parts)
+    once = iter(parts)
+    with raises_naming(ValueError, "read again", "90 first, then 0"):
+        ProximityKernel().fit_batches(lambda: once)
+    passes = iter([parts, [*parts[:2], parts[0]]])
+    with raises_naming(ValueError, "other rows"):
+        ProximityKernel().fit_batches(lambda: iter(next(passes)))
+    for single in (frame, np.zeros((3, 2)), pl.from_pandas(frame)):
+        with raises_naming(TypeError, "several tables", "fit"):
+            ProximityKernel().fit_batches(single)
+    for odd in ("table.csv", 3):
+        with raises_naming(TypeError, "list of tables", type(odd).__name__):
+            ProximityKernel().fit_batches(odd)
+
+
+def test_rows_with_what_the_bins_never_saw_are_refused():
+    pk = ProximityKernel().partial_fit(one(["x", "y"]))
+    with raises_naming(ValueError, "column 'a'", "when the bins were learnt"):
+        pk.partial_fit(one(["x", "new"]), learn="rows")
+
+
+def test_a_fit_by_batches_that_fails_leaves_the_old_model(frame):
+    pk = ProximityKernel().fit(frame)
+    before = pk.transform(frame)
+    with pytest.raises(ValueError, match="batch"):
+        pk.fit_batches([one([1.0]), one(["x"])])
+    assert_same_bits(pk.transform(frame), before)
+    assert pk.n_features_in_ == 4
+
+
+def test_merging_is_not_quadratic():
+    merged = []
+
+    def merge(a, b):
+        merged.append(a + b)
+        return a + b
+
+    assert merge_all((1 for _ in range(1000)), merge) == 1000
+    assert sum(merged) < 1000 * 12
+    assert merge_all([], merge) is None
