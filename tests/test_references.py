@@ -20,6 +20,8 @@ from strategies import (
 
 from proximity_kernel import ProximityKernel
 from proximity_kernel._loops import hash_rows
+from proximity_kernel._rows import merge_rows, summarize_rows
+from proximity_kernel._survey import Binned
 
 WORD = (1 << 64) - 1
 
@@ -167,3 +169,25 @@ def test_a_row_that_observes_nothing_rests_on_all_rows(frame):
     assert set(cells["level"]) == {"prior"}
     assert not cells["sampled"].any()
     assert cells["support"].tolist() == frame.notna().sum().tolist()
+
+
+def test_a_part_that_lost_rows_makes_the_whole_a_sample(frame):
+    """Also where what is merged with it holds no other row than those kept."""
+    pk = ProximityKernel(4, max_references=5, missingness="ignorable")
+    kept = pk.fit(frame)._model.reference.bitmaps
+    codes = pk._model.code(frame, 1)
+    of_kept = np.isin(codes.inverse, [
+        k for k, row in enumerate(map(bytes, codes.rows))
+        if row in set(map(bytes, kept.rows))
+    ])  # fmt: skip
+    state = [summarize_rows(part, binned_of(pk), 5) for part in (frame, frame[of_kept])]
+    for merged in (merge_rows(*state), merge_rows(*state[::-1])):
+        assert merged.sampled
+        np.testing.assert_array_equal(merged.rows, kept.rows)
+        np.testing.assert_array_equal(merged.counts, 2 * kept.counts)
+        assert merged.n_samples == 2000 + of_kept.sum()
+
+
+def binned_of(pk):
+    model = pk._model
+    return Binned(model.types, model.categorical_features, model.bins, model.typical)
