@@ -3,9 +3,9 @@
 The tables are mixed (a fifth of the columns text, the others numbers, some skewed),
 made of six common factors and noise, and a fifth of the cells is missing. Errors are
 of the kernel over random pairs of rows: root mean square and mean of the difference to
-what all rows give. Two yardsticks stand beside them: how far each is from the kernel of the
-complete rows, and "another", all rows of another table from the same source: so much of
-what all rows give is chance.
+what all rows give. Two yardsticks stand beside them: how far each is from the kernel of
+the complete rows, and "another", all rows of another table from the same source: so
+much of what all rows give is chance.
 """
 
 from __future__ import annotations
