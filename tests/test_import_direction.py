@@ -114,8 +114,9 @@ MAY_IMPORT = {
     "baselines": {DOOR, *BUILT_ON, "datasets", "_extras"},
     "experiments": {DOOR, *BUILT_ON, *SHARED, "_extras"},
     "report": {DOOR, *BUILT_ON, *SHARED, "_extras"},
-    "cli": {DOOR, *BUILT_ON, *SHARED, "experiments", "report", "demo", "_extras"},
-    "demo": {DOOR, *BUILT_ON, *SHARED},
+    "commands": {DOOR, *BUILT_ON, *SHARED, "experiments", "report", "demo", "_extras"},
+    "cli": {DOOR, "commands", "_extras"},
+    "demo": {DOOR, *BUILT_ON, *SHARED, "report"},
     "__main__": {"cli"},
 }
 
