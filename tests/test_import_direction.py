@@ -38,6 +38,10 @@ WALK = (
     "_model",
     "_state",
     "_saving",
+    "_imputation",
+    "_decoded",
+    "_frames",
+    "_filling",
     "_estimator",
 )
 # Beside the walk, and the first room of the walk that may import each.
@@ -47,7 +51,7 @@ BESIDE = {
     "_bitmaps": "_codes",
     "_tallies": "_matching",
     "_search": "_matching",
-    "_options": "_estimator",
+    "_options": "_filling",
     "_values": "_state",
     "_archive": "_saving",
 }
@@ -127,7 +131,7 @@ FROM_ESTIMATOR_ON = {"_saving", "_estimator", "_embedding", *PUBLIC_USERS}
 ROOMS_OF = {
     "numba": {*COMPILER},
     "llvmlite": {*COMPILER},
-    "narwhals": {"_table", "_columns", "report"},
+    "narwhals": {"_table", "_columns", "_frames", "report"},
     "sklearn": FROM_ESTIMATOR_ON,
     "joblib": FROM_ESTIMATOR_ON | {"_threads"},
     "dask": {"dask"},
