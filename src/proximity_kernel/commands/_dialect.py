@@ -16,6 +16,7 @@ from ._source import Source
 
 SEPARATORS = {"tab": "\t", "comma": ",", "semicolon": ";", "bar": "|", "space": " "}
 _ORDER = "\t;|,"
+ROW_NAME = "row_name"  # of a first column without a name
 _SAMPLE = 200  # lines
 _SAMPLE_CHARACTERS = 2**18
 _EVEN = 0.9  # of the lines have the same number of fields
@@ -104,7 +105,7 @@ def _decode(source: Source, encoding: str | None) -> tuple[str, str, list[str]]:
                 f"({data[error.start : error.start + 1]!r}); try --encoding latin-1."
             ) from None
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return data.decode("utf-16", "replace"), "utf-16", []
+        return data.decode("utf-16", "replace"), "utf-16", ["encoding UTF-16"]
     try:
         return data.decode("utf-8-sig"), "utf-8", []
     except UnicodeDecodeError as error:
@@ -144,10 +145,10 @@ def _guess_separator(lines: list[str]) -> str:
             best, evenness = separator, share
         if evenness >= _EVEN:
             return best
-    share, n_fields = _measure(cut(lines, " "))
-    if n_fields > 1 and share == 1 and evenness == 0 and len(lines) > 2:
-        return " "
-    return best
+    words = cut(lines, " ")
+    share, n_fields = _measure(words)
+    blanks = n_fields > 1 and share >= _EVEN and len(words[0]) == n_fields
+    return " " if blanks and evenness == 0 and len(lines) > 2 else best
 
 
 def _measure(rows: list[list[str]]) -> tuple[float, int]:
@@ -189,11 +190,11 @@ def _name_columns(
         if all(row[-1].strip() == "" for row in rows[1:]):
             names.append("")  # a separator at the end of each line, but the header's
         else:
-            names.insert(0, "row_name")
-            said.append("the first column has no name, so it is called 'row_name'")
-    unnamed = [j for j, name in enumerate(names) if not name]
-    for j in unnamed:
-        names[j] = f"column_{j + 1}"
+            names.insert(0, "")
+    if not names[0] and ROW_NAME not in names:
+        names[0] = ROW_NAME
+        said.append(f"the first column has no name, so it is called {ROW_NAME!r}")
+    names = [name or f"column_{j + 1}" for j, name in enumerate(names)]
     check_names(source, names)
     return names, said
 

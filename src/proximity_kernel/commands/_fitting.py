@@ -1,23 +1,25 @@
 """Options and a table in, a fitted estimator out; models kept and loaded.
 
 A model's notes hold the plan by which its table was read, so that new rows are read in
-the same way.
+the same way. The library is imported when it is needed: a wrong option or a bad file is
+told without the wait for the compiler.
 """
 
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from .. import ProximityKernel
 from .._extras import require
-from ..model_file import ModelFileError, load_with_notes, save_model
 from ._call import Call, InputError
 from ._plan import Plan, Wishes
 from ._raw import Reading
 from ._rows import label_rows
 from ._table import Table, read_table
 from ._writing import check_outputs
+
+if TYPE_CHECKING:
+    from .. import ProximityKernel
 
 _KERNEL = {
     "bins": "n_bins",
@@ -79,6 +81,8 @@ def make_kernel(options: argparse.Namespace, **defaults: Any) -> ProximityKernel
     -------
     ProximityKernel
     """
+    from .. import ProximityKernel
+
     given = {name: getattr(options, option) for option, name in _KERNEL.items()}
     given = {name: value for name, value in given.items() if value is not None}
     return ProximityKernel(**(defaults | given))
@@ -118,14 +122,14 @@ def open_table(call: Call, path: str, plan: Plan | None = None) -> Table:
     return table
 
 
-def start(call: Call, wanted: type) -> tuple[Any, Table, dict[str, Any]]:
+def start(call: Call, wanted: str) -> tuple[Any, Table, dict[str, Any]]:
     """Check the files, load the model if there is one, and read the table.
 
     Parameters
     ----------
     call : Call
-    wanted : type
-        Of the estimator that the command needs.
+    wanted : str
+        The class of the estimator that the command needs.
 
     Returns
     -------
@@ -162,12 +166,14 @@ def fit(call: Call, estimator: Any, table: Table, **notes: Any) -> Any:
         estimator.fit(table.frame)
     path = call.options.save_model
     if path is not None:
+        from ..model_file import save_model
+
         save_model(estimator, path, notes={"plan": table.plan.to_notes(), **notes})
         call.say(f"model: {path}")
     return estimator
 
 
-def _load_model(call: Call, wanted: type) -> tuple[Any, dict[str, Any]]:
+def _load_model(call: Call, wanted: str) -> tuple[Any, dict[str, Any]]:
     path = call.options.model
     for option in (*_KERNEL, "k", "ids", "drop", "categorical", "na", "decimal"):
         value = getattr(call.options, option, None)
@@ -181,24 +187,24 @@ def _load_model(call: Call, wanted: type) -> tuple[Any, dict[str, Any]]:
                 f"{name.replace('_', '-')}: the model already knows; leave it out, or "
                 "fit anew without --model."
             )
+    from ..model_file import ModelFileError, load_with_notes
+
     try:
         estimator, notes = load_with_notes(path)
-    except FileNotFoundError:
-        raise InputError(f"--model {path}: there is no such file.") from None
     except ModelFileError as error:
-        raise InputError(f"--model {path}: {error}") from None
-    if not isinstance(estimator, wanted):
+        raise InputError(f"--model: {error}") from None
+    if type(estimator).__name__ != wanted:
         raise InputError(
             f"--model {path}: it holds a {type(estimator).__name__}, and "
-            f"{call.name} needs a {wanted.__name__}; make one with proximity-kernel "
+            f"{call.name} needs a {wanted}; make one with proximity-kernel "
             f"{call.name} --save-model."
         )
-    if "plan" not in (notes or {}):
+    if "plan" not in notes:
         raise InputError(
             f"--model {path}: it does not say how its table was read, so it is for "
             "Python; make one with --save-model."
         )
-    return estimator, dict(notes)
+    return estimator, notes
 
 
 def make_report(call: Call, table: Table, kernel: Any, clusters: Any = None) -> None:

@@ -31,8 +31,10 @@ MOST_STRAYS = 5  # different ones
 _FREE = 0.5  # different texts for each cell: free text
 _FEW = 20  # rows in which uniqueness says nothing
 _LONG = 40  # characters of an id
-_NAMED_ID = re.compile(r"(^|[_\s.\-]|(?<=[a-z]))(id|ids|uuid|guid|key|index|nr|no|"
-                       r"number|identifier)$", re.IGNORECASE)  # fmt: skip
+_NAMED_ID = re.compile(
+    r"(^|[_\s.\-])(id|ids|uuid|guid|key|index|nr|no|number|identifier|row_name)$",
+    re.IGNORECASE,
+)
 _CAMEL_ID = re.compile(r"[a-z]I[Dd]$")
 
 
@@ -138,10 +140,9 @@ def find_columns(
         for part in filter(None, parts):
             if part not in names:
                 hint = near(part, names)
-                has = "" if hint else f" has {listed(list(names), 8)}"
+                has = "" if hint else f"; it has {listed(list(names), 8)}."
                 raise InputError(
-                    f"{option} {part}: {source} has no such column{hint or ';'}"
-                    f"{has or ''}"
+                    f"{option} {part}: {source} has no such column{hint}{has}"
                 )
             found.add(part)
     return found
@@ -240,6 +241,11 @@ class _Guess:
             return ColumnPlan(name, LEFT_OUT, kind)
         if words is not None:
             kind, form = self._read_text(name, words)
+        elif column.dtype == "object":
+            raise InputError(
+                f"{self.raw.name}: column {name!r} holds lists or records; leave it "
+                f"out with --drop {name!r}."
+            )
         if name in self.chosen["--categorical"]:
             kind, form = CATEGORIES, ""
         n_observed = column.notna().sum() if words is None else words.n_observed

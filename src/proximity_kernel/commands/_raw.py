@@ -17,6 +17,7 @@ from ._call import InputError, listed
 from ._dialect import SEPARATORS, check_names, find_dialect, find_ragged_line
 from ._source import Source
 
+_NESTED = (list, dict, set, bytes)
 _SHOWN = {"\t": "tab", " ": "blanks"}
 
 
@@ -111,11 +112,14 @@ def _read_text(source: Source, reading: Reading) -> Raw:
             _parse_blanks(dialect) if dialect.separator == " " else _parse_csv(dialect)
         )
     except ValueError as error:  # pandas' and pyarrow's errors are ValueErrors too
-        where = find_ragged_line(dialect) or str(error).partition("\n")[0]
+        where = find_ragged_line(dialect) or (
+            f"this cannot be read as {dialect.encoding} text in columns "
+            f"({str(error).partition(chr(10))[0]}); see --sep and --encoding."
+        )
         raise InputError(f"{source.name}: {where}") from None
     shown = _SHOWN.get(dialect.separator, f"'{dialect.separator}'")
     if len(dialect.names) == 1 and reading.separator is None:
-        shown = "none found (one column)"
+        shown = "not found"
     return Raw(source.name, frame, shown, dialect.said)
 
 
@@ -123,8 +127,10 @@ def _parse_csv(dialect: Any) -> Any:
     csv = require("pyarrow.csv", extra="cli")
     arrow = require("pyarrow", extra="cli")
     text = arrow.dictionary(arrow.int32(), arrow.string())
+    # pyarrow asks for a newline at the end of the names.
+    text_data = f"{dialect.text.rstrip(chr(10) + chr(13))}\n".encode()
     table = csv.read_csv(
-        io.BytesIO(dialect.text.encode("utf-8")),
+        io.BytesIO(text_data),
         read_options=csv.ReadOptions(
             column_names=dialect.names,
             skip_rows_after_names=int(dialect.header),
@@ -188,32 +194,37 @@ def _read_arrow(source: Source) -> Raw:
     if list(frame.columns) != table.column_names:  # pandas kept an index in the file
         frame = frame.reset_index()
     frame.columns = [str(name) for name in frame.columns]
-    frame = hold_text(source.name, frame.reset_index(drop=True))
+    frame = hold_text(frame.reset_index(drop=True))
     return Raw(source.name, frame, "", ())
 
 
 def _read_excel(source: Source, reading: Reading) -> Raw:
-    require("openpyxl", extra="cli")
+    openpyxl = require("openpyxl", extra="cli")
     try:
-        book = pd.ExcelFile(io.BytesIO(source.data), engine="openpyxl")
+        book = openpyxl.load_workbook(
+            io.BytesIO(source.data), read_only=True, data_only=True
+        )
+        sheet, said = _choose_sheet(source.name, book.sheetnames, reading.sheet)
+        rows = [list(row) for row in book[sheet].iter_rows(values_only=True)]
+        book.close()
+    except InputError:
+        raise
     except Exception as error:  # noqa: BLE001  (openpyxl lets through what it meets)
         raise InputError(
             f"{source.name}: this Excel file is damaged ({error}); save it again."
         ) from None
-    sheet, said = _choose_sheet(source.name, book.sheet_names, reading.sheet)
-    cells = book.parse(sheet, header=None, dtype=object, keep_default_na=False)
-    cells = cells.where(cells.notna() & (cells != ""), None)
+    cells = pd.DataFrame(rows, dtype=object)
     cells = cells.dropna(how="all").dropna(how="all", axis=1)
     if not cells.size:
         raise InputError(f"{source.name}: the sheet {sheet!r} is empty; see --sheet.")
     header = reading.header
     if header is None:
-        header = all(one is None or isinstance(one, str) for one in cells.iloc[0])
+        header = all(pd.isna(one) or isinstance(one, str) for one in cells.iloc[0])
     names = [f"column_{j + 1}" for j in range(cells.shape[1])]
     if header:
         first = cells.iloc[0]
         names = [
-            name if cell is None else str(cell).strip()
+            name if pd.isna(cell) else str(cell).strip()
             for name, cell in zip(names, first, strict=True)
         ]
         cells = cells.iloc[1:]
@@ -221,7 +232,7 @@ def _read_excel(source: Source, reading: Reading) -> Raw:
         said.append(f"no header line: the columns are called column_1 to {names[-1]}")
     check_names(source.name, names)
     cells.columns = names
-    frame = hold_text(source.name, cells.reset_index(drop=True))
+    frame = hold_text(cells.reset_index(drop=True))
     return Raw(source.name, frame, "", tuple(said))
 
 
@@ -243,25 +254,21 @@ def _choose_sheet(
 # ------------------------------------------------------------- objects and text
 
 
-def hold_text(source: str, frame: Any) -> Any:
+def hold_text(frame: Any) -> Any:
     """Make categoricals of text columns, and typed columns of Python objects.
 
     Parameters
     ----------
-    source : str
-        For messages.
     frame : pandas.DataFrame
 
     Returns
     -------
     pandas.DataFrame
     """
-    return pd.DataFrame(
-        {name: _hold(source, name, frame[name]) for name in frame.columns}
-    )
+    return pd.DataFrame({name: _hold(frame[name]) for name in frame.columns})
 
 
-def _hold(source: str, name: str, column: Any) -> Any:
+def _hold(column: Any) -> Any:
     dtype = column.dtype
     if isinstance(dtype, pd.CategoricalDtype):
         if dtype.ordered or not len(dtype.categories):
@@ -280,12 +287,8 @@ def _hold(source: str, name: str, column: Any) -> Any:
         return pd.to_datetime(column)
     if kind == "boolean":
         return column.astype("boolean")
-    odd = [cell for cell in column if isinstance(cell, list | dict | set | bytes)]
-    if odd or hasattr(next((c for c in column if c is not None), None), "__array__"):
-        raise InputError(
-            f"{source}: column {name!r} holds cells that are lists or records; leave "
-            f"it out with --drop {name}."
-        )
+    if any(isinstance(cell, _NESTED) or hasattr(cell, "__array__") for cell in column):
+        return column  # for the plan to refuse, unless it is left out
     return column.map(write_cell, na_action="ignore").astype("category")
 
 

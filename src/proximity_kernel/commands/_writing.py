@@ -109,14 +109,15 @@ def check_outputs(
 
 def _check_place(option: str, path: Path) -> None:
     said = f"{option} {path}"
-    if path.is_dir():
-        raise InputError(f"{said}: this is a folder; name a file in it.")
-    if _is_device(path):
-        return
-    folder = path.parent
-    if not folder.exists():
-        raise InputError(f"{said}: there is no folder {folder}; make it first.")
     try:
+        if path.is_dir():
+            raise InputError(f"{said}: this is a folder; name a file in it.")
+        if _is_device(path):
+            return
+        if not path.parent.exists():
+            raise InputError(
+                f"{said}: there is no folder {path.parent}; make it first."
+            )
         part = _part_of(path)
         part.touch()
         part.unlink()

@@ -39,22 +39,23 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(call: Call) -> int:
     """Run the command."""
-    from .. import ProximityKMeans
     from . import _fitting
     from ._writing import find_format, write_frame
 
     options = call.options
     form = find_format(options.output, options.format)
     told = find_format(options.profiles, None, option="--profiles")
-    model, table, _ = _fitting.start(call, ProximityKMeans)
+    model, table, _ = _fitting.start(call, "ProximityKMeans")
     if model is None:
+        _check_count(options, table)
+        from .. import ProximityKMeans
+
         model = ProximityKMeans(
             "auto" if options.k is None else options.k,
             kernel=_fitting.make_kernel(options),
             random_state=options.seed,
             n_jobs=options.jobs,
         )
-        _check_count(options, table)
         _fitting.fit(call, model, table)
     with call.step("assigning rows"):
         distances = model.transform(table.frame)

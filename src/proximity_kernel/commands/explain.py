@@ -34,17 +34,18 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(call: Call) -> int:
     """Run the command."""
-    from .. import ProximityKernel, explain
     from . import _fitting
     from ._rows import find_row
     from ._writing import find_format, write_frame
 
     options = call.options
     form = find_format(options.output, options.format)
-    kernel, table, _ = _fitting.start(call, ProximityKernel)
+    kernel, table, _ = _fitting.start(call, "ProximityKernel")
     a, b = find_row(table, options.row_a), find_row(table, options.row_b)
     if kernel is None:
         kernel = _fitting.fit(call, _fitting.make_kernel(options), table)
+    from .. import explain
+
     why = explain(kernel, table.frame.iloc[[a]], table.frame.iloc[[b]])
     if options.output is None and options.format is None:
         call.console(out=True).print(*_draw(why, options.row_a, options.row_b))

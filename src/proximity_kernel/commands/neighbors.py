@@ -44,7 +44,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(call: Call) -> int:
     """Run the command."""
-    from .. import ProximityNeighbors
     from . import _fitting
     from ._writing import find_format, write_frame
 
@@ -52,16 +51,18 @@ def run(call: Call) -> int:
     form = find_format(options.output, options.format)
     if options.model is not None and options.queries is not None:
         raise InputError("--queries: with --model, name the new table as FILE.")
-    model, table, notes = _fitting.start(call, ProximityNeighbors)
+    model, table, notes = _fitting.start(call, "ProximityNeighbors")
     own = model is None and options.queries is None
     asked, ids = table, _ids_from(notes)
     if model is None:
         ids = table.ids
         if options.queries is not None:
             asked = _fitting.open_table(call, options.queries, table.plan)
+        rows = _find_rows(call, asked, len(table.frame) - own)
+        from .. import ProximityNeighbors
+
         kernel = _fitting.make_kernel(options)
         model = ProximityNeighbors(kernel=kernel, n_jobs=options.jobs)
-        rows = _find_rows(call, asked, len(table.frame) - own)
         _fitting.fit(call, model, table, ids=_ids_to(ids))
     else:
         rows = _find_rows(call, asked, model.n_samples_fit_)

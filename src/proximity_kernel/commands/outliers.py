@@ -46,14 +46,15 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(call: Call) -> int:
     """Run the command."""
-    from .. import ProximityOutliers
     from . import _fitting
     from ._writing import find_format, write_frame
 
     options = call.options
     form = find_format(options.output, options.format)
-    model, table, _ = _fitting.start(call, ProximityOutliers)
+    model, table, _ = _fitting.start(call, "ProximityOutliers")
     if model is None:
+        from .. import ProximityOutliers
+
         model = ProximityOutliers(
             kernel=_fitting.make_kernel(options, n_bins=_BINS),
             contamination=options.share or "auto",

@@ -35,13 +35,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(call: Call) -> int:
     """Run the command."""
-    from .. import ProximityKernel
     from . import _fitting
     from ._writing import find_format, write_frame
 
     options = call.options
     form = find_format(options.output, options.format, (".npz",))
-    kernel, table, _ = _fitting.start(call, ProximityKernel)
+    kernel, table, _ = _fitting.start(call, "ProximityKernel")
     if kernel is None:
         kernel = _fitting.fit(call, _fitting.make_kernel(options), table)
     with call.step("representing rows"):

@@ -21,7 +21,8 @@ each row and column; or with --above the pairs that are at least so
 alike. A matrix of a large table is refused: use --above, or neighbors.
 """
 _LIMIT = 2**30  # bytes of a matrix
-_BLOCK = 2048
+_BLOCK = 512
+_MOST_PAIRS = 20_000_000
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -35,7 +36,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--above", type=_options.share_up_to(1), metavar="S",
         help="list the pairs with at least this similarity",
     )  # fmt: skip
-    parser.add_argument("--force", action="store_true", help="write a huge matrix too")
+    parser.add_argument("--force", action="store_true", help="write what is huge, too")
     _options.add_kernel(parser)
     _options.add_output(parser, more=", or .npy for a matrix")
     _options.add_model(parser)
@@ -43,7 +44,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(call: Call) -> int:
     """Run the command."""
-    from .. import ProximityKernel, ProximityNeighbors
     from . import _fitting
     from ._writing import find_format, write_frame
 
@@ -55,11 +55,13 @@ def run(call: Call) -> int:
             "--above: pairs are found among the fitted rows; leave out --model and "
             "--save-model."
         )
-    kernel, table, _ = _fitting.start(call, ProximityKernel)
+    kernel, table, _ = _fitting.start(call, "ProximityKernel")
     other = None
     if options.other is not None:
         other = _fitting.open_table(call, options.other, table.plan)
     if pairs:
+        from .. import ProximityNeighbors
+
         kernel = _fitting.make_kernel(options)
         near = ProximityNeighbors(kernel=kernel, n_jobs=options.jobs)
         _fitting.fit(call, near, table)
@@ -119,27 +121,41 @@ def _list_pairs(call: Call, near: Any, table: Any, other: Any) -> Any:
     import pandas as pd
 
     asked = table if other is None else other
-    parts = []
-    n = len(asked.frame)
-    with call.step("comparing rows", n) as advance:
-        for start in range(0, n, _BLOCK):
+    parts, n_pairs = [], 0
+    with call.step("comparing rows", len(asked.frame)) as advance:
+        for start in range(0, len(asked.frame), _BLOCK):
             block = asked.frame.iloc[start : start + _BLOCK].reset_index(drop=True)
-            alike, found = near.radius_neighbors(
-                block, 1 - call.options.above, return_similarity=True
-            )
-            lengths = [len(one) for one in found]
-            rows = np.repeat(np.arange(start, start + len(block)), lengths)
-            parts.append((rows, np.concatenate(found), np.concatenate(alike)))
+            parts.append(_find_pairs(near, block, start, call.options.above))
+            if other is None:
+                parts[-1] = parts[-1][:, parts[-1][0] < parts[-1][1]]
+            n_pairs += parts[-1].shape[1]
+            _check_pairs(call, n_pairs)
             advance(len(block))
-    rows, others, alike = (np.concatenate(some) for some in zip(*parts, strict=True))
+    theirs, ours, alike = np.hstack(parts)
+    rows, others = ours.astype(int), theirs.astype(int)
     if other is None:
-        once = rows < others
-        rows, others, alike = rows[once], others[once], alike[once]
-    else:  # the first table's rows come first
-        order = np.lexsort((rows, others))
-        rows, others, alike = others[order], rows[order], alike[order]
-    frame = {"row": rows + 1, "other": others + 1, "similarity": alike.astype(float)}
+        rows, others = others, rows
+    order = np.lexsort((others, rows))
+    rows, others = rows[order], others[order]
+    frame = {"row": rows + 1, "other": others + 1, "similarity": alike[order].round(6)}
     frame |= {name: table.ids[name].to_numpy()[rows] for name in table.ids}
-    theirs = asked.ids
-    frame |= {f"other_{name}": theirs[name].to_numpy()[others] for name in theirs}
-    return pd.DataFrame(frame).round({"similarity": 6})
+    frame |= {f"other_{name}": asked.ids[name].to_numpy()[others] for name in asked.ids}
+    return pd.DataFrame(frame)
+
+
+def _find_pairs(near: Any, block: Any, start: int, above: float) -> Any:
+    """Find the pairs of a block of rows, an array of row, fitted row, similarity."""
+    import numpy as np
+
+    alike, found = near.radius_neighbors(block, 1 - above, return_similarity=True)
+    lengths = [len(one) for one in found]
+    rows = np.repeat(np.arange(start, start + len(block)), lengths)
+    return np.vstack([rows, np.concatenate(found), np.concatenate(alike)])
+
+
+def _check_pairs(call: Call, n_pairs: int) -> None:
+    if n_pairs > _MOST_PAIRS and not call.options.force:
+        raise InputError(
+            f"--above {call.options.above:g}: there are more than {_MOST_PAIRS:,} such "
+            "pairs; take a higher limit, or use neighbors (--force writes them)."
+        )
