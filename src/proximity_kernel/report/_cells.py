@@ -19,11 +19,10 @@ from ..explanation import bin_names
 from ._holes import LEVELS
 from ._map import RowMap
 from ._shown import Shown, take_rows
-from ._text import clean
 
 ESTIMATED, UNKNOWN = -1, -2  # in place of a bin
 _MOST_ASSUMED = 3  # bins of an estimate
-_DIGITS = 6  # of a number, those that count
+_DIGITS = 5  # of a number, those that count
 
 
 def count_columns(kernel: ProximityKernel) -> NDArray[np.int64]:
@@ -140,7 +139,7 @@ def _agree(
     products = matrix[left].multiply(matrix[right])
     agreement = np.asarray((sp.csr_array(products) @ sums).toarray())
     whole = np.round(100 * np.clip(agreement, 0, 1)).astype(int)
-    parts: list[list[list[int]]] = whole.reshape(len(near), k, -1).tolist()
+    parts: list[list[list[int]]] = whole.reshape(len(near), k, len(widths)).tolist()
     return parts
 
 
@@ -164,7 +163,7 @@ def _describe_columns(
                 "values": values,
                 "labels": labels,
                 "bins": bins[:, j].tolist(),
-                "names": {str(k): clean(names[j][k]) for k in kept},
+                "names": {str(k): column.say_bin(names[j][k]) for k in kept},
                 "groups": None if groups is None else np.asarray(groups).tolist(),
             }
         )

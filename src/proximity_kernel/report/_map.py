@@ -20,9 +20,10 @@ from ._shown import count_rows, take_rows
 
 MAP_ROWS = 2_000
 N_NEAREST = 5
-_MOST_CELLS = 240_000  # of the rows in the page
-_LEAST_ROWS = 150
+_MOST_CELLS = 170_000  # of the rows in the page
+_LEAST_ROWS = 100
 _BLOCK = 8_192  # rows compared with those of the map at a time
+_DECIMALS = 6  # up to which similarities are equal
 
 
 @dataclass(frozen=True)
@@ -60,9 +61,10 @@ def draw_rows(
     n_rows: int, n_columns: int, always: NDArray[np.int64], rng: np.random.Generator
 ) -> NDArray[np.int64]:
     """Draw the rows of the map: some always, others at random; all if they fit."""
-    fit = _MOST_CELLS // max(1, n_columns * (1 + N_NEAREST))
+    # Rows of the map bring their nearest with them, unless these are there already.
+    fit = _MOST_CELLS // n_columns // (1 + N_NEAREST)
     most = min(MAP_ROWS, max(_LEAST_ROWS, fit))
-    if n_rows <= most:
+    if n_rows <= most or (n_rows <= MAP_ROWS and n_rows * n_columns <= _MOST_CELLS):
         return np.arange(n_rows)
     others = np.setdiff1d(np.arange(n_rows), always)
     drawn = rng.choice(others, most - len(always), replace=False)
@@ -137,6 +139,7 @@ def _find_nearest(
     for first in range(0, n_rows if k else 0, _BLOCK):
         block = np.arange(first, min(first + _BLOCK, n_rows))
         found = kernel.kernel(drawn, take_rows(table, block)).astype(np.float32)
+        np.round(found, _DECIMALS, out=found)
         own = np.flatnonzero((rows >= block[0]) & (rows <= block[-1]))
         found[own, rows[own] - first] = -np.inf
         better = found > best[:, -1:]

@@ -155,7 +155,7 @@ def _summarise(column: Shown) -> str:
     if len(order) == len(known) > _MOST_LABELS:
         return f"{count(len(known))} values, all different"
     said = ", ".join(
-        f"{column.labels[k]} {share(counts[k] / len(known))}"
+        f"{column.labels[k]} ({share(counts[k] / len(known))})"
         for k in order[:_MOST_LABELS]
     )
     more = len(order) - _MOST_LABELS
