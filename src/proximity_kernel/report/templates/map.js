@@ -46,7 +46,11 @@ function paintNumbers(values, write) {
     return mix(Math.min(1, Math.max(0, t || 0)));
   };
   const looks = values.map((v) => (v === null ? ["circle-open", color("--ink-soft")] : ["circle", shade(v)]));
-  return { looks, legend: [], ends: known.length ? [write(low), write(high)] : null };
+  const ends = known.length && [
+    known[0] < low ? `${write(low)} or less` : write(low),
+    known[known.length - 1] > high ? `${write(high)} or more` : write(high),
+  ];
+  return { looks, legend: [], ends };
 }
 
 function mix(t) {
