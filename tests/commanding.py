@@ -10,6 +10,8 @@ import pandas as pd
 
 from proximity_kernel.cli import main
 
+N_ROWS = 300  # of the stranger's table in a folder
+
 
 def find_command():
     """The command as it is installed."""
@@ -75,3 +77,20 @@ def make_stranger(n_rows, seed=0):
     texts.loc[::50, "score"] = "unknown"
     values.loc[::50, "score"] = None
     return values, texts.to_csv(sep=";", index=False)
+
+
+def fill_folder(place):
+    """Put the stranger's table, some of its rows, and what is no table, in a folder."""
+    text = make_stranger(N_ROWS)[1]
+    few = "".join(text.splitlines(keepends=True)[:6])
+    contents = {
+        "patients.csv": text,
+        "few.csv": few,
+        "ragged.csv": "a,b\n1,2\n3,4,5\n",
+        "empty.csv": "",
+        "page.csv": "<!DOCTYPE html>",
+        "damaged.pk": "no model at all",
+    }
+    for name, content in contents.items():
+        (place / name).write_text(content, encoding="utf-8")
+    return place

@@ -61,7 +61,7 @@ def test_unknown_command_is_named_in_one_line(capsys):
 
 COMMANDS = (
     "cluster", "neighbors", "outliers", "similarity", "represent", "explain",
-    "datasets", "demo", "reproduce",
+    "impute", "datasets", "demo", "reproduce",
 )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Every command on real files, beside the library's own answers, and on bad input."""
+"""Every command on real files, beside the library's own answers."""
 
 import json
 import re
@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from commanding import make_stranger, run_inside, run_installed
+from commanding import N_ROWS, fill_folder, make_stranger, run_inside, run_installed
 
 from proximity_kernel import (
     ProximityKernel,
@@ -17,22 +17,10 @@ from proximity_kernel import (
     explain,
 )
 
-N_ROWS = 300
-
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A folder with the stranger's table, some of its rows, and things gone wrong."""
-    place = tmp_path_factory.mktemp("tables")
-    text = make_stranger(N_ROWS)[1]
-    lines = text.splitlines(keepends=True)
-    (place / "patients.csv").write_text(text, encoding="utf-8")
-    (place / "few.csv").write_text("".join(lines[:6]), encoding="utf-8")
-    (place / "ragged.csv").write_text("a,b\n1,2\n3,4,5\n", encoding="utf-8")
-    (place / "empty.csv").write_text("", encoding="utf-8")
-    (place / "page.csv").write_text("<!DOCTYPE html>", encoding="utf-8")
-    (place / "damaged.pk").write_bytes(b"no model at all")
-    return place
+    return fill_folder(tmp_path_factory.mktemp("tables"))
 
 
 @pytest.fixture(scope="module")
@@ -115,7 +103,7 @@ def test_similarity(folder, values, ids):
     np.testing.assert_allclose(found, K, atol=1e-6)
 
 
-def test_represent_and_a_model_for_new_rows(folder, tmp_path, values):
+def test_represent_and_a_model_for_new_rows(folder, tmp_path, values, capfd):
     model = tmp_path / "m.pk"
     done = run_installed(
         "represent", folder / "patients.csv", "--bins", 3, "--save-model", model,
@@ -125,13 +113,13 @@ def test_represent_and_a_model_for_new_rows(folder, tmp_path, values):
     Z = ProximityKernel(n_bins=3).fit(values).transform(values)
     found = sp.load_npz(tmp_path / "z.npz")
     np.testing.assert_allclose(found.toarray(), Z.toarray(), atol=1e-6)
-    again = run_installed("represent", folder / "few.csv", "--model", model)
-    assert again.returncode == 0, again.stderr
-    rows = [line.split(",")[1:] for line in again.stdout.splitlines()[1:]]
+    assert run_inside("represent", folder / "few.csv", "--model", model) == 0
+    again = capfd.readouterr().out
+    rows = [line.split(",")[1:] for line in again.splitlines()[1:]]
     np.testing.assert_allclose(np.array(rows, float), Z[:5].toarray(), atol=1e-6)
 
 
-def test_explain(folder, tmp_path, values):
+def test_explain(folder, tmp_path, values, capfd, monkeypatch):
     out = tmp_path / "why.json"
     asked = ("explain", folder / "patients.csv", "P00007", "#12")
     done = run_installed(*asked, "-o", out)
@@ -143,9 +131,13 @@ def test_explain(folder, tmp_path, values):
     parts = [row["contribution"] for row in rows]
     np.testing.assert_allclose(parts, [one.contribution for one in truth.features])
     assert rows[0]["similarity"] == pytest.approx(truth.similarity)
-    shown = run_installed(*asked, env={"COLUMNS": "60", "PATH": "/usr/bin:/bin"})
-    assert f"similarity {truth.similarity:.3f}" in shown.stdout
-    assert max(map(len, shown.stdout.splitlines())) <= 60
+    monkeypatch.setenv("COLUMNS", "60")
+    assert run_inside(*asked) == 0
+    shown = capfd.readouterr().out
+    assert f"similarity {truth.similarity:.3f}" in shown
+    assert max(map(len, shown.splitlines())) <= 60
+    for one in truth.features:
+        assert re.search(rf"{one.name} +{one.contribution:.3f} +{one.alike}", shown)
 
 
 def test_datasets(tmp_path):
@@ -164,145 +156,26 @@ def test_demo_with_a_report(tmp_path):
     assert "Palmer penguins" in page
 
 
-# ------------------------------------------------------ bad input, as it is installed
-
-TABLE = "patients.csv"
-COMMON = {
-    "no such file": (["nothing.csv"], "nothing.csv: there is no such file"),
-    "no table": (["page.csv"], "page.csv: this is a web page"),
-    "ragged": (["ragged.csv"], "ragged.csv: line 3 has 3 fields"),
-    "empty": (["empty.csv"], "empty.csv: the file is empty"),
-    "wrong column": ([TABLE, "--drop", "agee"], "--drop agee: .* mean 'age'"),
-    "bad value": ([TABLE, "--bins", "1"], "--bins: takes a whole number from 2 on"),
-    "output": ([TABLE, "-o", "no/where.csv"], "--output no/where.csv: there is no f"),
-    "onto itself": ([TABLE, "-o", TABLE], "--output patients.csv: .* the input itself"),
-    "bad ending": ([TABLE, "-o", "a.doc"], "--output a.doc: it ends in .doc"),
-    "damaged model": ([TABLE, "--model", "damaged.pk"], "--model: damaged.pk is no"),
-    "no model": ([TABLE, "--model", "no.pk"], "--model: no.pk is not there"),
-}
-# Of each command, what follows the table; five of the above through the program, and
-# what only it can be asked wrongly.
-COMMANDS = {
-    "cluster": ([], ["no such file", "ragged", "wrong column", "output", "no model"]),
-    "neighbors": (
-        [],
-        ["no table", "empty", "bad value", "onto itself", "no such file"],
-    ),
-    "outliers": ([], ["ragged", "bad ending", "wrong column", "output", "no table"]),
-    "similarity": ([], ["empty", "bad value", "no such file", "bad ending", "ragged"]),
-    "represent": ([], ["damaged model", "no table", "wrong column", "output", "empty"]),
-    "explain": (["1", "2"], ["no such file", "ragged", "bad value", "output", "empty"]),
-}
-OWN = {
-    "cluster": {
-        "many": ([TABLE, "-k", "999"], "-k 999: .* 300 rows"),
-        "count": ([TABLE, "-k", "some"], "-k: takes a whole number from 1 on, or auto"),
-        "report": ([TABLE, "--report", "no/r.html"], "--report no/r.html: there is no"),
-        "two outputs": ([TABLE, "-o", "x.csv", "--profiles", "x.csv"], "writes there"),
-        "with a model": ([TABLE, "--model", "m", "-k", "3"], "-k: the model already"),
-    },
-    "neighbors": {
-        "row": (
-            [TABLE, "--of", "P99999"],
-            "P99999: .* no patient_id and no row number",
-        ),
-        "many": ([TABLE, "-k", "300"], "-k 300: there are 299 rows"),
-        "queries": ([TABLE, "--queries", "empty.csv"], "empty.csv: the file is empty"),
-        "both": ([TABLE, "--queries", "few.csv", "--model", "m"], "--queries: with"),
-    },
-    "outliers": {
-        "share": ([TABLE, "--share", "0.9"], "--share: takes a number above 0"),
-        "top": ([TABLE, "--top", "0"], "--top: takes a whole number from 1 on"),
-    },
-    "similarity": {
-        "above": (
-            [TABLE, "--above", "2"],
-            "--above: takes a number above 0 and at most",
-        ),
-        "with": (
-            [TABLE, "--with", "nothing.csv"],
-            "nothing.csv: there is no such file",
-        ),
-        "columns": ([TABLE, "--with", "ragged.csv"], "ragged.csv: line 3"),
-        "model": ([TABLE, "--above", "0.9", "--model", "m"], "--above: pairs"),
-    },
-    "explain": {"row": ([TABLE], "0: patients.csv has 300 rows")},
-    "represent": {"sheet": ([TABLE, "--sheet", "1"], "--sheet: patients.csv is text")},
-}
-
-
-def _check_refusal(status, said, expected, name):
-    last = said.splitlines()[-1]
-    assert status == 2, said
-    assert re.match(rf"proximity-kernel {name}: .*({expected})", last), last
-    assert "Traceback" not in said
-
-
-@pytest.mark.parametrize(
-    ("name", "kind"),
-    [(name, kind) for name, (_, kinds) in COMMANDS.items() for kind in kinds],
-)
-def test_bad_input_as_installed(folder, name, kind):
-    (file, *more), said = COMMON[kind]
-    done = run_installed(name, file, *COMMANDS[name][0], *more, "--quiet", cwd=folder)
-    assert done.stdout == ""
-    assert len(done.stderr.splitlines()) == 1
-    _check_refusal(done.returncode, done.stderr, said, name)
-
-
-@pytest.mark.parametrize("name", COMMANDS)
-def test_bad_input(folder, monkeypatch, capfd, name):
-    monkeypatch.chdir(folder)
-    before = sorted(path.name for path in folder.iterdir())
-    for (file, *more), said in (*COMMON.values(), *OWN[name].values()):
-        rows = COMMANDS[name][0]
-        if said == OWN["explain"]["row"][1]:
-            rows = ["1", "0"]
-        status = run_inside(name, file, *rows, *more)
-        _check_refusal(status, capfd.readouterr().err, said, name)
-    assert sorted(path.name for path in folder.iterdir()) == before
-
-
-DATASETS = {
-    "action": (["fetc"], "fetc: there is no such action, did you mean 'fetch'"),
-    "no name": (["fetch"], "fetch: name a table"),
-    "name": (["describe", "penguin"], "penguin: .* did you mean 'penguins'"),
-    "output": (
-        ["fetch", "penguins", "-o", "no/p.csv"],
-        "--output no/p.csv: there is no",
-    ),
-    "ending": (["fetch", "penguins", "-o", "p.doc"], "--output p.doc: it ends in .doc"),
-    "format": (["fetch", "penguins", "--format", "doc"], "--format: invalid choice"),
-}
-
-
-@pytest.mark.parametrize(("arguments", "said"), DATASETS.values(), ids=DATASETS)
-def test_bad_input_of_datasets(arguments, said, tmp_path):
-    done = run_installed("datasets", *arguments, cwd=tmp_path)
-    _check_refusal(done.returncode, done.stderr, said, "datasets")
-    assert not list(tmp_path.iterdir())
-
-
-DEMO = {
-    "folder": (["--report", "."], r"--report \.: this is a folder"),
-    "nowhere": (["--report", "no/r.html"], "--report no/r.html: there is no folder"),
-    "below a file": (
-        ["--report", "a/r.html"],
-        "--report a/r.html: .*(folder|directory)",
-    ),
-    "option": (["--raport", "r.html"], ".*unrecognized arguments: --raport"),
-    "no value": (["--report"], "argument --report: expected one argument"),
-}
-
-
-@pytest.mark.parametrize(("arguments", "said"), DEMO.values(), ids=DEMO)
-def test_bad_input_of_demo(arguments, said, tmp_path):
-    (tmp_path / "a").touch()
-    done = run_installed("demo", *arguments, cwd=tmp_path)
-    last = done.stderr.splitlines()[-1]
-    assert done.returncode == 2
-    assert re.search(said, last), last
-    assert done.stdout == ""
+def test_impute(folder, tmp_path, values):
+    doubts = tmp_path / "u.csv"
+    done = run_installed(
+        "impute", folder / "patients.csv", "--format", "jsonl", "--uncertainty", doubts
+    )
+    assert done.returncode == 0, done.stderr
+    found = pd.DataFrame([json.loads(line) for line in done.stdout.splitlines()])
+    written = pd.read_csv(folder / "patients.csv", sep=";", dtype=str)
+    assert found.columns.to_list() == written.columns.to_list()
+    assert found["remark"].to_list() == written["remark"].to_list()
+    kernel = ProximityKernel().fit(values)
+    truth, uncertainty = kernel.impute(values, return_uncertainty=True)
+    np.testing.assert_array_equal(found["age"], truth["age"].round())
+    np.testing.assert_allclose(found["weight"], truth["weight"])
+    assert found["sex"].to_list() == truth["sex"].to_list()
+    days = pd.to_datetime(found["visit"])
+    assert (days.to_numpy() == truth["visit"].dt.round("D").to_numpy()).all()
+    np.testing.assert_allclose(pd.read_csv(doubts)["age"], uncertainty["age"])
+    n_filled = int(values.isna().to_numpy().sum())
+    assert f"{n_filled} missing cells filled in" in done.stderr
 
 
 # ------------------------------------------------------------------- what else they do
@@ -435,6 +308,68 @@ def test_the_report_has_what_was_assumed(folder, tmp_path, capfd):
     assert "taken as id, not compared" in text
     assert "P00007" in text
     assert f"report: {page}" in capfd.readouterr().err
+
+
+def test_a_filled_table_keeps_what_was_observed(folder, tmp_path, capfd, values):
+    asked = ("impute", folder / "patients.csv", "--strategy", "mode")
+    out, model = tmp_path / "f.parquet", tmp_path / "m.pk"
+    doubts = ("--uncertainty", tmp_path / "u.csv", "--save-model", model)
+    assert run_inside(*asked, "-o", out, *doubts) == 0
+    found = pd.read_parquet(out)
+    for name in ("age", "weight", "visit", "ward"):
+        known = values[name].notna()
+        assert (found[name][known] == values[name][known]).all()
+        assert found[name].notna().all()
+    assert found["age"].dtype == "Int64"
+    doubt = pd.read_csv(tmp_path / "u.csv")
+    np.testing.assert_array_equal(doubt["visit"] == 0, values["visit"].notna())
+    capfd.readouterr()
+    assert run_inside("impute", folder / "few.csv", "--model", model) == 0
+    assert len(capfd.readouterr().out.splitlines()) == 6
+
+
+def test_bars_on_a_terminal_only(folder, capfd, monkeypatch):
+    asked = ("neighbors", folder / "few.csv", "-k", "1")
+    assert run_inside(*asked) == 0
+    assert "finding neighbors" not in capfd.readouterr().err
+    monkeypatch.setenv("FORCE_COLOR", "1")  # by which rich takes it for a terminal
+    assert run_inside(*asked) == 0
+    done = capfd.readouterr()
+    assert "finding neighbors" in done.err
+    assert "finding neighbors" not in done.out
+    assert run_inside(*asked, "--quiet") == 0
+    assert capfd.readouterr().err == ""
+
+
+def test_without_ids_rows_have_numbers_from_1_on(tmp_path, capfd):
+    path = tmp_path / "t.csv"
+    path.write_text("x,cluster\n1,a\n9,b\n1,a\n")
+    assert run_inside("cluster", path, "-k", "2", "--quiet") == 0
+    lines = capfd.readouterr().out.splitlines()
+    assert lines[0] == "row,cluster,distance"
+    assert [line.split(",")[0] for line in lines[1:]] == ["1", "2", "3"]
+    assert run_inside("cluster", path, "-k", "2", "--quiet", "--id", "cluster") == 0
+    assert capfd.readouterr().out.splitlines()[0] == "cluster,cluster_,distance"
+    assert run_inside("explain", path, "a", "b", "--id", "cluster") == 2
+    assert "a: 2 rows of" in capfd.readouterr().err
+
+
+def test_the_number_of_clusters_is_found_and_said(folder, capfd, values):
+    asked = ("cluster", folder / "patients.csv", "--matching", "graded", "--jobs", "1")
+    assert run_inside(*asked) == 0
+    done = capfd.readouterr()
+    kernel = ProximityKernel(matching="graded")
+    n = ProximityKMeans("auto", kernel=kernel, random_state=0).fit(values).n_clusters_
+    assert re.search(rf"^{n} clusters? ?.*chosen from the data", done.err, re.MULTILINE)
+    assert len({line.split(",")[1] for line in done.out.splitlines()[1:]}) == n
+
+
+def test_fetch_to_standard_output_and_the_tour(capfd, tmp_path):
+    assert run_inside("datasets", "fetch", "penguins", "--quiet") == 0
+    assert capfd.readouterr().out.startswith("island,bill_length_mm")
+    page = tmp_path / "page.html"
+    assert run_inside("demo", "--report", page) == 0
+    assert page.stat().st_size > 10_000
 
 
 def test_describe_and_list_the_datasets(capfd, tmp_path):

@@ -38,6 +38,7 @@ _COMMANDS = {
     "similarity": ("similarity", "how alike rows are, pair by pair"),
     "represent": ("represent", "rows as vectors, for other programs"),
     "explain": ("explain", "why two rows are alike, column by column"),
+    "impute": ("impute", "the table with its holes filled"),
     "datasets": ("datasets", "tables to try things on"),
     "demo": ("tour", "a tour on the Palmer penguins"),
     "reproduce": ("reproduce", "the paper's tables and figures"),

@@ -32,6 +32,7 @@ _OUTPUTS = {
     "output": "--output",
     "report": "--report",
     "profiles": "--profiles",
+    "uncertainty": "--uncertainty",
     "save_model": "--save-model",
 }
 # What a model knows, so that it cannot be asked for beside one.

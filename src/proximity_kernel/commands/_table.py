@@ -40,6 +40,8 @@ class Table:
         The columns that are compared.
     ids : pandas.DataFrame of shape (n_rows, n_ids)
         The columns that name rows; perhaps none.
+    aside : pandas.DataFrame
+        The columns that were left out, as they are held.
     plan : Plan
         By which it was read.
     said : tuple of str
@@ -49,6 +51,7 @@ class Table:
     name: str
     frame: Any
     ids: Any
+    aside: Any
     plan: Plan
     said: tuple[str, ...]
 
@@ -114,8 +117,9 @@ def apply_plan(
     if nothing:
         rows = "row has" if nothing == 1 else "rows have"
         said.append(f"{nothing:,} {rows} nothing observed")
-    index = raw.frame.index
-    return Table(raw.name, frame, pd.DataFrame(ids, index=index), plan, tuple(said))
+    names = pd.DataFrame(ids, index=raw.frame.index)
+    aside = raw.frame[[one for one in plan.named(LEFT_OUT) if one in raw.frame]]
+    return Table(raw.name, frame, names, aside, plan, tuple(said))
 
 
 def _say_size(raw: Raw) -> str:
