@@ -18,7 +18,7 @@ def test_there_are_examples():
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_it_runs_and_says_or_draws_something(path, tmp_path):
-    # A copy, in a folder like the checkout: a picture that it draws is not changed here.
+    # A copy, in a folder like the checkout: a picture here is not drawn again.
     pictures = tmp_path / "docs" / "pictures"
     pictures.mkdir(parents=True)
     copy = tmp_path / "examples" / path.name
