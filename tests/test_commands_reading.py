@@ -55,10 +55,9 @@ def test_a_strangers_table_is_read_without_a_flag(put):
 
 def test_what_was_assumed_of_it_is_said(put):
     path = put("patients.csv", make_stranger(500)[1])
+    size = f"{path}: 500 rows, 9 columns, separator ';'"
     assert read(path).said == (
-        f"{path}: 500 rows, 9 columns, separator ';'",
-        "missing cells: '?', empty",
-        "decimal comma",
+        f"{size}, decimal comma, missing: '?' or empty",
         "taken as id, not compared: 'patient_id'",
         "left out, all empty: 'notes'",
         "left out, free text: 'remark' (500 different texts) (--categorical keeps it)",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 import warnings
 from collections.abc import Callable, Iterator
@@ -94,11 +95,18 @@ class Call:
         def note(message: Any, *_: Any, **__: Any) -> None:
             self.say(f"note: {message}")
 
+        logger = logging.getLogger("proximity_kernel")
+        level = logger.level
         with warnings.catch_warnings():
+            if self.quiet:
+                logger.setLevel(logging.ERROR)
             warnings.simplefilter("ignore")
             warnings.simplefilter("always", UserWarning)
             warnings.showwarning = note  # put back by the context
-            yield
+            try:
+                yield
+            finally:
+                logger.setLevel(level)
 
 
 def write_error(text: str) -> None:

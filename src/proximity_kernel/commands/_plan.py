@@ -148,7 +148,7 @@ def find_columns(
     return found
 
 
-def guess_plan(raw: Raw, wishes: Wishes) -> tuple[Plan, list[str]]:
+def guess_plan(raw: Raw, wishes: Wishes) -> tuple[Plan, str, list[str]]:
     """Decide how to read a table.
 
     Parameters
@@ -159,8 +159,10 @@ def guess_plan(raw: Raw, wishes: Wishes) -> tuple[Plan, list[str]]:
     Returns
     -------
     Plan
+    str
+        How missing cells and numbers are written, to be said with the table's size.
     list of str
-        What was assumed, in words.
+        What else was assumed.
     """
     names = list(raw.frame.columns)
     chosen = {
@@ -183,7 +185,7 @@ def guess_plan(raw: Raw, wishes: Wishes) -> tuple[Plan, list[str]]:
     if not plan.named(USED):
         plan = _use_an_id(plan, chosen["--id"]) or guess.refuse()
     found = sorted({one for held in words.values() for one in held.markers})
-    return plan, [*_say_missing(found, decimal), *guess.tell(plan)]
+    return plan, _say_writing(found, decimal), guess.tell(plan)
 
 
 def _is_text(column: Any) -> bool:
@@ -191,11 +193,11 @@ def _is_text(column: Any) -> bool:
     return isinstance(dtype, pd.CategoricalDtype) and not dtype.ordered
 
 
-def _say_missing(found: list[str], decimal: str) -> list[str]:
+def _say_writing(found: list[str], decimal: str) -> str:
     shown = [repr(one) if one else "empty" for one in found]
     shown.sort(key=lambda one: one == "empty")
-    said = [f"missing cells: {', '.join(shown)}"] if shown else []
-    return [*said, "decimal comma"] if decimal == "," else said
+    said = ", decimal comma" if decimal == "," else ""
+    return f"{said}, missing: {' or '.join(shown)}" if shown else said
 
 
 def _guess_decimal(columns: Iterable[Words], separator: str) -> str:

@@ -79,12 +79,17 @@ def read_table(
     raw = read_raw(open_source(path), reading)
     if plan is not None:
         return apply_plan(raw, plan, fitted=True)
-    plan, guessed = guess_plan(raw, wishes)
-    return apply_plan(raw, plan, tuple(guessed))
+    plan, writing, guessed = guess_plan(raw, wishes)
+    return apply_plan(raw, plan, writing, tuple(guessed))
 
 
 def apply_plan(
-    raw: Raw, plan: Plan, guessed: tuple[str, ...] = (), *, fitted: bool = False
+    raw: Raw,
+    plan: Plan,
+    writing: str = "",
+    guessed: tuple[str, ...] = (),
+    *,
+    fitted: bool = False,
 ) -> Table:
     """Read columns by a plan.
 
@@ -92,6 +97,8 @@ def apply_plan(
     ----------
     raw : Raw
     plan : Plan
+    writing : str
+        What is to be said with the table's size.
     guessed : tuple of str
         What is to be said of the plan.
     fitted : bool, default=False
@@ -101,7 +108,7 @@ def apply_plan(
     -------
     Table
     """
-    said = [_say_size(raw), *raw.said, *guessed]
+    said = [_say_size(raw) + writing, *raw.said, *guessed]
     _check_columns(raw, plan, said, fitted)
     strays: list[str] = []
     used: dict[str, Any] = {}
