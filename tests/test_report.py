@@ -392,15 +392,29 @@ def test_a_large_table_is_sampled_and_that_is_said(large, tmp_path):
         np.testing.assert_allclose(found, best, atol=1e-6)
 
 
-def test_blocks_give_what_one_comparison_gives(large, monkeypatch):
+def test_both_ways_to_the_nearest_agree(large, monkeypatch):
     table = large.iloc[:500].round(0)  # with many equal similarities
     kernel = ProximityKernel().fit(table)
     rows = np.arange(0, 500, 7)
+    quick = _map.make_map(table, kernel, rows)
+    monkeypatch.setattr(_map, "_ask_neighbors", lambda *_: None)
     whole = _map.make_map(table, kernel, rows)
     monkeypatch.setattr(_map, "_BLOCK", 64)
     pieces = _map.make_map(table, kernel, rows)
     np.testing.assert_array_equal(whole.nearest, pieces.nearest)
     np.testing.assert_array_equal(whole.similarity, pieces.similarity)
+    np.testing.assert_allclose(quick.similarity, whole.similarity, atol=2e-6)
+    assert (quick.nearest != rows[:, None]).all()
+
+
+def test_neighbors_are_asked_only_with_the_same_kernel(large):
+    kernel = ProximityKernel().fit(large)
+    for table, same in ((large, True), (large.iloc[:4_000], False)):
+        rows = np.arange(0, len(table), 50)
+        drawn = table.iloc[rows]
+        matrix = kernel.transform(drawn)
+        found = _map._ask_neighbors(table, kernel, rows, drawn, matrix)
+        assert (found is not None) == same
 
 
 def test_the_same_seed_gives_the_same_page(large, tmp_path):

@@ -7,15 +7,16 @@ most (principal components). The nearest rows are looked for in the whole table.
 from __future__ import annotations
 
 import copy
+import warnings
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from .. import ProximityKernel
+from .. import ProximityKernel, ProximityNeighbors
 from ._shown import count_rows, take_rows
 
 MAP_ROWS = 2_000
@@ -87,9 +88,12 @@ def make_map(table: Any, kernel: ProximityKernel, rows: NDArray[np.int64]) -> Ro
     RowMap
     """
     drawn = take_rows(table, rows)
-    places, shown = _principal_plane(sp.csr_array(kernel.transform(drawn)))
-    nearest, similarity = _find_nearest(table, kernel, rows, drawn)
-    return RowMap(rows, places, shown, nearest, similarity)
+    matrix = sp.csr_array(kernel.transform(drawn))
+    places, shown = _principal_plane(matrix)
+    found = _ask_neighbors(table, kernel, rows, drawn, matrix)
+    if found is None:
+        found = _compare_all(table, kernel, rows, drawn)
+    return RowMap(rows, places, shown, *found)
 
 
 def _principal_plane(
@@ -124,9 +128,39 @@ def _principal_plane(
     return out * np.where(far < 0, -1.0, 1.0), min(1.0, float(values.sum() / total))
 
 
-def _find_nearest(
+_Found: TypeAlias = tuple[NDArray[np.int64], NDArray[np.float32]]
+
+
+def _ask_neighbors(
+    table: Any,
+    kernel: ProximityKernel,
+    rows: NDArray[np.int64],
+    drawn: Any,
+    matrix: sp.csr_array,
+) -> _Found | None:
+    """Find the nearest rows, if the kernel was fitted to this very table.
+
+    `ProximityNeighbors` fits a kernel of its own. None where that is another, because
+    the one given was fitted to other rows.
+    """
+    k = min(N_NEAREST, count_rows(table) - 1)
+    with warnings.catch_warnings():
+        # Of empty columns, which the page tells elsewhere.
+        warnings.simplefilter("ignore", UserWarning)
+        neighbors = ProximityNeighbors(kernel=kernel).fit(table)
+    again = sp.csr_array(neighbors.kernel_.transform(drawn))
+    if again.shape != matrix.shape or (again != matrix).nnz:
+        return None
+    similarity, nearest = neighbors.kneighbors(drawn, k + 1, return_similarity=True)
+    others = nearest != rows[:, None]
+    others[others.all(axis=1), -1] = False  # as near as itself are more than k
+    size = (len(rows), k)
+    return nearest[others].reshape(size), similarity[others].reshape(size)
+
+
+def _compare_all(
     table: Any, kernel: ProximityKernel, rows: NDArray[np.int64], drawn: Any
-) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+) -> _Found:
     """Find the nearest rows of the table, among equals the lower number, never itself.
 
     The similarities of one block of the table are held at a time. From the second block
