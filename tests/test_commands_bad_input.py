@@ -5,6 +5,8 @@ import re
 import pytest
 from commanding import fill_folder, run_inside, run_installed
 
+from proximity_kernel.commands import _fitting
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
@@ -158,3 +160,53 @@ def test_bad_input_of_demo(arguments, said, tmp_path):
     assert done.returncode == 2
     assert re.search(said, last), last
     assert done.stdout == ""
+
+
+VALUES = {
+    "separator": (["--sep", "xx"], "--sep: takes one character, or tab, comma"),
+    "quote": (["--sep", '"'], "--sep: takes one character"),
+    "bins": (["--bins", "x"], "--bins: takes a whole number from 2 on, or auto"),
+    "no clusters": (["-k", "0"], "-k: takes a whole number from 1 on, or auto"),
+    "support": (["--min-support", "-1"], "--min-support: .*(takes|expected)"),
+    "seed": (["--seed", "1.5"], "--seed: takes a whole number from 0 on"),
+    "decimal": (["--decimal", ";"], "--decimal: invalid choice"),
+    "both orders": (
+        ["--day-first", "--month-first"],
+        "--month-first: not allowed",
+    ),
+    "folder": (["--profiles", "."], r"--profiles \.: it has no ending"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "said"), VALUES.values(), ids=VALUES)
+def test_bad_values_of_options(folder, monkeypatch, capfd, arguments, said):
+    monkeypatch.chdir(folder)
+    status = run_inside("cluster", "patients.csv", *arguments)
+    _check_refusal(status, capfd.readouterr().err, said, "cluster")
+
+
+def test_good_values_of_options(folder, capfd):
+    given = ("--sep", "\\t", "--bins", "auto", "-k", "auto", "--share", "0.1")
+    table = folder / "tabs.tsv"
+    table.write_text("x\ty\n" + "1\ta\n2\tb\n" * 9, encoding="utf-8")
+    assert run_inside("cluster", table, *given[:6]) == 0
+    assert "18 rows, 2 columns, separator tab" in capfd.readouterr().err
+    assert run_inside("outliers", table, *given[6:], "--reasons", "0") == 0
+    assert capfd.readouterr().out.startswith("row,score,outlier,reasons\n")
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (MemoryError("9 GiB"), "the memory does not suffice (9 GiB)."),
+        (OSError(28, "No space left", "c.csv"), "c.csv: No space left"),
+        (ValueError("of numpy's"), "ValueError: of numpy's (--debug shows where)"),
+    ],
+)
+def test_failures_end_with_status_1(folder, monkeypatch, capfd, error, said):
+    def fail(*_):
+        raise error
+
+    monkeypatch.setattr(_fitting, "make_kernel", fail)
+    assert run_inside("cluster", folder / "patients.csv", "--quiet") == 1
+    assert capfd.readouterr().err == f"proximity-kernel cluster: {said}\n"

@@ -171,6 +171,13 @@ def test_codes_with_leading_zeros_are_categories(put):
     assert any("leading zeros" in line for line in table.said)
 
 
+def test_many_categories_are_said(put):
+    lines = [f"place {i % 300},{i % 7}\n" for i in range(900)]
+    table = read(put("t.csv", "a,b\n" + "".join(lines)))
+    assert list(table.frame) == ["a", "b"]
+    assert "'a' has 300 different texts: the rarest are taken as one" in table.said[1]
+
+
 def test_infinity_is_no_number(put):
     table = read(put("t.csv", "x,y\n" + "1,a\n" * 9 + "inf,b\n"))
     assert np.isnan(table.frame["x"].iloc[-1])

@@ -222,8 +222,9 @@ def find_ragged_line(dialect: Dialect) -> str | None:
         found = ((reader.line_num, len(row)) for row in reader)
     for line, n_fields in found:
         if n_fields not in (0, wanted) and line > dialect.header:
+            fields = "1 field" if n_fields == 1 else f"{n_fields} fields"
             return (
-                f"line {line} has {n_fields} fields where {wanted} are expected; mend "
+                f"line {line} has {fields} where {wanted} are expected; mend "
                 "the line (a separator in a text needs quotes), or name another "
                 "separator with --sep."
             )

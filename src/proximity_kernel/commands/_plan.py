@@ -30,6 +30,7 @@ ENOUGH = 0.8  # of the cells are numbers, or dates: then the others are strays
 MOST_STRAYS = 5  # different ones
 _FREE = 0.5  # different texts for each cell: free text
 _FEW = 20  # rows in which uniqueness says nothing
+_MANY = 255  # categories that the kernel keeps apart
 _LONG = 40  # characters of an id
 _NAMED_ID = re.compile(
     r"(^|[_\s.\-])(id|ids|uuid|guid|key|index|nr|no|number|identifier|row_name)$",
@@ -264,6 +265,11 @@ class _Guess:
         if kind == CATEGORIES and words is not None and words.is_free_text(_FREE, _FEW):
             self.free.append(f"{name!r} ({len(words.values):,} different texts)")
             return ColumnPlan(name, LEFT_OUT, kind, form)
+        if kind == CATEGORIES and words is not None and len(words.values) > _MANY:
+            self.notes.append(
+                f"{name!r} has {len(words.values):,} different texts: the rarest are "
+                "taken as one (--drop leaves it out)"
+            )
         return ColumnPlan(name, USED, kind, form)
 
     def _read_text(self, name: str, words: Words) -> tuple[str, str]:

@@ -95,6 +95,8 @@ def open_source(path: str) -> Source:
 def _read_bytes(path: str) -> bytes:
     if path == STANDARD_INPUT:
         return sys.stdin.buffer.read()
+    if not path:
+        raise InputError("FILE is empty; name a file, or - for standard input.")
     try:
         return Path(path).read_bytes()
     except FileNotFoundError:

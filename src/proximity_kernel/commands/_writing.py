@@ -64,7 +64,7 @@ def find_format(
     """
     if asked is not None:
         return asked
-    if path is None or path == STANDARD_INPUT:
+    if path is None or path == STANDARD_INPUT or _is_device(Path(path)):
         return "csv"
     known = ENDINGS | {ending: ending[1:] for ending in more}
     ending = Path(path).suffix.lower()
@@ -129,8 +129,11 @@ def _check_place(option: str, path: Path) -> None:
 
 
 def _is_device(path: Path) -> bool:
-    """Whether this is neither a file nor free: /dev/null, or a pipe."""
-    return path.exists() and not path.is_file()
+    """Whether this is neither a file, a folder nor free: /dev/null, or a pipe."""
+    try:
+        return path.exists() and not path.is_file() and not path.is_dir()
+    except OSError:  # a name that cannot be
+        return False
 
 
 def _part_of(path: Path) -> Path:
