@@ -9,6 +9,7 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 import pytest
+from report_page import EVIL
 
 from proximity_kernel import ProximityKernel, ProximityKMeans, explain
 from proximity_kernel.datasets import load_penguins
@@ -17,7 +18,6 @@ from proximity_kernel.report import write_report
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 WIDE, NARROW = {"width": 1280, "height": 900}, {"width": 360, "height": 740}
-EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"
 
 pytestmark = pytest.mark.skipif(
     CHROMIUM is None, reason="chromium is not installed; apt-get install chromium"

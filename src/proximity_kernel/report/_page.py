@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import os
+import re
 import warnings
 from collections.abc import Sequence
 from importlib import resources
@@ -21,6 +22,7 @@ from .._extras import require
 from . import _bins, _cells, _clusters, _holes, _map, _overview, _strange, _text
 from ._shown import count_rows, read_shown
 
+_JOINTS = re.compile(r"([_.-])(?=.)")
 _SCRIPTS = ("page.js", "gaps.js", "panel.js", "map.js")
 
 
@@ -202,6 +204,7 @@ def _render(content: dict[str, Any]) -> str:
         "number": _text.number,
         "share": _text.share,
     }
+    environment.filters["breakable"] = _breakable
     environment.globals["some"] = _text.some
     folder = resources.files("proximity_kernel.report") / "templates"
     read = {
@@ -225,6 +228,13 @@ def _render(content: dict[str, Any]) -> str:
         },
     )
     return page
+
+
+def _breakable(name: str) -> Any:
+    """Let a name break after the marks that join words, escaped."""
+    from markupsafe import Markup, escape
+
+    return Markup(_JOINTS.sub(r"\1<wbr>", str(escape(name))))
 
 
 def _hash(script: str) -> str:
