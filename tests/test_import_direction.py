@@ -61,7 +61,7 @@ LOOPS = ("_loops", "_bitmaps", "_tallies", "_search", "_centroids", "_scan")
 # Public modules built on the estimator, which the door may name.
 BUILT_ON = ("cluster", "neighbors", "outliers", "explanation", "model_file")
 # Rooms behind `cluster` alone, but for the words of `_profiles`.
-CLUSTERING = ("_lloyd", "_strength", "_profiles")
+CLUSTERING = ("_points", "_seeds", "_lloyd", "_strength", "_profiles")
 # Rooms behind the others.
 BEHIND = ("_nearest", "_embedding")
 # Public subpackages with code that others may call.
@@ -95,8 +95,10 @@ MAY_IMPORT = {
     "_options": {"_centers", "_codes", "_matching", "_missingness"},
     "_vectors": set(),
     "_centroids": {"_compile", "_vectors"},
-    "_lloyd": {"_centroids", "_threads"},
-    "_strength": {"_lloyd"},
+    "_points": {"_centroids", "_threads"},
+    "_seeds": {"_centroids", "_points"},
+    "_lloyd": {"_centroids", "_points", "_seeds"},
+    "_strength": {"_lloyd", "_points"},
     "_profiles": {*WALK},
     **{room: {*WALK, "_threads"} for room in BUILT_ON},
     "cluster": {*WALK, "_threads", "_options", "_embedding", *CLUSTERING},
