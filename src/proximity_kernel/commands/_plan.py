@@ -194,6 +194,13 @@ def _is_text(column: Any) -> bool:
     return isinstance(dtype, pd.CategoricalDtype) and not dtype.ordered
 
 
+def _kind_of(dtype: Any) -> str:
+    """Tell the kind of a column that is not text."""
+    if pd.api.types.is_datetime64_any_dtype(dtype):
+        return DATES
+    return NUMBERS if pd.api.types.is_numeric_dtype(dtype) else HELD
+
+
 def _say_writing(found: list[str], decimal: str) -> str:
     shown = [repr(one) if one else "empty" for one in found]
     shown.sort(key=lambda one: one == "empty")
@@ -249,6 +256,8 @@ class _Guess:
                 f"{self.raw.name}: column {name!r} holds lists or records; leave it "
                 f"out with --drop {name!r}."
             )
+        else:
+            kind = _kind_of(column.dtype)
         if name in self.chosen["--categorical"]:
             kind, form = CATEGORIES, ""
         n_observed = column.notna().sum() if words is None else words.n_observed

@@ -115,7 +115,7 @@ def apply_plan(
     ids: dict[str, Any] = {}
     for column in plan.columns:
         if column.role == USED:
-            used[column.name] = _read_column(raw, column, plan, strays, fitted)
+            used[column.name] = _read_column(raw, column, plan, strays)
         elif column.role == ID and column.name in raw.frame:
             ids[column.name] = _read_id(raw.frame[column.name])
     said += strays
@@ -162,15 +162,13 @@ def _read_id(column: Any) -> Any:
     return column
 
 
-def _read_column(
-    raw: Raw, column: ColumnPlan, plan: Plan, strays: list[str], fitted: bool
-) -> Any:
+def _read_column(raw: Raw, column: ColumnPlan, plan: Plan, strays: list[str]) -> Any:
     held = raw.frame[column.name]
     text = isinstance(held.dtype, pd.CategoricalDtype) and not held.dtype.ordered
     if not text:
         return _read_held(raw, column, held)
     words = Words.of(held, plan.missing)
-    if column.kind == CATEGORIES or (column.kind == HELD and not fitted):
+    if column.kind in (CATEGORIES, HELD):
         return pd.Series(pd.Categorical.from_codes(words.codes, words.values))
     # Numbers that were held as such may be written in another file.
     form = column.form or ("iso" if column.kind == DATES else "1.5")
