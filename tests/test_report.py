@@ -150,10 +150,11 @@ def test_the_plane_is_the_same_by_rows_and_by_columns(n_rows):
     rng = np.random.default_rng(1)
     table = [[float(a), str(b)] for a, b in rng.integers(0, 9, size=(n_rows, 2))]
     matrix = ProximityKernel(4).fit_transform(table)
-    places, shown = _map._principal_plane(matrix)
+    plane = _map._principal_plane(matrix)
+    places = plane.place(matrix)
     dense = matrix.toarray().astype(np.float64)
     values = np.linalg.svd(dense - dense.mean(axis=0), compute_uv=False) ** 2
-    assert shown == pytest.approx(values[:2].sum() / values.sum())
+    assert plane.shown == pytest.approx(values[:2].sum() / values.sum())
     np.testing.assert_allclose((places**2).sum(axis=0), values[:2], rtol=1e-6)
 
 

@@ -116,7 +116,7 @@ def test_edges(table, tmp_path):
     before = table.copy(deep=True)
     text = write(tmp_path, table)
     data = embedded(text)
-    assert len(data["places"]) == len(table)
+    assert data["n"] == len(data["places"]) == len(table)
     assert np.isfinite(data["places"]).all()
     assert all(len(near) == min(5, len(table) - 1) for near in data["near"])
     assert "nan" not in visible(text).lower().replace("nan,", "nan")
@@ -134,7 +134,8 @@ def large():
 def test_a_large_table_is_sampled_and_that_is_said(large, tmp_path):
     text = write(tmp_path, large)
     data, words = embedded(text), visible(text)
-    assert len(data["places"]) == 2_000
+    assert data["n"] == 2_000
+    assert len(data["places"]) == len(data["rows"])
     assert "The map shows 2000 of 9000 rows" in words
     assert "Shown: 500 rows, drawn at random from 9000." in words
     assert set(data["rows"]) > set(data["rows"][:2_000])
@@ -149,6 +150,19 @@ def test_a_large_table_is_sampled_and_that_is_said(large, tmp_path):
         best = np.sort(of_row)[::-1][:5]
         found = of_row[[data["rows"][at] for at in data["near"][i]]]
         np.testing.assert_allclose(found, best, atol=1e-6)
+
+
+def test_rows_that_were_not_drawn_lie_on_the_same_plane(large, tmp_path):
+    table = large.iloc[:2_500]
+    data = embedded(write(tmp_path, table))
+    rows, n = data["rows"], data["n"]
+    assert len(rows) > n
+    dense = ProximityKernel().fit(table).transform(table.iloc[rows]).toarray()
+    mean = dense[:n].mean(axis=0, dtype=np.float64)
+    axes = np.linalg.svd(dense[:n] - mean, full_matrices=False)[2][:2].T
+    wanted = (dense - mean) @ axes
+    wanted *= np.sign((wanted * data["places"]).sum(axis=0))
+    np.testing.assert_allclose(data["places"], wanted, atol=1e-3)
 
 
 def test_both_ways_to_the_nearest_agree(large, monkeypatch):

@@ -51,7 +51,8 @@ def describe_rows(
     Returns
     -------
     dict
-        ``rows``: numbers of the rows, those of the map first. ``near``: for each row of
+        ``rows``: numbers of the rows, the ``n`` of the map first. ``places``: where
+        they lie on the plane. ``near``: for each row of
         the map the places in ``rows`` of its nearest ones. ``similarity``: theirs, in
         thousandths. ``agreement``: for each of these pairs and feature, in hundredths.
         ``columns``: name, kind, labels, values, bins and names and groups of these.
@@ -72,6 +73,8 @@ def describe_rows(
     pairs = _agree(kernel, matrix, near)
     return {
         "rows": rows.tolist(),
+        "n": len(rowmap.rows),
+        "places": np.round(rowmap.plane.place(matrix), 4).tolist(),
         "near": near,
         "similarity": np.round(1000 * rowmap.similarity).astype(int).tolist(),
         "agreement": pairs,

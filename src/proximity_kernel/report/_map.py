@@ -28,6 +28,29 @@ _DECIMALS = 6  # up to which similarities are equal
 
 
 @dataclass(frozen=True)
+class Plane:
+    """A plane in the space of the representation.
+
+    Attributes
+    ----------
+    axes : ndarray of shape (n_columns, 2), float64
+    origin : ndarray of shape (2,), float64
+        Where the mean of the rows lies along the axes.
+    shown : float
+        The share of the rows' spread that the plane shows.
+    """
+
+    axes: NDArray[np.float64]
+    origin: NDArray[np.float64]
+    shown: float
+
+    def place(self, matrix: sp.csr_array) -> NDArray[np.float64]:
+        """Tell where rows of the representation lie on the plane, shape (n, 2)."""
+        placed: NDArray[np.float64] = matrix @ self.axes - self.origin
+        return placed
+
+
+@dataclass(frozen=True)
 class RowMap:
     """Rows on a plane, and who is near them.
 
@@ -35,17 +58,14 @@ class RowMap:
     ----------
     rows : ndarray of shape (n,), int64
         Their numbers in the table, rising.
-    places : ndarray of shape (n, 2), float64
-    shown : float
-        The share of the rows' spread that the two directions show.
+    plane : Plane
     nearest : ndarray of shape (n, k), int64
         Numbers of the nearest rows of the table, the nearest first.
     similarity : ndarray of shape (n, k), float32
     """
 
     rows: NDArray[np.int64]
-    places: NDArray[np.float64]
-    shown: float
+    plane: Plane
     nearest: NDArray[np.int64]
     similarity: NDArray[np.float32]
 
@@ -89,24 +109,21 @@ def make_map(table: Any, kernel: ProximityKernel, rows: NDArray[np.int64]) -> Ro
     """
     drawn = take_rows(table, rows)
     matrix = sp.csr_array(kernel.transform(drawn))
-    places, shown = _principal_plane(matrix)
+    plane = _principal_plane(matrix)
     found = _ask_neighbors(table, kernel, rows, drawn, matrix)
     if found is None:
         found = _compare_all(table, kernel, rows, drawn)
-    return RowMap(rows, places, shown, *found)
+    return RowMap(rows, plane, *found)
 
 
-def _principal_plane(
-    matrix: sp.csr_array,
-) -> tuple[NDArray[np.float64], float]:
-    """Project rows on their two principal components, with a sign that is settled."""
+def _principal_plane(matrix: sp.csr_array) -> Plane:
+    """Find the two principal components of rows, with a sign that is settled."""
     n, d = matrix.shape
-    out = np.zeros((n, 2))
-    if min(n, d) == 0:
-        return out, 1.0
+    axes = np.zeros((d, 2))
     matrix = matrix.astype(np.float64)
-    mean = np.asarray(matrix.mean(axis=0)).ravel()
-    if d <= n:
+    mean = np.asarray(matrix.sum(axis=0)).ravel() / n
+    by_columns = d <= n
+    if by_columns:
         inner = (matrix.T @ matrix).toarray() - n * np.outer(mean, mean)
     else:
         inner = (matrix @ matrix.T).toarray()
@@ -114,18 +131,21 @@ def _principal_plane(
         inner += means.mean() - means[:, None] - means[None, :]
     total = float(np.trace(inner))
     if total <= 1e-9 * n:  # all rows are the same
-        return out, 1.0
+        return Plane(axes, np.zeros(2), 1.0)
     size = len(inner)
-    least = max(0, size - 2)
-    values, vectors = scipy.linalg.eigh(inner, subset_by_index=(least, size - 1))
+    values, vectors = scipy.linalg.eigh(
+        inner, subset_by_index=(max(0, size - 2), size - 1)
+    )
     values, vectors = np.maximum(values[::-1], 0), vectors[:, ::-1]
-    found = vectors.shape[1]
-    if d <= n:
-        out[:, :found] = matrix @ vectors - mean @ vectors
-    else:
-        out[:, :found] = vectors * np.sqrt(values)
-    far = out[np.abs(out).argmax(axis=0), [0, 1]]
-    return out * np.where(far < 0, -1.0, 1.0), min(1.0, float(values.sum() / total))
+    if not by_columns:
+        kept = values > 1e-12 * total
+        vectors = matrix.T @ vectors - np.outer(mean, vectors.sum(axis=0))
+        vectors = np.where(kept, vectors / np.sqrt(np.where(kept, values, 1)), 0)
+    axes[:, : vectors.shape[1]] = vectors
+    places = matrix @ axes - mean @ axes
+    far = places[np.abs(places).argmax(axis=0), [0, 1]]
+    axes *= np.where(far < 0, -1.0, 1.0)
+    return Plane(axes, mean @ axes, min(1.0, float(values.sum() / total)))
 
 
 _Found: TypeAlias = tuple[NDArray[np.int64], NDArray[np.float32]]

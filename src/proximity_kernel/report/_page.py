@@ -156,7 +156,6 @@ def _collect(
     picture = gaps.picture | {"names": [names[i] for i in gaps.picture["rows"]]}
     data = cells | {
         "ids": [names[i] for i in cells["rows"]],
-        "places": np.round(rowmap.places, 4).tolist(),
         "clusters": None if labels is None else labels[cells["rows"]].tolist(),
         "levels": list(_holes.LEVELS.values()),
         "gaps": picture,

@@ -7,7 +7,7 @@ const SCALES = {
 };
 const scale = () => SCALES[dark.matches ? "dark" : "light"];
 const MOST_COLORS = 8;
-const shownRows = data.places.map((_, i) => i);
+const shownRows = Array.from({ length: data.n }, (_, i) => i);
 let chosen = null;
 
 const palette = () => SYMBOLS.map((_, k) => color(`--mark-${k}`));
@@ -93,7 +93,7 @@ function describeRow(i) {
 function drawMap() {
   const { looks, legend, ends } = paint();
   const spot = (rows) => ({ x: rows.map((i) => data.places[i][0]), y: rows.map((i) => data.places[i][1]) });
-  const near = chosen === null ? [] : data.near[chosen].filter((i) => i < shownRows.length);
+  const near = chosen === null ? [] : data.near[chosen];
   const ring = { type: "scatter", mode: "markers", hoverinfo: "skip" };
   const size = shownRows.length > 800 ? 7 : 9;
   const traces = [
@@ -144,11 +144,11 @@ function select(i) {
   chosen = i;
   byId("row").value = data.ids[i];
   const [x, y] = data.places[i];
-  const here = data.places.filter(([u, v]) => u === x && v === y).length;
-  const off = data.near[i].filter((other) => other >= shownRows.length).length;
+  const here = shownRows.filter((k) => data.places[k][0] === x && data.places[k][1] === y).length;
+  const off = data.near[i].filter((other) => other >= data.n).length;
   const said = [];
   if (here > 1) said.push(`${count(here)} rows lie on this spot.`);
-  if (off) said.push(`${off} of its ${count(data.near[i].length, "nearest row")} ${off === 1 ? "is" : "are"} not on the map.`);
+  if (off) said.push(`${off} of its ${count(data.near[i].length, "nearest row")} ${off === 1 ? "is" : "are"} not among the rows drawn; rings show where.`);
   byId("row-said").textContent = said.join(" ");
   drawMap();
   showNear(i);
@@ -160,7 +160,8 @@ function step(dx, dy) {
   const [x, y] = data.places[chosen];
   let best = null;
   let least = Infinity;
-  data.places.forEach(([u, v], i) => {
+  shownRows.forEach((i) => {
+    const [u, v] = data.places[i];
     const along = (u - x) * dx + (v - y) * dy;
     const aside = Math.abs((u - x) * dy) + Math.abs((v - y) * dx);
     const far = along + 2 * aside;
@@ -208,7 +209,7 @@ function startMap() {
 
 function findRow() {
   const sought = byId("row").value.trim();
-  const at = data.ids.slice(0, shownRows.length).indexOf(sought);
+  const at = data.ids.slice(0, data.n).indexOf(sought);
   if (at >= 0) return select(at);
   byId("row-said").textContent = sought ? `No row on the map is called ${shorten(sought, 40)}.` : "";
 }

@@ -97,7 +97,7 @@ function compare(row, nth) {
   const lead = make("p", { class: "because", text: said, role: "status" });
   byId("why").replaceChildren(lead, make("table", { class: "compare" }, make("thead", {}, head), body));
   fold(body);
-  if (other < data.places.length) {
+  if (other < data.n) {
     const go = make("button", { type: "button", class: "more", text: "Go to this row" });
     go.addEventListener("click", () => select(other));
     byId("why").append(go);
