@@ -269,3 +269,18 @@ def test_a_panel_is_found_in_a_sample():
     assert pk._model.reference.unit > 1
     found = [j for j, absence in enumerate(pk.missingness_) if absence.informative]
     assert found == [3, 4, 6]
+
+
+def test_gaps_of_a_sample_are_filled_in_from_what_rows_stand_for(frame):
+    """Where gaps are informative, as a model that takes them for unknown does."""
+    options = {"max_references": 100, "matching": "graded", "n_bins": 4}
+    told = ProximityKernel(missingness="informative", **options).fit(frame)
+    wanted = ProximityKernel(missingness="ignorable", **options).fit(frame)
+    nothing = frame[:1].assign(**dict.fromkeys(frame.columns))
+    for column in ("col0", "col1"):
+        got = told.impute(nothing)[column].tolist()
+        assert got == pytest.approx(wanted.impute(nothing)[column].tolist())
+    assert told._model.reference.unit == wanted._model.reference.unit > 1
+    np.testing.assert_allclose(
+        told.impute(frame[:50])["col1"], wanted.impute(frame[:50])["col1"]
+    )
