@@ -23,6 +23,7 @@ from strategies import (
 from proximity_kernel import ProximityKernel
 from proximity_kernel._loops import hash_rows
 from proximity_kernel._rows import merge_rows, summarize_rows
+from proximity_kernel._state import State, pack_model, unpack_model
 from proximity_kernel._survey import Binned
 
 WORD = (1 << 64) - 1
@@ -216,6 +217,35 @@ def test_pickled_and_saved_samples_answer_alike(frame, tmp_path):
             np.testing.assert_array_equal(got, wanted)
         assert again._model.reference.n_samples == 2000
     assert pk.provenance(frame)["sampled"].any()
+
+
+def wrong(values, arrays, **changes):
+    """A state of which something is changed, as of a file from a stranger."""
+    values, arrays = dict(values), dict(arrays)
+    for name, value in changes.items():
+        (arrays if name in arrays else values)[name] = value
+    return State(values, arrays)
+
+
+def test_totals_that_no_fit_makes_are_refused(frame):
+    pk = ProximityKernel(max_references=60).fit(frame)
+    state = pack_model(pk._model)
+    totals = state.arrays["totals"]
+    unpack_model(wrong(state.values, state.arrays))
+    for changes in (
+        {"totals": totals[:-1]},
+        {"totals": -totals},
+        {"totals": np.zeros_like(totals)},
+        {"totals": totals.astype(float)},
+        {"totals": totals * 1000},
+        {"n_samples": 5},
+        {"n_samples": -1},
+        {"n_samples": 1.5},
+        {"unit": 0},
+        {"unit": "many"},
+    ):
+        with pytest.raises(ValueError, match=r"total|count|rows"):
+            unpack_model(wrong(state.values, state.arrays, **changes))
 
 
 def test_a_row_that_observes_nothing_rests_on_all_rows(frame):
