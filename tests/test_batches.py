@@ -375,3 +375,16 @@ def test_merging_is_not_quadratic():
     assert merge_all((1 for _ in range(1000)), merge) == 1000
     assert sum(merged) < 1000 * 12
     assert merge_all([], merge) is None
+
+
+@pytest.mark.parametrize("missingness", ["ignorable", "informative"])
+@pytest.mark.parametrize("most", [None, 40])
+def test_many_bins(missingness, most):
+    """Codes of two bytes, with a bin for gaps or just below the limit of one byte."""
+    rng = np.random.default_rng(2)
+    table = pd.DataFrame({"a": rng.normal(size=900), "b": rng.integers(3, size=900)})
+    table.loc[::9, "a"] = np.nan
+    for n_bins in (254, 300):
+        pk = ProximityKernel(n_bins, missingness=missingness, max_references=most)
+        got = by_batches(pk, cut(table, 7, np.random.RandomState(0)))
+        assert_same_model(got, pk.fit(table))

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from proximity_kernel import _ranks
+from proximity_kernel import ProximityKernel, _ranks
 from proximity_kernel._centers import fit_centers, rank_centers
 from proximity_kernel._columns import Column, ColumnType
 from proximity_kernel._ranks import (
@@ -149,3 +149,16 @@ def rank_errors(values, centers, places):
     up_to = np.array([np.count_nonzero(values <= x) for x in centers])
     places = places[:, None]
     return np.maximum(np.maximum(below - places, places - up_to), 0) / len(values)
+
+
+def test_a_column_with_very_many_values():
+    """Learnt from a sketch: centers near their ranks, the same for the same cuts."""
+    values = np.random.default_rng(3).normal(size=(260_000, 1))
+    values[::10] = np.nan
+    parts = np.array_split(values, 5)
+    pk = ProximityKernel(5, missingness="ignorable").fit_batches(parts)
+    observed = np.sort(values[~np.isnan(values)])
+    ranks = np.searchsorted(observed, pk.bin_centers_[0]) / len(observed)
+    np.testing.assert_allclose(ranks, [0, 0.25, 0.5, 0.75, 1], atol=0.003)
+    again = ProximityKernel(5, missingness="ignorable").fit_batches(parts)
+    assert again.bin_centers_[0].tobytes() == pk.bin_centers_[0].tobytes()
