@@ -40,8 +40,8 @@ def measure_references(sizes: Sizes) -> list[Table]:
     n_rows = sizes.large
     wide = Table(
         f"References ({n_rows:,} rows x {_COLUMNS}, mixed, correlated, 20 % missing; "
-        f"errors of the kernel over {_PAIRS:,} pairs; processor seconds of transform of "
-        f"{_QUERIES:,} rows)"
+        f"errors of the kernel over {_PAIRS:,} pairs; processor seconds of "
+        f"transform of {_QUERIES:,} rows)"
     )
     narrow = Table(
         f"References, fit_transform ({n_rows:,} rows x 14, defaults; processor seconds)"
