@@ -113,7 +113,7 @@ MAY_IMPORT = {
     "datasets": {"_extras"},
     "plots": {"_extras"},
     # The same fit in pieces needs the rooms themselves.
-    "dask": {*WALK, *BESIDE},
+    "dask": {*WALK, *BESIDE, *CLUSTERING, *BEHIND, "_extras"},
     # Users of the public door, like anybody.
     "baselines": {DOOR, *BUILT_ON, "datasets", "_extras"},
     "experiments": {DOOR, *BUILT_ON, *SHARED, "_extras"},

@@ -58,7 +58,8 @@ def describe_clusters(
         adds to the divergence of the cluster from the whole table.
     """
     totals = total_bins(model, matrix, counts, labels, n_clusters)
-    return describe_totals(model, totals, np.bincount(labels, counts, n_clusters))
+    sizes: Any = np.bincount(labels, counts, n_clusters)
+    return describe_totals(model, totals, sizes)
 
 
 def describe_totals(
