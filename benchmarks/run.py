@@ -22,6 +22,8 @@ kinds
     A frame of numbers, text and ordered categories against an array of numbers.
 clusters
     `ProximityKMeans` against scikit-learn's KMeans on the dense representation.
+samples
+    A sample of the rows by `max_references` against all of them: time and error.
 
 The tables are five Gaussian groups whose cells are missing at random, 10 % of them
 unless the line says otherwise, from a seeded generator. The loops are compiled before
@@ -42,6 +44,7 @@ from typing import Any
 from clusters import measure_clusters
 from kinds import measure_kinds
 from measuring import Record, Table, describe_machine, show_progress
+from references import measure_references
 from sections import (
     FULL,
     QUICK,
@@ -62,6 +65,7 @@ _SECTIONS: dict[str, Callable[[Sizes], list[Table]]] = {
     "first-call": measure_first_call,
     "kinds": measure_kinds,
     "clusters": measure_clusters,
+    "samples": measure_references,
 }
 _FEWEST_ROWS = 1000
 

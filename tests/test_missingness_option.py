@@ -282,7 +282,7 @@ def test_equal_rows_count_as_often_as_they_stand_there():
     apart = type(codes)(one_by_one, np.ones(600, np.int64), np.arange(600))
     names = [f"x{j}" for j in range(6)]
     fitted = keep_rows(apart, plain.n_bins_, None, 0)
-    wanted = _missingness.decide_missingness(fitted, names, "auto")
+    wanted = _missingness.decide_missingness(fitted, apart, names, "auto")
     for one, other in zip(pk.missingness_, wanted, strict=True):
         assert (one.informative, one.missing) == (other.informative, other.missing)
         assert one.p_value == pytest.approx(other.p_value, rel=1e-6)
@@ -321,7 +321,7 @@ def test_wide_tables():
     assert sample.sizes.sum() <= 1024
     names = [str(j) for j in range(900)]
     fitted = keep_rows(codes, np.full(900, 4), None, 0)
-    found = _missingness.decide_missingness(fitted, names, "auto")
+    found = _missingness.decide_missingness(fitted, codes, names, "auto")
     informative = np.flatnonzero([absence.informative for absence in found])
     assert informative.tolist() == list(range(0, 900, 30))
     assert "and 26 more" in found[0].reason

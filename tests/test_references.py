@@ -1,12 +1,14 @@
 """`max_references`: a sample of the rows that no cut or order changes."""
 
 import pickle
+from collections import Counter
 from dataclasses import replace
+from math import ceil
 
 import numpy as np
 import oracle
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from strategies import (
     assert_close,
@@ -20,8 +22,11 @@ from strategies import (
 
 from proximity_kernel import ProximityKernel
 from proximity_kernel._loops import hash_rows
+from proximity_kernel._rows import merge_rows, summarize_rows
+from proximity_kernel._survey import Binned
 
 WORD = (1 << 64) - 1
+SECOND = 0x5851F42D4C957F2D
 
 
 def hash_row(codes, seed):
@@ -35,16 +40,52 @@ def hash_row(codes, seed):
     return h
 
 
-def sampled_oracle(frame, n_bins, most, seed):
-    """The oracle's reference of which only some rows hold codes to be shared."""
-    reference = oracle.fit(oracle.read_columns(frame), n_bins)
-    lowest = {}
-    for i, codes in enumerate(reference.codes):
-        plain_codes = tuple(255 if c == oracle.MISSING else c for c in codes)
-        lowest.setdefault((hash_row(plain_codes, seed), plain_codes), set()).add(i)
-    kept = set().union(*(lowest[key] for key in sorted(lowest)[:most]))
-    holders = [{c: rows & kept for c, rows in own.items()} for own in reference.holders]
-    return replace(reference, holders=holders), len(lowest) > most
+def choose(codes, most, seed):
+    """Which distinct rows are kept, what each stands for, and a rare one."""
+    counts = Counter(codes)
+    lowest = sorted(counts, key=lambda row: (hash_row(row, seed), row))[: 8 * most]
+    if len(lowest) <= most:
+        return {row: counts[row] for row in lowest}, 1
+
+    def priority(row):
+        return counts[row] / ((hash_row(row, seed ^ SECOND) + 0.5) / 2.0**64)
+
+    order = sorted(lowest, key=lambda row: (-priority(row), row))
+    unit = ceil(priority(order[most]))
+    return {row: max(counts[row], unit) for row in order[:most]}, unit
+
+
+def as_oracle_reference(whole, kept):
+    """The oracle's reference of rows that stand there so many times each."""
+    codes = [list(row) for row, n in kept.items() for _ in range(n)]
+    codes = [[oracle.MISSING if c == 255 else c for c in row] for row in codes]
+    holders = [{} for _ in whole.cells]
+    observers = [set() for _ in whole.cells]
+    for i, row in enumerate(codes):
+        for j, code in enumerate(row):
+            if code != oracle.MISSING:
+                holders[j].setdefault(code, set()).add(i)
+                observers[j].add(i)
+    return oracle.Reference(whole.cells, codes, holders, observers)
+
+
+def describe(columns, whole, sample, matching, support):
+    """The representation, and what each missing cell rests on."""
+    rows, cells = [], []
+    for i, row in enumerate(oracle.assign_codes(columns, whole.cells)):
+        z = []
+        for j, code in enumerate(row):
+            n = whole.n_bins[j]
+            if code != oracle.MISSING:
+                z += [float(k == code) for k in range(n)]
+                continue
+            found, source = oracle.match(row, j, sample, matching, support), sample
+            if not found.rung:  # the prior is of all rows
+                found, source = replace(found, donors=whole.observers[j]), whole
+            z += oracle.average_block(found, j, source) if n else []
+            cells.append((i, j, found.rung, len(found.donors)))
+        rows.append(z)
+    return np.array(rows, float).reshape(len(rows), sum(whole.n_bins)), cells
 
 
 @given(
@@ -54,20 +95,24 @@ def sampled_oracle(frame, n_bins, most, seed):
     most=st.integers(1, 15),
     seed=st.integers(0, WORD),
 )
-def test_equals_the_oracle_on_the_rows_with_the_lowest_hashes(
-    drawn, chosen, matching, most, seed
-):
+def test_equals_the_oracle_on_the_chosen_rows(drawn, chosen, matching, most, seed):
     frame, new = drawn
     chosen = {**chosen, "matching": matching}
+    whole = oracle.fit(oracle.read_columns(frame), chosen["n_bins"])
+    codes = [tuple(255 if c == oracle.MISSING else c for c in r) for r in whole.codes]
+    kept, unit = choose(codes, most, seed)
+    assume(unit < 300)  # the oracle counts one by one
+    sample = as_oracle_reference(whole, kept)
     pk = fitted(plain(**chosen, max_references=most, random_state=seed), frame)
-    reference, sampled = sampled_oracle(frame, chosen["n_bins"], most, seed)
+    sampled = len(set(codes)) > most
     for table in (frame, new):
-        how = oracle.read_columns(table), reference, matching, chosen["min_support"]
-        assert_close(pk.transform(table), oracle.represent(*how))
-        cells = pk.provenance(table)
-        wanted = [(*cell, sampled and cell[2] != "prior") for cell in
-                  sorted(oracle.provenance(*how))]  # fmt: skip
-        assert sorted(cells.tolist()) == wanted
+        z, cells = describe(
+            oracle.read_columns(table), whole, sample, matching,
+            unit * chosen["min_support"],
+        )  # fmt: skip
+        assert_close(pk.transform(table), z)
+        got = pk.provenance(table)[["row", "feature", "rung", "support", "sampled"]]
+        assert got.tolist() == [(*cell, sampled and cell[2] > 0) for cell in cells]
 
 
 def test_hashes_look_drawn_at_random():
@@ -110,12 +155,24 @@ def test_what_is_known_of_all_rows_stays_exact(frame):
         np.testing.assert_array_equal(got, wanted)
     gaps = [absence.missing for absence in kept.missingness_]
     assert gaps == frame.isna().sum().tolist()
+    reference, maps = kept._model.reference, kept._model.reference.bitmaps
     counts = dict(zip(map(bytes, exact._model.reference.bitmaps.rows),
                       exact._model.reference.bitmaps.counts, strict=True))  # fmt: skip
-    maps = kept._model.reference.bitmaps
-    assert maps.n_samples == maps.counts.sum() < 2000
+    assert len(maps.rows) == 50
     for row, count in zip(map(bytes, maps.rows), maps.counts, strict=True):
-        assert counts[row] == count
+        assert count == max(counts[row], reference.unit)
+
+
+def test_a_frequent_row_is_always_kept_and_sums_are_right_on_average():
+    rng = np.random.default_rng(0)
+    table = np.concatenate([np.zeros((700, 6)), rng.integers(4, size=(300, 6))])
+    states = []
+    for seed in range(200):
+        pk = plain(max_references=60, random_state=seed).fit(table)
+        states.append(pk._model.reference.bitmaps)
+    assert all(not maps.rows[0].any() and maps.counts[0] >= 700 for maps in states)
+    totals = np.array([maps.counts.sum() for maps in states])
+    assert abs(totals.mean() - 1000) < 4 * totals.std() / np.sqrt(200) + 1 * 60
 
 
 def test_the_seed_decides_and_the_order_does_not(frame):
@@ -167,3 +224,49 @@ def test_a_row_that_observes_nothing_rests_on_all_rows(frame):
     assert set(cells["level"]) == {"prior"}
     assert not cells["sampled"].any()
     assert cells["support"].tolist() == frame.notna().sum().tolist()
+
+
+def test_a_part_that_lost_rows_makes_the_whole_a_sample(frame):
+    """Also where what is merged with it holds no other row than those kept."""
+    binned = binned_of(ProximityKernel(4, missingness="ignorable").fit(frame))
+    large = summarize_rows(frame, binned, 5)
+    assert large.sampled
+    assert len(large.rows) == 40
+    kept = set(map(bytes, large.rows))
+    codes = binned.code(frame, 1)
+    there = [bytes(row) in kept for row in codes.rows[codes.inverse]]
+    small = summarize_rows(frame[there], binned, 5)
+    assert not small.sampled
+    for merged in (merge_rows(large, small), merge_rows(small, large)):
+        assert merged.sampled
+        np.testing.assert_array_equal(merged.rows, large.rows)
+        np.testing.assert_array_equal(merged.counts, 2 * large.counts)
+        assert merged.n_samples == 2000 + sum(there)
+
+
+def binned_of(pk):
+    model = pk._model
+    return Binned(model.types, model.categorical_features, model.bins, model.typical)
+
+
+def test_what_is_absent_at_random_stays_so_in_a_sample(frame):
+    """A row that stands for many is one row to a test of chance."""
+    for most in (10, 30, 60, 1000):
+        pk = ProximityKernel(max_references=most).fit(frame)
+        assert not any(absence.informative for absence in pk.missingness_), most
+    exact = ProximityKernel().fit(frame)
+    kept = ProximityKernel(max_references=1000).fit(
+        frame
+    )  # eight times as many are all
+    assert kept.missingness_ == exact.missingness_
+
+
+def test_a_panel_is_found_in_a_sample(frame):
+    table = frame.copy()
+    lost = (table["col0"] > 0) & (np.random.default_rng(0).random(2000) < 0.5)
+    table.loc[lost, ["col3", "col4", "col6"]] = np.nan
+    exact = ProximityKernel().fit(table)
+    kept = ProximityKernel(max_references=150).fit(table)
+    wanted = [absence.informative for absence in exact.missingness_]
+    assert sum(wanted) == 3
+    assert [absence.informative for absence in kept.missingness_] == wanted

@@ -53,7 +53,8 @@ def match(
     reference : Reference
     matching : {"weighted", "graded", "cascade"}
     min_support : int
-        Rows that a rung must have; `cascade` is content with one.
+        Rows that a rung must have, of a sample rare ones; `cascade` is content with
+        one.
     weights : ndarray of shape (n_features, total bins), uint8
         Of `_weights.weigh_codes`; without rows for all but "weighted".
     n_threads : int
@@ -66,6 +67,7 @@ def match(
     weights = read_only(weights)
     estimates = _lay_out_cells(codes, reference)
     ends_only = matching == "cascade"
+    min_support *= reference.unit
     pseudo_rows = float(min(min_support, 1 << 53)) if matching == "weighted" else 0.0
     # More than all rows is as good as infinity, and fits the loops' integers.
     support = 1 if ends_only else min(min_support, maps.n_samples + 1)

@@ -52,7 +52,7 @@ class Absence:
 
 
 def decide_missingness(
-    fitted: RowState, names: Sequence[str], missingness: Missingness
+    fitted: RowState, codes: Codes, names: Sequence[str], missingness: Missingness
 ) -> tuple[Absence, ...]:
     """Decide for each feature whether its gaps are a cell of their own.
 
@@ -60,6 +60,8 @@ def decide_missingness(
     ----------
     fitted : RowState
         The fitted rows.
+    codes : Codes
+        Those to decide from.
     names : sequence of str
         Of the features.
     missingness : {"ignorable", "informative", "auto"}
@@ -78,7 +80,7 @@ def decide_missingness(
     ).tolist()  # fmt: skip
     if missingness == "auto" and some.any():
         with one_blas_thread():
-            sample = draw_sample(fitted.codes, n_bins, int(np.count_nonzero(some)))
+            sample = draw_sample(codes, n_bins, int(np.count_nonzero(some)))
             tested, flagged = find_dependent(sample)
             events = find_events(sample, flagged)
         for j in np.flatnonzero(some).tolist():

@@ -22,7 +22,7 @@ from ._codes import Codes, assign_codes
 from ._columns import Column, ColumnType, read_columns
 from ._missingness import Absence, Missingness, code_absences, decide_missingness
 from ._reference import Reference, Totals, build_reference
-from ._rows import RowState, keep_rows
+from ._rows import RowState, choose_rows, keep_rows
 from ._survey import Binned
 from ._typical import Typical, learn_typical
 from ._weights import weigh_codes
@@ -154,7 +154,7 @@ def fit_model(
     binned = Binned(types, categorical_features, bins, typical)
     fitted = keep_rows(codes, binned.n_bins, max_references, seed)
     model = finish_model(binned, fitted, missingness)
-    if fitted.sampled:
+    if model.reference.sampled:
         return model, code_absences(codes, binned.n_bins, model.informative)
     return model, replace(codes, rows=model.reference.bitmaps.rows)
 
@@ -175,13 +175,21 @@ def finish_model(binned: Binned, fitted: RowState, missingness: Missingness) -> 
     Model
     """
     names = [column_type.name for column_type in binned.types]
-    absences = decide_missingness(fitted, names, missingness)
+    chosen = choose_rows(fitted)
+    seen = fitted.codes
+    if fitted.sampled:  # tests of chance need rows, not what they stand for
+        counts = chosen.codes.counts // chosen.unit
+        seen = replace(chosen.codes, counts=counts)
+    absences = decide_missingness(fitted, seen, names, missingness)
     informative = np.array([absence.informative for absence in absences])
-    codes = code_absences(fitted.codes, fitted.n_bins, informative)
+    codes = code_absences(chosen.codes, fitted.n_bins, informative)
     # A bin for gaps is the last of its feature.
     ends, gaps = np.cumsum(fitted.n_bins)[informative], fitted.missing[informative]
     totals = Totals(
-        np.insert(fitted.totals, ends, gaps), fitted.n_samples, fitted.sampled
+        np.insert(fitted.totals, ends, gaps),
+        fitted.n_samples,
+        chosen.unit,
+        chosen.sampled,
     )
     return Model(
         binned.types,

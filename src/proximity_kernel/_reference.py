@@ -34,12 +34,15 @@ class Totals:
     bin_counts : ndarray of shape (total bins,), int64
         How often each bin was observed.
     n_samples : int
+    unit : int
+        Of these, how many a rare row of the reference stands for.
     sampled : bool
         Whether the reference holds fewer rows.
     """
 
     bin_counts: NDArray[np.int64]
     n_samples: int
+    unit: int = 1
     sampled: bool = True
 
 
@@ -54,12 +57,15 @@ class Reference:
         can be written to.
     n_samples : int
         Fitted rows, all of them.
+    unit : int
+        Rows that a rare one of a sample stands for.
     sampled : bool
         Whether the distinct rows are a sample.
     """
 
     bitmaps: Bitmaps
     n_samples: int
+    unit: int = 1
     sampled: bool = False
 
     @property
@@ -72,8 +78,10 @@ class Reference:
         # Bitmaps are built again rather than stored: smaller, on cache lines again,
         # and never in the layout of another version.
         maps = self.bitmaps
-        totals = Totals(maps.prior_counts, self.n_samples) if self.sampled else None
-        return restore_reference, (maps.rows, maps.counts, maps.n_bins, totals)
+        totals = Totals(maps.prior_counts, self.n_samples, self.unit)
+        return restore_reference, (
+            maps.rows, maps.counts, maps.n_bins, totals if self.sampled else None,
+        )  # fmt: skip
 
 
 def build_reference(
@@ -127,7 +135,7 @@ def restore_reference(
         n_samples=int(counts.sum()),
         width=width,
     )
-    return Reference(maps, totals.n_samples, totals.sampled)
+    return Reference(maps, totals.n_samples, totals.unit, totals.sampled)
 
 
 def read_only(array: NDArray[Any]) -> NDArray[Any]:

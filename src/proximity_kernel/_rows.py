@@ -3,11 +3,18 @@
 With the bins fixed, a batch becomes a `RowState`: its distinct rows with their counts,
 and the exact totals. States merge, in any order, to the state of the whole table.
 
-With `most`, a state keeps only so many distinct rows, those with the lowest hash of
-their codes. A row that is among the lowest of all is among the lowest of every part
-that holds it: it is never dropped, and its count is exact. So which rows are kept
-depends on the table and the seed, not on how the table was cut, and tables with few
-distinct rows lose none.
+With `most`, only so many distinct rows are to be kept, in two steps that depend on the
+table and the seed, not on how the table was cut.
+
+1. A state keeps eight times as many, those with the lowest hash of their codes. A row
+   that is among the lowest of all is among the lowest of every part that holds it: it
+   is never dropped, and its count is exact.
+2. At the end, with the counts known, frequent rows are kept before rare ones: by
+   priority sampling (Duffield, Lund and Thorup, 2007), each with ``count / u`` for a
+   hashed u between 0 and 1. The next priority t is what a rare row stands for, a
+   frequent one stands for itself: sums over any rows are right on average.
+
+Tables with few distinct rows lose none.
 """
 
 from __future__ import annotations
@@ -22,6 +29,10 @@ from ._codes import Codes, code_dtype, count_bins, merge_distinct
 from ._columns import ColumnType
 from ._loops import hash_rows
 from ._survey import Binned, has_no_rows
+
+_SPARE = 8  # times as many rows are held until their counts are known
+_SECOND = 0x5851F42D4C957F2D  # makes another seed of one
+_NO_INVERSE: NDArray[np.int64] = np.empty(0, np.int64)
 
 
 @dataclass(frozen=True)
@@ -40,11 +51,11 @@ class RowState:
     n_samples : int
         All rows.
     most : int or None
-        Distinct rows that are kept at the most.
+        Distinct rows to keep in the end; here eight times as many.
     seed : int
         Of the hash that chooses them.
     sampled : bool
-        Whether there were more.
+        Whether there were more than are here.
     """
 
     rows: NDArray[Any]
@@ -64,8 +75,28 @@ class RowState:
 
     @property
     def codes(self) -> Codes:
-        """The rows that are kept, as codes of a table that is not at hand."""
-        return Codes(self.rows, self.counts, np.empty(0, np.int64))
+        """The rows, as those of a table that is not at hand."""
+        return Codes(self.rows, self.counts, _NO_INVERSE)
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The distinct rows that are kept in the end.
+
+    Attributes
+    ----------
+    codes : Codes
+        The rows, and how many rows of the table each stands for, as those of a table
+        that is not at hand.
+    unit : int
+        Rows that a rare one stands for; 1 if all are kept.
+    sampled : bool
+        Whether there were more distinct rows.
+    """
+
+    codes: Codes
+    unit: int
+    sampled: bool
 
 
 def summarize_rows(
@@ -163,18 +194,47 @@ def merge_rows(a: RowState, b: RowState) -> RowState:
     return _keep_lowest(merged)
 
 
+def choose_rows(state: RowState) -> Chosen:
+    """Choose the rows to keep in the end.
+
+    Parameters
+    ----------
+    state : RowState
+        Of all rows.
+
+    Returns
+    -------
+    Chosen
+    """
+    rows, counts = state.rows, state.counts
+    n_found = len(rows)
+    if state.most is None or n_found <= state.most:
+        return Chosen(state.codes, 1, state.sampled)
+    share = (_hash(rows, state.seed ^ _SECOND) + 0.5) / 2.0**64
+    priority = counts / share
+    # Stable: among equal ones the earlier row, in an order that no cut changes.
+    order = np.argsort(-priority, kind="stable")
+    kept = np.sort(order[: state.most])
+    least = int(np.ceil(priority[order[state.most]]))
+    stands_for = np.maximum(counts[kept], least)
+    return Chosen(Codes(rows[kept], stands_for, _NO_INVERSE), least, sampled=True)
+
+
 def _keep_lowest(state: RowState) -> RowState:
     """Drop the rows with the highest hashes, if there are too many."""
-    most = state.most
-    if most is None or len(state.rows) <= most:
+    if state.most is None or len(state.rows) <= _SPARE * state.most:
         return state
-    hashes = np.empty(len(state.rows), np.uint64)
-    hash_rows(state.rows, np.uint64(state.seed), hashes)
-    # Stable: among equal hashes the earlier row, in an order that no cut changes.
-    kept = np.sort(np.argsort(hashes, kind="stable")[:most])
+    order = np.argsort(_hash(state.rows, state.seed), kind="stable")
+    kept = np.sort(order[: _SPARE * state.most])
     return replace(
         state, rows=state.rows[kept], counts=state.counts[kept], sampled=True
     )
+
+
+def _hash(rows: NDArray[Any], seed: int) -> NDArray[np.uint64]:
+    hashes = np.empty(len(rows), np.uint64)
+    hash_rows(rows, np.uint64(seed), hashes)
+    return hashes
 
 
 def _check_known(codes: Codes, types: tuple[ColumnType, ...]) -> None:

@@ -101,7 +101,9 @@ def pack_model(model: Model) -> State:
     groups = [b.groups for b, _ in numeric if b.groups is not None]
     absences = [vars(absence) for absence in model.absences]
     chosen = encode(model.categorical_features, "categorical_features")
-    whole = {"n_samples": model.reference.n_samples} if model.reference.sampled else {}
+    whole = {}
+    if model.reference.sampled:
+        whole = {"n_samples": model.reference.n_samples, "unit": model.reference.unit}
     return State(
         {
             "features": features,
@@ -261,11 +263,13 @@ def _read_totals(
     totals = state.array("totals", np.int64)
     held = count_bins(rows, counts, n_bins)
     check(len(totals) == len(held), "totals of other bins")
-    check((totals >= held).all() and n_samples >= counts.sum(), "totals of fewer rows")
+    unit = _count(state.values["unit"], _MOST_SAMPLES)
+    check(unit > 0 and (totals[held > 0] > 0).all(), "totals of fewer rows")
     observed = [part.sum() for part in np.split(totals, np.cumsum(n_bins)[:-1])]
     there = (np.array(observed) > 0) == (n_bins > 0)
-    check(there.all() and max(observed) <= n_samples, "totals of other rows")
-    return Totals(totals, n_samples)
+    check((totals >= 0).all() and there.all(), "totals of other rows")
+    check(max(observed) <= n_samples, "totals of more rows")
+    return Totals(totals, n_samples, unit)
 
 
 def pack_sparse(matrix: sp.csr_array) -> dict[str, NDArray[Any]]:
