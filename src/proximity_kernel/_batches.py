@@ -36,6 +36,11 @@ from ._threads import count_threads
 Learn = Literal["bins", "rows"]
 LEARN: tuple[Learn, ...] = ("bins", "rows")
 
+_READ_AGAIN = (
+    "pass a list, or a function that returns a new iterator of the same batches each "
+    "time"
+)
+
 _State = TypeVar("_State")
 
 
@@ -292,14 +297,15 @@ def finish_rows(options: Any, binned: Binned, rows: RowState) -> Model:
     return finish_model(binned, rows, missingness)
 
 
-def check_same_rows(survey: BinState, rows: RowState | None) -> RowState:
+def check_same_rows(
+    survey: BinState, rows: RowState | None, advice: str = _READ_AGAIN
+) -> RowState:
     """Refuse a second pass that met other rows than the first."""
     missing = [column.missing for column in survey.columns]
     seen = 0 if rows is None else rows.n_samples
     if rows is None or seen != survey.n_samples or missing != rows.missing.tolist():
         raise ValueError(
             "The batches gave other rows when read again "
-            f"({survey.n_samples:,} first, then {seen:,}); pass a list, or a function "
-            "that returns a new iterator of the same batches each time."
+            f"({survey.n_samples:,} first, then {seen:,}); {advice}."
         )
     return rows

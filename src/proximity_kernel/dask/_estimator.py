@@ -38,6 +38,8 @@ from ._tasks import (
     write_part,
 )
 
+_STEADY = "make the table of something that gives the same each time, or persist it"
+
 
 class DaskProximityKernel(BaseEstimator):  # type: ignore[misc]  # untyped
     """`ProximityKernel` for tables in partitions, more than fit into memory.
@@ -264,7 +266,7 @@ class DaskProximityKernel(BaseEstimator):  # type: ignore[misc]  # untyped
         binned = finish_survey(kernel, survey)
         header = _check_header(parts.header, survey)
         states = parts.map(summarize_part, share(binned), *choose_references(kernel))
-        rows = check_same_rows(survey, reduce_parts(states, merge_rows))
+        rows = check_same_rows(survey, reduce_parts(states, merge_rows), _STEADY)
         model = finish_rows(kernel, binned, rows)
         validate_data(kernel, header, skip_check_array=True)
         kernel._adopt(model)  # noqa: SLF001  (of the same package)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import pickle
+import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from threading import Lock
@@ -62,8 +63,9 @@ class Parts:
 class Shared:
     """Something that all tasks use, built once by each process that runs some.
 
-    Pickled it is a string of bytes, which the scheduler never opens. Where tasks run
-    in the process that made it, it is the very object.
+    Pickled it is a string of bytes, compressed (codes of rows become a third), which
+    the scheduler never opens. Where tasks run in the process that made it, it is the
+    very object.
 
     Parameters
     ----------
@@ -79,14 +81,16 @@ class Shared:
         """Give the object."""
         with self._lock:
             if self._packed is not None:
-                self._held, self._packed = pickle.loads(self._packed), None
+                self._held = pickle.loads(zlib.decompress(self._packed))
+                self._packed = None
             return self._held
 
     def __reduce__(self) -> Any:
         with self._lock:
             packed = self._packed
             if packed is None:
-                packed = pickle.dumps(self._held, pickle.HIGHEST_PROTOCOL)
+                plain = pickle.dumps(self._held, pickle.HIGHEST_PROTOCOL)
+                packed = zlib.compress(plain, level=1)
         return _receive, (packed,)
 
 
@@ -134,23 +138,27 @@ def split_parts(table: Any) -> Parts:
     if not dask.is_dask_collection(table):
         sizes = (len(table) if hasattr(table, "__len__") else math.nan,)
         return Parts((dask.delayed(table, pure=False, traverse=False),), sizes, table)
-    shape: Any = getattr(table, "shape", ())
-    if len(shape) == 2 and hasattr(table, "rechunk"):
-        whole = table.rechunk({1: -1})
-        width = shape[1]
-        known = not math.isnan(width)
-        header = np.empty((0, width), table.dtype) if known else None
-        return Parts(tuple(whole.to_delayed().ravel()), whole.chunks[0], header)
-    if len(shape) == 2 and hasattr(table, "npartitions"):
+    ndim = None
+    if isinstance(table, require("dask.array", extra="dask").Array):
+        if table.ndim == 2:
+            return _split_array(table)
+        ndim = table.ndim
+    elif isinstance(table, require("dask.dataframe", extra="dask").DataFrame):
         parts = tuple(table.to_delayed())
         return Parts(parts, (math.nan,) * len(parts), table._meta)  # noqa: SLF001
-    what = f"{type(table).__name__} of {len(shape)} dimensions"
-    if not hasattr(table, "shape"):
-        what = type(table).__name__
+    dimensions = "" if ndim is None else f" of {ndim} dimensions"
     raise TypeError(
-        f"Expected a dask DataFrame or a dask array of 2 dimensions, got a {what}; "
-        "make one of it, e.g. with series.to_frame() or dask.dataframe.from_delayed."
+        "Expected a dask DataFrame or a dask array of 2 dimensions, got a "
+        f"{type(table).__name__}{dimensions}; make one of it, e.g. with "
+        "series.to_frame() or dask.dataframe.from_delayed(...)."
     )
+
+
+def _split_array(table: Any) -> Parts:
+    whole = table.rechunk({1: -1})
+    width = table.shape[1]
+    header = None if math.isnan(width) else np.empty((0, width), table.dtype)
+    return Parts(tuple(whole.to_delayed().ravel()), whole.chunks[0], header)
 
 
 def reduce_parts(states: Sequence[Any], merge: Callable[[Any, Any], Any]) -> Any:

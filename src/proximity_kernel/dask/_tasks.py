@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn import get_config
 
+from .._codes import Codes
 from .._embedding import count_features
 from .._estimator import ProximityKernel
 from .._extras import require
@@ -21,6 +22,7 @@ from .._nearest import build_index, find_nearest
 from .._representation import lay_out
 from .._rows import RowState, summarize_rows
 from .._survey import has_no_rows
+from .._threads import count_threads
 from ._parts import Shared
 
 MAKERS = {"spmatrix": sp.csr_matrix, "sparray": sp.csr_array, "dense": np.asarray}
@@ -28,7 +30,15 @@ MAKERS = {"spmatrix": sp.csr_matrix, "sparray": sp.csr_array, "dense": np.asarra
 
 
 def prepare(kernel: ProximityKernel) -> ProximityKernel:
-    """Copy a fitted kernel for tasks: one thread each. The model is the same object."""
+    """Copy a fitted kernel for tasks: one thread each. The model is the same object.
+
+    The weights of its codes are computed here: once, and not by every worker.
+    """
+    model = kernel._fitted_model()  # noqa: SLF001  (of the same package)
+    rows = model.reference.bitmaps.rows
+    blank = np.full_like(rows[:1], np.iinfo(rows.dtype).max)  # all missing
+    nobody = Codes(blank, np.ones(1, np.int64), np.zeros(1, np.int64))
+    model.weigh(kernel.matching, nobody, count_threads(kernel.n_jobs))
     single = copy.copy(kernel)
     single.set_params(n_jobs=1)
     return single
@@ -36,7 +46,7 @@ def prepare(kernel: ProximityKernel) -> ProximityKernel:
 
 def count_columns(kernel: ProximityKernel) -> int:
     """Columns of a fitted kernel's representation."""
-    model = kernel._fitted_model()  # noqa: SLF001  (of the same package)
+    model = kernel._fitted_model()  # noqa: SLF001
     return lay_out(model.n_bins, model.bins).n_columns
 
 

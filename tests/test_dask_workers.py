@@ -90,7 +90,7 @@ def test_k_means_with_a_worker_that_dies(frame, tmp_path):
     for_all = DaskProximityKMeans(3, n_init=2, random_state=0)
     sampled = clone(for_all).set_params(kernel=kernel)
     km = ProximityKMeans(3, n_init=2, random_state=0).fit(frame)
-    X = from_source(cut(frame, 8), read_or_die, tmp_path, {3})
+    X = from_source(cut(frame, 5), read_or_die, tmp_path, {3})
     sampled.fit(X)
     assert len(notes_of(tmp_path, 3)) == 4  # the third reading was for k-means
     for_all.fit(X)
@@ -110,8 +110,9 @@ def test_the_model_is_built_once_by_each_worker(client, frame, pk, tmp_path):
         X = from_source(cut(frame, 20), read_and_note, tmp_path)
         Z = got.transform(X).compute()
         readers = Counter(pid for i in range(20) for pid in notes_of(tmp_path, i))
-        assert len(readers) == 2
-        assert list(client.run(builds).values()) == [1, 1]
+        assert max(readers.values()) > 1
+        built = [n for n in client.run(builds).values() if n]
+        assert built == [1] * len(readers)
         assert builds() == 0
     finally:
         _reference.restore_reference = plain
