@@ -22,6 +22,8 @@ kinds
     A frame of numbers, text and ordered categories against an array of numbers.
 clusters
     `ProximityKMeans` against scikit-learn's KMeans on the dense representation.
+neighbors
+    `ProximityNeighbors` against scikit-learn's brute force on the same.
 samples
     A sample of the rows by `max_references` against all of them: time and error.
 
@@ -44,6 +46,7 @@ from typing import Any
 from clusters import measure_clusters
 from kinds import measure_kinds
 from measuring import Record, Table, describe_machine, show_progress
+from nearest import measure_neighbors
 from references import measure_references
 from sections import (
     FULL,
@@ -65,6 +68,7 @@ _SECTIONS: dict[str, Callable[[Sizes], list[Table]]] = {
     "first-call": measure_first_call,
     "kinds": measure_kinds,
     "clusters": measure_clusters,
+    "neighbors": measure_neighbors,
     "samples": measure_references,
 }
 _FEWEST_ROWS = 1000

@@ -1,27 +1,21 @@
 """The command line, called as it is installed and from within."""
 
+import os
 import re
-import shutil
 import subprocess
 import sys
-from pathlib import Path
 
+import pandas as pd
 import pytest
+from commanding import find_command, run_inside, run_installed
 
 import proximity_kernel
 from proximity_kernel.cli import main
-
-
-def run_command(*arguments, **options):
-    command = shutil.which("proximity-kernel", path=str(Path(sys.executable).parent))
-    assert command, "the command is not installed beside this Python"
-    return subprocess.run(
-        [command, *arguments], capture_output=True, text=True, check=False, **options
-    )
+from proximity_kernel.commands import _fitting
 
 
 def test_demo_as_installed():
-    done = run_command("demo")
+    done = run_installed("demo")
     assert done.returncode == 0, done.stderr
     assert "344 penguins, 7 columns, 19 cells missing" in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 80
@@ -65,18 +59,126 @@ def test_unknown_command_is_named_in_one_line(capsys):
     assert said.count("\n") == 1
 
 
+COMMANDS = (
+    "cluster", "neighbors", "outliers", "similarity", "represent", "explain",
+    "impute", "datasets", "demo", "reproduce",
+)  # fmt: skip
+
+
 def test_the_help_waits_for_nothing_heavy():
-    code = (
-        "import sys\nfrom proximity_kernel.cli import main\n"
-        "try:\n    main(['--help'])\nexcept SystemExit:\n    print(*sys.modules)"
-    )
+    # All in one process: what one of them imports, it would not do for the next.
+    code = f"""
+import contextlib, io, sys
+from proximity_kernel.cli import main
+for command in [[], *([name] for name in {COMMANDS[:-1]})]:
+    with contextlib.suppress(SystemExit):
+        main([*command, "--help"])
+print(*sys.modules)
+"""
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
-    loaded = set(done.stdout.split())
-    heavy = {"numpy", "numba", "pandas", "rich", "sklearn"}
+    loaded = set(done.stdout.splitlines()[-1].split())
+    heavy = {"numpy", "numba", "pandas", "pyarrow", "rich", "sklearn"}
     assert not heavy & loaded
     assert "reproduce" in done.stdout
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_teaches_by_example(name, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    assert run_inside(name, "--help") == 0
+    said = capsys.readouterr().out
+    assert said.startswith(f"usage: proximity-kernel {name} ")
+    assert max(map(len, said.splitlines())) <= 88
+    if name != "reproduce":
+        examples = re.findall(rf"^  proximity-kernel {name}\b", said, re.MULTILINE)
+        assert len(examples) >= 2
+
+
+@pytest.fixture
+def small(tmp_path):
+    path = tmp_path / "small.csv"
+    path.write_text("size,colour,empty\n" + "1,rot,\n2,grün,\n2,blau,\n" * 4, "utf-8")
+    return path
+
+
+@pytest.mark.parametrize("command", [["demo"], ["cluster"], ["explain", "1", "2"]])
+def test_terminals_that_know_ascii_only(command, small, tmp_path):
+    name, *more = command
+    file = [] if name == "demo" else [str(small)]
+    env = dict(
+        os.environ, LANG="C", LC_ALL="C", PYTHONIOENCODING="ascii", PYTHONUTF8="0"
+    )
+    done = run_installed(name, *file, *more, env=env, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    said = done.stdout + done.stderr
+    assert "Traceback" not in said
+    if name == "cluster":
+        assert "row,cluster,distance" in said
+
+
+def test_results_are_utf8_whatever_the_terminal(small):
+    env = dict(os.environ, PYTHONIOENCODING="ascii")
+    done = run_installed("represent", small, "--quiet", env=env)
+    assert "colour_grün" in done.stdout
+
+
+def test_a_reader_that_goes_away_is_no_error(tmp_path):
+    frame = pd.DataFrame({"x": range(40_000), "y": 1.5})
+    frame.to_csv(tmp_path / "long.csv", index=False)
+    command = find_command()
+    line = (
+        f"'{command}' represent long.csv --drop y | head -n 2; echo ${{PIPESTATUS[0]}}"
+    )
+    done = subprocess.run(
+        ["bash", "-c", line], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines()[-1] == "141"
+    assert "rror" not in done.stderr
+
+
+def _fail(*_):
+    raise RuntimeError("on\ntwo lines")
+
+
+def test_an_unforeseen_error_is_one_line_and_a_traceback_with_debug(
+    small, monkeypatch, capsys
+):
+    monkeypatch.setattr(_fitting, "make_kernel", _fail)
+    assert run_inside("cluster", small, "--quiet") == 1
+    assert capsys.readouterr().err == (
+        "proximity-kernel cluster: RuntimeError: on two lines (--debug shows where)\n"
+    )
+    with pytest.raises(RuntimeError, match="on\ntwo"):
+        run_inside("cluster", small, "--quiet", "--debug")
+
+
+def test_an_interrupt(small, monkeypatch, capsys):
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(_fitting, "make_kernel", stop)
+    assert run_inside("cluster", small, "-o", small.parent / "c.csv") == 130
+    assert capsys.readouterr().err.splitlines()[-1] == "proximity-kernel: stopped"
+    assert sorted(path.name for path in small.parent.iterdir()) == ["small.csv"]
+
+
+def test_what_the_library_refuses_and_warns_of_is_told_in_a_line(tmp_path, capsys):
+    path = tmp_path / "t.parquet"
+    pd.DataFrame({"x": [1.0, float("inf")], "y": [1, 2]}).to_parquet(path)
+    assert run_inside("represent", path) == 2
+    assert f"{path}: column 'x'" in capsys.readouterr().err.splitlines()[-1]
+    (tmp_path / "u.csv").write_text("x,y\n1,a\n1,a\n1,a\n")
+    assert run_inside("cluster", tmp_path / "u.csv", "-k", "2") == 0
+    said = capsys.readouterr().err
+    assert "note: Only 1 of the 2 clusters have rows" in said
+    assert "Warning" not in said
+
+
+def test_quiet_says_nothing(small, capsys):
+    assert run_inside("cluster", small, "--quiet", "-o", small.parent / "c.csv") == 0
+    assert capsys.readouterr() == ("", "")
 
 
 @pytest.mark.parametrize("package", ["rich", "pandas"])

@@ -10,6 +10,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse as sp
+from numpy.testing import assert_array_equal
 from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
@@ -19,14 +20,10 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from strategies import dense, mixed_table
 
-from proximity_kernel import ProximityKernel, ProximityKMeans
-from proximity_kernel._lloyd import (
-    best_clustering,
-    choose_seeds,
-    gather_rows,
-    iterate,
-    nearest_centers,
-)
+from proximity_kernel import ProximityKernel, ProximityKMeans, _lloyd
+from proximity_kernel._lloyd import best_clustering, iterate, nearest_centers
+from proximity_kernel._points import gather_rows
+from proximity_kernel._seeds import choose_seeds
 from proximity_kernel._strength import choose_count, least_shared
 
 
@@ -376,3 +373,20 @@ def test_auto_looks_at_the_columns_of_one_feature_together():
     assert choose_count(rows, np.arange(90), np.array([3, 3]), 0)[0] == 3
     assert choose_count(rows, np.arange(90), np.array([6]), 0)[0] == 1
     assert len(np.unique(nearest_centers(rows, matrix[:3].toarray()).labels)) == 3
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n_clusters", [1, 2, 7, 20])
+def test_rows_that_are_not_looked_at_would_have_stayed(n_clusters, dtype, monkeypatch):
+    rng = np.random.default_rng(n_clusters)
+    table = np.round(rng.normal(size=(3_000, 6)) + rng.integers(0, 3, (3_000, 1)), 1)
+    table[rng.random(table.shape) < 0.2] = np.nan
+    matrix = sp.csr_array(ProximityKernel(dtype=dtype).fit_transform(table))
+    rows = gather_rows(matrix, rng.integers(1, 4, len(table)))
+    seeds = matrix[:n_clusters].toarray()
+    quick = iterate(rows, seeds, 60, 0.0)
+    monkeypatch.setattr(_lloyd, "_fall", lambda moved: np.full(len(moved), np.inf))
+    whole = iterate(rows, seeds, 60, 0.0)
+    assert quick.n_iter == whole.n_iter > 1
+    assert_array_equal(quick.labels, whole.labels)
+    assert_array_equal(quick.centers, whole.centers)

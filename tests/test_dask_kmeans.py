@@ -12,7 +12,8 @@ from strategies import cut, mixed_table, raises_naming
 
 from proximity_kernel import ProximityKernel, ProximityKMeans
 from proximity_kernel._codes import Codes
-from proximity_kernel._lloyd import best_clustering, gather_rows, iterate
+from proximity_kernel._lloyd import best_clustering, iterate
+from proximity_kernel._points import gather_rows
 from proximity_kernel._profiles import describe_clusters
 from proximity_kernel.dask import DaskProximityKMeans
 

@@ -12,7 +12,13 @@ from hypothesis import strategies as st
 from sklearn.exceptions import NotFittedError
 from strategies import GRADES, fitted, parameters, raises_naming, tables
 
-from proximity_kernel import ProximityKernel, explain
+from proximity_kernel import (
+    ProximityKernel,
+    ProximityKMeans,
+    ProximityNeighbors,
+    ProximityOutliers,
+    explain,
+)
 from proximity_kernel.explanation import bin_names
 
 
@@ -132,6 +138,39 @@ def test_arrays_and_other_frames():
     )
 
 
+def test_a_row_as_a_series_of_polars():
+    rows = pl.DataFrame({"a": [1.0, 2.0, 9.0], "b": [5.0, None, 7.0]})
+    pk = ProximityKernel(n_bins=2).fit(rows)
+    want = explain(pk, rows[0], rows[1])
+    assert explain(pk, pl.Series([1.0, 5.0]), pl.Series([2.0, None])) == want
+    assert explain(pk, rows.row(0), rows.row(1, named=True)) == want
+
+
+def test_estimators_that_hold_a_kernel(people):
+    for estimator in (ProximityKMeans(2), ProximityNeighbors(2), ProximityOutliers()):
+        with pytest.raises(NotFittedError):
+            explain(estimator, people.iloc[0], people.iloc[1])
+        estimator.fit(people)
+        assert explain(estimator, people.iloc[0], people.iloc[1]) == explain(
+            estimator.kernel_, people.iloc[0], people.iloc[1]
+        )
+
+
+@pytest.mark.parametrize("step", ["1ns", "1us", "1ms", "1s", "1h", "1D"])
+def test_moments_close_together_have_different_names(step):
+    # Near 1970: seconds since then, in floats, have nanoseconds there only.
+    times = pd.date_range("1970-01-01", periods=12, freq=step, unit="ns")
+    pk = ProximityKernel(n_bins=4).fit(pd.DataFrame({"seen": times}))
+    (names,) = bin_names(pk)
+    assert len(set(names)) == 4
+    low, high = names[1].split(" to ")
+    assert low != high
+    why = explain(pk, {"seen": times[1]}, {"seen": times[11]})
+    if step in ("1us", "1ms", "1s"):
+        values = why.features[0].a.value, why.features[0].b.value
+        assert [pd.Timestamp(value) for value in values] == [times[1], times[11]]
+
+
 def test_informative_gaps_are_bins():
     rows = [[1.0, "a"], [None, "a"], [None, "b"], [9.0, "b"]]
     pk = ProximityKernel(n_bins=2, missingness="informative").fit(rows)
@@ -201,5 +240,20 @@ def test_bad_input_is_named(pk, people):
         explain("rbf", row, row)
     with pytest.raises(NotFittedError):
         explain(ProximityKernel(), row, row)
-    with raises_naming(ValueError, "column 1|'city'", "text", "numbers"):
+    with raises_naming(ValueError, "column 1|'city'", "text", "numbers") as caught:
         explain(pk, row, [1.0, 5.0, None, None])
+    assert "about b" in caught.value.__notes__[0]
+    with raises_naming(ValueError, "a must be one row", "4 cells", "cell 1", "x"):
+        explain(pk, [1.0, ["x"], None, None], row)
+    with raises_naming(TypeError, "a must be a row", "'x'"):
+        explain(pk, "x", row)
+    with raises_naming(ValueError, "b must be one row", "2"):
+        explain(pk, row, [[1.0, "x", None, None], [1.0, "x", None, None]])
+
+
+def test_a_bin_between_two_ranks_has_a_name():
+    grades = pd.CategoricalDtype(["low", "mid", "high"], ordered=True)
+    table = pd.DataFrame({"grade": pd.Series(["low", "mid", "high"], dtype=grades)})
+    # Centers 0, 2/3, 4/3 and 2: mid is as near to two, and goes to the lower.
+    names = bin_names(ProximityKernel(4).fit(table))
+    assert names == [["low", "mid", "between mid and high", "high"]]

@@ -42,6 +42,10 @@ WALK = (
     "_state",
     "_saving",
     "_batches",
+    "_imputation",
+    "_decoded",
+    "_frames",
+    "_filling",
     "_estimator",
 )
 # Beside the walk, and the first room of the walk that may import each.
@@ -61,7 +65,7 @@ LOOPS = ("_loops", "_bitmaps", "_tallies", "_search", "_centroids", "_scan")
 # Public modules built on the estimator, which the door may name.
 BUILT_ON = ("cluster", "neighbors", "outliers", "explanation", "model_file")
 # Rooms behind `cluster` alone, but for the words of `_profiles`.
-CLUSTERING = ("_lloyd", "_strength", "_profiles")
+CLUSTERING = ("_points", "_seeds", "_lloyd", "_strength", "_profiles")
 # Rooms behind the others.
 BEHIND = ("_nearest", "_embedding")
 # Public subpackages with code that others may call.
@@ -95,8 +99,10 @@ MAY_IMPORT = {
     "_options": {"_centers", "_codes", "_matching", "_missingness"},
     "_vectors": set(),
     "_centroids": {"_compile", "_vectors"},
-    "_lloyd": {"_centroids", "_threads"},
-    "_strength": {"_lloyd"},
+    "_points": {"_centroids", "_threads"},
+    "_seeds": {"_centroids", "_points"},
+    "_lloyd": {"_centroids", "_points", "_seeds"},
+    "_strength": {"_lloyd", "_points"},
     "_profiles": {*WALK},
     **{room: {*WALK, "_threads"} for room in BUILT_ON},
     "cluster": {*WALK, "_threads", "_options", "_embedding", *CLUSTERING},
@@ -118,8 +124,9 @@ MAY_IMPORT = {
     "baselines": {DOOR, *BUILT_ON, "datasets", "_extras"},
     "experiments": {DOOR, *BUILT_ON, *SHARED, "_extras"},
     "report": {DOOR, *BUILT_ON, *SHARED, "_extras"},
-    "cli": {DOOR, *BUILT_ON, *SHARED, "experiments", "report", "demo", "_extras"},
-    "demo": {DOOR, *BUILT_ON, *SHARED},
+    "commands": {DOOR, *BUILT_ON, *SHARED, "experiments", "report", "demo", "_extras"},
+    "cli": {DOOR, "commands", "_extras"},
+    "demo": {DOOR, *BUILT_ON, *SHARED, "report"},
     "__main__": {"cli"},
 }
 
@@ -130,7 +137,7 @@ FROM_ESTIMATOR_ON = {"_saving", "_batches", "_estimator", "_embedding", *PUBLIC_
 ROOMS_OF = {
     "numba": {*COMPILER},
     "llvmlite": {*COMPILER},
-    "narwhals": {"_table", "_columns", "report"},
+    "narwhals": {"_table", "_columns", "_frames", "report"},
     "sklearn": FROM_ESTIMATOR_ON,
     "joblib": FROM_ESTIMATOR_ON | {"_threads"},
     "dask": {"dask"},

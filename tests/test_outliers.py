@@ -151,3 +151,15 @@ def test_bad_questions_are_named(odd, frame):
         odd.reasons(frame, n=0)
     with raises_naming(ValueError, "kernel", "'rbf'"):
         ProximityOutliers(kernel="rbf").fit(frame)
+
+
+def test_few_of_many_normal_rows_are_called_outliers():
+    """Most have nearly one score, so the median deviation alone is far too small."""
+    table = np.random.default_rng(0).normal(size=(2000, 6))
+    odd = ProximityOutliers().fit(table)
+    scores = odd.score_samples(table)
+    apart = np.abs(scores - np.median(scores))
+    alone = np.median(scores) - 3.5 * 1.4826 * np.median(apart)
+    assert np.mean(scores < alone) > 0.2
+    assert np.mean(odd.predict(table) < 0) < 0.05
+    assert (odd.predict(np.full((1, 6), 12.0)) < 0).all()

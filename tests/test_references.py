@@ -23,6 +23,7 @@ from strategies import (
 from proximity_kernel import ProximityKernel
 from proximity_kernel._loops import hash_rows
 from proximity_kernel._rows import merge_rows, summarize_rows
+from proximity_kernel._state import State, pack_model, unpack_model
 from proximity_kernel._survey import Binned
 
 WORD = (1 << 64) - 1
@@ -218,6 +219,35 @@ def test_pickled_and_saved_samples_answer_alike(frame, tmp_path):
     assert pk.provenance(frame)["sampled"].any()
 
 
+def wrong(values, arrays, **changes):
+    """A state of which something is changed, as of a file from a stranger."""
+    values, arrays = dict(values), dict(arrays)
+    for name, value in changes.items():
+        (arrays if name in arrays else values)[name] = value
+    return State(values, arrays)
+
+
+def test_totals_that_no_fit_makes_are_refused(frame):
+    pk = ProximityKernel(max_references=60).fit(frame)
+    state = pack_model(pk._model)
+    totals = state.arrays["totals"]
+    unpack_model(wrong(state.values, state.arrays))
+    for changes in (
+        {"totals": totals[:-1]},
+        {"totals": -totals},
+        {"totals": np.zeros_like(totals)},
+        {"totals": totals.astype(float)},
+        {"totals": totals * 1000},
+        {"n_samples": 5},
+        {"n_samples": -1},
+        {"n_samples": 1.5},
+        {"unit": 0},
+        {"unit": "many"},
+    ):
+        with pytest.raises(ValueError, match=r"total|count|rows"):
+            unpack_model(wrong(state.values, state.arrays, **changes))
+
+
 def test_a_row_that_observes_nothing_rests_on_all_rows(frame):
     pk = ProximityKernel(max_references=10).fit(frame)
     cells = pk.provenance(frame[:1].assign(**dict.fromkeys(frame.columns)))
@@ -261,12 +291,26 @@ def test_what_is_absent_at_random_stays_so_in_a_sample(frame):
     assert kept.missingness_ == exact.missingness_
 
 
-def test_a_panel_is_found_in_a_sample(frame):
-    table = frame.copy()
-    lost = (table["col0"] > 0) & (np.random.default_rng(0).random(2000) < 0.5)
+def test_a_panel_is_found_in_a_sample():
+    table = mixed_table(20_000, 8, 0.25, seed=1)
+    lost = (table["col0"] > 0) & (np.random.default_rng(0).random(20_000) < 0.5)
     table.loc[lost, ["col3", "col4", "col6"]] = np.nan
-    exact = ProximityKernel().fit(table)
-    kept = ProximityKernel(max_references=150).fit(table)
-    wanted = [absence.informative for absence in exact.missingness_]
-    assert sum(wanted) == 3
-    assert [absence.informative for absence in kept.missingness_] == wanted
+    pk = ProximityKernel(max_references=1000).fit(table)
+    assert pk._model.reference.unit > 1
+    found = [j for j, absence in enumerate(pk.missingness_) if absence.informative]
+    assert found == [3, 4, 6]
+
+
+def test_gaps_of_a_sample_are_filled_in_from_what_rows_stand_for(frame):
+    """Where gaps are informative, as a model that takes them for unknown does."""
+    options = {"max_references": 100, "matching": "graded", "n_bins": 4}
+    told = ProximityKernel(missingness="informative", **options).fit(frame)
+    wanted = ProximityKernel(missingness="ignorable", **options).fit(frame)
+    nothing = frame[:1].assign(**dict.fromkeys(frame.columns))
+    for column in ("col0", "col1"):
+        got = told.impute(nothing)[column].tolist()
+        assert got == pytest.approx(wanted.impute(nothing)[column].tolist())
+    assert told._model.reference.unit == wanted._model.reference.unit > 1
+    np.testing.assert_allclose(
+        told.impute(frame[:50])["col1"], wanted.impute(frame[:50])["col1"]
+    )

@@ -18,6 +18,7 @@ from sklearn.utils.validation import _check_feature_names_in, validate_data
 from ._batches import Batched
 from ._codes import Codes
 from ._columns import read_columns
+from ._filling import Imputing
 from ._kernel import kernel_matrix
 from ._matching import list_cells, match
 from ._model import Model, fit_model, warn_of_empty_columns
@@ -29,7 +30,7 @@ from ._tallies import Estimates
 from ._threads import count_threads
 
 
-class ProximityKernel(Saved, Batched, TransformerMixin, BaseEstimator):
+class ProximityKernel(Saved, Batched, Imputing, TransformerMixin, BaseEstimator):
     """Similarity of rows, measured on the incomplete, mixed-type table itself.
 
     Every value becomes the bin of its nearest center; centers crowd where the data

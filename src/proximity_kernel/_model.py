@@ -210,12 +210,16 @@ def warn_of_empty_columns(model: Model, stacklevel: int) -> None:
     places = model.empty
     if not places:
         return
-    shown = ", ".join(places[:_MOST_NAMES])
-    if len(places) > _MOST_NAMES:
-        shown += f" and {len(places) - _MOST_NAMES:,} more"
     warnings.warn(
-        f"Nothing is observed in {shown}; left out of the kernel. Drop it, or fit on "
-        "rows that have it.",
+        f"Nothing is observed in {list_places(places)}; left out of the kernel. Drop "
+        "it, or fit on rows that have it.",
         UserWarning,
         stacklevel=stacklevel,
     )
+
+
+def list_places(places: Sequence[str]) -> str:
+    """Write how messages call columns in a row, the first few of many."""
+    shown = ", ".join(places[:_MOST_NAMES])
+    more = len(places) - _MOST_NAMES
+    return f"{shown} and {more:,} more" if more > 0 else shown

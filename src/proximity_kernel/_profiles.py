@@ -7,6 +7,7 @@ elsewhere, and the most common bin of a feature always is.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
@@ -26,6 +27,7 @@ PROFILE_KEYS = (
 """Of what is told about a bin that is typical of a cluster."""
 
 _LEAST_SHARE = 0.05  # a rarer bin is told only if no other of its feature is as common
+_DATE_UNITS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}  # in a second
 _DIGITS = 4  # of a number, unless two neighbours need more to differ
 
 
@@ -181,30 +183,59 @@ def name_bins(bins: Bins, column: ColumnType, gaps: bool) -> list[str]:
 def _name_ranks(
     midpoints: NDArray[np.float64], order: Sequence[Any], n_bins: int
 ) -> list[str]:
-    """Name the bins of an ordered categorical by the categories that they hold."""
+    """Name the bins of an ordered categorical by the categories that they hold.
+
+    A center between two ranks can have none that is nearest to it.
+    """
     held = np.searchsorted(midpoints, np.arange(len(order)))
     names = []
     for k in range(n_bins):
-        labels = [str(order[rank]) for rank in range(len(order)) if held[rank] == k]
-        if not labels:  # its center lies between two ranks
-            above = int(np.searchsorted(held, k))
-            names.append(f"between {order[above - 1]} and {order[above]}")
-            continue
-        names.append(labels[0] if len(labels) == 1 else f"{labels[0]} to {labels[-1]}")
+        labels = [str(order[rank]) for rank in np.flatnonzero(held == k).tolist()]
+        if not labels:
+            below = int(np.searchsorted(held, k)) - 1
+            names.append(f"between {order[below]} and {order[below + 1]}")
+        else:
+            several = len(labels) > 1
+            names.append(f"{labels[0]} to {labels[-1]}" if several else labels[0])
     return names
 
 
 def _write(numbers: Sequence[float], family: str) -> list[str]:
     """Write numbers short, but so that different ones look different."""
     if family == "dates":
-        days = np.array(numbers).astype("datetime64[s]")
-        short = [str(day) for day in days.astype("datetime64[D]")]
-        return short if len(set(short)) == len(short) else [str(day) for day in days]
+        return _write_dates(numbers)
     for digits in range(_DIGITS, 17):
         out = [_shorten(number, digits) for number in numbers]
         if len(set(out)) == len(out):
             break
     return [f"{text} s" for text in out] if family == "durations" else out
+
+
+def _write_dates(seconds: Sequence[float]) -> list[str]:
+    """Write dates, with the time, and so much of a second, as tells them apart."""
+    whole = np.floor(seconds).astype("datetime64[s]")
+    out = [str(day) for day in whole.astype("datetime64[D]")]
+    for unit, per_second in _DATE_UNITS.items():
+        # A finer unit does not reach as far.
+        if len(set(out)) == len(out) or max(map(abs, seconds)) * per_second >= 2**63:
+            break
+        counts = np.array([round(moment * per_second) for moment in seconds])
+        moments = whole if unit == "s" else counts.astype(f"datetime64[{unit}]")
+        out = [str(moment) for moment in moments]
+    return out
+
+
+def write_moment(seconds: float) -> str:
+    """Write a date with its time, and what there is of a second.
+
+    Examples
+    --------
+    >>> write_moment(86400.0), write_moment(0.25)
+    ('1970-01-02T00:00:00', '1970-01-01T00:00:00.25')
+    """
+    if seconds == math.floor(seconds) or abs(seconds) * 1e6 >= 2**63:
+        return str(np.datetime64(math.floor(seconds), "s"))
+    return str(np.datetime64(round(seconds * 1e6), "us")).rstrip("0")
 
 
 def _shorten(number: float, digits: int) -> str:

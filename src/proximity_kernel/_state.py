@@ -274,14 +274,19 @@ def _read_totals(
 
 def pack_sparse(matrix: sp.csr_array) -> dict[str, NDArray[Any]]:
     """Take a sparse matrix apart."""
-    indices, indptr = matrix.indices.astype(np.int64), matrix.indptr.astype(np.int64)
-    return {"data": matrix.data, "indices": indices, "indptr": indptr}
+    return {
+        "data": matrix.data,
+        "indices": matrix.indices,
+        "indptr": matrix.indptr.astype(np.int64),
+    }
 
 
 def unpack_sparse(state: State, dtype: Any, n_columns: int) -> sp.csr_array:
     """Put a sparse matrix without negative entries together again."""
     data = state.array("data", np.dtype(dtype))
-    indices, indptr = state.array("indices", np.int64), state.array("indptr", np.int64)
+    wide = state.arrays["indices"].dtype == np.int64
+    indices = state.array("indices", np.int64 if wide else np.int32)
+    indptr = state.array("indptr", np.int64)
     check(len(indptr) and indptr[0] == 0, "rows of a sparse matrix")
     check((np.diff(indptr) >= 0).all(), "rows of a sparse matrix")
     check(indptr[-1] == len(indices) == len(data), "entries of a sparse matrix")

@@ -20,7 +20,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ._lloyd import Rows, best_clustering, gather_rows, nearest_centers
+from ._lloyd import best_clustering, nearest_centers
+from ._points import Rows, gather_rows
 
 _MOST_CLUSTERS = 10
 _MOST_ROWS = 2000  # a sample of them is as good

@@ -83,7 +83,8 @@ def _is_scalar_type(value: Any) -> bool:
 def _is_pandas(name: str) -> Callable[[Any], bool]:
     """Known by its type's name: pandas stays out."""
     return lambda value: (
-        type(value).__name__ == name and type(value).__module__.startswith("pandas.")
+        type(value).__name__ == name
+        and type(value).__module__.partition(".")[0] == "pandas"
     )
 
 

@@ -5,6 +5,9 @@ loop it cannot prove that what is written is not what is read. Here the sums sta
 vector registers from the first look-up to the last. LLVM splits a vector where the
 processor's registers are shorter, with the same bits.
 
+The sums after each look-up are kept, one line after another: a row that begins like the
+row before goes on from there.
+
 Only compiled functions can use what is defined here.
 """
 
@@ -25,41 +28,50 @@ _INDEX = ir.IntType(32)
 _SCALARS = {types.float32: ir.FloatType(), types.float64: ir.DoubleType()}
 
 
+def _shuffled(builder: Any, vector: Any, lanes: list[int]) -> Any:
+    """Make the vector of these lanes of a vector."""
+    mask = ir.Constant(ir.VectorType(_INDEX, len(lanes)), lanes)
+    return builder.shuffle_vector(vector, ir.Constant(vector.type, ir.Undefined), mask)
+
+
+def _place(builder: Any, base: Any, start: Any, vector: Any) -> Any:
+    """Find the vector that starts at an element of an array."""
+    return builder.bitcast(builder.gep(base, [start]), vector.as_pointer())
+
+
 def _sum_rows(lanes: int, array_types: Any) -> Any:
     """Make the code that sums up `lanes` columns."""
-    scalar = _SCALARS[array_types[3].dtype]
+    scalar = _SCALARS[array_types[2].dtype]
     vector = ir.VectorType(scalar, lanes)
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        data, indices, offsets, table, sums = (
+        data, indices, table, sums = (
             context.make_array(kind)(context, builder, value).data
-            for kind, value in zip(array_types, args[:5], strict=True)
+            for kind, value in zip(array_types, args[:4], strict=True)
         )
-        first, last, width, at = args[5:]
+        start, known, size, width, at = args[4:]
+        align = array_types[2].dtype.bitwidth // 8
 
-        def place(base: Any, start: Any) -> Any:
-            return builder.bitcast(builder.gep(base, [start]), vector.as_pointer())
+        def line_of(base: Any, number: Any) -> Any:
+            place = builder.add(builder.mul(number, width), at)
+            return _place(builder, base, place, vector)
 
-        align = array_types[3].dtype.bitwidth // 8
         held = cgutils.alloca_once(builder, vector)
-        builder.store(builder.load(place(offsets, at), align=align), held)
-        with cgutils.for_range_slice(
-            builder, first, last, ir.Constant(first.type, 1), inc=True
-        ) as (p, _):
-            value = builder.load(builder.gep(data, [p]))
-            column = builder.zext(builder.load(builder.gep(indices, [p])), at.type)
-            start = builder.add(builder.mul(column, width), at)
-            line = builder.load(place(table, start), align=align)
+        builder.store(builder.load(line_of(sums, known), align=align), held)
+        one = ir.Constant(known.type, 1)
+        with cgutils.for_range_slice(builder, known, size, one, inc=True) as (p, _):
+            place = builder.add(start, p)
+            value = builder.load(builder.gep(data, [place]))
+            column = builder.load(builder.gep(indices, [place]))
+            line = builder.load(
+                line_of(table, builder.zext(column, at.type)), align=align
+            )
             undefined = ir.Constant(vector, ir.Undefined)
             spread = builder.insert_element(undefined, value, _INDEX(0))
-            spread = builder.shuffle_vector(
-                spread,
-                undefined,
-                ir.Constant(ir.VectorType(_INDEX, lanes), [0] * lanes),
-            )
-            product = builder.fmul(spread, line)
-            builder.store(builder.fadd(builder.load(held), product), held)
-        builder.store(builder.load(held), place(sums, at), align=align)
+            product = builder.fmul(_shuffled(builder, spread, [0] * lanes), line)
+            total = builder.fadd(builder.load(held), product)
+            builder.store(total, held)
+            builder.store(total, line_of(sums, builder.add(p, one)), align=align)
         return context.get_dummy_value()
 
     return generate
@@ -67,25 +79,70 @@ def _sum_rows(lanes: int, array_types: Any) -> Any:
 
 @intrinsic
 def sum_eight(
-    typing: Any, data: Any, indices: Any, offsets: Any, table: Any, sums: Any,
-    first: Any, last: Any, width: Any, at: Any,
+    typing: Any, data: Any, indices: Any, table: Any, sums: Any,
+    start: Any, known: Any, size: Any, width: Any, at: Any,
 ) -> Any:  # fmt: skip
-    """Write to ``sums[at:at + 8]`` the offsets there plus weighted lines of a table.
+    """Add up weighted lines of a table, in the columns from `at` up to ``at + 8``.
 
-    The entries of `data` from `first` up to `last` are the weights, those of `indices`
-    the lines; `table` is flat, its lines `width` long. All of one float dtype.
+    The entries of `data` from `start` on are the weights, those of `indices` the lines;
+    `table` and `sums` are flat, their lines `width` long. Line p of `sums` is the sum
+    of the first p, the one before the first included; those up to line `known` are
+    there, and those up to line `size` are written. All of one float dtype.
     """
-    arrays = (data, indices, offsets, table, sums)
-    signature = types.none(*arrays, *[types.intp] * 4)
+    arrays = (data, indices, table, sums)
+    signature = types.none(*arrays, *[types.intp] * 5)
     return signature, _sum_rows(8, arrays)
 
 
 @intrinsic
 def sum_sixteen(
-    typing: Any, data: Any, indices: Any, offsets: Any, table: Any, sums: Any,
-    first: Any, last: Any, width: Any, at: Any,
+    typing: Any, data: Any, indices: Any, table: Any, sums: Any,
+    start: Any, known: Any, size: Any, width: Any, at: Any,
 ) -> Any:  # fmt: skip
-    """Do the same for ``sums[at:at + 16]``."""
-    arrays = (data, indices, offsets, table, sums)
-    signature = types.none(*arrays, *[types.intp] * 4)
+    """Do the same in the columns from `at` up to ``at + 16``."""
+    arrays = (data, indices, table, sums)
+    signature = types.none(*arrays, *[types.intp] * 5)
     return signature, _sum_rows(16, arrays)
+
+
+@intrinsic
+def find_two_least(typing: Any, values: Any, first: Any, width: Any) -> Any:
+    """Find the least of ``values[first:first + width]`` and the next, NaN being none.
+
+    `width` is a multiple of eight. The two are equal if the least is there twice.
+    """
+    scalar = _SCALARS[values.dtype]
+    vector = ir.VectorType(scalar, 8)
+    align = values.dtype.bitwidth // 8
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        base = context.make_array(values)(context, builder, args[0]).data
+        start, size = args[1:]
+
+        def order(a: Any, b: Any) -> tuple[Any, Any]:
+            below = builder.fcmp_ordered("<", a, b)
+            return builder.select(below, a, b), builder.select(below, b, a)
+
+        least, second = (cgutils.alloca_once(builder, vector) for _ in range(2))
+        infinite = ir.Constant(vector, [ir.Constant(scalar, float("inf"))] * 8)
+        builder.store(infinite, least)
+        builder.store(infinite, second)
+        with cgutils.for_range_slice(
+            builder, ir.Constant(size.type, 0), size, ir.Constant(size.type, 8),
+            inc=True,
+        ) as (at, _):  # fmt: skip
+            place = _place(builder, base, builder.add(start, at), vector)
+            low, high = order(builder.load(place, align=align), builder.load(least))
+            builder.store(low, least)
+            builder.store(order(high, builder.load(second))[0], second)
+        one, two = builder.load(least), builder.load(second)
+        for step in (4, 2, 1):
+            swapped = [lane ^ step for lane in range(8)]
+            one, high = order(one, _shuffled(builder, one, swapped))
+            two, _ = order(two, _shuffled(builder, two, swapped))
+            two, _ = order(two, high)
+        found = [builder.extract_element(v, _INDEX(0)) for v in (one, two)]
+        return context.make_tuple(builder, signature.return_type, found)
+
+    pair = types.UniTuple(values.dtype, 2)
+    return pair(values, types.intp, types.intp), generate

@@ -29,16 +29,10 @@ from ._embedding import (
     welcome_gaps,
 )
 from ._estimator import ProximityKernel
-from ._lloyd import (
-    Clustering,
-    Rows,
-    best_clustering,
-    distances_to,
-    gather_rows,
-    nearest_centers,
-)
+from ._lloyd import Clustering, best_clustering, nearest_centers
 from ._model import Model
 from ._options import check_clustering_options, check_count, check_n_jobs
+from ._points import Rows, distances_to, gather_rows
 from ._profiles import PROFILE_KEYS, describe_clusters
 from ._saving import Saved
 from ._state import State, check

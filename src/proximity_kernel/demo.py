@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
-from sklearn.cluster import KMeans
 
-from . import ProximityKernel
+from . import ProximityKernel, ProximityKMeans
 from .datasets import load_penguins
 
 _ROW = 47  # a penguin whose sex was not recorded
@@ -26,7 +25,8 @@ def show_demo(console: Console) -> None:
     penguins = load_penguins()
     species = penguins.pop(_LABEL)
     pk = ProximityKernel(n_bins=4)
-    Z = pk.fit_transform(penguins)
+    found = ProximityKMeans(3, kernel=pk, random_state=0).fit(penguins)
+    pk = found.kernel_
 
     n, d = penguins.shape
     holes = int(penguins.isna().to_numpy().sum())
@@ -37,17 +37,42 @@ def show_demo(console: Console) -> None:
     console.print(learnt_table(pk, penguins), "")
     console.print(matched_table(pk.provenance(penguins)), "")
 
-    clusters = KMeans(n_clusters=3, n_init=10, random_state=0).fit_predict(Z)
-    console.print(cluster_table(clusters, penguins, species))
+    console.print(cluster_table(found.labels_, penguins, species))
     console.print(
-        "KMeans(3, n_init=10) on the representation: one species stands apart, and the "
+        "ProximityKMeans(3): one species stands apart, and the "
         "sexes of the other two differ more than these two do.\n"
     )
 
     nearest = np.argsort(-pk.kernel(penguins.iloc[[_ROW]], penguins)[0], kind="stable")
     nearest = nearest[nearest != _ROW][:4]
     console.print(neighbours_table(pk, penguins, species, _ROW, nearest), "")
-    console.print("In Python: from proximity_kernel import ProximityKernel")
+    console.print(
+        "With your own table: proximity-kernel cluster FILE.csv --report page.html\n"
+        "In Python: from proximity_kernel import ProximityKMeans"
+    )
+
+
+def write_demo_report(path: str) -> None:
+    """Write the page about the penguins, with their clusters.
+
+    Parameters
+    ----------
+    path : str
+    """
+    from .report import write_report
+
+    penguins = load_penguins()
+    penguins.pop(_LABEL)
+    found = ProximityKMeans(3, random_state=0).fit(penguins)
+    write_report(
+        path,
+        penguins,
+        clusters=found,
+        kernel=found.kernel_,
+        ids=[str(i) for i in range(1, len(penguins) + 1)],
+        title="Palmer penguins",
+        assumptions=("the species is kept aside",),
+    )
 
 
 def learnt_table(pk: ProximityKernel, frame: Any) -> Table:

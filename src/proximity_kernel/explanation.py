@@ -20,7 +20,7 @@ from ._columns import Column, read_columns
 from ._estimator import ProximityKernel
 from ._matching import list_cells
 from ._model import Model
-from ._profiles import name_bins
+from ._profiles import name_bins, write_moment
 from ._representation import lay_out
 from ._table import split_table
 
@@ -143,13 +143,13 @@ class Explanation:
         return "\n".join([f"similarity {self.similarity:.3f}", *lines])
 
 
-def explain(kernel: ProximityKernel, a: Any, b: Any) -> Explanation:
+def explain(kernel: Any, a: Any, b: Any) -> Explanation:
     """Tell which features make two rows alike, and what was assumed about their holes.
 
     Parameters
     ----------
     kernel : ProximityKernel
-        Fitted.
+        Fitted; or a fitted estimator that holds one as ``kernel_``.
     a, b : mapping, Series, list of cells, or table of one row
         With the columns seen at fit. A mapping names them, in any order.
 
@@ -171,9 +171,7 @@ def explain(kernel: ProximityKernel, a: Any, b: Any) -> Explanation:
     x0       0.500  same     8.5 (above 5)               9 (above 5)
     x1       0.500  perhaps  ? b 100% [intersection, 1 row]  b
     """
-    if not isinstance(kernel, ProximityKernel):
-        raise TypeError(f"kernel must be a fitted ProximityKernel, got {kernel!r}.")
-    check_is_fitted(kernel)
+    kernel = _find_kernel(kernel)
     model = kernel._fitted_model()  # noqa: SLF001  (of the same package)
     names = bin_names(kernel)
     left = _read_row(kernel, model, a, names, "a")
@@ -184,6 +182,17 @@ def explain(kernel: ProximityKernel, a: Any, b: Any) -> Explanation:
         _compare(model, j, float(parts[j]), left, right) for j in range(len(names))
     )
     return Explanation(min(float(parts.sum()), 1.0), features)
+
+
+def _find_kernel(estimator: Any) -> ProximityKernel:
+    """Take a fitted kernel, or the one that a fitted estimator holds."""
+    if hasattr(estimator, "fit") and hasattr(estimator, "kernel"):
+        check_is_fitted(estimator)
+    kernel = getattr(estimator, "kernel_", estimator)
+    if not isinstance(kernel, ProximityKernel):
+        raise TypeError(f"kernel must be a fitted ProximityKernel, got {estimator!r}.")
+    check_is_fitted(kernel)
+    return kernel
 
 
 def bin_names(kernel: ProximityKernel) -> list[list[str]]:
@@ -238,10 +247,14 @@ def _read_row(
     names: Sequence[Sequence[str]],
     which: str,
 ) -> _Row:
-    table = _as_table(model, row, which)
-    columns = read_columns(
-        table, categorical_features=model.categorical_features, fitted=model.types
-    )
+    try:
+        table = _as_table(model, row, which)
+        columns = read_columns(
+            table, categorical_features=model.categorical_features, fitted=model.types
+        )
+    except (TypeError, ValueError) as error:
+        error.add_note(f"This is about {which}, one of the two rows.")
+        raise
     codes = model.code(table, n_threads=1)
     estimates = kernel._match(model, codes)  # noqa: SLF001
     matrix: sp.csr_array = kernel._represent(model, codes)  # noqa: SLF001
@@ -309,18 +322,32 @@ def _compare(model: Model, j: int, part: float, left: _Row, right: _Row) -> Feat
 
 def _as_table(model: Model, row: Any, which: str) -> Any:
     """Make a table of one row, in the order of the fitted columns."""
-    if getattr(row, "ndim", 0) == 1:
-        row = row.to_dict() if hasattr(row, "to_dict") else list(row)
+    if isinstance(row, str | bytes) or row is None:
+        raise TypeError(f"{which} must be a row of cells, got {row!r}.")
+    if getattr(row, "ndim", 0) == 1 and hasattr(row, "to_dict"):  # pandas'
+        row = row.to_dict()
+    elif getattr(row, "ndim", 0) == 1 or hasattr(row, "to_list"):  # polars'
+        row = list(row)
     if isinstance(row, Mapping):
         row = _order_cells(model, row, which)
-    flat = isinstance(row, list | tuple) and not any(
-        isinstance(cell, list | tuple | np.ndarray) for cell in row
-    )
-    table = [list(row)] if flat else row
+    table = row
+    if isinstance(row, list | tuple):
+        nested = [_is_nested(cell) for cell in row]
+        if any(nested) and not all(nested):
+            at = nested.index(True)
+            raise ValueError(
+                f"{which} must be one row: a list of {len(model.types)} cells; cell "
+                f"{at} is {row[at]!r}."
+            )
+        table = row if any(nested) else [list(row)]
     n_rows = len(split_table(table).columns[0])
     if n_rows != 1:
         raise ValueError(f"{which} must be one row, got a table of {n_rows:,}.")
     return table
+
+
+def _is_nested(cell: Any) -> bool:
+    return isinstance(cell, list | tuple) or np.ndim(cell) > 0
 
 
 def _order_cells(model: Model, row: Mapping[Any, Any], which: str) -> list[Any]:
@@ -347,7 +374,7 @@ def _read_value(column: Column) -> Any:
     if column.type.order is not None:
         return column.type.order[int(value)]
     if column.type.family == "dates":
-        return str(np.datetime64(round(float(value)), "s"))
+        return write_moment(float(value))
     return float(value)
 
 

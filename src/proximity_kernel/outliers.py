@@ -39,7 +39,8 @@ __all__ = ["ProximityOutliers", "Reason"]
 _AUTO = "auto"
 _N_BINS = 4  # of the default kernel
 # Iglewicz and Hoaglin: deviations from the median, in units that would be standard
-# deviations for normal scores; the mean of them where most are zero.
+# deviations for normal scores. Of the median deviation and the mean one the larger:
+# scores are sums of few different numbers, and most rows can have nearly the same.
 _FAR, _PER_MEDIAN, _PER_MEAN = 3.5, 1.4826, 1.2533
 _ROUNDING = 1e-9
 _LEAST_LACK = 1e-6  # of a reason
@@ -87,8 +88,8 @@ class ProximityOutliers(Saved, OutlierMixin, BaseEstimator):  # type: ignore[mis
         first and last center are the extremes: so far values are rare ones.
     contamination : "auto" or float, default="auto"
         Share of the fitted rows to call outliers, above 0 and at most 0.5. "auto" calls
-        those so whose score lies 3.5 robust deviations (1.4826 times the median
-        deviation) below the median.
+        those so whose score lies 3.5 robust deviations below the median: of 1.4826
+        times the median deviation and 1.2533 times the mean one the larger.
     n_jobs : int or None, default=None
         Threads, as in `ProximityKernel`; None leaves the kernel its own.
 
@@ -302,9 +303,7 @@ def _find_offset(scores: NDArray[np.float64], share: float | None) -> float:
         return float(np.percentile(scores, 100 * share))
     middle = np.median(scores)
     apart = np.abs(scores - middle)
-    spread = _PER_MEDIAN * np.median(apart)
-    if spread <= _ROUNDING:
-        spread = _PER_MEAN * np.mean(apart)
+    spread = max(_PER_MEDIAN * np.median(apart), _PER_MEAN * np.mean(apart))
     return float(middle - _FAR * spread - _ROUNDING)
 
 

@@ -16,9 +16,10 @@ from .._codes import Codes
 from .._embedding import check_kernel, copy_kernel
 from .._estimator import ProximityKernel
 from .._extras import require
-from .._lloyd import Rows, best_clustering, gather_rows
+from .._lloyd import best_clustering
 from .._model import Model
 from .._options import check_clustering_options, check_count, check_flag
+from .._points import Rows, gather_rows
 from .._profiles import describe_totals
 from .._threads import count_threads
 from ._estimator import DaskProximityKernel

@@ -10,8 +10,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .._embedding import embed_distinct
-from .._lloyd import Rows, gather_rows, nearest_centers
+from .._lloyd import nearest_centers
 from .._model import Model
+from .._points import Rows, gather_rows
 from .._profiles import total_bins
 from .._survey import has_no_rows
 from ._parts import Shared

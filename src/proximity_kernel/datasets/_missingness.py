@@ -27,7 +27,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import rankdata
 
 from .._extras import require
 
@@ -166,6 +165,8 @@ def _rank(keys: npt.NDArray[Any]) -> Floats:
     >>> _rank(np.array([30, 10, 20, 20])).tolist()
     [1.0, 0.0, 0.5, 0.5]
     """
+    from scipy.stats import rankdata  # here: it takes long to import
+
     places: Floats = rankdata(keys) - 1
     return places / max(len(keys) - 1, 1)
 

@@ -21,8 +21,6 @@ import string
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from scipy.io import loadmat
-
 from .._extras import require
 from ._catalogue import Column, RawFile, Table
 
@@ -97,6 +95,8 @@ def read_arff(table: Table, file: RawFile, content: bytes) -> Rows:
 
 def read_mat(table: Table, file: RawFile, content: bytes) -> Rows:  # noqa: ARG001 (a reader's signature)
     """Take the two variables of a MATLAB file: the features, the target."""
+    from scipy.io import loadmat  # here: it takes long to import
+
     found = loadmat(io.BytesIO(content), variable_names=table.variables)
     features, target = (found[name] for name in table.variables)
     # repr and float are each other's inverse: no digit is lost on this detour.

@@ -50,7 +50,7 @@ def _print_notes(console: Console, notes: list[str]) -> None:
 
     grid = Grid.grid(padding=(0, 1, 0, 0))
     for note in notes:
-        grid.add_row("-", Text(note, "dim"))
+        grid.add_row("-", Text(_spell(console, note), "dim"))
     console.print(grid)
 
 
@@ -64,6 +64,7 @@ def _show_table(console: Console, table: Table) -> list[str]:
             [(_SPREAD.sub("", text), style) for text, style in row] for row in cells
         ]
         said.append("Standard deviations are shown in a wider terminal.")
+    cells = [[(_spell(console, text), style) for text, style in row] for row in cells]
     if table.marks is not None:
         said.append("* the best, + the second best.")
     console.print(f"\n{table.title}", style="bold", markup=False)
@@ -99,6 +100,12 @@ def _sign(text: str, sign: str) -> str:
     """
     number, blank, spread = text.partition(" ±")
     return f"{number}{sign}{blank}{spread}"
+
+
+def _spell(console: Console, text: str) -> str:
+    """Write signs in letters where the terminal does not know them."""
+    known = console.encoding.startswith("utf")
+    return text if known else text.replace("±", "+-")
 
 
 def _has_spreads(cells: Cells) -> bool:

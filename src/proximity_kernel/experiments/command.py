@@ -178,8 +178,15 @@ def _check(session: _Session) -> None:
     options, request = session.options, session.request
     for option in ("results", "figures"):
         folder = getattr(options, option)
-        if folder is not None and folder.exists() and not folder.is_dir():
+        if folder is None:
+            continue
+        if folder.exists() and not folder.is_dir():
             raise RequestError(f"--{option} {folder}: this is a file; name a folder.")
+        above = next((one for one in folder.parents if one.exists()), None)
+        if above is not None and not above.is_dir():
+            raise RequestError(
+                f"--{option} {folder}: {above} is a file; name a folder elsewhere."
+            )
     if options.page is not None and options.page.is_dir():
         raise RequestError(f"--page {options.page}: this is a folder; name a file.")
     home = options.data_home

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from .. import ProximityKernel
 from ..explanation import bin_names
 from ._shown import Shown
-from ._text import clean, count, share
+from ._text import count, share, some
 
 WIDTH, HEIGHT = 300.0, 88.0
 _N_BARS = 30
@@ -42,7 +42,7 @@ def describe_bins(
     names = bin_names(kernel)
     cards = []
     for j, column in enumerate(columns):
-        words = [clean(name) for name in names[j]]
+        words = [column.say_bin(name) for name in names[j]]
         card: dict[str, Any] = {
             "name": column.name,
             "kind": column.kind,
@@ -51,6 +51,9 @@ def describe_bins(
             "more_bins": max(0, len(words) - _MOST_BINS),
             "two": kernel.bin_groups_[j] is not None,
         }
+        if kernel.categories_[j] is not None:
+            gaps = kernel.missingness_[j].informative
+            card["said"] = _say_bins(len(words), len(kernel.categories_[j]), gaps)
         known = column.values[~column.missing]
         if column.labels is not None and len(known):
             card |= _count_labels(known, column.labels)
@@ -83,6 +86,22 @@ def _count_labels(
     }
 
 
+def _say_bins(n_bins: int, n_categories: int, gaps: bool) -> str:
+    """Say what the bins of a categorical column are for.
+
+    Examples
+    --------
+    >>> _say_bins(3, 3, False)
+    '3 bins: one for each category'
+    >>> _say_bins(5, 3, True)
+    '5 bins: one for each category, one for the rare ones, one for gaps'
+    """
+    said = [f"{some(n_bins, 'bin')}: one for each category"]
+    if n_bins - gaps > n_categories:
+        said.append("one for the rare ones")
+    return ", ".join([*said, "one for gaps"] if gaps else said)
+
+
 def _draw_histogram(
     column: Shown,
     known: NDArray[np.float64],
@@ -94,14 +113,11 @@ def _draw_histogram(
         return {"bars": [(WIDTH / 2 - 6, 0.0, 12.0, HEIGHT)], "bands": [], "limits": [],
                 "low": column.write(low), "high": "",
                 "text": f"Every known value is {column.write(low)}."}  # fmt: skip
-    # Halves first: the difference of the ends may be too large for a float.
-    scale = max(abs(low), abs(high))
-    counts, edges = np.histogram(known / scale, _N_BARS)
-    places = _place(edges * scale, low, high)
+    counts, edges = np.histogram(_place(known, low, high), _N_BARS, (0, WIDTH))
     bars = [
         (float(x), float(HEIGHT - h), float(w), float(h))
         for x, w, h in zip(
-            places[:-1], np.diff(places), HEIGHT * counts / counts.max(), strict=True
+            edges[:-1], np.diff(edges), HEIGHT * counts / counts.max(), strict=True
         )
         if h > 0
     ]
@@ -118,7 +134,8 @@ def _draw_histogram(
         for k in range(len(centers))
     ]
     peak = int(counts.argmax())
-    ends = [column.write(float(edges[peak + side] * scale)) for side in (0, 1)]
+    parts = edges[peak : peak + 2] / WIDTH
+    ends = [column.write(float(low * (1 - part) + high * part)) for part in parts]
     return {
         "bars": bars,
         "bands": bands,
@@ -134,6 +151,7 @@ def _draw_histogram(
 
 
 def _place(values: NDArray[np.float64], low: float, high: float) -> NDArray[np.float64]:
+    # Scaled first: the difference of the ends may be too large for a float.
     scale = max(abs(low), abs(high))
     span = high / scale - low / scale
     placed: NDArray[np.float64] = (values / scale - low / scale) / span * WIDTH

@@ -19,11 +19,10 @@ from ..explanation import bin_names
 from ._holes import LEVELS
 from ._map import RowMap
 from ._shown import Shown, take_rows
-from ._text import clean
 
 ESTIMATED, UNKNOWN = -1, -2  # in place of a bin
 _MOST_ASSUMED = 3  # bins of an estimate
-_DIGITS = 6  # of a number, those that count
+_DIGITS = 5  # of a number, those that count
 
 
 def count_columns(kernel: ProximityKernel) -> NDArray[np.int64]:
@@ -52,7 +51,8 @@ def describe_rows(
     Returns
     -------
     dict
-        ``rows``: numbers of the rows, those of the map first. ``near``: for each row of
+        ``rows``: numbers of the rows, the ``n`` of the map first. ``places``: where
+        they lie on the plane. ``near``: for each row of
         the map the places in ``rows`` of its nearest ones. ``similarity``: theirs, in
         thousandths. ``agreement``: for each of these pairs and feature, in hundredths.
         ``columns``: name, kind, labels, values, bins and names and groups of these.
@@ -73,6 +73,8 @@ def describe_rows(
     pairs = _agree(kernel, matrix, near)
     return {
         "rows": rows.tolist(),
+        "n": len(rowmap.rows),
+        "places": np.round(rowmap.plane.place(matrix), 4).tolist(),
         "near": near,
         "similarity": np.round(1000 * rowmap.similarity).astype(int).tolist(),
         "agreement": pairs,
@@ -140,7 +142,7 @@ def _agree(
     products = matrix[left].multiply(matrix[right])
     agreement = np.asarray((sp.csr_array(products) @ sums).toarray())
     whole = np.round(100 * np.clip(agreement, 0, 1)).astype(int)
-    parts: list[list[list[int]]] = whole.reshape(len(near), k, -1).tolist()
+    parts: list[list[list[int]]] = whole.reshape(len(near), k, len(widths)).tolist()
     return parts
 
 
@@ -164,7 +166,7 @@ def _describe_columns(
                 "values": values,
                 "labels": labels,
                 "bins": bins[:, j].tolist(),
-                "names": {str(k): clean(names[j][k]) for k in kept},
+                "names": {str(k): column.say_bin(names[j][k]) for k in kept},
                 "groups": None if groups is None else np.asarray(groups).tolist(),
             }
         )

@@ -36,7 +36,7 @@ class Gaps:
     n_patterns : int
         Ways in which holes come together in a row, those of complete rows not counted.
     patterns : list of dict
-        The most common of these: rows, share and text.
+        The most common of these: rows, share and text; of many, those of several rows.
     picture : dict
         ``rows`` (numbers), ``columns`` (indices) and ``cells`` (a text of 0 and 1 for
         each row), rows of one pattern together.
@@ -86,6 +86,10 @@ def describe_gaps(columns: Sequence[Shown], rng: np.random.Generator) -> Gaps:
     of_row = of_row.ravel()
     order = np.argsort(-rows, kind="stable")
     holed = [p for p in order.tolist() if missing[first[p]].any()]
+    if len(holed) > _MOST_PATTERNS:
+        common = [p for p in holed[:_MOST_PATTERNS] if rows[p] > 1]
+    else:
+        common = holed
     names = [column.name for column in columns]
     patterns = [
         {
@@ -93,7 +97,7 @@ def describe_gaps(columns: Sequence[Shown], rng: np.random.Generator) -> Gaps:
             "share": float(rows[p] / len(missing)),
             "text": _name_pattern(missing[first[p]], names),
         }
-        for p in holed[:_MOST_PATTERNS]
+        for p in common
     ]
     return Gaps(
         cells=int(missing.sum()),
@@ -155,7 +159,7 @@ def _summarise(column: Shown) -> str:
     if len(order) == len(known) > _MOST_LABELS:
         return f"{count(len(known))} values, all different"
     said = ", ".join(
-        f"{column.labels[k]} {share(counts[k] / len(known))}"
+        f"{column.labels[k]} ({share(counts[k] / len(known))})"
         for k in order[:_MOST_LABELS]
     )
     more = len(order) - _MOST_LABELS

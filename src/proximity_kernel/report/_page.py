@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import os
+import re
 import warnings
 from collections.abc import Sequence
 from importlib import resources
@@ -21,6 +22,7 @@ from .._extras import require
 from . import _bins, _cells, _clusters, _holes, _map, _overview, _strange, _text
 from ._shown import count_rows, read_shown
 
+_JOINTS = re.compile(r"([_.-])(?=.)")
 _SCRIPTS = ("page.js", "gaps.js", "panel.js", "map.js")
 
 
@@ -78,8 +80,8 @@ def write_report(
     target = _check_path(path)
     require("jinja2", extra="report")
     require("plotly", extra="report")
-    kernel = _find_kernel(table, kernel, clusters)
     names = _name_rows(ids, count_rows(table))
+    kernel = _find_kernel(table, kernel, clusters)
     content = _collect(table, kernel, clusters, names, random_state)
     content["title"] = _text.clean(title, 200) if title else content["size"]
     content["assumptions"] = [_text.clean(said, 500) for said in assumptions]
@@ -143,20 +145,20 @@ def _collect(
     """Compute everything that the page shows."""
     rng = np.random.default_rng(random_state)
     labels = None if clusters is None else clusters.predict(table).astype(np.int64)
-    strange = _strange.find_strange(table, kernel)
+    columns = read_shown(table, kernel)
+    features = (absence.feature for absence in kernel.missingness_)
+    by_name = dict(zip(features, columns, strict=True))
+    strange = _strange.find_strange(table, kernel, by_name)
     rows = _map.draw_rows(len(names), len(kernel.n_bins_), np.sort(strange.rows), rng)
     rowmap = _map.make_map(table, kernel, rows)
-    columns = read_shown(table, kernel)
     gaps = _overview.describe_gaps(columns, rng)
     cells = _cells.describe_rows(table, kernel, columns, rowmap)
     picture = gaps.picture | {"names": [names[i] for i in gaps.picture["rows"]]}
     data = cells | {
         "ids": [names[i] for i in cells["rows"]],
-        "places": np.round(rowmap.places, 4).tolist(),
         "clusters": None if labels is None else labels[cells["rows"]].tolist(),
         "levels": list(_holes.LEVELS.values()),
         "gaps": picture,
-        "columns_all": [column.name for column in columns],
     }
     size = f"{_text.some(len(names), 'row')}, {_text.some(len(columns), 'column')}"
     return {
@@ -169,7 +171,7 @@ def _collect(
         "map": rowmap,
         "clusters": None
         if clusters is None or labels is None
-        else _clusters.describe_profiles(clusters, labels),
+        else _clusters.describe_profiles(clusters, labels, by_name),
         "strange": strange,
         "names": names,
         "kernel": kernel,
@@ -201,6 +203,7 @@ def _render(content: dict[str, Any]) -> str:
         "number": _text.number,
         "share": _text.share,
     }
+    environment.filters["breakable"] = _breakable
     environment.globals["some"] = _text.some
     folder = resources.files("proximity_kernel.report") / "templates"
     read = {
@@ -224,6 +227,13 @@ def _render(content: dict[str, Any]) -> str:
         },
     )
     return page
+
+
+def _breakable(name: str) -> Any:
+    """Let a name break after the marks that join words, escaped."""
+    from markupsafe import Markup, escape
+
+    return Markup(_JOINTS.sub(r"\1<wbr>", str(escape(name))))
 
 
 def _hash(script: str) -> str:

@@ -49,6 +49,14 @@ class Shown:
         """Whether each cell is missing, shape (n_samples,)."""
         return np.isnan(self.values)
 
+    def say_bin(self, words: str) -> str:
+        """Say the words for a bin in those of the column: a boolean's are numbers."""
+        if self.kind != "yes or no":
+            return clean(words)
+        if words == "0" or words.startswith("up to"):
+            return "no"
+        return "yes" if words == "1" or words.startswith("above") else words
+
     def write(self, value: float) -> str:
         """Write one value of the column."""
         if self.labels is not None:
@@ -114,6 +122,11 @@ def count_rows(table: Any) -> int:
     frame = nw.from_native(table, eager_only=True, pass_through=True)
     if isinstance(frame, nw.DataFrame) or isinstance(table, list | tuple):
         return len(frame)
+    if np.ndim(table) != 2:
+        raise ValueError(
+            "table must be a data frame, a 2D array or a list of rows, got "
+            f"{type(table).__name__}."
+        )
     return int(np.shape(table)[0])
 
 
@@ -121,7 +134,9 @@ def _split(table: Any) -> list[Any]:
     if isinstance(table, list | tuple):
         return [list(cells) for cells in zip(*table, strict=True)]
     if np.ma.isMaskedArray(table):
-        table = np.ma.filled(table.astype(object), None)
+        cells = np.ma.getdata(table).astype(object)
+        cells[np.ma.getmaskarray(table)] = None
+        table = cells
     return list(np.asarray(table).T)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,8 +12,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from .. import ProximityKernel, ProximityOutliers
-from ._shown import take_rows
-from ._text import clean
+from ._shown import Shown, take_rows
 
 N_STRANGEST = 10
 _N_REASONS = 3
@@ -47,7 +47,9 @@ class Strange:
     reasons: list[list[dict[str, Any]]]
 
 
-def find_strange(table: Any, kernel: ProximityKernel) -> Strange:
+def find_strange(
+    table: Any, kernel: ProximityKernel, columns: Mapping[str, Shown]
+) -> Strange:
     """Find the rows that resemble the rest of the table least.
 
     Parameters
@@ -55,6 +57,8 @@ def find_strange(table: Any, kernel: ProximityKernel) -> Strange:
     table : frame, array or list of rows, of shape (n_samples, n_features)
     kernel : ProximityKernel
         Its options are taken, but for the bins: four, the ends of which are rare.
+    columns : mapping of str to Shown
+        By their names in the table.
 
     Returns
     -------
@@ -77,8 +81,8 @@ def find_strange(table: Any, kernel: ProximityKernel) -> Strange:
         reasons=[
             [
                 {
-                    "feature": clean(reason.feature),
-                    "value": clean(reason.bin),
+                    "feature": columns[reason.feature].name,
+                    "value": columns[reason.feature].say_bin(reason.bin),
                     "missing": reason.missing,
                     "share": reason.share,
                     "typical": reason.typical,

@@ -73,11 +73,12 @@ def share(part: float) -> str:
     >>> [share(part) for part in (0, 0.0004, 0.123, 0.9999, 1)]
     ['0 %', 'under 1 %', '12 %', 'over 99 %', '100 %']
     """
-    if 0 < part < 0.005:
+    whole = round(100 * part)
+    if whole == 0 and part > 0:
         return "under 1 %"
-    if 0.995 < part < 1:
+    if whole == 100 and part < 1:
         return "over 99 %"
-    return f"{100 * part:.0f} %"
+    return f"{whole} %"
 
 
 def moment(seconds: float) -> str:

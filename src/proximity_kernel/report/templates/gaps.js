@@ -3,7 +3,7 @@ function drawGaps() {
   const box = byId("gaps");
   if (!box) return;
   const { columns, cells, names } = data.gaps;
-  const titles = columns.map((j) => data.columns_all[j]);
+  const titles = columns.map((j) => data.columns[j].name);
   const z = cells.map((row) => [...row].map(Number));
   const text = z.map((row, i) =>
     row.map((gap, j) => `${plain(shorten(titles[j], 40))}<br>row ${plain(shorten(names[i], 40))}: ${gap ? "missing" : "known"}`),
@@ -16,11 +16,11 @@ function drawGaps() {
     xgap: titles.length < 40 ? 2 : 0,
     colorscale: [[0, color("--known")], [1, color("--gap")]],
   };
-  const axis = { showgrid: false, zeroline: false, fixedrange: true };
+  const axis = { showgrid: false, zeroline: false, fixedrange: true, ticks: "" };
   const layout = {
     paper_bgcolor: "transparent", plot_bgcolor: "transparent",
     font: { family: "inherit", color: color("--ink-soft"), size: 12 },
-    margin: { l: 8, r: 8, t: 8, b: 8 },
+    margin: { l: 44, r: 8, t: 4, b: 8 },
     dragmode: false,
     xaxis: {
       ...axis, automargin: true, tickangle: -45, tickvals: ticks,

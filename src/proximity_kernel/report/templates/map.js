@@ -1,8 +1,13 @@
 // The map: rows as points, coloured by what is chosen, with one row chosen at a time.
 const SYMBOLS = ["circle", "square", "diamond", "triangle-up", "cross", "x", "star", "triangle-down"];
-const SCALE = ["#00224e", "#35456c", "#666970", "#948e77", "#c8b866", "#fee838"];
+// Dark to light, by lightness alone; each starts and ends off its background.
+const SCALES = {
+  light: ["#00224e", "#35456c", "#666970", "#948e77", "#c3ad55", "#e8c72f"],
+  dark: ["#4565a8", "#6f7fa6", "#92938f", "#b5aa74", "#dac75d", "#fff2a6"],
+};
+const scale = () => SCALES[dark.matches ? "dark" : "light"];
 const MOST_COLORS = 8;
-const shownRows = data.places.map((_, i) => i);
+const shownRows = Array.from({ length: data.n }, (_, i) => i);
 let chosen = null;
 
 const palette = () => SYMBOLS.map((_, k) => color(`--mark-${k}`));
@@ -36,19 +41,25 @@ function paintNumbers(values, write) {
   const at = (share) => known[Math.round(share * (known.length - 1))];
   const [low, high] = [at(0.02), at(0.98)];
   const shade = (v) => {
-    const t = high > low ? Math.min(1, Math.max(0, (v - low) / (high - low))) : 0.5;
-    return mix(t);
+    // Halves: the difference of two numbers may be too large for one.
+    const t = high > low ? (v / 2 - low / 2) / (high / 2 - low / 2) : 0.5;
+    return mix(Math.min(1, Math.max(0, t || 0)));
   };
   const looks = values.map((v) => (v === null ? ["circle-open", color("--ink-soft")] : ["circle", shade(v)]));
-  return { looks, legend: [], ends: known.length ? [write(low), write(high)] : null };
+  const ends = known.length && [
+    known[0] < low ? `${write(low)} or less` : write(low),
+    known[known.length - 1] > high ? `${write(high)} or more` : write(high),
+  ];
+  return { looks, legend: [], ends };
 }
 
 function mix(t) {
-  const x = t * (SCALE.length - 1);
-  const k = Math.min(SCALE.length - 2, Math.floor(x));
+  const ramp = scale();
+  const x = t * (ramp.length - 1);
+  const k = Math.min(ramp.length - 2, Math.floor(x));
   const part = (color, from) => parseInt(color.slice(from, from + 2), 16);
   const rgb = [1, 3, 5].map((from) =>
-    Math.round(part(SCALE[k], from) + (x - k) * (part(SCALE[k + 1], from) - part(SCALE[k], from))));
+    Math.round(part(ramp[k], from) + (x - k) * (part(ramp[k + 1], from) - part(ramp[k], from))));
   return `rgb(${rgb.join(",")})`;
 }
 
@@ -82,7 +93,7 @@ function describeRow(i) {
 function drawMap() {
   const { looks, legend, ends } = paint();
   const spot = (rows) => ({ x: rows.map((i) => data.places[i][0]), y: rows.map((i) => data.places[i][1]) });
-  const near = chosen === null ? [] : data.near[chosen].filter((i) => i < shownRows.length);
+  const near = chosen === null ? [] : data.near[chosen];
   const ring = { type: "scatter", mode: "markers", hoverinfo: "skip" };
   const size = shownRows.length > 800 ? 7 : 9;
   const traces = [
@@ -91,19 +102,20 @@ function drawMap() {
       text: shownRows.map(describeRow), hovertemplate: "%{text}<extra></extra>",
       marker: {
         size, opacity: 0.85, color: looks.map((look) => look[1]), symbol: looks.map((look) => look[0]),
-        line: { width: 0.6, color: color("--paper") },
+        line: { width: 0.6, color: color("--edge") },
       },
     },
     { ...ring, ...spot(near), marker: { size: size + 8, symbol: "circle-open", color: color("--ink"), line: { width: 1.5 } } },
     { ...ring, ...spot(chosen === null ? [] : [chosen]), marker: { size: size + 13, symbol: "circle-open", color: color("--accent"), line: { width: 3.5 } } },
   ];
-  const axis = { zeroline: false, showticklabels: false, gridcolor: color("--line"), ticks: "" };
+  const axis = { zeroline: false, showticklabels: false, showgrid: false, ticks: "" };
   const layout = {
     paper_bgcolor: "transparent", plot_bgcolor: "transparent", showlegend: false,
     font: { family: "inherit", color: color("--ink-soft"), size: 12 },
     margin: { l: 6, r: 6, t: 6, b: 6 }, hovermode: "closest", uirevision: "kept",
     dragmode: ask("(pointer: coarse)").matches ? false : "zoom",
-    xaxis: { ...axis }, yaxis: { ...axis },
+    // One scale for both, so that near is near in every direction.
+    xaxis: { ...axis }, yaxis: { ...axis, scaleanchor: "x" },
   };
   writeLegend(legend, ends);
   return Plotly.react(byId("map"), traces, layout, plotOptions);
@@ -122,7 +134,7 @@ function writeLegend(legend, ends) {
   });
   if (ends) {
     const ramp = make("span", { class: "ramp", "aria-hidden": "true" });
-    ramp.style.background = `linear-gradient(90deg, ${SCALE.join(",")})`;
+    ramp.style.background = `linear-gradient(90deg, ${scale().join(",")})`;
     items.unshift(make("li", {}, make("span", { text: ends[0] }), ramp, make("span", { text: ends[1] })));
   }
   byId("legend").replaceChildren(...items);
@@ -131,9 +143,13 @@ function writeLegend(legend, ends) {
 function select(i) {
   chosen = i;
   byId("row").value = data.ids[i];
-  const off = data.near[i].filter((other) => other >= shownRows.length).length;
-  byId("row-said").textContent = off
-    ? `${off} of its ${count(data.near[i].length, "nearest row")} ${off === 1 ? "is" : "are"} not on the map.` : "";
+  const [x, y] = data.places[i];
+  const here = shownRows.filter((k) => data.places[k][0] === x && data.places[k][1] === y).length;
+  const off = data.near[i].filter((other) => other >= data.n).length;
+  const said = [];
+  if (here > 1) said.push(`${count(here)} rows lie on this spot.`);
+  if (off) said.push(`${off} of its ${count(data.near[i].length, "nearest row")} ${off === 1 ? "is" : "are"} not among the rows drawn; rings show where.`);
+  byId("row-said").textContent = said.join(" ");
   drawMap();
   showNear(i);
 }
@@ -144,7 +160,8 @@ function step(dx, dy) {
   const [x, y] = data.places[chosen];
   let best = null;
   let least = Infinity;
-  data.places.forEach(([u, v], i) => {
+  shownRows.forEach((i) => {
+    const [u, v] = data.places[i];
     const along = (u - x) * dx + (v - y) * dy;
     const aside = Math.abs((u - x) * dy) + Math.abs((v - y) * dx);
     const far = along + 2 * aside;
@@ -184,6 +201,7 @@ function startMap() {
       byId("panel").focus();
     });
   });
+  select(0);
   drawMap().then((box) => box.on("plotly_click", ({ points }) => {
     if (points[0].curveNumber === 0) select(points[0].pointNumber);
   }));
@@ -191,7 +209,7 @@ function startMap() {
 
 function findRow() {
   const sought = byId("row").value.trim();
-  const at = data.ids.slice(0, shownRows.length).indexOf(sought);
+  const at = data.ids.slice(0, data.n).indexOf(sought);
   if (at >= 0) return select(at);
   byId("row-said").textContent = sought ? `No row on the map is called ${shorten(sought, 40)}.` : "";
 }

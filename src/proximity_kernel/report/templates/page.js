@@ -63,7 +63,7 @@ function fold(list) {
   const label = `Show all ${count(list.children.length)} ${list.dataset.noun}`;
   const button = make("button", { type: "button", class: "more", text: label });
   button.addEventListener("click", () => unfold(list));
-  const after = list.closest(".scroll") || list;
+  const after = list.closest(".scroll") || list.closest("table") || list;
   after.after(button);
   list.fold = { beyond, button };
 }

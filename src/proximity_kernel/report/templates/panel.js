@@ -8,13 +8,19 @@ const VERDICTS = {
 };
 const ESTIMATED = -1;
 const UNKNOWN = -2;
-const FEW = 15;
+const FEW = 12;
 
 // row -> feature -> its estimate
 const estimates = new Map();
 for (const [row, feature, ...rest] of data.estimates) {
   if (!estimates.has(row)) estimates.set(row, new Map());
   estimates.get(row).set(feature, rest);
+}
+
+// Names may break after the marks that join words.
+function breakable(text) {
+  const parts = text.split(/(?<=[_.-])/);
+  return make("bdi", {}, ...parts.flatMap((part, k) => (k ? [make("wbr"), part] : [part])));
 }
 
 function judge(j, a, b) {
@@ -75,7 +81,7 @@ function compare(row, nth) {
     body.append(
       make("tr", { class: `is-${verdict}` },
         make("th", { scope: "row" },
-          make("bdi", { text: data.columns[j].name }),
+          breakable(data.columns[j].name),
           make("span", { class: "verdict" }, make("span", { "aria-hidden": "true", text: mark + " " }), said)),
         make("td", {}, ...describeCell(j, row)),
         make("td", {}, ...describeCell(j, other))),
@@ -91,7 +97,7 @@ function compare(row, nth) {
   const lead = make("p", { class: "because", text: said, role: "status" });
   byId("why").replaceChildren(lead, make("table", { class: "compare" }, make("thead", {}, head), body));
   fold(body);
-  if (other < data.places.length) {
+  if (other < data.n) {
     const go = make("button", { type: "button", class: "more", text: "Go to this row" });
     go.addEventListener("click", () => select(other));
     byId("why").append(go);

@@ -1,0 +1,145 @@
+"""The measurements behind decisions 0011 to 0013; printed as tables.
+
+Run it with ``python benchmarks/choices.py`` (the tables of
+``proximity_kernel.datasets`` are fetched once, or found where ``PROXIMITY_KERNEL_DATA``
+says). The figures do not depend on the machine.
+"""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+from sklearn.impute import KNNImputer
+
+from proximity_kernel import ProximityKernel, ProximityKMeans, ProximityOutliers
+from proximity_kernel._centers import NumericBins
+from proximity_kernel._typical import Typical
+from proximity_kernel.datasets import load, load_penguins, simulate_missing
+
+SEEDS = range(3)
+RATE = 0.2
+
+
+def count_clusters() -> pd.DataFrame:
+    """How many clusters "auto" finds in tables of 1 to 6 groups, with holes."""
+    out = []
+    for groups in (1, 2, 3, 4, 5, 6):
+        found = []
+        for seed in range(5):
+            table = simulate_missing(_make_groups(groups, seed), RATE, "mcar", seed)
+            found.append(ProximityKMeans("auto", random_state=0).fit(table).n_clusters_)
+        out.append({"groups": groups, "found": " ".join(map(str, found))})
+    penguins = load_penguins().drop(columns="species")
+    found = [
+        ProximityKMeans("auto", random_state=seed).fit(penguins).n_clusters_
+        for seed in range(5)
+    ]
+    out.append({"groups": "penguins, 3 species", "found": " ".join(map(str, found))})
+    return pd.DataFrame(out)
+
+
+def _make_groups(n_groups: int, seed: int) -> pd.DataFrame:
+    """Rows of groups apart in four numbers and two labels, 150 each."""
+    rng = np.random.default_rng(seed)
+    group = np.repeat(np.arange(n_groups), 150)
+    centers = 6 * rng.permuted(np.tile(np.arange(n_groups), (4, 1)), axis=1)
+    table = pd.DataFrame(centers[:, group].T + rng.normal(size=(len(group), 4)))
+    table.columns = list("abcd")
+    for name in "ef":
+        own = rng.permutation(n_groups)[group]
+        other = rng.integers(n_groups, size=len(group))
+        label = np.where(rng.random(len(group)) < 0.1, other, own)
+        table[name] = pd.Series(label).map(lambda k: f"v{k}")
+    return table
+
+
+def count_outliers() -> pd.DataFrame:
+    """Count what "auto" calls outliers, without and with 1 % planted strange rows."""
+    out = []
+    for name, make in {
+        "normal": lambda rng: rng.normal(size=(2000, 6)),
+        "exponential": lambda rng: rng.exponential(size=(2000, 6)),
+        "uniform": lambda rng: rng.random((2000, 6)),
+        "three groups": lambda rng: (
+            rng.normal(size=(2000, 6)) + 6 * rng.integers(3, size=(2000, 1))
+        ),
+    }.items():
+        for holes in (0.0, RATE):
+            rows = {"table": name, "missing": holes}
+            called, by_median, caught = [], [], []
+            for seed in SEEDS:
+                rng = np.random.default_rng(seed)
+                table = make(rng)
+                clean = simulate_missing(table, holes, "mcar", seed)
+                odd = ProximityOutliers().fit(clean)
+                scores = odd.score_samples(clean)
+                called.append(np.mean(scores < odd.offset_))
+                apart = np.abs(scores - np.median(scores))
+                limit = np.median(scores) - 3.5 * 1.4826 * np.median(apart)
+                by_median.append(np.mean(scores < limit))
+                table[:20] = table.mean(0) + 12 * table.std(0)
+                table = simulate_missing(table, holes, "mcar", seed)
+                odd = ProximityOutliers().fit(table)
+                caught.append(np.mean(odd.predict(table[:20]) < 0))
+            rows["called, none planted"] = np.mean(called)
+            rows["by the median deviation alone"] = np.mean(by_median)
+            rows["planted that are caught"] = np.mean(caught)
+            out.append(rows)
+    return pd.DataFrame(out)
+
+
+def measure_values() -> pd.DataFrame:
+    """Error of filled numbers, in standard deviations of their column."""
+    out = []
+    for name in ("heart", "cancer", "credit", "messidor"):
+        table = load(name).frame.dropna(axis=0)
+        numbers = table.select_dtypes("number").astype(float)
+        errors: dict[str, list[float]] = {}
+        for seed in SEEDS:
+            holed = simulate_missing(table, RATE, "mcar", seed)
+            held = holed[numbers.columns].astype(float)
+            spread = numbers.std().replace(0, 1)
+            for label, filled in _fill(holed, numbers.columns, held, spread).items():
+                gaps = held.isna().to_numpy()
+                apart = ((filled - numbers) / spread).to_numpy()[gaps]
+                errors.setdefault(label, []).append(float(np.sqrt(np.mean(apart**2))))
+        out.append({"table": name} | {k: np.mean(v) for k, v in errors.items()})
+    return pd.DataFrame(out)
+
+
+def _fill(
+    holed: pd.DataFrame, names: pd.Index, held: pd.DataFrame, spread: pd.Series
+) -> dict[str, pd.DataFrame]:
+    out = {"column means": held.fillna(held.mean())}
+    scaled = KNNImputer(n_neighbors=5).fit_transform(held / spread)
+    out["5 neighbours (numbers)"] = pd.DataFrame(scaled, held.index, names) * spread
+    for label, n_bins in {"4 bins": 4, "defaults": None}.items():
+        pk = ProximityKernel(n_bins).fit(holed)
+        out[f"{label}, bin means"] = pk.impute(holed)[names].astype(float)
+        out[f"{label}, centers"] = _by_centers(pk, holed)[names].astype(float)
+    return out
+
+
+def _by_centers(pk: ProximityKernel, holed: pd.DataFrame) -> pd.DataFrame:
+    """Fill with the same estimates, each bin decoded to its center."""
+    model = pk._model  # noqa: SLF001
+    typical = tuple(
+        Typical(bins.centers, np.zeros(bins.n_bins)) if isinstance(bins, NumericBins)
+        else own
+        for bins, own in zip(model.bins, model.typical, strict=True)
+    )  # fmt: skip
+    other = copy.copy(pk)
+    other._model = replace(model, typical=typical, cache={})  # noqa: SLF001
+    return other.impute(holed)
+
+
+if __name__ == "__main__":
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for measure in (count_clusters, count_outliers, measure_values):
+            print(f"\n{measure.__doc__}\n")
+            print(measure().round(3).to_string(index=False))

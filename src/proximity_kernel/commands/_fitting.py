@@ -1,0 +1,228 @@
+"""Options and a table in, a fitted estimator out; models kept and loaded.
+
+A model's notes hold the plan by which its table was read, so that new rows are read in
+the same way. The library is imported when it is needed: a wrong option or a bad file is
+told without the wait for the compiler.
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from .._extras import require
+from ._call import Call, InputError
+from ._plan import Plan, Wishes
+from ._raw import Reading
+from ._rows import label_rows
+from ._table import Table, read_table
+from ._writing import check_outputs
+
+if TYPE_CHECKING:
+    from .. import ProximityKernel
+
+_KERNEL = {
+    "bins": "n_bins",
+    "matching": "matching",
+    "min_support": "min_support",
+    "missingness": "missingness",
+    "jobs": "n_jobs",
+}
+_OUTPUTS = {
+    "output": "--output",
+    "report": "--report",
+    "profiles": "--profiles",
+    "uncertainty": "--uncertainty",
+    "save_model": "--save-model",
+}
+# What a model knows, so that it cannot be asked for beside one.
+_LEARNT = {
+    "bins": "--bins",
+    "matching": "--matching",
+    "min_support": "--min-support",
+    "missingness": "--missingness",
+    "k": "-k",
+    "share": "--share",
+    "ids": "--id",
+    "drop": "--drop",
+    "categorical": "--categorical",
+    "na": "--na",
+    "na_only": "--na-only",
+    "decimal": "--decimal",
+    "day_first": "--day-first",
+    "month_first": "--month-first",
+    "save_model": "--save-model",
+}
+_FREE = {("neighbors", "k")}
+_INPUTS = ("file", "queries", "other", "model")
+
+
+def check_files(call: Call) -> None:
+    """Refuse outputs that cannot be written, before anything is read."""
+    given = vars(call.options)
+    check_outputs(
+        {option: given.get(name) for name, option in _OUTPUTS.items()},
+        [given.get(name) for name in _INPUTS],
+    )
+    if given.get("report"):
+        require("jinja2", extra="report")
+        require("plotly", extra="report")
+
+
+def make_kernel(options: argparse.Namespace, **defaults: Any) -> ProximityKernel:
+    """Make a kernel of the options that were given.
+
+    Parameters
+    ----------
+    options : argparse.Namespace
+    **defaults
+        Of the command, for `ProximityKernel`.
+
+    Returns
+    -------
+    ProximityKernel
+    """
+    from .. import ProximityKernel
+
+    given = {name: getattr(options, option) for option, name in _KERNEL.items()}
+    given = {name: value for name, value in given.items() if value is not None}
+    return ProximityKernel(**(defaults | given))
+
+
+def open_table(call: Call, path: str, plan: Plan | None = None) -> Table:
+    """Read a table and say what was assumed.
+
+    Parameters
+    ----------
+    call : Call
+    path : str
+    plan : Plan, optional
+        Of the table that was fitted.
+
+    Returns
+    -------
+    Table
+    """
+    given = call.options
+    header = True if given.header else False if given.no_header else None
+    reading = Reading(given.sep, given.encoding, header, given.sheet)
+    day_first = True if given.day_first else False if given.month_first else None
+    wishes = Wishes(
+        tuple(given.ids),
+        tuple(given.drop),
+        tuple(given.categorical),
+        tuple(given.na),
+        not given.na_only,
+        given.decimal,
+        day_first,
+    )
+    with call.step(f"reading {path}"):
+        table = read_table(path, reading, wishes, plan)
+    for line in table.said:
+        call.say(line)
+    return table
+
+
+def start(call: Call, wanted: str) -> tuple[Any, Table, dict[str, Any]]:
+    """Check the files, load the model if there is one, and read the table.
+
+    Parameters
+    ----------
+    call : Call
+    wanted : str
+        The class of the estimator that the command needs.
+
+    Returns
+    -------
+    estimator or None
+        Loaded; None if one is to be fitted.
+    Table
+    dict
+        The model's notes.
+    """
+    check_files(call)
+    if call.options.model is None:
+        return None, open_table(call, call.options.file), {}
+    model, notes = _load_model(call, wanted)
+    plan = Plan.from_notes(notes["plan"])
+    return model, open_table(call, call.options.file, plan), notes
+
+
+def fit(call: Call, estimator: Any, table: Table, **notes: Any) -> Any:
+    """Fit an estimator, and keep it if the call asks for that.
+
+    Parameters
+    ----------
+    call : Call
+    estimator
+    table : Table
+    **notes
+        More to keep with the model, plain data.
+
+    Returns
+    -------
+    estimator
+    """
+    with call.step("learning"):
+        estimator.fit(table.frame)
+    path = call.options.save_model
+    if path is not None:
+        from ..model_file import save_model
+
+        save_model(estimator, path, notes={"plan": table.plan.to_notes(), **notes})
+        call.say(f"model: {path}")
+    return estimator
+
+
+def _load_model(call: Call, wanted: str) -> tuple[Any, dict[str, Any]]:
+    path = call.options.model
+    for option in (*_KERNEL, "k", "ids", "drop", "categorical", "na", "decimal"):
+        value = getattr(call.options, option, None)
+        if (
+            value
+            and option != "jobs"
+            and not (option == "k" and call.name != "cluster")
+        ):
+            name = {"k": "-k", "ids": "--id"}.get(option, f"--{option}")
+            raise InputError(
+                f"{name.replace('_', '-')}: the model already knows; leave it out, or "
+                "fit anew without --model."
+            )
+    from ..model_file import ModelFileError, load_with_notes
+
+    try:
+        estimator, notes = load_with_notes(path)
+    except ModelFileError as error:
+        raise InputError(f"--model: {error}") from None
+    if type(estimator).__name__ != wanted:
+        raise InputError(
+            f"--model {path}: it holds a {type(estimator).__name__}, and "
+            f"{call.name} needs a {wanted}; make one with proximity-kernel "
+            f"{call.name} --save-model."
+        )
+    if "plan" not in notes:
+        raise InputError(
+            f"--model {path}: it does not say how its table was read, so it is for "
+            "Python; make one with --save-model."
+        )
+    return estimator, notes
+
+
+def make_report(call: Call, table: Table, kernel: Any, clusters: Any = None) -> None:
+    """Write the report, if the call asks for it."""
+    path = call.options.report
+    if path is None:
+        return
+    from ..report import write_report
+
+    with call.step(f"writing {path}"):
+        write_report(
+            path,
+            table.frame,
+            kernel=kernel,
+            clusters=clusters,
+            ids=label_rows(table),
+            title=table.name,
+            assumptions=table.said,
+        )
+    call.say(f"report: {path}")

@@ -1,0 +1,222 @@
+"""Raw columns and a plan in, the frame that is fitted out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ._call import InputError, listed
+from ._forms import Words, parse_form
+from ._plan import (
+    CATEGORIES,
+    DATES,
+    ENOUGH,
+    HELD,
+    ID,
+    LEFT_OUT,
+    NUMBERS,
+    USED,
+    ColumnPlan,
+    Plan,
+    Wishes,
+    guess_plan,
+)
+from ._raw import Raw, Reading, read_raw, write_cell
+from ._source import open_source
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table, ready to be fitted.
+
+    Attributes
+    ----------
+    name : str
+        Of the source.
+    frame : pandas.DataFrame of shape (n_rows, n_features)
+        The columns that are compared.
+    ids : pandas.DataFrame of shape (n_rows, n_ids)
+        The columns that name rows; perhaps none.
+    aside : pandas.DataFrame
+        The columns that were left out, as they are held.
+    plan : Plan
+        By which it was read.
+    said : tuple of str
+        What was assumed.
+    """
+
+    name: str
+    frame: Any
+    ids: Any
+    aside: Any
+    plan: Plan
+    said: tuple[str, ...]
+
+
+def read_table(
+    path: str, reading: Reading, wishes: Wishes, plan: Plan | None = None
+) -> Table:
+    """Read a table.
+
+    Parameters
+    ----------
+    path : str
+        ``"-"`` is standard input.
+    reading : Reading
+        How the source is written, as far as the user said.
+    wishes : Wishes
+        What the user said about the columns.
+    plan : Plan, optional
+        Of a table that was fitted; then nothing is guessed.
+
+    Returns
+    -------
+    Table
+    """
+    raw = read_raw(open_source(path), reading)
+    if plan is not None:
+        return apply_plan(raw, plan, fitted=True)
+    plan, writing, guessed = guess_plan(raw, wishes)
+    return apply_plan(raw, plan, writing, tuple(guessed))
+
+
+def apply_plan(
+    raw: Raw,
+    plan: Plan,
+    writing: str = "",
+    guessed: tuple[str, ...] = (),
+    *,
+    fitted: bool = False,
+) -> Table:
+    """Read columns by a plan.
+
+    Parameters
+    ----------
+    raw : Raw
+    plan : Plan
+    writing : str
+        What is to be said with the table's size.
+    guessed : tuple of str
+        What is to be said of the plan.
+    fitted : bool, default=False
+        Whether the plan is of another table, of which this one may lack ids.
+
+    Returns
+    -------
+    Table
+    """
+    said = [_say_size(raw) + writing, *raw.said, *guessed]
+    _check_columns(raw, plan, said, fitted)
+    strays: list[str] = []
+    used: dict[str, Any] = {}
+    ids: dict[str, Any] = {}
+    for column in plan.columns:
+        if column.role == USED:
+            used[column.name] = _read_column(raw, column, plan, strays)
+        elif column.role == ID and column.name in raw.frame:
+            ids[column.name] = _read_id(raw.frame[column.name])
+    said += strays
+    frame = pd.DataFrame(used)
+    nothing = int(frame.isna().all(axis=1).sum())
+    if nothing:
+        rows = "row has" if nothing == 1 else "rows have"
+        said.append(f"{nothing:,} {rows} nothing observed")
+    names = pd.DataFrame(ids, index=raw.frame.index)
+    aside = raw.frame[[one for one in plan.named(LEFT_OUT) if one in raw.frame]]
+    return Table(raw.name, frame, names, aside, plan, tuple(said))
+
+
+def _say_size(raw: Raw) -> str:
+    n_rows, n_columns = raw.frame.shape
+    rows = "row" if n_rows == 1 else "rows"
+    columns = "column" if n_columns == 1 else "columns"
+    separator = f", separator {raw.separator}" if raw.separator else ""
+    return f"{raw.name}: {n_rows:,} {rows}, {n_columns} {columns}{separator}"
+
+
+def _check_columns(raw: Raw, plan: Plan, said: list[str], fitted: bool) -> None:
+    if not fitted:
+        return
+    names = set(raw.frame.columns)
+    lost = [name for name in plan.named(USED) if name not in names]
+    if lost:
+        raise InputError(
+            f"{raw.name}: the model needs the column{'s' * (len(lost) > 1)} "
+            f"{listed(lost)}, which {'are' if len(lost) > 1 else 'is'} not there; it "
+            f"has {listed(list(raw.frame.columns), 8)}."
+        )
+    known = {column.name for column in plan.columns}
+    if new := [name for name in raw.frame.columns if name not in known]:
+        said.append(f"not known to the model, left out: {listed(new)}")
+    if out := [name for name in plan.named(LEFT_OUT) if name in names]:
+        said.append(f"left out, as when fitted: {listed(out)}")
+
+
+def _read_id(column: Any) -> Any:
+    """Keep the cells as they are, text as text."""
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        return column.astype(object)
+    return column
+
+
+def _read_column(raw: Raw, column: ColumnPlan, plan: Plan, strays: list[str]) -> Any:
+    held = raw.frame[column.name]
+    text = isinstance(held.dtype, pd.CategoricalDtype) and not held.dtype.ordered
+    if not text:
+        return _read_held(raw, column, held)
+    words = Words.of(held, plan.missing)
+    if column.kind in (CATEGORIES, HELD):
+        return pd.Series(pd.Categorical.from_codes(words.codes, words.values))
+    # Numbers that were held as such may be written in another file.
+    form = column.form or ("iso" if column.kind == DATES else "1.5")
+    values = parse_form(form, words.values)
+    _find_strays(raw, column, words, values, strays)
+    missing = np.array(np.nan if column.kind != DATES else "NaT", values.dtype)
+    padded = np.append(values, missing)  # the code -1 takes the last
+    return pd.Series(padded[words.codes])
+
+
+def _find_strays(
+    raw: Raw, column: ColumnPlan, words: Words, values: Any, strays: list[str]
+) -> None:
+    stray = np.asarray(pd.isna(values))
+    n_cells = words.count(stray)
+    if not n_cells:
+        return
+    texts = list(words.values[stray])
+    what = "a date" if column.kind == DATES else "a number"
+    if n_cells > (1 - ENOUGH) * words.n_observed + 1:
+        raise InputError(
+            f"{raw.name}: column {column.name!r} has {NUMBERS}"
+            f"{'' if column.kind != DATES else ' as dates'} in the model, and here "
+            f"{n_cells:,} of {words.n_observed:,} cells are not {what}, as "
+            f"{listed(texts, 2)}; mend them, or fit again."
+        )
+    cells = "1 cell" if n_cells == 1 else f"{n_cells:,} cells"
+    strays.append(
+        f"{column.name!r}: {listed(texts, 3)} is not {what}, taken as missing ({cells})"
+    )
+
+
+def _read_held(raw: Raw, column: ColumnPlan, held: Any) -> Any:
+    """Take a column of numbers or dates, as categories if they are to be that."""
+    held = held.reset_index(drop=True)
+    if column.kind == CATEGORIES:
+        if isinstance(held.dtype, pd.CategoricalDtype):
+            return held.cat.as_unordered()
+        return held.astype(object).map(write_cell, na_action="ignore").astype(
+            "category"
+        )  # fmt: skip
+    dtype = held.dtype
+    if pd.api.types.is_bool_dtype(dtype) or pd.api.types.is_numeric_dtype(dtype):
+        return held.astype("Float64").to_numpy(dtype=float, na_value=np.nan)
+    is_date = pd.api.types.is_datetime64_any_dtype(dtype)
+    if column.kind == NUMBERS and is_date:
+        raise InputError(
+            f"{raw.name}: column {column.name!r} holds dates, and numbers in the "
+            "model; mend it, or fit again."
+        )
+    return held

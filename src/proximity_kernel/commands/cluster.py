@@ -1,0 +1,118 @@
+"""``proximity-kernel cluster``: groups of rows that are alike."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from . import _options
+from ._call import Call, InputError
+
+DESCRIPTION = """\
+Find groups of rows that are alike, in a table with holes.
+
+  proximity-kernel cluster patients.csv -o clusters.csv
+  proximity-kernel cluster patients.csv -k 3 --report page.html
+  proximity-kernel cluster a.csv -k 4 --save-model m.pk
+  proximity-kernel cluster new.csv --model m.pk -o new.json
+
+Written: the ids (or the row numbers, from 1 on), the cluster (0 is the
+largest) and the distance to its center.
+"""
+_TOLD = 3  # features that the summary names
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Say what the command takes."""
+    _options.add_input(parser)
+    parser.add_argument(
+        "-k", type=_options.count_or_auto, metavar="N",
+        help="how many clusters; auto (the default) finds out",
+    )  # fmt: skip
+    parser.add_argument(
+        "--profiles", metavar="FILE", help="a table of what sets each cluster apart"
+    )
+    _options.add_kernel(parser, seed=True)
+    _options.add_output(parser, report=True)
+    _options.add_model(parser)
+
+
+def run(call: Call) -> int:
+    """Run the command."""
+    from . import _fitting
+    from ._writing import find_format, write_frame
+
+    options = call.options
+    form = find_format(options.output, options.format)
+    told = find_format(options.profiles, None, option="--profiles")
+    model, table, _ = _fitting.start(call, "ProximityKMeans")
+    if model is None:
+        _check_count(options, table)
+        from .. import ProximityKMeans
+
+        model = ProximityKMeans(
+            "auto" if options.k is None else options.k,
+            kernel=_fitting.make_kernel(options),
+            random_state=options.seed,
+            n_jobs=options.jobs,
+        )
+        _fitting.fit(call, model, table)
+    with call.step("assigning rows"):
+        distances = model.transform(table.frame)
+    clusters = distances.argmin(axis=1)
+    _summarize(call, model, clusters)
+    if options.profiles is not None:
+        write_frame(_list_profiles(model), options.profiles, told)
+    _fitting.make_report(call, table, model.kernel_, model)
+    write_frame(_list_rows(table, distances, clusters), options.output, form)
+    return 0
+
+
+def _check_count(options: argparse.Namespace, table: Any) -> None:
+    n_rows = len(table.frame)
+    if isinstance(options.k, int) and options.k > n_rows:
+        raise InputError(
+            f"-k {options.k}: {table.name} has {n_rows:,} rows; ask for fewer clusters."
+        )
+
+
+def _list_rows(table: Any, distances: Any, clusters: Any) -> Any:
+    from ._rows import join_results, name_rows
+
+    nearest = distances.min(axis=1).round(6)
+    return join_results(name_rows(table), {"cluster": clusters, "distance": nearest})
+
+
+def _list_profiles(model: Any) -> Any:
+    import pandas as pd
+
+    return pd.DataFrame(model.profiles_)
+
+
+def _summarize(call: Call, model: Any, clusters: Any) -> None:
+    """Show how large the clusters are, and what sets them apart."""
+    import numpy as np
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+    from rich.text import Text
+
+    n = model.n_clusters_
+    sizes = np.bincount(clusters, minlength=n)
+    if call.options.model is None and call.options.k is None:
+        found = "1 cluster: no more are found again" if n == 1 else f"{n} clusters"
+        call.say(f"{found} (chosen from the data; -k asks for a number)")
+    grid = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    grid.add_column("cluster", justify="right")
+    grid.add_column("rows", justify="right")
+    grid.add_column("share", justify="right")
+    grid.add_column("what is common in it, and in all rows")
+    for c in range(n):
+        told = [one for one in model.profiles_ if one["cluster"] == c][:_TOLD]
+        words = [
+            f"{one['feature']} {one['value']} ({one['share']:.0%}, all "
+            f"{one['share_overall']:.0%})"
+            for one in told
+        ]
+        share = f"{sizes[c] / max(len(clusters), 1):.0%}"
+        grid.add_row(str(c), f"{sizes[c]:,}", share, Text("\n".join(words)))
+    call.show(grid)
