@@ -1,5 +1,6 @@
 """Partitions, however many and in whatever order: the answers of one table."""
 
+import pickle
 import sys
 
 import dask
@@ -12,6 +13,7 @@ import pytest
 import scipy.sparse as sp
 import sklearn
 from partitions import as_dask, from_source, notes_of, one, read_and_note
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from strategies import (
     GRADES,
@@ -24,6 +26,7 @@ from strategies import (
 
 from proximity_kernel import ProximityKernel, ProximityNeighbors, _ranks
 from proximity_kernel.dask import DaskProximityKernel
+from proximity_kernel.dask._parts import Shared
 
 
 @pytest.fixture(autouse=True)
@@ -104,10 +107,11 @@ def test_arrays_of_unknown_sizes():
     assert_same_bits(Z.compute(), pk.transform(kept))
     assert Z.compute_chunk_sizes().shape[0] == len(kept)
     frame = dd.from_pandas(pd.DataFrame(numbers), npartitions=3)
-    unknown = frame.to_dask_array()
-    assert_same_model(
-        DaskProximityKernel().fit(unknown).kernel_, ProximityKernel().fit(numbers)
-    )
+    pk = ProximityKernel().fit(numbers)
+    blocks = frame.to_dask_array()
+    narrow = blocks.map_blocks(lambda b: b, chunks=(blocks.chunks[0], (np.nan,)))
+    for unknown in (blocks, narrow):
+        assert_same_model(DaskProximityKernel().fit(unknown).kernel_, pk)
 
 
 def test_arrays_of_objects_and_masked_ones():
@@ -297,6 +301,10 @@ def test_what_is_fitted_is_an_ordinary_kernel(frame, tmp_path):
     np.testing.assert_array_equal(got.kernel_.provenance(frame), pk.provenance(frame))
     assert got.get_feature_names_out().tolist() == pk.get_feature_names_out().tolist()
     assert got.kernel_.n_jobs is None
+    loaded = DaskProximityKernel()
+    loaded.kernel_ = ProximityKernel.load(tmp_path / "model.npz")
+    Z = loaded.transform(as_dask(cut(frame, 3)))
+    assert_same_bits(Z.compute(), pk.transform(frame))
 
 
 def test_a_column_without_values_is_warned_of_at_the_call():
@@ -331,7 +339,7 @@ def test_a_source_that_changes_its_mind_is_noticed(frame):
 def test_neighbours_are_those_of_the_whole_table(n_parts, k):
     frame = mixed_table(300, 3, 0.2, seed=1)  # few columns: many ties
     queries = mixed_table(20, 3, 0.2, seed=1)
-    parts = cut(frame, n_parts, np.random.RandomState(1))
+    parts = [frame[:0], *cut(frame, n_parts, np.random.RandomState(1)), frame[:0]]
     whole = pd.concat(parts)
     got = DaskProximityKernel().fit(as_dask(parts))
     near = ProximityNeighbors(k).fit(whole)
@@ -412,6 +420,22 @@ def test_what_is_no_table_is_refused(frame):
     for method in ("transform", "get_feature_names_out"):
         with pytest.raises(NotFittedError):
             getattr(DaskProximityKernel(), method)(X)
+
+
+def test_what_is_shared_is_built_when_it_is_used(frame):
+    pk = ProximityKernel().fit(frame)
+    here = Shared(pk)
+    assert here.get() is pk
+    received = pickle.loads(pickle.dumps(here))
+    passed_on = pickle.loads(pickle.dumps(received))  # unopened
+    for there in (received, passed_on, pickle.loads(pickle.dumps(passed_on))):
+        assert there.get() is there.get()
+        assert_same_model(there.get(), pk)
+
+
+def test_it_is_a_scikit_learn_estimator():
+    got = DaskProximityKernel(ProximityKernel(3)).set_params(estimator__n_bins=5)
+    assert clone(got).estimator.n_bins == 5
 
 
 def test_without_the_extra(frame, monkeypatch):
