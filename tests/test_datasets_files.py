@@ -16,9 +16,10 @@ from pathlib import Path
 import pooch
 import pytest
 
+from proximity_kernel._whole import whole_file
 from proximity_kernel.datasets import _download, list_datasets, load
 from proximity_kernel.datasets._catalogue import Column, RawFile, Table, find
-from proximity_kernel.datasets._files import find_home, read_files, write_in_one_step
+from proximity_kernel.datasets._files import find_home, read_files
 from proximity_kernel.datasets._load import read
 
 BESIDE = Path(__file__).parents[2] / "shared" / "data"
@@ -187,8 +188,11 @@ def test_nothing_is_left_of_a_write_that_fails(tmp_path, monkeypatch):
         raise OSError(f"no room for {target} beside {self}")
 
     monkeypatch.setattr(Path, "replace", full)
-    with pytest.raises(OSError, match="no room"):
-        write_in_one_step(tmp_path / "made_up" / "made.up", RAW)
+    with (
+        pytest.raises(OSError, match="no room"),
+        whole_file(tmp_path / "made.up") as part,
+    ):
+        part.write_bytes(RAW)
     assert files_in(tmp_path) == []
 
 

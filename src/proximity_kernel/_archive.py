@@ -18,11 +18,12 @@ import os
 import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from secrets import token_hex
 from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
+
+from ._whole import whole_file
 
 FORMAT = "proximity-kernel model"
 FORMAT_VERSION = 1
@@ -73,20 +74,14 @@ def write_archive(
         "arrays": {name: _describe(array) for name, array in held.items()},
     }
     text = json.dumps(full, allow_nan=False, indent=1).encode("ascii")
-    beside = target.with_name(f".{target.name[:100]}.{token_hex(6)}.tmp")
     try:
-        # Not by `tempfile`: a new file has the rights that the user gives new files.
-        with beside.open("x+b") as file:
+        with whole_file(target) as part, part.open("x+b") as file:
             _write_entries(file, text, held)
             _seal(file)
             file.flush()
             os.fsync(file.fileno())
-        beside.replace(target)
     except OSError as error:
         raise ModelFileError(f"{path} cannot be written: {error.strerror}.") from error
-    finally:
-        with contextlib.suppress(OSError):
-            beside.unlink(missing_ok=True)
     _sync_folder(target.parent)
 
 

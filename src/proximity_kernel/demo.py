@@ -63,7 +63,8 @@ def write_demo_report(path: str) -> None:
 
     penguins = load_penguins()
     penguins.pop(_LABEL)
-    found = ProximityKMeans(3, random_state=0).fit(penguins)
+    found = ProximityKMeans(3, kernel=ProximityKernel(n_bins=4), random_state=0)
+    found.fit(penguins)
     write_report(
         path,
         penguins,

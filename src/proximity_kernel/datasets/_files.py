@@ -15,9 +15,9 @@ from __future__ import annotations
 import hashlib
 import os
 from pathlib import Path
-from uuid import uuid4
 
 from .._extras import require
+from .._whole import whole_file
 from ._catalogue import PACKAGE, RawFile, Table
 from ._download import by_hand, download
 
@@ -72,7 +72,7 @@ def read_files(table: Table, home: Home = None) -> list[bytes]:
     if lacking:
         for name, content in download(table, lacking, folder).items():
             try:
-                write_in_one_step(folder / name, content)
+                _keep(folder / name, content)
             except OSError as error:
                 raise OSError(
                     f"{table.name}: {folder / name} could not be written ({error}). "
@@ -96,16 +96,7 @@ def read_checked(path: Path, file: RawFile) -> bytes:
     return content
 
 
-def write_in_one_step(path: Path, content: bytes) -> None:
-    """Write a file so that nobody ever sees a part of it.
-
-    The other name is in the same folder, because a rename is one step only within one
-    file system; and it is a new one each time, because others may be writing as well.
-    """
+def _keep(path: Path, content: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}.{uuid4().hex}.part")
-    try:
+    with whole_file(path) as part:
         part.write_bytes(content)
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)

@@ -9,15 +9,14 @@ The page is written whole or not at all.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
-from uuid import uuid4
 
 import numpy as np
 
+from .._whole import whole_file
 from ..plots import save_figure
 from ._catalogue import find_experiment, list_experiments, list_failures
 from ._rendering import Rendering, Table, write_markdown
@@ -88,12 +87,8 @@ def write_page(results: Path, page: Path, *, quick: bool = False) -> None:
         for stem, draw in chapter.rendering.figures.items():
             save_figure(draw(), page.parent / PICTURES / stem)
     page.parent.mkdir(parents=True, exist_ok=True)
-    part = page.with_name(f".{page.name}.{uuid4().hex}.part")
-    try:
+    with whole_file(page) as part:
         part.write_text(text, encoding="utf-8")
-        os.replace(part, page)  # noqa: PTH105 (the one step that matters, by its name)
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def read_chapters(results: Path, quick: bool = False) -> dict[str, Chapter]:

@@ -6,8 +6,8 @@ import os
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from uuid import uuid4
 
+from .._whole import whole_file
 from ._style import house_style
 
 if TYPE_CHECKING:
@@ -53,8 +53,9 @@ def save_figure(
     stem = Path(path_stem)
     png, svg = (stem.with_name(f"{stem.name}.{kind}") for kind in _FORMATS)
     stem.parent.mkdir(parents=True, exist_ok=True)
-    _write_in_one_step(png, contents["png"])
-    _write_in_one_step(svg, contents["svg"])
+    for path, kind in ((png, "png"), (svg, "svg")):
+        with whole_file(path) as part:
+            part.write_bytes(contents[kind])
     return png, svg
 
 
@@ -75,13 +76,3 @@ def _start_layout_anew(figure: Figure) -> None:
         if place is not None and ax.get_in_layout():
             ax.set_position(place.get_position(figure))
             ax.set_in_layout(True)  # which set_position takes away
-
-
-def _write_in_one_step(path: Path, content: bytes) -> None:
-    # A rename is one step only within a file system, so the other name is beside it.
-    part = path.with_name(f".{path.name}.{uuid4().hex}.part")
-    try:
-        part.write_bytes(content)
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)

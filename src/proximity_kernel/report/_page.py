@@ -12,13 +12,13 @@ from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .. import ProximityKernel, ProximityKMeans, __version__
 from .._extras import require
+from .._whole import whole_file
 from . import _bins, _cells, _clusters, _holes, _map, _overview, _strange, _text
 from ._shown import count_rows, read_shown
 
@@ -85,7 +85,8 @@ def write_report(
     content = _collect(table, kernel, clusters, names, random_state)
     content["title"] = _text.clean(title, 200) if title else content["size"]
     content["assumptions"] = [_text.clean(said, 500) for said in assumptions]
-    _write_in_one_step(target, _render(content))
+    with whole_file(target) as part:
+        part.write_text(_render(content), encoding="utf-8", newline="\n")
     return target
 
 
@@ -240,13 +241,3 @@ def _hash(script: str) -> str:
     """Name a script as a content security policy does."""
     digest = hashlib.sha256(script.encode("utf-8")).digest()
     return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"
-
-
-def _write_in_one_step(path: Path, text: str) -> None:
-    # A rename is one step only within a file system, so the other name is beside it.
-    part = path.with_name(f".{path.name}.{uuid4().hex}.part")
-    try:
-        part.write_text(text, encoding="utf-8", newline="\n")
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
