@@ -155,7 +155,7 @@ def split_parts(table: Any) -> Parts:
 
 
 def _split_array(table: Any) -> Parts:
-    whole = table.rechunk({1: -1})
+    whole = table if table.numblocks[1] == 1 else table.rechunk({1: -1})
     width = table.shape[1]
     header = None if math.isnan(width) else np.empty((0, width), table.dtype)
     return Parts(tuple(whole.to_delayed().ravel()), whole.chunks[0], header)
