@@ -10,6 +10,7 @@ from pathlib import Path
 import dask
 import dask.dataframe as dd
 import pandas as pd
+import pyarrow.parquet
 
 from proximity_kernel import _reference
 
@@ -38,6 +39,20 @@ def read_or_die(part, number, folder, deadly):
     if number == 3 and len(notes_of(folder, 3)) in deadly:
         os.kill(os.getpid(), signal.SIGKILL)
     return part
+
+
+def die_while_writing(marker):
+    """Make the first process that writes a Parquet file die half way, and only it."""
+    plain = pyarrow.parquet.write_table
+
+    def write_table(table, where):
+        if not Path(marker).exists():
+            Path(marker).touch()
+            Path(where).write_bytes(b"half")
+            os.kill(os.getpid(), signal.SIGKILL)
+        plain(table, where)
+
+    pyarrow.parquet.write_table = write_table
 
 
 def notes_of(folder, number):

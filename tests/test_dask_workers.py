@@ -9,6 +9,7 @@ from distributed import Client, LocalCluster
 from partitions import (
     builds,
     count_builds,
+    die_while_writing,
     from_source,
     notes_of,
     read_and_note,
@@ -119,9 +120,13 @@ def test_the_model_is_built_once_by_each_worker(client, frame, pk, tmp_path):
     assert_same_bits(Z, pk.transform(frame))
 
 
-@pytest.mark.usefixtures("client")
-def test_files_of_two_processes(frame, pk, tmp_path):
+def test_a_worker_that_dies_half_way_through_a_file(client, frame, pk, tmp_path):
+    client.run(die_while_writing, str(tmp_path / "dead"))
     X = from_source(cut(frame, 8), read_and_note, tmp_path)
-    DaskProximityKernel().fit(frame).to_parquet(X, tmp_path / "z")
-    back = pd.read_parquet(tmp_path / "z").to_numpy()
+    path = tmp_path / "new" / "z"
+    DaskProximityKernel().fit(frame).to_parquet(X, path)
+    assert (tmp_path / "dead").exists()
+    back = pd.read_parquet(path).to_numpy()
     np.testing.assert_array_equal(back, pk.transform(frame).toarray())
+    assert len(list(path.iterdir())) == 8  # nothing half written is left
+    assert list(path.parent.iterdir()) == [path]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 from typing import Any, Self
-from uuid import uuid4
 
 import numpy as np
 import scipy.sparse as sp
@@ -23,6 +22,7 @@ from .._options import check_count, check_flag, check_kernel_options, choose_ref
 from .._rows import merge_rows
 from .._survey import BinState, merge_bins, summarize_bins
 from .._table import Table, check_same_columns
+from .._whole import name_beside
 from ._parts import Parts, reduce_parts, share, split_parts, stack_blocks
 from ._tasks import (
     MAKERS,
@@ -177,7 +177,7 @@ class DaskProximityKernel(BaseEstimator):  # type: ignore[misc]  # untyped
         if final.exists() and not overwrite:
             raise FileExistsError(f"{final} exists; choose another path, or overwrite.")
         final.parent.mkdir(parents=True, exist_ok=True)
-        unfinished = final.absolute().with_name(f".{final.name}.{uuid4().hex}")
+        unfinished = name_beside(final)
         unfinished.mkdir()
         try:
             _write(split_parts(X), kernel, unfinished)
@@ -304,6 +304,8 @@ def _write(parts: Parts, kernel: ProximityKernel, folder: Path) -> None:
     shared = share(prepare(kernel))
     numbered = enumerate(parts.parts)
     dask.compute([task(part, shared, str(folder), i) for i, part in numbered])
+    for left_by_the_dead in folder.glob(".*"):
+        left_by_the_dead.unlink()
 
 
 def _check_header(header: Any, survey: BinState) -> Any:
@@ -318,6 +320,7 @@ def _check_header(header: Any, survey: BinState) -> Any:
 
 def _replace(unfinished: Path, final: Path) -> None:
     """Move a folder to its place, and what is there out of the way."""
+    final = final.resolve()
     old = unfinished.with_name(f"{unfinished.name}.old")
     if final.exists():
         final.rename(old)

@@ -6,7 +6,6 @@ import copy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import numpy as np
 import scipy.sparse as sp
@@ -23,6 +22,7 @@ from .._representation import lay_out
 from .._rows import RowState, summarize_rows
 from .._survey import has_no_rows
 from .._threads import count_threads
+from .._whole import whole_file
 from ._parts import Shared
 
 MAKERS = {"spmatrix": sp.csr_matrix, "sparray": sp.csr_array, "dense": np.asarray}
@@ -82,10 +82,8 @@ def write_part(part: Any, shared: Shared, folder: str, number: int) -> int:
     names = kernel.get_feature_names_out().tolist()
     columns = [matrix[:, [j]].toarray().ravel() for j in range(matrix.shape[1])]
     table = arrow.Table.from_arrays([arrow.array(c) for c in columns], names)
-    whole = Path(folder, f"part.{number:05d}.parquet")
-    unfinished = Path(folder, f".{whole.name}.{uuid4().hex}")
-    parquet.write_table(table, unfinished)
-    unfinished.replace(whole)
+    with whole_file(Path(folder, f"part.{number:05d}.parquet")) as unfinished:
+        parquet.write_table(table, unfinished)
     return int(matrix.shape[0])
 
 
