@@ -67,7 +67,7 @@ BUILT_ON = ("cluster", "neighbors", "outliers", "explanation", "model_file")
 # Rooms behind `cluster` alone, but for the words of `_profiles`.
 CLUSTERING = ("_points", "_seeds", "_lloyd", "_strength", "_profiles")
 # Rooms behind the others.
-BEHIND = ("_nearest", "_embedding")
+BEHIND = ("_nearest", "_embedding", "_sums", "_passes")
 # Public subpackages with code that others may call.
 SHARED = ("baselines", "datasets", "plots")
 
@@ -105,7 +105,9 @@ MAY_IMPORT = {
     "_strength": {"_lloyd", "_points"},
     "_profiles": {*WALK},
     **{room: {*WALK, "_threads"} for room in BUILT_ON},
-    "cluster": {*WALK, "_threads", "_options", "_embedding", *CLUSTERING},
+    "_sums": {*WALK, "_threads", "_embedding", *CLUSTERING},
+    "_passes": {*WALK, "_threads", "_options", "_embedding", "_sums", *CLUSTERING},
+    "cluster": {*WALK, "_threads", "_options", "_embedding", "_passes", *CLUSTERING},
     "_scan": {"_compile"},
     "_nearest": {"_scan", "_threads"},
     "_embedding": {*WALK},
@@ -132,7 +134,14 @@ MAY_IMPORT = {
 }
 
 PUBLIC_USERS = {*BUILT_ON, *SHARED, "dask", "experiments", "report", "cli", "demo"}
-FROM_ESTIMATOR_ON = {"_saving", "_batches", "_estimator", "_embedding", *PUBLIC_USERS}
+FROM_ESTIMATOR_ON = {
+    "_saving",
+    "_batches",
+    "_estimator",
+    "_embedding",
+    "_passes",
+    *PUBLIC_USERS,
+}
 
 # third-party package -> the only rooms that may import it
 ROOMS_OF = {

@@ -137,8 +137,11 @@ class Batched:
         >>> pk.bin_centers_[0]
         array([0., 9.])
         """
+        return self._fit_batches(batches, stacklevel=3)
+
+    def _fit_batches(self: Any, batches: Any, stacklevel: int) -> Any:
         check_kernel_options(self)
-        read, threads = _again(batches), count_threads(self.n_jobs)
+        read, threads = again(batches), count_threads(self.n_jobs)
         header = type(self)()  # takes the names until everything is learnt
         survey = BinState()
         for batch in read():
@@ -160,7 +163,7 @@ class Batched:
             (name, value) for name, value in vars(header).items() if "_in_" in name
         )
         self._adopt(model)
-        warn_of_empty_columns(model, stacklevel=3)
+        warn_of_empty_columns(model, stacklevel + 1)
         return self
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -258,7 +261,7 @@ def merge_all(
     return held[0][1] if held else None
 
 
-def _again(batches: Any) -> Callable[[], Iterator[Any]]:
+def again(batches: Any) -> Callable[[], Iterator[Any]]:
     """Make a function that reads the batches from the start."""
     if callable(batches):
         return lambda: iter(batches())

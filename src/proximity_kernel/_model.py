@@ -64,6 +64,12 @@ class Model:
         return _count_bins(self.bins) + self.informative
 
     @property
+    def n_columns(self) -> NDArray[np.int64]:
+        """Columns of each feature: its bins, and the coarse ones that hold several."""
+        coarse = np.array([len(bins.shared) for bins in self.bins], np.int64)
+        return self.n_bins + coarse
+
+    @property
     def informative(self) -> NDArray[np.bool_]:
         """Whether gaps are a bin of their own, shape (n_features,)."""
         return np.array([absence.informative for absence in self.absences])

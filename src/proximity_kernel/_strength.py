@@ -24,7 +24,7 @@ from ._lloyd import best_clustering, nearest_centers
 from ._points import Rows, gather_rows
 
 _MOST_CLUSTERS = 10
-_MOST_ROWS = 2000  # a sample of them is as good
+MOST_ROWS = 2000  # a sample of them is as good
 _LEAST_ROWS = 4  # per cluster: a half needs two
 _HALVINGS = 5
 _SHUFFLES = 5
@@ -56,7 +56,7 @@ def choose_count(
         Prediction strength of 2, 3, ... clusters.
     """
     rng = np.random.default_rng(seed)
-    n_rows = min(len(inverse), _MOST_ROWS)
+    n_rows = min(len(inverse), MOST_ROWS)
     sample = rows.matrix[inverse[rng.permutation(len(inverse))[:n_rows]]]
     counts = range(2, min(_MOST_CLUSTERS, n_rows // _LEAST_ROWS) + 1)
     halvings = [rng.permutation(n_rows) for _ in range(_HALVINGS)]

@@ -30,8 +30,8 @@ from ._embedding import (
 )
 from ._estimator import ProximityKernel
 from ._lloyd import Clustering, best_clustering, nearest_centers
-from ._model import Model
 from ._options import check_clustering_options, check_count, check_n_jobs
+from ._passes import BatchedClusters, Found, check_enough
 from ._points import Rows, distances_to, gather_rows
 from ._profiles import PROFILE_KEYS, describe_clusters
 from ._saving import Saved
@@ -46,6 +46,7 @@ _AUTO = "auto"
 
 class ProximityKMeans(
     Saved,
+    BatchedClusters,
     ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]  # scikit-learn has no types
     TransformerMixin,  # type: ignore[misc]
     ClusterMixin,  # type: ignore[misc]
@@ -84,7 +85,8 @@ class ProximityKMeans(
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,), int32
-        The cluster of each row. Cluster 0 is the largest, and so on.
+        The cluster of each row. Cluster 0 is the largest, and so on. Not there after
+        `fit_batches`.
     cluster_centers_ : ndarray of shape (n_clusters, n_columns)
         In the representation, whose columns ``kernel_.get_feature_names_out()`` names.
     profiles_ : list of dict
@@ -242,20 +244,13 @@ class ProximityKMeans(
         kernel = copy_kernel(self.kernel, self.n_jobs)
         held = fit_distinct(kernel, X, stacklevel=4)
         model, codes = held.model, held.codes
-        if not model.n_counted:
-            raise ValueError("Nothing is observed in X: there is nothing to cluster.")
-        n_samples = len(codes.inverse)
-        if self.n_clusters != _AUTO and self.n_clusters > n_samples:
-            raise ValueError(
-                f"n_clusters={self.n_clusters} is more than the {n_samples} samples "
-                "of the table; ask for fewer."
-            )
+        check_enough(self.n_clusters, model, len(codes.inverse))
         rows = self._rows(held)
         seed = int(check_random_state(self.random_state).randint(2**31))
         n_clusters, strengths = self.n_clusters, None
         if n_clusters == _AUTO:
             n_clusters, strengths = choose_count(
-                rows, codes.inverse, _count_columns(model), seed
+                rows, codes.inverse, model.n_columns, seed
             )
         found = best_clustering(
             rows, n_clusters, self.n_init, self.max_iter, self.tol, seed
@@ -265,23 +260,32 @@ class ProximityKMeans(
             model, rows.matrix, rows.counts, found.labels, n_clusters
         )
         # From here on nothing can fail: the old clusters are there, or the new ones.
+        self._adopt(kernel, found, profiles, strengths)
+        self.labels_ = found.labels[codes.inverse]
+        _warn_of_empty_clusters(found)
+        return rows, codes
+
+    def _adopt(
+        self,
+        kernel: ProximityKernel,
+        found: Clustering | Found,
+        profiles: list[dict[str, Any]],
+        strengths: NDArray[np.float64] | None,
+    ) -> None:
         self.__dict__.pop("feature_names_in_", None)
         if hasattr(kernel, "feature_names_in_"):
             self.feature_names_in_ = kernel.feature_names_in_
         self.__dict__.update(
             kernel_=kernel,
-            labels_=found.labels[codes.inverse],
             cluster_centers_=found.centers,
             profiles_=profiles,
             inertia_=found.inertia,
             n_iter_=found.n_iter,
-            n_clusters_=int(n_clusters),
+            n_clusters_=len(found.centers),
             strengths_=strengths,
             n_features_in_=kernel.n_features_in_,
-            _n_features_out=int(n_clusters),
+            _n_features_out=len(found.centers),
         )
-        _warn_of_empty_clusters(found)
-        return rows, codes
 
     def _gather(self, X: Any) -> tuple[Rows, Codes]:
         check_is_fitted(self)
@@ -293,7 +297,9 @@ class ProximityKMeans(
         return gather_rows(held.matrix, held.codes.counts, count_threads(self.n_jobs))
 
     def _pack(self) -> State:
-        arrays = {"labels": self.labels_, "centers": self.cluster_centers_}
+        arrays = {"centers": self.cluster_centers_}
+        if hasattr(self, "labels_"):
+            arrays["labels"] = self.labels_
         if self.strengths_ is not None:
             arrays["strengths"] = self.strengths_
         values = {
@@ -309,13 +315,14 @@ class ProximityKMeans(
         centers = state.array("centers", np.dtype(kernel.dtype), ndim=2)
         check(centers.shape[1] == n_columns and len(centers), "centers of clusters")
         check(np.isfinite(centers).all(), "centers of clusters")
-        labels = state.array("labels", np.int32)
-        check(labels.min() >= 0 and labels.max() < len(centers), "labels")
+        if "labels" in state.arrays:  # not if it was fitted to batches
+            labels = state.array("labels", np.int32)
+            check(labels.min() >= 0 and labels.max() < len(centers), "labels")
+            self.labels_ = labels
         profiles = state.values["profiles"]
         check(all(set(one) == set(PROFILE_KEYS) for one in profiles), "profiles")
         self.__dict__.update(
             kernel_=kernel,
-            labels_=labels,
             cluster_centers_=centers,
             profiles_=profiles,
             inertia_=float(state.values["inertia"]),
@@ -341,12 +348,6 @@ class ProximityKMeans(
         tags = welcome_gaps(super().__sklearn_tags__())
         tags.transformer_tags.preserves_dtype = []
         return tags
-
-
-def _count_columns(model: Model) -> NDArray[np.int64]:
-    """Columns of each feature: its bins, and the coarse ones that hold several."""
-    coarse = np.array([len(bins.shared) for bins in model.bins], np.int64)
-    return model.n_bins + coarse
 
 
 def _largest_first(found: Clustering, counts: NDArray[np.int64]) -> Clustering:

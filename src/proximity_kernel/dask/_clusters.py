@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from .._codes import Codes
 from .._embedding import check_kernel, copy_kernel
 from .._estimator import ProximityKernel
 from .._extras import require
 from .._lloyd import best_clustering
-from .._model import Model
 from .._options import check_clustering_options, check_count, check_flag
-from .._points import Rows, gather_rows
+from .._passes import check_enough, warn_of_empty_clusters
 from .._profiles import describe_totals
-from .._threads import count_threads
+from .._sums import Sums, gather_reference, merge_sums, move_centers, sum_clusters
 from ._estimator import DaskProximityKernel
 from ._parts import Parts, reduce_parts, share, split_parts, stack_blocks
-from ._sums import Sums, gather_part, label_part, merge_sums, sum_clusters, sum_part
+from ._sums import gather_shared, label_part, sum_shared
 from ._tasks import prepare
 
 
@@ -131,8 +127,8 @@ class DaskProximityKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]  #
         fitted._fit(X, stacklevel=3)  # noqa: SLF001  (of the same package)
         kernel, parts = fitted.kernel_, split_parts(X)
         model = kernel._fitted_model()  # noqa: SLF001
-        self._check_enough(model)
-        rows = _gather_reference(kernel, model)
+        check_enough(self.n_clusters, model, model.reference.n_samples)
+        rows = gather_reference(kernel)
         seed = int(check_random_state(self.random_state).randint(2**31))
         found = best_clustering(
             rows, self.n_clusters, self.n_init, self.max_iter, self.tol, seed
@@ -144,19 +140,20 @@ class DaskProximityKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]  #
         else:
             sums = sum_clusters(rows, centers, found.labels, model)
         order = np.argsort(-sums.sizes, kind="stable")
+        sums = sums.take(order)
         self.__dict__.pop("feature_names_in_", None)
         if hasattr(kernel, "feature_names_in_"):
             self.feature_names_in_ = kernel.feature_names_in_
         self.__dict__.update(
             kernel_=kernel,
             cluster_centers_=centers[order],
-            profiles_=describe_totals(model, sums.bins[order], sums.sizes[order]),
+            profiles_=describe_totals(model, sums.bins, sums.sizes),
             inertia_=inertia,
             n_iter_=n_iter,
             n_features_in_=kernel.n_features_in_,
         )
         self.labels_ = self.predict(X)
-        _warn_of_empty_clusters(sums.sizes)
+        warn_of_empty_clusters(sums.sizes, stacklevel=2)
         return self
 
     def predict(self, X: Any) -> Any:
@@ -181,24 +178,17 @@ class DaskProximityKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]  #
     ) -> tuple[NDArray[Any], Sums, int]:
         """Move the centers to the means of all rows; gives them and what they hold."""
         shared = share(prepare(kernel))
-        blocks = parts.map(gather_part, shared)
+        blocks = parts.map(gather_shared, shared)
         if self.persist:
             blocks = list(require("dask", extra="dask").persist(*blocks))
         held = Parts(tuple(blocks), parts.sizes, None)
 
         def add_up(centers: NDArray[Any], bins: Any = None) -> Sums:
-            states = held.map(sum_part, share(centers), bins)
+            states = held.map(sum_shared, share(centers), bins)
             found: Sums = reduce_parts(states, merge_sums)
             return found
 
-        sums, n_passes, moved = add_up(centers), 0, np.inf
-        tol = self.tol * sums.variance
-        while moved > tol and n_passes < self.max_iter:
-            n_passes += 1
-            before, centers = centers, sums.means(centers)
-            moved = np.square(centers - before, dtype=np.float64).sum()
-            if moved > tol:
-                sums = add_up(centers)
+        centers, _, n_passes = move_centers(add_up, centers, self.max_iter, self.tol)
         return centers, add_up(centers, shared), n_passes
 
     def _check_options(self) -> None:
@@ -211,31 +201,3 @@ class DaskProximityKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]  #
         check_kernel(self.kernel)
         check_clustering_options(self)
         check_flag("persist", self.persist)
-
-    def _check_enough(self, model: Model) -> None:
-        if not model.n_counted:
-            raise ValueError("Nothing is observed in X: there is nothing to cluster.")
-        n_samples = model.reference.n_samples
-        if self.n_clusters > n_samples:
-            raise ValueError(
-                f"n_clusters={self.n_clusters} is more than the {n_samples} samples "
-                "of the table; ask for fewer."
-            )
-
-
-def _gather_reference(kernel: ProximityKernel, model: Model) -> Rows:
-    """Represent the distinct rows that the kernel keeps."""
-    maps = model.reference.bitmaps
-    codes = Codes(maps.rows, maps.counts, np.arange(len(maps.rows)))
-    matrix = kernel._represent(model, codes)  # noqa: SLF001  (of the same package)
-    return gather_rows(matrix, maps.counts, count_threads(kernel.n_jobs))
-
-
-def _warn_of_empty_clusters(sizes: NDArray[np.float64]) -> None:
-    n_found = np.count_nonzero(sizes)
-    if n_found < len(sizes):
-        warnings.warn(
-            f"Only {n_found} of the {len(sizes)} clusters have rows. Ask for fewer.",
-            ConvergenceWarning,
-            stacklevel=3,
-        )
