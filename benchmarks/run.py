@@ -4,7 +4,7 @@
 
     python benchmarks/run.py [--quick] [--rows N] [--output FILE] [SECTION ...]
 
-Sections, all of them by default:
+Sections, all of them by default but `large`:
 
 peers
     `fit_transform` and `kernel` against what scikit-learn offers for the same rows.
@@ -26,6 +26,10 @@ neighbors
     `ProximityNeighbors` against scikit-learn's brute force on the same.
 samples
     A sample of the rows by `max_references` against all of them: time and error.
+large
+    The command line on files of 2 and 20 million rows, in batches: time per row and
+    peak memory. It takes an hour and 3 GiB of disk, in the folder that the variable
+    PROXIMITY_KERNEL_LARGE names or else in a temporary one, so only when asked for.
 
 The tables are five Gaussian groups whose cells are missing at random, 10 % of them
 unless the line says otherwise, from a seeded generator. The loops are compiled before
@@ -45,6 +49,7 @@ from typing import Any
 
 from clusters import measure_clusters
 from kinds import measure_kinds
+from large import measure_large
 from measuring import Record, Table, describe_machine, show_progress
 from nearest import measure_neighbors
 from references import measure_references
@@ -70,7 +75,9 @@ _SECTIONS: dict[str, Callable[[Sizes], list[Table]]] = {
     "clusters": measure_clusters,
     "neighbors": measure_neighbors,
     "samples": measure_references,
+    "large": measure_large,
 }
+_DEFAULT = [name for name in _SECTIONS if name != "large"]  # which takes an hour
 _FEWEST_ROWS = 1000
 
 
@@ -84,7 +91,7 @@ def main() -> None:
     print(_machine_text(machine), flush=True)
     warm_up()
     measured: dict[str, list[Table]] = {}
-    for name in dict.fromkeys(options.sections or _SECTIONS):
+    for name in dict.fromkeys(options.sections or _DEFAULT):
         measured[name] = _SECTIONS[name](sizes)
         show_progress("")
         for table in measured[name]:
@@ -96,7 +103,7 @@ def main() -> None:
 def _parse_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description="Speed benchmarks of proximity-kernel.",
-        epilog=f"Sections: {', '.join(_SECTIONS)}; all of them by default.",
+        epilog=f"Sections: {', '.join(_SECTIONS)}; all of them by default but large.",
     )
     parser.add_argument("sections", nargs="*", type=_section, metavar="SECTION")
     parser.add_argument(

@@ -192,7 +192,8 @@ def draw_rows(rows: Rows, seed: int) -> NDArray[np.int64]:
     if total > MOST_ROWS:
         rng = np.random.default_rng(seed)
         if total < _MOST_TO_DRAW_FROM:
-            counts = rng.multivariate_hypergeometric(counts, MOST_ROWS, method="marginals")
+            draw = rng.multivariate_hypergeometric
+            counts = draw(counts, MOST_ROWS, method="marginals")
         else:
             counts = rng.multinomial(MOST_ROWS, counts / total)
     return np.repeat(np.arange(len(counts)), counts)

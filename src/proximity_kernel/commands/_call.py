@@ -75,11 +75,20 @@ class Call:
         if self.quiet or not console.is_terminal:
             yield lambda amount=1: amount
             return
-        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+        from rich.progress import (
+            BarColumn,
+            MofNCompleteColumn,
+            Progress,
+            TextColumn,
+            TimeElapsedColumn,
+        )
+
+        counts = [] if total is None else [MofNCompleteColumn(separator=" of ")]
 
         bar = Progress(
             TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=24),
+            *counts,
             TimeElapsedColumn(),
             console=console,
             transient=True,

@@ -11,10 +11,12 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from .._extras import require
+from ._batches import BatchedFile
 from ._call import Call, InputError
 from ._plan import Plan, Wishes
-from ._raw import Reading
+from ._raw import Reading, refuse_options
 from ._rows import label_rows
+from ._streaming import REFERENCES, Stream, plan_stream
 from ._table import Table, read_table
 from ._writing import check_outputs
 
@@ -26,6 +28,7 @@ _KERNEL = {
     "matching": "matching",
     "min_support": "min_support",
     "missingness": "missingness",
+    "max_references": "max_references",
     "jobs": "n_jobs",
 }
 _OUTPUTS = {
@@ -41,6 +44,7 @@ _LEARNT = {
     "matching": "--matching",
     "min_support": "--min-support",
     "missingness": "--missingness",
+    "max_references": "--max-references",
     "k": "-k",
     "share": "--share",
     "ids": "--id",
@@ -103,7 +107,16 @@ def open_table(call: Call, path: str, plan: Plan | None = None) -> Table:
     -------
     Table
     """
-    given = call.options
+    reading, wishes = read_wishes(call.options)
+    with call.step(f"reading {path}"):
+        table = read_table(path, reading, wishes, plan)
+    for line in table.said:
+        call.say(line)
+    return table
+
+
+def read_wishes(given: argparse.Namespace) -> tuple[Reading, Wishes]:
+    """Take from the options how a table is to be read."""
     header = True if given.header else False if given.no_header else None
     reading = Reading(given.sep, given.encoding, header, given.sheet)
     day_first = True if given.day_first else False if given.month_first else None
@@ -116,11 +129,7 @@ def open_table(call: Call, path: str, plan: Plan | None = None) -> Table:
         given.decimal,
         day_first,
     )
-    with call.step(f"reading {path}"):
-        table = read_table(path, reading, wishes, plan)
-    for line in table.said:
-        call.say(line)
-    return table
+    return reading, wishes
 
 
 def start(call: Call, wanted: str) -> tuple[Any, Table, dict[str, Any]]:
@@ -143,9 +152,45 @@ def start(call: Call, wanted: str) -> tuple[Any, Table, dict[str, Any]]:
     check_files(call)
     if call.options.model is None:
         return None, open_table(call, call.options.file), {}
-    model, notes = _load_model(call, wanted)
+    model, notes = load_model(call, wanted)
     plan = Plan.from_notes(notes["plan"])
     return model, open_table(call, call.options.file, plan), notes
+
+
+def start_batches(call: Call, file: BatchedFile, wanted: str) -> tuple[Any, Stream]:
+    """Check the files, load the model if there is one, and plan how to read a file.
+
+    Parameters
+    ----------
+    call : Call
+    file : BatchedFile
+    wanted : str
+        The class of the estimator that the command needs.
+
+    Returns
+    -------
+    estimator or None
+        Loaded; None if one is to be fitted.
+    Stream
+    """
+    check_files(call)
+    reading, wishes = read_wishes(call.options)
+    refuse_options(file.name, file.kind, reading)
+    model, plan = None, None
+    if call.options.model is not None:
+        model, notes = load_model(call, wanted)
+        plan = Plan.from_notes(notes["plan"])
+    return model, plan_stream(call, file, wishes, plan)
+
+
+def limit(call: Call) -> dict[str, int]:
+    """Limit the rows that batches are compared with, and say so."""
+    most = call.options.max_references or REFERENCES
+    call.say(
+        f"compared with at most {most:,} distinct rows, a sample if there are more "
+        "(--max-references)"
+    )
+    return {"max_references": most}
 
 
 def fit(call: Call, estimator: Any, table: Table, **notes: Any) -> Any:
@@ -165,16 +210,31 @@ def fit(call: Call, estimator: Any, table: Table, **notes: Any) -> Any:
     """
     with call.step("learning"):
         estimator.fit(table.frame)
+    keep_model(call, estimator, table.plan, **notes)
+    return estimator
+
+
+def keep_model(call: Call, estimator: Any, plan: Plan, **notes: Any) -> None:
+    """Save a fitted estimator, if the call asks for that.
+
+    Parameters
+    ----------
+    call : Call
+    estimator
+    plan : Plan
+        By which its table was read.
+    **notes
+        More to keep with the model, plain data.
+    """
     path = call.options.save_model
     if path is not None:
         from ..model_file import save_model
 
-        save_model(estimator, path, notes={"plan": table.plan.to_notes(), **notes})
+        save_model(estimator, path, notes={"plan": plan.to_notes(), **notes})
         call.say(f"model: {path}")
-    return estimator
 
 
-def _load_model(call: Call, wanted: str) -> tuple[Any, dict[str, Any]]:
+def load_model(call: Call, wanted: str) -> tuple[Any, dict[str, Any]]:
     path = call.options.model
     for option in (*_KERNEL, "k", "ids", "drop", "categorical", "na", "decimal"):
         value = getattr(call.options, option, None)

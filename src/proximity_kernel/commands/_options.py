@@ -63,6 +63,9 @@ def add_kernel(parser: argparse.ArgumentParser, *, seed: bool = False) -> None:
         help="rows behind an estimate (20)")  # fmt: skip
     add("--missingness", choices=["auto", "ignorable", "informative"],
         help="whether a gap itself tells something (auto)")  # fmt: skip
+    add("--max-references", type=count_from(1), metavar="N",
+        help="estimate from at most N distinct rows, a sample if there are more (all; "
+        "200000 in batches)")  # fmt: skip
     add("--jobs", type=count_from(1), metavar="N", help="threads (all cores)")
     if seed:
         add("--seed", type=count_from(0), default=0, metavar="N",
@@ -77,13 +80,23 @@ def add_output(
         "what is written", "An existing file is replaced, once the new one is whole."
     )
     add = group.add_argument
-    add("-o", "--output", metavar="FILE",
+    add("-o", "--output", "--out", metavar="FILE",
         help=f"ending in .csv, .tsv, .parquet, .arrow, .json, .jsonl or .xlsx{more}; "
         "standard output as CSV if not given")  # fmt: skip
     add("--format", choices=["csv", "tsv", "parquet", "arrow", "json", "jsonl"],
         help="whatever the ending, also on standard output")  # fmt: skip
     if report:
         add("--report", metavar="FILE", help="a page to look at, FILE.html")
+
+
+def add_batches(parser: argparse.ArgumentParser) -> None:
+    """Add whether a file is read in batches."""
+    group = parser.add_argument_group("files larger than memory")
+    which = group.add_mutually_exclusive_group()
+    which.add_argument("--stream", action="store_true",
+                       help="read Parquet or Arrow in batches, never whole (as files "
+                       "of more than a million rows are)")  # fmt: skip
+    which.add_argument("--no-stream", action="store_true", help="read it whole")
 
 
 def add_model(parser: argparse.ArgumentParser) -> None:

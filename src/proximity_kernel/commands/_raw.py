@@ -74,7 +74,7 @@ def read_raw(source: Source, reading: Reading) -> Raw:
     if source.kind == "text":
         raw = _read_text(source, reading)
     else:
-        _refuse_options(source, reading)
+        refuse_options(source.name, source.kind, reading)
         excel = source.kind == "excel"
         raw = _read_excel(source, reading) if excel else _read_arrow(source)
     if not len(raw.frame):
@@ -82,14 +82,15 @@ def read_raw(source: Source, reading: Reading) -> Raw:
     return raw
 
 
-def _refuse_options(source: Source, reading: Reading) -> None:
+def refuse_options(name: str, kind: str, reading: Reading) -> None:
+    """Refuse options of other kinds of source."""
     given: dict[str, Any] = {"--sep": reading.separator, "--encoding": reading.encoding}
-    if source.kind != "excel":
+    if kind != "excel":
         given |= {"--sheet": reading.sheet, "--no-header": reading.header}
     for option, value in given.items():
         if value is not None:
             raise InputError(
-                f"{option}: {source.name} is {source.kind}, which has no such thing; "
+                f"{option}: {name} is {kind}, which has no such thing; "
                 "leave the option out."
             )
 
@@ -180,12 +181,31 @@ def _read_arrow(source: Source) -> Raw:
             opener = ipc.open_stream if source.kind == "stream" else ipc.open_file
             table = opener(data).read_all()
     except (arrow.ArrowException, OSError, ValueError) as error:
-        reason = str(error).partition("\n")[0]
-        raise InputError(
-            f"{source.name}: this {source.kind} file is damaged ({reason}); make or "
-            "fetch it again."
-        ) from None
+        raise damaged(source.name, source.kind, error) from None
     check_names(source.name, table.column_names)
+    return Raw(source.name, frame_of(table), "", ())
+
+
+def damaged(name: str, kind: str, error: Exception) -> InputError:
+    """Make the error of a typed file that cannot be read."""
+    reason = str(error).partition("\n")[0]
+    return InputError(
+        f"{name}: this {kind} file is damaged ({reason}); make or fetch it again."
+    )
+
+
+def frame_of(table: Any) -> Any:
+    """Make a frame of an Arrow table, as `Raw` holds it.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+
+    Returns
+    -------
+    pandas.DataFrame
+    """
+    arrow = require("pyarrow", extra="cli")
     decimals = [f.name for f in table.schema if arrow.types.is_decimal(f.type)]
     for name in decimals:
         at = table.column_names.index(name)
@@ -194,8 +214,7 @@ def _read_arrow(source: Source) -> Raw:
     if list(frame.columns) != table.column_names:  # pandas kept an index in the file
         frame = frame.reset_index()
     frame.columns = [str(name) for name in frame.columns]
-    frame = hold_text(frame.reset_index(drop=True))
-    return Raw(source.name, frame, "", ())
+    return hold_text(frame.reset_index(drop=True))
 
 
 def _read_excel(source: Source, reading: Reading) -> Raw:
@@ -272,6 +291,8 @@ def _hold(column: Any) -> Any:
     dtype = column.dtype
     if isinstance(dtype, pd.CategoricalDtype):
         if dtype.ordered or not len(dtype.categories):
+            return column
+        if pd.api.types.infer_dtype(dtype.categories) == "string":
             return column
         return (
             column.astype(object).map(write_cell, na_action="ignore").astype("category")

@@ -14,12 +14,14 @@ from ._table import Table
 ROW = "row"
 
 
-def name_rows(table: Table) -> Any:
+def name_rows(table: Table, first: int = 0) -> Any:
     """Make the first columns of a result: the ids, or else the row numbers.
 
     Parameters
     ----------
     table : Table
+    first : int, default=0
+        Rows before those of the table.
 
     Returns
     -------
@@ -27,7 +29,7 @@ def name_rows(table: Table) -> Any:
     """
     if table.ids.shape[1]:
         return table.ids.copy()
-    return pd.DataFrame({ROW: np.arange(1, len(table.frame) + 1)})
+    return pd.DataFrame({ROW: first + np.arange(1, len(table.frame) + 1)})
 
 
 def label_rows(table: Table) -> list[str]:

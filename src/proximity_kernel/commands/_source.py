@@ -92,6 +92,30 @@ def open_source(path: str) -> Source:
     return Source(name, _find_kind(name, data, ending), data, ending)
 
 
+def sniff_kind(path: str) -> str | None:
+    """Tell whether a file, not standard input, can be read a group of rows at a time.
+
+    Parameters
+    ----------
+    path : str
+
+    Returns
+    -------
+    {"parquet", "arrow", None}
+    """
+    if path == STANDARD_INPUT or not Path(path).is_file():
+        return None
+    try:
+        with Path(path).open("rb") as file:
+            head = file.read(8)
+    except OSError:
+        return None
+    kind = next((k for start, k in _TABLES.items() if head.startswith(start)), "text")
+    if kind not in ("parquet", "arrow"):
+        return None
+    return _find_kind(path, head, Path(path).suffix.lower())
+
+
 def _read_bytes(path: str) -> bytes:
     if path == STANDARD_INPUT:
         return sys.stdin.buffer.read()

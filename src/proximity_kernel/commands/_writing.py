@@ -190,30 +190,38 @@ def write_frame(frame: Any, path: str | None, form: str) -> None:
         write(frame, file)
 
 
-def _write_csv(frame: Any, file: IO[bytes], separator: str = ",") -> None:
+def write_csv(
+    frame: Any, file: IO[bytes], separator: str = ",", *, header: bool = True
+) -> None:
+    """Write rows as text, below a line of names."""
     frame.to_csv(
-        file, sep=separator, index=False, encoding="utf-8", lineterminator="\n"
+        file,
+        sep=separator,
+        header=header,
+        index=False,
+        encoding="utf-8",
+        lineterminator="\n",
     )
 
 
 def _write_tsv(frame: Any, file: IO[bytes]) -> None:
-    _write_csv(frame, file, "\t")
+    write_csv(frame, file, "\t")
 
 
 def _write_parquet(frame: Any, file: IO[bytes]) -> None:
     arrow = require("pyarrow", extra="cli")
-    table = arrow.Table.from_pandas(_plain(frame), preserve_index=False)
+    table = arrow.Table.from_pandas(plain(frame), preserve_index=False)
     require("pyarrow.parquet", extra="cli").write_table(table, file)
 
 
 def _write_arrow(frame: Any, file: IO[bytes]) -> None:
     arrow = require("pyarrow", extra="cli")
-    table = arrow.Table.from_pandas(_plain(frame), preserve_index=False)
+    table = arrow.Table.from_pandas(plain(frame), preserve_index=False)
     with require("pyarrow.ipc", extra="cli").new_file(file, table.schema) as writer:
         writer.write_table(table)
 
 
-def _plain(frame: Any) -> Any:
+def plain(frame: Any) -> Any:
     """Make text of columns that hold several kinds of objects."""
     pandas = require("pandas", extra="cli")
     mixed = [
@@ -234,7 +242,8 @@ def _write_json(frame: Any, file: IO[bytes]) -> None:
     file.write(f"[\n{lines}\n]\n".encode())
 
 
-def _write_json_lines(frame: Any, file: IO[bytes]) -> None:
+def write_json_lines(frame: Any, file: IO[bytes]) -> None:
+    """Write a line of JSON for each row."""
     text = frame.to_json(
         orient="records", date_format="iso", force_ascii=False, lines=True
     )
@@ -247,11 +256,11 @@ def _write_excel(frame: Any, file: IO[bytes]) -> None:
 
 
 _WRITERS: dict[str, Callable[[Any, IO[bytes]], None]] = {
-    "csv": _write_csv,
+    "csv": write_csv,
     "tsv": _write_tsv,
     "parquet": _write_parquet,
     "arrow": _write_arrow,
     "json": _write_json,
-    "jsonl": _write_json_lines,
+    "jsonl": write_json_lines,
     "xlsx": _write_excel,
 }

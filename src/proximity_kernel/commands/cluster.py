@@ -34,33 +34,33 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     _options.add_kernel(parser, seed=True)
     _options.add_output(parser, report=True)
+    _options.add_batches(parser)
     _options.add_model(parser)
 
 
 def run(call: Call) -> int:
     """Run the command."""
-    from . import _fitting
+    import numpy as np
+
+    from . import _fitting, _streaming
+    from ._appending import FORMS
     from ._writing import find_format, write_frame
 
     options = call.options
     form = find_format(options.output, options.format)
     told = find_format(options.profiles, None, option="--profiles")
+    file = _streaming.find_file(call, form, FORMS)
+    if file is not None:
+        return _run_batches(call, file, form, told)
     model, table, _ = _fitting.start(call, "ProximityKMeans")
     if model is None:
-        _check_count(options, table)
-        from .. import ProximityKMeans
-
-        model = ProximityKMeans(
-            "auto" if options.k is None else options.k,
-            kernel=_fitting.make_kernel(options),
-            random_state=options.seed,
-            n_jobs=options.jobs,
-        )
+        _check_count(options, table.name, len(table.frame))
+        model = _make_model(options)
         _fitting.fit(call, model, table)
     with call.step("assigning rows"):
         distances = model.transform(table.frame)
     clusters = distances.argmin(axis=1)
-    _summarize(call, model, clusters)
+    _summarize(call, model, np.bincount(clusters, minlength=model.n_clusters_))
     if options.profiles is not None:
         write_frame(_list_profiles(model), options.profiles, told)
     _fitting.make_report(call, table, model.kernel_, model)
@@ -68,19 +68,62 @@ def run(call: Call) -> int:
     return 0
 
 
-def _check_count(options: argparse.Namespace, table: Any) -> None:
-    n_rows = len(table.frame)
+def _run_batches(call: Call, file: Any, form: str, told: str) -> int:
+    """Cluster a file that is never held whole."""
+    import numpy as np
+
+    from . import _fitting
+    from ._appending import appending
+    from ._writing import write_frame
+
+    options = call.options
+    model, stream = _fitting.start_batches(call, file, "ProximityKMeans")
+    if model is None:
+        _check_count(options, file.name, file.n_rows)
+        model = _make_model(options, **_fitting.limit(call))
+        passes = ("learning bins", "learning rows", "moving centers")
+        model.fit_batches(stream.frames(*passes))
+        _fitting.keep_model(call, model, stream.plan)
+    sizes = np.zeros(model.n_clusters_, np.int64)
+    with appending(options.output, form, stream.nullable()) as append:
+        for first, table in stream.tables("assigning rows"):
+            distances = model.transform(table.frame)
+            clusters = distances.argmin(axis=1)
+            sizes += np.bincount(clusters, minlength=len(sizes))
+            rows = _list_rows(table, distances, clusters, first)
+            append(rows, {})
+    _summarize(call, model, sizes)
+    if options.profiles is not None:
+        write_frame(_list_profiles(model), options.profiles, told)
+    return 0
+
+
+def _make_model(options: argparse.Namespace, **defaults: Any) -> Any:
+    from .. import ProximityKMeans
+    from ._fitting import make_kernel
+
+    return ProximityKMeans(
+        "auto" if options.k is None else options.k,
+        kernel=make_kernel(options, **defaults),
+        random_state=options.seed,
+        n_jobs=options.jobs,
+    )
+
+
+def _check_count(options: argparse.Namespace, name: str, n_rows: int) -> None:
     if isinstance(options.k, int) and options.k > n_rows:
         raise InputError(
-            f"-k {options.k}: {table.name} has {n_rows:,} rows; ask for fewer clusters."
+            f"-k {options.k}: {name} has {n_rows:,} rows; ask for fewer clusters."
         )
 
 
-def _list_rows(table: Any, distances: Any, clusters: Any) -> Any:
+def _list_rows(table: Any, distances: Any, clusters: Any, first: int = 0) -> Any:
     from ._rows import join_results, name_rows
 
     nearest = distances.min(axis=1).round(6)
-    return join_results(name_rows(table), {"cluster": clusters, "distance": nearest})
+    return join_results(
+        name_rows(table, first), {"cluster": clusters, "distance": nearest}
+    )
 
 
 def _list_profiles(model: Any) -> Any:
@@ -89,15 +132,13 @@ def _list_profiles(model: Any) -> Any:
     return pd.DataFrame(model.profiles_)
 
 
-def _summarize(call: Call, model: Any, clusters: Any) -> None:
+def _summarize(call: Call, model: Any, sizes: Any) -> None:
     """Show how large the clusters are, and what sets them apart."""
-    import numpy as np
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text
 
     n = model.n_clusters_
-    sizes = np.bincount(clusters, minlength=n)
     if call.options.model is None and call.options.k is None:
         found = "1 cluster: no more are found again" if n == 1 else f"{n} clusters"
         call.say(f"{found} (chosen from the data; -k asks for a number)")
@@ -113,6 +154,6 @@ def _summarize(call: Call, model: Any, clusters: Any) -> None:
             f"{one['share_overall']:.0%})"
             for one in told
         ]
-        share = f"{sizes[c] / max(len(clusters), 1):.0%}"
+        share = f"{sizes[c] / max(sizes.sum(), 1):.0%}"
         grid.add_row(str(c), f"{sizes[c]:,}", share, Text("\n".join(words)))
     call.show(grid)

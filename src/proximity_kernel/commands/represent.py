@@ -30,16 +30,21 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--force", action="store_true", help="write a huge table too")
     _options.add_kernel(parser)
     _options.add_output(parser, more=", or .npz (sparse)")
+    _options.add_batches(parser)
     _options.add_model(parser)
 
 
 def run(call: Call) -> int:
     """Run the command."""
-    from . import _fitting
+    from . import _fitting, _streaming
+    from ._appending import FORMS
     from ._writing import find_format, write_frame
 
     options = call.options
     form = find_format(options.output, options.format, (".npz",))
+    file = _streaming.find_file(call, form, FORMS)
+    if file is not None:
+        return _run_batches(call, file, form)
     kernel, table, _ = _fitting.start(call, "ProximityKernel")
     if kernel is None:
         kernel = _fitting.fit(call, _fitting.make_kernel(options), table)
@@ -50,6 +55,30 @@ def run(call: Call) -> int:
         _write_sparse(matrix, options.output)
     else:
         write_frame(_make_frame(call, matrix, kernel, table), options.output, form)
+    return 0
+
+
+def _run_batches(call: Call, file: Any, form: str) -> int:
+    """Represent a file that is never held whole."""
+    from . import _fitting
+    from ._appending import appending
+    from ._rows import name_rows
+
+    options = call.options
+    kernel, stream = _fitting.start_batches(call, file, "ProximityKernel")
+    if kernel is None:
+        kernel = _fitting.make_kernel(options, **_fitting.limit(call))
+        kernel.fit_batches(stream.frames("learning bins", "learning rows"))
+        _fitting.keep_model(call, kernel, stream.plan)
+    bins = kernel.get_feature_names_out().tolist()
+    with appending(options.output, form, stream.nullable()) as append:
+        for first, table in stream.tables("representing rows"):
+            names = name_rows(table, first)
+            # By columns, as they are written.
+            dense = kernel.transform(table.frame).toarray(order="F")
+            free = (f"{one}_" if one in names else one for one in bins)
+            append(names, dict(zip(free, dense.T, strict=True)))
+    call.say(f"{file.n_rows:,} rows, {len(bins):,} columns of bins")
     return 0
 
 
