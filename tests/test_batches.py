@@ -2,7 +2,6 @@
 
 import pickle
 import warnings
-from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -16,6 +15,8 @@ from sklearn.exceptions import NotFittedError
 from strategies import (
     GRADES,
     assert_same_bits,
+    assert_same_model,
+    cut,
     fit_transform,
     mixed_table,
     parameters,
@@ -25,15 +26,6 @@ from strategies import (
 
 from proximity_kernel import ProximityKernel
 from proximity_kernel._batches import merge_all
-
-
-def cut(frame, n_parts, order=None):
-    """Cut a frame into about equal batches, some perhaps empty, in some order."""
-    limits = np.linspace(0, len(frame), n_parts + 1).astype(int)
-    parts = [frame.iloc[a:b] for a, b in pairwise(limits)]
-    if order is not None:
-        order.shuffle(parts)
-    return parts
 
 
 def by_batches(estimator, parts):
@@ -50,37 +42,6 @@ def by_partial_fits(estimator, parts):
             for part in parts:
                 estimator.partial_fit(part, learn=learn)
     return estimator
-
-
-def assert_same_model(got, wanted, rel=1e-9):
-    """All that two estimators learnt is the same, but for typical values to the bit."""
-    one, other = got._model, wanted._model
-    assert one.types == other.types
-    for a, b in zip(one.bins, other.bins, strict=True):
-        if hasattr(a, "centers"):
-            assert a.centers.tobytes() == b.centers.tobytes()
-            assert (a.groups is None) == (b.groups is None)
-            assert a.groups is None or a.groups.tolist() == b.groups.tolist()
-        else:
-            assert a == b
-            assert a.names() == b.names()
-    assert one.absences == other.absences
-    left, right = one.reference, other.reference
-    assert (left.n_samples, left.sampled) == (right.n_samples, right.sampled)
-    for name in ("rows", "counts", "bin_counts", "prior_counts", "n_bins", "words"):
-        a, b = getattr(left.bitmaps, name), getattr(right.bitmaps, name)
-        assert a.dtype == b.dtype
-        assert a.tobytes() == b.tobytes(), name
-    for a, b in zip(one.typical, other.typical, strict=True):
-        if isinstance(a.values, tuple):
-            assert a.values == b.values
-        else:
-            np.testing.assert_allclose(a.values, b.values, rtol=rel, atol=1e-9)
-        np.testing.assert_allclose(a.spread, b.spread, rtol=rel, atol=1e-6)
-    for name in ("feature_names_in_", "n_features_in_"):
-        np.testing.assert_array_equal(
-            getattr(got, name, None), getattr(wanted, name, None)
-        )
 
 
 @settings(max_examples=60)

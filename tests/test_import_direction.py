@@ -120,7 +120,7 @@ MAY_IMPORT = {
     "datasets": {"_extras", "_whole"},
     "plots": {"_extras", "_whole"},
     # The same fit in pieces needs the rooms themselves.
-    "dask": {*WALK, *BESIDE},
+    "dask": {*WALK, *BESIDE, *CLUSTERING, *BEHIND, "_extras", "_whole"},
     # Users of the public door, like anybody.
     "baselines": {DOOR, *BUILT_ON, "datasets", "_extras"},
     "experiments": {DOOR, *BUILT_ON, *SHARED, "_extras", "_whole"},

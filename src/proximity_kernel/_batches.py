@@ -36,6 +36,11 @@ from ._threads import count_threads
 Learn = Literal["bins", "rows"]
 LEARN: tuple[Learn, ...] = ("bins", "rows")
 
+_READ_AGAIN = (
+    "pass a list, or a function that returns a new iterator of the same batches each "
+    "time"
+)
+
 _State = TypeVar("_State")
 
 
@@ -142,14 +147,14 @@ class Batched:
                 first = not survey.columns
                 validate_data(header, batch, reset=first, skip_check_array=True)
                 survey = merge_bins(survey, found)
-        binned = _finish_survey(self, survey)
+        binned = finish_survey(self, survey)
         most, seed = choose_references(self)
         rows = merge_all(
             (summarize_rows(batch, binned, most, seed, threads) for batch in read()),
             merge_rows,
         )
-        rows = _check_same_rows(survey, rows)
-        model = _finish(self, binned, rows)
+        rows = check_same_rows(survey, rows)
+        model = finish_rows(self, binned, rows)
         self._forget()
         self.__dict__.update(
             (name, value) for name, value in vars(header).items() if "_in_" in name
@@ -205,7 +210,7 @@ class Batched:
         if has_no_rows(X):
             return
         validate_data(self, X, reset=False, skip_check_array=True)
-        binned = learning.binned or _finish_survey(self, learning.survey)
+        binned = learning.binned or finish_survey(self, learning.survey)
         known = learning.rows
         most, seed = (
             choose_references(self) if known is None else (known.most, known.seed)
@@ -213,7 +218,7 @@ class Batched:
         rows = summarize_rows(X, binned, most, seed, count_threads(self.n_jobs))
         if known is not None:
             rows = merge_rows(known, rows)
-        model = _finish(self, binned, rows)
+        model = finish_rows(self, binned, rows)
         self._learning = replace(learning, binned=binned, rows=rows)
         self._adopt(model)
         if known is None:
@@ -276,7 +281,8 @@ def _again(batches: Any) -> Callable[[], Iterator[Any]]:
     return lambda: iter(batches)
 
 
-def _finish_survey(options: Any, survey: BinState) -> Binned:
+def finish_survey(options: Any, survey: BinState) -> Binned:
+    """Learn the bins as the options of a `ProximityKernel` ask for."""
     if not survey.columns:
         raise ValueError("No batch has a row; pass at least one that has.")
     asked = suit(options.matching, options.n_bins, 4)
@@ -285,19 +291,21 @@ def _finish_survey(options: Any, survey: BinState) -> Binned:
     return finish_bins(survey, chosen, n_bins, options.max_categories)
 
 
-def _finish(options: Any, binned: Binned, rows: RowState) -> Model:
+def finish_rows(options: Any, binned: Binned, rows: RowState) -> Model:
+    """Make the model that the options of a `ProximityKernel` ask for."""
     missingness = suit(options.matching, options.missingness, "ignorable")
     return finish_model(binned, rows, missingness)
 
 
-def _check_same_rows(survey: BinState, rows: RowState | None) -> RowState:
+def check_same_rows(
+    survey: BinState, rows: RowState | None, advice: str = _READ_AGAIN
+) -> RowState:
     """Refuse a second pass that met other rows than the first."""
     missing = [column.missing for column in survey.columns]
     seen = 0 if rows is None else rows.n_samples
     if rows is None or seen != survey.n_samples or missing != rows.missing.tolist():
         raise ValueError(
             "The batches gave other rows when read again "
-            f"({survey.n_samples:,} first, then {seen:,}); pass a list, or a function "
-            "that returns a new iterator of the same batches each time."
+            f"({survey.n_samples:,} first, then {seen:,}); {advice}."
         )
     return rows

@@ -63,12 +63,12 @@ def copy_kernel(kernel: Any, n_jobs: int | None) -> ProximityKernel:
     return copy
 
 
-def check_kernel(kernel: Any) -> None:
+def check_kernel(kernel: Any, name: str = "kernel") -> None:
     """Refuse what is neither a kernel nor None."""
     if kernel is not None and not isinstance(kernel, ProximityKernel):
         raise ValueError(
-            f"kernel must be a ProximityKernel or None, got {kernel!r}; options go "
-            "into it, as in kernel=ProximityKernel(n_bins=4)."
+            f"{name} must be a ProximityKernel or None, got {kernel!r}; options go "
+            f"into it, as in {name}=ProximityKernel(n_bins=4)."
         )
 
 

@@ -30,6 +30,17 @@ def check_kernel_options(options: Any) -> None:
     check_seed(options.random_state)
 
 
+def check_clustering_options(options: Any) -> None:
+    """Refuse bad options of k-means, but for the number of clusters and the kernel."""
+    check_count("n_init", options.n_init, 1)
+    check_count("max_iter", options.max_iter, 1)
+    tol = options.tol
+    number = isinstance(tol, numbers.Real) and not isinstance(tol, bool)
+    if not number or not 0 <= tol < np.inf:
+        raise ValueError(f"tol must be a number, at least 0 and finite, got {tol!r}.")
+    check_seed(options.random_state)
+
+
 def check_choice(name: str, value: Any, choices: Sequence[str]) -> None:
     """Refuse a `value` that is none of the `choices`."""
     if not isinstance(value, str) or value not in choices:

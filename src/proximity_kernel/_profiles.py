@@ -59,8 +59,32 @@ def describe_clusters(
         By cluster, then by share times the logarithm of the lift, falling: what a bin
         adds to the divergence of the cluster from the whole table.
     """
-    shares, overall = _bin_shares(model, matrix, counts, labels, n_clusters)
-    sizes = np.bincount(labels, counts, n_clusters)
+    totals = total_bins(model, matrix, counts, labels, n_clusters)
+    sizes: Any = np.bincount(labels, counts, n_clusters)
+    return describe_totals(model, totals, sizes)
+
+
+def describe_totals(
+    model: Model, totals: NDArray[np.float64], sizes: NDArray[np.float64]
+) -> list[dict[str, Any]]:
+    """Tell the typical bins of each cluster, from its totals alone.
+
+    Parameters
+    ----------
+    model : Model
+    totals : ndarray of shape (n_clusters, total bins)
+        As `total_bins` gives them, of all rows.
+    sizes : ndarray of shape (n_clusters,)
+        Rows of each cluster.
+
+    Returns
+    -------
+    list of dict
+        As `describe_clusters`.
+    """
+    feature = np.repeat(np.arange(len(model.n_bins)), model.n_bins)
+    shares = _to_shares(totals, feature)
+    overall = _to_shares(totals.sum(axis=0), feature)
     starts = np.concatenate([[0], np.cumsum(model.n_bins)])
     values = [
         name_bins(bins, column, bool(gaps))
@@ -97,14 +121,18 @@ def _is_typical(
     return bool(share >= _LEAST_SHARE and share > overall[b] * (1 + 1e-6))
 
 
-def _bin_shares(
+def total_bins(
     model: Model,
     matrix: sp.csr_array,
     counts: NDArray[np.float64],
     labels: NDArray[np.int32],
     n_clusters: int,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Shares of the bins of all features in each cluster, and in the whole table."""
+) -> NDArray[np.float64]:
+    """How many rows of each cluster lie in each bin, of shape (n_clusters, total bins).
+
+    The arguments are those of `describe_clusters`; the totals of parts of a table add
+    up to those of the whole.
+    """
     layout = lay_out(model.n_bins, model.bins)
     bins = matrix[:, layout.columns].astype(np.float64)
     bins = sp.csr_array(bins / layout.weights)
@@ -114,9 +142,8 @@ def _bin_shares(
     member = sp.csr_array(
         (weights, (labels, np.arange(len(labels)))), (n_clusters, len(labels))
     )
-    totals = (member @ bins).toarray()
-    feature = np.repeat(np.arange(len(model.n_bins)), model.n_bins)
-    return _to_shares(totals, feature), _to_shares(totals.sum(axis=0), feature)
+    totals: NDArray[np.float64] = (member @ bins).toarray()
+    return totals
 
 
 def _to_shares(

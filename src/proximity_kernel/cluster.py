@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 import warnings
 from typing import Any, Self
 
@@ -32,7 +31,7 @@ from ._embedding import (
 from ._estimator import ProximityKernel
 from ._lloyd import Clustering, best_clustering, nearest_centers
 from ._model import Model
-from ._options import check_count, check_n_jobs, check_seed
+from ._options import check_clustering_options, check_count, check_n_jobs
 from ._points import Rows, distances_to, gather_rows
 from ._profiles import PROFILE_KEYS, describe_clusters
 from ._saving import Saved
@@ -335,14 +334,7 @@ class ProximityKMeans(
                 )
             check_count("n_clusters", self.n_clusters, 1)
         check_kernel(self.kernel)
-        check_count("n_init", self.n_init, 1)
-        check_count("max_iter", self.max_iter, 1)
-        number = isinstance(self.tol, numbers.Real) and not isinstance(self.tol, bool)
-        if not number or not 0 <= self.tol < np.inf:
-            raise ValueError(
-                f"tol must be a number, at least 0 and finite, got {self.tol!r}."
-            )
-        check_seed(self.random_state)
+        check_clustering_options(self)
         check_n_jobs(self.n_jobs)
 
     def __sklearn_tags__(self) -> Any:
