@@ -1,8 +1,8 @@
 """Options and a table in, a fitted estimator out; models kept and loaded.
 
 A model's notes hold the plan by which its table was read, so that new rows are read in
-the same way. The library is imported when it is needed: a wrong option or a bad file is
-told without the wait for the compiler.
+the same way. pandas and the library are imported when they are needed: a wrong option
+or a file that is not there is told at once.
 """
 
 from __future__ import annotations
@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING, Any
 from .._extras import require
 from ._call import Call, InputError
 from ._plan import Plan, Wishes
-from ._raw import Reading
-from ._rows import label_rows
-from ._table import Table, read_table
+from ._source import open_source
 from ._writing import check_outputs
 
 if TYPE_CHECKING:
     from .. import ProximityKernel
+    from ._table import Table
 
 _KERNEL = {
     "bins": "n_bins",
@@ -53,7 +52,7 @@ _LEARNT = {
     "month_first": "--month-first",
     "save_model": "--save-model",
 }
-_FREE = {("neighbors", "k")}
+_FREE = {("neighbors", "k")}  # which a model does not know
 _INPUTS = ("file", "queries", "other", "model")
 
 
@@ -103,6 +102,10 @@ def open_table(call: Call, path: str, plan: Plan | None = None) -> Table:
     -------
     Table
     """
+    source = open_source(path)
+    from ._raw import Reading
+    from ._table import read_table
+
     given = call.options
     header = True if given.header else False if given.no_header else None
     reading = Reading(given.sep, given.encoding, header, given.sheet)
@@ -117,7 +120,7 @@ def open_table(call: Call, path: str, plan: Plan | None = None) -> Table:
         day_first,
     )
     with call.step(f"reading {path}"):
-        table = read_table(path, reading, wishes, plan)
+        table = read_table(source, reading, wishes, plan)
     for line in table.said:
         call.say(line)
     return table
@@ -176,17 +179,11 @@ def fit(call: Call, estimator: Any, table: Table, **notes: Any) -> Any:
 
 def _load_model(call: Call, wanted: str) -> tuple[Any, dict[str, Any]]:
     path = call.options.model
-    for option in (*_KERNEL, "k", "ids", "drop", "categorical", "na", "decimal"):
-        value = getattr(call.options, option, None)
-        if (
-            value
-            and option != "jobs"
-            and not (option == "k" and call.name != "cluster")
-        ):
-            name = {"k": "-k", "ids": "--id"}.get(option, f"--{option}")
+    for option, name in _LEARNT.items():
+        if getattr(call.options, option, None) and (call.name, option) not in _FREE:
             raise InputError(
-                f"{name.replace('_', '-')}: the model already knows; leave it out, or "
-                "fit anew without --model."
+                f"{name}: the model already knows; leave it out, or fit anew without "
+                "--model."
             )
     from ..model_file import ModelFileError, load_with_notes
 
@@ -214,6 +211,7 @@ def make_report(call: Call, table: Table, kernel: Any, clusters: Any = None) -> 
     if path is None:
         return
     from ..report import write_report
+    from ._rows import label_rows
 
     with call.step(f"writing {path}"):
         write_report(

@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from . import _options
-from ._call import Call, InputError
+from ._call import Call, InputError, counted
 
 DESCRIPTION = """\
 Represent rows as vectors, without holes: a known cell in its bin, a
@@ -45,7 +45,8 @@ def run(call: Call) -> int:
         kernel = _fitting.fit(call, _fitting.make_kernel(options), table)
     with call.step("representing rows"):
         matrix = kernel.transform(table.frame)
-    call.say(f"{matrix.shape[0]:,} rows, {matrix.shape[1]:,} columns of bins")
+    n_rows, n_bins = matrix.shape
+    call.say(f"{counted(n_rows, 'row')}, {counted(n_bins, 'column')} of bins")
     if form == "npz":
         _write_sparse(matrix, options.output)
     else:
