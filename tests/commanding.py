@@ -87,6 +87,7 @@ def fill_folder(place):
         "patients.csv": text,
         "few.csv": few,
         "ragged.csv": "a,b\n1,2\n3,4,5\n",
+        "one.csv": "a,b\n1,2\n",
         "empty.csv": "",
         "page.csv": "<!DOCTYPE html>",
         "damaged.pk": "no model at all",

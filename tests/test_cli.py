@@ -1,5 +1,6 @@
 """The command line, called as it is installed and from within."""
 
+import io
 import os
 import re
 import subprocess
@@ -12,13 +13,6 @@ from commanding import find_command, run_inside, run_installed
 import proximity_kernel
 from proximity_kernel.cli import main
 from proximity_kernel.commands import _fitting
-
-
-def test_demo_as_installed():
-    done = run_installed("demo")
-    assert done.returncode == 0, done.stderr
-    assert "344 penguins, 7 columns, 19 cells missing" in done.stdout
-    assert max(map(len, done.stdout.splitlines())) <= 80
 
 
 def test_demo_tells_what_was_learnt_matched_clustered_and_why(capsys):
@@ -103,25 +97,52 @@ def small(tmp_path):
     return path
 
 
-@pytest.mark.parametrize("command", [["demo"], ["cluster"], ["explain", "1", "2"]])
-def test_terminals_that_know_ascii_only(command, small, tmp_path):
-    name, *more = command
-    file = [] if name == "demo" else [str(small)]
-    env = dict(
-        os.environ, LANG="C", LC_ALL="C", PYTHONIOENCODING="ascii", PYTHONUTF8="0"
-    )
-    done = run_installed(name, *file, *more, env=env, cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    said = done.stdout + done.stderr
-    assert "Traceback" not in said
-    if name == "cluster":
-        assert "row,cluster,distance" in said
+ASCII = {"LANG": "C", "LC_ALL": "C", "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+
+
+def test_a_terminal_that_knows_ascii_only(small, monkeypatch):
+    written = io.BytesIO()
+    terminal = io.TextIOWrapper(written, encoding="ascii", write_through=True)
+    monkeypatch.setattr(sys, "stdout", terminal)
+    assert run_inside("explain", small, "1", "2", "--quiet") == 0
+    assert b"gr?n" in written.getvalue()
 
 
 def test_results_are_utf8_whatever_the_terminal(small):
-    env = dict(os.environ, PYTHONIOENCODING="ascii")
-    done = run_installed("represent", small, "--quiet", env=env)
+    done = run_installed("represent", small, env=os.environ | ASCII)
+    assert done.returncode == 0, done.stderr
     assert "colour_grün" in done.stdout
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(("stream", "named"), [(0, "input"), (1, "output")])
+def test_closed_streams_are_named(small, stream, named):
+    file = "-" if stream == 0 else small
+    line = f"'{find_command()}' cluster '{file}' {stream}>&-"
+    done = subprocess.run(
+        ["bash", "-c", line], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert f"standard {named} is closed" in done.stderr
+
+
+def test_a_full_disk_is_told_with_the_place(small, capsys):
+    assert run_inside("represent", small, "--quiet", "-o", "/dev/full") == 1
+    assert re.search(r": /dev/full: No space left", capsys.readouterr().err)
+
+
+def test_what_is_not_there_is_told_before_anything_heavy_is_loaded():
+    code = """
+import sys
+from proximity_kernel.cli import main
+main(["cluster", "nothing.csv"]), main(["cluster", "x.csv", "-o", "no/where.csv"])
+print(*sys.modules)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert done.stderr.count("there is no") == 2
+    assert not {"numpy", "pandas", "pyarrow"} & set(done.stdout.split())
 
 
 def test_a_reader_that_goes_away_is_no_error(tmp_path):

@@ -32,16 +32,22 @@ COMMON = {
 # Of each command, what follows the table; five of the above through the program, and
 # what only it can be asked wrongly.
 COMMANDS = {
-    "cluster": ([], ["no such file", "ragged", "wrong column", "output", "no model"]),
+    "cluster": ([], ["no such file", "ragged", "wrong column", "output", "bad value"]),
     "neighbors": (
         [],
         ["no table", "empty", "bad value", "onto itself", "no such file"],
     ),
-    "outliers": ([], ["ragged", "bad ending", "wrong column", "output", "no table"]),
-    "similarity": ([], ["empty", "bad value", "no such file", "bad ending", "ragged"]),
-    "represent": ([], ["damaged model", "no table", "wrong column", "output", "empty"]),
-    "impute": ([], ["no such file", "ragged", "output", "damaged model", "bad ending"]),
-    "explain": (["1", "2"], ["no such file", "ragged", "bad value", "output", "empty"]),
+    "outliers": ([], ["empty", "bad ending", "wrong column", "output", "no table"]),
+    "similarity": (
+        [],
+        ["empty", "bad value", "no such file", "bad ending", "onto itself"],
+    ),
+    "represent": ([], ["bad ending", "no table", "bad value", "output", "empty"]),
+    "impute": ([], ["no such file", "ragged", "output", "no table", "bad ending"]),
+    "explain": (
+        ["1", "2"],
+        ["no such file", "no table", "bad value", "output", "empty"],
+    ),
 }
 OWN = {
     "cluster": {
@@ -50,18 +56,24 @@ OWN = {
         "report": ([TABLE, "--report", "no/r.html"], "--report no/r.html: there is no"),
         "two outputs": ([TABLE, "-o", "x.csv", "--profiles", "x.csv"], "writes there"),
         "with a model": ([TABLE, "--model", "m", "-k", "3"], "-k: the model already"),
+        "a marker": ([TABLE, "--model", "m", "--na-only"], "--na-only: the model al"),
+        "an order": ([TABLE, "--model", "m", "--day-first"], "--day-first: the model"),
+        "both": ([TABLE, "--model", "m", "--save-model", "n"], "--save-model: the mod"),
+        "a web address": (["https://a.org/b.csv"], "b.csv: web addresses are not read"),
     },
     "neighbors": {
         "row": (
             [TABLE, "--of", "P99999"],
-            "P99999: .* no patient_id and no row number",
+            "--of P99999: .* no patient_id and no row number",
         ),
+        "alone": (["one.csv"], "one.csv: there is no other row to find"),
         "many": ([TABLE, "-k", "300"], "-k 300: there are 299 rows"),
         "queries": ([TABLE, "--queries", "empty.csv"], "empty.csv: the file is empty"),
         "both": ([TABLE, "--queries", "few.csv", "--model", "m"], "--queries: with"),
     },
     "outliers": {
         "share": ([TABLE, "--share", "0.9"], "--share: takes a number above 0"),
+        "with a model": ([TABLE, "--model", "m", "--share", "0.1"], "--share: the mo"),
         "top": ([TABLE, "--top", "0"], "--top: takes a whole number from 1 on"),
     },
     "similarity": {

@@ -81,6 +81,10 @@ WRITTEN = {
     "byte order mark": "\ufeffa,b\n1,x\n2,y\n",
     "excel's rule": "sep=;\na;b\n1;x\n2;y\n",
     "utf-16": "a;b\n1;x\n2;y\n".encode("utf-16"),
+    "utf-16 without a mark": "a;b\n1;x\n2;y\n".encode("utf-16-le"),
+    "utf-16, big end first": "a;b\n1;x\n2;y\n".encode("utf-16-be"),
+    "empty lines above": "\n \na,b\n1,x\n2,y\n",
+    "comments above": "# by a program\n# in mm, kg\na,b\n1,x\n2,y\n",
     "gzip": gzip.compress(b"a,b\n1,x\n2,y\n"),
     "blanks": "a    b\n1 x\n2  y\n",
 }
@@ -318,7 +322,7 @@ def test_later_rows_may_lack_an_id_and_have_more_columns(put):
     table = read(put("b.csv", "y,new,x\nb,1,2\n"), plan=plan)
     assert plain(table.frame) == {"x": [2.0], "y": ["b"]}
     assert "not known to the model, left out: 'new'" in table.said
-    with pytest.raises(InputError, match="needs the column 'x', which is not there"):
+    with pytest.raises(InputError, match="column 'x' was fitted, and is not there"):
         read(put("c.csv", "y,z\nb,1\n"), plan=plan)
     with pytest.raises(InputError, match=r"'x'.*not a number, as 'old' and 'new'"):
         read(put("d.csv", "x,y\nold,1\nnew,1\n"), plan=plan)
@@ -334,7 +338,11 @@ WRONG = {
     "only blanks": (" \n \n", "the file is empty"),
     "only names": ("a,b\n", "no rows"),
     "only names, no newline": ("a,b", "no rows"),
-    "names twice": ("a,b,a\n1,2,3\n", r"called 'a' \(columns 1, 3\)"),
+    "an open quote": ('a,b\n1,x\n2,"y\n3,z\n', "opened in line 3, and not closed"),
+    "below a title": (
+        "A title\n\na,b,c\n" + "1,2,3\n" * 20 + "1,2\n",
+        "line 24 has 2 fields where 3",
+    ),
     "nothing in it": ("a,b\n,?\n,\n", "no column is left to compare"),
     "json": ('[{"a": 1}]', "this is JSON"),
     "a web page": ("<!DOCTYPE html>", "web page"),
@@ -382,8 +390,11 @@ def test_wrong_names_and_options(put, tmp_path):
         read(put("t.parquet", "a,b\n1,2\n"))
     typed = tmp_path / "l.parquet"
     pd.DataFrame({"l": [[1], [2]], "x": [1, 2]}).to_parquet(typed)
-    with pytest.raises(InputError, match="'l' holds lists"):
-        read(typed)
+    table = read(typed)
+    assert list(table.frame) == ["x"]
+    assert "left out, lists or records: 'l'" in table.said
+    with pytest.raises(InputError, match="'l' holds lists or records"):
+        read(typed, dropped=("x",))
     with pytest.raises(InputError, match="--sep"):
         read(typed, Reading(";"), dropped=("l",))
     assert list(read(typed, dropped=("l",)).frame) == ["x"]

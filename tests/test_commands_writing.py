@@ -113,3 +113,10 @@ def test_a_sheet_holds_so_many_rows(tmp_path, monkeypatch):
     with pytest.raises(InputError, match="a sheet holds 2 rows, these are 3"):
         write_frame(FRAME, str(tmp_path / "o.xlsx"), "xlsx")
     assert not list(tmp_path.iterdir())
+
+
+def test_moments_with_a_zone_are_utc_in_excel(tmp_path):
+    path = str(tmp_path / "t.xlsx")
+    when = pd.to_datetime(["2021-03-01T01:00:00+02:00"]).tz_convert("Europe/Berlin")
+    write_frame(pd.DataFrame({"when": when}), path, "xlsx")
+    assert pd.read_excel(path)["when"][0] == pd.Timestamp("2021-02-28 23:00")

@@ -187,6 +187,12 @@ def test_labels_keep_their_types(labels, tmp_path):
     [
         pd.IntervalIndex.from_breaks([0, 1, 2.5]),
         pd.PeriodIndex(["2020-01", "2021-07"], freq="M"),
+        # The clocks change in between.
+        pd.IntervalIndex.from_breaks(
+            pd.to_datetime(["2020-03-01", "2020-06-01", "2020-12-01"]).tz_localize(
+                "Europe/Berlin"
+            )
+        ),
         pd.Index([b"a", b"\xff"]),
         pd.Index([("a", 1), ("b", 2)], tupleize_cols=False),
         pd.Index([dt.time(1), dt.time(2, 3, 4, 5)]),
@@ -218,7 +224,7 @@ def test_what_cannot_be_saved_is_named(tmp_path, table):
     with pytest.raises(TypeError, match="ProximityNeighbors"):
         save_model(object(), tmp_path / "m")
     fitted_kernel = ProximityKernel().fit(table)
-    for notes in ({1: "a"}, {"a": {1, 2}}, {"a": np.nan}):
+    for notes in ({1: "a"}, {"a": {1, 2}}, {"a": np.nan}, {"a": [{1: "b"}]}):
         with pytest.raises(ValueError, match="notes"):
             save_model(fitted_kernel, tmp_path / "m", notes=notes)
     assert list(tmp_path.iterdir()) == []
@@ -252,6 +258,11 @@ def test_generators_are_not_saved_and_indices_become_lists(tmp_path, table):
     loaded = ProximityKernel.load(tmp_path / "m")
     assert loaded.random_state is None
     assert loaded.categorical_features == list(table.columns[:1])
+    pk.set_params(categorical_features=set(table.columns[:2]), dtype=float).fit(table)
+    pk.save(tmp_path / "m")
+    loaded = ProximityKernel.load(tmp_path / "m")
+    assert loaded.categorical_features == sorted(table.columns[:2])
+    assert loaded.transform(table).dtype == np.float64
 
 
 def test_set_output_and_notes_survive(tmp_path, table):

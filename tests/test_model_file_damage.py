@@ -234,6 +234,14 @@ CRAFTED = {
     "no state": lambda header, _: header.pop("learnt"),
     "features that are text": _learn(features="abc"),
     "other names": lambda header, _: header.update(feature_names_in=["a"]),
+    "names that are a mapping": lambda header, _: header.update(
+        feature_names_in={"x0": 0, "x1": 1}
+    ),
+    "names of other columns": lambda header, _: header.update(
+        feature_names_in=["a", "b"]
+    ),
+    "a spread without end": _set("kernel/spread", 0, np.inf),
+    "an order of labels": _feature(1, order={"tuple": ["a", "b"]}),
     "other width": lambda header, _: header.update(n_features_in=7),
     "odd output": lambda header, _: header.update(set_output={"transform": "x"}),
 }
@@ -255,6 +263,7 @@ def test_crafted_clusters_and_outliers_are_refused(tmp_path, table):
         (km, _set("centers", (0, 0), np.inf)), (km, _retype("centers", np.float64)),
         (km, _shorten("kernel/rows")), (odd, _shorten("mean")),
         (odd, _set("mean", 0, np.nan)),
+        (odd, lambda header, _: header["learnt"].update(offset="0.5")),
     ):  # fmt: skip
         with pytest.raises(ModelFileError):
             load_model(_rewrite(path.read_bytes(), tmp_path, change))

@@ -48,12 +48,14 @@ def choose(codes, most, seed):
     if len(lowest) <= most:
         return {row: counts[row] for row in lowest}, 1
 
+    times = len(codes) / sum(counts[row] for row in lowest)
+
     def priority(row):
-        return counts[row] / ((hash_row(row, seed ^ SECOND) + 0.5) / 2.0**64)
+        return counts[row] * times / ((hash_row(row, seed ^ SECOND) + 0.5) / 2.0**64)
 
     order = sorted(lowest, key=lambda row: (-priority(row), row))
     unit = ceil(priority(order[most]))
-    return {row: max(counts[row], unit) for row in order[:most]}, unit
+    return {row: max(round(counts[row] * times), unit) for row in order[:most]}, unit
 
 
 def as_oracle_reference(whole, kept):
@@ -176,6 +178,24 @@ def test_a_frequent_row_is_always_kept_and_sums_are_right_on_average():
     assert abs(totals.mean() - 1000) < 4 * totals.std() / np.sqrt(200) + 1 * 60
 
 
+def test_what_rows_stand_for_is_right_where_most_are_dropped():
+    rng = np.random.default_rng(0)
+    table = rng.integers(4, size=(3000, 7)).astype(float)
+    totals, alike = [], []
+    asked = table[:50].copy()
+    asked[:, 0] = np.nan
+    exact = plain(matching="graded").fit(table)
+    for seed in range(40):
+        pk = plain(max_references=40, matching="graded", random_state=seed).fit(table)
+        totals.append(pk._model.reference.bitmaps.counts.sum())
+        kept = plain(max_references=40, min_support=10**6, matching="graded")
+        cells = kept.set_params(random_state=seed).fit(table).provenance(asked)
+        alike.append(cells["support"].mean())
+    every = exact.set_params(min_support=10**6).provenance(asked)["support"].mean()
+    assert np.mean(totals) == pytest.approx(3000, rel=0.05)
+    assert np.mean(alike) == pytest.approx(every, rel=0.05)
+
+
 def test_the_seed_decides_and_the_order_does_not(frame):
     def rows(table=frame, **options):
         pk = ProximityKernel(max_references=100, **options).fit(table)
@@ -238,6 +258,7 @@ def test_totals_that_no_fit_makes_are_refused(frame):
         {"totals": np.zeros_like(totals)},
         {"totals": totals.astype(float)},
         {"totals": totals * 1000},
+        {"totals": np.r_[[np.iinfo(np.int64).max] * 2, totals[2:]]},  # wrap to -2
         {"n_samples": 5},
         {"n_samples": -1},
         {"n_samples": 1.5},

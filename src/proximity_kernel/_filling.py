@@ -54,6 +54,7 @@ class Imputing:
         Returns
         -------
         filled : of the make of X: a frame of its library, an array or a list of rows
+            A masked array stays one only if cells stay missing.
             What was observed is unchanged. Columns keep their types where these can
             hold the values; whole numbers are rounded, booleans True where more than
             half is expected.
@@ -174,6 +175,7 @@ def _fill_rows(rows: Any, gaps: Sequence[Gaps]) -> list[Any]:
 def _fill_array(table: Any, gaps: Sequence[Gaps]) -> _Array:
     masked = np.ma.isMaskedArray(table)
     out = np.array(np.ma.getdata(table) if masked else table)
+    hidden = np.array(np.ma.getmaskarray(table)) if masked else None
     kind = out.dtype.kind
     if kind in "SUT":  # as long as it must be
         out = out.astype(object)
@@ -188,4 +190,8 @@ def _fill_array(table: Any, gaps: Sequence[Gaps]) -> _Array:
         else:
             values = as_numbers(own, out.dtype)
         out[own.rows, j] = values
-    return out.astype(str) if kind in "UT" else out
+        if hidden is not None:
+            hidden[own.rows, j] = False
+    out = out.astype(str) if kind in "UT" else out
+    # What stays missing must not come to light with what lies under a mask.
+    return out if hidden is None or not hidden.any() else np.ma.array(out, mask=hidden)

@@ -82,6 +82,15 @@ def _map_labels(gaps: Gaps, held: Sequence[Any]) -> tuple[list[Any], _Array]:
     return held, np.array([known[label] for label in gaps.values.tolist()], np.int64)
 
 
+def _in_unit(kind: str, dtype: Any, name: str) -> str:
+    """Name numpy's dtype for times that a frame's dtype is made from.
+
+    The labels of a categorical column of dates may be in any unit, and the libraries do
+    not take them all.
+    """
+    return f"{kind}[{'ns' if getattr(dtype, name, None) == 'ns' else 'us'}]"
+
+
 def _natural(gaps: Gaps) -> Any:
     """Make what a column of nothing else would hold."""
     if gaps.type.family in TIMES:
@@ -104,6 +113,9 @@ def _fill_series(series: Any, gaps: Gaps) -> Any:
     pd = import_module("pandas")
     dtype = series.dtype
     made: Any
+    if isinstance(dtype, pd.SparseDtype):  # cannot be written to
+        dense = _fill_series(series.sparse.to_dense(), gaps)
+        return dense.astype(pd.SparseDtype(dense.dtype, dtype.fill_value))
     if isinstance(dtype, pd.CategoricalDtype):
         made = _fill_categories(pd, series, gaps)
     elif hasattr(dtype, "pyarrow_dtype"):
@@ -114,7 +126,8 @@ def _fill_series(series: Any, gaps: Gaps) -> Any:
     else:
         made = series.array.copy()
         made[gaps.rows] = _as_pandas(pd, dtype, series, gaps)
-    return pd.Series(made, index=series.index, name=series.name)
+    # Of this dtype: among objects pandas would look for times.
+    return pd.Series(made, index=series.index, name=series.name, dtype=made.dtype)
 
 
 def _can_hold(kind: str, gaps: Gaps) -> bool:
@@ -200,7 +213,8 @@ def _polars_holds(pl: Any, dtype: Any, gaps: Gaps) -> bool:
 
 def _as_polars(pl: Any, dtype: Any, gaps: Gaps) -> Any:
     if dtype.is_temporal():
-        times = pl.Series(as_times(gaps).astype("m8" if dtype == pl.Duration else "M8"))
+        kind = "m8" if dtype == pl.Duration else "M8"
+        times = pl.Series(as_times(gaps).astype(_in_unit(kind, dtype, "time_unit")))
         if dtype == pl.Datetime and dtype.time_zone is not None:
             times = times.dt.replace_time_zone("UTC").dt.convert_time_zone(
                 dtype.time_zone
@@ -242,6 +256,12 @@ def _fill_chunks(chunks: Any, gaps: Gaps) -> Any:
         return pa.chunked_array([pa.array(_natural(gaps))])
     if pa.types.is_dictionary(chunks.type):
         return _fill_dictionary(pa, chunks, gaps)
+    if pa.types.is_run_end_encoded(chunks.type):
+        compute, ends = import_module("pyarrow.compute"), chunks.type.run_end_type
+        plain = _fill_chunks(compute.run_end_decode(chunks), gaps)
+        return compute.run_end_encode(plain, run_end_type=ends)
+    if pa.types.is_string_view(chunks.type):  # cannot be taken from yet
+        return _fill_chunks(chunks.cast(pa.string()), gaps).cast(chunks.type)
     # Taken from behind the column: there is a way to replace cells for some types only.
     places = np.arange(len(chunks))
     places[gaps.rows] = len(chunks) + np.arange(len(gaps.rows))
@@ -258,17 +278,21 @@ def _arrow_holds(pa: Any, dtype: Any, gaps: Gaps) -> bool:
     if gaps.type.family == "numbers":
         some = (kinds.is_integer, kinds.is_floating, kinds.is_boolean, kinds.is_decimal)
         return any(is_one(dtype) for is_one in some)
-    texts = (kinds.is_string, kinds.is_large_string, kinds.is_dictionary)
+    texts = (
+        kinds.is_string,
+        kinds.is_large_string,
+        kinds.is_string_view,
+        kinds.is_dictionary,
+    )
     return any(is_one(dtype) for is_one in texts)
 
 
 def _as_arrow(pa: Any, dtype: Any, gaps: Gaps) -> Any:
     if pa.types.is_temporal(dtype):
-        duration = pa.types.is_duration(dtype)
-        times = as_times(gaps).astype("m8[us]" if duration else "M8[us]")
-        made = pa.array(times)
+        kind = "m8" if pa.types.is_duration(dtype) else "M8"
+        made = pa.array(as_times(gaps).astype(_in_unit(kind, dtype, "unit")))
         if pa.types.is_timestamp(dtype) and dtype.tz is not None:
-            made = made.cast(pa.timestamp("us", dtype.tz))
+            made = made.cast(pa.timestamp(made.type.unit, dtype.tz))
         return made.cast(dtype, safe=False)
     if pa.types.is_boolean(dtype):
         return pa.array(as_numbers(gaps, np.dtype(bool)))

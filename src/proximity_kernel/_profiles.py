@@ -226,13 +226,15 @@ def _write_dates(seconds: Sequence[float]) -> list[str]:
 
 
 def write_moment(seconds: float) -> str:
-    """Write a date with its time, and what there is of a second.
+    """Write a date, with its time unless it is a day's start, and parts of a second.
 
     Examples
     --------
     >>> write_moment(86400.0), write_moment(0.25)
-    ('1970-01-02T00:00:00', '1970-01-01T00:00:00.25')
+    ('1970-01-02', '1970-01-01T00:00:00.25')
     """
+    if seconds % 86400 == 0:
+        return str(np.datetime64(int(seconds) // 86400, "D"))
     if seconds == math.floor(seconds) or abs(seconds) * 1e6 >= 2**63:
         return str(np.datetime64(math.floor(seconds), "s"))
     return str(np.datetime64(round(seconds * 1e6), "us")).rstrip("0")

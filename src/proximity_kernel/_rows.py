@@ -12,7 +12,8 @@ table and the seed, not on how the table was cut.
 2. At the end, with the counts known, frequent rows are kept before rare ones: by
    priority sampling (Duffield, Lund and Thorup, 2007), each with ``count / u`` for a
    hashed u between 0 and 1. The next priority t is what a rare row stands for, a
-   frequent one stands for itself: sums over any rows are right on average.
+   frequent one stands for itself. If the first step dropped rows, all stand for as many
+   times more as there are rows beside those held: sums are right on average.
 
 Tables with few distinct rows lose none.
 """
@@ -211,13 +212,14 @@ def choose_rows(state: RowState) -> Chosen:
     if state.most is None or n_found <= state.most:
         return Chosen(state.codes, 1, state.sampled)
     share = (_hash(rows, state.seed ^ _SECOND) + 0.5) / 2.0**64
-    priority = counts / share
+    stands_for = counts * (state.n_samples / counts.sum())  # once, if none was dropped
+    priority = stands_for / share
     # Stable: among equal ones the earlier row, in an order that no cut changes.
     order = np.argsort(-priority, kind="stable")
     kept = np.sort(order[: state.most])
     least = int(np.ceil(priority[order[state.most]]))
-    stands_for = np.maximum(counts[kept], least)
-    return Chosen(Codes(rows[kept], stands_for, _NO_INVERSE), least, sampled=True)
+    whole = np.maximum(np.rint(stands_for[kept]).astype(np.int64), least)
+    return Chosen(Codes(rows[kept], whole, _NO_INVERSE), least, sampled=True)
 
 
 def _keep_lowest(state: RowState) -> RowState:

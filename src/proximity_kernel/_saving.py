@@ -157,8 +157,8 @@ def unpack_estimator(cls: type[Any], state: State) -> Any:
     check(right, "n_features_in")
     estimator.n_features_in_ = n_features
     if names is not None:
-        right = len(names) == n_features and all(type(name) is str for name in names)
-        check(right, "feature_names_in")
+        fitted = [column.name for column in kernel._model.types]  # noqa: SLF001
+        check(type(names) is list and names == fitted, "feature_names_in")
         estimator.feature_names_in_ = np.array(names, dtype=object)
     config = state.values["set_output"]
     if config is not None:

@@ -157,6 +157,7 @@ def _read_type(held: Mapping[str, Any]) -> ColumnType:
     check(held["kind"] in ("numeric", "categorical"), f"a {held['kind']!r} column")
     order = decode(held["order"])
     check(order is None or type(order) is tuple, "an order is no tuple")
+    check(order is None or held["kind"] == "numeric", "an order of labels")
     return ColumnType(held["name"], held["kind"], held["family"], order, held["place"])
 
 
@@ -183,6 +184,7 @@ def _read_bins(
         bins.append(_check_numeric(NumericBins(centers[at:stop], own), stop - at))
         typical.append(Typical(values[at:stop], spread[at:stop]))
         check(_is_finite(values[at:stop]), "a typical value is not finite")
+        check(_is_finite(spread[at:stop]), "a spread is not finite")
         check((spread[at:stop] >= 0).all(), "a spread is negative")
         if column.order is not None and stop > at:
             ranks = values[at:stop]
@@ -265,7 +267,9 @@ def _read_totals(
     check(len(totals) == len(held), "totals of other bins")
     unit = _count(state.values["unit"], _MOST_SAMPLES)
     check(unit > 0 and (totals[held > 0] > 0).all(), "totals of fewer rows")
-    observed = [part.sum() for part in np.split(totals, np.cumsum(n_bins)[:-1])]
+    # As floats: sums of crafted integers could wrap.
+    parts = np.split(totals, np.cumsum(n_bins)[:-1])
+    observed = [part.sum(dtype=np.float64) for part in parts]
     there = (np.array(observed) > 0) == (n_bins > 0)
     check((totals >= 0).all() and there.all(), "totals of other rows")
     check(max(observed) <= n_samples, "totals of more rows")

@@ -77,7 +77,7 @@ def _is(kind: type) -> Callable[[Any], bool]:
 
 
 def _is_scalar_type(value: Any) -> bool:
-    return isinstance(value, type) and issubclass(value, np.number | np.bool_)
+    return isinstance(value, type) and issubclass(value, np.number | np.bool_ | float)
 
 
 def _is_pandas(name: str) -> Callable[[Any], bool]:
@@ -92,9 +92,35 @@ def _from_pandas(name: str) -> Callable[[Any], Any]:
     return lambda parts: getattr(require("pandas", extra="datasets"), name)(*parts)
 
 
+def _write_moment(moment: Any) -> list[str]:
+    """Write a pandas Timestamp, with the name of its zone if that can be read again.
+
+    An offset alone would not do: the two ends of an interval must be of one zone.
+    """
+    zone = str(moment.tz)
+    try:
+        known = moment.tz is not None and moment.tz_convert(zone) == moment
+    except (KeyError, ValueError):  # of a library without names
+        known = False
+    return (
+        [moment.tz_convert(None).isoformat(), zone] if known else [moment.isoformat()]
+    )
+
+
+def _read_moment(parts: Any) -> Any:
+    moment = _from_pandas("Timestamp")(parts[:1])
+    return moment.tz_localize("UTC").tz_convert(parts[1]) if parts[1:] else moment
+
+
 def _is_list_like(value: Any) -> bool:
-    """Tell what is read as a list is: a series, an index, a range."""
-    return hasattr(value, "__iter__") and hasattr(value, "__getitem__")
+    """Tell what is read as a list is: a series, an index, a range, a set."""
+    return hasattr(value, "__iter__") and (
+        hasattr(value, "__getitem__") or isinstance(value, set | frozenset)
+    )
+
+
+def _write_list(items: Any) -> list[Any]:
+    return sorted(items) if isinstance(items, set | frozenset) else list(items)
 
 
 def _read_array(parts: Any) -> Any:
@@ -152,13 +178,13 @@ _TAGGED: dict[str, tuple[Callable[[Any], bool], Callable[[Any], Any], Any]] = {
     ),
     "Timestamp": (
         _is_pandas("Timestamp"),
-        lambda value: [value.isoformat()],
-        _from_pandas("Timestamp"),
+        _write_moment,
+        _read_moment,
     ),
     "Period": (
         _is_pandas("Period"),
         lambda value: [str(value), value.freqstr],
         _from_pandas("Period"),
     ),
-    "list": (_is_list_like, _read_list, _read_list),
+    "list": (_is_list_like, _write_list, _read_list),
 }

@@ -11,6 +11,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any, NoReturn
 
 from . import __version__
@@ -114,8 +115,11 @@ def _run(options: argparse.Namespace) -> int:
     call = Call(options.command, options)
     name = f"{_PROGRAM} {options.command}"
     try:
-        require("rich", extra="cli")
-        require("pandas", extra="cli")
+        for package in ("rich", "pandas"):
+            if find_spec(package) is None:
+                require(package, extra="cli")
+        if sys.stdout is None:
+            raise InputError("standard output is closed; leave it open, and use -o.")
         with call.hearing_warnings():
             status = _load(options.command).run(call)
             sys.stdout.flush()

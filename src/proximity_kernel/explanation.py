@@ -379,7 +379,7 @@ def _read_value(column: Column) -> Any:
 
 
 def _write_value(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return f"{value:.12g}" if isinstance(value, float) else str(value)
 
 
 def _flatten(cell: Cell, which: str) -> dict[str, Any]:

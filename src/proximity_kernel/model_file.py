@@ -129,7 +129,15 @@ def _check_notes(notes: Mapping[str, Any] | None) -> dict[str, Any]:
         text = json.dumps(dict(notes), allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
         raise ValueError(f"notes must be what JSON knows: {error}.") from None
+    if not _has_text_keys(dict(notes)):
+        raise ValueError("notes must have text keys, and so must mappings in them.")
     same: dict[str, Any] = json.loads(text)
-    if same.keys() != notes.keys():
-        raise ValueError("notes must have text keys.")
     return same
+
+
+def _has_text_keys(value: Any) -> bool:
+    """Tell whether JSON would leave the keys of all mappings as they are."""
+    if isinstance(value, dict):
+        texts = all(type(key) is str for key in value)
+        return texts and all(map(_has_text_keys, value.values()))
+    return not isinstance(value, list | tuple) or all(map(_has_text_keys, value))

@@ -237,7 +237,9 @@ class ProximityOutliers(Saved, OutlierMixin, BaseEstimator):  # type: ignore[mis
         self.mean_ = state.array("mean", np.float64)
         check(self.mean_.shape == (n_columns,), "the mean row")
         check(np.isfinite(self.mean_).all(), "the mean row")
-        self.offset_ = float(state.values["offset"])
+        offset = state.values["offset"]
+        check(type(offset) is float and np.isfinite(offset), "the offset")
+        self.offset_ = offset
 
     def _embed(self, X: Any) -> sp.csr_array:
         check_is_fitted(self)

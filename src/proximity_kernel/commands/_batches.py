@@ -12,7 +12,6 @@ from typing import Any
 
 from .._extras import require
 from ._call import InputError
-from ._dialect import check_names
 from ._raw import Raw, damaged, frame_of
 
 BATCH = 2**18
@@ -83,7 +82,8 @@ class BatchedFile:
         rows = (
             f", rows {first + 1:,} to {last:,}" if table.num_rows < self.n_rows else ""
         )
-        return Raw(f"{self.name}{rows}", frame_of(table), "", ())
+        frame, said = frame_of(table)
+        return Raw(f"{self.name}{rows}", frame, "", tuple(said))
 
 
 def open_batches(path: str, kind: str) -> BatchedFile:
@@ -110,7 +110,6 @@ def open_batches(path: str, kind: str) -> BatchedFile:
                 n_rows = sum(found.get_batch(i).num_rows for i in numbers)
     except (arrow.ArrowException, OSError, ValueError) as error:
         raise damaged(path, kind, error) from None
-    check_names(path, names)
     if not n_rows:
         raise InputError(f"{path}: there are no rows in it, only names.")
     return BatchedFile(path, kind, n_rows, tuple(names))

@@ -139,6 +139,15 @@ def listed(names: Any, most: int = 5) -> str:
     return " and ".join(filter(None, [", ".join(shown[:-1]), *shown[-1:]]))
 
 
+def counted(n: int, what: str) -> str:
+    """Write how many there are.
+
+    >>> counted(1, "row"), counted(2000, "row")
+    ('1 row', '2,000 rows')
+    """
+    return f"{n:,} {what}{'' if n == 1 else 's'}"
+
+
 def near(name: str, known: Any) -> str:
     """Suggest the name that was meant, if one is near.
 

@@ -7,18 +7,24 @@ semicolon and bar go before the comma, since decimal commas may cut evenly too.
 from __future__ import annotations
 
 import csv
+import io
 import re
 from collections import Counter
 from dataclasses import dataclass
+from itertools import count
 
-from ._call import InputError, listed
-from ._source import Source
+from ._call import InputError, counted, listed
+from ._source import Source, find_wide
 
 SEPARATORS = {"tab": "\t", "comma": ",", "semicolon": ";", "bar": "|", "space": " "}
 _ORDER = "\t;|,"
 ROW_NAME = "row_name"  # of a first column without a name
 _SAMPLE = 200  # lines
 _SAMPLE_CHARACTERS = 2**18
+_COMMENTS = ("# ", "##", "#!", "%%")
+_ABOVE = 20  # lines that may be above the table
+_WIDE = 3  # columns: then a line with one field is no row
+_SHOWN = 40  # characters of what is left out
 _EVEN = 0.9  # of the lines have the same number of fields
 _NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)*|[.,]\d+)([eE][+-]?\d+)?%?$")
 _DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}")
@@ -43,6 +49,8 @@ class Dialect:
         Whether the first line holds the names.
     said : tuple of str
         What was assumed.
+    skipped : int, default=0
+        Lines above `text`.
     """
 
     text: str
@@ -51,6 +59,7 @@ class Dialect:
     names: list[str]
     header: bool
     said: tuple[str, ...]
+    skipped: int = 0
 
 
 def find_dialect(
@@ -78,14 +87,60 @@ def find_dialect(
         text = text[rule.end() :]
         separator = separator or rule[1]
     lines = _sample(text)
+    if not lines:
+        raise InputError(f"{source.name}: there is no row in it.")
+    start = _find_start(lines, separator)
+    if start:
+        said.append(_say_skipped(lines[:start]))
+    text, skipped = _cut_off(text, start)
+    lines = lines[start:]
     separator = separator or _guess_separator(lines)
     rows = cut(lines, separator)
-    if not rows:
-        raise InputError(f"{source.name}: there is no row in it.")
     if header is None:
         header = _has_header(rows)
-    names, named = _name_columns(source.name, rows, header)
-    return Dialect(text, encoding, separator, names, header, (*said, *named))
+    names, named = _name_columns(rows, header)
+    said += named
+    return Dialect(
+        text, encoding, separator, names, header, tuple(said), skipped + bool(rule)
+    )
+
+
+def _find_start(lines: list[str], given: str | None) -> int:
+    """Find how many lines are above the table: titles and comments."""
+    for start, line in enumerate(lines[:_ABOVE]):
+        separator = given or _guess_separator(lines[start:])
+        share, n_fields = _measure(cut(lines[start:], separator))
+        filled = sum(bool(cell.strip()) for cell in cut([line], separator)[0])
+        if line.startswith(_COMMENTS):
+            continue
+        if n_fields >= _WIDE and share >= _EVEN and filled > 1:
+            return start
+        if n_fields < _WIDE and share >= _EVEN:
+            only = all(one.startswith(_COMMENTS) for one in lines[:start])
+            return start if only else 0
+        if filled > 1:
+            return 0
+    return 0
+
+
+def _say_skipped(lines: list[str]) -> str:
+    first = " ".join(lines[0].split())
+    shown = repr(first if len(first) <= _SHOWN else f"{first[:_SHOWN]}...")
+    what = "1 line" if len(lines) == 1 else f"{len(lines)} lines"
+    return f"{what} above the table left out: {shown}"
+
+
+def _cut_off(text: str, n_lines: int) -> tuple[str, int]:
+    """Take lines off the start of a text, and empty ones; tell how many these were."""
+    at, skipped = 0, 0
+    for line in io.StringIO(text, newline=""):
+        if line.strip():
+            if not n_lines:
+                break
+            n_lines -= 1
+        at += len(line)
+        skipped += 1
+    return text[at:], skipped
 
 
 def _decode(source: Source, encoding: str | None) -> tuple[str, str, list[str]]:
@@ -104,8 +159,9 @@ def _decode(source: Source, encoding: str | None) -> tuple[str, str, list[str]]:
                 f"{source.name}: line {line} is not {encoding} "
                 f"({data[error.start : error.start + 1]!r}); try --encoding latin-1."
             ) from None
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return data.decode("utf-16", "replace"), "utf-16", ["encoding UTF-16"]
+    wide = find_wide(data)
+    if wide:
+        return data.decode(wide, "replace"), wide, ["encoding UTF-16"]
     try:
         return data.decode("utf-8-sig"), "utf-8", []
     except UnicodeDecodeError as error:
@@ -175,9 +231,7 @@ def _has_header(rows: list[list[str]]) -> bool:
     return not values or (years and named)
 
 
-def _name_columns(
-    source: str, rows: list[list[str]], header: bool
-) -> tuple[list[str], list[str]]:
+def _name_columns(rows: list[list[str]], header: bool) -> tuple[list[str], list[str]]:
     if not header:
         names = [f"column_{j + 1}" for j in range(len(rows[0]))]
         if len(rows[0]) == 1:
@@ -195,8 +249,29 @@ def _name_columns(
         names[0] = ROW_NAME
         said.append(f"the first column has no name, so it is called {ROW_NAME!r}")
     names = [name or f"column_{j + 1}" for j, name in enumerate(names)]
-    check_names(source, names)
-    return names, said
+    names, twice = name_apart(names)
+    return names, [*said, *twice]
+
+
+def name_apart(names: list[str]) -> tuple[list[str], list[str]]:
+    """Give each column a name of its own, and say it.
+
+    >>> name_apart(["a", "b", "a"])
+    (['a', 'b', 'a_2'], ["several columns are called 'a': the later ones now 'a_2'"])
+    """
+    taken, apart, said = set(names), [], []
+    for name, n in Counter(names).items():
+        if n > 1:
+            new = (f"{name}_{i}" for i in count(2))
+            later = [next(one for one in new if one not in taken) for _ in range(n - 1)]
+            said.append(
+                f"several columns are called {name!r}: the later ones now "
+                f"{listed(later, 3)}"
+            )
+            apart.append((name, iter([name, *later])))
+            taken.update(later)
+    own = dict(apart)
+    return [next(own[name]) if name in own else name for name in names], said
 
 
 def check_names(source: str, names: list[str]) -> None:
@@ -222,10 +297,30 @@ def find_ragged_line(dialect: Dialect) -> str | None:
         found = ((reader.line_num, len(row)) for row in reader)
     for line, n_fields in found:
         if n_fields not in (0, wanted) and line > dialect.header:
-            fields = "1 field" if n_fields == 1 else f"{n_fields} fields"
+            expected = "1 is" if wanted == 1 else f"{wanted} are"
             return (
-                f"line {line} has {fields} where {wanted} are expected; mend "
+                f"line {line + dialect.skipped} has {counted(n_fields, 'field')} where "
+                f"{expected} expected; mend "
                 "the line (a separator in a text needs quotes), or name another "
                 "separator with --sep."
+            )
+    return None
+
+
+def find_open_quote(dialect: Dialect) -> str | None:
+    """Say where a quote is opened that is not closed, in words."""
+    if dialect.separator == " " or not dialect.text.count('"') % 2:
+        return None
+    lines = io.StringIO(dialect.text, newline="")
+    reader = csv.reader(lines, delimiter=dialect.separator, strict=True)
+    line = 0
+    try:
+        for _ in reader:
+            line = reader.line_num
+    except csv.Error as error:
+        if "unexpected end" in str(error):
+            return (
+                f"a quote is opened in line {line + 1 + dialect.skipped}, and not "
+                "closed to the end of the file; close it, or take it away."
             )
     return None

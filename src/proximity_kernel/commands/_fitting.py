@@ -1,27 +1,28 @@
 """Options and a table in, a fitted estimator out; models kept and loaded.
 
 A model's notes hold the plan by which its table was read, so that new rows are read in
-the same way. The library is imported when it is needed: a wrong option or a bad file is
-told without the wait for the compiler.
+the same way. pandas and the library are imported when they are needed: a wrong option
+or a file that is not there is told at once.
 """
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from .._extras import require
-from ._batches import BatchedFile
 from ._call import Call, InputError
 from ._plan import Plan, Wishes
-from ._raw import Reading, refuse_options
-from ._rows import label_rows
-from ._streaming import REFERENCES, Stream, plan_stream
-from ._table import Table, read_table
+from ._source import is_there, open_source, sniff_kind
 from ._writing import check_outputs
 
 if TYPE_CHECKING:
     from .. import ProximityKernel
+    from ._batches import BatchedFile
+    from ._raw import Reading
+    from ._streaming import Stream
+    from ._table import Table
 
 _KERNEL = {
     "bins": "n_bins",
@@ -57,7 +58,11 @@ _LEARNT = {
     "month_first": "--month-first",
     "save_model": "--save-model",
 }
-_FREE = {("neighbors", "k")}
+_FREE = {("neighbors", "k")}  # which a model does not know
+LARGE = 1_000_000
+"""Rows above which a file is read in batches unless the call says otherwise."""
+REFERENCES = 200_000
+"""Distinct rows that others are compared with in batches, unless the call says."""
 _INPUTS = ("file", "queries", "other", "model")
 
 
@@ -107,9 +112,12 @@ def open_table(call: Call, path: str, plan: Plan | None = None) -> Table:
     -------
     Table
     """
+    source = open_source(path)
+    from ._table import read_table
+
     reading, wishes = read_wishes(call.options)
     with call.step(f"reading {path}"):
-        table = read_table(path, reading, wishes, plan)
+        table = read_table(source, reading, wishes, plan)
     for line in table.said:
         call.say(line)
     return table
@@ -117,6 +125,8 @@ def open_table(call: Call, path: str, plan: Plan | None = None) -> Table:
 
 def read_wishes(given: argparse.Namespace) -> tuple[Reading, Wishes]:
     """Take from the options how a table is to be read."""
+    from ._raw import Reading
+
     header = True if given.header else False if given.no_header else None
     reading = Reading(given.sep, given.encoding, header, given.sheet)
     day_first = True if given.day_first else False if given.month_first else None
@@ -157,6 +167,44 @@ def start(call: Call, wanted: str) -> tuple[Any, Table, dict[str, Any]]:
     return model, open_table(call, call.options.file, plan), notes
 
 
+def find_batches(call: Call, form: str, forms: Sequence[str]) -> BatchedFile | None:
+    """Tell whether the input is to be read in batches.
+
+    Parameters
+    ----------
+    call : Call
+    form : str
+        Of the output.
+    forms : sequence of str
+        Those that can be written in batches.
+
+    Returns
+    -------
+    BatchedFile or None
+        None if it is to be read whole.
+    """
+    options = call.options
+    if options.no_stream:
+        return None
+    kind = sniff_kind(options.file)
+    why = None
+    if kind is None:
+        why = f"{options.file} is not a Parquet or Arrow file; make one of it"
+    elif form not in forms:
+        why = f"{form} is not written in batches; name an output that ends in .parquet"
+    elif getattr(options, "report", None) is not None:
+        why = "a report needs the whole table; leave --report out"
+    if why and options.stream and is_there(options.file):
+        raise InputError(f"--stream: {why}, or leave --stream out.")
+    if kind is None or why:
+        return None
+    check_files(call)
+    from ._batches import open_batches
+
+    file = open_batches(options.file, kind)
+    return file if options.stream or file.n_rows > LARGE else None
+
+
 def start_batches(call: Call, file: BatchedFile, wanted: str) -> tuple[Any, Stream]:
     """Check the files, load the model if there is one, and plan how to read a file.
 
@@ -173,7 +221,9 @@ def start_batches(call: Call, file: BatchedFile, wanted: str) -> tuple[Any, Stre
         Loaded; None if one is to be fitted.
     Stream
     """
-    check_files(call)
+    from ._raw import refuse_options
+    from ._streaming import plan_stream
+
     reading, wishes = read_wishes(call.options)
     refuse_options(file.name, file.kind, reading)
     model, plan = None, None
@@ -236,17 +286,11 @@ def keep_model(call: Call, estimator: Any, plan: Plan, **notes: Any) -> None:
 
 def load_model(call: Call, wanted: str) -> tuple[Any, dict[str, Any]]:
     path = call.options.model
-    for option in (*_KERNEL, "k", "ids", "drop", "categorical", "na", "decimal"):
-        value = getattr(call.options, option, None)
-        if (
-            value
-            and option != "jobs"
-            and not (option == "k" and call.name != "cluster")
-        ):
-            name = {"k": "-k", "ids": "--id"}.get(option, f"--{option}")
+    for option, name in _LEARNT.items():
+        if getattr(call.options, option, None) and (call.name, option) not in _FREE:
             raise InputError(
-                f"{name.replace('_', '-')}: the model already knows; leave it out, or "
-                "fit anew without --model."
+                f"{name}: the model already knows; leave it out, or fit anew without "
+                "--model."
             )
     from ..model_file import ModelFileError, load_with_notes
 
@@ -274,6 +318,7 @@ def make_report(call: Call, table: Table, kernel: Any, clusters: Any = None) -> 
     if path is None:
         return
     from ..report import write_report
+    from ._rows import label_rows
 
     with call.step(f"writing {path}"):
         write_report(

@@ -16,7 +16,7 @@ class NumberForm:
     """A way to write numbers: what it looks like, and what to take away from it."""
 
     pattern: str
-    thousands: str
+    thousands: str  # any of these characters
     decimal: str
 
 
@@ -30,14 +30,31 @@ class DateForm:
 
 
 _PLAIN = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+_BLANKS = "\u00a0\u202f '\u2019"  # between thousands, in many countries
 NUMBER_FORMS = {
     "1.5": NumberForm(_PLAIN, "", "."),
     "1,5": NumberForm(
-        r"[+-]?(?:\d+|\d{1,3}(?:\.\d{3})+)?(?:,\d+)?(?:[eE][+-]?\d+)?", ".", ","
+        rf"[+-]?(?:\d+|\d{{1,3}}(?:[.{_BLANKS}]\d{{3}})+)?(?:,\d+)?(?:[eE][+-]?\d+)?",
+        f".{_BLANKS}",
+        ",",
     ),
-    "1,234.5": NumberForm(rf"[+-]?\d{{1,3}}(?:,\d{{3}})+(?:\.\d+)?|{_PLAIN}", ",", "."),
+    "1,234.5": NumberForm(
+        rf"[+-]?\d{{1,3}}(?:[,{_BLANKS}]\d{{3}})+(?:\.\d+)?|{_PLAIN}",
+        f",{_BLANKS}",
+        ".",
+    ),
 }
-_TIME = r"[T ]\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?"
+_CURRENCY = r"[$€£¥₹]|USD|EUR|GBP|CHF|JPY"
+_WITH_UNIT = (
+    rf"[+-]?\s*({_CURRENCY})?\s*[+-]?[.,]?\d[\d.,{_BLANKS}]*?\s*"
+    rf"({_CURRENCY}|[%‰]|[A-Za-zµμ°Ω][A-Za-zµμ°Ω²³/]{{0,7}})?"
+)
+_ZONE = r"Z|UTC|GMT|[+-]\d{2}(?::?\d{2})?"
+_TIME = rf"[T ]\d{{1,2}}:\d{{2}}(?::\d{{2}}(?:\.\d+)?)?(?: ?(?:{_ZONE}))?"
+# A time behind a date that is not ISO: hours, minutes, seconds, half of the day.
+_CLOCK = r"(?:,?[T ] ?(\d{1,2}):(\d{2})(?::(\d{2}(?:\.\d+)?))?(?: ?([AaPp])[Mm])?)?"
+_MONTH = r"[A-Za-z]{3,9}\.?"
+_SHORT = ", the years as 1969 to 2068"
 DATE_FORMS = {
     "iso": DateForm(rf"\d{{4}}-\d{{1,2}}-\d{{1,2}}(?:{_TIME})?", "ISO8601", "ISO"),
     "y/m/d": DateForm(r"\d{4}/\d{1,2}/\d{1,2}", "%Y/%m/%d", "year/month/day"),
@@ -46,11 +63,18 @@ DATE_FORMS = {
     "m/d/y": DateForm(r"\d{1,2}/\d{1,2}/\d{4}", "%m/%d/%Y", "month/day/year"),
     "d-m-y": DateForm(r"\d{1,2}-\d{1,2}-\d{4}", "%d-%m-%Y", "day-month-year"),
     "m-d-y": DateForm(r"\d{1,2}-\d{1,2}-\d{4}", "%m-%d-%Y", "month-day-year"),
-    "d b y": DateForm(r"\d{1,2} [A-Za-z]{3} \d{4}", "%d %b %Y", "day month year"),
-    "d-b-y": DateForm(r"\d{1,2}-[A-Za-z]{3}-\d{4}", "%d-%b-%Y", "day-month-year"),
+    "d b y": DateForm(rf"\d{{1,2}} {_MONTH} \d{{4}}", "%d %b %Y", "day month year"),
+    "d-b-y": DateForm(rf"\d{{1,2}}-{_MONTH}-\d{{4}}", "%d-%b-%Y", "day-month-year"),
+    "b d, y": DateForm(rf"{_MONTH} \d{{1,2}}, ?\d{{4}}", "%b %d,%Y", "month day, year"),
+    "d.m.yy": DateForm(
+        r"\d{1,2}\.\d{1,2}\.\d{2}", "%d.%m.%y", f"day.month.year{_SHORT}"
+    ),
+    "d/m/yy": DateForm(r"\d{1,2}/\d{1,2}/\d{2}", "%d/%m/%y", f"day/month/year{_SHORT}"),
+    "m/d/yy": DateForm(r"\d{1,2}/\d{1,2}/\d{2}", "%m/%d/%y", f"month/day/year{_SHORT}"),
 }
 # Two readings of the same text.
-AMBIGUOUS = {"d/m/y": "m/d/y", "m/d/y": "d/m/y", "d-m-y": "m-d-y", "m-d-y": "d-m-y"}
+_PAIRS = {"d/m/y": "m/d/y", "d-m-y": "m-d-y", "d/m/yy": "m/d/yy"}
+AMBIGUOUS = _PAIRS | {other: form for form, other in _PAIRS.items()}
 _SAMPLE = 50  # texts that may tell that a form is another
 
 
@@ -141,7 +165,7 @@ def match_form(form: str, texts: Any) -> NDArray[np.bool_] | None:
     if not len(texts):
         return None
     number = NUMBER_FORMS.get(form)
-    pattern = number.pattern if number else DATE_FORMS[form].pattern
+    pattern = number.pattern if number else _with_clock(DATE_FORMS[form])
     if not texts[:_SAMPLE].str.fullmatch(pattern).any():
         return None
     values = parse_form(form, texts)
@@ -172,15 +196,86 @@ def parse_form(form: str, texts: Any) -> NDArray[Any]:
     if form != "1.5":
         fits = np.asarray(texts.str.fullmatch(number.pattern), bool)
         texts = texts.where(fits, "")
-        texts = texts.str.replace(number.thousands, "", regex=False)
+        for sign in number.thousands:
+            texts = texts.str.replace(sign, "", regex=False)
         texts = texts.str.replace(number.decimal, ".", regex=False)
     values = pd.to_numeric(texts, errors="coerce").to_numpy(dtype=float)
     return np.where(np.isfinite(values), values, np.nan)
 
 
+def find_unit(texts: Any) -> str:
+    """Find the unit or currency that all numbers among the texts have; empty if none.
+
+    Parameters
+    ----------
+    texts : pandas.Index of str
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> find_unit(pd.Index(["5 kg", "7.5 kg", "none"])), find_unit(pd.Index(["$1,200"]))
+    ('kg', '$')
+    >>> find_unit(pd.Index(["5 kg", "9 lb"])), find_unit(pd.Index(["5 kg", "9"]))
+    ('', '')
+    """
+    for some in (texts[:_SAMPLE], texts):
+        numbers = some[some.str.contains(r"\d", regex=True)]
+        if not len(numbers) or not numbers.str.fullmatch(_WITH_UNIT).all():
+            return ""
+    units = numbers.str.extract(f"^{_WITH_UNIT}$").fillna("").drop_duplicates()
+    before, after = units.iloc[0]
+    alone = len(units) == 1 and bool(before) != bool(after)
+    return str(before or after) if alone else ""
+
+
+def without_unit(texts: Any, unit: str) -> Any:
+    """Take the unit away from numbers.
+
+    >>> list(without_unit(pd.Index(["-$5", "7 $", "x"]), "$"))
+    ['-5', '7', 'x']
+    """
+    if not unit:
+        return texts
+    has_digit = np.asarray(texts.str.contains(r"\d", regex=True), bool)
+    bare = texts.str.replace(unit, "", regex=False).str.strip()
+    return bare.str.replace(r"^([+-])\s+", r"\1", regex=True).where(has_digit, texts)
+
+
+def has_zone(texts: Any) -> bool:
+    """Whether some ISO dates name a time zone."""
+    return bool(texts.str.contains(rf":\d{{2}}.*?(?:{_ZONE})$", regex=True).any())
+
+
+def _with_clock(form: DateForm) -> str:
+    return form.pattern if form.format == "ISO8601" else f"{form.pattern}{_CLOCK}"
+
+
 def _parse_dates(form: DateForm, texts: Any) -> NDArray[Any]:
     texts = pd.Index(texts).astype(str)
-    texts = texts.where(np.asarray(texts.str.fullmatch(form.pattern), bool), None)
-    dates = pd.to_datetime(texts, format=form.format, errors="coerce", utc=True)
-    values: NDArray[Any] = dates.tz_localize(None).to_numpy()
-    return values
+    fits = np.asarray(texts.str.fullmatch(_with_clock(form)), bool)
+    texts = texts.where(fits, None)
+    if form.format == "ISO8601":
+        texts = texts.str.replace(r" ?(?:UTC|GMT)$", "Z", regex=True)
+        texts = texts.str.replace(r" ([+-])", r"\1", regex=True)
+        dates = pd.to_datetime(texts, format=form.format, errors="coerce", utc=True)
+        values: NDArray[Any] = dates.tz_localize(None).to_numpy()
+        return values
+    parts = texts.str.extract(f"^({form.pattern}){_CLOCK}$")
+    days = parts[0].str.replace(r"([A-Za-z]{3})[a-z]*\.?", r"\1", regex=True)
+    days = days.str.replace(", ", ",", regex=False)
+    moments = pd.to_datetime(days, format=form.format, errors="coerce")
+    return np.asarray(moments + _read_clock(parts))
+
+
+def _read_clock(parts: Any) -> Any:
+    """Make durations of hours, minutes, seconds and the half of the day."""
+    hours, minutes, seconds = (
+        pd.to_numeric(parts[j]).fillna(0).astype(float) for j in (1, 2, 3)
+    )
+    half = parts[4].str.lower()
+    hours = hours.where(half.isna(), hours % 12) + 12.0 * (half == "p")
+    times = pd.to_timedelta(3600 * hours + 60 * minutes + seconds, unit="s")
+    return times.where((hours < 24) & (minutes < 60) & (seconds < 60))

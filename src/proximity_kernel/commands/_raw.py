@@ -14,7 +14,14 @@ import pandas as pd
 
 from .._extras import require
 from ._call import InputError, listed
-from ._dialect import SEPARATORS, check_names, find_dialect, find_ragged_line
+from ._dialect import (
+    SEPARATORS,
+    find_dialect,
+    find_open_quote,
+    find_ragged_line,
+    name_apart,
+)
+from ._sheets import fill_merged, has_merged_cells, skip_titles
 from ._source import Source
 
 _NESTED = (list, dict, set, bytes)
@@ -48,7 +55,7 @@ class Raw:
     frame : pandas.DataFrame
         Text as unordered categoricals of text, also numbers that are written.
     separator : str
-        Of a text; else empty.
+        Of a text, in words; else empty.
     said : tuple of str
         What was assumed.
     """
@@ -108,6 +115,9 @@ def _read_text(source: Source, reading: Reading) -> Raw:
         encoding=reading.encoding,
         header=reading.header,
     )
+    wrong = find_open_quote(dialect)
+    if wrong:
+        raise InputError(f"{source.name}: {wrong}")
     try:
         frame = (
             _parse_blanks(dialect) if dialect.separator == " " else _parse_csv(dialect)
@@ -118,9 +128,9 @@ def _read_text(source: Source, reading: Reading) -> Raw:
             f"({str(error).partition(chr(10))[0]}); see --sep and --encoding."
         )
         raise InputError(f"{source.name}: {where}") from None
-    shown = _SHOWN.get(dialect.separator, f"'{dialect.separator}'")
+    shown = f"separator {_SHOWN.get(dialect.separator, repr(dialect.separator))}"
     if len(dialect.names) == 1 and reading.separator is None:
-        shown = "not found"
+        shown = "no separator in it (--sep)"
     return Raw(source.name, frame, shown, dialect.said)
 
 
@@ -182,8 +192,8 @@ def _read_arrow(source: Source) -> Raw:
             table = opener(data).read_all()
     except (arrow.ArrowException, OSError, ValueError) as error:
         raise damaged(source.name, source.kind, error) from None
-    check_names(source.name, table.column_names)
-    return Raw(source.name, frame_of(table), "", ())
+    frame, said = frame_of(table)
+    return Raw(source.name, frame, "", tuple(said))
 
 
 def damaged(name: str, kind: str, error: Exception) -> InputError:
@@ -194,7 +204,7 @@ def damaged(name: str, kind: str, error: Exception) -> InputError:
     )
 
 
-def frame_of(table: Any) -> Any:
+def frame_of(table: Any) -> tuple[Any, list[str]]:
     """Make a frame of an Arrow table, as `Raw` holds it.
 
     Parameters
@@ -204,8 +214,12 @@ def frame_of(table: Any) -> Any:
     Returns
     -------
     pandas.DataFrame
+    list of str
+        What was assumed.
     """
     arrow = require("pyarrow", extra="cli")
+    names, said = name_apart(table.column_names)
+    table = table.rename_columns(names)
     decimals = [f.name for f in table.schema if arrow.types.is_decimal(f.type)]
     for name in decimals:
         at = table.column_names.index(name)
@@ -214,7 +228,7 @@ def frame_of(table: Any) -> Any:
     if list(frame.columns) != table.column_names:  # pandas kept an index in the file
         frame = frame.reset_index()
     frame.columns = [str(name) for name in frame.columns]
-    return hold_text(frame.reset_index(drop=True))
+    return hold_text(frame.reset_index(drop=True)), said
 
 
 def _read_excel(source: Source, reading: Reading) -> Raw:
@@ -226,6 +240,8 @@ def _read_excel(source: Source, reading: Reading) -> Raw:
         sheet, said = _choose_sheet(source.name, book.sheetnames, reading.sheet)
         rows = [list(row) for row in book[sheet].iter_rows(values_only=True)]
         book.close()
+        if has_merged_cells(source.data):
+            rows = fill_merged(source.data, sheet)
     except InputError:
         raise
     except Exception as error:  # noqa: BLE001  (openpyxl lets through what it meets)
@@ -236,23 +252,27 @@ def _read_excel(source: Source, reading: Reading) -> Raw:
     cells = cells.dropna(how="all").dropna(how="all", axis=1)
     if not cells.size:
         raise InputError(f"{source.name}: the sheet {sheet!r} is empty; see --sheet.")
-    header = reading.header
+    cells, above = skip_titles(cells)
+    cells, named = _take_names(cells, reading.header)
+    frame = hold_text(cells.reset_index(drop=True))
+    return Raw(source.name, frame, "", (*said, *above, *named))
+
+
+def _take_names(cells: Any, header: bool | None) -> tuple[Any, list[str]]:
+    """Take the names from the first row, if they are there."""
+    first = cells.iloc[0]
     if header is None:
-        header = all(pd.isna(one) or isinstance(one, str) for one in cells.iloc[0])
+        header = all(pd.isna(one) or isinstance(one, str) for one in first)
     names = [f"column_{j + 1}" for j in range(cells.shape[1])]
+    said = [f"no header line: the columns are called column_1 to {names[-1]}"]
     if header:
-        first = cells.iloc[0]
         names = [
             name if pd.isna(cell) else str(cell).strip()
             for name, cell in zip(names, first, strict=True)
         ]
+        names, said = name_apart(names)
         cells = cells.iloc[1:]
-    else:
-        said.append(f"no header line: the columns are called column_1 to {names[-1]}")
-    check_names(source.name, names)
-    cells.columns = names
-    frame = hold_text(cells.reset_index(drop=True))
-    return Raw(source.name, frame, "", tuple(said))
+    return cells.set_axis(names, axis=1), said
 
 
 def _choose_sheet(

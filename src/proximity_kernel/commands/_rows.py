@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ._call import InputError, near
+from ._call import InputError, counted, near
 from ._raw import write_cell
 from ._table import Table
 
@@ -44,13 +44,15 @@ def join_results(names: Any, results: dict[str, Any]) -> Any:
     return names.assign(**taken)
 
 
-def find_row(table: Table, text: str) -> int:
+def find_row(table: Table, text: str, option: str = "") -> int:
     """Find a row by its id, or else by its number.
 
     Parameters
     ----------
     table : Table
     text : str
+    option : str
+        That names it, for messages.
 
     Returns
     -------
@@ -62,8 +64,8 @@ def find_row(table: Table, text: str) -> int:
         found = [i for i, cell in enumerate(cells) if cell == text]
         if len(found) > 1:
             raise InputError(
-                f"{text}: {len(found)} rows of {table.name} have this {name}; give the "
-                "row's number, as #12."
+                f"{option}{text}: {len(found)} rows of {table.name} have this {name}; "
+                "give the row's number, as #12."
             )
         if found:
             return found[0]
@@ -75,6 +77,7 @@ def find_row(table: Table, text: str) -> int:
     known = [write_cell(cell) for cell in table.ids[names[0]]] if names else []
     what = f"no {' or '.join(names)} and no row number" if names else "no row number"
     raise InputError(
-        f"{text}: {table.name} has {n_rows:,} rows, and this is {what} of theirs"
+        f"{option}{text}: {table.name} has {counted(n_rows, 'row')}, and this is "
+        f"{what} of theirs"
         f"{near(text, known) or '.'}"
     )

@@ -92,6 +92,11 @@ def open_source(path: str) -> Source:
     return Source(name, _find_kind(name, data, ending), data, ending)
 
 
+def is_there(path: str) -> bool:
+    """Tell whether there is something to read."""
+    return path == STANDARD_INPUT or Path(path).exists()
+
+
 def sniff_kind(path: str) -> str | None:
     """Tell whether a file, not standard input, can be read a group of rows at a time.
 
@@ -118,12 +123,18 @@ def sniff_kind(path: str) -> str | None:
 
 def _read_bytes(path: str) -> bytes:
     if path == STANDARD_INPUT:
+        if sys.stdin is None:
+            raise InputError("standard input is closed; name a file.")
         return sys.stdin.buffer.read()
     if not path:
         raise InputError("FILE is empty; name a file, or - for standard input.")
     try:
         return Path(path).read_bytes()
     except FileNotFoundError:
+        if "://" in path:
+            raise InputError(
+                f"{path}: web addresses are not read; download the file first."
+            ) from None
         raise InputError(f"{path}: there is no such file{_neighbour(path)}") from None
     except IsADirectoryError:
         raise InputError(f"{path}: this is a folder; name a file in it.") from None
@@ -180,10 +191,26 @@ def _holds_sheets(data: bytes) -> bool:
         return True  # damaged: the reader says so
 
 
+def find_wide(data: bytes) -> str | None:
+    """Tell which UTF-16 a text is: by its mark, or as every second byte is 0.
+
+    >>> find_wide("a,b".encode("utf-16-le")), find_wide(b"a,b")
+    ('utf-16-le', None)
+    """
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return "utf-16"
+    head = data[:4096]
+    for first, name in ((1, "utf-16-le"), (0, "utf-16-be")):
+        zeros, others = head[first::2].count(0), head[1 - first :: 2].count(0)
+        if not others and zeros > 0.7 * len(head) / 2:
+            text = head[: len(head) // 2 * 2].decode(name, "replace")
+            return name if all(c.isprintable() or c in "\t\r\n" for c in text) else None
+    return None
+
+
 def _refuse_other_text(name: str, data: bytes) -> None:
     head = data[:4096]
-    wide = head.startswith((b"\xff\xfe", b"\xfe\xff"))  # UTF-16
-    if b"\0" in head and not wide:
+    if b"\0" in head and not find_wide(data):
         raise InputError(f"{name}: this is binary, not a table; {_READ}.")
     start = head.lstrip(b"\xef\xbb\xbf \t\r\n")[:64].lower()
     if start.startswith((b"<!doctype", b"<html", b"<?xml")):

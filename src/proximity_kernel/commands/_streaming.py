@@ -12,16 +12,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .._extras import require
-from ._batches import BATCH, SAMPLE, BatchedFile, open_batches
-from ._call import Call, InputError
-from ._plan import ID, USED, Plan, Wishes, guess_plan
-from ._source import sniff_kind
+from ._batches import BATCH, SAMPLE, BatchedFile
+from ._call import Call, counted
+from ._guess import guess_plan
+from ._plan import ID, USED, Plan, Wishes
+from ._sentinels import find_sentinels
 from ._table import Table, apply_plan
 
-LARGE = 1_000_000
-"""Rows above which a file is read in batches unless the call says otherwise."""
-REFERENCES = 200_000
-"""Distinct rows that the others are compared with, unless the call says otherwise."""
 _TOLD = 5  # notes about batches
 
 
@@ -98,7 +95,8 @@ class Stream:
             used = [
                 name for name in used if name in known or name in self.plan.named(USED)
             ]
-        return used if known.issuperset(used) else None
+        apart = len(known) == len(self.file.columns)
+        return used if apart and known.issuperset(used) else None
 
 
 class _Notes:
@@ -124,50 +122,9 @@ class _Notes:
         if self.n_told > _TOLD:
             self.call.say(f"and {self.n_told - _TOLD:,} notes more like these")
         if self.n_empty:
-            have = "row has" if self.n_empty == 1 else "rows have"
-            self.call.say(f"{self.n_empty:,} {have} nothing observed")
-
-
-def find_file(call: Call, form: str, forms: Sequence[str]) -> BatchedFile | None:
-    """Tell whether the input is to be read in batches.
-
-    Parameters
-    ----------
-    call : Call
-    form : str
-        Of the output.
-    forms : sequence of str
-        Those that can be written in batches.
-
-    Returns
-    -------
-    BatchedFile or None
-        None if it is to be read whole.
-    """
-    options = call.options
-    if options.no_stream:
-        return None
-    kind = sniff_kind(options.file)
-    report = getattr(options, "report", None)
-    if options.stream:
-        if kind is None:
-            raise InputError(
-                f"--stream: {options.file} is not a Parquet or Arrow file; make one of "
-                "it, or leave the option out."
-            )
-        if form not in forms:
-            raise InputError(
-                f"--stream: {form} cannot be written in batches; name an output ending "
-                "in .parquet, .arrow, .csv or .jsonl."
-            )
-        if report is not None:
-            raise InputError(
-                "--stream: a report needs the whole table; leave one of them out."
-            )
-    elif kind is None or form not in forms or report is not None:
-        return None
-    file = open_batches(options.file, kind)
-    return file if options.stream or file.n_rows > LARGE else None
+            have = "has" if self.n_empty == 1 else "have"
+            rows = counted(self.n_empty, "row")
+            self.call.say(f"{rows} {have} nothing observed")
 
 
 def plan_stream(
@@ -194,17 +151,19 @@ def plan_stream(
         fitted = plan is not None
         if plan is None:
             plan, writing, said = _guess(file, batch.slice(0, SAMPLE), wishes)
+            said += find_sentinels(apply_plan(sample, plan).frame)
         else:
             known = apply_plan(sample, plan, fitted=True).said[1:]
             said = [line for line in known if "known to the model" in line]
             said += [line for line in known if "as when fitted" in line]
             writing = ""
     n_columns = sample.frame.shape[1]
-    call.say(f"{file.name}: {file.n_rows:,} rows, {n_columns:,} columns{writing}")
+    size = f"{counted(file.n_rows, 'row')}, {counted(n_columns, 'column')}"
+    call.say(f"{file.name}: {size}{writing}")
     batches = f"in batches of {BATCH:,} rows" if file.n_rows > BATCH else "in a batch"
     guessed = f", its columns guessed from the first {SAMPLE:,}"
     call.say(f"read {batches}{guessed if file.n_rows > SAMPLE and not fitted else ''}")
-    for line in said:
+    for line in [*sample.said, *said]:
         call.say(line)
     return Stream(call, file, plan, fitted)
 

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from ._call import InputError, listed
-from ._forms import Words, parse_form
+from ._call import InputError, counted, listed
+from ._forms import (
+    AMBIGUOUS,
+    DATE_FORMS,
+    NUMBER_FORMS,
+    Words,
+    match_form,
+    parse_form,
+    without_unit,
+)
+from ._guess import guess_plan
 from ._plan import (
     CATEGORIES,
     DATES,
@@ -22,10 +31,13 @@ from ._plan import (
     ColumnPlan,
     Plan,
     Wishes,
-    guess_plan,
 )
 from ._raw import Raw, Reading, read_raw, write_cell
-from ._source import open_source
+from ._sentinels import find_sentinels
+from ._source import Source, open_source
+
+# What is not a number or a date, and as which of them it was expected -> column, cells.
+Strays = dict[tuple[str, str], list[tuple[str, int]]]
 
 
 @dataclass(frozen=True)
@@ -57,13 +69,13 @@ class Table:
 
 
 def read_table(
-    path: str, reading: Reading, wishes: Wishes, plan: Plan | None = None
+    path: str | Source, reading: Reading, wishes: Wishes, plan: Plan | None = None
 ) -> Table:
     """Read a table.
 
     Parameters
     ----------
-    path : str
+    path : str or Source
         ``"-"`` is standard input.
     reading : Reading
         How the source is written, as far as the user said.
@@ -76,11 +88,13 @@ def read_table(
     -------
     Table
     """
-    raw = read_raw(open_source(path), reading)
+    source = open_source(path) if isinstance(path, str) else path
+    raw = read_raw(source, reading)
     if plan is not None:
         return apply_plan(raw, plan, fitted=True)
     plan, writing, guessed = guess_plan(raw, wishes)
-    return apply_plan(raw, plan, writing, tuple(guessed))
+    table = apply_plan(raw, plan, writing, tuple(guessed))
+    return replace(table, said=(*table.said, *find_sentinels(table.frame)))
 
 
 def apply_plan(
@@ -110,20 +124,22 @@ def apply_plan(
     """
     said = [_say_size(raw) + writing, *raw.said, *guessed]
     _check_columns(raw, plan, said, fitted)
-    strays: list[str] = []
+    strays: Strays = {}
     used: dict[str, Any] = {}
     ids: dict[str, Any] = {}
     for column in plan.columns:
         if column.role == USED:
-            used[column.name] = _read_column(raw, column, plan, strays)
+            used[column.name] = _read_column(raw, column, plan, strays, said)
         elif column.role == ID and column.name in raw.frame:
             ids[column.name] = _read_id(raw.frame[column.name])
-    said += strays
+    said += [_say_strays(texts, what, held) for (texts, what), held in strays.items()]
     frame = pd.DataFrame(used)
     nothing = int(frame.isna().all(axis=1).sum())
     if nothing:
-        rows = "row has" if nothing == 1 else "rows have"
-        said.append(f"{nothing:,} {rows} nothing observed")
+        said.append(
+            f"{counted(nothing, 'row')} {'has' if nothing == 1 else 'have'} nothing "
+            "observed"
+        )
     names = pd.DataFrame(ids, index=raw.frame.index)
     aside = raw.frame[[one for one in plan.named(LEFT_OUT) if one in raw.frame]]
     return Table(raw.name, frame, names, aside, plan, tuple(said))
@@ -131,10 +147,9 @@ def apply_plan(
 
 def _say_size(raw: Raw) -> str:
     n_rows, n_columns = raw.frame.shape
-    rows = "row" if n_rows == 1 else "rows"
-    columns = "column" if n_columns == 1 else "columns"
-    separator = f", separator {raw.separator}" if raw.separator else ""
-    return f"{raw.name}: {n_rows:,} {rows}, {n_columns} {columns}{separator}"
+    separator = f", {raw.separator}" if raw.separator else ""
+    size = f"{counted(n_rows, 'row')}, {counted(n_columns, 'column')}"
+    return f"{raw.name}: {size}{separator}"
 
 
 def _check_columns(raw: Raw, plan: Plan, said: list[str], fitted: bool) -> None:
@@ -144,8 +159,9 @@ def _check_columns(raw: Raw, plan: Plan, said: list[str], fitted: bool) -> None:
     lost = [name for name in plan.named(USED) if name not in names]
     if lost:
         raise InputError(
-            f"{raw.name}: the model needs the column{'s' * (len(lost) > 1)} "
-            f"{listed(lost)}, which {'are' if len(lost) > 1 else 'is'} not there; it "
+            f"{raw.name}: the column{'s' * (len(lost) > 1)} {listed(lost)} "
+            f"{'were' if len(lost) > 1 else 'was'} fitted, and "
+            f"{'are' if len(lost) > 1 else 'is'} not there; it "
             f"has {listed(list(raw.frame.columns), 8)}."
         )
     known = {column.name for column in plan.columns}
@@ -162,25 +178,49 @@ def _read_id(column: Any) -> Any:
     return column
 
 
-def _read_column(raw: Raw, column: ColumnPlan, plan: Plan, strays: list[str]) -> Any:
+def _read_column(
+    raw: Raw, column: ColumnPlan, plan: Plan, strays: Strays, said: list[str]
+) -> Any:
     held = raw.frame[column.name]
     text = isinstance(held.dtype, pd.CategoricalDtype) and not held.dtype.ordered
     if not text:
+        numbers = pd.api.types.is_numeric_dtype(held.dtype) and plan.missing_numbers()
+        held = held.mask(held.isin(numbers)) if numbers else held
         return _read_held(raw, column, held)
     words = Words.of(held, plan.missing)
     if column.kind in (CATEGORIES, HELD):
         return pd.Series(pd.Categorical.from_codes(words.codes, words.values))
     # Numbers that were held as such may be written in another file.
     form = column.form or ("iso" if column.kind == DATES else "1.5")
-    values = parse_form(form, words.values)
-    _find_strays(raw, column, words, values, strays)
+    texts = without_unit(words.values, column.unit)
+    values = parse_form(form, texts)
+    if np.isnat(values).any() if column.kind == DATES else np.isnan(values).any():
+        other = _find_other_form(column, form, texts)
+        if other:
+            said.append(
+                f"{column.name!r} is written otherwise than when fitted: {other}"
+            )
+            values = parse_form(other, texts)
+        _find_strays(raw, column, words, values, strays)
     missing = np.array(np.nan if column.kind != DATES else "NaT", values.dtype)
     padded = np.append(values, missing)  # the code -1 takes the last
     return pd.Series(padded[words.codes])
 
 
+def _find_other_form(column: ColumnPlan, form: str, texts: Any) -> str | None:
+    """Find a form in which all is written, where nothing is as it was when fitted."""
+    fitted = match_form(form, texts)
+    if fitted is not None and fitted.any():
+        return None
+    for other in DATE_FORMS if column.kind == DATES else NUMBER_FORMS:
+        matched = match_form(other, texts)
+        if other not in AMBIGUOUS and matched is not None and matched.all():
+            return other
+    return None
+
+
 def _find_strays(
-    raw: Raw, column: ColumnPlan, words: Words, values: Any, strays: list[str]
+    raw: Raw, column: ColumnPlan, words: Words, values: Any, strays: Strays
 ) -> None:
     stray = np.asarray(pd.isna(values))
     n_cells = words.count(stray)
@@ -195,9 +235,15 @@ def _find_strays(
             f"{n_cells:,} of {words.n_observed:,} cells are not {what}, as "
             f"{listed(texts, 2)}; mend them, or fit again."
         )
-    cells = "1 cell" if n_cells == 1 else f"{n_cells:,} cells"
-    strays.append(
-        f"{column.name!r}: {listed(texts, 3)} is not {what}, taken as missing ({cells})"
+    strays.setdefault((listed(texts, 3), what), []).append((column.name, n_cells))
+
+
+def _say_strays(texts: str, what: str, held: list[tuple[str, int]]) -> str:
+    names, counts = zip(*held, strict=True)
+    where = f"{names[0]!r}" if len(names) == 1 else f"{len(names)} columns"
+    return (
+        f"{where}: {texts} is not {what}, taken as missing "
+        f"({counted(sum(counts), 'cell')})"
     )
 
 

@@ -182,12 +182,18 @@ def write_frame(frame: Any, path: str | None, form: str) -> None:
             f"{len(frame):,}; name it .csv or .parquet."
         )
     write = _WRITERS[form]
-    if path is None or path == STANDARD_INPUT:
-        write(frame, sys.stdout.buffer)
-        sys.stdout.buffer.flush()
-        return
-    with whole_file(path) as part, part.open("wb") as file:
-        write(frame, file)
+    try:
+        if path is None or path == STANDARD_INPUT:
+            write(frame, sys.stdout.buffer)
+            sys.stdout.buffer.flush()
+            return
+        with whole_file(path) as part, part.open("wb") as file:
+            write(frame, file)
+    except BrokenPipeError:
+        raise
+    except OSError as error:  # names the place, also where the system does not
+        reason = error.strerror or str(error)
+        raise OSError(error.errno, reason, path or "standard output") from None
 
 
 def write_csv(
@@ -252,6 +258,13 @@ def write_json_lines(frame: Any, file: IO[bytes]) -> None:
 
 def _write_excel(frame: Any, file: IO[bytes]) -> None:
     require("openpyxl", extra="cli")
+    zoned = frame.select_dtypes("datetimetz")  # Excel knows no time zones: UTC
+    frame = frame.assign(
+        **{
+            name: zoned[name].dt.tz_convert("UTC").dt.tz_localize(None)
+            for name in zoned
+        }
+    )
     frame.to_excel(file, index=False, engine="openpyxl")
 
 

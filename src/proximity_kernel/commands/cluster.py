@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from . import _options
-from ._call import Call, InputError
+from ._call import Call, InputError, counted
 
 DESCRIPTION = """\
 Find groups of rows that are alike, in a table with holes.
@@ -20,6 +20,8 @@ Written: the ids (or the row numbers, from 1 on), the cluster (0 is the
 largest) and the distance to its center.
 """
 _TOLD = 3  # features that the summary names
+_APART = 0.05  # more often than in all rows, to be named
+_MOST = 20  # clusters in the summary
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -42,14 +44,14 @@ def run(call: Call) -> int:
     """Run the command."""
     import numpy as np
 
-    from . import _fitting, _streaming
+    from . import _fitting
     from ._appending import FORMS
     from ._writing import find_format, write_frame
 
     options = call.options
     form = find_format(options.output, options.format)
     told = find_format(options.profiles, None, option="--profiles")
-    file = _streaming.find_file(call, form, FORMS)
+    file = _fitting.find_batches(call, form, FORMS)
     if file is not None:
         return _run_batches(call, file, form, told)
     model, table, _ = _fitting.start(call, "ProximityKMeans")
@@ -113,7 +115,8 @@ def _make_model(options: argparse.Namespace, **defaults: Any) -> Any:
 def _check_count(options: argparse.Namespace, name: str, n_rows: int) -> None:
     if isinstance(options.k, int) and options.k > n_rows:
         raise InputError(
-            f"-k {options.k}: {name} has {n_rows:,} rows; ask for fewer clusters."
+            f"-k {options.k}: {name} has {counted(n_rows, 'row')}; ask for fewer "
+            "clusters."
         )
 
 
@@ -140,20 +143,31 @@ def _summarize(call: Call, model: Any, sizes: Any) -> None:
 
     n = model.n_clusters_
     if call.options.model is None and call.options.k is None:
-        found = "1 cluster: no more are found again" if n == 1 else f"{n} clusters"
+        found = "1 cluster: no more hold up" if n == 1 else f"{n} clusters"
         call.say(f"{found} (chosen from the data; -k asks for a number)")
     grid = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
     grid.add_column("cluster", justify="right")
     grid.add_column("rows", justify="right")
     grid.add_column("share", justify="right")
     grid.add_column("what is common in it, and in all rows")
-    for c in range(n):
-        told = [one for one in model.profiles_ if one["cluster"] == c][:_TOLD]
-        words = [
-            f"{one['feature']} {one['value']} ({one['share']:.0%}, all "
-            f"{one['share_overall']:.0%})"
-            for one in told
-        ]
+    for c in range(min(n, _MOST)):
+        words = _tell_apart(model, c) or ["nothing sets it apart"]
         share = f"{sizes[c] / max(sizes.sum(), 1):.0%}"
         grid.add_row(str(c), f"{sizes[c]:,}", share, Text("\n".join(words)))
     call.show(grid)
+    if n > _MOST:
+        call.say(f"and {n - _MOST:,} more (--profiles FILE has them all)")
+
+
+def _tell_apart(model: Any, cluster: int) -> list[str]:
+    """Say what is more common in a cluster than in all rows."""
+    apart = [
+        one
+        for one in model.profiles_
+        if one["cluster"] == cluster and one["share"] > one["share_overall"] + _APART
+    ]
+    return [
+        f"{one['feature']} {one['value']} ({one['share']:.0%}, all "
+        f"{one['share_overall']:.0%})"
+        for one in apart[:_TOLD]
+    ]

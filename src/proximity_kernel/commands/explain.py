@@ -20,6 +20,7 @@ A row is named by its id, or by its number, from 1 on (#12 is always a
 number). A missing cell is shown as ?, with the likely bins and the rows
 behind this.
 """
+_DIGITS = 2  # of a part, and one more for each tenfold of columns
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -35,12 +36,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(call: Call) -> int:
     """Run the command."""
     from . import _fitting
-    from ._rows import find_row
     from ._writing import find_format, write_frame
 
     options = call.options
     form = find_format(options.output, options.format)
     kernel, table, _ = _fitting.start(call, "ProximityKernel")
+    from ._rows import find_row
+
     a, b = find_row(table, options.row_a), find_row(table, options.row_b)
     if kernel is None:
         kernel = _fitting.fit(call, _fitting.make_kernel(options), table)
@@ -68,7 +70,9 @@ def _draw(why: Any, a: str, b: str) -> tuple[Any, ...]:
     grid.add_column("alike")
     grid.add_column(Text(a), overflow="fold")
     grid.add_column(Text(b), overflow="fold")
+    digits = _DIGITS + len(str(len(why.features) // 10))
     for one in sorted(why.features, key=lambda one: -one.contribution):
-        cells = (one.name, f"{one.contribution:.3f}", one.alike, str(one.a), str(one.b))
+        part = f"{one.contribution:.{digits}f}"
+        cells = (one.name, part, one.alike, str(one.a), str(one.b))
         grid.add_row(*map(Text, cells))
     return Text(f"similarity {why.similarity:.3f}", "bold"), grid

@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from . import _options
-from ._call import Call
+from ._call import Call, counted
 
 DESCRIPTION = """\
 Fill the missing cells with what the rows that match expect there. The
@@ -43,7 +43,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(call: Call) -> int:
     """Run the command."""
     from . import _fitting
-    from ._rows import name_rows
     from ._writing import find_format, write_frame
 
     options = call.options
@@ -58,8 +57,10 @@ def run(call: Call) -> int:
         )
     n_cells = int(table.frame.isna().to_numpy().sum())
     n_open = int(filled.isna().to_numpy().sum())
-    call.say(f"{n_cells - n_open:,} missing cells filled in")
+    call.say(f"{counted(n_cells - n_open, 'missing cell')} filled in")
     if options.uncertainty is not None:
+        from ._rows import name_rows
+
         sure = name_rows(table).join(_count_days(uncertainty), rsuffix="_")
         write_frame(sure, options.uncertainty, doubts)
     write_frame(_put_together(table, filled), options.output, form)

@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from . import _options
-from ._call import Call, InputError
+from ._call import Call, InputError, counted
 
 DESCRIPTION = """\
 Find the rows most alike to each row, or to some.
@@ -20,6 +20,7 @@ Find the rows most alike to each row, or to some.
 Written: the row (from 1 on), the rank, the neighbor's row and their
 similarity, from 0 to 1; the ids of both where there are any.
 """
+_K = 5
 _BLOCK = 4096  # rows at a time
 
 
@@ -27,8 +28,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Say what the command takes."""
     _options.add_input(parser)
     parser.add_argument(
-        "-k", type=_options.count_from(1), default=5, metavar="N",
-        help="neighbors of each row (5)",
+        "-k", type=_options.count_from(1), metavar="N",
+        help="neighbors of each row (5, or all if there are fewer)",
     )  # fmt: skip
     parser.add_argument(
         "--of", action="append", default=[], metavar="ROW",
@@ -78,11 +79,16 @@ def _find_rows(call: Call, asked: Any, n_others: int) -> Any:
     from ._rows import find_row
 
     k = call.options.k
-    if k > n_others:
+    if n_others < 1:
+        raise InputError(f"{asked.name}: there is no other row to find.")
+    if k is None:
+        call.options.k = min(_K, n_others)
+    elif k > n_others:
         raise InputError(
-            f"-k {k}: there are {n_others:,} rows to choose from; ask for fewer."
+            f"-k {k}: there {'is' if n_others == 1 else 'are'} "
+            f"{counted(n_others, 'row')} to choose from; ask for fewer."
         )
-    rows = [find_row(asked, text) for text in call.options.of]
+    rows = [find_row(asked, text, "--of ") for text in call.options.of]
     return np.array(rows or range(len(asked.frame)), dtype=int)
 
 

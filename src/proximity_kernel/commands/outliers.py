@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from . import _options
-from ._call import Call
+from ._call import Call, counted
 
 DESCRIPTION = """\
 Find the rows that resemble the others least, and say why.
@@ -77,7 +77,8 @@ def _judge(call: Call, model: Any, table: Any) -> Any:
     strange = scores < model.offset_
     rows, told = np.arange(len(scores)), np.flatnonzero(strange)
     call.say(
-        f"{len(told):,} of {len(scores):,} rows are outliers (score below "
+        f"{len(told):,} of {counted(len(scores), 'row')} "
+        f"{'is an outlier' if len(told) == 1 else 'are outliers'} (score below "
         f"{model.offset_:.4f}; the median is {np.median(scores):.4f})"
     )
     if call.options.top is not None:

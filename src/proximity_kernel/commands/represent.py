@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from . import _options
-from ._call import Call, InputError
+from ._call import Call, InputError, counted
 
 DESCRIPTION = """\
 Represent rows as vectors, without holes: a known cell in its bin, a
@@ -36,13 +36,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(call: Call) -> int:
     """Run the command."""
-    from . import _fitting, _streaming
+    from . import _fitting
     from ._appending import FORMS
     from ._writing import find_format, write_frame
 
     options = call.options
     form = find_format(options.output, options.format, (".npz",))
-    file = _streaming.find_file(call, form, FORMS)
+    file = _fitting.find_batches(call, form, FORMS)
     if file is not None:
         return _run_batches(call, file, form)
     kernel, table, _ = _fitting.start(call, "ProximityKernel")
@@ -50,7 +50,8 @@ def run(call: Call) -> int:
         kernel = _fitting.fit(call, _fitting.make_kernel(options), table)
     with call.step("representing rows"):
         matrix = kernel.transform(table.frame)
-    call.say(f"{matrix.shape[0]:,} rows, {matrix.shape[1]:,} columns of bins")
+    n_rows, n_bins = matrix.shape
+    call.say(f"{counted(n_rows, 'row')}, {counted(n_bins, 'column')} of bins")
     if form == "npz":
         _write_sparse(matrix, options.output)
     else:

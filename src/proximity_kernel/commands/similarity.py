@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from . import _options
-from ._call import Call, InputError
+from ._call import Call, InputError, counted
 
 DESCRIPTION = """\
 Tell how alike rows are, from 0 to 1.
@@ -65,7 +65,9 @@ def run(call: Call) -> int:
         kernel = _fitting.make_kernel(options)
         near = ProximityNeighbors(kernel=kernel, n_jobs=options.jobs)
         _fitting.fit(call, near, table)
-        write_frame(_list_pairs(call, near, table, other), options.output, form)
+        listed = _list_pairs(call, near, table, other)
+        call.say(f"{counted(len(listed), 'pair')} of at least {options.above:g}")
+        write_frame(listed, options.output, form)
         return 0
     _check_size(call, table, other)
     if kernel is None:

@@ -1,0 +1,97 @@
+"""`ProximityKMeans.fit_batches`: the clusters of `fit`, or nearly those."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_array_equal
+
+from proximity_kernel import ProximityKernel, ProximityKMeans
+from proximity_kernel.model_file import load, save_model
+
+
+def make_frame(n_rows=3000, seed=0):
+    rng = np.random.default_rng(seed)
+    group = rng.integers(0, 3, n_rows)
+    columns = {f"n{j}": rng.normal(3 * (group == j % 3), 1) for j in range(5)}
+    frame = pd.DataFrame(columns | {"kind": np.array(list("abc"))[group]})
+    for name in frame:
+        frame.loc[rng.random(n_rows) < 0.2, name] = None
+    return frame
+
+
+def cut(frame, rows):
+    return [frame[start : start + rows] for start in range(0, len(frame), rows)]
+
+
+@pytest.mark.parametrize("rows", [97, 1000, 5000])
+def test_all_rows_kept_gives_the_clusters_of_fit(rows):
+    frame = make_frame()
+    whole = ProximityKMeans(3, random_state=0).fit(frame)
+    batched = ProximityKMeans(3, random_state=0).fit_batches(cut(frame, rows))
+    assert_array_equal(batched.cluster_centers_, whole.cluster_centers_)
+    assert_array_equal(batched.predict(frame), whole.labels_)
+    assert batched.inertia_ == pytest.approx(whole.inertia_, rel=1e-12)
+    assert batched.n_iter_ == whole.n_iter_
+    pd.testing.assert_frame_equal(
+        pd.DataFrame(batched.profiles_), pd.DataFrame(whole.profiles_)
+    )
+    assert batched.feature_names_in_.tolist() == list(frame)
+    assert not hasattr(batched, "labels_")
+
+
+def test_a_pass_moves_the_centers_to_the_means_of_all_rows():
+    frame = make_frame()
+    kernel = ProximityKernel(max_references=100)
+    km = ProximityKMeans(3, kernel=kernel, random_state=0, tol=0)
+    once = km.fit_batches(cut(frame, 700))
+    rows = once.kernel_.transform(frame).toarray().astype(np.float64)
+    # The rows of each cluster, had it not moved: its mean is where it moved to.
+    before = ProximityKMeans(3, kernel=kernel, random_state=0, tol=0)
+    before.fit_batches(cut(frame, 700), max_passes=50)
+    labels = before.predict(frame)
+    means = np.array([rows[labels == c].mean(axis=0) for c in range(3)])
+    np.testing.assert_allclose(before.cluster_centers_, means, atol=1e-5)
+    spread = ((rows - means[labels]) ** 2).sum()
+    assert before.inertia_ == pytest.approx(spread, rel=1e-5)
+    assert before.inertia_ <= once.inertia_ * (1 + 1e-9) < 1.01 * before.inertia_
+    assert before.n_iter_ > once.n_iter_
+    sizes = {p["cluster"]: p["size"] for p in before.profiles_}
+    assert_array_equal([sizes[c] for c in range(3)], np.bincount(labels))
+
+
+def test_auto_finds_the_groups_and_the_model_is_saved(tmp_path):
+    frame = make_frame()
+    km = ProximityKMeans("auto", random_state=0).fit_batches(lambda: cut(frame, 800))
+    assert km.n_clusters_ == 3
+    assert len(km.strengths_) == 9
+    save_model(km, tmp_path / "m.pk")
+    loaded = load(tmp_path / "m.pk")
+    assert_array_equal(loaded.predict(frame), km.predict(frame))
+    assert not hasattr(loaded, "labels_")
+    km.fit(frame)
+    assert len(km.labels_) == len(frame)
+    assert not hasattr(km.fit_batches([frame]), "labels_")
+
+
+def test_what_is_refused():
+    frame = make_frame(50)
+    km = ProximityKMeans(3)
+    with pytest.raises(TypeError, match="can be read only once"):
+        km.fit_batches(iter([frame]))
+    with pytest.raises(ValueError, match="max_passes must be"):
+        km.fit_batches([frame], max_passes=0)
+    with pytest.raises(ValueError, match="more than the 50 samples"):
+        ProximityKMeans(51).fit_batches([frame])
+    assert not hasattr(km, "kernel_")
+
+
+def test_batches_that_are_others_in_a_later_pass():
+    frame, calls = make_frame(400), []
+
+    def read():
+        calls.append(1)
+        return [frame if len(calls) < 3 else frame[:300]]
+
+    km = ProximityKMeans(2, kernel=ProximityKernel(max_references=20), random_state=0)
+    with pytest.raises(ValueError, match="400 first, then 300"):
+        km.fit_batches(read)
