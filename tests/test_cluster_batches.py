@@ -4,9 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
+from sklearn.base import clone
 
 from proximity_kernel import ProximityKernel, ProximityKMeans
-from proximity_kernel.model_file import load, save_model
+from proximity_kernel.model_file import load_model, save_model
 
 
 def make_frame(n_rows=3000, seed=0):
@@ -39,33 +40,31 @@ def test_all_rows_kept_gives_the_clusters_of_fit(rows):
     assert not hasattr(batched, "labels_")
 
 
-def test_a_pass_moves_the_centers_to_the_means_of_all_rows():
+def test_passes_move_the_centers_to_the_means_of_all_rows():
     frame = make_frame()
     kernel = ProximityKernel(max_references=100)
     km = ProximityKMeans(3, kernel=kernel, random_state=0, tol=0)
-    once = km.fit_batches(cut(frame, 700))
-    rows = once.kernel_.transform(frame).toarray().astype(np.float64)
-    # The rows of each cluster, had it not moved: its mean is where it moved to.
-    before = ProximityKMeans(3, kernel=kernel, random_state=0, tol=0)
-    before.fit_batches(cut(frame, 700), max_passes=50)
-    labels = before.predict(frame)
+    once = clone(km).fit_batches(cut(frame, 700))
+    still = clone(km).fit_batches(cut(frame, 700), max_passes=50)
+    labels = still.predict(frame)
+    rows = still.kernel_.transform(frame).toarray().astype(np.float64)
     means = np.array([rows[labels == c].mean(axis=0) for c in range(3)])
-    np.testing.assert_allclose(before.cluster_centers_, means, atol=1e-5)
+    np.testing.assert_allclose(still.cluster_centers_, means, atol=1e-5)
     spread = ((rows - means[labels]) ** 2).sum()
-    assert before.inertia_ == pytest.approx(spread, rel=1e-5)
-    assert before.inertia_ <= once.inertia_ * (1 + 1e-9) < 1.01 * before.inertia_
-    assert before.n_iter_ > once.n_iter_
-    sizes = {p["cluster"]: p["size"] for p in before.profiles_}
+    assert still.inertia_ == pytest.approx(spread, rel=1e-5)
+    assert still.inertia_ <= once.inertia_ * (1 + 1e-9) < 1.01 * still.inertia_
+    assert still.n_iter_ > once.n_iter_
+    sizes = {p["cluster"]: p["size"] for p in still.profiles_}
     assert_array_equal([sizes[c] for c in range(3)], np.bincount(labels))
 
 
 def test_auto_finds_the_groups_and_the_model_is_saved(tmp_path):
-    frame = make_frame()
-    km = ProximityKMeans("auto", random_state=0).fit_batches(lambda: cut(frame, 800))
+    frame = make_frame(400)
+    km = ProximityKMeans("auto", random_state=0).fit_batches(lambda: cut(frame, 150))
     assert km.n_clusters_ == 3
     assert len(km.strengths_) == 9
     save_model(km, tmp_path / "m.pk")
-    loaded = load(tmp_path / "m.pk")
+    loaded = load_model(tmp_path / "m.pk")
     assert_array_equal(loaded.predict(frame), km.predict(frame))
     assert not hasattr(loaded, "labels_")
     km.fit(frame)

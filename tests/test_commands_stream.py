@@ -14,7 +14,7 @@ from commanding import run_inside
 
 from proximity_kernel import ProximityKernel, ProximityKMeans
 from proximity_kernel.commands import _batches, _streaming
-from proximity_kernel.model_file import load
+from proximity_kernel.model_file import load_model
 
 N_ROWS = 900
 
@@ -112,7 +112,7 @@ def test_clusters_around_a_sample_of_the_rows(tmp_path):
     whole = ProximityKMeans(3, random_state=0).fit(frame.drop(columns="patient_id"))
     together = pd.crosstab(found["cluster"], whole.labels_).to_numpy()
     assert together.max(axis=1).sum() > 0.95 * N_ROWS
-    model = load(tmp_path / "m.pk")
+    model = load_model(tmp_path / "m.pk")
     assert not hasattr(model, "labels_")
     assert sum({p["cluster"]: p["size"] for p in model.profiles_}.values()) == N_ROWS
 
@@ -147,7 +147,7 @@ def test_categories_that_come_late_and_groups_without_rows(tmp_path):
     assert "ward_west" in pq.read_table(batched).column_names
 
 
-def test_ids_with_gaps_decimals_an_index_and_names_twice(tmp_path):
+def test_ids_with_gaps_and_an_index(tmp_path):
     frame = make_frame(300).rename(columns={"patient_id": "name"})
     frame["number"] = pd.array([None, *range(299)], dtype="Int64")[::-1]
     path = tmp_path / "t.parquet"
@@ -155,11 +155,19 @@ def test_ids_with_gaps_decimals_an_index_and_names_twice(tmp_path):
     whole, batched = both(tmp_path, "represent", path, "--id", "name,number")
     assert pq.read_table(whole).equals(pq.read_table(batched))
     assert pq.read_table(batched).schema.field("number").type == pa.float64()
+
+
+def test_decimals_and_names_that_stand_twice(tmp_path):
     cells = pa.array([i % 4 for i in range(300)])
-    columns = [cells, cells.cast(pa.decimal128(10, 2)), pa.array(frame["ward"])]
-    pq.write_table(pa.table(columns, names=["a", "a", "b"]), path, row_group_size=70)
+    wards = pa.array(make_frame(300)["ward"])
+    columns = [cells, cells.cast(pa.decimal128(22, 2)), wards]
+    table = pa.table(columns, names=["a", "a", "b"])
+    path = tmp_path / "t.arrow"
+    with ipc.new_file(path, table.schema) as writer:
+        writer.write_table(table, max_chunksize=70)
     whole, batched = both(tmp_path, "represent", path)
     assert pq.read_table(whole).equals(pq.read_table(batched))
+    assert "a_2_0" in pq.read_table(batched).column_names
 
 
 def test_a_model_reads_new_rows_in_batches(tmp_path):
@@ -168,7 +176,7 @@ def test_a_model_reads_new_rows_in_batches(tmp_path):
     first = write(tmp_path / "old.parquet", old)
     run_inside("represent", first, "--stream", "--save-model", model, "-o",
                tmp_path / "z.parquet")  # fmt: skip
-    assert isinstance(load(model), ProximityKernel)
+    assert isinstance(load_model(model), ProximityKernel)
     path = write(tmp_path / "new.parquet", new.drop(columns="patient_id").assign(x=1))
     whole, batched = both(tmp_path, "represent", path, "--model", model)
     assert pq.read_table(whole).equals(pq.read_table(batched))
