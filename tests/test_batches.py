@@ -220,6 +220,17 @@ def frame():
     return mixed_table(90, 4, 0.3, seed=6)
 
 
+@pytest.mark.parametrize("bad", [[["a"]], [[np.inf]], [[1.0, 2.0]], None])
+def test_the_batch_that_is_wrong_is_named(bad):
+    with pytest.raises((TypeError, ValueError)) as caught:
+        ProximityKernel().fit_batches([[[1.0]], [], [[2.0]], bad, [[3.0]]])
+    assert "batch 3" in caught.value.__notes__[0]
+    passes = iter([[[[1.0]], [[2.0]]], [[[1.0]], [["a"]]]])
+    with pytest.raises(ValueError, match="column 0") as caught:
+        ProximityKernel().fit_batches(lambda: next(passes))
+    assert "batch 1" in caught.value.__notes__[0]
+
+
 def test_rows_before_bins_are_refused(frame):
     for pk in (ProximityKernel(), ProximityKernel().fit(frame)):
         with raises_naming(ValueError, "learn='bins'", "learn='rows'", "every batch"):
