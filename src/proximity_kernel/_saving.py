@@ -41,6 +41,16 @@ class Saved:
         See Also
         --------
         proximity_kernel.model_file : The format, and notes beside the estimator.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from proximity_kernel import ProximityKernel
+        >>> pk = ProximityKernel(n_bins=2).fit([[1.0, "a"], [2.0, "b"]])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     pk.save(f"{folder}/kernel.model")
+        ...     ProximityKernel.load(f"{folder}/kernel.model").bin_centers_[0]
+        array([1., 2.])
         """
         write_estimator(self, path, None)
 
