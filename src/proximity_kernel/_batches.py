@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeVar
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ._model import Model, finish_model, warn_of_empty_columns
+from ._model import Model, finish_model, warn_of_columns
 from ._options import (
     check_choice,
     check_kernel_options,
@@ -167,7 +167,7 @@ class Batched:
             (name, value) for name, value in vars(header).items() if "_in_" in name
         )
         self._adopt(model)
-        warn_of_empty_columns(model, stacklevel=3)
+        warn_of_columns(model)
         return self
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -229,7 +229,7 @@ class Batched:
         self._learning = replace(learning, binned=binned, rows=rows)
         self._adopt(model)
         if known is None:
-            warn_of_empty_columns(model, stacklevel=4)
+            warn_of_columns(model)
 
 
 def merge_all(

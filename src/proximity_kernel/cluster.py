@@ -240,7 +240,7 @@ class ProximityKMeans(
     def _fit(self, X: Any) -> tuple[Rows, Codes]:
         self._check_options()
         kernel = copy_kernel(self.kernel, self.n_jobs)
-        held = fit_distinct(kernel, X, stacklevel=4)
+        held = fit_distinct(kernel, X)
         model, codes = held.model, held.codes
         if not model.n_counted:
             raise ValueError("Nothing is observed in X: there is nothing to cluster.")

@@ -23,7 +23,14 @@ from .._points import Rows, gather_rows
 from .._profiles import describe_totals
 from .._threads import count_threads
 from ._estimator import DaskProximityKernel
-from ._parts import Parts, reduce_parts, share, split_parts, stack_blocks
+from ._parts import (
+    Parts,
+    reduce_parts,
+    share,
+    split_fitted,
+    split_parts,
+    stack_blocks,
+)
 from ._sums import Sums, gather_part, label_part, merge_sums, sum_clusters, sum_part
 from ._tasks import prepare
 
@@ -128,7 +135,7 @@ class DaskProximityKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]  #
         """
         self._check_options()
         fitted = DaskProximityKernel(copy_kernel(self.kernel, None))
-        fitted._fit(X, stacklevel=3)  # noqa: SLF001  (of the same package)
+        fitted._fit(X)  # noqa: SLF001  (of the same package)
         kernel, parts = fitted.kernel_, split_parts(X)
         model = kernel._fitted_model()  # noqa: SLF001
         self._check_enough(model)
@@ -172,7 +179,8 @@ class DaskProximityKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]  #
         dask array of shape (n_samples,), int32
         """
         check_is_fitted(self)
-        parts, shared = split_parts(X), share(prepare(self.kernel_))
+        parts = split_fitted(X, self.kernel_)
+        shared = share(prepare(self.kernel_))
         blocks = parts.map(label_part, shared, share(self.cluster_centers_))
         return stack_blocks(blocks, parts.sizes, None, np.empty(0, np.int32))
 
