@@ -6,7 +6,6 @@ options go beside that, into one archive.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, ClassVar, Self
@@ -129,11 +128,10 @@ def read_estimator(
     name, notes = header.get("class"), header.get("notes")
     try:
         check(type(name) is str and type(notes) is dict, "no class, or no notes")
-        with np.errstate(all="ignore"), warnings.catch_warnings():
-            warnings.simplefilter("error")
-            return unpack_estimator(find_class(str(name)), State(header, arrays)), dict(
-                notes or {}
-            )
+        # Not by filters of warnings: these are the whole process's, other threads' too.
+        with np.errstate(all="ignore"):
+            estimator = unpack_estimator(find_class(str(name)), State(header, arrays))
+            return estimator, dict(notes or {})
     except (ModelFileError, ImportError):
         raise
     # The checksums fit, but no fit makes such a model.
