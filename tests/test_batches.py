@@ -197,6 +197,10 @@ OTHER_GRADES = pd.CategoricalDtype(["top", "high", "mid", "low"], ordered=True)
         ([one(["low"], GRADES), one(["low"])], ["'a'", "ordered categorical", "text"]),
         ([one([1], "category"), one([1])], ["'a'", "categorical .numbers", "numeric"]),
         ([one([1]), one([1]).rename(columns={"b": "c"})], ["names", "'?c'?", "'?b'?"]),
+        (
+            [one([pd.Period("2020", f)], "category") for f in ("Y", "M")],
+            ["column 'a'", "sorted", "2020-01"],
+        ),
         ([one([1]), one([1])[["b", "a"]]], ["order"]),
         ([one([1]), one([1])[["a"]]], ["b"]),
     ],
