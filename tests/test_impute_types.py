@@ -258,3 +258,28 @@ def test_what_lies_under_a_mask_does_not_come_to_light():
         filled = pk.impute(table)
     assert filled.tolist() == [[1, None], [1, None], [1, None]]
     assert table.mask.tolist() == [[False, True], [False, True], [True, True]]
+
+
+CELLS = {
+    "text": "a",
+    "numbers": 5.0,
+    "dates": dt.datetime(2020, 1, 1),
+    "durations": dt.timedelta(1),
+}
+ARRAYS = {
+    "numbers": np.array([[np.nan, 2.0]]),
+    "dates": np.array([["NaT", "2020-05-01"]], "M8[ns]"),
+    "durations": np.array([["NaT", 7]], "m8[s]"),
+}
+
+
+@pytest.mark.parametrize("family", CELLS)
+@pytest.mark.parametrize("held", ARRAYS)
+def test_an_array_that_knows_nothing_of_a_column_can_hold_its_values(family, held):
+    batch, cell = ARRAYS[held], CELLS[family]
+    pk = plain().fit([[cell, batch[0, 1]]] * 2)
+    filled = pk.impute(batch)
+    assert (filled.dtype == batch.dtype) == (family == held)
+    assert filled[0, 1] == batch[0, 1]
+    if family != held:
+        assert filled[0, 0] == cell
