@@ -84,6 +84,15 @@ def test_polars_types(dtype):
     assert filled["x"].to_list() == [*base.to_list()[:4], base.to_list()[3]]
 
 
+@pytest.mark.parametrize("name", [n for n in ("Int128", "UInt128") if hasattr(pl, n)])
+def test_very_large_integers_of_polars(name):
+    cells = pl.Series("x", [2**70, 2**70, 2**71, None], dtype=getattr(pl, name))
+    table = pl.DataFrame([cells, pl.Series("key", list("ppqq"))])
+    filled = plain().fit(table).impute(table)
+    assert filled.schema == table.schema
+    assert filled["x"].to_list() == [2**70, 2**70, 2**71, 2**71]
+
+
 def test_pandas_types_and_odd_names():
     table = pd.DataFrame({
         "rank": pd.Categorical(["lo", "lo", "high", None], ["lo", "mid", "high"], True),

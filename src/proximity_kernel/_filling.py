@@ -56,8 +56,8 @@ class Imputing:
         filled : of the make of X: a frame of its library, an array or a list of rows
             A masked array stays one only if cells stay missing.
             What was observed is unchanged. Columns keep their types where these can
-            hold the values; whole numbers are rounded, booleans True where more than
-            half is expected.
+            hold the values; whole numbers are rounded, to what their type can hold,
+            booleans True where more than half is expected.
         uncertainty : of the same make, only with ``return_uncertainty=True``
             0 where a cell was observed. For numbers the standard deviation of the
             estimate, a duration for dates; for labels and booleans the chance that
