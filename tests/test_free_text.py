@@ -179,3 +179,10 @@ def test_the_command_line_has_its_own_words(tmp_path, capsys):
         assert main(command) == 0
         assert "Most texts differ" not in capsys.readouterr().err
         out.unlink()
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_a_batch_of_text_is_enough(order):
+    text = people()
+    batches = [text[:30], text[30:].astype({"since": "category"})]
+    assert told(ProximityKernel().fit_batches, [batches[i] for i in order])

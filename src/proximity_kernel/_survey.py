@@ -268,7 +268,8 @@ def _merge(a: ColumnState, b: ColumnState) -> ColumnState:
             labels = _merge_labels(a.held, b.held, a.type.family == "dates")
         except (TypeError, ValueError):  # such as periods of several lengths
             _refuse_labels(a.type, a.held, b.held)
-        return ColumnState(a.type, labels, missing)
+        unasked = a.type.unasked or b.type.unasked
+        return ColumnState(replace(a.type, unasked=unasked), labels, missing)
     assert not isinstance(a.held, Labels)  # of one kind, by now
     assert not isinstance(b.held, Labels)
     return ColumnState(a.type, merge_held(a.held, b.held), missing)
