@@ -197,6 +197,10 @@ OTHER_GRADES = pd.CategoricalDtype(["top", "high", "mid", "low"], ordered=True)
         ([one(["low"], GRADES), one(["low"])], ["'a'", "ordered categorical", "text"]),
         ([one([1], "category"), one([1])], ["'a'", "categorical .numbers", "numeric"]),
         ([one([1]), one([1]).rename(columns={"b": "c"})], ["names", "'?c'?", "'?b'?"]),
+        (
+            [one([pd.Period("2020", f)], "category") for f in ("Y", "M")],
+            ["column 'a'", "sorted", "2020-01"],
+        ),
         ([one([1]), one([1])[["b", "a"]]], ["order"]),
         ([one([1]), one([1])[["a"]]], ["b"]),
     ],
@@ -218,6 +222,17 @@ def test_batches_that_do_not_agree(parts, words):
 @pytest.fixture
 def frame():
     return mixed_table(90, 4, 0.3, seed=6)
+
+
+@pytest.mark.parametrize("bad", [[["a"]], [[np.inf]], [[1.0, 2.0]], None])
+def test_the_batch_that_is_wrong_is_named(bad):
+    with pytest.raises((TypeError, ValueError)) as caught:
+        ProximityKernel().fit_batches([[[1.0]], [], [[2.0]], bad, [[3.0]]])
+    assert "batch 3" in caught.value.__notes__[0]
+    passes = iter([[[[1.0]], [[2.0]]], [[[1.0]], [["a"]]]])
+    with pytest.raises(ValueError, match="column 0") as caught:
+        ProximityKernel().fit_batches(lambda: next(passes))
+    assert "batch 1" in caught.value.__notes__[0]
 
 
 def test_rows_before_bins_are_refused(frame):

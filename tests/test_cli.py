@@ -44,13 +44,34 @@ def test_no_command_is_bad_usage(capsys):
     assert "proximity-kernel demo" in capsys.readouterr().err
 
 
-def test_unknown_command_is_named_in_one_line(capsys):
-    with pytest.raises(SystemExit) as stop:
-        main(["clusterr"])
-    assert stop.value.code == 2
+def test_an_unknown_command_is_named_in_one_line_with_what_was_meant(capsys):
+    assert run_inside("clutser", "t.csv") == 2
+    assert capsys.readouterr().err == (
+        "proximity-kernel: clutser: there is no such command, did you mean 'cluster'? "
+        "see proximity-kernel --help\n"
+    )
+    assert run_inside("t.csv") == 2
     said = capsys.readouterr().err
-    assert "clusterr" in said
+    assert "t.csv: there is no such command; there are cluster, neighbors, " in said
     assert said.count("\n") == 1
+
+
+def test_an_option_is_not_abbreviated_and_the_help_to_see_is_the_commands(
+    small, capsys
+):
+    for option, value, hint in (
+        ("--bin", "3", ", did you mean '--bins'?"),
+        ("--of", "3", ";"),
+        ("--raport=x.html", "", ", did you mean '--report'?"),
+    ):
+        given = " ".join([option, value]).strip()
+        assert run_inside("cluster", small, *given.split()) == 2
+        assert capsys.readouterr().err == (
+            f"proximity-kernel cluster: unrecognized arguments: {given}{hint} "
+            "see proximity-kernel cluster --help\n"
+        )
+    assert run_inside("--vers") == 2
+    assert "see proximity-kernel --help" in capsys.readouterr().err
 
 
 COMMANDS = (

@@ -75,7 +75,10 @@ def test_times_in_arrays_and_lists():
 
 
 MIXED = "convert it to one type."
-OTHER = "convert it to one type; each cell's argument must be a string or a number."
+OTHER = (
+    "convert it to one type; every cell of the argument must be a string or a number."
+)
+ITEMS = "make a column of each item."
 
 
 @pytest.mark.parametrize(
@@ -86,9 +89,9 @@ OTHER = "convert it to one type; each cell's argument must be a string or a numb
         ([1.5, dt.timedelta(1)], "durations and numbers", MIXED),
         ([b"x", None], "bytes, for example b'x'", "decode it to text first."),
         ([1.5, {"foo": "bar"}], r"dict.*\{'foo': 'bar'\}", OTHER),
-        ([[1], [2]], "list", OTHER),
-        ([(1,), (2,)], "tuple", OTHER),
-        ([np.array([1, 2]), None], "ndarray", OTHER),
+        ([[1], [2]], "list", ITEMS),
+        ([(1,), (2,)], "tuple", ITEMS),
+        ([np.array([1, 2]), None], "ndarray", ITEMS),
         ([dt.time(1), None], "time", "make a number of it, e.g. the seconds since"),
         ([object(), "x"], "object and text", OTHER),
     ],

@@ -54,6 +54,10 @@ OWN = {
         "many": ([TABLE, "-k", "999"], "-k 999: .* 300 rows"),
         "count": ([TABLE, "-k", "some"], "-k: takes a whole number from 1 on, or auto"),
         "report": ([TABLE, "--report", "no/r.html"], "--report no/r.html: there is no"),
+        "a page": (
+            [TABLE, "--report", "r.pdf"],
+            "--report r.pdf: it ends in .pdf; the",
+        ),
         "two outputs": ([TABLE, "-o", "x.csv", "--profiles", "x.csv"], "writes there"),
         "with a model": ([TABLE, "--model", "m", "-k", "3"], "-k: the model already"),
         "a marker": ([TABLE, "--model", "m", "--na-only"], "--na-only: the model al"),
@@ -159,6 +163,7 @@ DEMO = {
         ["--report", "a/r.html"],
         "--report a/r.html: .*(folder|directory)",
     ),
+    "ending": (["--report", "page"], "--report page: it has no ending; the page is"),
     "option": (["--raport", "r.html"], ".*unrecognized arguments: --raport"),
     "no value": (["--report"], "argument --report: expected one argument"),
 }

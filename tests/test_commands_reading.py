@@ -196,40 +196,12 @@ def test_missing_markers_are_added_or_taken_away(put):
     assert plain(only.frame)["y"] == ["a", "none", "NA", None]
 
 
-@pytest.mark.parametrize(
-    ("header", "first", "is_id"),
-    [
-        ("patient_id", "p{}", True),
-        ("PatientID", "{}7", True),
-        ("kid", "{}7", False),
-        ("a", "{}", True),  # counts from 1 on, and comes first
-        ("a", "{}7", False),
-        ("a", "code{}", True),
-        ("a", "text that goes on for a while, number {} of many", False),
-    ],
-)
-def test_which_column_is_taken_for_an_id(put, header, first, is_id):
-    lines = [f'"{first.format(i)}",{i % 3},{i % 2}\n' for i in range(1, 31)]
-    table = read(put("t.csv", f"{header},x,y\n" + "".join(lines)))
-    assert list(table.ids) == ([header] if is_id else [])
-
-
-def test_an_id_that_is_not_unique_is_compared(put):
-    lines = [f"p{i // 2},{i}\n" for i in range(8)]
-    assert "id" in read(put("t.csv", "id,x\n" + "".join(lines))).frame
-
-
 def test_columns_chosen_by_the_user(put):
     path = put("t.csv", 'a,"b,c",d,e\n1,2,3,7\n2,3,4,8\n')
     table = read(path, ids=("a",), dropped=("b,c",), categorical=("d",))
     assert plain(table.frame) == {"d": ["3", "4"], "e": [7.0, 8.0]}
     assert table.ids["a"].tolist() == ["1", "2"]
     assert list(read(path, dropped=("a, d",)).frame) == ["b,c", "e"]
-
-
-def test_a_table_of_nothing_but_an_id_is_compared_by_it(put):
-    table = read(put("t.csv", "name\n" + "".join(f"n{i}\n" for i in range(30))))
-    assert list(table.frame) == ["name"]
 
 
 # ------------------------------------------------------------------- typed files
@@ -324,6 +296,12 @@ def test_later_rows_may_lack_an_id_and_have_more_columns(put):
     assert "not known to the model, left out: 'new'" in table.said
     with pytest.raises(InputError, match="column 'x' was fitted, and is not there"):
         read(put("c.csv", "y,z\nb,1\n"), plan=plan)
+    for names, said in (
+        ("X,y", "column 'x' was fitted, and is not there, did you mean 'X'"),
+        ("X,Y", "not there, did you mean 'X' for 'x', 'Y' for 'y'"),
+    ):
+        with pytest.raises(InputError, match=said):
+            read(put("r.csv", f"{names}\n1,a\n"), plan=plan)
     with pytest.raises(InputError, match=r"'x'.*not a number, as 'old' and 'new'"):
         read(put("d.csv", "x,y\nold,1\nnew,1\n"), plan=plan)
 

@@ -31,7 +31,7 @@ def test_only_the_first_process_is_told(tmp_path):
         for _ in range(2)
     ]  # fmt: skip
     assert said[0].count("compiling") == 1
-    assert "once in this environment" in said[0]
+    assert "the first time each part is used" in said[0]
     assert said[1] == ""
 
 

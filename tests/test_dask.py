@@ -9,6 +9,7 @@ import dask.bag
 import dask.dataframe as dd
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 import scipy.sparse as sp
 import sklearn
@@ -270,11 +271,29 @@ def test_the_kernel_against_a_small_table(frame):
     assert "Y" in caught.value.__notes__[0]
 
 
-def test_rows_of_other_columns_are_refused_when_they_are_read(frame):
+def test_other_columns_are_refused_before_anything_is_computed(frame, tmp_path):
     got = DaskProximityKernel().fit(as_dask(cut(frame, 4)))
-    Z = got.transform(as_dask(cut(frame[frame.columns[::-1]], 4)))
     with pytest.raises(ValueError, match="order"):
-        Z.compute()
+        got.transform(as_dask(cut(frame[frame.columns[::-1]], 4)))
+    other = frame.rename(columns={"col0": "other"})
+    for call in (
+        got.transform,
+        lambda X: got.kernel(X, frame[:2]),
+        lambda X: got.kneighbors(X, frame[:2]),
+        lambda X: got.to_parquet(X, tmp_path / "new" / "z"),
+    ):
+        for X in (as_dask(cut(other, 4)), other, pa.Table.from_pandas(other)):
+            with raises_naming(ValueError, "missing: 'col0'", "unexpected: 'other'"):
+                call(X)
+        with raises_naming(ValueError, "2 features", str(frame.shape[1])):
+            call(da.ones((4, 2)))
+    assert not list(tmp_path.iterdir())
+
+
+def test_arrow_in_memory(frame):
+    table = pa.Table.from_pandas(frame)
+    got = DaskProximityKernel().fit(table)
+    assert_same_bits(got.transform(table).compute(), got.kernel_.transform(table))
 
 
 def test_a_table_in_memory_is_one_partition(frame):
@@ -378,7 +397,7 @@ def test_the_representation_in_files(frame, tmp_path):
     assert back.columns.tolist() == got.get_feature_names_out().tolist()
     assert (back.dtypes == np.float32).all()
     np.testing.assert_array_equal(back.to_numpy(), wanted.toarray())
-    with pytest.raises(FileExistsError, match=r"z\.parquet exists.*overwrite"):
+    with pytest.raises(FileExistsError, match=r"z\.parquet exists.*overwrite=True"):
         got.to_parquet(as_dask(parts), path)
     got.to_parquet(as_dask(parts[:2]), path, overwrite=True)
     assert len(list(path.iterdir())) == 2

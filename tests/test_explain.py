@@ -247,6 +247,9 @@ def test_bad_input_is_named(pk, people):
         explain(pk, [1.0, ["x"], None, None], row)
     with raises_naming(TypeError, "a must be a row", "'x'"):
         explain(pk, "x", row)
+    for number in (2, np.int64(2)):
+        with raises_naming(TypeError, "b must be a row", "2", r"table\.iloc\[\[2\]\]"):
+            explain(pk, row, number)
     with raises_naming(ValueError, "b must be one row", "2"):
         explain(pk, row, [[1.0, "x", None, None], [1.0, "x", None, None]])
 

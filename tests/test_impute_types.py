@@ -84,6 +84,15 @@ def test_polars_types(dtype):
     assert filled["x"].to_list() == [*base.to_list()[:4], base.to_list()[3]]
 
 
+@pytest.mark.parametrize("name", [n for n in ("Int128", "UInt128") if hasattr(pl, n)])
+def test_very_large_integers_of_polars(name):
+    cells = pl.Series("x", [2**70, 2**70, 2**71, None], dtype=getattr(pl, name))
+    table = pl.DataFrame([cells, pl.Series("key", list("ppqq"))])
+    filled = plain().fit(table).impute(table)
+    assert filled.schema == table.schema
+    assert filled["x"].to_list() == [2**70, 2**70, 2**71, 2**71]
+
+
 def test_pandas_types_and_odd_names():
     table = pd.DataFrame({
         "rank": pd.Categorical(["lo", "lo", "high", None], ["lo", "mid", "high"], True),
@@ -258,3 +267,28 @@ def test_what_lies_under_a_mask_does_not_come_to_light():
         filled = pk.impute(table)
     assert filled.tolist() == [[1, None], [1, None], [1, None]]
     assert table.mask.tolist() == [[False, True], [False, True], [True, True]]
+
+
+CELLS = {
+    "text": "a",
+    "numbers": 5.0,
+    "dates": dt.datetime(2020, 1, 1),
+    "durations": dt.timedelta(1),
+}
+ARRAYS = {
+    "numbers": np.array([[np.nan, 2.0]]),
+    "dates": np.array([["NaT", "2020-05-01"]], "M8[ns]"),
+    "durations": np.array([["NaT", 7]], "m8[s]"),
+}
+
+
+@pytest.mark.parametrize("family", CELLS)
+@pytest.mark.parametrize("held", ARRAYS)
+def test_an_array_that_knows_nothing_of_a_column_can_hold_its_values(family, held):
+    batch, cell = ARRAYS[held], CELLS[family]
+    pk = plain().fit([[cell, batch[0, 1]]] * 2)
+    filled = pk.impute(batch)
+    assert (filled.dtype == batch.dtype) == (family == held)
+    assert filled[0, 1] == batch[0, 1]
+    if family != held:
+        assert filled[0, 0] == cell

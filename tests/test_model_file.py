@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 import tempfile
+import warnings
 from dataclasses import fields
 from decimal import Decimal
 
@@ -24,6 +25,7 @@ from proximity_kernel import (
     ProximityNeighbors,
     ProximityOutliers,
     _archive,
+    _saving,
     _state,
 )
 from proximity_kernel._values import decode, encode
@@ -263,6 +265,24 @@ def test_generators_are_not_saved_and_indices_become_lists(tmp_path, table):
     loaded = ProximityKernel.load(tmp_path / "m")
     assert loaded.categorical_features == sorted(table.columns[:2])
     assert loaded.transform(table).dtype == np.float64
+
+
+def test_loading_leaves_the_warnings_of_other_threads_alone(
+    tmp_path, table, monkeypatch
+):
+    ProximityKernel().fit(table).save(tmp_path / "m")
+    seen, unpack = [], _saving.unpack_estimator
+
+    def watch(*arguments):
+        seen.append(list(warnings.filters))
+        return unpack(*arguments)
+
+    monkeypatch.setattr(_saving, "unpack_estimator", watch)
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        before = list(warnings.filters)
+        ProximityKernel.load(tmp_path / "m")
+    assert seen == [before]
 
 
 def test_set_output_and_notes_survive(tmp_path, table):

@@ -168,13 +168,20 @@ def test_clusters_and_their_profiles(page, clusters):
     assert f"{first['feature']} {first['value']} {share} % here, {overall} %" in words
 
 
-def test_the_strangest_rows_come_with_reasons(page, penguins):
+def test_the_strangest_rows_come_with_reasons(page, penguins, tmp_path):
     scores = ProximityOutliers().fit(penguins).score_samples(penguins)
     strangest = np.argsort(scores, kind="stable")[:10]
     told = visible(page).split("Strange rows The rows that")[1]
     assert re.findall(r"Row (\d+) mean", told) == [str(i) for i in strangest]
     reason = ProximityOutliers().fit(penguins).reasons(penguins.iloc[strangest[:1]])
-    assert f"{reason[0][0].feature} : {reason[0][0].bin}" in told
+    feature, bin_ = reason[0][0].feature, reason[0][0].bin
+    value = penguins.loc[strangest[0], feature]
+    assert f"{feature} : {value:g}, {bin_} (" in told
+    assert "numbers have four bins of their own" in told
+    assert "Values far from the others" not in told
+    with_four = ProximityKernel(4).fit(penguins)
+    words = visible(write(tmp_path, penguins, kernel=with_four))
+    assert "bins of their own" not in words  # they are those that the page shows
 
 
 def test_the_bins_lie_on_the_histogram(page, clusters, penguins):

@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 import pytest
-from report_page import EVIL
+from report_page import EVIL, large, many_columns, messy
 
 from proximity_kernel import ProximityKernel, ProximityKMeans, explain
 from proximity_kernel.datasets import load_penguins
@@ -90,22 +90,6 @@ def hostile():
     )
     ids = [f"{EVIL} {i}" for i in range(len(table))]
     return table, {"ids": ids, "title": EVIL, "assumptions": [EVIL * 20]}
-
-
-def many_columns():
-    rng = np.random.default_rng(0)
-    table = pd.DataFrame(rng.normal(size=(300, 200)).round(2))
-    table.columns = [f"a_rather_long_name_of_a_column_{j}" for j in range(200)]
-    return table.mask(rng.random(table.shape) < 0.2), {}
-
-
-def large():
-    rng = np.random.default_rng(0)
-    table = pd.DataFrame(rng.normal(size=(10_000, 3)), columns=list("abc"))
-    table["d"] = rng.choice([f"category {k}" for k in range(40)], len(table))
-    table["e"] = pd.Timestamp("2020-01-01") + pd.to_timedelta(table["a"], unit="D")
-    table["f"] = table["b"] > 0
-    return table.mask(rng.random(table.shape) < 0.1), {}
 
 
 TABLES = {
@@ -352,3 +336,61 @@ def test_a_kernel_of_other_rows_and_unknown_categories(browser, penguins, tmp_pa
         page.press("#row", "Enter")
         assert "not comparable" in page.inner_text("#why")
         assert "not there when the kernel was fitted" in page.inner_text("#why")
+
+
+@pytest.fixture(scope="module")
+def messy_report(tmp_path_factory):
+    return write_report(tmp_path_factory.mktemp("messy") / "r.html", messy())
+
+
+@pytest.mark.parametrize("width", [360, 400])
+def test_tables_stack_in_a_narrow_window(browser, messy_report, width):
+    with Visit(browser, messy_report, {"width": width, "height": 740}) as page:
+        for table in page.locator(".scroll").all():
+            assert table.evaluate("(box) => box.scrollWidth <= box.clientWidth")
+        for cell in page.locator(".stacks td:visible").all():
+            box = cell.bounding_box()
+            assert 0 <= box["x"] < box["x"] + box["width"] <= width
+        income = page.locator(".stacks tr", has_text="income").first
+        text = income.inner_text()
+        assert "number" in text
+        assert "5 values of 990,000,000, far above the others" in text
+        label = "(td) => getComputedStyle(td, '::before').content"
+        labels = [td.evaluate(label) for td in income.locator("td").all()]
+        assert labels == ["none", '"Missing"', '"Distinct"', '"Values"']
+        assert income.bounding_box()["height"] < 200
+        page.set_viewport_size(WIDE)
+        assert {td.evaluate(label) for td in income.locator("td").all()} == {"none"}
+
+
+@pytest.mark.parametrize("viewport", [WIDE, NARROW], ids=["wide", "narrow"])
+def test_no_line_breaks_within_numbers_and_dates(browser, messy_report, viewport):
+    with Visit(browser, messy_report, viewport) as page:
+        broken = page.evaluate(
+            """() => {
+              const walk = document.createTreeWalker(
+                document.querySelector("main"), NodeFilter.SHOW_TEXT);
+              const broken = [];
+              while (walk.nextNode()) {
+                const node = walk.currentNode;
+                if (!node.parentElement.checkVisibility()) continue;
+                for (const found of node.data.matchAll(/[-+]?\\d[\\d.,:-]*/g)) {
+                  const range = document.createRange();
+                  range.setStart(node, found.index);
+                  range.setEnd(node, found.index + found[0].length);
+                  const tops = [...range.getClientRects()]
+                    .map((box) => Math.round(box.top));
+                  if (new Set(tops).size > 1) broken.push(found[0]);
+                }
+              }
+              return broken;
+            }"""
+        )
+        assert broken == []
+
+
+def test_far_values_lead_to_their_rows(browser, messy_report):
+    with Visit(browser, messy_report) as page:
+        page.locator(".far-values .goto", has_text="Row 500").click()
+        assert page.inner_text("#panel-title").startswith("Row 500")
+        assert "990,000,000" in page.inner_text("#why")

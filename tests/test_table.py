@@ -1,6 +1,7 @@
 """Tables: taken apart whatever the make, or refused with a word on what to do."""
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -203,6 +204,12 @@ def test_not_a_table(table):
         read_columns(table)
 
 
+@pytest.mark.parametrize("table", ["file.csv", Path("file.csv")])
+def test_a_file_is_read_by_others(table):
+    with pytest.raises(TypeError, match=r"make a data frame .*pandas\.read_csv"):
+        read_columns(table)
+
+
 @pytest.mark.parametrize("table", [pd.DataFrame, pl.DataFrame, np.ndarray, list])
 def test_a_class_is_not_a_table(table):
     with pytest.raises(TypeError, match=f"^{table.__name__} is a class; pass a table"):
@@ -213,7 +220,7 @@ def test_a_class_is_not_a_table(table):
     "rows", [[[("a",)], [("b",)]], [["a"], [("b",)]], ((("a",),), (("b",),))]
 )
 def test_cells_that_are_tuples(rows):
-    with pytest.raises(TypeError, match=r"column 0 holds .*tuple.*convert it to one"):
+    with pytest.raises(TypeError, match=r"column 0 holds .*tuple.*column of each"):
         read_columns(rows)
 
 

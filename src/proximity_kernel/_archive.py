@@ -42,6 +42,15 @@ class ModelFileError(ValueError):
     """A file that cannot be read as a model, or a model that cannot be written.
 
     The message says which file, what is wrong with it and what to do.
+
+    Examples
+    --------
+    >>> from proximity_kernel import ModelFileError, ProximityKernel
+    >>> try:
+    ...     ProximityKernel.load("no/such.model")
+    ... except ModelFileError as error:
+    ...     print(error)
+    no/such.model is not there.
     """
 
 

@@ -2,19 +2,21 @@
 
 The first pass learns the bins (`_survey`), the second codes the rows with them and
 keeps the distinct ones (`_rows`). What is learnt does not depend on how the table was
-cut, nor on the order of the batches.
+cut, nor on the order of the batches; but for a number with so many distinct values that
+a sketch stands for them (`_ranks`), whose centers the cuts can move a little.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeVar
 
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ._model import Model, finish_model, warn_of_empty_columns
+from ._model import Model, finish_model, warn_of_columns
 from ._options import (
     check_choice,
     check_kernel_options,
@@ -72,7 +74,8 @@ class Batched:
         First ``partial_fit(batch, learn="bins")`` for every batch, then
         ``partial_fit(batch, learn="rows")`` for every batch: a row can only be coded
         when the bins are known, and these depend on all rows. What is learnt is what
-        `fit` learns from the whole table, in whatever way it was cut, and in any order.
+        `fit` learns from the whole table, in whatever way it was cut, and in any order;
+        of a number with more than 100,000 distinct values the centers are near those.
         `fit_batches` does both passes, and is faster where there are many batches.
 
         The first call, and the first after `fit`, starts anew. From the first batch of
@@ -124,7 +127,7 @@ class Batched:
         Returns
         -------
         self
-            As `fit` on the whole table leaves it.
+            As `fit` on the whole table leaves it, or near that: see `partial_fit`.
 
         Examples
         --------
@@ -137,25 +140,26 @@ class Batched:
         >>> pk.bin_centers_[0]
         array([0., 9.])
         """
-        return self._fit_batches(batches, stacklevel=3)
-
-    def _fit_batches(self: Any, batches: Any, stacklevel: int) -> Any:
         check_kernel_options(self)
         read, threads = again(batches), count_threads(self.n_jobs)
         header = type(self)()  # takes the names until everything is learnt
         survey = BinState()
-        for batch in read():
-            if not has_no_rows(batch):
+        for i, batch in enumerate(read()):
+            if has_no_rows(batch):
+                continue
+            with _about_batch(i):
                 found = summarize_bins(batch, self.categorical_features, threads)
                 first = not survey.columns
                 validate_data(header, batch, reset=first, skip_check_array=True)
                 survey = merge_bins(survey, found)
         binned = finish_survey(self, survey)
         most, seed = choose_references(self)
-        rows = merge_all(
-            (summarize_rows(batch, binned, most, seed, threads) for batch in read()),
-            merge_rows,
-        )
+
+        def summarize(i: int, batch: Any) -> RowState:
+            with _about_batch(i):
+                return summarize_rows(batch, binned, most, seed, threads)
+
+        rows = merge_all((summarize(*one) for one in enumerate(read())), merge_rows)
         rows = check_same_rows(survey, rows)
         model = finish_rows(self, binned, rows)
         self._forget()
@@ -163,7 +167,7 @@ class Batched:
             (name, value) for name, value in vars(header).items() if "_in_" in name
         )
         self._adopt(model)
-        warn_of_empty_columns(model, stacklevel + 1)
+        warn_of_columns(model)
         return self
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -225,7 +229,7 @@ class Batched:
         self._learning = replace(learning, binned=binned, rows=rows)
         self._adopt(model)
         if known is None:
-            warn_of_empty_columns(model, stacklevel=4)
+            warn_of_columns(model)
 
 
 def merge_all(
@@ -259,6 +263,16 @@ def merge_all(
         (_, last), (size, before) = held.pop(), held.pop()
         held.append((size, merge(before, last)))
     return held[0][1] if held else None
+
+
+@contextmanager
+def _about_batch(i: int) -> Iterator[None]:
+    """Say which batch an error is about."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        error.add_note(f"This is about batch {i}, counted from 0.")
+        raise
 
 
 def again(batches: Any) -> Callable[[], Iterator[Any]]:

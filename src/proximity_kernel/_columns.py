@@ -54,6 +54,9 @@ class ColumnType:
         None for any other column.
     place : str
         How messages call the column: "column 'age'" or "column 3". Not compared.
+    unasked : bool
+        Whether it is text that became categories though neither its dtype nor
+        `categorical_features` says so. Not compared.
     """
 
     name: str
@@ -61,6 +64,7 @@ class ColumnType:
     family: str
     order: _Labels | None = None
     place: str = field(default="", compare=False)
+    unasked: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True)
@@ -151,11 +155,17 @@ def _numeric(
 
 
 def _categorical(
-    codes: _Array, labels: list[Any], family: str, header: Header
+    codes: _Array,
+    labels: list[Any],
+    family: str,
+    header: Header,
+    unasked: bool = False,
 ) -> Column:
     """Make a categorical column."""
     family = family if labels else NOTHING
-    found = ColumnType(header.name, "categorical", family, place=header.place)
+    found = ColumnType(
+        header.name, "categorical", family, place=header.place, unasked=unasked
+    )
     return Column(found, np.asarray(codes, dtype=np.int32), tuple(labels))
 
 
@@ -202,7 +212,8 @@ def _read_labels(series: nw.Series[Any], header: Header) -> Column:
     if by_rank:
         ranks = np.where(codes < 0, np.nan, codes)
         return _numeric(ranks, family, header, tuple(labels))
-    return _categorical(codes, labels, family, header)
+    unasked = isinstance(series.dtype, nw.String) and not header.named
+    return _categorical(codes, labels, family, header, unasked)
 
 
 def _read_array(values: _Array, header: Header) -> Column:
@@ -234,7 +245,7 @@ def _read_objects(cells: _Array, header: Header) -> Column:
     family = _cells.find_family(cells, header)
     if family == "text" or header.named:
         coded = _cells.label_cells(cells, family, header)
-        return _categorical(*coded, family, header)
+        return _categorical(*coded, family, header, unasked=not header.named)
     return _numeric(_cells.number_cells(cells, family, header), family, header)
 
 

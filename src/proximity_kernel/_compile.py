@@ -1,8 +1,8 @@
 """How the loops are compiled: one decorator, and a word to the user.
 
 Numba compiles a function the first time it is called and keeps the machine code
-on disk, so only the first call in a fresh environment is slow. That call says so
-once, through the ``proximity_kernel`` logger; every later process is silent.
+on disk, so only the first call of each in a fresh environment is slow. A process that
+compiles says so once, through the ``proximity_kernel`` logger; later ones are silent.
 """
 
 from __future__ import annotations
@@ -99,8 +99,8 @@ class _Notice(event.Listener):  # type: ignore[misc]  # numba has no types
             return
         self.told = True
         _logger.warning(
-            "proximity-kernel is compiling its loops; this takes some seconds, once "
-            "in this environment, and once more for over 254 bins in a column."
+            "proximity-kernel is compiling its loops; this takes some seconds the "
+            "first time each part is used, and again for over 254 bins in a column."
         )
 
     def on_end(self, event: Any) -> None:

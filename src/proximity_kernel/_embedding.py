@@ -100,9 +100,9 @@ def embed(kernel: ProximityKernel, X: Any) -> sp.csr_array:
     return sp.csr_array(kernel.transform(X))
 
 
-def fit_distinct(kernel: ProximityKernel, X: Any, stacklevel: int) -> Embedded:
+def fit_distinct(kernel: ProximityKernel, X: Any) -> Embedded:
     """Fit a kernel of `copy_kernel`, and represent each distinct row once."""
-    model, codes = kernel._fit(X, stacklevel + 1)  # noqa: SLF001  (of the same package)
+    model, codes = kernel._fit(X)  # noqa: SLF001  (of the same package)
     return _represent_distinct(kernel, model, codes)
 
 

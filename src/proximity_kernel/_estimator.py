@@ -21,7 +21,7 @@ from ._columns import read_columns
 from ._filling import Imputing
 from ._kernel import kernel_matrix
 from ._matching import list_cells, match
-from ._model import Model, fit_model, warn_of_empty_columns
+from ._model import Model, fit_model, warn_of_columns
 from ._options import check_kernel_options, check_n_bins, choose_references, suit
 from ._representation import build_representation, normalize_rows, output_names
 from ._saving import Saved
@@ -170,7 +170,7 @@ class ProximityKernel(Saved, Batched, Imputing, TransformerMixin, BaseEstimator)
         -------
         self
         """
-        self._fit(X, stacklevel=3)
+        self._fit(X)
         return self
 
     def transform(self, X: Any) -> Any:
@@ -202,8 +202,7 @@ class ProximityKernel(Saved, Batched, Imputing, TransformerMixin, BaseEstimator)
         -------
         CSR matrix or ndarray of shape (n_samples, n_columns)
         """
-        # One level more: scikit-learn wraps this method for `set_output`.
-        return self._output(self._represent(*self._fit(X, stacklevel=4)))
+        return self._output(self._represent(*self._fit(X)))
 
     def kernel(self, X: Any, Y: Any = None) -> NDArray[Any]:
         """Compare rows with rows.
@@ -292,7 +291,7 @@ class ProximityKernel(Saved, Batched, Imputing, TransformerMixin, BaseEstimator)
         names = [str(name) for name in _check_feature_names_in(self, input_features)]
         return output_names(names, model.bins, model.informative)
 
-    def _fit(self, X: Any, stacklevel: int) -> tuple[Model, Codes]:
+    def _fit(self, X: Any) -> tuple[Model, Codes]:
         check_kernel_options(self)
         chosen = self.categorical_features
         columns = read_columns(X, categorical_features=chosen)
@@ -306,7 +305,7 @@ class ProximityKernel(Saved, Batched, Imputing, TransformerMixin, BaseEstimator)
         validate_data(self, X, skip_check_array=True)
         self.__dict__.pop("_learning", None)
         self._adopt(model)
-        warn_of_empty_columns(model, stacklevel + 1)
+        warn_of_columns(model)
         return model, codes
 
     def _adopt(self, model: Model) -> None:

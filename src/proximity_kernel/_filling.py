@@ -56,8 +56,8 @@ class Imputing:
         filled : of the make of X: a frame of its library, an array or a list of rows
             A masked array stays one only if cells stay missing.
             What was observed is unchanged. Columns keep their types where these can
-            hold the values; whole numbers are rounded, booleans True where more than
-            half is expected.
+            hold the values; whole numbers are rounded, to what their type can hold,
+            booleans True where more than half is expected.
         uncertainty : of the same make, only with ``return_uncertainty=True``
             0 where a cell was observed. For numbers the standard deviation of the
             estimate, a duration for dates; for labels and booleans the chance that
@@ -172,6 +172,12 @@ def _fill_rows(rows: Any, gaps: Sequence[Gaps]) -> list[Any]:
     ]
 
 
+def _holds(kind: str, gaps: Gaps) -> bool:
+    """Whether an array can hold the values; not if it holds nothing of a column."""
+    kinds = {"numbers": "biufO", "dates": "MO", "durations": "mO"}
+    return kind in kinds.get(gaps.type.family, "O")
+
+
 def _fill_array(table: Any, gaps: Sequence[Gaps]) -> _Array:
     masked = np.ma.isMaskedArray(table)
     out = np.array(np.ma.getdata(table) if masked else table)
@@ -179,6 +185,10 @@ def _fill_array(table: Any, gaps: Sequence[Gaps]) -> _Array:
     kind = out.dtype.kind
     if kind in "SUT":  # as long as it must be
         out = out.astype(object)
+    elif not all(_holds(kind, own) for own in gaps if own.fillable):
+        cells = [list(row) for row in out] if kind in "mM" else out.tolist()
+        out = np.empty(out.shape, object)
+        out[:] = cells
     for j, own in enumerate(gaps):
         if not own.fillable:
             continue

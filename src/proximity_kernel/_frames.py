@@ -222,6 +222,8 @@ def _as_polars(pl: Any, dtype: Any, gaps: Gaps) -> Any:
         return times.cast(dtype)
     if dtype == pl.Boolean:
         return pl.Series(as_numbers(gaps, np.dtype(bool)))
+    if str(dtype).endswith("Int128"):  # numpy has none of these
+        return pl.Series([round(v) for v in gaps.values.tolist()], dtype=dtype)
     if dtype.is_integer():
         unsigned = "u" if dtype.is_unsigned_integer() else "i"
         size = {"8": 1, "16": 2, "32": 4}.get(str(dtype).lstrip("UInt"), 8)

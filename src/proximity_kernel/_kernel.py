@@ -64,7 +64,8 @@ def _mostly_zero(matrix: sp.csr_array) -> bool:
 def _multiply(left: Any, right: Any, n_features: int) -> NDArray[Any]:
     product = np.asarray(left @ right)
     # The sum is divided, not its terms: so a complete row is alike to itself with
-    # similarity exactly one.
+    # similarity exactly one; with two resolutions, whose weights are square roots, it
+    # can be less by a rounding, and never more.
     product /= max(n_features, 1)
     np.minimum(product, 1, out=product)
     return product

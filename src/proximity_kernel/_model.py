@@ -8,6 +8,7 @@ is replaced, and a method takes it once and works with that.
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -28,6 +29,9 @@ from ._typical import Typical, learn_typical
 from ._weights import weigh_codes
 
 _MOST_NAMES = 5  # columns that a warning lists
+_INSIDE = (__name__.partition(".")[0], "sklearn", "joblib")  # no lines of a user
+_FEW = 50  # texts of which nothing can be said
+_FREE = 0.5  # different ones for each text: ids, free text, dates as text
 
 
 @dataclass(frozen=True)
@@ -84,6 +88,20 @@ class Model:
         """How messages call the columns that had nothing observed."""
         pairs = zip(self.types, self.bins, strict=True)
         return [column.place for column, bins in pairs if not bins.n_bins]
+
+    @property
+    def free_text(self) -> list[str]:
+        """How messages call the columns of text that mostly differs, with counts."""
+        starts = self.reference.bitmaps.offsets
+        found = []
+        for j, (column, bins) in enumerate(zip(self.types, self.bins, strict=True)):
+            if column.unasked and isinstance(bins, CategoricalBins):
+                counts = self.reference.bitmaps.prior_counts[starts[j] :]
+                texts = int(counts[: bins.n_bins].sum())
+                different = len(bins.categories) + len(bins.infrequent)
+                if texts >= _FEW and different > _FREE * texts:
+                    found.append(f"{column.place} ({different:,} of {texts:,})")
+        return found
 
     @property
     def bin_centers(self) -> list[NDArray[np.float64] | None]:
@@ -211,17 +229,35 @@ def _count_bins(bins: Sequence[Bins]) -> NDArray[np.int64]:
     return np.array([b.n_bins for b in bins], np.int64)
 
 
-def warn_of_empty_columns(model: Model, stacklevel: int) -> None:
-    """Name the columns that had nothing observed, if there are any."""
-    places = model.empty
-    if not places:
-        return
-    warnings.warn(
-        f"Nothing is observed in {list_places(places)}; left out of the kernel. Drop "
-        "it, or fit on rows that have it.",
-        UserWarning,
-        stacklevel=stacklevel,
-    )
+def warn_of_columns(model: Model) -> None:
+    """Name the columns that had nothing observed, and texts that mostly differ."""
+    stacklevel = _find_caller()
+    if places := model.empty:
+        warnings.warn(
+            f"Nothing is observed in {list_places(places)}; left out of the kernel. "
+            "Drop it, or fit on rows that have it.",
+            UserWarning,
+            stacklevel=stacklevel,
+        )
+    if places := model.free_text:
+        warnings.warn(
+            f"Most texts differ in {list_places(places)}, and are compared as "
+            "categories. Convert dates and numbers (pandas.to_datetime, to_numeric), "
+            "drop ids and free text; categorical_features names what is meant so.",
+            UserWarning,
+            stacklevel=stacklevel,
+        )
+
+
+def _find_caller() -> int:
+    """Count the frames up to the line of the user, past pipelines and mixins."""
+    depth, frame = 1, sys._getframe(1)  # noqa: SLF001  (Python's own)
+    while frame.f_back is not None:
+        package = frame.f_globals.get("__name__", "").partition(".")[0]
+        if package not in _INSIDE:
+            break
+        depth, frame = depth + 1, frame.f_back
+    return depth
 
 
 def list_places(places: Sequence[str]) -> str:

@@ -103,13 +103,13 @@ class BatchedClusters:
         check_count("max_passes", max_passes, 1)
         read = again(batches)
         kernel = copy_kernel(self.kernel, self.n_jobs)
-        kernel._fit_batches(read, stacklevel=4)  # noqa: SLF001  (of the same package)
+        kernel.fit_batches(read)
         found = find_clusters(self, kernel, read, max_passes)
-        model = kernel._fitted_model()  # noqa: SLF001
+        model = kernel._fitted_model()  # noqa: SLF001  (of the same package)
         profiles = describe_totals(model, found.sums.bins, found.sums.sizes)
         self._adopt(kernel, found, profiles, found.strengths)
         self.__dict__.pop("labels_", None)
-        warn_of_empty_clusters(found.sums.sizes, stacklevel=3)
+        warn_of_empty_clusters(found.sums.sizes, stacklevel=2)
         return self
 
 

@@ -6,7 +6,6 @@ options go beside that, into one archive.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, ClassVar, Self
@@ -41,6 +40,16 @@ class Saved:
         See Also
         --------
         proximity_kernel.model_file : The format, and notes beside the estimator.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from proximity_kernel import ProximityKernel
+        >>> pk = ProximityKernel(n_bins=2).fit([[1.0, "a"], [2.0, "b"]])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     pk.save(f"{folder}/kernel.model")
+        ...     ProximityKernel.load(f"{folder}/kernel.model").bin_centers_[0]
+        array([1., 2.])
         """
         write_estimator(self, path, None)
 
@@ -119,11 +128,10 @@ def read_estimator(
     name, notes = header.get("class"), header.get("notes")
     try:
         check(type(name) is str and type(notes) is dict, "no class, or no notes")
-        with np.errstate(all="ignore"), warnings.catch_warnings():
-            warnings.simplefilter("error")
-            return unpack_estimator(find_class(str(name)), State(header, arrays)), dict(
-                notes or {}
-            )
+        # Not by filters of warnings: these are the whole process's, other threads' too.
+        with np.errstate(all="ignore"):
+            estimator = unpack_estimator(find_class(str(name)), State(header, arrays))
+            return estimator, dict(notes or {})
     except (ModelFileError, ImportError):
         raise
     # The checksums fit, but no fit makes such a model.

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from reprlib import repr as short
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -263,8 +264,12 @@ def _merge(a: ColumnState, b: ColumnState) -> ColumnState:
     if replace(b.type, name=a.type.name) != a.type:
         _refuse(a.type, b.type)
     if isinstance(a.held, Labels) and isinstance(b.held, Labels):
-        dates = a.type.family == "dates"
-        return ColumnState(a.type, _merge_labels(a.held, b.held, dates), missing)
+        try:
+            labels = _merge_labels(a.held, b.held, a.type.family == "dates")
+        except (TypeError, ValueError):  # such as periods of several lengths
+            _refuse_labels(a.type, a.held, b.held)
+        unasked = a.type.unasked or b.type.unasked
+        return ColumnState(replace(a.type, unasked=unasked), labels, missing)
     assert not isinstance(a.held, Labels)  # of one kind, by now
     assert not isinstance(b.held, Labels)
     return ColumnState(a.type, merge_held(a.held, b.held), missing)
@@ -298,6 +303,15 @@ def _refuse(a: ColumnType, b: ColumnType) -> None:
         f"{a.place} is {' in one batch and '.join(sorted(kinds))} in another; convert "
         "it to one type (categorical_features makes numbers categorical)."
     )
+
+
+def _refuse_labels(column: ColumnType, a: Labels, b: Labels) -> NoReturn:
+    """Say which labels of two batches have no common order."""
+    shown = " and ".join(sorted(short(part.labels[0]) for part in (a, b)))
+    raise ValueError(
+        f"{column.place} has labels in two batches that cannot be sorted together, "
+        f"for example {shown}; convert it to one type."
+    ) from None
 
 
 def _merge_labels(a: Labels, b: Labels, dates: bool) -> Labels:

@@ -32,11 +32,12 @@ _MOST_NAMES = 8  # that a message lists
 # ..." is asked for by scikit-learn's estimator checks.
 _ALIKE = ("text", "numbers", "dates", "durations")
 _MIXED = "convert it to one type"
-_OTHERS = f"{_MIXED}; each cell's argument must be a string or a number"
+_OTHERS = f"{_MIXED}; every cell of the argument must be a string or a number"
 _ADVICE = {
     "Period": "make dates of it with .dt.to_timestamp()",
     "time": "make a number of it, e.g. the seconds since midnight",
     "bytes": "decode it to text first",
+    **dict.fromkeys(("list", "tuple", "ndarray"), "make a column of each item"),
 }
 
 
@@ -136,9 +137,10 @@ def split_table(table: Any) -> Table:
         )
     if hasattr(table, "__array__"):
         return Table(_split_array(table))
+    path = isinstance(table, str) or hasattr(table, "__fspath__")
     raise TypeError(
         f"Expected a data frame, a 2D array or a list of rows, got {got}; make a data "
-        "frame of it, e.g. with pandas.DataFrame(...)."
+        f"frame of it, e.g. with pandas.{'read_csv' if path else 'DataFrame'}(...)."
     )
 
 

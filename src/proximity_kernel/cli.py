@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 
 from . import __version__
 from ._extras import require
-from .commands import Call, InputError, add_general, write_error
+from .commands import Call, InputError, add_general, find_near, near, write_error
 
 _PROGRAM = "proximity-kernel"
 _DESCRIPTION = """\
@@ -60,6 +60,8 @@ class _Layout(argparse.RawDescriptionHelpFormatter):
 class _Parser(argparse.ArgumentParser):
     """A parser whose options may be imported late, and whose errors are one line.
 
+    Options are not abbreviated: what is short for one today may be so for two tomorrow.
+
     Attributes
     ----------
     fill : callable or None
@@ -68,15 +70,29 @@ class _Parser(argparse.ArgumentParser):
 
     fill: Callable[[argparse.ArgumentParser], None] | None = None
 
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**({"allow_abbrev": False} | given))
+
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         if self.fill is not None:
             fill, self.fill = self.fill, None
             fill(self)
-        return super().parse_known_args(args, namespace)
+        known, rest = super().parse_known_args(args, namespace)
+        if rest:  # told here, by the command whose help there is to see
+            self.error(f"unrecognized arguments: {' '.join(rest)}{self._suggest(rest)}")
+        return known, rest
+
+    def _suggest(self, rest: list[str]) -> str:
+        """Suggest the option that was meant by the first that is not one."""
+        asked = [one[2:].partition("=")[0] for one in rest if one.startswith("--")]
+        known = [one[2:] for one in self._option_string_actions if one[:2] == "--"]
+        found = find_near(asked[0], known) if asked else None
+        return f", did you mean '--{found}'?" if found is not None else ""
 
     def error(self, message: str) -> NoReturn:
         line = " ".join(message.split())
-        self.exit(2, f"{self.prog}: {line}; see {self.prog} --help\n")
+        end = "" if line.endswith("?") else ";"
+        self.exit(2, f"{self.prog}: {line}{end} see {self.prog} --help\n")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -95,8 +111,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     _speak_to_any_terminal()
     parser = _make_parser()
+    given = sys.argv[1:] if arguments is None else list(arguments)
     try:
-        options = parser.parse_args(arguments)
+        _check_command(parser, given)
+        options = parser.parse_args(given)
         if options.command is None:
             parser.print_help(sys.stderr)
             return 2
@@ -108,6 +126,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         write_error(f"{_PROGRAM}: stopped")
         return 130
+
+
+def _check_command(parser: argparse.ArgumentParser, given: list[str]) -> None:
+    """Refuse a command that there is not, and suggest the one that was meant."""
+    name = next((one for one in given if not one.startswith("-")), None)
+    if name is None or name in _COMMANDS:
+        return
+    hint = near(name, _COMMANDS) or f"; there are {', '.join(_COMMANDS)}"
+    parser.error(f"{name}: there is no such command{hint}")
 
 
 def _run(options: argparse.Namespace) -> int:

@@ -242,7 +242,7 @@ class ProximityKMeans(
     def _fit(self, X: Any) -> tuple[Rows, Codes]:
         self._check_options()
         kernel = copy_kernel(self.kernel, self.n_jobs)
-        held = fit_distinct(kernel, X, stacklevel=4)
+        held = fit_distinct(kernel, X)
         model, codes = held.model, held.codes
         check_enough(self.n_clusters, model, len(codes.inverse))
         rows = self._rows(held)

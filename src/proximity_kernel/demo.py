@@ -39,8 +39,9 @@ def show_demo(console: Console) -> None:
 
     console.print(cluster_table(found.labels_, penguins, species))
     console.print(
-        "ProximityKMeans(3): one species stands apart, and the "
-        "sexes of the other two differ more than these two do.\n"
+        "ProximityKMeans(3, kernel=ProximityKernel(n_bins=4), random_state=0): one "
+        "species stands apart, and the sexes of the other two differ more than these "
+        "two do.\n"
     )
 
     nearest = np.argsort(-pk.kernel(penguins.iloc[[_ROW]], penguins)[0], kind="stable")

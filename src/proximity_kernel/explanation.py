@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -322,8 +323,9 @@ def _compare(model: Model, j: int, part: float, left: _Row, right: _Row) -> Feat
 
 def _as_table(model: Model, row: Any, which: str) -> Any:
     """Make a table of one row, in the order of the fitted columns."""
-    if isinstance(row, str | bytes) or row is None:
-        raise TypeError(f"{which} must be a row of cells, got {row!r}.")
+    if isinstance(row, str | bytes | Integral) or row is None:
+        hint = f"; pass table.iloc[[{row}]]" if isinstance(row, Integral) else ""
+        raise TypeError(f"{which} must be a row of cells, got {row!r}{hint}.")
     if getattr(row, "ndim", 0) == 1 and hasattr(row, "to_dict"):  # pandas'
         row = row.to_dict()
     elif getattr(row, "ndim", 0) == 1 or hasattr(row, "to_list"):  # polars'

@@ -86,6 +86,16 @@ def load_model(path: Any) -> Any:
     ------
     ModelFileError
         If the file is damaged, foreign or newer than this library.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from proximity_kernel import ProximityNeighbors
+    >>> near = ProximityNeighbors(1).fit([[1.0, "a"], [2.0, "b"]])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     near.save(f"{folder}/rows.model")
+    ...     load_model(f"{folder}/rows.model")
+    ProximityNeighbors(n_neighbors=1)
     """
     return load_with_notes(path)[0]
 
@@ -108,6 +118,16 @@ def load_with_notes(path: Any) -> tuple[Any, dict[str, Any]]:
     ------
     ModelFileError
         If the file is damaged, foreign or newer than this library.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from proximity_kernel import ProximityKernel
+    >>> pk = ProximityKernel().fit([[1.0, "a"], [2.0, "b"]])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_model(pk, f"{folder}/kernel.model", notes={"dropped": ["name"]})
+    ...     load_with_notes(f"{folder}/kernel.model")
+    (ProximityKernel(), {'dropped': ['name']})
     """
 
     def find_class(name: str) -> type[Any]:

@@ -9,6 +9,7 @@ A call goes through these rooms in this order:
   people lay out Excel's)
 - ``_plan``: how each column is to be read; kept with a model
 - ``_guess``: raw columns -> a plan (``_forms``: how numbers and dates are written)
+- ``_ids``: whether a column names the rows
 - ``_table``: raw columns + plan -> the frame that is fitted, ids, what was assumed
 - ``_sentinels``: numbers that may mean a missing cell, pointed out
 - ``_fitting``: a table + options -> a fitted estimator; models kept and loaded
@@ -20,7 +21,7 @@ A call goes through these rooms in this order:
 
 from __future__ import annotations
 
-from ._call import Call, InputError, write_error
+from ._call import Call, InputError, find_near, near, write_error
 from ._options import add_general
 
-__all__ = ["Call", "InputError", "add_general", "write_error"]
+__all__ = ["Call", "InputError", "add_general", "find_near", "near", "write_error"]

@@ -154,7 +154,18 @@ def near(name: str, known: Any) -> str:
     >>> near("agee", ["age", "sex"]), near("x", ["age"])
     (", did you mean 'age'?", '')
     """
+    found = find_near(name, known)
+    return f", did you mean {found!r}?" if found is not None else ""
+
+
+def find_near(name: str, known: Any) -> str | None:
+    """Find the name that was meant, whatever its case.
+
+    >>> find_near("AGE ", ["age", "sex"])
+    'age'
+    """
     from difflib import get_close_matches
 
-    found = get_close_matches(name, [str(one) for one in known], n=1)
-    return f", did you mean {found[0]!r}?" if found else ""
+    folded = {str(one).casefold().strip(): str(one) for one in known}
+    found = get_close_matches(name.casefold().strip(), list(folded), n=1)
+    return folded[found[0]] if found else None

@@ -15,7 +15,7 @@ from .._extras import require
 from ._call import Call, InputError
 from ._plan import Plan, Wishes
 from ._source import is_there, open_source, sniff_kind
-from ._writing import check_outputs
+from ._writing import check_outputs, check_page
 
 if TYPE_CHECKING:
     from .. import ProximityKernel
@@ -73,7 +73,8 @@ def check_files(call: Call) -> None:
         {option: given.get(name) for name, option in _OUTPUTS.items()},
         [given.get(name) for name in _INPUTS],
     )
-    if given.get("report"):
+    if given.get("report") is not None:
+        check_page("--report", given["report"])
         require("jinja2", extra="report")
         require("plotly", extra="report")
 

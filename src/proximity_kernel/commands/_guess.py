@@ -7,15 +7,13 @@ nothing (all empty, free text, lists).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
-from ._call import InputError, listed
+from ._call import InputError, counted, listed
 from ._forms import (
     AMBIGUOUS,
     DATE_FORMS,
@@ -26,6 +24,7 @@ from ._forms import (
     match_form,
     without_unit,
 )
+from ._ids import judge_id
 from ._plan import (
     CATEGORIES,
     DATES,
@@ -45,17 +44,9 @@ from ._raw import Raw
 
 MOST_STRAYS = 5  # different ones
 _FREE = 0.5  # different texts for each cell: free text
-_FEW = 20  # rows in which uniqueness says nothing
+_FEW = 20  # different texts that are none
 _MANY = 255  # categories that the kernel keeps apart
 _SHOWN = 6  # columns with something in brackets
-_LONG = 40  # characters of an id
-_NAMED_ID = re.compile(
-    r"(^|[_\s.\-])(id|ids|uuid|guid|key|index|nr|no|number|identifier|row_name)$",
-    re.IGNORECASE,
-)
-_CAMEL_ID = re.compile(r"[a-z]I[Dd]$|nummer$")
-# Times, shares, limits: texts without letters that are values, and name nothing.
-_VALUE = r"[^A-Za-z]*[:/%.,$€£()<>][^A-Za-z]*"
 
 
 def guess_plan(raw: Raw, wishes: Wishes) -> tuple[Plan, str, list[str]]:
@@ -171,6 +162,7 @@ class _Guess:
         self.units: dict[str, str] = {}
         self.notes: dict[str, list[str]] = {}  # what is to be said -> of which columns
         self.ids: list[str] = []
+        self.repeated: dict[str, int] = {}  # rows that repeat what looks like an id
 
     def note(self, name: str, text: str) -> None:
         """Remember what to say of a column; of several at once, if it is the same."""
@@ -201,9 +193,9 @@ class _Guess:
             return LEFT_OUT
         if name in self.chosen["--categorical"]:
             return USED
-        if not self.chosen["--id"] and self._is_id(name, kind):
-            self.ids.append(name)
-            return ID
+        role = None if self.chosen["--id"] else self._find_id(name, kind)
+        if role is not None:
+            return role
         if kind != CATEGORIES or words is None:
             return USED
         if words.is_free_text(_FREE, _FEW):
@@ -211,6 +203,21 @@ class _Guess:
             return LEFT_OUT
         self._note_categories(name, words)
         return USED
+
+    def _find_id(self, name: str, kind: str) -> str | None:
+        """Tell the role of what names the rows, or would if no row repeated another."""
+        column, words = self.raw.frame[name], self.words.get(name)
+        first = name == self.raw.frame.columns[0]
+        found = judge_id(name, column, words, kind, first=first)
+        if found.is_id:
+            self.ids.append(name)
+            return ID
+        if found.n_repeats:
+            self.repeated[name] = found.n_repeats
+            return LEFT_OUT
+        if found.rises:
+            self.note(name, " rises from row to row (--id if it names the rows)")
+        return None
 
     def _note_categories(self, name: str, words: Words) -> None:
         n = len(words.values)
@@ -291,43 +298,17 @@ class _Guess:
             return None
         return dmy if counts[dmy] > counts[mdy] else mdy
 
-    def _is_id(self, name: str, kind: str) -> bool:
-        """Whether all cells differ and the name or the form is an id's."""
-        column, words = self.raw.frame[name], self.words.get(name)
-        n_rows = len(column)
-        if n_rows < 3 or kind == DATES:
-            return False
-        named = bool(_NAMED_ID.search(name) or _CAMEL_ID.search(name))
-        if words is not None:
-            if words.n_observed < n_rows or len(words.values) < n_rows:
-                return False
-            if kind == CATEGORIES:
-                short = max(map(len, words.values)) <= _LONG
-                one_word = not words.values.str.contains(" ").mean() > _FREE
-                value = words.values.str.fullmatch(_VALUE).mean() > _FREE
-                return named or (n_rows >= _FEW and short and one_word and not value)
-            numbers = pd.to_numeric(words.values, errors="coerce").to_numpy()
-            column = pd.Series(numbers[words.codes])
-        elif not pd.api.types.is_numeric_dtype(column) or column.isna().any():
-            return False
-        values = column.to_numpy(float)
-        if not np.isfinite(values).all() or (values % 1).any():
-            return False
-        counting = bool((np.diff(values) == 1).all())
-        first = name == self.raw.frame.columns[0]
-        unique = counting or len(np.unique(values)) == n_rows
-        if (named and unique) or (counting and first and n_rows >= _FEW):
-            return True
-        if first and n_rows >= _FEW and (np.diff(values) > 0).all():
-            self.note(name, " rises from row to row (--id if it names the rows)")
-        return False
-
     def tell(self, plan: Plan) -> list[str]:
         """Put into words what was guessed."""
         used_ids = set(plan.named(ID))
         said = []
         if ids := [name for name in self.ids if name in used_ids]:
             said.append(f"taken as id, not compared: {listed(ids)}")
+        for name, n in self.repeated.items():
+            said.append(
+                f"left out: {name!r} looks like an id, but {counted(n, 'row')} "
+                f"repeat{'s' * (n == 1)} one (--id {name!r} names rows by it)"
+            )
         if self.empty:
             said.append(f"left out, all empty: {listed(self.empty)}")
         if self.free:
@@ -353,6 +334,7 @@ class _Guess:
     def _why(self) -> list[str]:
         why = [f"{name!r} is empty" for name in self.empty[:3]]
         why += [f"{one} is free text" for one in self.free[:3]]
+        why += [f"{name!r} looks like an id" for name in list(self.repeated)[:3]]
         why += [f"{name!r} holds lists or records" for name in self.nested[:3]]
         why += [f"--drop {name}" for name in sorted(self.chosen["--drop"])[:3]]
         why += [f"--id {name}" for name in sorted(self.chosen["--id"])[:3]]

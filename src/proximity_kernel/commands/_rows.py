@@ -76,8 +76,9 @@ def find_row(table: Table, text: str, option: str = "") -> int:
     names = list(table.ids)
     known = [write_cell(cell) for cell in table.ids[names[0]]] if names else []
     what = f"no {' or '.join(names)} and no row number" if names else "no row number"
+    hint = "." if names else "; --id COL calls rows by a column."
     raise InputError(
         f"{option}{text}: {table.name} has {counted(n_rows, 'row')}, and this is "
         f"{what} of theirs"
-        f"{near(text, known) or '.'}"
+        f"{near(text, known) or hint}"
     )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ._call import InputError, counted, listed
+from ._call import InputError, counted, find_near, listed
 from ._forms import (
     AMBIGUOUS,
     DATE_FORMS,
@@ -94,7 +94,8 @@ def read_table(
         return apply_plan(raw, plan, fitted=True)
     plan, writing, guessed = guess_plan(raw, wishes)
     table = apply_plan(raw, plan, writing, tuple(guessed))
-    return replace(table, said=(*table.said, *find_sentinels(table.frame)))
+    noticed = (*find_sentinels(table.frame), *_find_constants(table.frame))
+    return replace(table, said=(*table.said, *noticed))
 
 
 def apply_plan(
@@ -156,19 +157,61 @@ def _check_columns(raw: Raw, plan: Plan, said: list[str], fitted: bool) -> None:
     if not fitted:
         return
     names = set(raw.frame.columns)
+    known = {column.name for column in plan.columns}
+    new = [name for name in raw.frame.columns if name not in known]
     lost = [name for name in plan.named(USED) if name not in names]
     if lost:
         raise InputError(
             f"{raw.name}: the column{'s' * (len(lost) > 1)} {listed(lost)} "
             f"{'were' if len(lost) > 1 else 'was'} fitted, and "
-            f"{'are' if len(lost) > 1 else 'is'} not there; it "
-            f"has {listed(list(raw.frame.columns), 8)}."
+            f"{'are' if len(lost) > 1 else 'is'} not there"
+            + (
+                _suggest_names(lost, new)
+                or f"; it has {listed(list(raw.frame.columns), 8)}."
+            )
         )
-    known = {column.name for column in plan.columns}
-    if new := [name for name in raw.frame.columns if name not in known]:
+    if new:
         said.append(f"not known to the model, left out: {listed(new)}")
     if out := [name for name in plan.named(LEFT_OUT) if name in names]:
         said.append(f"left out, as when fitted: {listed(out)}")
+
+
+def _suggest_names(lost: list[str], new: list[str]) -> str:
+    """Tell which new columns may be those that are lost, under other names."""
+    found = [(name, find_near(name, new)) for name in lost]
+    pairs = [f"{other!r} for {name!r}" for name, other in found if other is not None]
+    if not pairs:
+        return ""
+    if len(lost) == 1:
+        return f", did you mean {found[0][1]!r}? Rename it."
+    return f", did you mean {', '.join(pairs[:5])}? Rename them."
+
+
+def _find_constants(frame: Any) -> list[str]:
+    """Say which columns hold one value only, beside which nothing can be compared."""
+    if len(frame) < 2:
+        return []
+    one = [name for name in frame if _is_constant(frame[name].dropna())]
+    full = [name for name in one if frame[name].notna().all()]
+    holed = [name for name in one if name not in full]
+    adds = "the same to every similarity"
+    said = []
+    if full:
+        what = (
+            "has one value: it adds" if len(full) == 1 else "have one value: each adds"
+        )
+        said.append(f"{listed(full)} {what} {adds} (--drop leaves it out)")
+    if holed:
+        what = "has one value" if len(holed) == 1 else "have one value each"
+        said.append(
+            f"{listed(holed)} {what} and holes: unless these tell something "
+            f"(--missingness), it adds {adds} (--drop leaves it out)"
+        )
+    return said
+
+
+def _is_constant(observed: Any) -> bool:
+    return bool(len(observed) and observed.eq(observed.iloc[0]).all())
 
 
 def _read_id(column: Any) -> Any:

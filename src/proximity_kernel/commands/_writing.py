@@ -32,6 +32,7 @@ ENDINGS = {
     ".ndjson": "jsonl",
     ".xlsx": "xlsx",
 }
+PAGES = (".html", ".htm")
 EXCEL_ROWS = 2**20 - 1  # that a sheet can hold, below its header
 
 
@@ -75,6 +76,16 @@ def find_format(
             f"{', '.join(known)}, or give --format."
         )
     return known[ending]
+
+
+def check_page(option: str, path: str) -> None:
+    """Refuse a page whose name is another format's."""
+    ending = Path(path).suffix.lower()
+    if ending not in PAGES and not _is_device(Path(path)):
+        found = f"ends in {ending}" if ending else "has no ending"
+        raise InputError(
+            f"{option} {path}: it {found}; the page is HTML, name it .html."
+        )
 
 
 def check_outputs(

@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from . import _options
-from ._call import Call, counted
+from ._call import Call, counted, listed
 
 DESCRIPTION = """\
 Fill the missing cells with what the rows that match expect there. The
@@ -18,8 +18,11 @@ other commands need no filled table; this is for programs that do.
   proximity-kernel impute new.csv --model m.pk
 
 Written: all columns in their order, ids and columns that were left out
-as they were. Whole numbers stay whole, days stay days.
+as they were. Whole numbers stay whole, days stay days, and times are
+as fine as the others of their column. Dates are written as ISO.
 """
+_TEXTS = ("csv", "tsv", "json", "jsonl")
+_STEPS = ("D", "h", "min", "s", "ms", "us")  # of pandas, to which times are rounded
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -58,6 +61,7 @@ def run(call: Call) -> int:
     n_cells = int(table.frame.isna().to_numpy().sum())
     n_open = int(filled.isna().to_numpy().sum())
     call.say(f"{counted(n_cells - n_open, 'missing cell')} filled in")
+    _say_dates(call, table, form)
     if options.uncertainty is not None:
         from ._rows import name_rows
 
@@ -79,16 +83,39 @@ def _put_together(table: Any, filled: Any) -> Any:
 
 
 def _keep_form(held: Any, filled: Any) -> Any:
-    """Round what was filled in to whole numbers, or days, where all others are."""
+    """Round what was filled in as the others are: to whole numbers, days, seconds."""
     import pandas as pd
 
     observed = held.dropna()
-    if pd.api.types.is_datetime64_any_dtype(held):
-        days = (observed == observed.dt.normalize()).all()
-        return filled.dt.round("D") if days else filled
+    is_date = pd.api.types.is_datetime64_any_dtype(held)
+    if is_date or pd.api.types.is_timedelta64_dtype(held):
+        steps = (s for s in _STEPS if (_round(observed, s) == observed).all())
+        step = next(steps, None)
+        return filled if step is None else _round(filled, step)
     if pd.api.types.is_float_dtype(held) and (observed % 1 == 0).all():
         return filled.round().astype("Int64")
     return filled
+
+
+def _round(times: Any, step: str) -> Any:
+    """Round times; those of which a clock that is set back has two stay as they are."""
+    rounded = times.dt.round(step, ambiguous="NaT", nonexistent="shift_forward")
+    return rounded.fillna(times)
+
+
+def _say_dates(call: Call, table: Any, form: str) -> None:
+    """Say which dates are not written as they were."""
+    from ._plan import DATES, USED
+
+    changed = [
+        column.name
+        for column in table.plan.columns
+        if column.role == USED
+        and column.kind == DATES
+        and column.form not in ("", "iso")
+    ]
+    if changed and form in _TEXTS:
+        call.say(f"written as ISO dates (year-month-day): {listed(changed)}")
 
 
 def _count_days(uncertainty: Any) -> Any:

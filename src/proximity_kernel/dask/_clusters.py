@@ -19,7 +19,14 @@ from .._passes import check_enough, warn_of_empty_clusters
 from .._profiles import describe_totals
 from .._sums import Sums, gather_reference, merge_sums, move_centers, sum_clusters
 from ._estimator import DaskProximityKernel
-from ._parts import Parts, reduce_parts, share, split_parts, stack_blocks
+from ._parts import (
+    Parts,
+    reduce_parts,
+    share,
+    split_fitted,
+    split_parts,
+    stack_blocks,
+)
 from ._sums import gather_shared, label_part, sum_shared
 from ._tasks import prepare
 
@@ -124,7 +131,7 @@ class DaskProximityKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]  #
         """
         self._check_options()
         fitted = DaskProximityKernel(copy_kernel(self.kernel, None))
-        fitted._fit(X, stacklevel=3)  # noqa: SLF001  (of the same package)
+        fitted._fit(X)  # noqa: SLF001  (of the same package)
         kernel, parts = fitted.kernel_, split_parts(X)
         model = kernel._fitted_model()  # noqa: SLF001
         check_enough(self.n_clusters, model, model.reference.n_samples)
@@ -169,7 +176,8 @@ class DaskProximityKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]  #
         dask array of shape (n_samples,), int32
         """
         check_is_fitted(self)
-        parts, shared = split_parts(X), share(prepare(self.kernel_))
+        parts = split_fitted(X, self.kernel_)
+        shared = share(prepare(self.kernel_))
         blocks = parts.map(label_part, shared, share(self.cluster_centers_))
         return stack_blocks(blocks, parts.sizes, None, np.empty(0, np.int32))
 

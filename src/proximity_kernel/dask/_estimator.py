@@ -17,13 +17,19 @@ from .._batches import check_same_rows, finish_rows, finish_survey
 from .._embedding import check_kernel
 from .._estimator import ProximityKernel
 from .._extras import require
-from .._model import warn_of_empty_columns
+from .._model import warn_of_columns
 from .._options import check_count, check_flag, check_kernel_options, choose_references
 from .._rows import merge_rows
 from .._survey import BinState, merge_bins, summarize_bins
-from .._table import Table, check_same_columns
 from .._whole import name_beside
-from ._parts import Parts, reduce_parts, share, split_parts, stack_blocks
+from ._parts import (
+    Parts,
+    reduce_parts,
+    share,
+    split_fitted,
+    split_parts,
+    stack_blocks,
+)
 from ._tasks import (
     MAKERS,
     Nearest,
@@ -113,7 +119,7 @@ class DaskProximityKernel(BaseEstimator):  # type: ignore[misc]  # untyped
         -------
         self
         """
-        self._fit(X, stacklevel=3)
+        self._fit(X)
         return self
 
     def transform(self, X: Any) -> Any:
@@ -132,7 +138,7 @@ class DaskProximityKernel(BaseEstimator):  # type: ignore[misc]  # untyped
             of rows is unknown (NaN) where `X` does not know it.
         """
         kernel = self._fitted()
-        parts = split_parts(X)
+        parts = split_fitted(X, kernel)
         made = get_config().get("sparse_interface", "spmatrix")
         if not kernel.sparse_output:
             made = "dense"
@@ -154,7 +160,7 @@ class DaskProximityKernel(BaseEstimator):  # type: ignore[misc]  # untyped
         dask array of shape (n_samples, n_columns)
             As `transform`.
         """
-        self._fit(X, stacklevel=3)
+        self._fit(X)
         return self.transform(X)
 
     def to_parquet(self, X: Any, path: Any, *, overwrite: Any = False) -> None:
@@ -175,12 +181,15 @@ class DaskProximityKernel(BaseEstimator):  # type: ignore[misc]  # untyped
         check_flag("overwrite", overwrite)
         kernel, final = self._fitted(), Path(path)
         if final.exists() and not overwrite:
-            raise FileExistsError(f"{final} exists; choose another path, or overwrite.")
+            raise FileExistsError(
+                f"{final} exists; choose another path, or pass overwrite=True."
+            )
+        parts = split_fitted(X, kernel)
         final.parent.mkdir(parents=True, exist_ok=True)
         unfinished = name_beside(final)
         unfinished.mkdir()
         try:
-            _write(split_parts(X), kernel, unfinished)
+            _write(parts, kernel, unfinished)
             _replace(unfinished, final)
         finally:
             shutil.rmtree(unfinished, ignore_errors=True)
@@ -199,7 +208,8 @@ class DaskProximityKernel(BaseEstimator):  # type: ignore[misc]  # untyped
         dask array of shape (n, m)
             Similarities in [0, 1].
         """
-        kernel, parts = self._fitted(), split_parts(X)
+        kernel = self._fitted()
+        parts = split_fitted(X, kernel)
         right = self._represent_small(kernel, "Y", Y)
         blocks = parts.map(compare_part, share(prepare(kernel)), share(right))
         meta = np.empty((0, 0), kernel.dtype)
@@ -233,7 +243,8 @@ class DaskProximityKernel(BaseEstimator):  # type: ignore[misc]  # untyped
             Row numbers, counted through the partitions in their order; among equal
             distances the lower first.
         """
-        kernel, parts = self._fitted(), split_parts(X)
+        kernel = self._fitted()
+        parts = split_fitted(X, kernel)
         wanted = check_count("n_neighbors", n_neighbors, 1)
         check_flag("return_distance", return_distance)
         rows = self._represent_small(kernel, "queries", queries)
@@ -255,7 +266,7 @@ class DaskProximityKernel(BaseEstimator):  # type: ignore[misc]  # untyped
         """Name the columns of the representation, as `ProximityKernel` does."""
         return self._fitted().get_feature_names_out(input_features)
 
-    def _fit(self, X: Any, stacklevel: int) -> None:
+    def _fit(self, X: Any) -> None:
         check_kernel(self.estimator, "estimator")
         kernel = ProximityKernel() if self.estimator is None else clone(self.estimator)
         check_kernel_options(kernel)
@@ -264,7 +275,10 @@ class DaskProximityKernel(BaseEstimator):  # type: ignore[misc]  # untyped
             parts.map(summarize_bins, kernel.categorical_features), merge_bins
         )
         binned = finish_survey(kernel, survey)
-        header = _check_header(parts.header, survey)
+        parts.check_columns(survey.names)
+        header = parts.header
+        if header is None:
+            header = np.empty((0, len(survey.columns)))
         states = parts.map(summarize_part, share(binned), *choose_references(kernel))
         rows = check_same_rows(survey, reduce_parts(states, merge_rows), _STEADY)
         model = finish_rows(kernel, binned, rows)
@@ -275,7 +289,7 @@ class DaskProximityKernel(BaseEstimator):  # type: ignore[misc]  # untyped
             self.feature_names_in_ = kernel.feature_names_in_
         self.n_features_in_ = kernel.n_features_in_
         self.kernel_ = kernel
-        warn_of_empty_columns(model, stacklevel + 1)
+        warn_of_columns(model)
 
     def _fitted(self) -> ProximityKernel:
         check_is_fitted(self)
@@ -306,16 +320,6 @@ def _write(parts: Parts, kernel: ProximityKernel, folder: Path) -> None:
     dask.compute([task(part, shared, str(folder), i) for i, part in numbered])
     for left_by_the_dead in folder.glob(".*"):
         left_by_the_dead.unlink()
-
-
-def _check_header(header: Any, survey: BinState) -> Any:
-    """Give a table without rows that has the columns; refuse names that changed."""
-    if header is None:
-        return np.empty((0, len(survey.columns)))
-    if hasattr(header, "columns"):
-        names = [str(name) for name in header.columns]
-        check_same_columns(Table([None] * len(names), names), survey.names)
-    return header
 
 
 def _replace(unfinished: Path, final: Path) -> None:

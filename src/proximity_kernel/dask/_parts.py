@@ -20,7 +20,9 @@ from uuid import uuid4
 import numpy as np
 
 from .._batches import merge_all
+from .._estimator import ProximityKernel
 from .._extras import require
+from .._table import Table, check_same_columns
 
 _SPLIT_EVERY = 4  # states that one task merges
 
@@ -42,6 +44,21 @@ class Parts:
     parts: tuple[Any, ...]
     sizes: tuple[float, ...]
     header: Any
+
+    def check_columns(self, fitted: Sequence[str]) -> None:
+        """Refuse columns that are not the fitted ones, where they are known.
+
+        Parameters
+        ----------
+        fitted : sequence of str
+            Names at fit, as in `check_same_columns`.
+        """
+        names = getattr(self.header, "columns", None)
+        names = getattr(self.header, "column_names", names)  # pyarrow's
+        shape: tuple[int, ...] = getattr(self.header, "shape", ())
+        if len(shape) == 2:
+            known = None if names is None else [str(name) for name in names]
+            check_same_columns(Table([None] * shape[1], known), fitted)
 
     def map(self, work: Callable[..., Any], *arguments: Any) -> list[Any]:
         """Make the tasks ``work(part, *arguments)``.
@@ -114,6 +131,14 @@ def share(held: Any) -> Any:
     """
     dask = require("dask", extra="dask")
     return dask.delayed(Shared(held), pure=False, traverse=False)
+
+
+def split_fitted(table: Any, kernel: ProximityKernel) -> Parts:
+    """Take a table apart whose columns must be those that a kernel was fitted to."""
+    parts = split_parts(table)
+    model = kernel._fitted_model()  # noqa: SLF001  (of the same package)
+    parts.check_columns([column.name for column in model.types])
+    return parts
 
 
 def split_parts(table: Any) -> Parts:

@@ -19,6 +19,7 @@ LEVELS = {
     "union": "rows that share any known value",
     "prior": "all rows: nobody matched",
 }
+_NEARLY_ALL = 0.95  # of a feature's cells, for a picture of them to tell no more
 _WEAK_SHARE = 0.25  # of a feature's estimates, for it to be called weakly supported
 
 
@@ -39,6 +40,11 @@ class Matched:
     features : list of dict
         With the keys name, cells, support, weak, weakly and shares (one per level, in
         the order of `LEVELS`), the weakest first.
+    common : dict or None
+        The level at which nearly all cells of every feature were matched: level, text
+        and share (the least of a feature). None if there is none.
+    empty : list of str
+        Features without a known value: none of their cells is counted here.
     kept : list of dict
         Features whose gaps are a bin of their own: name, missing and reason.
     """
@@ -48,6 +54,8 @@ class Matched:
     least: int
     levels: list[dict[str, Any]]
     features: list[dict[str, Any]]
+    common: dict[str, Any] | None
+    empty: list[str]
     kept: list[dict[str, Any]]
 
 
@@ -73,6 +81,8 @@ def describe_matching(
         rows = np.sort(rng.choice(looked, MOST_ROWS, replace=False))
         table, looked = take_rows(table, rows), MOST_ROWS
     cells = kernel.provenance(table)
+    n_bins = np.asarray(kernel.n_bins_)
+    cells = cells[n_bins[cells["feature"]] > 0]
     least = int(kernel.min_support)
     weak = (cells["level"] == "prior") | (cells["support"] < least)
     absences = kernel.missingness_
@@ -87,6 +97,8 @@ def describe_matching(
         least=least,
         levels=_describe_levels(cells),
         features=sorted(features, key=lambda one: (-one["weak"], -one["cells"])),
+        common=_find_common(features),
+        empty=[clean(absences[j].feature) for j in np.flatnonzero(n_bins == 0)],
         kept=[
             {
                 "name": clean(absence.feature),
@@ -114,6 +126,17 @@ def _describe_levels(cells: NDArray[np.void]) -> list[dict[str, Any]]:
                 }
             )
     return out
+
+
+def _find_common(features: list[dict[str, Any]]) -> dict[str, Any] | None:
+    if not features:
+        return None
+    least = np.min([one["shares"] for one in features], axis=0)
+    top = int(least.argmax())
+    if least[top] < _NEARLY_ALL:
+        return None
+    level = list(LEVELS)[top]
+    return {"level": level, "text": LEVELS[level], "share": float(least[top])}
 
 
 def _describe_feature(

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ._far import find_reach, say_far
 from ._shown import Shown
 from ._text import count, share, some
 
@@ -61,6 +62,7 @@ def describe_columns(columns: Sequence[Shown]) -> list[dict[str, Any]]:
             "share": float(column.missing.mean()),
             "distinct": len(np.unique(column.values[~column.missing])),
             "values": _summarise(column),
+            "far": _find_far(column),
         }
         for column in columns
     ]
@@ -141,6 +143,12 @@ def _name_pattern(holes: NDArray[np.bool_], names: Sequence[str]) -> str:
     said = ", ".join(names[j] for j in missing[:_MOST_NAMES])
     more = len(missing) - _MOST_NAMES
     return f"{said} and {more} more" if more > 0 else said
+
+
+def _find_far(column: Shown) -> list[str]:
+    if column.labels is not None or column.missing.all():
+        return []
+    return say_far(column, find_reach(column.values[~column.missing]))
 
 
 def _summarise(column: Shown) -> str:

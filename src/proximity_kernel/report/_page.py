@@ -19,10 +19,23 @@ from sklearn.utils.validation import check_is_fitted
 from .. import ProximityKernel, ProximityKMeans, __version__
 from .._extras import require
 from .._whole import whole_file
-from . import _bins, _cells, _clusters, _holes, _map, _overview, _strange, _text
+from . import (
+    _bins,
+    _cells,
+    _clusters,
+    _far,
+    _histogram,
+    _holes,
+    _map,
+    _overview,
+    _strange,
+    _text,
+)
 from ._shown import count_rows, read_shown
 
 _JOINTS = re.compile(r"([_.-])(?=.)")
+# Numbers, dates and times, with their units; very long ones may break.
+_WHOLE = re.compile(r"(?<!\w)[-+]?\d[\d,.:+-]{0,22}(?:e[+-]?\d+)?(?: %| s\b)?(?!\w)")
 _SCRIPTS = ("page.js", "gaps.js", "panel.js", "map.js")
 
 
@@ -150,7 +163,9 @@ def _collect(
     features = (absence.feature for absence in kernel.missingness_)
     by_name = dict(zip(features, columns, strict=True))
     strange = _strange.find_strange(table, kernel, by_name)
-    rows = _map.draw_rows(len(names), len(kernel.n_bins_), np.sort(strange.rows), rng)
+    far = _far.list_far(columns)
+    sure = np.union1d(strange.rows, [row for one in far for row in one["rows"]])
+    rows = _map.draw_rows(len(names), len(kernel.n_bins_), sure.astype(np.int64), rng)
     rowmap = _map.make_map(table, kernel, rows)
     gaps = _overview.describe_gaps(columns, rng)
     cells = _cells.describe_rows(table, kernel, columns, rowmap)
@@ -174,6 +189,7 @@ def _collect(
         if clusters is None or labels is None
         else _clusters.describe_profiles(clusters, labels, by_name),
         "strange": strange,
+        "far": far,
         "names": names,
         "kernel": kernel,
         "json": _dump(data),
@@ -204,7 +220,7 @@ def _render(content: dict[str, Any]) -> str:
         "number": _text.number,
         "share": _text.share,
     }
-    environment.filters["breakable"] = _breakable
+    environment.filters |= {"breakable": _breakable, "whole": _whole}
     environment.globals["some"] = _text.some
     folder = resources.files("proximity_kernel.report") / "templates"
     read = {
@@ -223,8 +239,8 @@ def _render(content: dict[str, Any]) -> str:
             "nearest": _map.N_NEAREST,
             "picture_rows": _overview.PICTURE_ROWS,
             "picture_columns": _overview.PICTURE_COLUMNS,
-            "width": _bins.WIDTH,
-            "height": _bins.HEIGHT,
+            "width": _histogram.WIDTH,
+            "height": _histogram.HEIGHT,
         },
     )
     return page
@@ -235,6 +251,18 @@ def _breakable(name: str) -> Any:
     from markupsafe import Markup, escape
 
     return Markup(_JOINTS.sub(r"\1<wbr>", str(escape(name))))
+
+
+def _whole(text: str) -> Any:
+    """Keep numbers and dates in one line, escaped."""
+    from markupsafe import Markup, escape
+
+    parts, end = [], 0
+    for found in _WHOLE.finditer(text):
+        parts += [escape(text[end : found.start()]), Markup('<span class="whole">')]
+        parts += [escape(found[0]), Markup("</span>")]
+        end = found.end()
+    return Markup("").join([*parts, escape(text[end:])])
 
 
 def _hash(script: str) -> str:

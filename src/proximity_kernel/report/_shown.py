@@ -7,6 +7,7 @@ which NaN is missing: numbers, dates and durations in seconds, or indices of lab
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
@@ -17,10 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import ProximityKernel
-from ._text import clean, moment, number
+from ._text import clean, count, moment, number
 
 _Floats: TypeAlias = NDArray[np.float64]
 _YES_NO = ("no", "yes")
+_LONG_NUMBER = re.compile(r"(?<![\d.])\d{5,}(?![\de])")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -50,7 +52,9 @@ class Shown:
         return np.isnan(self.values)
 
     def say_bin(self, words: str) -> str:
-        """Say the words for a bin in those of the column: a boolean's are numbers."""
+        """Say the words for a bin as the column's values are written."""
+        if self.kind == "number":
+            return _LONG_NUMBER.sub(lambda found: count(int(found[0])), words)
         if self.kind != "yes or no":
             return clean(words)
         if words == "0" or words.startswith("up to"):

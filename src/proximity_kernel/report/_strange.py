@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from .. import ProximityKernel, ProximityOutliers
+from ..outliers import Reason
 from ._shown import Shown, take_rows
 
 N_STRANGEST = 10
@@ -36,7 +37,10 @@ class Strange:
     outlying : ndarray of shape (n,), bool
         Whether each of these is.
     reasons : list of lists of dict
-        feature, value, missing, share and typical.
+        feature, value, bin, missing, share and typical; value is None where it is not
+        known, or says no more than the bin.
+    own_bins : bool
+        Whether the bins are others than those of the page's kernel.
     """
 
     rows: NDArray[np.int64]
@@ -45,6 +49,7 @@ class Strange:
     n_outliers: int
     outlying: NDArray[np.bool_]
     reasons: list[list[dict[str, Any]]]
+    own_bins: bool
 
 
 def find_strange(
@@ -79,16 +84,29 @@ def find_strange(
         n_outliers=int((scores < outliers.offset_).sum()),
         outlying=scores[rows] < outliers.offset_,
         reasons=[
-            [
-                {
-                    "feature": columns[reason.feature].name,
-                    "value": columns[reason.feature].say_bin(reason.bin),
-                    "missing": reason.missing,
-                    "share": reason.share,
-                    "typical": reason.typical,
-                }
-                for reason in of_row
-            ]
-            for of_row in reasons
+            [_describe(reason, columns[reason.feature], row) for reason in of_row]
+            for row, of_row in zip(rows.tolist(), reasons, strict=True)
         ],
+        own_bins=_have_own_bins(outliers.kernel_, kernel),
+    )
+
+
+def _describe(reason: Reason, column: Shown, row: int) -> dict[str, Any]:
+    known = column.labels is None and not column.missing[row]
+    value = column.write(column.values[row]) if known else None
+    words = column.say_bin(reason.bin)
+    return {
+        "feature": column.name,
+        "value": None if value == words else value,
+        "bin": words,
+        "missing": reason.missing,
+        "share": reason.share,
+        "typical": reason.typical,
+    }
+
+
+def _have_own_bins(one: ProximityKernel, other: ProximityKernel) -> bool:
+    return not all(
+        (a is None and b is None) or np.array_equal(a, b)
+        for a, b in zip(one.bin_centers_, other.bin_centers_, strict=True)
     )

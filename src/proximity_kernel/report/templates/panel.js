@@ -23,6 +23,11 @@ function breakable(text) {
   return make("bdi", {}, ...parts.flatMap((part, k) => (k ? [make("wbr"), part] : [part])));
 }
 
+// Numbers, dates and times stay in one line, as in the page's own text.
+const WHOLE = /(?<!\w)([-+]?\d[\d,.:+-]{0,22}(?:e[+-]?\d+)?(?: %| s\b)?)(?!\w)/;
+const whole = (text) =>
+  text.split(WHOLE).map((part, k) => (k % 2 ? make("span", { class: "whole", text: part }) : part));
+
 function judge(j, a, b) {
   const { bins, groups } = data.columns[j];
   const [left, right] = [bins[a], bins[b]];
@@ -47,10 +52,8 @@ function describeCell(j, row) {
     const rows = count(support, "row");
     return [
       make("em", { text: "missing" }),
-      make("span", {
-        class: "note",
-        text: `assumed ${likely.join(", ")}, from ${rows}: ${data.levels[level].replace("rows that", "they")}`,
-      }),
+      make("span", { class: "note" },
+        ...whole(`assumed ${likely.join(", ")}, from ${rows}: ${data.levels[level].replace("rows that", "they")}`)),
     ];
   }
   if (value === null) {
@@ -58,10 +61,10 @@ function describeCell(j, row) {
     return [make("em", { text: "missing" }), make("span", { class: "note", text: said })];
   }
   const written = writeValue(column, value);
-  const cell = [make("bdi", { text: written })];
+  const cell = [make("bdi", {}, ...whole(written))];
   if (bin === UNKNOWN) cell.push(make("span", { class: "note", text: "not there when the kernel was fitted" }));
   else if (!column.labels && column.names[bin] !== written) {
-    cell.push(make("span", { class: "note", text: column.names[bin] }));
+    cell.push(make("span", { class: "note" }, ...whole(column.names[bin])));
   }
   return cell;
 }
