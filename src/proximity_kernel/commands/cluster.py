@@ -42,8 +42,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(call: Call) -> int:
     """Run the command."""
-    import numpy as np
-
     from . import _fitting
     from ._appending import FORMS
     from ._writing import find_format, write_frame
@@ -62,6 +60,8 @@ def run(call: Call) -> int:
     with call.step("assigning rows"):
         distances = model.transform(table.frame)
     clusters = distances.argmin(axis=1)
+    import numpy as np
+
     _summarize(call, model, np.bincount(clusters, minlength=model.n_clusters_))
     if options.profiles is not None:
         write_frame(_list_profiles(model), options.profiles, told)
