@@ -157,7 +157,7 @@ def test_ids_with_gaps_and_an_index(tmp_path):
     assert pq.read_table(batched).schema.field("number").type == pa.float64()
 
 
-def test_decimals_and_names_that_stand_twice(tmp_path):
+def test_decimals_and_names_that_stand_twice(tmp_path, capfd):
     cells = pa.array([i % 4 for i in range(300)])
     wards = pa.array(make_frame(300)["ward"])
     columns = [cells, cells.cast(pa.decimal128(22, 2)), wards]
@@ -168,6 +168,8 @@ def test_decimals_and_names_that_stand_twice(tmp_path):
     whole, batched = both(tmp_path, "represent", path)
     assert pq.read_table(whole).equals(pq.read_table(batched))
     assert "a_2_0" in pq.read_table(batched).column_names
+    said = capfd.readouterr().err
+    assert said.count("several columns are called 'a'") == 2  # once in each way
 
 
 def test_a_model_reads_new_rows_in_batches(tmp_path):

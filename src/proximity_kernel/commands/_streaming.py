@@ -110,7 +110,7 @@ class _Notes:
         """Say what was assumed about a batch."""
         self.n_empty += int(table.frame.isna().all(axis=1).sum())
         for line in table.said[1:]:
-            if line.endswith("nothing observed"):
+            if line.endswith("nothing observed") or line in self.call.said:
                 continue
             self.n_told += 1
             if self.n_told <= _TOLD:
