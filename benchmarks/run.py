@@ -96,8 +96,8 @@ def main() -> None:
         show_progress("")
         for table in measured[name]:
             print(f"\n{table.text()}", flush=True)
-    if options.output is not None:
-        _write(options.output, machine, sizes, measured)
+        if options.output is not None:  # after each: a run that is stopped loses one
+            _write(options.output, machine, sizes, measured)
 
 
 def _parse_options() -> argparse.Namespace:
