@@ -1,34 +1,23 @@
 """``proximity-kernel reproduce``: called as it is installed, and from within."""
 
 import re
-import shutil
-import subprocess
 import sys
-from pathlib import Path
 
 import pandas as pd
 import pytest
+from commanding import run_inside, run_installed
 
-from proximity_kernel.cli import main
 from proximity_kernel.experiments import Request, _catalogue, command
 from proximity_kernel.experiments._catalogue import find_experiment, narrow
 
 
 def run_command(*arguments, **options):
-    program = shutil.which("proximity-kernel", path=str(Path(sys.executable).parent))
-    assert program, "the command is not installed beside this Python"
-    return subprocess.run(
-        [program, "reproduce", *map(str, arguments)],
-        capture_output=True, text=True, check=False, **options,
-    )  # fmt: skip
+    return run_installed("reproduce", *arguments, **options)
 
 
 def run(*arguments):
     """The status, as the program would end with."""
-    try:
-        return main(["reproduce", *map(str, arguments)])
-    except SystemExit as stop:
-        return stop.code
+    return run_inside("reproduce", *arguments)
 
 
 @pytest.fixture
@@ -77,6 +66,24 @@ BAD = {
     "page in a folder": (["page", "--page", "FOLDER"], "--page FOLDER: this is a"),
     "an unknown option": (["nmi", "--fast"], "--fast"),
 }
+
+
+INSTALLED = (
+    "no experiment",
+    "no jobs",
+    "no such table",
+    "no name",
+    "an unknown option",
+)
+
+
+@pytest.mark.parametrize("kind", INSTALLED)
+def test_bad_usage_as_it_is_installed(kind):
+    arguments, told = BAD[kind]
+    done = run_command(*arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert told in done.stderr
+    assert done.stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize(("arguments", "told"), BAD.values(), ids=BAD)
