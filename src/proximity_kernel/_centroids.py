@@ -70,7 +70,7 @@ def assign_rows(
     data: Any, indices: Any, indptr: Any, alike: Any, counts: Any, squares: Any,
     first: int, last: int, table: Any, falls: Any, margin: float, sums: Any,
     labels: Any, slacks: Any, totals: Any, weights: Any,
-) -> int:  # fmt: skip
+) -> Any:  # fmt: skip
     """Give each row its nearest center, the lower number in a tie.
 
     A score is the squared distance less the row's own square; line 0 of `sums` has what
@@ -79,9 +79,9 @@ def assign_rows(
     the row's cluster; while more than `margin` is left of it, the row stays, unseen.
 
     What rows that change their cluster (from -1: from none) bring to it or take from it
-    goes to `totals` and `weights`. Returns how many do.
+    goes to `totals` and `weights`. Returns how many do, and how many were looked at.
     """
-    changed = 0
+    changed, seen = 0, 0
     width = table.shape[0] // totals.shape[1]
     known = 0
     for i in range(first, last):
@@ -92,6 +92,7 @@ def assign_rows(
             if slack > margin:
                 slacks[i] = slack
                 continue
+        seen += 1
         line = _score_row(i, known, data, indices, indptr, table, width, sums)
         known = indptr[i + 1] - indptr[i]
         best, second = find_two_least(sums, line, width)
@@ -110,7 +111,7 @@ def assign_rows(
             if before >= 0:
                 _move_row(i, data, indices, indptr, -count, before, totals, weights)
             _move_row(i, data, indices, indptr, count, label, totals, weights)
-    return changed
+    return changed, seen
 
 
 @compiled

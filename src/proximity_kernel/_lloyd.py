@@ -17,8 +17,10 @@ from numpy.typing import NDArray
 from ._centroids import assign_rows
 from ._points import Rows, distances_to, tabulate
 from ._seeds import choose_seeds
+from ._threads import Threads
 
 _NEAR = 1e-6  # of a mean square: below it two rows are the same but for rounding
+_FEW = 8192  # rows that one thread looks at
 _MORE_ROUNDINGS = 8  # of a score, beside one for each entry of a row
 
 
@@ -79,11 +81,14 @@ class _State:
     slacks : ndarray of shape (n_rows,), dtype of the rows
         At the most so much nearer is a row to its center than to any other, as far as
         is known without looking.
+    seen : int
+        Rows that the last iteration looked at.
     """
 
-    def __init__(self, rows: Rows, n_clusters: int) -> None:
+    def __init__(self, rows: Rows, n_clusters: int, threads: Threads) -> None:
         n_rows, n_columns = rows.matrix.shape
-        self.rows = rows
+        self.rows, self.threads = rows, threads
+        self.seen = n_rows
         self.labels = np.full(n_rows, -1, np.int32)
         self.squares = rows.squares.astype(rows.matrix.dtype)
         self.slacks = np.full(n_rows, -np.inf, rows.matrix.dtype)
@@ -107,19 +112,21 @@ class _State:
         sums, alike = rows.make_sums(offsets), rows.alike
         totals = np.zeros((n_pieces, *self.sums.shape))
         weights = np.zeros((n_pieces, len(self.weights)))
-        changed = np.zeros(n_pieces, np.int64)
+        counted = np.zeros((n_pieces, 2), np.int64)
 
         def assign_some(piece: int, first: int, last: int) -> None:
-            changed[piece] = assign_rows(
+            counted[piece] = assign_rows(
                 *rows.csr, alike, rows.counts, self.squares, first, last, table, lost,
                 margin, sums[piece], self.labels, self.slacks, totals[piece],
                 weights[piece],
             )  # fmt: skip
 
-        rows.run(assign_some)
+        # A few rows are done before other threads would have heard of them.
+        rows.run(assign_some, self.threads if self.seen > _FEW else Threads(1))
         self.sums += totals.sum(axis=0)
         self.weights += weights.sum(axis=0)
-        return int(changed.sum())
+        changed, self.seen = counted.sum(axis=0).tolist()
+        return int(changed)
 
     def fill_empty(self, centers: NDArray[Any]) -> int:
         """Move the farthest rows to the clusters without any; returns how many."""
@@ -177,23 +184,30 @@ def iterate(rows: Rows, seeds: NDArray[Any], max_iter: int, tol: float) -> Clust
         Each row has its nearest center. If every iteration changed something, the
         centers are the means of the rows they had before the last look only.
     """
-    state, centers = _State(rows, len(seeds)), seeds
-    n_iter, falls = 0, np.zeros(len(seeds))
+    with Threads(rows.n_threads) as threads:
+        state = _State(rows, len(seeds), threads)
+        centers, n_iter = _settle(state, seeds, max_iter, tol)
+    return Clustering(centers, state.labels, state.inertia(centers), n_iter)
+
+
+def _settle(
+    state: _State, centers: NDArray[Any], max_iter: int, tol: float
+) -> tuple[NDArray[Any], int]:
+    """Iterate; gives the centers and the number of iterations."""
+    n_iter, falls = 0, np.zeros(len(centers))
     while n_iter < max_iter:
         n_iter += 1
         changed = state.assign(centers, falls)
         changed += state.fill_empty(centers)
         if not changed:
-            break
+            return centers, n_iter
         before, centers = centers, state.means(centers)
         moved = np.square(centers - before, dtype=np.float64).sum(axis=1)
         falls = _fall(np.sqrt(moved))
         if moved.sum() <= tol:
-            state.assign(centers, falls)
             break
-    else:
-        state.assign(centers, falls)
-    return Clustering(centers, state.labels, state.inertia(centers), n_iter)
+    state.assign(centers, falls)
+    return centers, n_iter
 
 
 def _fall(moved: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -238,6 +252,7 @@ def nearest_centers(rows: Rows, centers: NDArray[Any]) -> Clustering:
     Clustering
         Of no iteration.
     """
-    state = _State(rows, len(centers))
-    state.assign(centers, np.zeros(len(centers)))
+    with Threads(rows.n_threads) as threads:
+        state = _State(rows, len(centers), threads)
+        state.assign(centers, np.zeros(len(centers)))
     return Clustering(centers, state.labels, state.inertia(centers), 0)

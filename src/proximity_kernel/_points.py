@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ._centroids import count_alike, measure_rows
-from ._threads import run_pieces
+from ._threads import Threads
 
 _PIECE = 8192  # rows at the least
 _MOST_PIECES = 64  # each has sums of its own
@@ -97,13 +97,12 @@ class Rows:
         sums[:, : len(offsets)] = offsets
         return sums
 
-    def run(self, work: Any) -> None:
+    def run(self, work: Any, threads: Threads) -> None:
         """Call ``work(piece number, first row, last row)`` for all pieces."""
-        run_pieces(
+        threads.run(
             lambda first, last: work(first // self.piece, first, last),
             len(self.counts),
             self.piece,
-            self.n_threads,
         )
 
     def mean(self) -> NDArray[np.float64]:
@@ -184,5 +183,6 @@ def distances_to(rows: Rows, centers: NDArray[Any]) -> NDArray[np.float64]:
             distances,
         )  # fmt: skip
 
-    rows.run(measure_some)
+    with Threads(rows.n_threads) as threads:
+        rows.run(measure_some, threads)
     return distances

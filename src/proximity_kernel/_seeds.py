@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ._centroids import try_seeds
 from ._points import Rows, tabulate
+from ._threads import Threads
 
 
 def choose_seeds(rows: Rows, n_clusters: int, rng: np.random.Generator) -> NDArray[Any]:
@@ -32,13 +33,14 @@ def choose_seeds(rows: Rows, n_clusters: int, rng: np.random.Generator) -> NDArr
     chosen = np.empty(n_clusters, np.int64)
     closest: NDArray[np.float64] = np.full(n_rows, np.inf)
     drawn = _draw(rows.counts, 1, rng)
-    for c in range(n_clusters):
-        potentials, distances = _try(rows, drawn, closest)
-        best = int(np.argmin(potentials))
-        chosen[c] = drawn[best]
-        closest = np.ascontiguousarray(distances[:, best])
-        closest[drawn[best]] = 0
-        drawn = _draw(rows.counts * closest, n_trials, rng)
+    with Threads(rows.n_threads) as threads:
+        for c in range(n_clusters):
+            potentials, distances = _try(rows, drawn, closest, threads)
+            best = int(np.argmin(potentials))
+            chosen[c] = drawn[best]
+            closest = np.ascontiguousarray(distances[:, best])
+            closest[drawn[best]] = 0
+            drawn = _draw(rows.counts * closest, n_trials, rng)
     seeds: NDArray[Any] = matrix[chosen].toarray()
     return seeds
 
@@ -53,7 +55,10 @@ def _draw(
 
 
 def _try(
-    rows: Rows, drawn: NDArray[np.int64], closest: NDArray[np.float64]
+    rows: Rows,
+    drawn: NDArray[np.int64],
+    closest: NDArray[np.float64],
+    threads: Threads,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Sum of squared distances with each drawn row as a seed, and the distances."""
     table, offsets = tabulate(rows.matrix[drawn].toarray())
@@ -67,5 +72,5 @@ def _try(
             len(offsets), sums[piece], closest, distances, potentials[piece],
         )  # fmt: skip
 
-    rows.run(try_some)
+    rows.run(try_some, threads)
     return potentials.sum(axis=0), distances

@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
 from threading import Lock
+from typing import Self
 
 import joblib
 from joblib.parallel import get_active_backend
@@ -63,18 +64,51 @@ def run_pieces(
     >>> squares
     [0, 1, 4, 9, 16]
     """
-    pieces = [(i, min(i + piece, n_items)) for i in range(0, n_items, piece)]
-    n_threads = min(n_threads, len(pieces))
-    if n_threads <= 1:
-        for first, last in pieces:
-            work(first, last)
-        return
-    pool = ThreadPoolExecutor(n_threads)
-    try:
-        for done in [pool.submit(work, first, last) for first, last in pieces]:
+    with Threads(n_threads) as threads:
+        threads.run(work, n_items, piece)
+
+
+class Threads:
+    """Threads that stay from one loop to the next, for loops that are short.
+
+    Parameters
+    ----------
+    n_threads : int
+
+    Examples
+    --------
+    >>> squares = [0] * 5
+    >>> def work(first, last):
+    ...     squares[first:last] = [i * i for i in range(first, last)]
+    >>> with Threads(2) as threads:
+    ...     for _ in range(3):
+    ...         threads.run(work, 5, piece=2)
+    >>> squares
+    [0, 1, 4, 9, 16]
+    """
+
+    def __init__(self, n_threads: int) -> None:
+        self._n_threads = n_threads
+        self._pool: ThreadPoolExecutor | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
+
+    def run(self, work: Callable[[int, int], object], n_items: int, piece: int) -> None:
+        """Call ``work(first, last)`` for pieces of ``range(n_items)``."""
+        pieces = [(i, min(i + piece, n_items)) for i in range(0, n_items, piece)]
+        if min(self._n_threads, len(pieces)) <= 1:
+            for first, last in pieces:
+                work(first, last)
+            return
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(min(self._n_threads, len(pieces)))
+        for done in [self._pool.submit(work, first, last) for first, last in pieces]:
             done.result()
-    finally:
-        pool.shutdown(cancel_futures=True)
 
 
 @cache
