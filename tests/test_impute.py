@@ -1,6 +1,7 @@
 """Filled tables: values by the definition, known cells unchanged, in any make."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import oracle
@@ -280,3 +281,15 @@ def test_it_does_not_depend_on_the_options_of_the_output():
     pd.testing.assert_frame_equal(pk.impute(table), want)
     assert fit_transform(pk, table).shape[0] == 60
     assert GRADES.ordered
+
+
+@pytest.mark.parametrize("spread", [1e200, 1.7e308])
+def test_a_spread_near_the_end_of_float64_is_no_overflow(spread):
+    table = np.array([[1.0, 2.0], [1.2, 2.0], [np.nan, 3.0], [9.0, 3.0]])
+    pk = ProximityKernel().fit(table)
+    wide = [
+        replace(t, spread=np.full(len(t.spread), spread)) for t in pk._model.typical
+    ]
+    pk._model = replace(pk._model, typical=tuple(wide))
+    _, uncertainty = pk.impute(table, return_uncertainty=True)
+    assert uncertainty[2, 0] == pytest.approx(spread)

@@ -143,10 +143,12 @@ def _decode(model: Model, estimates: Estimates, j: int) -> list[_Decoded]:
         return [_pick_label(rows, shares, typical)]
     values = np.asarray(typical.values, np.float64)
     means = (shares * values).sum(axis=1)  # BLAS may round by the number of rows
-    scale = max(float(np.abs(values).max()), np.finfo(float).tiny)  # squares overflow
+    widest = max(float(np.abs(values).max()), float(typical.spread.max()))
+    scale = max(widest, np.finfo(float).tiny)  # squares overflow
     apart = values / scale - means[:, None] / scale
     apart = apart**2 + (typical.spread / scale) ** 2
-    deviation = np.sqrt((shares * apart).sum(axis=1)) * scale
+    with np.errstate(over="ignore"):  # a file may hold any spread
+        deviation = np.sqrt((shares * apart).sum(axis=1)) * scale
     return [_Decoded(rows, shares.argmax(axis=1), means, deviation)]
 
 
