@@ -22,6 +22,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.special import chdtrc
 
@@ -149,7 +150,7 @@ def _test_round(
 ) -> _Floats:
     """P-values of the features `todo`; absence of the flagged ones is a code."""
     centering, owner = _center(sample, flagged[sample.witnesses])
-    gram = centering.T @ sample.pairs @ centering
+    gram = centering.T @ (centering.T @ sample.pairs).T
     totals = sample.pairs[:, -1:]
     n = totals[-1]
     share = sample.gaps[-1, todo] / n
@@ -159,13 +160,15 @@ def _test_round(
     shared = _moments(gram) if len(owner) > _OWN_NULL_UP_TO else None
     out = np.empty(len(todo))
     for place, j in enumerate(todo):
-        kept = sample.witnesses[owner] != j
-        moments = shared or _moments(gram[np.ix_(kept, kept)])
+        moments = shared
+        if moments is None:
+            kept = sample.witnesses[owner] != j
+            moments = _moments(gram[np.ix_(kept, kept)])
         out[place] = _weighted_chi2_tail(scaled[place], moments)
     return out
 
 
-def _center(sample: Sample, coded: Any) -> tuple[_Floats, NDArray[np.int64]]:
+def _center(sample: Sample, coded: Any) -> tuple[Any, NDArray[np.int64]]:
     """Center the codes of the witnesses where they are observed; zero where missing.
 
     Parameters
@@ -176,7 +179,7 @@ def _center(sample: Sample, coded: Any) -> tuple[_Floats, NDArray[np.int64]]:
 
     Returns
     -------
-    centering : ndarray of shape (n_columns, n_codes)
+    centering : csr_array of shape (n_columns, n_codes)
         What makes the centered codes of the sample's columns.
     owner : ndarray of shape (n_codes,), int64
         The witness of each.
@@ -187,13 +190,18 @@ def _center(sample: Sample, coded: Any) -> tuple[_Floats, NDArray[np.int64]]:
     seen = np.where(coded[owner], n, n - totals[own_gap])
     frequency = totals[:width] / np.maximum(seen, 1)
     extra = width + np.flatnonzero(coded)
-    out = np.zeros((len(totals), width + len(extra)))
-    out[np.arange(width), np.arange(width)] = 1
-    out[own_gap, np.arange(width)] = np.where(coded[owner], 0, frequency)
-    out[-1, :width] = -frequency
-    out[extra, np.arange(width, out.shape[1])] = 1
-    out[-1, width:] = -totals[extra] / n
-    return out, np.concatenate([owner, extra - width])
+    every, more = np.arange(width), np.arange(width, width + len(extra))
+    last = len(totals) - 1
+    parts = [
+        (every, every, np.ones(width)),
+        (own_gap, every, np.where(coded[owner], 0, frequency)),
+        (np.full(width, last), every, -frequency),
+        (extra, more, np.ones(len(extra))),
+        (np.full(len(extra), last), more, -totals[extra] / n),
+    ]
+    row, column, value = (np.concatenate(held) for held in zip(*parts, strict=True))
+    centering = sp.csr_array((value, (row, column)), (last + 1, width + len(extra)))
+    return centering, np.concatenate([owner, extra - width])
 
 
 def _moments(gram: _Floats) -> Any:

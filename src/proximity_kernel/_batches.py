@@ -21,10 +21,10 @@ from ._options import (
     check_choice,
     check_kernel_options,
     check_n_bins,
-    choose_references,
+    draw_seed,
     suit,
 )
-from ._rows import RowState, merge_rows, summarize_rows
+from ._rows import RowPlan, RowState, merge_rows, plan_rows, summarize_rows
 from ._survey import (
     Binned,
     BinState,
@@ -140,8 +140,13 @@ class Batched:
         >>> pk.bin_centers_[0]
         array([0., 9.])
         """
+        self._fit_batches(again(batches))
+        return self
+
+    def _fit_batches(self: Any, read: Callable[[], Iterator[Any]]) -> RowState:
+        """Learn from batches; gives what was kept of the rows."""
         check_kernel_options(self)
-        read, threads = again(batches), count_threads(self.n_jobs)
+        threads = count_threads(self.n_jobs)
         header = type(self)()  # takes the names until everything is learnt
         survey = BinState()
         for i, batch in enumerate(read()):
@@ -153,11 +158,11 @@ class Batched:
                 validate_data(header, batch, reset=first, skip_check_array=True)
                 survey = merge_bins(survey, found)
         binned = finish_survey(self, survey)
-        most, seed = choose_references(self)
+        plan = plan_survey(self, binned, survey)
 
         def summarize(i: int, batch: Any) -> RowState:
             with _about_batch(i):
-                return summarize_rows(batch, binned, most, seed, threads)
+                return summarize_rows(batch, binned, plan, threads)
 
         rows = merge_all((summarize(*one) for one in enumerate(read())), merge_rows)
         rows = check_same_rows(survey, rows)
@@ -168,7 +173,7 @@ class Batched:
         )
         self._adopt(model)
         warn_of_columns(model)
-        return self
+        return rows
 
     def __sklearn_is_fitted__(self) -> bool:
         return "_model" in vars(self)
@@ -219,10 +224,8 @@ class Batched:
         validate_data(self, X, reset=False, skip_check_array=True)
         binned = learning.binned or finish_survey(self, learning.survey)
         known = learning.rows
-        most, seed = (
-            choose_references(self) if known is None else (known.most, known.seed)
-        )
-        rows = summarize_rows(X, binned, most, seed, count_threads(self.n_jobs))
+        plan = plan_survey(self, binned, learning.survey) if known is None else known.plan
+        rows = summarize_rows(X, binned, plan, count_threads(self.n_jobs))
         if known is not None:
             rows = merge_rows(known, rows)
         model = finish_rows(self, binned, rows)
@@ -308,10 +311,16 @@ def finish_survey(options: Any, survey: BinState) -> Binned:
     return finish_bins(survey, chosen, n_bins, options.max_categories)
 
 
+def plan_survey(options: Any, binned: Binned, survey: BinState) -> RowPlan:
+    """Plan the second pass over a table whose bins are learnt."""
+    seed = draw_seed(options.random_state)
+    return plan_rows(options.matching, binned.n_bins, survey.n_samples, seed)
+
+
 def finish_rows(options: Any, binned: Binned, rows: RowState) -> Model:
     """Make the model that the options of a `ProximityKernel` ask for."""
     missingness = suit(options.matching, options.missingness, "ignorable")
-    return finish_model(binned, rows, missingness)
+    return finish_model(binned, rows, missingness, count_threads(options.n_jobs))
 
 
 def check_same_rows(

@@ -18,18 +18,20 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, Protocol, Self
+from functools import cached_property
+from typing import Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ._columns import Column
-from ._ranks import Ranked
+from ._ranks import Ordered, Ranked, Selected, rank_values
 from ._threads import run_pieces
 
 AUTO: Final = "auto"
 BinCount = int | Literal["auto"]
 _FINE, _COARSE = 4, 2  # centers of the two resolutions
+_FEW_ROWS = 1 << 16  # up to here a column is sorted whole
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,7 @@ class NumericBins:
         """How many bins there are."""
         return len(self.centers)
 
-    @property
+    @cached_property
     def midpoints(self) -> NDArray[np.float64]:
         """Where one center's cell ends and the next begins, shape (n_bins - 1,)."""
         low, high = self.centers[:-1], self.centers[1:]
@@ -62,11 +64,12 @@ class NumericBins:
         # up to the higher center, which must lie above it.
         return np.minimum(middle, np.nextafter(high, -np.inf))
 
-    @property
+    @cached_property
     def shared(self) -> dict[int, NDArray[np.int64]]:
         """The coarse bins that hold several bins, and which."""
-        groups = np.arange(self.n_bins) if self.groups is None else self.groups
-        held = {int(g): np.flatnonzero(groups == g) for g in np.unique(groups)}
+        if self.groups is None:
+            return {}
+        held = {group: np.flatnonzero(self.groups == group) for group in (0, 1)}
         return {group: members for group, members in held.items() if len(members) > 1}
 
     def names(self) -> list[str]:
@@ -154,48 +157,6 @@ def fit_centers(
     return tuple(bins)
 
 
-def rank_centers(ranked: Ranked, n_bins: BinCount) -> NumericBins:
-    """Learn the bins of a numeric column from its values with their counts.
-
-    The same to the last bit as `fit_centers` of the whole column.
-
-    Parameters
-    ----------
-    ranked : Ranked
-    n_bins : int or "auto"
-
-    Returns
-    -------
-    NumericBins
-
-    Examples
-    --------
-    >>> ranked = Ranked(np.array([0.0, 1.0, 10.0]), np.array([1, 2, 1]))
-    >>> rank_centers(ranked, 4).centers
-    array([ 0.,  1., 10.])
-    """
-    if not len(ranked):
-        return NumericBins(np.empty(0))
-    if n_bins == AUTO:
-        return _fit_resolutions(ranked)
-    # As np.percentile does it, in the same order of steps.
-    places = (len(ranked) - 1) * (np.linspace(0, 100, n_bins) / 100)
-    below = np.minimum(np.floor(places), len(ranked) - 1)
-    low, high = ranked.at(below), ranked.at(np.minimum(below + 1, len(ranked) - 1))
-    with np.errstate(over="ignore", invalid="ignore"):
-        centers = _between(low, high, places - below)
-    if not np.isfinite(centers).all():
-        centers = _between(low / 2, high / 2, places - below) * 2
-    return NumericBins(np.unique(centers) + 0.0)
-
-
-def _between(
-    low: NDArray[np.float64], high: NDArray[np.float64], share: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    gap = high - low
-    return np.where(share < 0.5, low + gap * share, high - gap * (1 - share))
-
-
 def count_categories(
     labels: tuple[Hashable, ...], counts: NDArray[np.int64], max_categories: int
 ) -> CategoricalBins:
@@ -229,81 +190,80 @@ def count_categories(
 
 
 def _fit_numeric(column: Column, n_bins: BinCount) -> NumericBins:
-    observed = column.values[column.observed]
-    if not len(observed):
-        return NumericBins(np.empty(0))
-    if n_bins == AUTO:
-        return _fit_resolutions(_Placed(observed))
-    percents = np.linspace(0, 100, n_bins)
-    with np.errstate(over="ignore", invalid="ignore"):
-        centers = np.percentile(observed, percents)
-    if not np.isfinite(centers).all():
-        # The gap between two values near the ends of float64 is no float64; half
-        # of it is, and halving is exact.
-        centers = np.percentile(observed / 2, percents) * 2
-    return NumericBins(np.unique(centers) + 0.0)  # not -0.0, which equals 0.0
+    values = column.values
+    if len(values) <= _FEW_ROWS:
+        return rank_centers(rank_values(values[~np.isnan(values)]), n_bins)
+    selected = Selected(values + 0.0)  # a copy in one piece, and no -0.0
+    return rank_centers(selected, n_bins)
 
 
-class _Sorted(Protocol):
-    """Values as if sorted, at the places that the bins need."""
-
-    def __len__(self) -> int: ...
-    def at(self, places: list[int]) -> NDArray[np.float64]: ...
-    def count(self, value: float) -> int: ...
-    def without(self, values: list[float], n_parts: int) -> Self: ...
-    def few(self, most: int) -> NDArray[np.float64] | None: ...
-
-
-@dataclass(frozen=True)
-class _Placed:
-    """Values of a whole column, of which only some places are put in order."""
-
-    held: NDArray[np.float64]
-
-    def __len__(self) -> int:
-        return len(self.held)
-
-    def at(self, places: list[int]) -> NDArray[np.float64]:
-        return self.held[places]
-
-    def count(self, value: float) -> int:
-        return int(np.count_nonzero(self.held == value))
-
-    def without(self, values: list[float], n_parts: int) -> _Placed:
-        rest = self.held[~np.isin(self.held, values)]
-        return _Placed(np.partition(rest, _places(len(rest), n_parts)))
-
-    def few(self, most: int) -> NDArray[np.float64] | None:
-        values, found = self.held, list[float]()
-        while len(values):
-            if len(found) == most:
-                return None
-            found.append(float(values[0]) + 0.0)  # not -0.0, which equals 0.0
-            values = values[values != values[0]]
-        return np.sort(found)
-
-
-def _fit_resolutions(values: _Sorted) -> NumericBins:
-    few = values.few(_FINE)
-    if few is not None and len(few) <= _COARSE:
-        return NumericBins(few)
-    if isinstance(values, _Placed):  # one pass for both: they read nearly the same
-        places = _places(len(values), _FINE) + _places(len(values), _COARSE)
-        values = _Placed(np.partition(values.held, places))
-    fine = _spread_centers(values, _FINE) if few is None else few
-    midpoints = NumericBins(_spread_centers(values, _COARSE)).midpoints
-    _, groups = np.unique(np.searchsorted(midpoints, fine), return_inverse=True)
-    # A coarse bin that holds everything says nothing, and bins of their own need none.
-    told = groups[-1] and len(fine) > _COARSE
-    return NumericBins(fine, groups.astype(np.int64) if told else None)
-
-
-def _spread_centers(placed: _Sorted, n_bins: int) -> NDArray[np.float64]:
-    """Place centers so that frequent values have one of their own.
+def rank_centers(values: Ordered, n_bins: BinCount) -> NumericBins:
+    """Learn the bins of a numeric column from its values in order.
 
     Parameters
     ----------
-    placed : values with more than `n_bins` distinct ones, in order at `_places`
+    values : Ranked or Selected
+    n_bins : int or "auto"
+
+    Returns
+    -------
+    NumericBins
+
+    Examples
+    --------
+    >>> ranked = Ranked(np.array([0.0, 1.0, 10.0]), np.array([1, 2, 1]))
+    >>> rank_centers(ranked, 4).centers
+    array([ 0.,  1., 10.])
+    """
+    if not len(values):
+        return NumericBins(np.empty(0))
+    if n_bins == AUTO:
+        return _fit_resolutions(values)
+    steps = n_bins - 1
+    return NumericBins(np.array(_quantiles(values, range(n_bins), steps)))
+
+
+def _quantiles(values: Ordered, parts: Sequence[int], n_parts: int) -> list[float]:
+    """Take the quantiles ``k / n_parts`` for each k of `parts`, equal ones once.
+
+    Interpolated linearly. A place is a whole-number fraction: on a value it is exact.
+    """
+    last = len(values) - 1
+    places = [divmod(last * k, n_parts) for k in parts]
+    below = [at for at, _ in places]
+    found = values.at(below + [min(at + 1, last) for at in below]).tolist()
+    out = set()
+    for low, high, (_, rest) in zip(found, found[len(below) :], places, strict=False):
+        gap, share = high - low, rest / n_parts
+        if gap == np.inf:  # between two values near the ends of float64
+            out.add(low * (1 - share) + high * share)
+        else:
+            out.add(low + gap * share)
+    return sorted(out)
+
+
+def _fit_resolutions(values: Ordered) -> NumericBins:
+    few = values.few(_FINE)
+    if few is not None and len(few) <= _COARSE:
+        return NumericBins(few)
+    fine = _spread_centers(values, _FINE) if few is None else few
+    midpoints = NumericBins(_spread_centers(values, _COARSE)).midpoints
+    # At most one midpoint: groups are 0 and 1. One that holds everything says nothing,
+    # and bins of their own need none.
+    groups = np.searchsorted(midpoints, fine)
+    told = groups[0] < groups[-1] and len(fine) > _COARSE
+    return NumericBins(fine, groups if told else None)
+
+
+def _spread_centers(values: Ordered, n_bins: int) -> NDArray[np.float64]:
+    """Place centers so that frequent values have one of their own.
+
+    The others lie in the middles of equally filled parts of the rest.
+
+    Parameters
+    ----------
+    values : Ranked or Selected
+        With more than `n_bins` distinct ones.
     n_bins : int
 
     Returns
@@ -312,53 +272,32 @@ def _spread_centers(placed: _Sorted, n_bins: int) -> NDArray[np.float64]:
 
     Examples
     --------
-    >>> values = _Placed(np.array([0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 2.0, 3.0, 4.0]))
+    >>> values = rank_values(np.array([0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 2.0, 3.0, 4.0]))
     >>> _spread_centers(values, 2)
     array([0. , 2.5])
     >>> _spread_centers(values, 4)
     array([0. , 1.5, 2.5, 3.5])
     """
     alone: list[float] = []
-    while frequent := _more_than_a_share(placed, n_bins - len(alone)):
+    while frequent := _more_than_a_share(values, n_bins - len(alone)):
         alone += frequent
-        placed = placed.without(frequent, n_bins - len(alone))
+        values = values.without(frequent)
     n_left = n_bins - len(alone)
-    middles = [_middle(placed, i, n_left) for i in range(n_left)]
-    return np.unique([*alone, *middles]) + 0.0  # not -0.0
+    middles = _quantiles(values, range(1, 2 * n_left, 2), 2 * n_left)
+    return np.array(sorted({*alone, *middles}))
 
 
-def _more_than_a_share(placed: _Sorted, n_parts: int) -> list[float]:
+def _more_than_a_share(values: Ordered, n_parts: int) -> list[float]:
     """Find what more than one of `n_parts` equal shares of the values are.
 
     At most ``n_parts - 1`` values, the most frequent first, the lower among equals.
     In sorted order such a value reaches over one of the borders between shares.
     """
-    borders = [len(placed) * i // n_parts for i in range(1, n_parts)]
-    counts = {float(v): placed.count(float(v)) for v in np.unique(placed.at(borders))}
-    frequent = [v for v in counts if counts[v] * n_parts > len(placed)]
+    n = len(values)
+    borders = values.at([n * i // n_parts for i in range(1, n_parts)])
+    counts = {v: values.count(v) for v in set(borders.tolist())}
+    frequent = [v for v in counts if counts[v] * n_parts > n]
     return sorted(frequent, key=lambda v: (-counts[v], v))[: n_parts - 1]
-
-
-def _middle(placed: _Sorted, i: int, n_parts: int) -> float:
-    """Take the percentile ``100 * (i + 1/2) / n_parts``, interpolated linearly."""
-    # In whole numbers: where it falls on a value, no rounding moves it off.
-    at, over = divmod((len(placed) - 1) * (2 * i + 1), 2 * n_parts)
-    low = float(placed.at([at])[0])
-    if not over:
-        return low
-    high, share = float(placed.at([at + 1])[0]), over / (2 * n_parts)
-    gap = high - low
-    if gap == np.inf:  # between two values near the ends of float64
-        return low * (1 - share) + high * share
-    return low + gap * share
-
-
-def _places(n: int, n_parts: int) -> list[int]:
-    """List where `_more_than_a_share` and `_middle` look, of `n` sorted values."""
-    borders = [n * i // n_parts for i in range(1, n_parts)]
-    middles = [(n - 1) * (2 * i + 1) // (2 * n_parts) for i in range(n_parts)]
-    # Never one place alone: numpy is some ten times slower then, where values tie.
-    return [*borders, *middles, *(min(at + 1, n - 1) for at in middles)]
 
 
 def _fit_categorical(column: Column, max_categories: int) -> CategoricalBins:

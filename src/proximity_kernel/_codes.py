@@ -4,8 +4,8 @@ A cell's code is the number of its nearest center, the lower one in a tie, or of
 its category. Two codes mean something else: the largest of the dtype is a missing
 cell, the one below it a category that was not there at fit.
 
-Equal rows have equal codes and get equal answers, so each distinct row is kept
-once, with its count, in lexicographic order: alike rows lie close together.
+Equal rows have equal codes and get equal answers. Where that saves work, each distinct
+row is kept once, with its count, in lexicographic order: alike rows lie close together.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ class Codes:
 
     Attributes
     ----------
-    rows : ndarray of shape (n_distinct, n_features), uint8 or uint16
-        The distinct rows, in lexicographic order.
-    counts : ndarray of shape (n_distinct,), int64
+    rows : ndarray of shape (n_rows, n_features), uint8 or uint16
+        The rows of the table, or each distinct one once, in lexicographic order.
+    counts : ndarray of shape (n_rows,), int64
         How often each stands in the table.
     inverse : ndarray of shape (n_samples,), int64
-        Which distinct row each row of the table is.
+        Which of the rows each row of the table is.
     """
 
     rows: NDArray[Any]
@@ -54,8 +54,16 @@ class Codes:
         return int(np.iinfo(self.rows.dtype).max)
 
 
+def plain_codes(rows: NDArray[Any]) -> Codes:
+    """Take rows of codes as they are, equal ones too."""
+    return Codes(rows, np.ones(len(rows), np.int64), np.arange(len(rows)))
+
+
 def assign_codes(
-    columns: Sequence[Column], bins: Sequence[Bins], n_threads: int
+    columns: Sequence[Column],
+    bins: Sequence[Bins],
+    n_threads: int,
+    distinct: bool = False,
 ) -> Codes:
     """Code the rows of a table.
 
@@ -63,6 +71,8 @@ def assign_codes(
     ----------
     columns, bins : sequences, one entry per feature
     n_threads : int
+    distinct : bool
+        Whether to keep each distinct row once.
 
     Returns
     -------
@@ -73,7 +83,8 @@ def assign_codes(
     >>> from proximity_kernel._centers import NumericBins
     >>> from proximity_kernel._columns import read_columns
     >>> columns = read_columns([[0.9], [5.0], [None], [1.1], [0.9]])
-    >>> codes = assign_codes(columns, [NumericBins(np.array([0.0, 2.0, 8.0]))], 1)
+    >>> bins = [NumericBins(np.array([0.0, 2.0, 8.0]))]
+    >>> codes = assign_codes(columns, bins, 1, distinct=True)
     >>> codes.rows.ravel().tolist(), codes.counts.tolist()
     ([0, 1, 255], [2, 2, 1])
     >>> codes.inverse.tolist()
@@ -89,7 +100,8 @@ def assign_codes(
             cells[first:last, j] = coder(first, last)
 
     run_pieces(code_some, len(cells), _PIECE, n_threads)
-    return _gather_distinct(cells, n_bins)
+    codes = plain_codes(cells)
+    return gather_distinct(codes, n_bins) if distinct else codes
 
 
 def code_dtype(n_bins: NDArray[np.int64]) -> type[np.uint8] | type[np.uint16]:
@@ -176,14 +188,28 @@ def merge_distinct(
     >>> rows.ravel().tolist(), counts.tolist()
     ([0, 1, 255], [2, 4, 1])
     """
-    found = _gather_distinct(np.concatenate([rows for rows, _ in parts]), n_bins)
+    rows = np.concatenate([rows for rows, _ in parts])
+    found = gather_distinct(plain_codes(rows), n_bins)
     counts = np.concatenate([counts for _, counts in parts])
     totals = np.zeros(len(found.rows), np.int64)
     np.add.at(totals, found.inverse, counts)
     return found.rows, totals
 
 
-def _gather_distinct(cells: NDArray[Any], n_bins: NDArray[np.int64]) -> Codes:
+def gather_distinct(codes: Codes, n_bins: NDArray[np.int64]) -> Codes:
+    """Keep each distinct row once.
+
+    Parameters
+    ----------
+    codes : Codes
+        Of the rows of a table, as they are.
+    n_bins : ndarray of shape (n_features,), int64
+
+    Returns
+    -------
+    Codes
+    """
+    cells = codes.rows
     firsts = _group_features(n_bins + 2)
     largest = max(int(np.prod(n_bins[a:b] + 2)) for a, b in pairwise(firsts))
     digits = np.empty((len(firsts) - 1, len(cells)), np.uint16)

@@ -20,7 +20,7 @@ from numba.core import event
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False}
 LOOPS = (
-    "_lanes", "_bitmaps", "_tallies", "_search", "_loops", "_centroids", "_scan",
+    "_lanes", "_bitmaps", "_search", "_loops", "_pair_loops", "_centroids", "_scan",
     "_vectors",
 )  # fmt: skip
 _logger = logging.getLogger("proximity_kernel")

@@ -16,7 +16,6 @@ from sklearn.base import clone
 from ._codes import Codes
 from ._estimator import ProximityKernel
 from ._model import Model
-from ._representation import lay_out
 from ._saving import pack_estimator, unpack_estimator
 from ._state import State
 
@@ -103,13 +102,14 @@ def embed(kernel: ProximityKernel, X: Any) -> sp.csr_array:
 def fit_distinct(kernel: ProximityKernel, X: Any) -> Embedded:
     """Fit a kernel of `copy_kernel`, and represent each distinct row once."""
     model, codes = kernel._fit(X)  # noqa: SLF001  (of the same package)
-    return _represent_distinct(kernel, model, codes)
+    return _represent_distinct(kernel, model, model.gather(codes))
 
 
 def embed_distinct(kernel: ProximityKernel, X: Any) -> Embedded:
     """Represent each distinct row of a table once."""
     model = kernel._fitted_model()  # noqa: SLF001
-    return _represent_distinct(kernel, model, kernel._code(model, X))  # noqa: SLF001
+    codes = model.gather(kernel._code(model, X))  # noqa: SLF001
+    return _represent_distinct(kernel, model, codes)
 
 
 def _represent_distinct(
@@ -128,7 +128,7 @@ def unpack_kernel(state: State) -> tuple[ProximityKernel, int]:
     """Take the kernel out of a state, and tell the columns of its representation."""
     kernel: ProximityKernel = unpack_estimator(ProximityKernel, state.inner("kernel"))
     model = kernel._fitted_model()  # noqa: SLF001  (of the same package)
-    return kernel, lay_out(model.n_bins, model.bins).n_columns
+    return kernel, int(model.n_columns.sum())
 
 
 def count_features(kernel: ProximityKernel) -> int:

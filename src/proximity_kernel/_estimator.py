@@ -1,7 +1,7 @@
 """`ProximityKernel`: the walk from a table to its kernel, as scikit-learn knows it.
 
-Wiring only. Each step is a room of its own: columns, centers, codes, reference,
-matching, representation, kernel.
+Wiring only. Each step is a room of its own: columns, centers, codes, matching,
+representation, kernel.
 """
 
 from __future__ import annotations
@@ -20,13 +20,12 @@ from ._codes import Codes
 from ._columns import read_columns
 from ._filling import Imputing
 from ._kernel import kernel_matrix
-from ._matching import list_cells, match
 from ._model import Model, fit_model, warn_of_columns
-from ._options import check_kernel_options, check_n_bins, choose_references, suit
-from ._representation import build_representation, normalize_rows, output_names
+from ._options import check_kernel_options, check_n_bins, draw_seed, suit
+from ._provenance import list_cells
+from ._representation import output_names
 from ._saving import Saved
 from ._state import State, pack_model, unpack_model
-from ._tallies import Estimates
 from ._threads import count_threads
 
 
@@ -34,10 +33,9 @@ class ProximityKernel(Saved, Batched, Imputing, TransformerMixin, BaseEstimator)
     """Similarity of rows, measured on the incomplete, mixed-type table itself.
 
     Every value becomes the bin of its nearest center; centers crowd where the data
-    are dense. A missing cell becomes a distribution over the feature's bins,
-    estimated from the fitted rows that match the row where it is observed. The
-    similarity of two rows is the mean over the features of the probability that
-    both lie in the same bin.
+    are dense. A missing cell becomes a distribution over the feature's bins, estimated
+    from the row's other cells. The similarity of two rows is the mean over the features
+    of the probability that both lie in the same bin.
 
     Parameters
     ----------
@@ -48,16 +46,12 @@ class ProximityKernel(Saved, Batched, Imputing, TransformerMixin, BaseEstimator)
         four and joins them to two coarse ones: values in the same bin score 1, in the
         same coarse bin 0.8. None is "auto", and 4 if fitted with
         ``matching="cascade"``: that keyword alone gives the paper's method.
-    matching : {"weighted", "graded", "cascade"}, default="weighted"
-        Which fitted rows match a row with missing cells. "cascade" is the paper's
-        rule: those that share all of its codes, else any of them. "graded" takes
-        those that share at least t, with the highest t that leaves `min_support`
-        rows which observe the missing feature, or all that share any code if there
-        are fewer. "weighted" is this ladder with codes that count for more, the more
-        they tell about the missing features, and the rows that share still more
-        refine the estimate. Where nobody matches: the feature's bin frequencies.
-    min_support : int, default=20
-        Rows that "weighted" and "graded" ask for.
+    matching : {"pairwise", "cascade"}, default="pairwise"
+        How a missing cell is estimated. "pairwise" multiplies the bin frequencies of
+        the feature by what each observed cell of the row tells about it, learnt from
+        how often two codes come together; the model keeps these counts and no row.
+        "cascade" is the paper's rule: the mean over the fitted rows that share all of
+        the row's codes, else any of them, else over all rows.
     missingness : {"ignorable", "informative", "auto"} or None, default=None
         Whether absence itself tells something: one more bin, for a feature's gaps.
         "ignorable": nowhere, every gap is estimated.
@@ -70,10 +64,6 @@ class ProximityKernel(Saved, Batched, Imputing, TransformerMixin, BaseEstimator)
         Booleans, ordered categoricals (by rank) and dates (in seconds) are numeric.
     max_categories : int, default=255
         Most bins of a categorical feature; the rarest categories share the last.
-    max_references : int or None, default=None
-        Most distinct rows of codes to match against; of more, a sample that depends on
-        the rows and `random_state` only. `min_support` counts rows of the sample; bin
-        frequencies stay those of all rows. None keeps all.
     normalize : bool, default=False
         Scale the representation so that every row but one of unknown categories only
         has similarity 1 with itself (the cosine form); else an incomplete one has less.
@@ -85,7 +75,8 @@ class ProximityKernel(Saved, Batched, Imputing, TransformerMixin, BaseEstimator)
         Threads. None uses the cores that the process may use, and one inside a
         joblib worker; -1 uses all. The result does not depend on it.
     random_state : int, RandomState instance or None, default=None
-        Which rows `max_references` keeps. None is 0; an instance is drawn from, once.
+        Which rows of a large table "pairwise" chooses its weights with: 10,000 distinct
+        ones at the most. None is 0; an instance is drawn from, once.
 
     Attributes
     ----------
@@ -109,7 +100,7 @@ class ProximityKernel(Saved, Batched, Imputing, TransformerMixin, BaseEstimator)
 
     Notes
     -----
-    New rows are matched against the fitted rows, never against each other. A value
+    New rows are answered from what was learnt at fit, never from each other. A value
     outside the fitted range falls in the end cell, an unseen category matches nothing.
 
     Examples
@@ -132,12 +123,10 @@ class ProximityKernel(Saved, Batched, Imputing, TransformerMixin, BaseEstimator)
         self,
         n_bins: Any = None,
         *,
-        matching: Any = "weighted",
-        min_support: Any = 20,
+        matching: Any = "pairwise",
         missingness: Any = None,
         categorical_features: Any = "from_dtype",
         max_categories: Any = 255,
-        max_references: Any = None,
         normalize: Any = False,
         sparse_output: Any = True,
         dtype: Any = np.float32,
@@ -146,11 +135,9 @@ class ProximityKernel(Saved, Batched, Imputing, TransformerMixin, BaseEstimator)
     ) -> None:
         self.n_bins = n_bins
         self.matching = matching
-        self.min_support = min_support
         self.missingness = missingness
         self.categorical_features = categorical_features
         self.max_categories = max_categories
-        self.max_references = max_references
         self.normalize = normalize
         self.sparse_output = sparse_output
         self.dtype = dtype
@@ -158,7 +145,7 @@ class ProximityKernel(Saved, Batched, Imputing, TransformerMixin, BaseEstimator)
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn the bins and keep the rows as the reference.
+        """Learn the bins, and what codes tell about each other.
 
         Parameters
         ----------
@@ -251,26 +238,28 @@ class ProximityKernel(Saved, Batched, Imputing, TransformerMixin, BaseEstimator)
         -------
         structured ndarray of shape (n_missing,), row after row
             ``row`` and ``feature`` place the cell. ``observed`` is the number of
-            features with bins that the row observes, ``rung`` how many of their
-            codes the rows behind the estimate share at least (for "weighted" what
-            the shared codes weigh together), ``support`` how many rows these are.
-            ``level`` says it in a word: "intersection" (all codes), "union" (any of
-            them), "partial" (between these) or "prior" (rung 0: every row that
-            observes the feature). ``sampled`` tells whether it rests on a sample of the
-            rows, of which ``support`` counts some; "prior" never does.
+            features with bins that the row observes, ``certainty`` the probability of
+            the likeliest bin. ``level`` says in a word what the estimate rests on:
+            "evidence" of the observed cells, or with "cascade" the rows of the
+            "intersection" (that share all codes) or "union" (any of them); "prior":
+            the bin frequencies alone. ``support`` is how many fitted rows observe the
+            feature; with "cascade", how many of them match. ``columns`` are the three
+            features whose cells moved the estimate most, -1 where there are fewer, and
+            ``moved`` says how far: the share of the probability that lies elsewhere
+            without that cell. "cascade" has none.
 
         Examples
         --------
         >>> table = [[1.0, "a"], [1.2, "a"], [None, "b"], [9.0, "b"], [8.0, None]]
         >>> pk = ProximityKernel(n_bins=2).fit(table)
         >>> for cell in pk.provenance(table):
-        ...     print(cell["row"], cell["feature"], cell["level"], cell["support"])
-        2 0 intersection 1
-        4 1 intersection 1
+        ...     print(cell["row"], cell["feature"], cell["level"], cell["columns"])
+        2 0 evidence [ 1 -1 -1]
+        4 1 evidence [ 0 -1 -1]
         """
         model = self._fitted_model()
         codes = self._code(model, X)
-        return list_cells(codes, self._match(model, codes), model.reference)
+        return list_cells(model, codes, count_threads(self.n_jobs))
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Name the columns of the representation.
@@ -298,8 +287,8 @@ class ProximityKernel(Saved, Batched, Imputing, TransformerMixin, BaseEstimator)
         n_bins = check_n_bins(suit(self.matching, self.n_bins, 4), len(columns))
         missingness = suit(self.matching, self.missingness, "ignorable")
         model, codes = fit_model(
-            columns, chosen, n_bins, self.max_categories, missingness,
-            count_threads(self.n_jobs), *choose_references(self),
+            columns, chosen, n_bins, self.max_categories, missingness, self.matching,
+            draw_seed(self.random_state), count_threads(self.n_jobs),
         )  # fmt: skip
         # From here on nothing can fail: the old model is there, or the new one.
         validate_data(self, X, skip_check_array=True)
@@ -315,7 +304,7 @@ class ProximityKernel(Saved, Batched, Imputing, TransformerMixin, BaseEstimator)
             bin_centers_=model.bin_centers,
             bin_groups_=model.bin_groups,
             categories_=model.categories,
-            prior_=model.reference.prior,
+            prior_=model.prior,
             missingness_=list(model.absences),
         )
 
@@ -341,25 +330,9 @@ class ProximityKernel(Saved, Batched, Imputing, TransformerMixin, BaseEstimator)
             raise
         return model.code(X, count_threads(self.n_jobs))
 
-    def _match(self, model: Model, codes: Codes) -> Estimates:
-        threads = count_threads(self.n_jobs)
-        weights = model.weigh(self.matching, codes, threads)
-        return match(
-            codes, model.reference, self.matching, self.min_support, weights, threads
-        )
-
     def _represent(self, model: Model, codes: Codes) -> sp.csr_array:
-        matrix = build_representation(
-            codes,
-            self._match(model, codes),
-            model.reference,
-            self.dtype,
-            count_threads(self.n_jobs),
-            model.bins,
-        )
-        if self.normalize:
-            normalize_rows(matrix, model.n_counted)
-        return matrix
+        threads = count_threads(self.n_jobs)
+        return model.represent(codes, self.dtype, self.normalize, threads)
 
     def _output(self, matrix: sp.csr_array) -> Any:
         if not self.sparse_output:

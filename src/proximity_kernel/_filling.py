@@ -27,6 +27,7 @@ from ._frames import fill_frame, holds_booleans, is_frame, make_frame
 from ._imputation import STRATEGIES, Gaps, estimate_gaps, warn_of_open_gaps
 from ._options import check_choice, check_flag
 from ._table import split_table
+from ._threads import count_threads
 
 _Array = NDArray[Any]
 
@@ -84,7 +85,7 @@ class Imputing:
         kernel: Any = self
         model = kernel._fitted_model()  # noqa: SLF001  (it is a part of the kernel)
         codes = kernel._code(model, X)  # noqa: SLF001
-        gaps = estimate_gaps(model, codes, kernel._match, strategy)  # noqa: SLF001
+        gaps = estimate_gaps(model, codes, strategy, count_threads(kernel.n_jobs))
         warn_of_open_gaps(gaps, stacklevel=3)
         gaps = _heed_booleans(X, gaps)
         filled = fill_table(X, gaps)

@@ -5,27 +5,26 @@ for each missing cell. Here it is decoded by what is typical of each bin (`_typi
 to the expected value of numbers, or the typical value of the likeliest bin; to the
 likeliest label of categories.
 
-A gap that is a bin of its own, where gaps are informative, was not estimated: nothing
-is to be filled in for the kernel. A filled table needs a value there too. It is
-estimated as ``missingness="ignorable"`` would: against the same fitted rows, all gaps
-taken for unknown.
+A gap that is a bin of its own, where gaps are informative, was not estimated: the
+kernel needs no value there. A filled table does. It is estimated with all such gaps of
+the row taken for unknown, and given that the cell is not missing: the bin of gaps is
+left out.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ._codes import Codes
+from ._codes import Codes, plain_codes
 from ._columns import ColumnType
+from ._estimates import Estimates
 from ._model import Model, list_places
-from ._reference import Totals, restore_reference
-from ._tallies import Estimates
 from ._typical import Typical
 
 Strategy = Literal["mean", "mode"]
@@ -34,7 +33,7 @@ STRATEGIES: tuple[Strategy, ...] = ("mean", "mode")
 _MOST_ROWS = 16384  # distinct ones that are estimated at a time
 _MOST_SHARES = 1 << 22  # of bins, in the estimates of these
 
-Match = Callable[[Model, Codes], Estimates]
+_TINY = np.finfo(float).tiny
 _Floats = NDArray[np.float64]
 
 
@@ -79,7 +78,7 @@ class _Decoded:
 
 
 def estimate_gaps(
-    model: Model, codes: Codes, match: Match, strategy: Strategy
+    model: Model, codes: Codes, strategy: Strategy, n_threads: int
 ) -> list[Gaps]:
     """Find what to fill in for the missing cells of coded rows.
 
@@ -88,10 +87,9 @@ def estimate_gaps(
     model : Model
     codes : Codes
         Of the table.
-    match : callable
-        Estimates the missing cells of coded rows with a model.
     strategy : {"mean", "mode"}
         What numbers are decoded to.
+    n_threads : int
 
     Returns
     -------
@@ -101,7 +99,9 @@ def estimate_gaps(
     step = max(1, min(_MOST_ROWS, _MOST_SHARES // max(1, int(model.n_bins.sum()))))
     for first in range(0, len(codes.rows), step):
         rows = codes.rows[first : first + step]
-        for part, decoded in zip(parts, _decode_rows(model, rows, match), strict=True):
+        for part, decoded in zip(
+            parts, _decode_rows(model, rows, n_threads), strict=True
+        ):
             part += [replace(one, rows=one.rows + first) for one in decoded]
     return [
         _spread_over(model, codes, j, part, strategy) for j, part in enumerate(parts)
@@ -109,25 +109,22 @@ def estimate_gaps(
 
 
 def _decode_rows(
-    model: Model, rows: NDArray[Any], match: Match
+    model: Model, rows: NDArray[Any], n_threads: int
 ) -> list[list[_Decoded]]:
-    """Decode the missing cells of distinct rows, feature by feature."""
-    estimates = match(model, _as_codes(rows))
+    """Decode the missing cells of rows, feature by feature."""
+    estimates = model.matcher.estimate(plain_codes(rows), n_threads)
     features = range(len(model.types))
     out = [_decode(model, estimates, j) for j in features]
     informative = np.flatnonzero(model.informative)
     gaps = rows[:, informative] == (model.n_bins - 1)[informative]
     some = np.flatnonzero(gaps.any(axis=1))
     if len(some):  # of such a feature nothing was missing above
-        again = match(_ignoring_gaps(model), _as_codes(_open_gaps(model, rows[some])))
+        opened = plain_codes(_open_gaps(model, rows[some]))
+        again = model.matcher.estimate(opened, n_threads)
         for j in informative.tolist():
             found = _decode(model, again, j)
             out[j] = [replace(one, rows=some[one.rows]) for one in found]
     return out
-
-
-def _as_codes(rows: NDArray[Any]) -> Codes:
-    return Codes(rows, np.ones(len(rows), np.int64), np.arange(len(rows)))
 
 
 def _decode(model: Model, estimates: Estimates, j: int) -> list[_Decoded]:
@@ -138,13 +135,17 @@ def _decode(model: Model, estimates: Estimates, j: int) -> list[_Decoded]:
         return []
     at = estimates.start[cells][:, None] + np.arange(n_bins)
     shares = estimates.probabilities[at]
+    if model.informative[j]:  # given that it is not missing
+        mass = shares.sum(axis=1, keepdims=True)
+        prior = model.totals_by_feature[j][:n_bins]
+        shares = np.where(mass > 0, shares / np.maximum(mass, _TINY), prior / prior.sum())
     rows = np.searchsorted(estimates.row_start, cells, side="right") - 1
     if _is_labelled(model.types[j]):
         return [_pick_label(rows, shares, typical)]
     values = np.asarray(typical.values, np.float64)
     means = (shares * values).sum(axis=1)  # BLAS may round by the number of rows
     widest = max(float(np.abs(values).max()), float(typical.spread.max()))
-    scale = max(widest, np.finfo(float).tiny)  # squares overflow
+    scale = max(widest, _TINY)  # squares overflow
     apart = values / scale - means[:, None] / scale
     apart = apart**2 + (typical.spread / scale) ** 2
     with np.errstate(over="ignore"):  # a file may hold any spread
@@ -162,32 +163,6 @@ def _pick_label(rows: NDArray[np.int64], shares: _Floats, typical: Typical) -> _
     picks = chances.argmax(axis=1)
     best = np.take_along_axis(chances, picks[:, None], axis=1)[:, 0]
     return _Decoded(rows, picks, np.zeros(len(rows)), np.clip(1 - best, 0, 1))
-
-
-def _ignoring_gaps(model: Model) -> Model:
-    """Take the gaps of informative features for unknown, in the reference too."""
-    if "ignorable" not in model.cache:
-        maps = model.reference.bitmaps
-        n_bins = model.n_bins - model.informative
-        rows = _open_gaps(model, maps.rows)
-        model.cache["ignorable"] = replace(
-            model,
-            absences=tuple(replace(one, informative=False) for one in model.absences),
-            reference=restore_reference(rows, maps.counts, n_bins, _open_totals(model)),
-            cache={},
-        )
-    plain: Model = model.cache["ignorable"]
-    return plain
-
-
-def _open_totals(model: Model) -> Totals | None:
-    """Leave the bins of gaps out of what is known of all rows, if some are kept."""
-    reference = model.reference
-    if not reference.sampled:
-        return None
-    maps = reference.bitmaps
-    observed = np.delete(maps.prior_counts, maps.offsets[1:][model.informative] - 1)
-    return Totals(observed, reference.n_samples, reference.unit)
 
 
 def _open_gaps(model: Model, rows: NDArray[Any]) -> NDArray[Any]:

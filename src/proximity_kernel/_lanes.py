@@ -91,7 +91,6 @@ def _constant(word: int) -> Any:
     return constant
 
 
-no_rows = _constant(0)
 every_row = _constant(2**64 - 1)
 
 

@@ -5,7 +5,7 @@ Naked arrays in and out; everything is checked before it comes here.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -117,91 +117,94 @@ def hash_rows(rows: NDArray[Any], seed: Any, hashes: Any) -> None:
         hashes[i] = h
 
 
-@compiled
-def size_rows(
-    rows: NDArray[Any], n_bins: Any, offsets: Any, coarse: Any, feature: Any,
-    row_start: Any, start_of_cell: Any, probabilities: Any, sizes: Any,
-) -> None:  # fmt: skip
-    """Count the entries of each distinct row of the representation.
+class Layout(NamedTuple):
+    """Where codes go in the representation, feature after feature.
 
-    A bin has one, and the bins that share a coarse one, which lie side by side, have
-    one more together.
+    Attributes
+    ----------
+    n_bins, offsets : ndarray of shape (n_features,), int64
+        Codes of each feature, and which of all codes is its first.
+    columns : ndarray of shape (n_codes,), int64
+        Of each code.
+    weights : ndarray of shape (n_codes,), float64
+        What a cell that certainly has the code has there.
+    coarse : ndarray of shape (n_codes,), int64
+        The column that a bin shares with others of its coarse bin, or -1.
+    coarse_weight : float
+        What a cell that is certainly in the coarse bin has there.
+    possible : ndarray of shape (n_codes,), bool
+        Whether any fitted row has the code: then it has an entry in each estimate.
+    gap_sizes : ndarray of shape (n_features,), int64
+        Entries of a missing cell.
     """
-    for g in range(rows.shape[0]):
+
+    n_bins: NDArray[np.int64]
+    offsets: NDArray[np.int64]
+    columns: NDArray[np.int64]
+    weights: NDArray[np.float64]
+    coarse: NDArray[np.int64]
+    coarse_weight: float
+    possible: NDArray[np.bool_]
+    gap_sizes: NDArray[np.int64]
+
+
+@compiled
+def size_rows(rows: NDArray[Any], layout: Layout, sizes: Any) -> None:
+    """Count the entries of each row of the representation."""
+    missing = np.iinfo(rows.dtype).max
+    for r in range(rows.shape[0]):
         size = 0
         for j in range(rows.shape[1]):
-            code = np.int64(rows[g, j])
-            if code < n_bins[j]:
-                size += 1 + (coarse[offsets[j] + code] >= 0)
-        for cell in range(row_start[g], row_start[g + 1]):
-            j = feature[cell]
-            before = np.int64(-1)
-            for k in range(n_bins[j]):
-                if probabilities[start_of_cell[cell] + k] > 0:
-                    shared = coarse[offsets[j] + k]
-                    size += 1 + (shared >= 0 and shared != before)
-                    before = shared
-        sizes[g] = size
+            code = np.int64(rows[r, j])
+            if code < layout.n_bins[j]:
+                size += 1 + (layout.coarse[layout.offsets[j] + code] >= 0)
+            elif code == missing:
+                size += layout.gap_sizes[j]
+        sizes[r] = size
 
 
 @compiled
 def fill_rows(
-    rows: NDArray[Any], inverse: Any, first: int, last: int, n_bins: Any, offsets: Any,
-    columns: Any, weights: Any, coarse: Any, coarse_weight: float,
-    row_start: Any, start_of_cell: Any, probabilities: Any,
-    indptr: Any, indices: Any, data: Any,
+    rows: NDArray[Any], inverse: Any, layout: Layout, row_start: Any, start: Any,
+    probabilities: Any, indptr: Any, indices: Any, data: Any,
 ) -> None:  # fmt: skip
-    """Write the representation of the table's rows from `first` up to `last`.
+    """Write a part of the representation: row i is ``rows[inverse[i]]``.
 
     An observed cell is the weight of its bin, a missing one the weighted entries of its
-    estimate, a category unknown at fit nothing. Bins of a coarse one, whose column is
-    not negative, add to it.
+    estimate, a category unknown at fit nothing. Bins of a coarse one add to it.
     """
     missing = np.iinfo(rows.dtype).max
-    for i in range(first, last):
+    for i in range(inverse.shape[0]):
         at = indptr[i]
         cell = row_start[inverse[i]]
         for j in range(rows.shape[1]):
             code = rows[inverse[i], j]
-            if code < n_bins[j]:
-                b = offsets[j] + np.int64(code)
-                indices[at] = columns[b]
-                data[at] = weights[b]
+            first = layout.offsets[j]
+            if code < layout.n_bins[j]:
+                b = first + np.int64(code)
+                indices[at] = layout.columns[b]
+                data[at] = layout.weights[b]
                 at += 1
-                if coarse[b] >= 0:
-                    indices[at] = coarse[b]
-                    data[at] = coarse_weight
+                if layout.coarse[b] >= 0:
+                    indices[at] = layout.coarse[b]
+                    data[at] = layout.coarse_weight
                     at += 1
             elif code == missing:
-                estimate = start_of_cell[cell] - offsets[j]
+                estimate = start[cell] - first
                 cell += 1
                 any_shared = False
-                for b in range(offsets[j], offsets[j] + n_bins[j]):
-                    if probabilities[estimate + b] > 0:
-                        indices[at] = columns[b]
-                        data[at] = probabilities[estimate + b] * weights[b]
+                for b in range(first, first + layout.n_bins[j]):
+                    if layout.possible[b]:
+                        indices[at] = layout.columns[b]
+                        data[at] = probabilities[estimate + b] * layout.weights[b]
                         at += 1
-                        any_shared |= coarse[b] >= 0
+                        any_shared |= layout.coarse[b] >= 0
                 if not any_shared:
                     continue
-                for b in range(offsets[j], offsets[j] + n_bins[j]):
-                    if probabilities[estimate + b] > 0 and coarse[b] >= 0:
-                        if indices[at - 1] != coarse[b]:
-                            indices[at] = coarse[b]
+                for b in range(first, first + layout.n_bins[j]):
+                    if layout.possible[b] and layout.coarse[b] >= 0:
+                        if indices[at - 1] != layout.coarse[b]:
+                            indices[at] = layout.coarse[b]
                             data[at] = 0
                             at += 1
-                        data[at - 1] += probabilities[estimate + b] * coarse_weight
-
-
-@compiled
-def count_together(
-    rows: NDArray[Any], counts: Any, n_bins: Any, offsets: Any, j: int, together: Any
-) -> None:
-    """Add up, for each bin of feature j and each code, the rows that have both."""
-    for r in range(rows.shape[0]):
-        k = np.int64(rows[r, j])
-        if k < n_bins[j]:
-            for f in range(rows.shape[1]):
-                code = np.int64(rows[r, f])
-                if code < n_bins[f]:
-                    together[k, offsets[f] + code] += counts[r]
+                        data[at - 1] += probabilities[estimate + b] * layout.coarse_weight

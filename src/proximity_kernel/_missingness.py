@@ -52,16 +52,14 @@ class Absence:
 
 
 def decide_missingness(
-    fitted: RowState, codes: Codes, names: Sequence[str], missingness: Missingness
+    fitted: RowState, names: Sequence[str], missingness: Missingness
 ) -> tuple[Absence, ...]:
     """Decide for each feature whether its gaps are a cell of their own.
 
     Parameters
     ----------
     fitted : RowState
-        The fitted rows.
-    codes : Codes
-        Those to decide from.
+        Of all rows; those that it keeps are tested.
     names : sequence of str
         Of the features.
     missingness : {"ignorable", "informative", "auto"}
@@ -70,7 +68,7 @@ def decide_missingness(
     -------
     tuple of Absence, one per feature
     """
-    missing, n_bins = fitted.missing, fitted.n_bins
+    missing, n_bins = fitted.missing, fitted.plan.n_bins
     some = (missing > 0) & (n_bins > 0)
     informative = some & (missingness == "informative")
     p_values: list[float | None] = [None] * len(names)
@@ -80,7 +78,7 @@ def decide_missingness(
     ).tolist()  # fmt: skip
     if missingness == "auto" and some.any():
         with one_blas_thread():
-            sample = draw_sample(codes, n_bins, int(np.count_nonzero(some)))
+            sample = draw_sample(fitted.codes, n_bins, int(np.count_nonzero(some)))
             tested, flagged = find_dependent(sample)
             events = find_events(sample, flagged)
         for j in np.flatnonzero(some).tolist():

@@ -1,8 +1,8 @@
 """What a fit learns, in one piece: it is there as a whole, or not at all.
 
 A fit can be interrupted, run out of memory, or run while another thread transforms.
-Bins of one table beside the reference of another would make the compiled loops read
-memory that is not theirs. So all of it is one frozen object, made before the old one
+Bins of one table beside the counts of another would make the compiled loops read memory
+that is not theirs. So all of it is one frozen object, made before the old one
 is replaced, and a method takes it once and works with that.
 """
 
@@ -11,22 +11,26 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+import scipy.sparse as sp
+from numpy.typing import DTypeLike, NDArray
 
+from ._cascade import Cascade, build_cascade
 from ._centers import BinCount, Bins, CategoricalBins, NumericBins, fit_centers
-from ._codes import Codes, assign_codes
+from ._codes import Codes, assign_codes, gather_distinct
 from ._columns import Column, ColumnType, read_columns
 from ._missingness import Absence, Missingness, code_absences, decide_missingness
-from ._reference import Reference, Totals, build_reference
-from ._rows import RowState, choose_rows, keep_rows
+from ._loops import Layout
+from ._pairwise import Pairwise, learn_pairwise
+from ._representation import build_representation, lay_out, normalize_rows
+from ._rows import RowState, keep_rows, plan_rows
+from ._sources import count_pairs
 from ._survey import Binned
 from ._typical import Typical, learn_typical
-from ._weights import weigh_codes
 
 _MOST_NAMES = 5  # columns that a warning lists
 _INSIDE = (__name__.partition(".")[0], "sklearn", "joblib")  # no lines of a user
@@ -47,25 +51,44 @@ class Model:
     bins : tuple of NumericBins and CategoricalBins
     absences : tuple of Absence
         What was decided about the gaps of each feature.
-    reference : Reference
+    matcher : Pairwise or Cascade
+        Estimates missing cells.
     typical : tuple of Typical
         What the bins of each feature are decoded to.
-    cache : dict
-        What follows from the rest and is computed when first asked for.
+    totals : ndarray of shape (sum(n_bins),), int64
+        How often each bin was observed.
+    n_samples : int
+        Fitted rows.
     """
 
     types: tuple[ColumnType, ...]
     categorical_features: Any
     bins: tuple[Bins, ...]
     absences: tuple[Absence, ...]
-    reference: Reference
+    matcher: Pairwise | Cascade
     typical: tuple[Typical, ...]
-    cache: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
+    totals: NDArray[np.int64]
+    n_samples: int
 
     @cached_property
     def n_bins(self) -> NDArray[np.int64]:
         """Bins of each feature, the one for its gaps among them."""
         return _count_bins(self.bins) + self.informative
+
+    @property
+    def totals_by_feature(self) -> list[NDArray[np.int64]]:
+        """How often each bin of each feature was observed."""
+        return np.split(self.totals, np.cumsum(self.n_bins)[:-1])
+
+    @property
+    def prior(self) -> list[NDArray[np.float64]]:
+        """Bin frequencies of each feature; empty for one without bins."""
+        return [own / max(own.sum(), 1) for own in self.totals_by_feature]
+
+    @property
+    def layout(self) -> Layout:
+        """Where codes go in the representation."""
+        return lay_out(self.totals_by_feature, self.bins)
 
     @property
     def n_columns(self) -> NDArray[np.int64]:
@@ -92,12 +115,11 @@ class Model:
     @property
     def free_text(self) -> list[str]:
         """How messages call the columns of text that mostly differs, with counts."""
-        starts = self.reference.bitmaps.offsets
         found = []
-        for j, (column, bins) in enumerate(zip(self.types, self.bins, strict=True)):
+        held = zip(self.types, self.bins, self.totals_by_feature, strict=True)
+        for column, bins, totals in held:
             if column.unasked and isinstance(bins, CategoricalBins):
-                counts = self.reference.bitmaps.prior_counts[starts[j] :]
-                texts = int(counts[: bins.n_bins].sum())
+                texts = int(totals[: bins.n_bins].sum())
                 different = len(bins.categories) + len(bins.infrequent)
                 if texts >= _FEW and different > _FREE * texts:
                     found.append(f"{column.place} ({different:,} of {texts:,})")
@@ -123,22 +145,32 @@ class Model:
             for b in self.bins
         ]
 
-    def weigh(self, matching: str, codes: Codes, n_threads: int) -> NDArray[np.uint8]:
-        """Weights of the codes, if rows will be matched with them; computed once."""
-        if matching != "weighted" or not (codes.rows == codes.missing).any():
-            return np.ones((0, 0), np.uint8)
-        if "weights" not in self.cache:
-            self.cache["weights"] = weigh_codes(self.reference, n_threads)
-        weights: NDArray[np.uint8] = self.cache["weights"]
-        return weights
-
     def code(self, table: Any, n_threads: int) -> Codes:
         """Code the rows of a table that has the fitted columns."""
         columns = read_columns(
             table, categorical_features=self.categorical_features, fitted=self.types
         )
-        codes = assign_codes(columns, self.bins, n_threads)
+        distinct = isinstance(self.matcher, Cascade)
+        codes = assign_codes(columns, self.bins, n_threads, distinct)
         return code_absences(codes, _count_bins(self.bins), self.informative)
+
+    def gather(self, codes: Codes) -> Codes:
+        """Keep each distinct row once."""
+        if isinstance(self.matcher, Cascade):
+            return codes
+        return gather_distinct(codes, self.n_bins)
+
+    def represent(
+        self, codes: Codes, dtype: DTypeLike, normalize: bool, n_threads: int
+    ) -> sp.csr_array:
+        """Represent coded rows, of shape (n_samples, n_columns)."""
+        n_columns = int(self.n_columns.sum())
+        matrix = build_representation(
+            codes, self.matcher, self.layout, n_columns, dtype, n_threads
+        )
+        if normalize:
+            normalize_rows(matrix, self.n_counted)
+        return matrix
 
 
 def fit_model(
@@ -147,9 +179,9 @@ def fit_model(
     n_bins: Sequence[BinCount],
     max_categories: int,
     missingness: Missingness,
+    matching: str,
+    seed: int,
     n_threads: int,
-    max_references: int | None = None,
-    seed: int = 0,
 ) -> tuple[Model, Codes]:
     """Learn from the columns of a table.
 
@@ -158,12 +190,13 @@ def fit_model(
     columns : sequence of Column
     categorical_features
         The option that they were read with.
-    n_bins, max_categories, n_threads
+    n_bins, max_categories
         As in `fit_centers`.
     missingness
         As in `decide_missingness`.
-    max_references, seed
-        As in `summarize_rows`.
+    matching, seed
+        As in `plan_rows`.
+    n_threads : int
 
     Returns
     -------
@@ -172,18 +205,19 @@ def fit_model(
         Of the rows of that table.
     """
     bins = fit_centers(columns, n_bins, max_categories, n_threads)
-    codes = assign_codes(columns, bins, n_threads)
     types = tuple(column.type for column in columns)
     typical = learn_typical(columns, bins, n_threads)
     binned = Binned(types, categorical_features, bins, typical)
-    fitted = keep_rows(codes, binned.n_bins, max_references, seed)
-    model = finish_model(binned, fitted, missingness)
-    if model.reference.sampled:
-        return model, code_absences(codes, binned.n_bins, model.informative)
-    return model, replace(codes, rows=model.reference.bitmaps.rows)
+    plan = plan_rows(matching, binned.n_bins, len(columns[0].values), seed)
+    codes = assign_codes(columns, bins, n_threads, plan.every_row)
+    fitted = keep_rows(codes, plan, n_threads)
+    model = finish_model(binned, fitted, missingness, n_threads)
+    return model, code_absences(codes, binned.n_bins, model.informative)
 
 
-def finish_model(binned: Binned, fitted: RowState, missingness: Missingness) -> Model:
+def finish_model(
+    binned: Binned, fitted: RowState, missingness: Missingness, n_threads: int
+) -> Model:
     """Make a model of bins and the rows that were coded with them.
 
     Parameters
@@ -193,35 +227,33 @@ def finish_model(binned: Binned, fitted: RowState, missingness: Missingness) -> 
         All rows, merged.
     missingness
         As in `decide_missingness`.
+    n_threads : int
 
     Returns
     -------
     Model
     """
     names = [column_type.name for column_type in binned.types]
-    chosen = choose_rows(fitted)
-    seen = fitted.codes
-    if fitted.sampled:  # tests of chance need rows, not what they stand for
-        counts = chosen.codes.counts // chosen.unit
-        seen = replace(chosen.codes, counts=counts)
-    absences = decide_missingness(fitted, seen, names, missingness)
+    absences = decide_missingness(fitted, names, missingness)
     informative = np.array([absence.informative for absence in absences])
-    codes = code_absences(chosen.codes, fitted.n_bins, informative)
-    # A bin for gaps is the last of its feature.
-    ends, gaps = np.cumsum(fitted.n_bins)[informative], fitted.missing[informative]
-    totals = Totals(
-        np.insert(fitted.totals, ends, gaps),
-        fitted.n_samples,
-        chosen.unit,
-        chosen.sampled,
-    )
+    codes = code_absences(fitted.codes, binned.n_bins, informative)
+    used = fitted.plan.mark_codes(informative)
+    matcher: Pairwise | Cascade
+    if fitted.plan.every_row:
+        n_bins = binned.n_bins + informative
+        matcher = build_cascade(codes.rows, codes.counts, n_bins)
+    else:
+        counts = count_pairs(fitted, codes, informative, n_threads)
+        matcher = learn_pairwise(counts, codes, n_threads)
     return Model(
         binned.types,
         binned.categorical_features,
         binned.bins,
         absences,
-        build_reference(codes, fitted.n_bins + informative, totals),
+        matcher,
         binned.typical,
+        fitted.totals[used],
+        fitted.n_samples,
     )
 
 

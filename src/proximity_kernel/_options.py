@@ -10,19 +10,17 @@ import numpy as np
 
 from ._centers import AUTO, BinCount
 from ._codes import MAX_BINS
-from ._matching import MATCHINGS
 from ._missingness import MISSINGNESSES
+
+MATCHINGS = ("pairwise", "cascade")
 
 
 def check_kernel_options(options: Any) -> None:
     """Refuse bad options of a `ProximityKernel`, but for those that need the table."""
     check_choice("matching", options.matching, MATCHINGS)
-    check_count("min_support", options.min_support, 1)
     missingness = suit(options.matching, options.missingness, "ignorable")
     check_choice("missingness", missingness, MISSINGNESSES)
     check_count("max_categories", options.max_categories, 2, MAX_BINS)
-    if options.max_references is not None:
-        check_count("max_references", options.max_references, 1)
     check_flag("normalize", options.normalize)
     check_flag("sparse_output", options.sparse_output)
     check_float_dtype("dtype", options.dtype)
@@ -129,22 +127,8 @@ def check_seed(random_state: Any) -> None:
     check_count("random_state", random_state, 0)
 
 
-def choose_references(options: Any) -> tuple[int | None, int]:
-    """How many distinct rows to keep, and the seed of the choice, of 64 bits.
-
-    Parameters
-    ----------
-    options : ProximityKernel
-        With `max_references` and `random_state`, which is drawn from if it is a source.
-
-    Returns
-    -------
-    int or None
-    int
-    """
-    if options.max_references is None:
-        return None, 0
-    source = options.random_state
-    if isinstance(source, np.random.RandomState):
-        return int(options.max_references), int(source.randint(1 << 31))
-    return int(options.max_references), int(source or 0) % (1 << 64)
+def draw_seed(random_state: Any) -> int:
+    """Take the seed of the sample of rows, of 64 bits; None is 0."""
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(1 << 31))
+    return int(random_state or 0) % (1 << 64)

@@ -1,9 +1,8 @@
-"""Batches in, clusters out: k-means on the reference, then passes over all rows.
+"""Batches in, clusters out: k-means on the rows kept at fit, then passes over all rows.
 
-The first centers are those of k-means on the rows that the kernel keeps, each distinct
-one with its count. If these are all rows, nothing is left to do. If they are a sample,
-the centers are a sample's: each pass over the batches assigns all rows and moves the
-centers to their means.
+The first centers are those of k-means on the rows that the fit of the kernel kept, each
+distinct one with its count. If these are all rows, nothing is left to do. If they are a
+sample, each pass over the batches assigns all rows and moves the centers to their means.
 """
 
 from __future__ import annotations
@@ -26,11 +25,12 @@ from ._model import Model
 from ._options import check_count
 from ._points import Rows
 from ._profiles import describe_totals
+from ._rows import RowState
 from ._strength import MOST_ROWS, choose_count
 from ._sums import (
     Sums,
     gather_part,
-    gather_reference,
+    gather_kept,
     merge_sums,
     move_centers,
     sum_clusters,
@@ -52,7 +52,7 @@ class Found:
         Of their rows, with the bins.
     inertia : float
     n_iter : int
-        Iterations on the reference, and passes over the rows.
+        Iterations on the rows kept at fit, and passes over the rows.
     strengths : ndarray of shape (n_tried,) or None
         If the number of clusters was chosen.
     """
@@ -71,10 +71,10 @@ class BatchedClusters:
         """Find the clusters of a table in batches, which is never held whole.
 
         The batches are read twice for the kernel (`ProximityKernel.fit_batches`). The
-        first centers are those of k-means on the rows that it keeps. If they are all
-        rows (no ``max_references``, or fewer distinct rows), the clusters are those of
-        `fit`. Else the batches are read `max_passes` times more: all rows are assigned,
-        and the centers move to their means.
+        first centers are those of k-means on the rows that this keeps. If they are all
+        rows (at most 10,000 distinct ones, or ``matching="cascade"``), the clusters are
+        those of `fit`. Else the batches are read `max_passes` times more: all rows are
+        assigned, and the centers move to their means.
 
         There are no ``labels_`` then: `predict` tells them, batch by batch.
         ``profiles_`` and ``inertia_`` are of all rows as the last pass assigned them.
@@ -103,9 +103,9 @@ class BatchedClusters:
         check_count("max_passes", max_passes, 1)
         read = again(batches)
         kernel = copy_kernel(self.kernel, self.n_jobs)
-        kernel.fit_batches(read)
-        found = find_clusters(self, kernel, read, max_passes)
-        model = kernel._fitted_model()  # noqa: SLF001  (of the same package)
+        kept = kernel._fit_batches(read)  # noqa: SLF001  (of the same package)
+        found = find_clusters(self, kernel, kept, read, max_passes)
+        model = kernel._fitted_model()  # noqa: SLF001
         profiles = describe_totals(model, found.sums.bins, found.sums.sizes)
         self._adopt(kernel, found, profiles, found.strengths)
         self.__dict__.pop("labels_", None)
@@ -114,7 +114,7 @@ class BatchedClusters:
 
 
 def find_clusters(
-    options: Any, kernel: ProximityKernel, read: Any, max_passes: int
+    options: Any, kernel: ProximityKernel, kept: RowState, read: Any, max_passes: int
 ) -> Found:
     """Find the clusters of the batches that a kernel was fitted to.
 
@@ -122,6 +122,8 @@ def find_clusters(
     ----------
     options : ProximityKMeans
     kernel : ProximityKernel
+    kept : RowState
+        What the fit kept of the rows.
     read : callable
         Returns an iterator of the batches.
     max_passes : int
@@ -131,8 +133,8 @@ def find_clusters(
     Found
     """
     model = kernel._fitted_model()  # noqa: SLF001
-    check_enough(options.n_clusters, model, model.reference.n_samples)
-    rows = gather_reference(kernel)
+    check_enough(options.n_clusters, model, model.n_samples)
+    rows = gather_kept(kernel, kept)
     seed = int(check_random_state(options.random_state).randint(2**31))
     n_clusters, strengths = options.n_clusters, None
     if n_clusters == "auto":
@@ -142,7 +144,7 @@ def find_clusters(
         rows, n_clusters, options.n_init, options.max_iter, options.tol, seed
     )
     centers, n_iter, inertia = best.centers, best.n_iter, best.inertia
-    if model.reference.sampled:
+    if kept.sampled:
         add_up = partial(_add_up, kernel, model, read, count_threads(options.n_jobs))
         centers, sums, n_passes = move_centers(add_up, centers, max_passes, options.tol)
         inertia, n_iter = sums.inertia(centers), n_iter + n_passes
@@ -164,7 +166,7 @@ def _add_up(
         for batch in read()
     )
     sums = merge_all(parts, merge_sums)
-    n_samples = model.reference.n_samples
+    n_samples = model.n_samples
     if sums is None or sums.sizes.sum() != n_samples:
         raise ValueError(
             f"The batches gave other rows when read again ({n_samples:,} first, then "

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from ._centers import Bins, CategoricalBins
 from ._columns import ColumnType
 from ._model import Model
-from ._representation import lay_out
 
 PROFILE_KEYS = (
     "cluster", "size", "feature", "value", "share", "share_overall", "lift",
@@ -133,7 +132,7 @@ def total_bins(
     The arguments are those of `describe_clusters`; the totals of parts of a table add
     up to those of the whole.
     """
-    layout = lay_out(model.n_bins, model.bins)
+    layout = model.layout
     bins = matrix[:, layout.columns].astype(np.float64)
     bins = sp.csr_array(bins / layout.weights)
     # Every feature of a fitted row sums to one, but where the row was normalized.

@@ -6,7 +6,7 @@ nothing at all. So the inner product of two rows adds up, over the features, the
 probability that both lie in the same bin.
 
 Where a feature has two resolutions, the probability that both lie in the same coarse
-bin counts for `_COARSE_SHARE` of it, and that of the same bin for the others. Each
+bin counts for `COARSE_SHARE` of it, and that of the same bin for the others. Each
 coarse bin has a column then, behind the bins. One that holds a single bin would say
 again what this bin says: it has no column, and the bin counts in full.
 """
@@ -14,7 +14,6 @@ again what this bin says: it has no column, and the bin counts in full.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,45 +22,25 @@ from numpy.typing import DTypeLike, NDArray
 
 from ._centers import Bins
 from ._codes import Codes
-from ._loops import fill_rows, size_rows
-from ._reference import Reference, read_only
-from ._tallies import Estimates
+from ._estimates import Matcher
+from ._loops import Layout, fill_rows, size_rows
 from ._threads import run_pieces
 
-_PIECE = 16384  # rows
-_COARSE_SHARE = 0.8
+_PIECE = 1 << 18  # cells
+COARSE_SHARE = 0.8
+"""What the same coarse bin counts for; the same bin counts for 1."""
 _COARSE_NAMES = ("low", "high")
 
 
-@dataclass(frozen=True)
-class Layout:
-    """Where the bins of all features, one after another, go in the representation.
-
-    Attributes
-    ----------
-    columns : ndarray of shape (sum(n_bins),), int64
-        Of each bin.
-    weights : ndarray of shape (sum(n_bins),), float64
-        What a cell that is certainly in the bin has there.
-    coarse : ndarray of shape (sum(n_bins),), int64
-        The column that a bin shares with others of its coarse bin, or -1.
-    n_columns : int
-    """
-
-    columns: NDArray[np.int64]
-    weights: NDArray[np.float64]
-    coarse: NDArray[np.int64]
-    n_columns: int
-
-
-def lay_out(n_bins: NDArray[np.int64], bins: Sequence[Bins]) -> Layout:
-    """Give every bin its column, and every coarse bin that holds several.
+def lay_out(totals: Sequence[NDArray[np.int64]], bins: Sequence[Bins]) -> Layout:
+    """Give every code its column, and every coarse bin that holds several.
 
     Parameters
     ----------
-    n_bins : ndarray of shape (n_features,), int64
-        Codes of each feature; those past its bins count in full.
-    bins : sequence of Bins, one per feature, or empty for one resolution
+    totals : sequence of ndarray of int64, one per feature
+        How often each of its codes was observed at fit.
+    bins : sequence of Bins, one per feature
+        Codes past its bins count in full.
 
     Returns
     -------
@@ -71,85 +50,87 @@ def lay_out(n_bins: NDArray[np.int64], bins: Sequence[Bins]) -> Layout:
     --------
     >>> from proximity_kernel._centers import NumericBins
     >>> bins = [NumericBins(np.array([1.0, 2.0, 9.0]), np.array([0, 0, 1]))]
-    >>> layout = lay_out(np.array([3]), bins)
-    >>> layout.weights.round(2).tolist(), layout.coarse.tolist(), layout.n_columns
-    ([0.45, 0.45, 1.0], [3, 3, -1], 4)
+    >>> layout = lay_out([np.array([5, 5, 5])], bins)
+    >>> layout.weights.round(2).tolist(), layout.coarse.tolist()
+    ([0.45, 0.45, 1.0], [3, 3, -1])
     """
-    shared = [list(b.shared.values()) for b in bins] or [[]] * len(n_bins)
+    n_bins = np.array([len(own) for own in totals], np.int64)
+    shared = [list(b.shared.values()) for b in bins]
     before = np.cumsum([0, *map(len, shared)])
     columns = np.arange(n_bins.sum()) + np.repeat(before[:-1], n_bins)
     coarse = np.full(len(columns), -1)
+    possible = np.concatenate(totals) > 0
     ends = np.cumsum(n_bins)
+    first = ends - n_bins
+    owner = np.repeat(np.arange(len(n_bins)), n_bins)
+    gap_sizes = np.bincount(owner[possible], minlength=len(n_bins))
     for j, groups in enumerate(shared):
         for at, members in enumerate(groups):
-            coarse[ends[j] - n_bins[j] + members] = ends[j] + before[j] + at
-    weights = np.where(coarse < 0, 1, np.sqrt(1 - _COARSE_SHARE))
-    n_columns = int(ends[-1] + before[-1])
-    return Layout(read_only(columns), read_only(weights), read_only(coarse), n_columns)
+            coarse[first[j] + members] = ends[j] + before[j] + at
+            gap_sizes[j] += bool(possible[first[j] + members].any())
+    weights = np.where(coarse < 0, 1, np.sqrt(1 - COARSE_SHARE))
+    return Layout(
+        n_bins, first, columns, weights, coarse, float(np.sqrt(COARSE_SHARE)),
+        possible, gap_sizes,
+    )  # fmt: skip
 
 
 def build_representation(
     codes: Codes,
-    estimates: Estimates,
-    reference: Reference,
+    matcher: Matcher,
+    layout: Layout,
+    n_columns: int,
     dtype: DTypeLike,
     n_threads: int,
-    bins: Sequence[Bins] = (),
 ) -> sp.csr_array:
     """Write the rows of the representation.
 
     Parameters
     ----------
     codes : Codes
-    estimates : Estimates
-        Of the same rows.
-    reference : Reference
+    matcher : Pairwise or Cascade
+        Estimates the missing cells.
+    layout : Layout
+    n_columns : int
     dtype : dtype
         Of the result.
     n_threads : int
-    bins : sequence of Bins, one per feature, or empty
-        With their resolutions; empty if every feature has one.
 
     Returns
     -------
     csr_array of shape (n_samples, n_columns)
-        A column per bin, and one per coarse bin that holds several.
     """
-    rows, inverse = read_only(codes.rows), read_only(codes.inverse)
-    n_bins, offsets = reference.bitmaps.n_bins, reference.bitmaps.offsets
-    layout = lay_out(n_bins, bins)
-    n_samples = len(inverse)
-    sizes = np.empty(len(rows), np.int64)
-    size_rows(
-        rows, n_bins, offsets, layout.coarse, estimates.feature, estimates.row_start,
-        estimates.start, estimates.probabilities, sizes,
-    )  # fmt: skip
-    indptr = np.zeros(n_samples + 1, np.int64)
-    np.cumsum(sizes[inverse], out=indptr[1:])
-    small = indptr[-1] <= np.iinfo(np.int32).max
-    indptr = indptr.astype(np.int32 if small else np.int64)
+    indptr = _start_rows(codes, layout)
     indices = np.empty(indptr[-1], indptr.dtype)
     data = np.empty(indptr[-1], dtype)
 
+    estimate_part = matcher.by_parts(codes, n_threads)
+
     def fill_some(first: int, last: int) -> None:
+        rows, which, cells = estimate_part(first, last)
         fill_rows(
-            rows, inverse, first, last, n_bins, offsets, layout.columns,
-            layout.weights, layout.coarse, np.sqrt(_COARSE_SHARE), estimates.row_start,
-            estimates.start, estimates.probabilities, indptr, indices, data,
+            rows, which, layout, cells.row_start, cells.start, cells.probabilities,
+            indptr[first : last + 1], indices, data,
         )  # fmt: skip
 
-    run_pieces(fill_some, n_samples, _PIECE, n_threads)
-    shape = (n_samples, layout.n_columns)
-    return _trusted_csr(data, indices, indptr, shape)
-
-
-def _trusted_csr(
-    data: NDArray[Any], indices: NDArray[Any], indptr: NDArray[Any], shape: Any
-) -> sp.csr_array:
-    matrix = sp.csr_array((data, indices, indptr), shape=shape)
+    piece = max(1, _PIECE // codes.rows.shape[1])
+    run_pieces(fill_some, len(codes.inverse), piece, n_threads)
+    matrix = sp.csr_array((data, indices, indptr), (len(codes.inverse), n_columns))
     matrix.has_sorted_indices = True
     matrix.has_canonical_format = True
+    if matcher.leaves_bins_out:
+        matrix.eliminate_zeros()
     return matrix
+
+
+def _start_rows(codes: Codes, layout: Layout) -> NDArray[Any]:
+    """Where the entries of each row begin, shape (n_samples + 1,)."""
+    sizes = np.empty(len(codes.rows), np.int64)
+    size_rows(codes.rows, layout, sizes)
+    indptr = np.zeros(len(codes.inverse) + 1, np.int64)
+    np.cumsum(sizes[codes.inverse], out=indptr[1:])
+    small = indptr[-1] <= np.iinfo(np.int32).max
+    return indptr.astype(np.int32 if small else np.int64)
 
 
 def normalize_rows(matrix: sp.csr_array, n_features: int) -> None:

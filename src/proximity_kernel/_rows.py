@@ -1,21 +1,14 @@
-"""Coded batches in, the fitted rows out: the second of the two passes over a table.
+"""Coded rows in, what the estimates are learnt from out: the second of two passes.
 
-With the bins fixed, a batch becomes a `RowState`: its distinct rows with their counts,
-and the exact totals. States merge, in any order, to the state of the whole table.
+With the bins fixed, a batch becomes a `RowState`, and states merge, in any order, to
+the state of the whole table. The cascade needs every distinct row with its count. The
+pairwise rule needs counts only: of codes, of pairs of codes, and a sample of rows to
+choose its weights with.
 
-With `most`, only so many distinct rows are to be kept, in two steps that depend on the
-table and the seed, not on how the table was cut.
-
-1. A state keeps eight times as many, those with the lowest hash of their codes. A row
-   that is among the lowest of all is among the lowest of every part that holds it: it
-   is never dropped, and its count is exact.
-2. At the end, with the counts known, frequent rows are kept before rare ones: by
-   priority sampling (Duffield, Lund and Thorup, 2007), each with ``count / u`` for a
-   hashed u between 0 and 1. The next priority t is what a rare row stands for, a
-   frequent one stands for itself. If the first step dropped rows, all stand for as many
-   times more as there are rows beside those held: sums are right on average.
-
-Tables with few distinct rows lose none.
+The sample holds the distinct rows whose hash is lowest. A row that is among the lowest
+of all is among the lowest of every part that holds it, so it is never dropped and its
+count is exact: the sample depends on the rows and the seed, not on how the table was
+cut. In a very large table, pairs are counted in rows with a low hash only.
 """
 
 from __future__ import annotations
@@ -26,98 +19,141 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._codes import Codes, code_dtype, count_bins, merge_distinct
+from ._codes import Codes, code_dtype, merge_distinct
 from ._columns import ColumnType
 from ._loops import hash_rows
+from ._pair_loops import count_codes
+from ._pairwise import MOST_CODES
 from ._survey import Binned, has_no_rows
+from ._threads import run_pieces
 
-_SPARE = 8  # times as many rows are held until their counts are known
-_SECOND = 0x5851F42D4C957F2D  # makes another seed of one
+SAMPLE = 10_000
+"""Distinct rows that the weights of the pairwise rule are chosen with."""
+
+_MOST_PAIRS = 1 << 32  # of cells in the same row: a few seconds
+_MOST_COPIES = 100  # that a repeated row counts for, once rows were left out
+_EVERY = (1 << 64) - 1
+_PIECE = 16384  # rows
 _NO_INVERSE: NDArray[np.int64] = np.empty(0, np.int64)
+_Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class RowPlan:
+    """What to keep of the rows of a table.
+
+    Attributes
+    ----------
+    n_bins : ndarray of shape (n_features,), int64
+    every_row : bool
+        Whether to keep all distinct rows, as the cascade needs them.
+    limit : int
+        Pairs are counted in rows whose hash is at most this; 0: in none.
+    seed : int
+    """
+
+    n_bins: _Ints
+    every_row: bool
+    limit: int = 0
+    seed: int = 0
+
+    @property
+    def n_codes(self) -> int:
+        """Codes of all features, a missing cell being one more of each."""
+        return int(self.n_bins.sum()) + len(self.n_bins)
+
+    @property
+    def starts(self) -> _Ints:
+        """Where the codes of each feature begin, shape (n_features,)."""
+        before: _Ints = np.cumsum(self.n_bins + 1) - self.n_bins - 1
+        return before
+
+    def mark_codes(self, informative: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Tell which codes are used: a missing cell only where gaps are informative."""
+        used = np.ones(self.n_codes, bool)
+        used[(self.starts + self.n_bins)[~informative]] = False
+        return used
+
+
+def plan_rows(matching: str, n_bins: _Ints, n_samples: int, seed: int) -> RowPlan:
+    """Decide what to keep of a table of this many rows.
+
+    Parameters
+    ----------
+    matching : {"pairwise", "cascade"}
+    n_bins : ndarray of shape (n_features,), int64
+    n_samples : int
+        Rows of the whole table.
+    seed : int
+
+    Returns
+    -------
+    RowPlan
+    """
+    plan = RowPlan(n_bins, matching == "cascade", seed=seed)
+    if plan.every_row or plan.n_codes > MOST_CODES:
+        return plan
+    share = 2 * _MOST_PAIRS / max(1, n_samples * len(n_bins) ** 2)
+    return replace(plan, limit=_EVERY if share >= 1 else int(share * _EVERY))
 
 
 @dataclass(frozen=True)
 class RowState:
-    """The distinct rows of a table, or of a part of it, and its totals.
+    """What is known of the rows of a table, or of a part of it.
 
     Attributes
     ----------
-    rows : ndarray of shape (n_distinct, n_features), uint8 or uint16
-        In lexicographic order, every gap missing.
-    counts : ndarray of shape (n_distinct,), int64
-        How often each stands in the table.
-    n_bins : ndarray of shape (n_features,), int64
-    totals : ndarray of shape (total bins,), int64
-        How often each bin is observed, in all rows.
+    plan : RowPlan
     n_samples : int
-        All rows.
-    most : int or None
-        Distinct rows to keep in the end; here eight times as many.
-    seed : int
-        Of the hash that chooses them.
-    sampled : bool
-        Whether there were more than are here.
-    """
-
-    rows: NDArray[Any]
-    counts: NDArray[np.int64]
-    n_bins: NDArray[np.int64]
-    totals: NDArray[np.int64]
-    n_samples: int
-    most: int | None = None
-    seed: int = 0
-    sampled: bool = False
-
-    @property
-    def missing(self) -> NDArray[np.int64]:
-        """Rows that miss each feature, of all rows, shape (n_features,)."""
-        observed = [part.sum() for part in np.split(self.totals, _ends(self.n_bins))]
-        return self.n_samples - np.array(observed, np.int64)
-
-    @property
-    def codes(self) -> Codes:
-        """The rows, as those of a table that is not at hand."""
-        return Codes(self.rows, self.counts, _NO_INVERSE)
-
-
-@dataclass(frozen=True)
-class Chosen:
-    """The distinct rows that are kept in the end.
-
-    Attributes
-    ----------
-    codes : Codes
-        The rows, and how many rows of the table each stands for, as those of a table
-        that is not at hand.
-    unit : int
-        Rows that a rare one stands for; 1 if all are kept.
+    totals : ndarray of shape (n_codes,), int64
+        How often each code is there, in all rows.
+    pairs : ndarray of shape (n_codes, n_codes), int64
+        How often two codes are in one row; the first is of the earlier feature. Without
+        rows if pairs are not counted.
+    rows : ndarray of shape (n_kept, n_features), uint8 or uint16
+        Distinct rows: all, in lexicographic order, or a sample, in the order of hashes.
+    counts : ndarray of shape (n_kept,), int64
+        How often each is in the table.
+    hashes : ndarray of shape (n_kept,), uint64
+        Of a sample.
     sampled : bool
         Whether there were more distinct rows.
     """
 
-    codes: Codes
-    unit: int
-    sampled: bool
+    plan: RowPlan
+    n_samples: int
+    totals: _Ints
+    pairs: _Ints
+    rows: NDArray[Any]
+    counts: _Ints
+    hashes: NDArray[np.uint64]
+    sampled: bool = False
+
+    @property
+    def missing(self) -> _Ints:
+        """Rows that miss each feature, shape (n_features,)."""
+        missing: _Ints = self.totals[self.plan.starts + self.plan.n_bins]
+        return missing
+
+    @property
+    def codes(self) -> Codes:
+        """The rows that are kept, as a table of distinct rows."""
+        most = _MOST_COPIES if self.sampled else None
+        counts = self.counts if most is None else np.minimum(self.counts, most)
+        return Codes(self.rows, counts, _NO_INVERSE)
 
 
 def summarize_rows(
-    table: Any,
-    binned: Binned,
-    max_references: int | None = None,
-    seed: int = 0,
-    n_threads: int = 1,
+    table: Any, binned: Binned, plan: RowPlan, n_threads: int = 1
 ) -> RowState:
-    """Summarize a batch for the reference.
+    """Summarize a batch.
 
     Parameters
     ----------
     table : frame, array or list of rows, of shape (n_samples, n_features)
     binned : Binned
         The bins of all batches.
-    max_references : int or None
-        Distinct rows that are kept at the most.
-    seed : int
-        Of the hash that chooses them.
+    plan : RowPlan
     n_threads : int
 
     Returns
@@ -129,114 +165,148 @@ def summarize_rows(
     >>> from proximity_kernel._survey import finish_bins, summarize_bins
     >>> table = [[1.0, "a"], [2.0, "b"], [None, "b"], [1.0, "a"]]
     >>> binned = finish_bins(summarize_bins(table), "from_dtype", [2, 2], 255)
-    >>> state = summarize_rows(table, binned)
+    >>> plan = plan_rows("cascade", binned.n_bins, 4, seed=0)
+    >>> state = summarize_rows(table, binned, plan)
     >>> state.rows.tolist(), state.counts.tolist(), state.missing.tolist()
     ([[0, 0], [1, 1], [255, 1]], [2, 1, 1], [1, 0])
     """
-    n_bins = binned.n_bins
     if has_no_rows(table):
-        rows = np.empty((0, len(n_bins)), code_dtype(n_bins))
-        totals = np.zeros(n_bins.sum(), np.int64)
-        none = np.empty(0, np.int64)
-        return RowState(rows, none, n_bins, totals, 0, max_references, seed)
-    codes = binned.code(table, n_threads)
-    _check_known(codes, binned.types)
-    return keep_rows(codes, n_bins, max_references, seed)
+        empty = np.empty((0, len(plan.n_bins)), code_dtype(plan.n_bins))
+        codes = Codes(empty, _NO_INVERSE, _NO_INVERSE)
+    else:
+        codes = binned.code(table, n_threads, distinct=plan.every_row)
+        _check_known(codes, binned.types)
+    return keep_rows(codes, plan, n_threads)
 
 
-def keep_rows(
-    codes: Codes, n_bins: NDArray[np.int64], most: int | None, seed: int
-) -> RowState:
-    """Keep the rows of a coded table, at most so many distinct ones.
+def keep_rows(codes: Codes, plan: RowPlan, n_threads: int) -> RowState:
+    """Keep what a plan asks for of coded rows.
 
     Parameters
     ----------
     codes : Codes
-        Every gap missing, no label unknown.
-    n_bins : ndarray of shape (n_features,), int64
-    most : int or None
-    seed : int
+        Every gap missing, no label unknown; each distinct row once if the plan wants
+        every row, else row by row.
+    plan : RowPlan
+    n_threads : int
 
     Returns
     -------
     RowState
     """
-    totals = count_bins(codes.rows, codes.counts, n_bins)
-    n_samples = int(codes.counts.sum())
-    return _keep_lowest(
-        RowState(codes.rows, codes.counts, n_bins, totals, n_samples, most, seed)
-    )
+    rows, counts, hashes = codes.rows, codes.counts, np.empty(0, np.uint64)
+    if not plan.every_row:
+        hashes = np.empty(len(rows), np.uint64)
+        run_pieces(
+            lambda first, last: hash_rows(
+                rows[first:last], np.uint64(plan.seed), hashes[first:last]
+            ),
+            len(rows), _PIECE, n_threads,
+        )  # fmt: skip
+    totals, pairs = _count(codes, hashes, plan, n_threads)
+    state = RowState(plan, int(counts.sum()), totals, pairs, rows, counts, hashes)
+    return state if plan.every_row else _keep_lowest(state)
 
 
 def merge_rows(a: RowState, b: RowState) -> RowState:
-    """Merge the summaries of two parts of a table; their order is of no matter.
+    """Merge the summaries of two parts of a table, in either order.
 
     Parameters
     ----------
     a, b : RowState
-        With the same bins, number of rows to keep, and seed.
+        Of the same plan.
 
     Returns
     -------
     RowState
     """
-    if not (a.n_samples and b.n_samples):
-        return a if a.n_samples else b
-    parts = [(a.rows, a.counts), (b.rows, b.counts)]
-    rows, counts = merge_distinct(parts, a.n_bins)
     merged = replace(
         a,
-        rows=rows,
-        counts=counts,
-        totals=a.totals + b.totals,
         n_samples=a.n_samples + b.n_samples,
+        totals=a.totals + b.totals,
+        pairs=a.pairs + b.pairs,
         sampled=a.sampled or b.sampled,
     )
-    return _keep_lowest(merged)
-
-
-def choose_rows(state: RowState) -> Chosen:
-    """Choose the rows to keep in the end.
-
-    Parameters
-    ----------
-    state : RowState
-        Of all rows.
-
-    Returns
-    -------
-    Chosen
-    """
-    rows, counts = state.rows, state.counts
-    n_found = len(rows)
-    if state.most is None or n_found <= state.most:
-        return Chosen(state.codes, 1, state.sampled)
-    share = (_hash(rows, state.seed ^ _SECOND) + 0.5) / 2.0**64
-    stands_for = counts * (state.n_samples / counts.sum())  # once, if none was dropped
-    priority = stands_for / share
-    # Stable: among equal ones the earlier row, in an order that no cut changes.
-    order = np.argsort(-priority, kind="stable")
-    kept = np.sort(order[: state.most])
-    least = int(np.ceil(priority[order[state.most]]))
-    whole = np.maximum(np.rint(stands_for[kept]).astype(np.int64), least)
-    return Chosen(Codes(rows[kept], whole, _NO_INVERSE), least, sampled=True)
+    if a.plan.every_row:
+        parts = [(a.rows, a.counts), (b.rows, b.counts)]
+        rows, counts = merge_distinct(parts, a.plan.n_bins)
+        return replace(merged, rows=rows, counts=counts)
+    return _keep_lowest(
+        replace(
+            merged,
+            rows=np.concatenate([a.rows, b.rows]),
+            counts=np.concatenate([a.counts, b.counts]),
+            hashes=np.concatenate([a.hashes, b.hashes]),
+        )
+    )
 
 
 def _keep_lowest(state: RowState) -> RowState:
-    """Drop the rows with the highest hashes, if there are too many."""
-    if state.most is None or len(state.rows) <= _SPARE * state.most:
-        return state
-    order = np.argsort(_hash(state.rows, state.seed), kind="stable")
-    kept = np.sort(order[: _SPARE * state.most])
+    """Keep the distinct rows with the lowest hashes, in their order.
+
+    Equal rows have equal hashes; that others have, too, is next to impossible.
+    """
+    hashes, wanted = state.hashes, 2 * SAMPLE
+    kept = np.arange(len(hashes))
+    if state.plan.limit and state.plan.limit < _EVERY:  # only rows that were counted
+        kept = np.flatnonzero(hashes <= np.uint64(state.plan.limit))
+    while True:
+        some = kept
+        if wanted < len(kept):
+            highest = np.partition(hashes[kept], wanted)[wanted]
+            some = kept[hashes[kept] <= highest]
+        found, first, which = np.unique(
+            hashes[some], return_index=True, return_inverse=True
+        )
+        if len(found) > SAMPLE or len(some) == len(kept):
+            break
+        wanted *= 4
+    counts = np.bincount(which, state.counts[some], len(found)).astype(np.int64)
+    more = len(found) > SAMPLE or len(kept) < len(hashes)
+    at = some[first[:SAMPLE]]
     return replace(
-        state, rows=state.rows[kept], counts=state.counts[kept], sampled=True
-    )
+        state, rows=state.rows[at], counts=counts[:SAMPLE], hashes=found[:SAMPLE],
+        sampled=state.sampled or more,
+    )  # fmt: skip
 
 
-def _hash(rows: NDArray[Any], seed: int) -> NDArray[np.uint64]:
-    hashes = np.empty(len(rows), np.uint64)
-    hash_rows(rows, np.uint64(seed), hashes)
-    return hashes
+def _count(
+    codes: Codes, hashes: NDArray[np.uint64], plan: RowPlan, n_threads: int
+) -> tuple[_Ints, _Ints]:
+    """Count the codes of rows, and their pairs if the plan wants them."""
+    n_codes = plan.n_codes
+    if plan.every_row:
+        return _count_distinct(codes, plan), np.zeros((0, 0), np.int64)
+    size = n_codes if plan.limit else 0
+    free: list[tuple[_Ints, NDArray[np.int32]]] = []
+    made: list[tuple[_Ints, NDArray[np.int32]]] = []
+
+    def count_some(first: int, last: int) -> None:
+        try:
+            mine = free.pop()
+        except IndexError:
+            mine = np.zeros(n_codes, np.int64), np.zeros((size, size), np.int32)
+            made.append(mine)
+        count_codes(
+            codes.rows, hashes, first, last, np.uint64(plan.limit), plan.n_bins,
+            plan.starts, np.empty(len(plan.n_bins), np.int64), *mine,
+        )  # fmt: skip
+        free.append(mine)
+
+    run_pieces(count_some, len(codes.rows), _PIECE, n_threads)
+    totals, pairs = np.zeros(n_codes, np.int64), np.zeros((size, size), np.int64)
+    for own_totals, own_pairs in made:
+        totals += own_totals
+        pairs += own_pairs
+    return totals, pairs
+
+
+def _count_distinct(codes: Codes, plan: RowPlan) -> _Ints:
+    out = []
+    for j, size in enumerate(plan.n_bins.tolist()):
+        column = np.minimum(codes.rows[:, j], size)  # missing comes after the bins
+        out.append(np.bincount(column, codes.counts, minlength=size + 1))
+    return np.concatenate(out).astype(np.int64)
 
 
 def _check_known(codes: Codes, types: tuple[ColumnType, ...]) -> None:
@@ -248,8 +318,3 @@ def _check_known(codes: Codes, types: tuple[ColumnType, ...]) -> None:
             f"{place} holds a value now that it did not when the bins were learnt; "
             "learn the bins and the rows from the same batches."
         )
-
-
-def _ends(n_bins: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Where the bins of each feature but the last end."""
-    return np.cumsum(n_bins)[:-1]

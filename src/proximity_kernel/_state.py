@@ -15,16 +15,23 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from ._cascade import Cascade, build_cascade
 from ._centers import Bins, CategoricalBins, NumericBins
 from ._codes import MAX_BINS, code_dtype, count_bins
 from ._columns import ColumnType
 from ._missingness import Absence
 from ._model import Model
-from ._reference import Totals, restore_reference
+from ._pairwise import (
+    MOST_CODES,
+    SMOOTHINGS,
+    PairCounts,
+    Pairwise,
+    restore_pairwise,
+)
 from ._typical import Typical
 from ._values import decode, encode
 
-_MOST_SAMPLES = 1 << 53
+_MOST_SAMPLES = 1 << 50
 
 
 @dataclass(frozen=True)
@@ -72,7 +79,6 @@ def check(good: Any, wrong: str) -> None:
 
 def pack_model(model: Model) -> State:
     """Take a model apart."""
-    maps = model.reference.bitmaps
     features = []
     for column, bins, typical in zip(
         model.types, model.bins, model.typical, strict=True
@@ -101,24 +107,20 @@ def pack_model(model: Model) -> State:
     groups = [b.groups for b, _ in numeric if b.groups is not None]
     absences = [vars(absence) for absence in model.absences]
     chosen = encode(model.categorical_features, "categorical_features")
-    whole = {}
-    if model.reference.sampled:
-        whole = {"n_samples": model.reference.n_samples, "unit": model.reference.unit}
+    held, matched = _pack_matcher(model)
     return State(
         {
             "features": features,
             "absences": absences,
             "categorical_features": chosen,
-            **whole,
+            **held,
         },
         {
-            "rows": maps.rows,
-            "counts": maps.counts,
+            **matched,
             "centers": _join([b.centers for b, _ in numeric], np.float64),
             "groups": _join(groups, np.int64),
             "typical": _join([t.values for _, t in numeric], np.float64),
             "spread": _join([t.spread for _, t in numeric], np.float64),
-            **({"totals": maps.prior_counts} if whole else {}),
         },
     )
 
@@ -134,17 +136,105 @@ def unpack_model(state: State) -> Model:
     )
     informative = np.array([absence.informative for absence in absences])
     n_bins = np.array([own.n_bins for own in bins], np.int64) + informative
-    rows, counts = _read_rows(state, n_bins)
+    check(len(n_bins) > 0, "no features")
+    matcher, totals, n_samples = _unpack_matcher(state, n_bins)
     return Model(
         types,
         decode(state.values["categorical_features"]),
         bins,
         absences,
-        restore_reference(
-            rows, counts, n_bins, _read_totals(state, rows, counts, n_bins)
-        ),
+        matcher,
         typical,
+        totals,
+        n_samples,
     )
+
+
+def _pack_matcher(model: Model) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Take the rule apart that estimates missing cells."""
+    matcher = model.matcher
+    if isinstance(matcher, Cascade):
+        maps = matcher.bitmaps
+        return {"matching": "cascade"}, {"rows": maps.rows, "counts": maps.counts}
+    counts = matcher.counts
+    pairs = counts.pairs
+    arrays = {
+        "totals": counts.totals,
+        "marginals": counts.marginals,
+        "weights": matcher.weights,
+    }
+    if counts.sources is not None and counts.kept is not None:
+        arrays |= {"sources": counts.sources, "kept": counts.kept}
+    else:
+        pairs = pairs[np.triu_indices(len(pairs))]
+    small = np.min_scalar_type(int(pairs.max(initial=0)))
+    values = {
+        "matching": "pairwise",
+        "n_samples": model.n_samples,
+        "smoothing": matcher.smoothing,
+    }
+    return values, {**arrays, "pairs": pairs.astype(small)}
+
+
+def _unpack_matcher(
+    state: State, n_bins: NDArray[np.int64]
+) -> tuple[Pairwise | Cascade, NDArray[np.int64], int]:
+    """Put the rule together again, with how often each bin was observed."""
+    if state.values["matching"] == "cascade":
+        rows, counts = _read_rows(state, n_bins)
+        totals = count_bins(rows, counts, n_bins)
+        return build_cascade(rows, counts, n_bins), totals, int(counts.sum())
+    check(state.values["matching"] == "pairwise", "an unknown matching")
+    n_samples = _count(state.values["n_samples"], _MOST_SAMPLES)
+    smoothing = state.values["smoothing"]
+    check(type(smoothing) is int and smoothing in SMOOTHINGS, "smoothing")
+    weights = state.array("weights", np.float64)
+    check(len(weights) == len(n_bins) and _is_finite(weights), "weights")
+    check(((weights >= 0) & (weights <= 1)).all(), "weights")
+    counts = _read_pairs(state, n_bins, n_samples)
+    return restore_pairwise(counts, smoothing, weights), counts.totals, n_samples
+
+
+def _read_pairs(state: State, n_bins: NDArray[np.int64], n_samples: int) -> PairCounts:
+    totals = _read_totals(state, "totals", n_bins, n_samples)
+    check((totals[0] > 0).tolist() == (n_bins > 0).tolist(), "totals of other rows")
+    marginals = _read_totals(state, "marginals", n_bins, n_samples)
+    pairs = state.arrays["pairs"]
+    check(pairs.dtype.kind == "u", "counts of pairs")
+    check(int(pairs.max(initial=0)) <= n_samples, "counts of pairs")
+    pairs = pairs.astype(np.int64)
+    n_features, n_codes = len(n_bins), len(totals[1])
+    if "sources" not in state.arrays:
+        check(n_codes <= MOST_CODES, "too many pairs")
+        check(pairs.shape == (n_codes * (n_codes + 1) // 2,), "counts of pairs")
+        whole = np.zeros((n_codes, n_codes), np.int64)
+        whole[np.triu_indices(n_codes)] = pairs
+        whole += np.triu(whole, 1).T
+        return PairCounts(n_bins, totals[1], marginals[1], whole)
+    sources = state.array("sources", np.int64, ndim=2)
+    kept = state.array("kept", np.int64, ndim=2)
+    check(len(sources) == len(kept) == n_features, "sources")
+    n_kept = kept.shape[1]
+    check(pairs.shape == (*sources.shape, n_kept + 1, n_kept), "counts of pairs")
+    check(((sources >= 0) & (sources < n_features)).all(), "sources")
+    check(((kept >= -1) & (kept < n_bins[:, None])).all(), "kept codes")
+    rising = (np.diff(kept, axis=1) > 0) | (kept[:, 1:] == -1)
+    check(rising.all(), "kept codes")
+    return PairCounts(n_bins, totals[1], marginals[1], pairs, sources, kept)
+
+
+def _read_totals(
+    state: State, name: str, n_bins: NDArray[np.int64], n_samples: int
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Read how often each bin was observed, and its sum for each feature."""
+    totals = state.array(name, np.int64)
+    check(len(totals) == n_bins.sum(), f"{name} of other bins")
+    check((totals >= 0).all(), f"{name} are negative")
+    # As floats: sums of crafted integers could wrap.
+    parts = np.split(totals, np.cumsum(n_bins)[:-1])
+    observed = np.array([part.sum(dtype=np.float64) for part in parts])
+    check(observed.max() <= n_samples, f"{name} of more rows")
+    return observed, totals
 
 
 def _join(parts: Sequence[Any], dtype: Any) -> NDArray[Any]:
@@ -239,7 +329,6 @@ def _read_absence(held: Mapping[str, Any], bins: Bins, column: ColumnType) -> Ab
 def _read_rows(
     state: State, n_bins: NDArray[np.int64]
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    check(len(n_bins) > 0, "no features")
     dtype: Any = np.dtype(code_dtype(n_bins))
     rows, counts = state.array("rows", dtype, ndim=2), state.array("counts", np.int64)
     check(rows.shape == (len(counts), len(n_bins)) and len(rows), "rows and counts")
@@ -250,30 +339,6 @@ def _read_rows(
         codes = rows[:, j]
         check(((codes < size) | (codes >= known)).all(), f"codes of feature {j}")
     return rows, counts
-
-
-def _read_totals(
-    state: State,
-    rows: NDArray[Any],
-    counts: NDArray[np.int64],
-    n_bins: NDArray[np.int64],
-) -> Totals | None:
-    """Read what is known of all rows, if those at hand are a sample."""
-    if "n_samples" not in state.values:
-        return None
-    n_samples = _count(state.values["n_samples"], _MOST_SAMPLES)
-    totals = state.array("totals", np.int64)
-    held = count_bins(rows, counts, n_bins)
-    check(len(totals) == len(held), "totals of other bins")
-    unit = _count(state.values["unit"], _MOST_SAMPLES)
-    check(unit > 0 and (totals[held > 0] > 0).all(), "totals of fewer rows")
-    # As floats: sums of crafted integers could wrap.
-    parts = np.split(totals, np.cumsum(n_bins)[:-1])
-    observed = [part.sum(dtype=np.float64) for part in parts]
-    there = (np.array(observed) > 0) == (n_bins > 0)
-    check((totals >= 0).all() and there.all(), "totals of other rows")
-    check(max(observed) <= n_samples, "totals of more rows")
-    return Totals(totals, n_samples, unit)
 
 
 def pack_sparse(matrix: sp.csr_array) -> dict[str, NDArray[Any]]:

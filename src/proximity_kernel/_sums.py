@@ -14,13 +14,15 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ._codes import Codes
+from ._codes import Codes, merge_distinct
 from ._embedding import embed_distinct
 from ._estimator import ProximityKernel
 from ._lloyd import nearest_centers
+from ._missingness import code_absences
 from ._model import Model
 from ._points import Rows, gather_rows
 from ._profiles import total_bins
+from ._rows import RowState
 from ._survey import has_no_rows
 from ._threads import count_threads
 
@@ -117,13 +119,15 @@ def gather_part(part: Any, kernel: ProximityKernel, n_threads: int = 1) -> Rows 
     return gather_rows(held.matrix, held.codes.counts, n_threads)
 
 
-def gather_reference(kernel: ProximityKernel) -> Rows:
-    """Represent the distinct rows that a fitted kernel keeps, with their counts."""
+def gather_kept(kernel: ProximityKernel, kept: RowState) -> Rows:
+    """Represent the distinct rows that were kept at fit, with their counts."""
     model = kernel._fitted_model()  # noqa: SLF001  (of the same package)
-    maps = model.reference.bitmaps
-    codes = Codes(maps.rows, maps.counts, np.arange(len(maps.rows)))
+    # In the order that `fit` has them in, so that clusters are the same to the bit.
+    rows, counts = merge_distinct([(kept.rows, kept.counts)], kept.plan.n_bins)
+    codes = Codes(rows, counts, np.arange(len(rows)))
+    codes = code_absences(codes, kept.plan.n_bins, model.informative)
     matrix = kernel._represent(model, codes)  # noqa: SLF001
-    return gather_rows(matrix, maps.counts, count_threads(kernel.n_jobs))
+    return gather_rows(matrix, counts, count_threads(kernel.n_jobs))
 
 
 def sum_part(

@@ -105,12 +105,12 @@ class Binned:
         """Bins of each feature, none for its gaps."""
         return np.array([b.n_bins for b in self.bins], np.int64)
 
-    def code(self, table: Any, n_threads: int) -> Codes:
-        """Code the rows of a table that has these columns."""
+    def code(self, table: Any, n_threads: int, distinct: bool) -> Codes:
+        """Code the rows of a table that has these columns; see `assign_codes`."""
         columns = read_columns(
             table, categorical_features=self.categorical_features, fitted=self.types
         )
-        return assign_codes(columns, self.bins, n_threads)
+        return assign_codes(columns, self.bins, n_threads, distinct)
 
 
 def has_no_rows(table: Any) -> bool:

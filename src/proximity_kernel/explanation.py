@@ -1,8 +1,8 @@
 """Why two rows are alike: feature by feature, with what was assumed about the holes.
 
 The similarity of two rows is a sum over the features, so each has a part in it. A
-missing cell enters as a distribution over the bins of its feature, and the rows it was
-counted over, so what was assumed can be told too.
+missing cell enters as a distribution over the bins of its feature, with the cells that
+moved it most.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from ._columns import Column, read_columns
 from ._estimator import ProximityKernel
-from ._matching import list_cells
 from ._model import Model
 from ._profiles import name_bins, write_moment
-from ._representation import lay_out
+from ._provenance import list_cells
+from ._representation import COARSE_SHARE
 from ._table import split_table
 
 __all__ = ["Cell", "Explanation", "Feature", "bin_names", "explain"]
@@ -47,9 +47,12 @@ class Cell:
         Of a missing cell that was estimated: bins and probabilities, the likeliest
         first. Empty for others; a gap that is informative is a bin itself.
     level : str
-        How far the rows behind the estimate match, as in `ProximityKernel.provenance`.
-    rung, support : int
-        What these rows share at least, and how many they are.
+        What the estimate rests on, as in `ProximityKernel.provenance`.
+    observed, support : int
+        Features that the row observes, and fitted rows behind the estimate.
+    moved_by : tuple of (str, float)
+        The features whose cells moved the estimate most, and how far: the share of the
+        probability that lies elsewhere without that cell.
     """
 
     value: Any
@@ -57,8 +60,9 @@ class Cell:
     missing: bool = False
     assumed: tuple[tuple[str, float], ...] = ()
     level: str = ""
-    rung: int = 0
+    observed: int = 0
     support: int = 0
+    moved_by: tuple[tuple[str, float], ...] = ()
 
     def __str__(self) -> str:
         if not self.assumed:
@@ -68,6 +72,8 @@ class Cell:
         more = ", ..." if len(self.assumed) > _MOST_SHARES else ""
         rows = "row" if self.support == 1 else "rows"
         held = f"{self.level}, {self.support:,} {rows}"
+        if self.moved_by:
+            held = "by " + ", ".join(f"{name} {far:.0%}" for name, far in self.moved_by)
         return f"? {', '.join(likely)}{more} [{held}]"
 
 
@@ -170,7 +176,7 @@ def explain(kernel: Any, a: Any, b: Any) -> Explanation:
     similarity 1.000
     feature  part   alike    a                           b
     x0       0.500  same     8.5 (above 5)               9 (above 5)
-    x1       0.500  perhaps  ? b 100% [intersection, 1 row]  b
+    x1       0.500  perhaps  ? b 100% [by x0 50%]  b
     """
     kernel = _find_kernel(kernel)
     model = kernel._fitted_model()  # noqa: SLF001  (of the same package)
@@ -257,12 +263,10 @@ def _read_row(
         error.add_note(f"This is about {which}, one of the two rows.")
         raise
     codes = model.code(table, n_threads=1)
-    estimates = kernel._match(model, codes)  # noqa: SLF001
+    estimates = model.matcher.estimate(codes, 1)
     matrix: sp.csr_array = kernel._represent(model, codes)  # noqa: SLF001
-    listed = {
-        int(cell["feature"]): cell
-        for cell in list_cells(codes, estimates, model.reference)
-    }
+    listed = {int(cell["feature"]): cell for cell in list_cells(model, codes, 1)}
+    features = [column.name for column in model.types]
     places = {int(j): at for at, j in enumerate(estimates.feature)}
     cells, shares = [], []
     for j, n_bins in enumerate(model.n_bins):
@@ -274,12 +278,16 @@ def _read_row(
             share[codes.rows[0, j]] = 1
         shares.append(share)
         value = _read_value(columns[j])
-        cells.append(_make_cell(value, share, names[j], listed.get(j)))
+        cells.append(_make_cell(value, share, names[j], listed.get(j), features))
     return _Row(matrix.toarray()[0].astype(np.float64), cells, shares)
 
 
 def _make_cell(
-    value: Any, share: NDArray[np.float64], names: Sequence[str], estimate: Any
+    value: Any,
+    share: NDArray[np.float64],
+    names: Sequence[str],
+    estimate: Any,
+    features: Sequence[str],
 ) -> Cell:
     if not names:
         return Cell(value, _LEFT_OUT, missing=value is None)
@@ -295,8 +303,13 @@ def _make_cell(
         missing=True,
         assumed=tuple((names[k], float(share[k])) for k in order if share[k] > 0),
         level=str(estimate["level"]),
-        rung=int(estimate["rung"]),
+        observed=int(estimate["observed"]),
         support=int(estimate["support"]),
+        moved_by=tuple(
+            (features[j], float(far))
+            for j, far in zip(estimate["columns"], estimate["moved"], strict=True)
+            if j >= 0
+        ),
     )
 
 
@@ -304,12 +317,10 @@ def _compare(model: Model, j: int, part: float, left: _Row, right: _Row) -> Feat
     a, b = left.shares[j], right.shares[j]
     fine = float(a @ b)
     agreement, close = fine, 0.0
-    weights = lay_out(model.n_bins[j : j + 1], model.bins[j : j + 1]).weights
     for members in model.bins[j].shared.values():
         both = float(a[members].sum() * b[members].sum())
         close += both
-        coarse_share = 1 - weights[members[0]] ** 2
-        agreement += coarse_share * (both - float(a[members] @ b[members]))
+        agreement += COARSE_SHARE * (both - float(a[members] @ b[members]))
     if left.cells[j].assumed or right.cells[j].assumed:
         alike = "perhaps"
     elif not a.any() or not b.any():
@@ -392,6 +403,6 @@ def _flatten(cell: Cell, which: str) -> dict[str, Any]:
         f"missing_{which}": cell.missing,
         f"assumed_{which}": assumed,
         f"level_{which}": cell.level,
-        f"rung_{which}": cell.rung,
         f"support_{which}": cell.support,
+        f"moved_by_{which}": ", ".join(f"{name} {far:.3f}" for name, far in cell.moved_by),
     }

@@ -29,7 +29,6 @@ from ._embedding import (
 from ._estimator import ProximityKernel
 from ._model import Model
 from ._options import check_count, check_n_jobs
-from ._representation import lay_out
 from ._saving import Saved
 from ._state import State, check
 from .explanation import UNKNOWN, bin_names, column_features
@@ -259,7 +258,7 @@ class _Teller:
         matrix: sp.csr_array,
         estimated: set[tuple[int, int]],
     ) -> None:
-        layout = lay_out(model.n_bins, model.bins)
+        layout = model.layout
         self.matrix, self.bins, self.estimated = matrix, bins, estimated
         self.columns, self.weights = layout.columns, layout.weights
         self.names = [column.name for column in model.types]

@@ -1,4 +1,4 @@
-"""`DaskProximityKMeans`: seeds from the reference, then sums over the partitions."""
+"""`DaskProximityKMeans`: k-means on the rows kept at fit, then sums of partitions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .._lloyd import best_clustering
 from .._options import check_clustering_options, check_count, check_flag
 from .._passes import check_enough, warn_of_empty_clusters
 from .._profiles import describe_totals
-from .._sums import Sums, gather_reference, merge_sums, move_centers, sum_clusters
+from .._sums import Sums, gather_kept, merge_sums, move_centers, sum_clusters
 from ._estimator import DaskProximityKernel
 from ._parts import (
     Parts,
@@ -34,11 +34,11 @@ from ._tasks import prepare
 class DaskProximityKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # untyped
     """`ProximityKMeans` for tables in partitions, more than fit into memory.
 
-    The first centers are those of k-means on the reference: the distinct rows of the
-    table with their counts. Where the kernel keeps all of them (no ``max_references``,
-    or fewer rows), that is k-means on the whole table, and the clusters are those of
-    `ProximityKMeans`. Where it keeps a sample, the centers then move to the means of
-    all rows: each pass adds up every partition and merges the sums.
+    The first centers are those of k-means on the rows that the fit of the kernel keeps:
+    distinct rows with their counts. If they are all rows (at most 10,000 distinct ones,
+    or ``matching="cascade"``), the clusters are those of `ProximityKMeans`. If they are
+    a sample, the centers then move to the means of all rows: each pass adds up every
+    partition and merges the sums.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class DaskProximityKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]  #
     kernel : ProximityKernel or None, default=None
         How rows are represented. It is cloned; None is one with its default options.
     n_init : int, default=10
-        Runs of k-means on the reference; the one of least inertia is kept.
+        Runs of k-means on the rows kept at fit; the one of least inertia is kept.
     max_iter : int, default=300
         Most iterations of such a run, and most passes over the table.
     tol : float, default=1e-4
@@ -68,7 +68,7 @@ class DaskProximityKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]  #
     inertia_ : float
         Sum of the squared distances of the rows to their centers.
     n_iter_ : int
-        Iterations on the reference, and passes over the table.
+        Iterations on the rows kept at fit, and passes over the table.
     kernel_ : ProximityKernel
         As fitted.
     n_features_in_ : int
@@ -131,17 +131,17 @@ class DaskProximityKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]  #
         """
         self._check_options()
         fitted = DaskProximityKernel(copy_kernel(self.kernel, None))
-        fitted._fit(X)  # noqa: SLF001  (of the same package)
+        kept = fitted._fit(X)  # noqa: SLF001  (of the same package)
         kernel, parts = fitted.kernel_, split_parts(X)
         model = kernel._fitted_model()  # noqa: SLF001
-        check_enough(self.n_clusters, model, model.reference.n_samples)
-        rows = gather_reference(kernel)
+        check_enough(self.n_clusters, model, model.n_samples)
+        rows = gather_kept(kernel, kept)
         seed = int(check_random_state(self.random_state).randint(2**31))
         found = best_clustering(
             rows, self.n_clusters, self.n_init, self.max_iter, self.tol, seed
         )
         centers, inertia, n_iter = found.centers, found.inertia, found.n_iter
-        if model.reference.sampled:
+        if kept.sampled:
             centers, sums, n_passes = self._iterate(parts, kernel, centers)
             inertia, n_iter = sums.inertia(centers), n_iter + n_passes
         else:

@@ -13,13 +13,13 @@ from sklearn import get_config
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._batches import check_same_rows, finish_rows, finish_survey
+from .._batches import check_same_rows, finish_rows, finish_survey, plan_survey
 from .._embedding import check_kernel
 from .._estimator import ProximityKernel
 from .._extras import require
 from .._model import warn_of_columns
-from .._options import check_count, check_flag, check_kernel_options, choose_references
-from .._rows import merge_rows
+from .._options import check_count, check_flag, check_kernel_options
+from .._rows import RowState, merge_rows
 from .._survey import BinState, merge_bins, summarize_bins
 from .._whole import name_beside
 from ._parts import (
@@ -58,8 +58,7 @@ class DaskProximityKernel(BaseEstimator):  # type: ignore[misc]  # untyped
     ----------
     estimator : ProximityKernel or None, default=None
         With the options; it is cloned. None is one with its default options.
-        ``max_references`` bounds the memory of what is learnt, and the time of
-        `transform`. ``n_jobs`` is not for the tasks, which use one thread each.
+        ``n_jobs`` is not for the tasks, which use one thread each.
 
     Attributes
     ----------
@@ -71,7 +70,7 @@ class DaskProximityKernel(BaseEstimator):  # type: ignore[misc]  # untyped
 
     Notes
     -----
-    `fit` computes at once, in two passes over the table: first the bins, then the rows.
+    `fit` computes at once, in two passes over the table: the bins, then the counts.
     `transform` and `kernel` compute nothing before they are asked to. A table that is
     costly to make and fits into the memory of the workers is best persisted first.
 
@@ -105,7 +104,7 @@ class DaskProximityKernel(BaseEstimator):  # type: ignore[misc]  # untyped
         self.estimator = estimator
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002  (scikit-learn's)
-        """Learn the bins and keep the distinct rows; two passes, both now.
+        """Learn the bins and count the codes; two passes, both now.
 
         Parameters
         ----------
@@ -266,7 +265,7 @@ class DaskProximityKernel(BaseEstimator):  # type: ignore[misc]  # untyped
         """Name the columns of the representation, as `ProximityKernel` does."""
         return self._fitted().get_feature_names_out(input_features)
 
-    def _fit(self, X: Any) -> None:
+    def _fit(self, X: Any) -> RowState:
         check_kernel(self.estimator, "estimator")
         kernel = ProximityKernel() if self.estimator is None else clone(self.estimator)
         check_kernel_options(kernel)
@@ -279,7 +278,8 @@ class DaskProximityKernel(BaseEstimator):  # type: ignore[misc]  # untyped
         header = parts.header
         if header is None:
             header = np.empty((0, len(survey.columns)))
-        states = parts.map(summarize_part, share(binned), *choose_references(kernel))
+        plan = plan_survey(kernel, binned, survey)
+        states = parts.map(summarize_part, share((binned, plan)))
         rows = check_same_rows(survey, reduce_parts(states, merge_rows), _STEADY)
         model = finish_rows(kernel, binned, rows)
         validate_data(kernel, header, skip_check_array=True)
@@ -290,6 +290,7 @@ class DaskProximityKernel(BaseEstimator):  # type: ignore[misc]  # untyped
         self.n_features_in_ = kernel.n_features_in_
         self.kernel_ = kernel
         warn_of_columns(model)
+        return rows
 
     def _fitted(self) -> ProximityKernel:
         check_is_fitted(self)

@@ -12,16 +12,13 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn import get_config
 
-from .._codes import Codes
 from .._embedding import count_features
 from .._estimator import ProximityKernel
 from .._extras import require
 from .._kernel import kernel_matrix
 from .._nearest import build_index, find_nearest
-from .._representation import lay_out
 from .._rows import RowState, summarize_rows
 from .._survey import has_no_rows
-from .._threads import count_threads
 from .._whole import whole_file
 from ._parts import Shared
 
@@ -30,15 +27,7 @@ MAKERS = {"spmatrix": sp.csr_matrix, "sparray": sp.csr_array, "dense": np.asarra
 
 
 def prepare(kernel: ProximityKernel) -> ProximityKernel:
-    """Copy a fitted kernel for tasks: one thread each. The model is the same object.
-
-    The weights of its codes are computed here: once, and not by every worker.
-    """
-    model = kernel._fitted_model()  # noqa: SLF001  (of the same package)
-    rows = model.reference.bitmaps.rows
-    blank = np.full_like(rows[:1], np.iinfo(rows.dtype).max)  # all missing
-    nobody = Codes(blank, np.ones(1, np.int64), np.zeros(1, np.int64))
-    model.weigh(kernel.matching, nobody, count_threads(kernel.n_jobs))
+    """Copy a fitted kernel for tasks: one thread each. The model is the same object."""
     single = copy.copy(kernel)
     single.set_params(n_jobs=1)
     return single
@@ -46,13 +35,13 @@ def prepare(kernel: ProximityKernel) -> ProximityKernel:
 
 def count_columns(kernel: ProximityKernel) -> int:
     """Columns of a fitted kernel's representation."""
-    model = kernel._fitted_model()  # noqa: SLF001
-    return lay_out(model.n_bins, model.bins).n_columns
+    return int(kernel._fitted_model().n_columns.sum())  # noqa: SLF001
 
 
-def summarize_part(part: Any, binned: Shared, most: int | None, seed: int) -> RowState:
-    """Summarize the rows of a partition for the reference."""
-    return summarize_rows(part, binned.get(), most, seed)
+def summarize_part(part: Any, shared: Shared) -> RowState:
+    """Summarize the rows of a partition."""
+    binned, plan = shared.get()
+    return summarize_rows(part, binned, plan)
 
 
 def represent(kernel: ProximityKernel, part: Any) -> sp.csr_array:
