@@ -1,7 +1,8 @@
 """The measurements behind decisions 0011 to 0013; printed as tables.
 
 Run it with ``python benchmarks/choices.py``. It needs the project in ``paper``, whose
-tables are downloaded once, or read from the folder ``PROXIMITY_KERNEL_DATA``. The figures do not depend on the machine.
+tables are downloaded once, or read from the folder ``PROXIMITY_KERNEL_DATA``. The
+figures do not depend on the machine.
 """
 
 from __future__ import annotations
