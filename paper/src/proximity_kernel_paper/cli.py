@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from rich.console import Console
+
 from . import __version__
 from .datasets import command as tables
 from .experiments._catalogue import (
@@ -29,8 +31,6 @@ from .experiments._screen import show
 from .experiments._trials import Request, RequestError
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from .experiments._rendering import Rendering
 
 PROGRAM = "proximity-kernel-paper"
@@ -177,8 +177,6 @@ class _Session:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from rich.console import Console
-
     session = _Session(options, Console(highlight=False), Console(stderr=True))
     try:
         _check(session)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
 
 from .._whole import whole_file
 from ._describe import describe
 from ._load import Dataset, list_datasets, load
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 DESCRIPTION = """\
 The tables of the experiments.
@@ -57,8 +57,6 @@ def run(options: argparse.Namespace) -> int:
     int
         The exit status.
     """
-    from rich.console import Console
-
     console = Console(highlight=False)
     if options.action == "list":
         _list(console, options.data_home)
@@ -72,9 +70,6 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _list(console: Console, data_home: str | None) -> None:
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-
     grid = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
     grid.add_column("name")
     for head in ("rows", "columns", "missing", "classes"):

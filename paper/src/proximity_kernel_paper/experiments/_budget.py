@@ -14,14 +14,12 @@ beside the result:
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from ..baselines import registry
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 BUDGET = 1_000_000
 QUICK_BUDGET = 20_000

@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from ._rendering import Rendering
 from ._run import Report, open_ledger, run_experiment
 from ._trials import KEY, Experiment, Request, RequestError
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 NAMES = (
     "tables",
@@ -192,8 +190,6 @@ def _results(
     retry: bool,
     report: Report,
 ) -> pd.DataFrame:
-    import pandas as pd
-
     source = find_experiment(experiment.source) if experiment.source else experiment
     if source.plan is None:
         return pd.DataFrame()

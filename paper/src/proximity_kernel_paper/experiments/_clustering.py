@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import pandas as pd
 import scipy.sparse as sp
 from sklearn.cluster import KMeans
 from sklearn.metrics import (
@@ -17,9 +18,6 @@ from sklearn.metrics import (
 
 from ..baselines import registry
 from ..datasets import Dataset, load
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 SCORES = ("nmi", "ari", "ami")
 N_INIT = 10

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+import pandas as pd
+
 from . import differences, fidelity, nmi, ranks, runtime
 from ._published import CLOSE, list_known, read_published, read_reasons
+from ._ranking import mean_ranks
 from ._rendering import Table, write_markdown
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from .page import Chapter
 
 Chapters = Mapping[str, "Chapter"]
@@ -46,8 +47,6 @@ def _shown(chapter: Chapter) -> pd.DataFrame | None:
 
 
 def _tell_protocol(chapter: Chapter, protocol: str) -> str:
-    from ._ranking import mean_ranks
-
     results = _shown(chapter)
     none = f'Protocol "{protocol}": no complete comparison yet.'
     if results is None or not (results["protocol"] == protocol).any():
@@ -172,8 +171,6 @@ def tell_runs(chapters: Chapters) -> list[str]:
     list of str
         A table, and the versions.
     """
-    import pandas as pd
-
     rows = {}
     versions: dict[str, None] = {}
     for name, chapter in chapters.items():

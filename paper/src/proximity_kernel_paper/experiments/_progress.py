@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from rich.console import Console
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as Bar
+from rich.table import Column
 
+if TYPE_CHECKING:
     from ._trials import Trial
 
 STEP = 10  # per cent between two lines where there is no terminal
@@ -108,15 +111,6 @@ class Progress:
 
 
 def _make_bar(console: Console) -> Any:
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        TextColumn,
-        TimeRemainingColumn,
-    )
-    from rich.progress import Progress as Bar
-    from rich.table import Column
-
     now = Column(no_wrap=True, overflow="ellipsis", ratio=1)
     return Bar(
         TextColumn("{task.description}"),

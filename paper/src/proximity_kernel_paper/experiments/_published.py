@@ -10,13 +10,12 @@ import json
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from ..plots import draw_bars
 from ._rendering import Table
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 CLOSE = 0.02  # two values that differ by no more are called the same
 N_TABLES = 12  # of the paper's table; a mean over fewer is not its mean
@@ -67,8 +66,6 @@ def list_known(ours: pd.DataFrame) -> pd.DataFrame:
         Columns ``table`` (``"mean"`` is the mean over all tables), ``method``,
         ``paper``, ``ours`` (NaN where there is none) and ``difference``.
     """
-    import pandas as pd
-
     printed = read_published()["nmi"]
     known = [(name, method) for method in printed for name in printed[method]]
     index = pd.MultiIndex.from_tuples(known, names=["table", "method"])

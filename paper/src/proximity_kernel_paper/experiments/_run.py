@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from ..datasets import list_datasets, load
 from ._ledger import Ledger
 from ._machine import describe_machine, find_commit, list_versions
 from ._trials import KEY, Experiment, Request, RequestError, Trial
 from ._workers import run_trials
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 # report(event, trial, n_done, n_planned); events: "plan", "start", "end", "failed"
 Report = Callable[[str, Trial | None, int, int], None]

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import re
 import textwrap
-from typing import TYPE_CHECKING
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table as Grid
+from rich.text import Text
 
 from ._rendering import BEST, SECOND, Rendering, Table
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 _SIGNS = {BEST: "*", SECOND: "+", "": " "}
 _STYLES = {BEST: "bold", SECOND: "underline", "": ""}
@@ -45,9 +46,6 @@ def show(console: Console, rendering: Rendering, *, details: bool = False) -> No
 
 
 def _print_notes(console: Console, notes: list[str]) -> None:
-    from rich.table import Table as Grid
-    from rich.text import Text
-
     grid = Grid.grid(padding=(0, 1, 0, 0))
     for note in notes:
         grid.add_row("-", Text(_spell(console, note), "dim"))
@@ -158,10 +156,6 @@ def split_columns(widths: list[int], width: int) -> list[list[int]]:
 
 
 def _print_part(console: Console, widths: dict[str, int], cells: Cells) -> None:
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table as Grid
-    from rich.text import Text
-
     # The box draws one blank between columns, the padding the others.
     padding = (0, _GAP - 1, 0, 0)
     grid = Grid(box=SIMPLE_HEAD, padding=padding, pad_edge=False, show_edge=False)

@@ -20,6 +20,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
 from proximity_kernel import ProximityKernel
 
@@ -28,7 +29,6 @@ from ._rendering import Rendering, Table
 from ._trials import Experiment, Request
 
 if TYPE_CHECKING:
-    import pandas as pd
     from numpy.typing import NDArray
 
 N_ROWS, SIGMA, SEED = 500, 0.6, 0
@@ -117,8 +117,6 @@ def render(results: pd.DataFrame, request: Request) -> Rendering:  # noqa: ARG00
 
 
 def _render_cells(sample: Sample) -> Table:
-    import pandas as pd
-
     ends = np.array([sample.values[0], *sample.edges, sample.values[-1]])
     frame = pd.DataFrame(
         {
@@ -139,8 +137,6 @@ def _render_cells(sample: Sample) -> Table:
 
 
 def _render_pairs(sample: Sample) -> Table:
-    import pandas as pd
-
     rows = [
         (name, a, b, b - a, sample.similarity(a, b))
         for name, (a, b) in sample.pairs.items()

@@ -14,7 +14,9 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from ..plots import draw_lines, make_panels, share_legend
 from ._clustering import N_INIT, SCORES, cluster, judge, load_once, represent
@@ -22,9 +24,6 @@ from ._rendering import Rendering, Table, mark_best, write_mean_spread
 from ._trials import Experiment, Request, Trial
 from .boxplot import NAMES
 from .nmi import CASCADE
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 TABLES = ("mammo", "hepatitis", "heart")
 RULES: Mapping[str, Mapping[str, Any]] = {

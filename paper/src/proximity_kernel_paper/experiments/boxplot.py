@@ -9,15 +9,14 @@ of them make a rough violin.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from ..plots import draw_distributions
 from ._rendering import Rendering, Table, mark_best, write_numbers
 from ._trials import Experiment, Request
 from .nmi import LABELS, PROTOCOLS, TABLES, pivot, summarise
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 # All that has a column anywhere: a name looks the same in every figure.
 NAMES = LABELS

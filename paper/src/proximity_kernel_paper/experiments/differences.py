@@ -16,9 +16,10 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from proximity_kernel import ProximityKernel
 
@@ -29,9 +30,6 @@ from ._rendering import Rendering, Table, write_numbers
 from ._trials import Experiment, Request, Trial
 from ._variants import Blocks, Rule, find_touched, represent_by, split_blocks
 from .nmi import TABLES
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 OURS = "ours"
 N_BINS = 4
@@ -251,8 +249,6 @@ def render(results: pd.DataFrame, request: Request) -> Rendering:
 
 
 def _tell(summary: pd.DataFrame) -> pd.DataFrame:
-    import pandas as pd
-
     nmi, ranges = pivot(summary, "nmi"), pivot(summary, "range")
     differences = nmi - nmi.loc[OURS]
     numbers = {"NMI": nmi, "spread": pivot(summary, "spread")}

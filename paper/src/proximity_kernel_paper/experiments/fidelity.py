@@ -19,23 +19,22 @@ from __future__ import annotations
 
 import json
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from proximity_kernel import ProximityKernel
 
 from ..baselines import registry
 from ..datasets import simulate_missing
+from ..plots import draw_lines, make_panels, share_legend
 from ._budget import BUDGET, QUICK_BUDGET, cut_epochs
 from ._clustering import load_once
 from ._rendering import Rendering, Table, mark_best, write_numbers
 from ._trials import Experiment, Request, Trial
 from .nmi import BIN0, FOUR_BINS, METHODS
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 TABLES = ("messidor", "cancer", "heart", "credit", "mushroom", "adult")
 QUICK_TABLES = ("heart", "credit")
@@ -278,8 +277,6 @@ def _arrange(
 
 def draw(summary: pd.DataFrame, order: list[str]) -> Any:
     """Draw error and top-10 quality against the rate, a column for each mechanism."""
-    from ..plots import draw_lines, make_panels, share_legend
-
     shown = [name for name in order if name != "HI-PMK bin0"]
     mechanisms = [name for name in MECHANISMS if name in set(summary["mechanism"])]
     rows = (("relative_error", "kernel error / spread"), ("top10", "top-10 quality"))

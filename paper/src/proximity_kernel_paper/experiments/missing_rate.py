@@ -19,7 +19,9 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from ..datasets import simulate_missing
 from ..plots import draw_lines, make_panels, share_legend
@@ -29,9 +31,6 @@ from ._rendering import Rendering, Table, mark_best, write_mean_spread, write_nu
 from ._trials import Experiment, Request, Trial, write_options
 from .boxplot import NAMES
 from .nmi import FOUR_BINS, METHODS
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 TABLES = ("three_lines", "messidor")
 MECHANISMS = ("mcar", "mar", "mnar")

@@ -16,7 +16,9 @@ import itertools
 import json
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from ..baselines import registry
 from ._budget import BUDGET, QUICK_BUDGET, TRAINED, cut_epochs, cut_rows, say_budget
@@ -25,9 +27,6 @@ from ._published import compare
 from ._published import draw as draw_beside
 from ._rendering import Rendering, Table, mark_best, write_mean_spread, write_numbers
 from ._trials import Experiment, Request, Trial
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 TABLES = (
     "kidney",

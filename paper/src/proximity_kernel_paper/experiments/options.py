@@ -16,9 +16,10 @@ of them, the paper's method, one option after another.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from proximity_kernel import ProximityKernel
@@ -29,9 +30,6 @@ from ._rendering import Rendering, Table, mark_best, write_numbers
 from ._trials import Experiment, Request, Trial
 from .fidelity import MECHANISMS, NEIGHBORS, compare_kernels, load_complete
 from .nmi import TABLES as CLUSTERED
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 PAPER: dict[str, Any] = {"n_bins": 4, "matching": "cascade", "missingness": "ignorable"}
 WEIGHTED = PAPER | {"matching": "weighted"}
@@ -147,8 +145,6 @@ def summarise(results: pd.DataFrame) -> pd.DataFrame:
     -------
     pandas.DataFrame of shape (n_candidates, n_scores)
     """
-    import pandas as pd
-
     settings = results["setting"].map(json.loads)
     hidden = results[settings.map(bool)]
     whole = results[~settings.map(bool)]

@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from .._whole import whole_file
 from ..plots import save_figure
@@ -22,9 +22,6 @@ from ._catalogue import find_experiment, list_experiments, list_failures
 from ._rendering import Rendering, Table, write_markdown
 from ._run import keep_planned, open_ledger, survey
 from ._trials import KEY, Experiment, Request, Trial
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 PICTURES = Path("pictures")
 WRITTEN = (
@@ -125,8 +122,6 @@ def _read_chapter(experiment: Experiment, request: Request, folder: Path) -> Cha
 
 
 def _render(chapter: Chapter, request: Request) -> Chapter:
-    import pandas as pd
-
     shown = pd.DataFrame() if chapter.shown is None else chapter.shown
     if chapter.shown is not None and not len(shown):
         return chapter

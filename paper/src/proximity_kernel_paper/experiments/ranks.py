@@ -18,17 +18,25 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from math import isnan
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from ..plots import draw_critical_difference
+from ._pairs import wilcoxon_holm
 from ._published import read_published
+from ._ranking import (
+    critical_difference,
+    friedman,
+    mean_ranks,
+    nemenyi,
+    nemenyi_groups,
+)
 from ._rendering import Rendering, Table, write_numbers
+from ._scores import complete_cases
 from ._trials import Experiment, Request
 from .boxplot import NAMES
 from .nmi import METHODS, PROTOCOLS, TABLES, pivot, summarise
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 ALPHAS = (0.1, 0.05)
 OURS = "PK"
@@ -74,8 +82,6 @@ def collect(results: pd.DataFrame, protocol: str) -> Scores:
     -------
     Scores
     """
-    from ._scores import complete_cases
-
     wide = pivot(summarise(results, protocol), protocol)
     cases = complete_cases(wide[[method for method in METHODS if method in wide]])
     whole = cases.scores.shape == (len(TABLES), len(METHODS))
@@ -114,11 +120,6 @@ def compare(scores: Scores) -> pd.DataFrame:
         ``losses`` (of PK, in tables), ``nemenyi`` and ``p_holm``, the p-values; NaN in
         the row of PK.
     """
-    import pandas as pd
-
-    from ._pairs import wilcoxon_holm
-    from ._ranking import mean_ranks, nemenyi
-
     pairs = wilcoxon_holm(scores.nmi, against=OURS).set_index("method_b")
     found = pd.DataFrame(
         {
@@ -135,8 +136,6 @@ def compare(scores: Scores) -> pd.DataFrame:
 
 
 def _render_ranks(scores: Scores) -> Table:
-    import pandas as pd
-
     found = compare(scores)
     printed = pd.Series(read_published()["mean_ranks"]).reindex(found.index)
     columns = {"mean rank": write_numbers(found[["mean_rank"]]).iloc[:, 0]}
@@ -175,10 +174,6 @@ def _notes(scores: Scores) -> tuple[str, ...]:
 
 
 def _render_tests(scores: Scores) -> Table:
-    import pandas as pd
-
-    from ._ranking import critical_difference, friedman
-
     n_tables, n_methods = scores.nmi.shape
     test = friedman(scores.nmi)
     rows = {
@@ -209,8 +204,6 @@ def _diagram(
     scores: Scores, alpha: float
 ) -> tuple[dict[str, float], list[list[str]], float]:
     """Give what a diagram shows: mean ranks, groups, critical difference."""
-    from ._ranking import critical_difference, mean_ranks, nemenyi_groups
-
     n_tables, n_methods = scores.nmi.shape
     ranks = mean_ranks(scores.nmi)
     difference = critical_difference(n_methods, n_tables, alpha)
@@ -218,8 +211,6 @@ def _diagram(
 
 
 def _render_too_few(scores: Scores) -> Table:
-    import pandas as pd
-
     frame = pd.DataFrame({"methods": scores.nmi.notna().sum(axis=1).astype(str)})
     frame.index.name = "table"
     told = "Too little to rank: it takes two tables, and three methods with PK."

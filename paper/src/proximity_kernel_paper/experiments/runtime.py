@@ -20,9 +20,10 @@ import math
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from ..baselines import registry
 from ..datasets import simulate_missing
@@ -31,9 +32,6 @@ from ._machine import PeakMemory
 from ._rendering import Rendering, Table
 from ._trials import Experiment, Request, Trial
 from .nmi import FOUR_BINS
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 EPOCHS = 10
 REPEATS, QUICK_REPEATS = 2, 2
@@ -78,8 +76,6 @@ def make_table(n_rows: int, seed: int) -> pd.DataFrame:
     >>> table.shape, round(float(table.isna().to_numpy().mean()), 2)
     ((1000, 14), 0.1)
     """
-    import pandas as pd
-
     rng = np.random.default_rng(seed)
     factors = rng.normal(size=(n_rows, N_FACTORS))
     loadings = rng.normal(size=(N_FACTORS, N_NUMERIC + N_CATEGORICAL))

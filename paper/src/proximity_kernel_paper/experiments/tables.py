@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from functools import lru_cache
 from math import isnan
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from ..datasets import describe, list_datasets
 from ._rendering import Rendering, Table
 from ._trials import Experiment, Request, Trial
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 FIGURES = ("rows", "features", "missing_percent", "classes")
 SCORES = (*FIGURES, *(f"paper_{name}" for name in FIGURES))
@@ -41,8 +40,6 @@ def measure(trial: Trial, data_home: str | None) -> dict[str, Any]:
 
 def render(results: pd.DataFrame, request: Request) -> Rendering:  # noqa: ARG001
     """Show all counts beside the paper's."""
-    import pandas as pd
-
     rows = results.set_index("dataset").sort_index()
     text = {
         name.replace("_percent", " %").replace("_", " "): [
