@@ -1,8 +1,8 @@
 """The measurements behind decisions 0011 to 0013; printed as tables.
 
-Run it with ``python benchmarks/choices.py`` (the tables of
-``proximity_kernel.datasets`` are fetched once, or found where ``PROXIMITY_KERNEL_DATA``
-says). The figures do not depend on the machine.
+Run it with ``python benchmarks/choices.py``. It needs the project in ``paper``, whose
+tables are downloaded once, or read from the folder ``PROXIMITY_KERNEL_DATA``. The
+figures do not depend on the machine.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from sklearn.impute import KNNImputer
 from proximity_kernel import ProximityKernel, ProximityKMeans, ProximityOutliers
 from proximity_kernel._centers import NumericBins
 from proximity_kernel._typical import Typical
-from proximity_kernel.datasets import load, load_penguins, simulate_missing
+from proximity_kernel.datasets import load_penguins
+from proximity_kernel_paper.datasets import load, simulate_missing
 
 SEEDS = range(3)
 RATE = 0.2

@@ -1,6 +1,6 @@
 """Draws docs/pictures/penguins.svg: the penguins, placed by how alike they are.
 
-Run it with ``python examples/penguins_map.py`` (needs the extra ``plots``).
+Run it with ``python examples/penguins_map.py`` (needs matplotlib).
 """
 
 from pathlib import Path

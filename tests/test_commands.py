@@ -141,13 +141,6 @@ def test_explain(folder, tmp_path, values, capfd, monkeypatch):
         assert re.search(rf"{one.name} +{one.contribution:.3f} +{one.alike}", shown)
 
 
-def test_datasets(tmp_path):
-    out = tmp_path / "penguins.tsv"
-    done = run_installed("datasets", "fetch", "penguins", "-o", out)
-    assert done.returncode == 0, done.stderr
-    assert pd.read_csv(out, sep="\t").shape == (344, 8)
-
-
 def test_demo_with_a_report(tmp_path):
     env = os.environ | {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
     done = run_installed("demo", "--report", tmp_path / "page.html", env=env)
@@ -365,17 +358,3 @@ def test_the_number_of_clusters_is_found_and_said(folder, capfd, values):
     n = ProximityKMeans("auto", kernel=kernel, random_state=0).fit(values).n_clusters_
     assert re.search(rf"^{n} clusters? ?.*chosen from the data", done.err, re.MULTILINE)
     assert len({line.split(",")[1] for line in done.out.splitlines()[1:]}) == n
-
-
-def test_fetch_to_standard_output(capfd):
-    assert run_inside("datasets", "fetch", "penguins", "--quiet") == 0
-    assert capfd.readouterr().out.startswith("island,bill_length_mm")
-
-
-def test_describe_and_list_the_datasets(capfd, tmp_path):
-    assert run_inside("datasets", "describe", "penguins") == 0
-    assert "Licence: " in capfd.readouterr().out
-    assert run_inside("datasets", "--data-home", tmp_path) == 0
-    said = capfd.readouterr().out
-    assert re.search(r"penguins +344 +7 +0\.8 % +3", said)
-    assert re.search(r"adult +not at hand", said)

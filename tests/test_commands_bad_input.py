@@ -136,26 +136,6 @@ def test_bad_input(folder, monkeypatch, capfd, name):
     assert sorted(path.name for path in folder.iterdir()) == before
 
 
-DATASETS = {
-    "action": (["fetc"], "fetc: there is no such action, did you mean 'fetch'"),
-    "no name": (["fetch"], "fetch: name a table"),
-    "name": (["describe", "penguin"], "penguin: .* did you mean 'penguins'"),
-    "output": (
-        ["fetch", "penguins", "-o", "no/p.csv"],
-        "--output no/p.csv: there is no",
-    ),
-    "ending": (["fetch", "penguins", "-o", "p.doc"], "--output p.doc: it ends in .doc"),
-    "format": (["fetch", "penguins", "--format", "doc"], "--format: invalid choice"),
-}
-
-
-@pytest.mark.parametrize(("arguments", "said"), DATASETS.values(), ids=DATASETS)
-def test_bad_input_of_datasets(arguments, said, tmp_path):
-    done = run_installed("datasets", *arguments, cwd=tmp_path)
-    _check_refusal(done.returncode, done.stderr, said, "datasets")
-    assert not list(tmp_path.iterdir())
-
-
 DEMO = {
     "folder": (["--report", "."], r"--report \.: this is a folder"),
     "nowhere": (["--report", "no/r.html"], "--report no/r.html: there is no folder"),

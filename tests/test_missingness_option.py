@@ -1,9 +1,7 @@
 """missingness="ignorable", "informative" and "auto": gaps as facts of their own."""
 
-import os
 import pickle
 import warnings
-from pathlib import Path
 
 import numpy as np
 import oracle
@@ -24,8 +22,6 @@ from strategies import (
 from proximity_kernel import ProximityKernel, _absence, _missingness
 from proximity_kernel._absence import ALPHA
 from proximity_kernel._rows import keep_rows
-
-BESIDE = Path(__file__).parents[2] / "shared" / "data"
 
 
 def correlated(n, d, seed):
@@ -388,16 +384,3 @@ def test_pickle_and_clone():
     assert fresh.missingness == "auto"
     assert not hasattr(fresh, "missingness_")
     assert len(pd.DataFrame(pk.missingness_).columns) == 5
-
-
-def test_kidney():
-    """The tests that were not ordered: most gaps of the table are events."""
-    home = Path(os.environ.get("PROXIMITY_KERNEL_DATA") or BESIDE)
-    if not (home / "kidney").is_dir():
-        pytest.skip("no data home: set PROXIMITY_KERNEL_DATA to a folder of raw files")
-    datasets = pytest.importorskip("proximity_kernel.datasets")
-    frame = datasets.load("kidney", data_home=home).frame
-    pk, informative = decided(frame)
-    missing = np.array([absence.missing for absence in pk.missingness_])
-    assert missing.sum() == frame.isna().sum().sum()
-    assert missing[np.array(informative)].sum() > 0.9 * missing.sum()

@@ -89,7 +89,7 @@ def _is_pandas(name: str) -> Callable[[Any], bool]:
 
 
 def _from_pandas(name: str) -> Callable[[Any], Any]:
-    return lambda parts: getattr(require("pandas", extra="datasets"), name)(*parts)
+    return lambda parts: getattr(require("pandas", extra="cli"), name)(*parts)
 
 
 def _write_moment(moment: Any) -> list[str]:

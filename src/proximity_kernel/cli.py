@@ -40,9 +40,7 @@ _COMMANDS = {
     "represent": ("represent", "rows as vectors, for other programs"),
     "explain": ("explain", "why two rows are alike, column by column"),
     "impute": ("impute", "the table with its holes filled"),
-    "datasets": ("datasets", "tables to try things on"),
     "demo": ("tour", "a tour on the Palmer penguins"),
-    "reproduce": ("reproduce", "the paper's tables and figures"),
 }
 _BROKEN_PIPE = 141  # as the shell reports it of other programs
 
@@ -223,8 +221,7 @@ def _filler(name: str) -> Callable[[argparse.ArgumentParser], None]:
         parser.formatter_class = _Layout
         places = [a.metavar for a in parser._get_positional_actions()]  # noqa: SLF001
         parser.usage = " ".join(["%(prog)s", *map(str, places), "[options]"])
-        if name != "reproduce":  # which has its own
-            add_general(parser)
+        add_general(parser)
 
     return fill
 

@@ -1,0 +1,181 @@
+"""What density-adaptive bins do: two pairs equally far apart, one similar, one not.
+
+The paper's figure shows bin centers that crowd where values are dense, and the cells
+around them. The same here, on a skewed (lognormal) sample, with what follows from it:
+a pair in the dense region lies in two cells and has similarity 0, a pair just as far
+apart in the sparse region lies in one cell and has similarity 1.
+
+One pair proves little, since any two values on both sides of a border differ. So the
+distance is larger than any cell below the median is wide, and the note counts all pairs
+of the sample that are about as far apart.
+
+Nothing is tried here: a sample and a fit are no work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from proximity_kernel import ProximityKernel
+
+from ..plots import draw_bins
+from ._rendering import Rendering, Table
+from ._trials import Experiment, Request
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+N_ROWS, SIGMA, SEED = 500, 0.6, 0
+N_BINS = 8
+DISTANCE, NEAR = 0.5, 0.05
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """A skewed sample and its bins.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n,)
+        Rising.
+    model : ProximityKernel
+        Fitted on them.
+    """
+
+    values: NDArray[np.float64]
+    model: ProximityKernel
+
+    @property
+    def centers(self) -> NDArray[np.float64]:
+        """Array of shape (n_bins,)."""
+        found: NDArray[np.float64] = self.model.bin_centers_[0]
+        return found
+
+    @property
+    def edges(self) -> NDArray[np.float64]:
+        """Array of shape (n_bins - 1,): where one cell ends and the next begins."""
+        return (self.centers[:-1] + self.centers[1:]) / 2
+
+    @property
+    def pairs(self) -> Mapping[str, tuple[float, float]]:
+        """Two pairs, equally far apart: at the median, and amid the widest cell."""
+        widest = int(np.argmax(np.diff(self.edges)))
+        middles = {
+            "dense": float(np.median(self.values)),
+            "sparse": float(self.edges[widest : widest + 2].mean()),
+        }
+        half = DISTANCE / 2
+        return {name: (at - half, at + half) for name, at in middles.items()}
+
+    def similarity(self, first: float, second: float) -> float:
+        """Compare two values by the kernel."""
+        return float(self.model.kernel([[first]], [[second]])[0, 0])
+
+    def share_alike(self, low: float, high: float) -> tuple[float, int]:
+        """Give the mean similarity of pairs about `DISTANCE` apart, and their number.
+
+        Parameters
+        ----------
+        low, high : float
+            Both values of a pair lie between.
+        """
+        values = self.values[(self.values >= low) & (self.values <= high)]
+        apart = np.abs(values[:, None] - values)
+        pairs = np.triu(np.abs(apart - DISTANCE) <= NEAR)
+        return float(self.model.kernel(values[:, None])[pairs].mean()), int(pairs.sum())
+
+
+@cache
+def make_sample() -> Sample:
+    """Draw the sample and fit its bins.
+
+    Returns
+    -------
+    Sample
+
+    Examples
+    --------
+    >>> sample = make_sample()
+    >>> [sample.similarity(*pair) for pair in sample.pairs.values()]
+    [0.0, 1.0]
+    """
+    values = np.sort(np.random.default_rng(SEED).lognormal(0, SIGMA, N_ROWS))
+    return Sample(values, ProximityKernel(n_bins=N_BINS).fit(values[:, None]))
+
+
+def render(results: pd.DataFrame, request: Request) -> Rendering:  # noqa: ARG001
+    """Show the cells and the pairs, and draw them."""
+    sample = make_sample()
+    tables = (_render_cells(sample), _render_pairs(sample))
+    return Rendering(tables, {"binning": lambda: draw(sample)})
+
+
+def _render_cells(sample: Sample) -> Table:
+    ends = np.array([sample.values[0], *sample.edges, sample.values[-1]])
+    frame = pd.DataFrame(
+        {
+            "center": sample.centers,
+            "from": ends[:-1],
+            "to": ends[1:],
+            "width": np.diff(ends),
+            "share of values": sample.model.prior_[0],
+        },
+        index=pd.RangeIndex(1, len(sample.centers) + 1, name="cell"),
+    )
+    note = (
+        f"{N_ROWS} values, lognormal with sigma {SIGMA}, seed {SEED}; {N_BINS} bins. "
+        "Centers are evenly spaced percentiles, so the first and the last are the "
+        "extremes. Values beyond them fall into the end cells."
+    )
+    return Table("Density-adaptive cells", _write(frame), notes=(note,))
+
+
+def _render_pairs(sample: Sample) -> Table:
+    rows = [
+        (name, a, b, b - a, sample.similarity(a, b))
+        for name, (a, b) in sample.pairs.items()
+    ]
+    columns = ["pair", "first", "second", "distance", "similarity"]
+    frame = pd.DataFrame(rows, columns=columns).set_index("pair")
+    median, tail = np.quantile(sample.values, [0.5, 0.9])
+    told = [
+        f"Of the {count:,} pairs of the sample that are {DISTANCE} ± {NEAR} apart and "
+        f"both {where}, {alike:.0%} lie in one cell."
+        for where, (alike, count) in {
+            "below the median": sample.share_alike(-np.inf, median),
+            "above the 90th percentile": sample.share_alike(tail, np.inf),
+        }.items()
+    ]
+    return Table("Pairs equally far apart", _write(frame), notes=tuple(told))
+
+
+def _write(frame: pd.DataFrame) -> pd.DataFrame:
+    return frame.map("{:.3f}".format).astype(object)
+
+
+def draw(sample: Sample) -> Any:
+    """Draw the sample, its cells and the two pairs.
+
+    Parameters
+    ----------
+    sample : Sample
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    said = {
+        f"{name} pair, {DISTANCE} apart: similarity {sample.similarity(*pair):g}": pair
+        for name, pair in sample.pairs.items()
+    }
+    ax = draw_bins(sample.values, sample.centers, sample.edges, said)
+    return ax.figure
+
+
+EXPERIMENT = Experiment("binning", "Density-adaptive bins on a skewed sample", render)

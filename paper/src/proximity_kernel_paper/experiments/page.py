@@ -1,0 +1,252 @@
+"""The page that puts all results together, written from the CSV files alone.
+
+Nothing is run and nothing is typed by hand: what a number needs is in the results, and
+what is not there is said to be missing. A number that takes several trials (the mean of
+ten seeds, the best of a grid) is shown only when all of them are done.
+
+The page is written whole or not at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from .._whole import whole_file
+from ..plots import save_figure
+from ._catalogue import find_experiment, list_experiments, list_failures
+from ._rendering import Rendering, Table, write_markdown
+from ._run import keep_planned, open_ledger, survey
+from ._trials import KEY, Experiment, Request, Trial
+
+PICTURES = Path("pictures")
+WRITTEN = (
+    "Written by `proximity-kernel-paper page` from the results, a row for each "
+    "trial, in the folder `results`. Nothing here is typed by hand; to change it, run "
+    "the experiments."
+)
+NAMED = 12  # groups of gaps that are named
+
+
+@dataclass(frozen=True, eq=False)
+class Chapter:
+    """One experiment, as far as it is done.
+
+    Attributes
+    ----------
+    experiment : Experiment
+    results : pandas.DataFrame or None
+        Of the trials that belong to it; None if it has no trials.
+    shown : pandas.DataFrame or None
+        Those of them that make complete numbers.
+    rendering : Rendering
+        Of what is shown.
+    n_planned : int
+    left : list of Trial
+        Not done.
+    problem : str
+        Why nothing can be shown, if something can not.
+    """
+
+    experiment: Experiment
+    results: pd.DataFrame | None = None
+    shown: pd.DataFrame | None = None
+    rendering: Rendering = field(default_factory=Rendering)
+    n_planned: int = 0
+    left: list[Trial] = field(default_factory=list)
+    problem: str = ""
+
+    @property
+    def has_trials(self) -> bool:
+        """Whether the trials are its own."""
+        return self.experiment.plan is not None
+
+
+def write_page(results: Path, page: Path, *, quick: bool = False) -> None:
+    """Write the page and its figures.
+
+    Parameters
+    ----------
+    results : Path
+        The folder that keeps the results; whatever of it is there.
+    page : Path
+        The file. The figures are put beside it, in ``pictures``.
+    quick : bool, default=False
+        Whether to show the quick runs.
+    """
+    chapters = read_chapters(results, quick)
+    text = write_text(chapters, quick)
+    for chapter in chapters.values():
+        for stem, draw in chapter.rendering.figures.items():
+            save_figure(draw(), page.parent / PICTURES / stem)
+    page.parent.mkdir(parents=True, exist_ok=True)
+    with whole_file(page) as part:
+        part.write_text(text, encoding="utf-8")
+
+
+def read_chapters(results: Path, quick: bool = False) -> dict[str, Chapter]:
+    """Read what is done of every experiment.
+
+    Parameters
+    ----------
+    results : Path
+    quick : bool, default=False
+
+    Returns
+    -------
+    dict from str to Chapter
+        By the name of the experiment, in the order of the paper.
+    """
+    request = Request(quick=quick)
+    chapters: dict[str, Chapter] = {}
+    for name in list_experiments():
+        experiment = find_experiment(name)
+        known = chapters.get(experiment.source)  # a source comes before its users
+        chapter = known or _read_chapter(experiment, request, results)
+        chapters[name] = _render(replace(chapter, experiment=experiment), request)
+    return chapters
+
+
+def _read_chapter(experiment: Experiment, request: Request, folder: Path) -> Chapter:
+    if experiment.plan is None:
+        return Chapter(experiment)
+    ledger = open_ledger(experiment, folder, request.quick)
+    done, planned, left = survey(experiment, request, ledger)
+    found = keep_planned(done, planned)
+    shown = keep_complete(found, left, experiment.unit)
+    return Chapter(experiment, found, shown, n_planned=len(planned), left=left)
+
+
+def _render(chapter: Chapter, request: Request) -> Chapter:
+    shown = pd.DataFrame() if chapter.shown is None else chapter.shown
+    if chapter.shown is not None and not len(shown):
+        return chapter
+    try:
+        return replace(chapter, rendering=chapter.experiment.render(shown, request))
+    except (LookupError, ValueError) as error:
+        problem = f"{type(error).__name__}: {error}"
+        return replace(chapter, rendering=Rendering(), problem=problem)
+
+
+def keep_complete(
+    results: pd.DataFrame, left: list[Trial], unit: tuple[str, ...]
+) -> pd.DataFrame:
+    """Leave out numbers of which some trials are not done.
+
+    Parameters
+    ----------
+    results : pandas.DataFrame
+        Of a ledger.
+    left : list of Trial
+        Those that are not done.
+    unit : tuple of str
+        The columns that make one number.
+
+    Returns
+    -------
+    pandas.DataFrame
+    """
+    places = [KEY.index(name) for name in unit]
+    lacking = {tuple(trial.key[place] for place in places) for trial in left}
+    keys = results[list(unit)].astype(str).itertuples(index=False, name=None)
+    kept = np.fromiter((key not in lacking for key in keys), bool, len(results))
+    return results[kept].reset_index(drop=True)
+
+
+def write_text(chapters: Mapping[str, Chapter], quick: bool = False) -> str:
+    """Write the page.
+
+    Parameters
+    ----------
+    chapters : mapping from str to Chapter
+        By the name of the experiment.
+    quick : bool, default=False
+
+    Returns
+    -------
+    str
+        Markdown.
+    """
+    from ._page_summary import sum_up, tell_reasons, tell_runs
+
+    parts = [
+        "# The paper's numbers and ours" + " (quick runs)" * quick,
+        WRITTEN,
+        "## In short",
+        _list(sum_up(chapters)),
+        "## What was run",
+        *tell_runs(chapters),
+    ]
+    for chapter in chapters.values():
+        parts += _write_chapter(chapter)
+        if chapter.experiment.name == "nmi":
+            parts += tell_reasons(chapters)
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _write_chapter(chapter: Chapter) -> list[str]:
+    name = chapter.experiment.name
+    parts = [
+        f"## {chapter.experiment.title}",
+        f"`proximity-kernel-paper {name}`",
+        _tell_gaps(chapter),
+    ]
+    if chapter.problem:
+        parts.append(f"Cannot be shown from what is there: {chapter.problem}.")
+    parts += [
+        f"![{stem}]({(PICTURES / stem).as_posix()}.svg)"
+        for stem in chapter.rendering.figures
+    ]
+    told: set[str] = set()
+    for table in chapter.rendering.tables:
+        new = tuple(note for note in table.notes if note not in told)
+        told |= set(new)
+        parts.append(_write_table(table, new))
+    return parts
+
+
+def _write_table(table: Table, notes: tuple[str, ...]) -> str:
+    text = write_markdown(Table(table.title, table.frame, table.marks, notes))
+    if not table.detail:
+        return text
+    return f"<details><summary>{table.title}</summary>\n\n{text}\n\n</details>"
+
+
+def _tell_gaps(chapter: Chapter) -> str:
+    """Say which trials are not done, and which failed."""
+    if chapter.results is None:
+        return ""
+    if not len(chapter.results):
+        return "Not run."
+    told = []
+    if chapter.left:
+        told.append(
+            f"Not run: {len(chapter.left):,} of {chapter.n_planned:,} trials, of "
+            f"{_name_trials(chapter.left)}. Numbers that need them are not shown."
+        )
+    failed = list_failures(chapter.results) if chapter.has_trials else ()
+    if failed:
+        told.append(f"Failed: {len(failed):,} trials; the first: {failed[0]}.")
+    return "\n\n".join(told)
+
+
+def _name_trials(trials: list[Trial]) -> str:
+    """Name methods with their tables, those with the same tables together."""
+    tables: dict[str, dict[str, None]] = {}
+    for trial in trials:
+        who = " ".join(filter(None, (trial.protocol, trial.method)))
+        tables.setdefault(who, {})[trial.dataset] = None
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for who, where in tables.items():
+        groups.setdefault(tuple(where), []).append(who)
+    told = [f"{', '.join(who)} on {', '.join(on)}" for on, who in groups.items()]
+    more = f"; and {len(told) - NAMED} more" if len(told) > NAMED else ""
+    return "; ".join(told[:NAMED]) + more
+
+
+def _list(lines: list[str]) -> str:
+    return "\n".join(f"- {line}" for line in lines)

@@ -1,0 +1,344 @@
+"""Time and memory against the number of rows, up to what each method bears.
+
+The table is made up: numbers that hang together through a few hidden factors, and
+categories that hang on them too, with a tenth of the cells hidden by chance. Every
+method gets one thread, and is called once on a tiny table before the clock starts, so
+that compiling and importing are not counted. The rows double. A method stops where its
+memory (HI-PMK, a square of the rows) or its time (MIWAE) would be out of proportion.
+
+MIWAE trains for ten epochs, a tenth of the least that the paper searched: its time is
+linear in epochs and rows, so the slope is the same, and all its lengths are trained
+alike. Nothing is cut by a budget here.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import json
+import math
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ..baselines import registry
+from ..datasets import simulate_missing
+from ..plots import draw_lines, make_panels, share_legend
+from ._machine import PeakMemory
+from ._rendering import Rendering, Table
+from ._trials import Experiment, Request, Trial
+from .nmi import FOUR_BINS
+
+EPOCHS = 10
+REPEATS, QUICK_REPEATS = 2, 2
+FEWEST_ROWS = 1_000
+WARM_UP_ROWS = 60
+N_NUMERIC, N_CATEGORICAL, N_FACTORS = 10, 4, 3
+MISSING_RATE = 0.1
+
+# label -> method, parameters. One thread for all; the runner gives the others one.
+METHODS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
+    "PK": ("PK", {"n_jobs": 1}),
+    "PK cascade": ("PK", FOUR_BINS | {"n_jobs": 1}),
+    "HI-PMK": ("HI-PMK", {}),
+    "MIWAE": ("MIWAE", {"epochs": EPOCHS}),
+}
+MOST_ROWS = {
+    "PK": 1_024_000,
+    "PK cascade": 1_024_000,
+    "HI-PMK": 16_000,
+    "MIWAE": 16_000,
+}
+QUICK_MOST_ROWS = {"PK": 16_000, "PK cascade": 16_000, "HI-PMK": 4_000, "MIWAE": 4_000}
+
+
+def make_table(n_rows: int, seed: int) -> pd.DataFrame:
+    """Make up a mixed table with holes.
+
+    Parameters
+    ----------
+    n_rows : int
+    seed : int
+
+    Returns
+    -------
+    pandas.DataFrame of shape (n_rows, 14)
+        Ten columns of numbers and four of categories (3, 4, 5 and 6 of them); a tenth
+        of the cells is missing, each by chance.
+
+    Examples
+    --------
+    >>> table = make_table(1000, seed=0)
+    >>> table.shape, round(float(table.isna().to_numpy().mean()), 2)
+    ((1000, 14), 0.1)
+    """
+    rng = np.random.default_rng(seed)
+    factors = rng.normal(size=(n_rows, N_FACTORS))
+    loadings = rng.normal(size=(N_FACTORS, N_NUMERIC + N_CATEGORICAL))
+    values = factors @ loadings + rng.normal(size=(n_rows, loadings.shape[1]))
+    columns: dict[str, Any] = {f"x{j}": values[:, j] for j in range(N_NUMERIC)}
+    for j in range(N_CATEGORICAL):
+        letters = list("abcdef"[: 3 + j])
+        cuts = np.linspace(-2, 2, len(letters) - 1)
+        places = np.searchsorted(cuts, values[:, N_NUMERIC + j])
+        columns[f"c{j}"] = pd.Categorical.from_codes(places, letters)
+    return simulate_missing(pd.DataFrame(columns), MISSING_RATE, random_state=seed)
+
+
+def plan(request: Request, done: pd.DataFrame) -> list[Trial]:  # noqa: ARG001
+    """List the trials, small tables first."""
+    most = QUICK_MOST_ROWS if request.quick else MOST_ROWS
+    chosen = request.choose(tuple(METHODS))
+    return [
+        Trial(
+            "synthetic",
+            METHODS[label][0],
+            seed,
+            parameters=METHODS[label][1],
+            setting={"rows": n_rows},
+        )
+        for n_rows in list_sizes(max(most[label] for label in chosen))
+        for label in chosen
+        if n_rows <= most[label]
+        for seed in range(QUICK_REPEATS if request.quick else REPEATS)
+    ]
+
+
+def list_sizes(most: int) -> list[int]:
+    """Double from the fewest rows on.
+
+    Examples
+    --------
+    >>> list_sizes(8000)
+    [1000, 2000, 4000, 8000]
+    """
+    steps = int(math.log2(most / FEWEST_ROWS))
+    return [FEWEST_ROWS * 2**step for step in range(steps + 1)]
+
+
+def measure(trial: Trial, data_home: str | None) -> dict[str, Any]:  # noqa: ARG001
+    """Fit once to warm up, then fit against the clock.
+
+    The peak of the memory is that of the timed call alone, above what the process held
+    with the table already made.
+    """
+    table = make_table(int(trial.setting["rows"]), trial.seed)
+    method = registry[trial.method]
+    tiny = make_table(WARM_UP_ROWS, trial.seed)
+    method.build(random_state=trial.seed, **trial.parameters).fit_transform(tiny)
+    model = method.build(random_state=trial.seed, **trial.parameters)
+    give_back_memory()
+    with PeakMemory() as memory:
+        started = time.perf_counter()
+        kept = model.fit_transform(table)
+        seconds = time.perf_counter() - started
+    return {
+        "rows": kept.shape[0],
+        "fit_seconds": seconds,
+        "fit_memory_mb": memory.megabytes,
+    }
+
+
+def give_back_memory() -> None:
+    """Hand free memory back to the system, where the system can.
+
+    A process keeps what it freed, and the next trial would be served from there: its
+    peak would look like nothing at all.
+    """
+    gc.collect()
+    with suppress(OSError, AttributeError, TypeError):  # only glibc has it
+        ctypes.CDLL(None).malloc_trim(0)
+
+
+def summarise(results: pd.DataFrame, score: str = "fit_seconds") -> pd.DataFrame:
+    """Arrange the best of the repetitions as sizes by methods.
+
+    Parameters
+    ----------
+    results : pandas.DataFrame
+        Of a ledger.
+    score : {"fit_seconds", "fit_memory_mb"}, default="fit_seconds"
+        Of the time the least is taken, which is disturbed least. Of the memory the
+        most, since a repetition may be served from what the one before left.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Index ``rows``; NaN where a method was not run, or failed.
+    """
+    rows = results.assign(
+        label=[
+            name_method(method, json.loads(parameters))
+            for method, parameters in zip(
+                results["method"], results["parameters"], strict=True
+            )
+        ],
+        rows=results["setting"].map(lambda text: json.loads(text)["rows"]),
+    )
+    grouped = rows.groupby(["rows", "label"])[score]
+    wide = (grouped.min() if score == "fit_seconds" else grouped.max()).unstack()
+    wide.columns.name = None
+    return wide[[label for label in METHODS if label in wide.columns]]
+
+
+def name_method(method: str, parameters: Mapping[str, Any]) -> str:
+    """Find the label of a method with these parameters.
+
+    Examples
+    --------
+    >>> name_method("PK", {"n_jobs": 1})
+    'PK'
+    """
+    wanted = (method, dict(parameters))
+    return next(
+        label for label, (name, own) in METHODS.items() if (name, dict(own)) == wanted
+    )
+
+
+def fit_slope(rows: Any, heights: Any) -> float:
+    """Fit the exponent of a power law to the upper half of the sizes.
+
+    Parameters
+    ----------
+    rows, heights : array-like of shape (n_sizes,)
+        Heights that are NaN or not above 0 are left out.
+
+    Returns
+    -------
+    float
+        The slope of the least-squares line through the logarithms; NaN with fewer than
+        two sizes in the upper half.
+
+    Examples
+    --------
+    >>> round(fit_slope([1, 2, 4, 8], [5, 5, 16, 64]), 6)
+    2.0
+    """
+    x, y = np.asarray(rows, dtype=float), np.asarray(heights, dtype=float)
+    good = y > 0
+    x, y = x[good], y[good]
+    upper = slice(len(x) // 2, None)
+    if len(x[upper]) < 2:
+        return float("nan")
+    return float(np.polyfit(np.log(x[upper]), np.log(y[upper]), 1)[0])
+
+
+def render(results: pd.DataFrame, request: Request) -> Rendering:
+    """Show seconds and memory at each size, with the slopes, and a figure of both."""
+    seconds = summarise(results)
+    memory = summarise(results, "fit_memory_mb")
+    tail = ", quick" * request.quick
+    repeats = int(results["seed"].nunique())
+    notes = (*_notes(repeats), *_list_failures(results))
+    tables = (
+        _tabulate(f"Seconds to fit and transform{tail}", seconds, notes),
+        _tabulate(f"Peak memory of it, MB{tail}", memory, _memory_notes(repeats)),
+    )
+    return Rendering(tables, {"runtime": lambda: draw(seconds, memory)})
+
+
+def _tabulate(title: str, wide: pd.DataFrame, notes: tuple[str, ...]) -> Table:
+    text = wide.map(_write).astype(object)
+    text.index = [f"{n_rows:,}" for n_rows in wide.index]
+    slopes = [fit_slope(wide.index, wide[label]) for label in wide.columns]
+    text.loc["slope"] = [
+        "-" if math.isnan(slope) else f"{slope:.2f}" for slope in slopes
+    ]
+    text.index.name = "rows"
+    return Table(title, text, notes=notes)
+
+
+def _write(value: float) -> str:
+    """Three digits that count, whatever the size of the number."""
+    if math.isnan(value):
+        return "-"
+    digits = max(0, 2 - math.floor(math.log10(value))) if value > 0 else 1
+    return f"{value:,.{min(digits, 4)}f}"
+
+
+def _notes(repeats: int) -> tuple[str, ...]:
+    table = (
+        f"A made-up table of {N_NUMERIC} numeric and {N_CATEGORICAL} categorical "
+        f"columns, {MISSING_RATE:.0%} of the cells missing; the fastest of {repeats} "
+        "repetitions, after a warm-up; one thread for every method."
+    )
+    methods = (
+        f"MIWAE trains for {EPOCHS} epochs at every size (the paper's grid starts at "
+        "100, which takes ten times the training); HI-PMK makes its square matrix, PK "
+        "its representation."
+    )
+    slope = (
+        "Slope: of log seconds against log rows, over the upper half of the sizes. A "
+        "dash: not run, out of proportion in memory (HI-PMK) or time (MIWAE)."
+    )
+    machine = (
+        "Run with one trial at a time (`--jobs 1`) on an otherwise idle machine; the "
+        "machine and the versions are columns of the results."
+    )
+    return table, methods, slope, machine
+
+
+def _list_failures(results: pd.DataFrame) -> list[str]:
+    failed = results[results["error"] != ""].drop_duplicates(["method", "setting"])
+    return [
+        f"{row.method} failed at {json.loads(row.setting)['rows']:,} rows: {row.error}"
+        for row in failed.itertuples()
+    ]
+
+
+def _memory_notes(repeats: int) -> tuple[str, ...]:
+    memory = (
+        "The peak of the resident memory during the call, above what the process held "
+        f"when the table had been made; the most of {repeats} repetitions."
+    )
+    return (memory,)
+
+
+def draw(seconds: pd.DataFrame, memory: pd.DataFrame) -> Any:
+    """Draw both against the rows, all axes logarithmic.
+
+    Parameters
+    ----------
+    seconds, memory : pandas.DataFrame
+        Of `summarise`.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    figure, axes = make_panels(2, columns=2, size=(3.4, 2.9), titles=["time", "memory"])
+    slopes = {name: fit_slope(seconds.index, seconds[name]) for name in seconds}
+    for ax, wide, ylabel in (
+        (axes[0], seconds, "seconds"),
+        (axes[1], memory.where(memory > 0), "MB"),
+    ):
+        draw_lines(
+            wide.index,
+            {label: wide[label] for label in wide.columns},
+            ax=ax,
+            xlabel="rows",
+            ylabel=ylabel,
+            highlight="PK",
+            logx=True,
+            logy=True,
+            slopes=slopes if ylabel == "seconds" else None,
+            names=tuple(METHODS),
+            legend=False,
+        )
+    share_legend(figure, axes[:1])
+    return figure
+
+
+EXPERIMENT = Experiment(
+    "runtime",
+    "Time and memory against rows: PK, HI-PMK, MIWAE",
+    render,
+    scores=("rows", "fit_seconds", "fit_memory_mb"),
+    plan=plan,
+    measure=measure,
+    choices=tuple(METHODS),
+)

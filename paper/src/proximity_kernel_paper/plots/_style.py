@@ -1,0 +1,263 @@
+"""How all figures look: the settings, and the look of each name drawn.
+
+The settings start from matplotlib's defaults, not from the user's, and hold only while
+something is drawn or saved: the same data give the same bytes on anybody's machine, and
+nobody else's figures change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from numpy.typing import ArrayLike, NDArray
+
+INK = "#000000"
+GREY = "#6b6b6b"
+PALE = "#d0d0d0"
+FONT_SIZE = 9.0
+SMALL = 8.0
+
+# The palette of Okabe and Ito without its yellow, which is faint on white paper.
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", INK)
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p", "h", "*")
+HATCHES = (
+    "",
+    "////",
+    "....",
+    "xxxx",
+    "\\\\\\\\",
+    "----",
+    "++++",
+    "||||",
+    "//",
+    "oo",
+    "..",
+    "xx",
+)
+SCALES = {"*": 1.6, "P": 1.2, "X": 1.2}  # of markers that look small for their size
+# Five lines and seven colours: the same pair comes back only after 35 names.
+LINES = ("-", "--", "-.", ":", (0, (6, 1, 1, 1, 1, 1)))
+
+STYLE: dict[Any, Any] = {
+    "axes.axisbelow": True,
+    "axes.grid": True,
+    "axes.labelsize": FONT_SIZE,
+    "axes.linewidth": 0.8,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.titlesize": FONT_SIZE,
+    "axes.titlelocation": "left",
+    "figure.dpi": 100,
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans"],  # comes with matplotlib: the same everywhere
+    "font.size": FONT_SIZE,
+    "grid.color": "#e4e4e4",
+    "grid.linewidth": 0.6,
+    "hatch.linewidth": 0.6,
+    "legend.fontsize": SMALL,
+    "legend.frameon": False,
+    "legend.handlelength": 3.0,  # long enough to tell the lines apart
+    "lines.linewidth": 1.2,
+    "lines.markersize": 4.5,
+    "savefig.dpi": 200,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "proximity-kernel",
+    "xtick.labelsize": SMALL,
+    "ytick.labelsize": SMALL,
+}
+
+
+@dataclass(frozen=True)
+class Look:
+    """How one name is drawn.
+
+    Attributes
+    ----------
+    color, marker, hatch : str
+        As matplotlib writes them.
+    line : str or tuple
+        The pattern of its line.
+    """
+
+    color: str
+    marker: str
+    hatch: str
+    line: Any
+
+    @property
+    def scale(self) -> float:
+        """How much larger its marker has to be to look as large as others."""
+        return SCALES.get(self.marker, 1.0)
+
+
+def looks(drawn: Iterable[str], names: Sequence[str] | None = None) -> dict[str, Look]:
+    """Give each name a look of its own.
+
+    Parameters
+    ----------
+    drawn : iterable of str
+        The names in the figure.
+    names : sequence of str, optional
+        All names, in the order that gives the looks; those not in it come after it.
+
+    Returns
+    -------
+    dict from str to Look
+        Of the names drawn, and of `names`.
+
+    Examples
+    --------
+    >>> looks(["PK"], names=["Mean", "PK"])["PK"].marker
+    's'
+    """
+    order = dict.fromkeys([*(names or ()), *drawn])
+    return {name: _look(place) for place, name in enumerate(order)}
+
+
+def _look(place: int) -> Look:
+    color, marker, hatch, line = (
+        kinds[place % len(kinds)] for kinds in (COLORS, MARKERS, HATCHES, LINES)
+    )
+    return Look(str(color), str(marker), str(hatch), line)
+
+
+@contextmanager
+def house_style() -> Iterator[None]:
+    """Draw in the house style within the block.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> with house_style():
+    ...     matplotlib.rcParams["svg.fonttype"]
+    'none'
+    """
+    import matplotlib as mpl  # here: it takes long to import
+
+    with mpl.rc_context():
+        mpl.rcdefaults()
+        mpl.rcParams.update(STYLE)
+        yield
+
+
+def new_axes(width: float, height: float) -> Axes:
+    """Make a figure with one pair of axes.
+
+    Parameters
+    ----------
+    width, height : float
+        In inches.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> new_axes(4, 3).figure.get_size_inches().tolist()
+    [4.0, 3.0]
+    """
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height), layout="constrained").add_subplot()
+
+
+def as_vector(values: ArrayLike, what: str) -> NDArray[np.float64]:
+    """Read numbers in a row.
+
+    Parameters
+    ----------
+    values : array-like of shape (n,)
+        Numbers, NaN where there is none.
+    what : str
+        For the message.
+
+    Returns
+    -------
+    array of shape (n,)
+
+    Examples
+    --------
+    >>> as_vector([[1, 2]], "x")
+    Traceback (most recent call last):
+    ValueError: x has shape (1, 2); expected one dimension.
+    """
+    array = np.asarray(values, dtype=np.float64)
+    if array.ndim != 1:
+        raise ValueError(f"{what} has shape {array.shape}; expected one dimension.")
+    return array
+
+
+def as_names(highlight: str | Collection[str]) -> set[str]:
+    """Read one name or several.
+
+    Parameters
+    ----------
+    highlight : str or collection of str
+        A string is one name, not its letters.
+
+    Returns
+    -------
+    set of str
+
+    Examples
+    --------
+    >>> as_names("PK")
+    {'PK'}
+    """
+    return {highlight} if isinstance(highlight, str) else set(highlight)
+
+
+def label_axes(ax: Axes, xlabel: str = "", ylabel: str = "") -> None:
+    """Label the axes, and leave a label alone where there is none to put.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+        What to label.
+    xlabel, ylabel : str, default=""
+        Empty keeps the label, which `make_panels` may have put there.
+
+    Examples
+    --------
+    >>> ax = new_axes(4, 3)
+    >>> label_axes(ax, "rows", "seconds")
+    >>> label_axes(ax)
+    >>> ax.get_xlabel()
+    'rows'
+    """
+    if xlabel:
+        ax.set_xlabel(xlabel)
+    if ylabel:
+        ax.set_ylabel(ylabel)
+
+
+def embolden(ax: Axes, highlight: set[str], labels: Sequence[str]) -> None:
+    """Write the highlighted names of the vertical axis in bold.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+        With one tick for each of the labels.
+    highlight : set of str
+        What to embolden.
+    labels : sequence of str, one for each tick
+        The names as in `highlight`, whatever the ticks say.
+
+    Examples
+    --------
+    >>> ax = new_axes(4, 3)
+    >>> ticks = ax.set_yticks([0, 1], ["PK (12 of 13)", "KNN"])
+    >>> embolden(ax, {"PK"}, ["PK", "KNN"])
+    >>> [text.get_fontweight() for text in ax.get_yticklabels()]
+    ['bold', 'normal']
+    """
+    for text, label in zip(ax.get_yticklabels(), labels, strict=True):
+        text.set_fontweight("bold" if label in highlight else "normal")

@@ -1,0 +1,35 @@
+"""A table with missing cells, to try things on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ._extras import require
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["load_penguins"]
+
+
+def load_penguins() -> pd.DataFrame:
+    """Read the Palmer penguins table, which comes with this package.
+
+    344 penguins of three species: island, bill, flippers, weight, sex and year, with
+    19 cells missing. Gorman, Williams and Fraser (2014), CC0; the README in the
+    package's folder ``penguins`` has the source.
+
+    Returns
+    -------
+    pandas.DataFrame of shape (344, 8)
+
+    Examples
+    --------
+    >>> from proximity_kernel.datasets import load_penguins
+    >>> penguins = load_penguins()
+    >>> penguins.shape, int(penguins.isna().sum().sum())
+    ((344, 8), 19)
+    """
+    pandas = require("pandas", extra="cli")
+    return pandas.read_csv(Path(__file__).parent / "penguins" / "penguins.csv")
