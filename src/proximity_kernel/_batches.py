@@ -224,7 +224,9 @@ class Batched:
         validate_data(self, X, reset=False, skip_check_array=True)
         binned = learning.binned or finish_survey(self, learning.survey)
         known = learning.rows
-        plan = plan_survey(self, binned, learning.survey) if known is None else known.plan
+        plan = (
+            plan_survey(self, binned, learning.survey) if known is None else known.plan
+        )
         rows = summarize_rows(X, binned, plan, count_threads(self.n_jobs))
         if known is not None:
             rows = merge_rows(known, rows)

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._columns import Column
-from ._ranks import Ordered, Ranked, Selected, rank_values
+from ._ranks import Ordered, Selected, rank_values
 from ._threads import run_pieces
 
 AUTO: Final = "auto"

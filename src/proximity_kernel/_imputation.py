@@ -138,7 +138,9 @@ def _decode(model: Model, estimates: Estimates, j: int) -> list[_Decoded]:
     if model.informative[j]:  # given that it is not missing
         mass = shares.sum(axis=1, keepdims=True)
         prior = model.totals_by_feature[j][:n_bins]
-        shares = np.where(mass > 0, shares / np.maximum(mass, _TINY), prior / prior.sum())
+        shares = np.where(
+            mass > 0, shares / np.maximum(mass, _TINY), prior / prior.sum()
+        )
     rows = np.searchsorted(estimates.row_start, cells, side="right") - 1
     if _is_labelled(model.types[j]):
         return [_pick_label(rows, shares, typical)]

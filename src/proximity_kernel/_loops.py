@@ -207,4 +207,6 @@ def fill_rows(
                             indices[at] = layout.coarse[b]
                             data[at] = 0
                             at += 1
-                        data[at - 1] += probabilities[estimate + b] * layout.coarse_weight
+                        data[at - 1] += (
+                            probabilities[estimate + b] * layout.coarse_weight
+                        )

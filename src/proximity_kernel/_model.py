@@ -23,8 +23,8 @@ from ._cascade import Cascade, build_cascade
 from ._centers import BinCount, Bins, CategoricalBins, NumericBins, fit_centers
 from ._codes import Codes, assign_codes, gather_distinct
 from ._columns import Column, ColumnType, read_columns
-from ._missingness import Absence, Missingness, code_absences, decide_missingness
 from ._loops import Layout
+from ._missingness import Absence, Missingness, code_absences, decide_missingness
 from ._pairwise import Pairwise, learn_pairwise
 from ._representation import build_representation, lay_out, normalize_rows
 from ._rows import RowState, keep_rows, plan_rows

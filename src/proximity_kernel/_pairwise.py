@@ -128,7 +128,9 @@ class Pairwise:
             feature = cells.feature[begin:end]
             # Where evidence fills the caches, feature after feature.
             wide = self.counts.sources is not None
-            order = np.argsort(feature, kind="stable") if wide else np.arange(end - begin)
+            order = (
+                np.argsort(feature, kind="stable") if wide else np.arange(end - begin)
+            )
             estimate_cells(
                 codes.rows[first:last], row[begin:end] - first, feature,
                 cells.start[begin:end], order, self.evidence, self.weights,
@@ -171,9 +173,7 @@ def learn_pairwise(counts: PairCounts, rows: Codes, n_threads: int) -> Pairwise:
     Pairwise
     """
     layout = lay_out_evidence(counts)
-    errors = np.array(
-        [_score(counts, layout, s, rows, n_threads) for s in SMOOTHINGS]
-    )
+    errors = np.array([_score(counts, layout, s, rows, n_threads) for s in SMOOTHINGS])
     best = int(np.argmin(np.round(errors.min(axis=1).sum(axis=1), _DIGITS)))
     chosen = np.argmin(np.round(errors[best], _DIGITS), axis=0)
     weights = STEP * np.array(POWERS, np.float64)[chosen]
@@ -252,7 +252,9 @@ def lay_out_evidence(counts: PairCounts) -> Evidence:
     has_place = place >= 0
     placed[offsets[owner[has_place]] + place[has_place]] = prior[has_place]
     left = np.where(has_place, 0, prior)
-    rest = np.stack([np.bincount(owner, x, n_features) for x in (left, left**2)], 1)
+    rest: Any = np.stack(
+        [np.bincount(owner, x, n_features) for x in (left, left**2)], axis=1
+    )
     return Evidence(
         n_bins=n_bins, offsets=offsets, prior=prior, place=place,
         n_places=n_places, placed=placed, rest=rest,

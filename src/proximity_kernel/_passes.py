@@ -2,7 +2,8 @@
 
 The first centers are those of k-means on the rows that the fit of the kernel kept, each
 distinct one with its count. If these are all rows, nothing is left to do. If they are a
-sample, each pass over the batches assigns all rows and moves the centers to their means.
+sample, each pass over the batches assigns all rows and moves the centers to their
+means.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ from ._rows import RowState
 from ._strength import MOST_ROWS, choose_count
 from ._sums import (
     Sums,
-    gather_part,
     gather_kept,
+    gather_part,
     merge_sums,
     move_centers,
     sum_clusters,

@@ -41,7 +41,9 @@ class Cells(NamedTuple):
 
 
 @inlined
-def _add_rows(maps: Bitmaps, bits: Any, found: Any, block: int, cells: Cells, cell: int) -> None:
+def _add_rows(
+    maps: Bitmaps, bits: Any, found: Any, block: int, cells: Cells, cell: int
+) -> None:
     """Add the found rows of a block, by their bin, to the counts of a cell."""
     j = cells.feature[cell]
     store(bits, WORDS, found)
@@ -56,7 +58,9 @@ def _add_rows(maps: Bitmaps, bits: Any, found: Any, block: int, cells: Cells, ce
 
 
 @inlined
-def _add_many(maps: Bitmaps, bits: Any, found: Any, block: int, cells: Cells, cell: int) -> None:
+def _add_many(
+    maps: Bitmaps, bits: Any, found: Any, block: int, cells: Cells, cell: int
+) -> None:
     """Do the same, but count those that stand in the table once bin by bin.
 
     That pays where a good part of the block is found.

@@ -191,8 +191,8 @@ def _unpack_matcher(
     weights = state.array("weights", np.float64)
     check(len(weights) == len(n_bins) and _is_finite(weights), "weights")
     check(((weights >= 0) & (weights <= 1)).all(), "weights")
-    counts = _read_pairs(state, n_bins, n_samples)
-    return restore_pairwise(counts, smoothing, weights), counts.totals, n_samples
+    pairs = _read_pairs(state, n_bins, n_samples)
+    return restore_pairwise(pairs, smoothing, weights), pairs.totals, n_samples
 
 
 def _read_pairs(state: State, n_bins: NDArray[np.int64], n_samples: int) -> PairCounts:

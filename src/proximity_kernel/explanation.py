@@ -404,5 +404,7 @@ def _flatten(cell: Cell, which: str) -> dict[str, Any]:
         f"assumed_{which}": assumed,
         f"level_{which}": cell.level,
         f"support_{which}": cell.support,
-        f"moved_by_{which}": ", ".join(f"{name} {far:.3f}" for name, far in cell.moved_by),
+        f"moved_by_{which}": ", ".join(
+            f"{name} {far:.3f}" for name, far in cell.moved_by
+        ),
     }
