@@ -11,8 +11,8 @@ peers
     KBinsDiscretizer takes no missing values and gets a complete table.
 growth
     How the time of `fit_transform` grows with rows, columns, bins and missing cells.
-distinct
-    How many distinct rows of codes the tables have: that is what is searched.
+wide
+    `fit_transform` of tables with 1,000 and 10,000 columns.
 memory
     Peak memory of `fit_transform` above the table, as a multiple of the bytes of the
     representation (data, indices and indptr), in a fresh process.
@@ -24,8 +24,9 @@ clusters
     `ProximityKMeans` against scikit-learn's KMeans on the dense representation.
 neighbors
     `ProximityNeighbors` against scikit-learn's brute force on the same.
-samples
-    A sample of the rows by `max_references` against all of them: time and error.
+workers
+    Dask on one and two worker processes with as many rows each (weak scaling), and the
+    bytes that a partition sends.
 large
     The command line on files of 2 and 20 million rows, in batches: time per row and
     peak memory. It takes an hour and 3 GiB of disk, in the folder that the variable
@@ -52,29 +53,29 @@ from kinds import measure_kinds
 from large import measure_large
 from measuring import Record, Table, describe_machine, show_progress
 from nearest import measure_neighbors
-from references import measure_references
 from sections import (
     FULL,
     QUICK,
     Sizes,
-    measure_distinct,
     measure_first_call,
     measure_growth,
     measure_memory,
     measure_peers,
+    measure_wide,
     warm_up,
 )
+from workers import measure_workers
 
 _SECTIONS: dict[str, Callable[[Sizes], list[Table]]] = {
     "peers": measure_peers,
     "growth": measure_growth,
-    "distinct": measure_distinct,
+    "wide": measure_wide,
     "memory": measure_memory,
     "first-call": measure_first_call,
     "kinds": measure_kinds,
     "clusters": measure_clusters,
     "neighbors": measure_neighbors,
-    "samples": measure_references,
+    "workers": measure_workers,
     "large": measure_large,
 }
 _DEFAULT = [name for name in _SECTIONS if name != "large"]  # which takes an hour

@@ -25,11 +25,10 @@ from sklearn.preprocessing import KBinsDiscretizer
 
 from proximity_kernel import ProximityKernel
 
-# Four bins with each matching, and the defaults: weighted, bins without tuning.
+# Four bins with each rule, and the defaults: pairwise with bins in two resolutions.
 OPTIONS: dict[str, dict[str, Any]] = {
     "cascade": {"n_bins": 4, "matching": "cascade"},
-    "graded": {"n_bins": 4, "matching": "graded"},
-    "weighted": {"n_bins": 4, "matching": "weighted"},
+    "pairwise": {"n_bins": 4},
     "defaults": {},
 }
 MATCHINGS = tuple(OPTIONS)
@@ -125,21 +124,22 @@ def _against_distances(n_rows: int) -> list[Record]:
     )
 
 
-def measure_distinct(_: Sizes) -> list[Table]:
-    """Count the distinct rows of codes, which is what is searched and matched."""
-    lines: list[Record] = []
-    for n_rows in (8_000, 100_000, 1_000_000):
-        show_progress(f"distinct: {n_rows:,} rows")
-        table = make_table(n_rows)
-        centers = ProximityKernel(n_bins=4).fit(table).bin_centers_
-        codes = np.empty(table.shape, np.uint8)
-        for j, c in enumerate(np.stack(centers)):
-            codes[:, j] = np.searchsorted((c[1:] + c[:-1]) / 2, table[:, j])
-            codes[np.isnan(table[:, j]), j] = 255
-        rows = np.unique(codes, axis=0)
-        incomplete = int((rows == 255).any(axis=1).sum())
-        lines.append({"rows": n_rows, "distinct": len(rows), "incomplete": incomplete})
-    return [Table("Distinct rows of codes (14 columns, 4 bins)", lines)]
+def measure_wide(_: Sizes) -> list[Table]:
+    """Take tables with many columns, where a feature draws on some of the others."""
+    table = Table("Wide tables (defaults)")
+    for n_rows, n_columns, missing in ((2_000, 1_000, 0.5), (100, 10_000, 0.2)):
+        rows = make_table(n_rows, n_columns, missing)
+        call = {"defaults": partial(ProximityKernel().fit_transform, rows)}
+        seconds = time_together(f"wide: {n_columns:,} columns", call)["defaults"]
+        table.records.append(
+            {
+                "rows": n_rows,
+                "columns": n_columns,
+                "missing": missing,
+                "seconds": seconds,
+            }
+        )
+    return [table]
 
 
 def _ratios(

@@ -108,15 +108,15 @@ class ProximityKernel(Saved, Batched, Imputing, TransformerMixin, BaseEstimator)
     >>> from proximity_kernel import ProximityKernel
     >>> table = [[1.0, "a"], [1.2, "a"], [None, "b"], [9.0, "b"], [8.0, None]]
     >>> pk = ProximityKernel(n_bins=2)
-    >>> pk.fit_transform(table).toarray()
-    array([[1., 0., 1., 0.],
-           [1., 0., 1., 0.],
-           [0., 1., 0., 1.],
-           [0., 1., 0., 1.],
-           [0., 1., 0., 1.]], dtype=float32)
-    >>> pk.kernel([[1.1, "a"], [None, None]], table)
-    array([[1. , 1. , 0. , 0. , 0. ],
-           [0.5, 0.5, 0.5, 0.5, 0.5]], dtype=float32)
+    >>> pk.fit_transform(table).toarray().round(2)
+    array([[1.  , 0.  , 1.  , 0.  ],
+           [1.  , 0.  , 1.  , 0.  ],
+           [0.18, 0.82, 0.  , 1.  ],
+           [0.  , 1.  , 0.  , 1.  ],
+           [0.  , 1.  , 0.18, 0.82]], dtype=float32)
+    >>> pk.kernel([[1.1, "a"], [None, None]], table).round(2)
+    array([[1.  , 1.  , 0.09, 0.  , 0.09],
+           [0.5 , 0.5 , 0.5 , 0.5 , 0.5 ]], dtype=float32)
     """
 
     def __init__(

@@ -10,12 +10,31 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ._compile import compiled
+from ._compile import compiled, inlined
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _STIR_1 = np.uint64(0xBF58476D1CE4E5B9)
 _STIR_2 = np.uint64(0x94D049BB133111EB)
 _FEW_MIDPOINTS = 16  # up to here, comparing with each beats a binary search
+
+
+@inlined
+def _find_nearest(x: float, midpoints: NDArray[np.float64]) -> int:
+    """Count the midpoints strictly below a value."""
+    n_midpoints = midpoints.shape[0]
+    code = 0
+    if n_midpoints <= _FEW_MIDPOINTS:
+        for k in range(n_midpoints):
+            code += midpoints[k] < x
+        return code
+    above = n_midpoints
+    while code < above:
+        middle = (code + above) // 2
+        if midpoints[middle] < x:
+            code = middle + 1
+        else:
+            above = middle
+    return code
 
 
 @compiled
@@ -26,22 +45,37 @@ def assign_nearest(
     codes: Any,
 ) -> None:
     """Write the number of midpoints strictly below each value, `missing` for NaN."""
-    n_midpoints = midpoints.shape[0]
     for i in range(values.shape[0]):
         x = values[i]
-        code = 0
-        if n_midpoints <= _FEW_MIDPOINTS:
-            for k in range(n_midpoints):
-                code += midpoints[k] < x
-        else:
-            above = n_midpoints
-            while code < above:
-                middle = (code + above) // 2
-                if midpoints[middle] < x:
-                    code = middle + 1
-                else:
-                    above = middle
-        codes[i] = missing if x != x else code
+        codes[i] = missing if x != x else _find_nearest(x, midpoints)
+
+
+@compiled
+def average_bins(
+    values: NDArray[np.float64], counts: Any, midpoints: NDArray[np.float64],
+    centers: Any, totals: Any, shift: Any, squares: Any,
+) -> None:  # fmt: skip
+    """Find the mean of each bin's values, less its center, and their squared deviation.
+
+    From the center on: sums of large numbers, or of many, would lose digits. `totals`,
+    `shift` and `squares` start at zero. Values are there `counts` times, or once if
+    that is empty; NaN is left out.
+    """
+    for i in range(values.shape[0]):
+        x = values[i]
+        if x == x:
+            k = _find_nearest(x, midpoints)
+            weight = counts[i] if counts.shape[0] else 1
+            totals[k] += weight
+            shift[k] += weight * (x - centers[k])
+    for k in range(centers.shape[0]):
+        shift[k] /= max(totals[k], 1)
+    for i in range(values.shape[0]):
+        x = values[i]
+        if x == x:
+            k = _find_nearest(x, midpoints)
+            weight = counts[i] if counts.shape[0] else 1
+            squares[k] += weight * (x - centers[k] - shift[k]) ** 2
 
 
 @compiled

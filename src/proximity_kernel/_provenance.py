@@ -17,6 +17,7 @@ from ._pairwise import Pairwise
 MOST_COLUMNS = 3
 """Features that are named for a cell."""
 
+_ROOM = 1 << 22  # numbers held at a time
 _CELL = np.dtype(
     [
         ("row", "i8"),
@@ -56,61 +57,85 @@ def list_cells(model: Model, codes: Codes, n_threads: int) -> NDArray[np.void]:
         cells = model.matcher.estimate(codes, n_threads)
         totals = np.array([own.sum() for own in model.totals_by_feature], np.int64)
         support = totals[cells.feature]
-    n_cells = len(cells.feature)
-    out = np.zeros(n_cells, _CELL)
+    out = np.zeros(len(cells.feature), _CELL)
     out["row"] = np.repeat(np.arange(len(codes.rows)), np.diff(cells.row_start))
     out["feature"], out["support"] = cells.feature, support
     out["observed"] = observed[out["row"]]
     out["columns"] = -1
-    for at in range(n_cells):
-        shares = cells.probabilities[cells.start[at] : cells.start[at + 1]]
-        out["certainty"][at] = shares.max(initial=0.0)
-        if isinstance(model.matcher, Pairwise):
-            row = codes.rows[out["row"][at]]
-            columns, moved = _move(model.matcher, row, int(cells.feature[at]), shares)
-            out["columns"][at, : len(columns)] = columns
-            out["moved"][at, : len(columns)] = moved
+    for j in np.flatnonzero(has_bins).tolist():
+        here = np.flatnonzero(cells.feature == j)
+        step = max(1, _ROOM // max(1, int(model.n_bins[j]) * len(model.bins)))
+        for first in range(0, len(here), step):
+            some = here[first : first + step]
+            at = cells.start[some][:, None] + np.arange(model.n_bins[j])
+            shares = cells.probabilities[at]
+            out["certainty"][some] = shares.max(axis=1)
+            if isinstance(model.matcher, Pairwise):
+                rows = codes.rows[out["row"][some]]
+                out["columns"][some], out["moved"][some] = _find_movers(
+                    model.matcher, rows, j, shares
+                )
     if isinstance(model.matcher, Pairwise):
         level = np.where(out["columns"][:, 0] < 0, "prior", "evidence")
     out["level"] = level
     return out
 
 
-def _move(
-    matcher: Pairwise, row: NDArray[Any], j: int, shares: NDArray[np.float64]
+def _find_movers(
+    matcher: Pairwise, rows: NDArray[Any], j: int, shares: NDArray[np.float64]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Find the cells that moved the estimate of feature j most, and how far."""
-    sources, told = find_evidence(matcher.evidence, row, j)
-    if not len(sources) or not matcher.weights[j]:
-        return np.empty(0, np.int64), np.empty(0)
-    without = shares * np.exp(-matcher.weights[j] * told)
-    without /= without.sum(axis=1, keepdims=True)
-    moved = np.abs(without - shares).sum(axis=1) / 2
-    order = np.argsort(-moved, kind="stable")[:MOST_COLUMNS]
-    order = order[moved[order] > 0]
-    return sources[order], moved[order]
+    """Find the cells that moved the estimates of feature j most, and how far.
+
+    Parameters
+    ----------
+    matcher : Pairwise
+    rows : ndarray of shape (n, n_features)
+        Codes of rows that miss j.
+    j : int
+    shares : ndarray of shape (n, n_bins)
+        Their estimates.
+
+    Returns
+    -------
+    columns : ndarray of shape (n, MOST_COLUMNS), int64
+        Features, -1 where there are fewer.
+    moved : ndarray of shape (n, MOST_COLUMNS)
+        Total variation distance between the estimate and that without the cell.
+    """
+    columns = np.full((len(rows), MOST_COLUMNS), -1)
+    far = np.zeros((len(rows), MOST_COLUMNS))
+    sources, told = _find_evidence(matcher.evidence, rows, j)
+    without = shares[:, None, :] * np.exp(-matcher.weights[j] * told)
+    without /= without.sum(axis=2, keepdims=True)
+    moved = np.abs(without - shares[:, None, :]).sum(axis=2) / 2
+    moved[~told.any(axis=2)] = 0  # nothing was observed there
+    order = np.argsort(-moved, axis=1, kind="stable")[:, :MOST_COLUMNS]
+    found = np.take_along_axis(moved, order, axis=1)
+    width = order.shape[1]
+    columns[:, :width] = np.where(found > 0, sources[order], -1)
+    far[:, :width] = found
+    return columns, far
 
 
-def find_evidence(
-    evidence: Evidence, row: NDArray[Any], j: int
+def _find_evidence(
+    evidence: Evidence, rows: NDArray[Any], j: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Look up what each observed cell of a row tells about feature j.
+    """Look up what each cell of rows tells about feature j.
 
     Returns
     -------
     sources : ndarray of shape (n_sources,), int64
-        The features that tell something.
-    told : ndarray of shape (n_sources, n_bins)
-        Evidence for each bin of j.
+        The features that j draws on.
+    told : ndarray of shape (n, n_sources, n_bins)
+        Evidence for each bin of j; 0 where a cell has none.
     """
     entries = np.arange(evidence.source_start[j], evidence.source_start[j + 1])
-    features = evidence.source[entries]
-    codes = row[features].astype(np.int64)
-    known = codes < evidence.n_bins[features]
-    entries, features, codes = entries[known], features[known], codes[known]
-    place = evidence.place[evidence.offsets[features] + codes]
-    entries, features, place = (a[place >= 0] for a in (entries, features, place))
-    own = evidence.offsets[j] + np.arange(evidence.n_bins[j])
-    at = (evidence.base[entries] + place * evidence.stride)[:, None]
-    told = evidence.values[at + np.maximum(evidence.place[own], 0)]
-    return features, np.where(evidence.place[own] >= 0, told, 0.0)
+    sources = evidence.source[entries]
+    codes = rows[:, sources].astype(np.int64)
+    known = codes < evidence.n_bins[sources]
+    place = evidence.place[np.where(known, evidence.offsets[sources] + codes, 0)]
+    known &= place >= 0
+    own = evidence.place[evidence.offsets[j] + np.arange(evidence.n_bins[j])]
+    at = evidence.base[entries] + np.where(known, place, 0) * evidence.stride
+    told = evidence.values[at[:, :, None] + np.maximum(own, 0)]
+    return sources, np.where(known[:, :, None] & (own >= 0), told, 0.0)

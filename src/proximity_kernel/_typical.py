@@ -22,9 +22,10 @@ from numpy.typing import NDArray
 
 from ._centers import Bins, CategoricalBins, NumericBins
 from ._columns import Column
+from ._loops import average_bins
 from ._threads import run_pieces
 
-_MOST_ROWS = 32768  # to learn from, evenly spaced
+_ONCE = np.empty(0, np.int64)
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ class Typical:
 def learn_typical(
     columns: Sequence[Column], bins: Sequence[Bins], n_threads: int
 ) -> tuple[Typical, ...]:
-    """Learn the typical values of all bins from at most 32,768 rows.
+    """Learn the typical values of all bins.
 
     Parameters
     ----------
@@ -86,9 +87,10 @@ def average(
 
     Parameters
     ----------
-    values : ndarray of shape (n,), float64
-        Without NaN.
-    counts : ndarray of shape (n,), int64
+    values : ndarray of shape (n,), float64, in one piece
+        NaN is left out; ranks have none.
+    counts : ndarray of shape (n,), int64, or without entries
+        How often each is there; without entries, once.
     bins : NumericBins
     ordered : bool
         Whether they are ranks of categories.
@@ -97,10 +99,7 @@ def average(
     -------
     Typical
     """
-    codes = np.searchsorted(bins.midpoints, values)
-    if ordered:
-        return _learn_ranks(values, counts, codes, bins)
-    return _learn_numbers(values, counts, codes, bins)
+    return (_learn_ranks if ordered else _learn_numbers)(values, counts, bins)
 
 
 def find_common(
@@ -134,41 +133,30 @@ def _learn(column: Column, bins: Bins) -> Typical:
         observed = column.values[column.observed]
         counts = np.bincount(observed, minlength=len(column.labels))
         return find_common(column.labels, counts, bins)
-    step = -(-len(column.values) // _MOST_ROWS)
-    values = column.values[::step]
-    values = values[~np.isnan(values)]
     ordered = column.type.order is not None
-    return average(values, np.ones(len(values), np.int64), bins, ordered)
+    values = column.values[column.observed] if ordered else np.array(column.values)
+    return average(values, _ONCE, bins, ordered)
 
 
 def _learn_numbers(
-    values: NDArray[np.float64],
-    counts: NDArray[np.int64],
-    codes: NDArray[np.intp],
-    bins: NumericBins,
+    values: NDArray[np.float64], counts: NDArray[np.int64], bins: NumericBins
 ) -> Typical:
-    totals = np.maximum(np.bincount(codes, counts, bins.n_bins), 1)
-    # From the center on: sums of large numbers, or of many, would lose digits.
-    with np.errstate(over="ignore", invalid="ignore"):
-        apart = values - bins.centers[codes]
-        shift = np.bincount(codes, counts * apart, bins.n_bins) / totals
-        means = bins.centers + shift
-        squares = counts * (apart - shift[codes]) ** 2
-        spread = np.sqrt(np.bincount(codes, squares, bins.n_bins) / totals)
+    totals, shift, squares = (np.zeros(bins.n_bins) for _ in range(3))
+    average_bins(values, counts, bins.midpoints, bins.centers, totals, shift, squares)
+    means = bins.centers + shift
+    spread = np.sqrt(squares / np.maximum(totals, 1))
     wrong = ~(np.isfinite(means) & np.isfinite(spread))  # near the ends of float64
     return Typical(np.where(wrong, bins.centers, means), np.where(wrong, 0, spread))
 
 
 def _learn_ranks(
-    ranks: NDArray[np.float64],
-    counts: NDArray[np.int64],
-    codes: NDArray[np.intp],
-    bins: NumericBins,
+    ranks: NDArray[np.float64], counts: NDArray[np.int64], bins: NumericBins
 ) -> Typical:
     values, spread = np.round(bins.centers), np.zeros(bins.n_bins)
-    of_rank = np.bincount(ranks.astype(np.intp), counts)
+    whole = ranks.astype(np.intp)
+    of_rank = np.bincount(whole, counts) if len(counts) else np.bincount(whole)
     held = np.searchsorted(bins.midpoints, np.arange(len(of_rank)))
-    for k in np.unique(codes):
+    for k in np.unique(held[of_rank > 0]):
         here = np.where(held == k, of_rank, 0)
         values[k] = here.argmax()
         spread[k] = 1 - here.max() / here.sum()

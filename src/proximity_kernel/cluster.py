@@ -134,7 +134,7 @@ class ProximityKMeans(
     >>> for one in km.profiles_:
     ...     if one["feature"] == "x1":
     ...         print(one["cluster"], one["size"], one["value"], f"{one['share']:.0%}")
-    0 4 a 100%
+    0 4 a 96%
     1 3 b 80%
     """
 

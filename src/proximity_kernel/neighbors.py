@@ -79,10 +79,10 @@ class ProximityNeighbors(Saved, BaseEstimator):  # type: ignore[misc]  # untyped
     >>> distances, indices = near.kneighbors([[1.1, "a"], [9.5, "a"]])
     >>> indices
     array([[0, 1],
-           [0, 1]])
-    >>> distances
-    array([[0. , 0. ],
-           [0.5, 0.5]], dtype=float32)
+           [4, 0]])
+    >>> distances.round(2)
+    array([[0.  , 0.  ],
+           [0.41, 0.5 ]], dtype=float32)
     >>> near.kneighbors_graph(mode="distance").toarray()
     array([[0., 0., 1., 0., 0.],
            [0., 0., 1., 0., 0.],

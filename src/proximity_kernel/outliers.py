@@ -31,6 +31,7 @@ from ._model import Model
 from ._options import check_count, check_n_jobs
 from ._saving import Saved
 from ._state import State, check
+from ._threads import count_threads
 from .explanation import UNKNOWN, bin_names, column_features
 
 __all__ = ["ProximityOutliers", "Reason"]
@@ -122,7 +123,7 @@ class ProximityOutliers(Saved, OutlierMixin, BaseEstimator):  # type: ignore[mis
     array([ 1, -1])
     >>> for reason in odd.reasons([[40.0, "a"]])[0]:
     ...     print(reason)
-    x0: above 20.5 (5% are alike, 31% for a typical row)
+    x0: above 20.5 (5% are alike, 51% for a typical row)
     """
 
     _kernel_class = ProximityKernel
@@ -220,8 +221,10 @@ class ProximityOutliers(Saved, OutlierMixin, BaseEstimator):  # type: ignore[mis
         )
         shares = np.asarray((matrix.multiply(self.mean_) @ sums).toarray())
         typical = sums.T @ self.mean_**2
-        estimated = kernel.provenance(X)[["row", "feature"]].tolist()
-        tell = _Teller(model, bin_names(kernel), matrix, set(estimated))
+        codes = model.code(X, count_threads(self.n_jobs))
+        missing = np.argwhere(codes.rows[codes.inverse] == codes.missing)
+        estimated = {(int(i), int(j)) for i, j in missing}
+        tell = _Teller(model, bin_names(kernel), matrix, estimated)
         return [tell.row(i, shares[i], typical, most) for i in range(len(shares))]
 
     def _pack(self) -> State:
