@@ -115,7 +115,7 @@ MAY_IMPORT = {
     "outliers": {*WALK, "_embedding", "_options", "explanation"},
     "explanation": {*WALK, "_profiles"},
     "model_file": {"_archive", "_saving", "_estimator", *BUILT_ON},
-    DOOR: {*WALK, *BUILT_ON},
+    DOOR: {*WALK, *BUILT_ON, "io"},
     "_extras": set(),
     "_whole": set(),
     # Data and drawing know nothing of the method.
@@ -127,8 +127,11 @@ MAY_IMPORT = {
     "baselines": {DOOR, *BUILT_ON, "datasets", "_extras"},
     "experiments": {DOOR, *BUILT_ON, *SHARED, "_extras", "_whole"},
     "report": {DOOR, *BUILT_ON, *SHARED, "_extras", "_whole"},
-    "commands": {DOOR, *BUILT_ON, *SHARED, "experiments", "report", "demo", "_extras"},
-    "cli": {DOOR, "commands", "_extras"},
+    "io": {"_extras", "_whole"},
+    "cli": {
+        *(DOOR, *BUILT_ON, *SHARED),
+        *("io", "experiments", "report", "demo", "_extras", "_whole"),
+    },
     "demo": {DOOR, *BUILT_ON, *SHARED, "report"},
     "__main__": {"cli"},
 }

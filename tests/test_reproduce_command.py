@@ -5,7 +5,7 @@ import sys
 
 import pandas as pd
 import pytest
-from commanding import run_inside, run_installed
+from command_line import run_inside, run_installed
 
 from proximity_kernel.experiments import Request, _catalogue, command
 from proximity_kernel.experiments._catalogue import find_experiment, narrow
