@@ -126,7 +126,7 @@ MAY_IMPORT = {
     # Users of the public door, like anybody.
     "baselines": {DOOR, *BUILT_ON, "datasets", "_extras"},
     "experiments": {DOOR, *BUILT_ON, *SHARED, "_extras", "_whole"},
-    "report": {DOOR, *BUILT_ON, *SHARED, "_extras", "_whole"},
+    "report": {DOOR, *BUILT_ON, *SHARED, "_columns", "_table", "_extras", "_whole"},
     "io": {"_extras", "_whole"},
     "cli": {
         *(DOOR, *BUILT_ON, *SHARED),

@@ -8,7 +8,7 @@ from report_pages import SENTINEL, messy, visible, write
 
 from proximity_kernel import ProximityKernel
 from proximity_kernel.datasets import load_penguins
-from proximity_kernel.report._far import find_reach
+from proximity_kernel.report._far_values import find_usual_range
 
 
 @pytest.fixture(scope="module")
@@ -90,11 +90,11 @@ def test_only_what_lies_apart_is_far():
         "largest floats": np.r_[-1.7e308, 1.7e308, rng.uniform(-1, 1, 100) * 1e308],
     }
     for name, values in tails.items():
-        reach = find_reach(values)
+        reach = find_usual_range(values)
         assert (reach.low, reach.high) == (values.min(), values.max()), name
         assert len(reach.below) == len(reach.above) == 0
     for factor in (1e-300, 1.0, 1e300):
-        reach = find_reach(factor * np.r_[rng.normal(size=100), 1e6, -1e7])
+        reach = find_usual_range(factor * np.r_[rng.normal(size=100), 1e6, -1e7])
         assert len(reach.above) == len(reach.below) == 1
         assert reach.high < 10 * factor
 

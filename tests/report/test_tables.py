@@ -16,8 +16,8 @@ from sklearn.exceptions import NotFittedError
 from proximity_kernel import ProximityKernel, ProximityKMeans, ProximityOutliers
 from proximity_kernel.datasets import load_penguins
 from proximity_kernel.report import _map, _page, write_report
-from proximity_kernel.report._cells import count_columns
-from proximity_kernel.report._shown import read_shown, take_rows
+from proximity_kernel.report._display_columns import read_display_columns, take_rows
+from proximity_kernel.report._row_data import count_columns
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +64,7 @@ KINDS = ["date", "date", "duration", "yes or no", "number", "number", "category"
 @pytest.mark.filterwarnings("ignore:.*observed:UserWarning")
 def test_tables_of_any_make_are_shown_the_same(make, tmp_path):
     table = make(MIXED)
-    columns = read_shown(table, ProximityKernel().fit(table))
+    columns = read_display_columns(table, ProximityKernel().fit(table))
     assert [column.kind for column in columns] == [*KINDS, "empty"]
     for column, written in zip(columns, WRITTEN, strict=True):
         assert column.missing.tolist() == [not written, True, not written]
@@ -82,7 +82,7 @@ def test_ordered_and_numbers_named_as_categories():
         }
     )
     kernel = ProximityKernel(categorical_features=["code"]).fit(table)
-    grade, code = read_shown(table, kernel)
+    grade, code = read_display_columns(table, kernel)
     assert (grade.kind, grade.labels) == ("ordered", ("low", "mid", "high"))
     np.testing.assert_array_equal(grade.values, [1, np.nan, 0])
     assert (code.kind, code.labels) == ("category", ("3.5", "7"))
@@ -92,7 +92,7 @@ def test_ordered_and_numbers_named_as_categories():
 def test_arrays_plain_and_masked(tmp_path):
     array = np.array([[1, 2], [3, 4], [5, 6.0]])
     masked = np.ma.masked_array(array, [[0, 0], [0, 1], [0, 0]])
-    shown = read_shown(masked, ProximityKernel().fit(masked))
+    shown = read_display_columns(masked, ProximityKernel().fit(masked))
     np.testing.assert_array_equal(shown[1].values, [2, np.nan, 6])
     assert "Cells missing 17 % 1" in visible(write(tmp_path, masked))
     assert "No cell is missing." in visible(write(tmp_path, array))
@@ -170,7 +170,7 @@ def test_both_ways_to_the_nearest_agree(large, monkeypatch):
     kernel = ProximityKernel().fit(table)
     rows = np.arange(0, 500, 7)
     quick = _map.make_map(table, kernel, rows)
-    monkeypatch.setattr(_map, "_ask_neighbors", lambda *_: None)
+    monkeypatch.setattr(_map, "_search_index", lambda *_: None)
     whole = _map.make_map(table, kernel, rows)
     monkeypatch.setattr(_map, "_BLOCK", 64)
     pieces = _map.make_map(table, kernel, rows)
@@ -186,7 +186,7 @@ def test_neighbors_are_asked_only_with_the_same_kernel(large):
         rows = np.arange(0, len(table), 50)
         drawn = table.iloc[rows]
         matrix = kernel.transform(drawn)
-        found = _map._ask_neighbors(table, kernel, rows, drawn, matrix)
+        found = _map._search_index(table, kernel, rows, drawn, matrix)
         assert (found is not None) == same
 
 
@@ -265,7 +265,7 @@ def test_bad_paths_and_tables_are_named(penguins, tmp_path):
         write_report(tmp_path, penguins)
     with pytest.raises(FileNotFoundError, match=r"folder of .*none"):
         write_report(tmp_path / "none" / "r.html", penguins)
-    with pytest.raises(ValueError, match=r"table must be a data frame.*got str"):
+    with pytest.raises(TypeError, match=r"Expected a data frame.*got str"):
         write_report(tmp_path / "r.html", "penguins.csv")
 
 

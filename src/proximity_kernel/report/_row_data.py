@@ -1,8 +1,8 @@
-"""Rows in, what the page knows of their cells out: values, bins, what was assumed.
+"""Rows in, the data about their cells in the page out: values, bins, estimates.
 
-The page compares any row of the map with its nearest rows, so for these rows it holds
-the value and the bin of every cell, the estimate of every missing one, and for each
-pair how far the features agree.
+The page compares any row of the map with its nearest rows. So it holds the value and
+the bin of every cell of these rows, the estimate of every missing one, and for each
+pair how much each feature agrees.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from numpy.typing import NDArray
 
 from .. import ProximityKernel
 from ..explanation import bin_names
-from ._holes import LEVELS
+from ._display_columns import DisplayColumn, take_rows
 from ._map import RowMap
-from ._shown import Shown, take_rows
+from ._missing_cells import LEVELS
 
 ESTIMATED, UNKNOWN = -1, -2  # in place of a bin
-_MOST_ASSUMED = 3  # bins of an estimate
-_DIGITS = 5  # of a number, those that count
+_MAX_ESTIMATED = 3  # bins of an estimate
+_DIGITS = 5  # significant ones of a number
 
 
 def count_columns(kernel: ProximityKernel) -> NDArray[np.int64]:
-    """Columns of the representation of each feature: bins, then shared coarse bins."""
+    """Count the columns of each feature in the representation: bins and coarse bins."""
     shared = [
         0 if groups is None else int((np.bincount(groups) > 1).sum())
         for groups in kernel.bin_groups_
@@ -35,7 +35,10 @@ def count_columns(kernel: ProximityKernel) -> NDArray[np.int64]:
 
 
 def describe_rows(
-    table: Any, kernel: ProximityKernel, columns: Sequence[Shown], rowmap: RowMap
+    table: Any,
+    kernel: ProximityKernel,
+    columns: Sequence[DisplayColumn],
+    rowmap: RowMap,
 ) -> dict[str, Any]:
     """Collect what the page needs to compare the rows of the map with their nearest.
 
@@ -44,33 +47,33 @@ def describe_rows(
     table : frame, array or list of rows, of shape (n_samples, n_features)
     kernel : ProximityKernel
         Fitted, with sparse output.
-    columns : sequence of Shown
+    columns : sequence of DisplayColumn
         Of the whole table.
     rowmap : RowMap
 
     Returns
     -------
     dict
-        ``rows``: numbers of the rows, the ``n`` of the map first. ``places``: where
-        they lie on the plane. ``near``: for each row of
-        the map the places in ``rows`` of its nearest ones. ``similarity``: theirs, in
-        thousandths. ``agreement``: for each of these pairs and feature, in hundredths.
-        ``columns``: name, kind, labels, values, bins and names and groups of these.
-        ``estimates``: place of the row, feature, place of the level in `LEVELS`,
+        ``rows``: indices of the rows, the ``n`` of the map first. ``places``: their
+        positions on the plane. ``near``: for each row of the map, the positions in
+        ``rows`` of its nearest ones. ``similarity``: of these, in thousandths.
+        ``agreement``: of these pairs for each feature, in hundredths. ``columns``:
+        name, kind, labels, values, bins, and names and groups of the bins.
+        ``estimates``: position of the row, feature, index of the level in `LEVELS`,
         support, then bins with their probabilities in hundredths.
     """
     others = np.setdiff1d(rowmap.nearest, rowmap.rows)
     rows = np.concatenate([rowmap.rows, others])
     place = {int(row): at for at, row in enumerate(rows)}
     near = [[place[int(row)] for row in some] for some in rowmap.nearest]
-    held = take_rows(table, rows)
-    matrix = sp.csr_array(kernel.transform(held))
+    table = take_rows(table, rows)
+    matrix = sp.csr_array(kernel.transform(table))
     shares = _bin_shares(kernel, matrix)
-    cells = kernel.provenance(held)
+    cells = kernel.provenance(table)
     bins = np.column_stack([_find_bins(share) for share in shares])
     bins[cells["row"], cells["feature"]] = ESTIMATED
     estimates, used = _describe_estimates(cells, shares)
-    pairs = _agree(kernel, matrix, near)
+    pairs = _measure_agreement(kernel, matrix, near)
     return {
         "rows": rows.tolist(),
         "n": len(rowmap.rows),
@@ -99,7 +102,7 @@ def _bin_shares(kernel: ProximityKernel, matrix: sp.csr_array) -> list[sp.csr_ar
 
 
 def _find_bins(share: sp.csr_array) -> NDArray[np.int64]:
-    """Tell the first bin with a share in each row; there is one if it is known."""
+    """Find the first bin with a share in each row: that of an observed cell."""
     bins = np.full(share.shape[0], UNKNOWN, np.int64)
     some = np.flatnonzero(np.diff(share.indptr))
     bins[some] = share.indices[share.indptr[some]]
@@ -109,7 +112,7 @@ def _find_bins(share: sp.csr_array) -> NDArray[np.int64]:
 def _describe_estimates(
     cells: NDArray[np.void], shares: list[sp.csr_array]
 ) -> tuple[list[list[int]], list[set[int]]]:
-    """Write the estimates short, and tell which bins of each feature they name."""
+    """Pack the estimates, and collect the bins of each feature that they use."""
     levels = list(LEVELS)
     used: list[set[int]] = [set() for _ in shares]
     out = []
@@ -117,7 +120,7 @@ def _describe_estimates(
         row, j = int(cell["row"]), int(cell["feature"])
         held = shares[j]
         here = slice(held.indptr[row], held.indptr[row + 1])
-        order = np.argsort(-held.data[here], kind="stable")[:_MOST_ASSUMED]
+        order = np.argsort(-held.data[here], kind="stable")[:_MAX_ESTIMATED]
         names = held.indices[here][order].tolist()
         parts = np.round(100 * held.data[here][order]).astype(int).tolist()
         used[j].update(names)
@@ -126,10 +129,10 @@ def _describe_estimates(
     return out, used
 
 
-def _agree(
+def _measure_agreement(
     kernel: ProximityKernel, matrix: sp.csr_array, near: list[list[int]]
 ) -> list[list[list[int]]]:
-    """Tell how far each pair of near rows agrees in each feature, in hundredths."""
+    """Compute how much each pair of near rows agrees in each feature, in hundredths."""
     widths = count_columns(kernel)
     of_column = np.repeat(np.arange(len(widths)), widths)
     sums = sp.csr_array(
@@ -148,7 +151,7 @@ def _agree(
 
 def _describe_columns(
     kernel: ProximityKernel,
-    columns: Sequence[Shown],
+    columns: Sequence[DisplayColumn],
     rows: NDArray[np.int64],
     bins: NDArray[np.int64],
     used: list[set[int]],
@@ -166,7 +169,7 @@ def _describe_columns(
                 "values": values,
                 "labels": labels,
                 "bins": bins[:, j].tolist(),
-                "names": {str(k): column.say_bin(names[j][k]) for k in kept},
+                "names": {str(k): column.write_bin(names[j][k]) for k in kept},
                 "groups": None if groups is None else np.asarray(groups).tolist(),
             }
         )
@@ -174,9 +177,9 @@ def _describe_columns(
 
 
 def _write_values(
-    column: Shown, values: NDArray[np.float64]
+    column: DisplayColumn, values: NDArray[np.float64]
 ) -> tuple[list[float | int | None], list[str] | None]:
-    """Write numbers short, and keep of the labels those that are there."""
+    """Round numbers, and keep only the labels that occur."""
     if column.labels is None:
         short = [None if v != v else _shorten(v) for v in values.tolist()]
         return short, None

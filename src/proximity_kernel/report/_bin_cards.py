@@ -1,6 +1,6 @@
-"""Columns and the kernel in, a card for each column out: values, and the bins on them.
+"""Columns and the kernel in, a card for each column out: its values and its bins.
 
-A card is geometry and words; the template draws it.
+A card is data; the template draws it.
 """
 
 from __future__ import annotations
@@ -13,46 +13,47 @@ from numpy.typing import NDArray
 
 from .. import ProximityKernel
 from ..explanation import bin_names
+from ._display_columns import DisplayColumn
 from ._histogram import draw_histogram
-from ._shown import Shown
 from ._text import count, some
 
-_MOST_LABELS = 8
-_MOST_BINS = 12  # that a card lists
+_MAX_LABELS = 8
+_MAX_BINS = 12  # listed on a card
 
 
 def describe_bins(
-    columns: Sequence[Shown], kernel: ProximityKernel
+    columns: Sequence[DisplayColumn], kernel: ProximityKernel
 ) -> list[dict[str, Any]]:
     """Make the cards.
 
     Parameters
     ----------
-    columns : sequence of Shown
+    columns : sequence of DisplayColumn
     kernel : ProximityKernel
         Fitted.
 
     Returns
     -------
     list of dict
-        name, kind, bins (words), n_bins, and ``histogram`` (as `draw_histogram` has it)
-        or ``labels`` (label, count, share, rest); neither of an empty one.
+        name, kind, bins (their names), n_bins, and ``histogram`` (see `draw_histogram`)
+        or ``labels`` (label, count, share, rest); neither for an empty column.
     """
     names = bin_names(kernel)
     cards = []
     for j, column in enumerate(columns):
-        words = [column.say_bin(name) for name in names[j]]
+        bins = [column.write_bin(name) for name in names[j]]
         card: dict[str, Any] = {
             "name": column.name,
             "kind": column.kind,
-            "n_bins": len(words),
-            "bins": words[:_MOST_BINS],
-            "more_bins": max(0, len(words) - _MOST_BINS),
+            "n_bins": len(bins),
+            "bins": bins[:_MAX_BINS],
+            "more_bins": max(0, len(bins) - _MAX_BINS),
             "two": kernel.bin_groups_[j] is not None,
         }
         if kernel.categories_[j] is not None:
             gaps = kernel.missingness_[j].informative
-            card["said"] = _say_bins(len(words), len(kernel.categories_[j]), gaps)
+            n_categories = len(kernel.categories_[j])
+            card["description"] = _describe_bins(len(bins), n_categories, gaps)
         known = column.values[~column.missing]
         if column.labels is not None and len(known):
             card["labels"] = _count_labels(column, known, column.labels)
@@ -64,14 +65,14 @@ def describe_bins(
 
 
 def _count_labels(
-    column: Shown, known: NDArray[np.float64], labels: tuple[str, ...]
+    column: DisplayColumn, known: NDArray[np.float64], labels: tuple[str, ...]
 ) -> list[dict[str, Any]]:
-    """Take the most common labels: by rank where there is one, else by their share."""
+    """Count the most common labels, ordered by rank if they have one, else by count."""
     counts = np.bincount(known.astype(np.int64), minlength=len(labels))
     order = np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)]
-    others = len(order) - _MOST_LABELS
+    others = len(order) - _MAX_LABELS
     if others > 1:
-        order = order[:_MOST_LABELS]
+        order = order[:_MAX_LABELS]
     rest = int(counts.sum() - counts[order].sum())
     if column.kind != "category":
         order = np.sort(order)
@@ -84,17 +85,17 @@ def _count_labels(
     ]
 
 
-def _say_bins(n_bins: int, n_categories: int, gaps: bool) -> str:
-    """Say what the bins of a categorical column are for.
+def _describe_bins(n_bins: int, n_categories: int, gaps: bool) -> str:
+    """Describe the bins of a categorical column.
 
     Examples
     --------
-    >>> _say_bins(3, 3, False)
+    >>> _describe_bins(3, 3, False)
     '3 bins: one for each category'
-    >>> _say_bins(5, 3, True)
+    >>> _describe_bins(5, 3, True)
     '5 bins: one for each category, one for the rare ones, one for gaps'
     """
-    said = [f"{some(n_bins, 'bin')}: one for each category"]
+    parts = [f"{some(n_bins, 'bin')}: one for each category"]
     if n_bins - gaps > n_categories:
-        said.append("one for the rare ones")
-    return ", ".join([*said, "one for gaps"] if gaps else said)
+        parts.append("one for the rare ones")
+    return ", ".join([*parts, "one for gaps"] if gaps else parts)

@@ -1,4 +1,4 @@
-"""The table in, its strangest rows out, with the features in which they are strange."""
+"""The table in, its most unusual rows out, with the features that make them so."""
 
 from __future__ import annotations
 
@@ -13,34 +13,34 @@ from sklearn.base import clone
 
 from .. import ProximityKernel, ProximityOutliers
 from ..outliers import Reason
-from ._shown import Shown, take_rows
+from ._display_columns import DisplayColumn, take_rows
 
-N_STRANGEST = 10
+_N_ROWS = 10
 _N_REASONS = 3
-_N_BINS = 4  # the end bins are few: in equally filled ones no number is rare
+_N_BINS = 4  # the end bins hold few rows; in equally filled bins no number is rare
 
 
 @dataclass(frozen=True)
-class Strange:
-    """The rows that resemble the rest least.
+class UnusualRows:
+    """The rows that are least similar to the others.
 
     Attributes
     ----------
     rows : ndarray of shape (n,), int64
-        Numbers of the strangest, the strangest first.
+        Indices of the rows, the most unusual first.
     scores : ndarray of shape (n,), float64
-        Their mean similarities with all rows.
+        Their mean similarities to all rows.
     typical : float
-        The median of it over all rows.
+        The median score of all rows.
     n_outliers : int
-        Rows that are called outliers.
+        Number of outliers in the table.
     outlying : ndarray of shape (n,), bool
-        Whether each of these is.
+        Whether each of these rows is an outlier.
     reasons : list of lists of dict
-        feature, value, bin, missing, share and typical; value is None where it is not
-        known, or says no more than the bin.
+        feature, value, bin, missing, share and typical; value is None if it is missing
+        or adds nothing to the bin.
     own_bins : bool
-        Whether the bins are others than those of the page's kernel.
+        Whether the bins differ from those of the page's kernel.
     """
 
     rows: NDArray[np.int64]
@@ -52,32 +52,32 @@ class Strange:
     own_bins: bool
 
 
-def find_strange(
-    table: Any, kernel: ProximityKernel, columns: Mapping[str, Shown]
-) -> Strange:
-    """Find the rows that resemble the rest of the table least.
+def find_unusual_rows(
+    table: Any, kernel: ProximityKernel, columns: Mapping[str, DisplayColumn]
+) -> UnusualRows:
+    """Find the rows that are least similar to the rest of the table.
 
     Parameters
     ----------
     table : frame, array or list of rows, of shape (n_samples, n_features)
     kernel : ProximityKernel
-        Its options are taken, but for the bins: four, the ends of which are rare.
-    columns : mapping of str to Shown
+        Its parameters are used, except for the bins: there are four.
+    columns : mapping of str to DisplayColumn
         By their names in the table.
 
     Returns
     -------
-    Strange
+    UnusualRows
     """
     own = clone(kernel).set_params(n_bins=_N_BINS)
     with warnings.catch_warnings():
-        # Of empty columns, which the page tells elsewhere.
+        # About empty columns, which the page shows elsewhere.
         warnings.simplefilter("ignore", UserWarning)
         outliers = ProximityOutliers(kernel=own).fit(table)
     scores = outliers.score_samples(table)
-    rows = np.argsort(scores, kind="stable")[:N_STRANGEST]
+    rows = np.argsort(scores, kind="stable")[:_N_ROWS]
     reasons = outliers.reasons(take_rows(table, rows), _N_REASONS)
-    return Strange(
+    return UnusualRows(
         rows=rows,
         scores=scores[rows],
         typical=float(np.median(scores)),
@@ -91,14 +91,14 @@ def find_strange(
     )
 
 
-def _describe(reason: Reason, column: Shown, row: int) -> dict[str, Any]:
-    known = column.labels is None and not column.missing[row]
-    value = column.write(column.values[row]) if known else None
-    words = column.say_bin(reason.bin)
+def _describe(reason: Reason, column: DisplayColumn, row: int) -> dict[str, Any]:
+    measured = column.labels is None and not column.missing[row]
+    value = column.write(column.values[row]) if measured else None
+    name = column.write_bin(reason.bin)
     return {
         "feature": column.name,
-        "value": None if value == words else value,
-        "bin": words,
+        "value": None if value == name else value,
+        "bin": name,
         "missing": reason.missing,
         "share": reason.share,
         "typical": reason.typical,

@@ -1,4 +1,4 @@
-"""The kernel in, how the holes were matched out: with which rows, and how many."""
+"""The kernel in, how missing cells were estimated out: from which rows, how many."""
 
 from __future__ import annotations
 
@@ -9,44 +9,44 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import ProximityKernel
-from ._shown import count_rows, take_rows
+from ._display_columns import take_rows
 from ._text import clean
 
-MOST_ROWS = 100_000  # whose holes are looked at
+MAX_ROWS = 100_000  # whose missing cells are described
 LEVELS = {
     "intersection": "rows that share every known value",
     "partial": "rows that share several known values",
     "union": "rows that share any known value",
     "prior": "all rows: nobody matched",
 }
-_NEARLY_ALL = 0.95  # of a feature's cells, for a picture of them to tell no more
-_WEAK_SHARE = 0.25  # of a feature's estimates, for it to be called weakly supported
+_NEARLY_ALL = 0.95  # share of cells at one level, from which on no picture is drawn
+_WEAK_SHARE = 0.25  # of a feature's estimates, for it to be weakly supported
 
 
 @dataclass(frozen=True)
-class Matched:
-    """How the missing cells were matched.
+class Matching:
+    """How the missing cells were estimated.
 
     Attributes
     ----------
     cells : int
-        Those that were estimated.
+        Number of estimated cells.
     looked : int
-        Rows looked at.
+        Rows whose cells are counted.
     least : int
-        Rows behind an estimate below which it is called weak.
+        Rows below which an estimate is weak.
     levels : list of dict
         With the keys level, text, cells, share and support (the median).
     features : list of dict
         With the keys name, cells, support, weak, weakly and shares (one per level, in
         the order of `LEVELS`), the weakest first.
     common : dict or None
-        The level at which nearly all cells of every feature were matched: level, text
-        and share (the least of a feature). None if there is none.
+        The level of nearly all cells of every feature: level, text and share (the
+        lowest of a feature). None if there is none.
     empty : list of str
-        Features without a known value: none of their cells is counted here.
+        Features without an observed cell; their cells are not counted.
     kept : list of dict
-        Features whose gaps are a bin of their own: name, missing and reason.
+        Features with a bin for missing cells: name, missing and reason.
     """
 
     cells: int
@@ -61,8 +61,8 @@ class Matched:
 
 def describe_matching(
     table: Any, kernel: ProximityKernel, rng: np.random.Generator
-) -> Matched:
-    """Tell with which rows the holes were matched.
+) -> Matching:
+    """Describe from which rows the missing cells were estimated.
 
     Parameters
     ----------
@@ -70,16 +70,16 @@ def describe_matching(
     kernel : ProximityKernel
         Fitted.
     rng : numpy.random.Generator
-        Draws `MOST_ROWS` rows of a table that has more.
+        Draws `MAX_ROWS` rows of a table that has more.
 
     Returns
     -------
-    Matched
+    Matching
     """
-    looked = count_rows(table)
-    if looked > MOST_ROWS:
-        rows = np.sort(rng.choice(looked, MOST_ROWS, replace=False))
-        table, looked = take_rows(table, rows), MOST_ROWS
+    looked = len(table)
+    if looked > MAX_ROWS:
+        rows = np.sort(rng.choice(looked, MAX_ROWS, replace=False))
+        table, looked = take_rows(table, rows), MAX_ROWS
     cells = kernel.provenance(table)
     n_bins = np.asarray(kernel.n_bins_)
     cells = cells[n_bins[cells["feature"]] > 0]
@@ -91,7 +91,7 @@ def describe_matching(
         for j, absence in enumerate(absences)
         if (here := cells["feature"] == j).any()
     ]
-    return Matched(
+    return Matching(
         cells=len(cells),
         looked=looked,
         least=least,

@@ -1,7 +1,7 @@
-"""Numbers in, the range that most of them lie in out, and what lies far beyond it.
+"""Numbers in, the range of most of them out, and the values far outside of it.
 
 A number is far if it lies outside of the quartiles by several times their distance, and
-if the gap between it and the others is wider than all of these: a long tail has none.
+if the gap to the others is wider than the range of these. So a long tail is not far.
 """
 
 from __future__ import annotations
@@ -13,27 +13,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._shown import Shown
+from ._display_columns import DisplayColumn
 from ._text import some
 
-_REACH = 6.0  # distances of the quartiles
-_FEWEST = 20  # values that tell what is usual
-_LARGEST = 0.05  # share of the values that can be called far
-_QUANTILES = (0.25, 0.1, 0.05)  # the next ones where these are equal
-_MOST_ROWS = 5  # named for a column
-_MOST_COLUMNS = 10  # with names of rows
+_N_DISTANCES = 6.0  # between the quartiles
+_MIN_VALUES = 20  # from which on values can be far
+_MAX_SHARE = 0.05  # of the values that can be far
+_QUANTILES = (0.25, 0.1, 0.05)  # the next pair is used if a pair is equal
+_MAX_ROWS = 5  # named for a column
+_MAX_COLUMNS = 10  # with named rows
 
 
 @dataclass(frozen=True)
-class Reach:
-    """Where the known values of a column lie.
+class UsualRange:
+    """The range of most values of a column, and the values far outside.
 
     Attributes
     ----------
     low, high : float
-        Ends of those that are not far.
+        Ends of the range.
     below, above : ndarray, float64
-        Those that are far, sorted.
+        The far values, sorted.
     """
 
     low: float
@@ -42,28 +42,29 @@ class Reach:
     above: NDArray[np.float64]
 
 
-def find_reach(known: NDArray[np.float64]) -> Reach:
-    """Part numbers that are far from all others from these.
+def find_usual_range(known: NDArray[np.float64]) -> UsualRange:
+    """Separate far values from the others.
 
     Parameters
     ----------
     known : ndarray of shape (n,), float64
-        At least one, all finite.
+        Observed values: at least one, all finite.
 
     Returns
     -------
-    Reach
+    UsualRange
 
     Examples
     --------
-    >>> find_reach(np.array([*range(100), 990_000.0]))
-    Reach(low=0.0, high=99.0, below=array([], dtype=float64), above=array([990000.]))
+    >>> found = find_usual_range(np.array([*range(100), 990_000.0]))
+    >>> found.low, found.high, found.above
+    (0.0, 99.0, array([990000.]))
     """
     known = np.sort(known)
     # Scaled: the difference of the ends may be too large for a float.
     scaled = known / max(abs(known[0]), abs(known[-1]), np.finfo(float).tiny)
     first, last = 0, len(known)
-    if last >= _FEWEST and (fences := _find_fences(scaled)) is not None:
+    if last >= _MIN_VALUES and (fences := _find_fences(scaled)) is not None:
         first = int(np.searchsorted(scaled, fences[0], "left"))
         last = int(np.searchsorted(scaled, fences[1], "right"))
         span = scaled[last - 1] - scaled[first]
@@ -71,9 +72,9 @@ def find_reach(known: NDArray[np.float64]) -> Reach:
             first = 0
         if last < len(known) and scaled[last] - scaled[last - 1] <= span:
             last = len(known)
-        if first + len(known) - last > _LARGEST * len(known):
+        if first + len(known) - last > _MAX_SHARE * len(known):
             first, last = 0, len(known)
-    return Reach(
+    return UsualRange(
         float(known[first]), float(known[last - 1]), known[:first], known[last:]
     )
 
@@ -82,58 +83,59 @@ def _find_fences(scaled: NDArray[np.float64]) -> tuple[float, float] | None:
     for part in _QUANTILES:
         low, high = np.quantile(scaled, [part, 1 - part])
         if high > low:
-            reach = _REACH * (high - low)
+            reach = _N_DISTANCES * (high - low)
             return float(low - reach), float(high + reach)
     return None
 
 
-def say_far(column: Shown, reach: Reach) -> list[str]:
-    """Say which values are far, in one line for each end that has some.
+def describe_far_values(column: DisplayColumn, usual: UsualRange) -> list[str]:
+    """Describe the far values, in one line for each end that has some.
 
     Examples
     --------
-    >>> column = Shown("age", "number", np.array([*range(100), 999.0, 999.0]))
-    >>> say_far(column, find_reach(column.values))
+    >>> column = DisplayColumn("age", "number", np.array([*range(100), 999.0, 999.0]))
+    >>> describe_far_values(column, find_usual_range(column.values))
     ['2 values of 999, far above the others, which end at 99']
     """
-    said = []
+    lines = []
     for far, where, end in (
-        (reach.below, "below the others, which begin at", reach.low),
-        (reach.above, "above the others, which end at", reach.high),
+        (usual.below, "below the others, which begin at", usual.low),
+        (usual.above, "above the others, which end at", usual.high),
     ):
         if len(far):
             ends = [column.write(one) for one in (far[0], far[-1])]
             what = ends[0] if far[0] == far[-1] else " to ".join(ends)
             values = some(len(far), "value")
-            said.append(f"{values} of {what}, far {where} {column.write(end)}")
-    return said
+            lines.append(f"{values} of {what}, far {where} {column.write(end)}")
+    return lines
 
 
-def list_far(columns: Sequence[Shown]) -> list[dict[str, Any]]:
+def list_far_values(columns: Sequence[DisplayColumn]) -> list[dict[str, Any]]:
     """List the columns that have far values, with some of their rows.
 
     Parameters
     ----------
-    columns : sequence of Shown
+    columns : sequence of DisplayColumn
 
     Returns
     -------
     list of dict
-        name, said (lines), rows (numbers, a few) and more (how many others there are).
+        name, lines (descriptions), rows (the first few indices) and more (the number of
+        other rows).
     """
     out: list[dict[str, Any]] = []
     for column in columns:
         if column.labels is not None or column.missing.all():
             continue
-        reach = find_reach(column.values[~column.missing])
-        if said := say_far(column, reach):
-            outside = (column.values < reach.low) | (column.values > reach.high)
+        usual = find_usual_range(column.values[~column.missing])
+        if lines := describe_far_values(column, usual):
+            outside = (column.values < usual.low) | (column.values > usual.high)
             rows = np.flatnonzero(outside).tolist()
-            n_named = _MOST_ROWS if len(out) < _MOST_COLUMNS else 0
+            n_named = _MAX_ROWS if len(out) < _MAX_COLUMNS else 0
             out.append(
                 {
                     "name": column.name,
-                    "said": said,
+                    "lines": lines,
                     "rows": rows[:n_named],
                     "more": max(0, len(rows) - n_named),
                 }

@@ -1,4 +1,4 @@
-"""Fitted clusters in, a card for each out: how large, and what is typical of it."""
+"""Fitted clusters in, a card for each out: its size and its typical values."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import ProximityKMeans
-from ._shown import Shown
+from ._display_columns import DisplayColumn
 
-_MOST_VALUES = 30  # of a cluster
+_MAX_VALUES = 30  # listed for a cluster
 
 
 def describe_profiles(
     clusters: ProximityKMeans,
     labels: NDArray[np.int64],
-    columns: Mapping[str, Shown],
+    columns: Mapping[str, DisplayColumn],
 ) -> list[dict[str, Any]]:
-    """Tell the size and the typical values of each cluster.
+    """Describe the size and the typical values of each cluster.
 
     Parameters
     ----------
@@ -27,14 +27,14 @@ def describe_profiles(
         Fitted.
     labels : ndarray of shape (n_samples,)
         The cluster of each row of the table.
-    columns : mapping of str to Shown
+    columns : mapping of str to DisplayColumn
         By their names in the table.
 
     Returns
     -------
     list of dict
-        cluster, size, share, values (feature, value, share, overall and lift), those
-        that set the cluster apart most, and how many more there are.
+        cluster, size, share, values (feature, value, share, overall and lift), the most
+        typical first, and more (the number of other values).
     """
     sizes = np.bincount(labels, minlength=clusters.n_clusters_)
     out = []
@@ -42,7 +42,7 @@ def describe_profiles(
         values = [
             {
                 "feature": columns[one["feature"]].name,
-                "value": columns[one["feature"]].say_bin(one["value"]),
+                "value": columns[one["feature"]].write_bin(one["value"]),
                 "share": min(1.0, one["share"]),
                 "overall": min(1.0, one["share_overall"]),
                 "lift": one["lift"],
@@ -55,8 +55,8 @@ def describe_profiles(
                 "cluster": c,
                 "size": size,
                 "share": size / len(labels),
-                "values": values[:_MOST_VALUES],
-                "more": max(0, len(values) - _MOST_VALUES),
+                "values": values[:_MAX_VALUES],
+                "more": max(0, len(values) - _MAX_VALUES),
             }
         )
     return out
