@@ -130,13 +130,12 @@ MAY_IMPORT = {
     "io": {"_extras", "_whole"},
     "cli": {
         *(DOOR, *BUILT_ON, *SHARED),
-        *("io", "experiments", "report", "demo", "_extras", "_whole"),
+        *("io", "experiments", "report", "_extras", "_whole"),
     },
-    "demo": {DOOR, *BUILT_ON, *SHARED, "report"},
     "__main__": {"cli"},
 }
 
-PUBLIC_USERS = {*BUILT_ON, *SHARED, "dask", "experiments", "report", "cli", "demo"}
+PUBLIC_USERS = {*BUILT_ON, *SHARED, "dask", "experiments", "report", "cli"}
 FROM_ESTIMATOR_ON = {
     "_saving",
     "_batches",

@@ -67,7 +67,7 @@ def add_input(parser: argparse.ArgumentParser) -> None:
         "how the table is read", "Detected if not given; what was assumed is printed."
     )
     add = group.add_argument
-    add("--sep", metavar="C", type=_read_separator,
+    add("--sep", metavar="C", type=_parse_separator,
         help="separator: one character, or tab, comma, semicolon, bar, "
         "space")  # fmt: skip
     add("--decimal", choices=[".", ","], help="decimal point or comma")
@@ -101,7 +101,7 @@ def add_kernel(parser: argparse.ArgumentParser, *, seed: bool = False) -> None:
     """Add the options of the kernel."""
     group = parser.add_argument_group("how rows are compared")
     add = group.add_argument
-    add("--bins", type=_read_bins, metavar="N",
+    add("--bins", type=_parse_bins, metavar="N",
         help="bins of a numeric column, or auto (the default)")  # fmt: skip
     add("--matching", choices=["weighted", "graded", "cascade"],
         help="which rows tell about a missing cell (weighted); cascade is the "
@@ -211,7 +211,7 @@ def share_up_to(most: float) -> Callable[[str], float]:
     return parse
 
 
-def _read_bins(text: str) -> int | str:
+def _parse_bins(text: str) -> int | str:
     if text == "auto":
         return text
     if not text.isdecimal() or not 2 <= int(text) <= 65535:
@@ -221,7 +221,7 @@ def _read_bins(text: str) -> int | str:
     return int(text)
 
 
-def _read_separator(text: str) -> str:
+def _parse_separator(text: str) -> str:
     text = {"\\t": "tab"}.get(text, text)
     if text in SEPARATORS:
         return text

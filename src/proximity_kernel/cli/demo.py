@@ -24,11 +24,11 @@ def run(invocation: Invocation) -> int:
     from .fitting import check_files
 
     check_files(invocation)
-    from ..demo import show_demo, write_demo_report
+    from .penguin_tour import print_tour, write_tour_report
 
-    show_demo(invocation.console(out=True))
+    print_tour(invocation.console(out=True))
     if invocation.options.report is not None:
         with invocation.progress("writing the report"):
-            write_demo_report(invocation.options.report)
+            write_tour_report(invocation.options.report)
         invocation.note(f"report: {invocation.options.report}")
     return 0

@@ -52,7 +52,7 @@ def write_report(
     assumptions: Sequence[str] = (),
     random_state: int = 0,
 ) -> Path:
-    """Write a page about a table: its holes, its bins, a map of its rows, and reasons.
+    """Write a page about a table: missing cells, bins, a map of its rows, outliers.
 
     The page is a single file that loads nothing from the network. It is written
     completely or not at all.

@@ -1,7 +1,6 @@
-"""The tour that ``proximity-kernel demo`` gives: the penguins, from holes to reasons.
+"""The tour of the Palmer penguins that ``proximity-kernel demo`` prints.
 
-Computing and printing apart: each function takes what was computed and returns what
-rich can print.
+Each function takes results and returns a table that rich prints.
 """
 
 from __future__ import annotations
@@ -13,15 +12,15 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
-from . import ProximityKernel, ProximityKMeans
-from .datasets import load_penguins
+from .. import ProximityKernel, ProximityKMeans
+from ..datasets import load_penguins
 
 _ROW = 47  # a penguin whose sex was not recorded
-_LABEL = "species"  # kept from the method, to look at afterwards
+_LABEL = "species"  # not used to fit, only shown beside the clusters
 
 
-def show_demo(console: Console) -> None:
-    """Fit the penguins, cluster them, and explain one penguin's nearest ones."""
+def print_tour(console: Console) -> None:
+    """Fit the penguins, cluster them, and show the neighbors of one penguin."""
     penguins = load_penguins()
     species = penguins.pop(_LABEL)
     pk = ProximityKernel(n_bins=4)
@@ -29,15 +28,15 @@ def show_demo(console: Console) -> None:
     pk = found.kernel_
 
     n, d = penguins.shape
-    holes = int(penguins.isna().to_numpy().sum())
+    n_missing = int(penguins.isna().to_numpy().sum())
     console.print(
-        f"[bold]{n} penguins, {d} columns, {holes} cells missing.[/bold] "
+        f"[bold]{n} penguins, {d} columns, {n_missing} cells missing.[/bold] "
         "The species is kept aside.\n"
     )
-    console.print(learnt_table(pk, penguins), "")
-    console.print(matched_table(pk.provenance(penguins)), "")
+    console.print(make_column_table(pk, penguins), "")
+    console.print(make_matching_table(pk.provenance(penguins)), "")
 
-    console.print(cluster_table(found.labels_, penguins, species))
+    console.print(make_cluster_table(found.labels_, penguins, species))
     console.print(
         "ProximityKMeans(3, kernel=ProximityKernel(n_bins=4), random_state=0): one "
         "species stands apart, and the sexes of the other two differ more than these "
@@ -46,21 +45,21 @@ def show_demo(console: Console) -> None:
 
     nearest = np.argsort(-pk.kernel(penguins.iloc[[_ROW]], penguins)[0], kind="stable")
     nearest = nearest[nearest != _ROW][:4]
-    console.print(neighbours_table(pk, penguins, species, _ROW, nearest), "")
+    console.print(make_neighbor_table(pk, penguins, species, _ROW, nearest), "")
     console.print(
         "With your own table: proximity-kernel cluster FILE.csv --report page.html\n"
         "In Python: from proximity_kernel import ProximityKMeans"
     )
 
 
-def write_demo_report(path: str) -> None:
-    """Write the page about the penguins, with their clusters.
+def write_tour_report(path: str) -> None:
+    """Write the report about the penguins, with their clusters.
 
     Parameters
     ----------
     path : str
     """
-    from .report import write_report
+    from ..report import write_report
 
     penguins = load_penguins()
     penguins.pop(_LABEL)
@@ -77,8 +76,8 @@ def write_demo_report(path: str) -> None:
     )
 
 
-def learnt_table(pk: ProximityKernel, frame: Any) -> Table:
-    """Tell the columns, their kinds, bins and holes."""
+def make_column_table(pk: ProximityKernel, frame: Any) -> Table:
+    """List the columns with their kinds, bins and missing cells."""
     table = Table("column", "kind", "missing", "bins", title="What was learnt")
     for j, name in enumerate(frame.columns):
         centers, categories = pk.bin_centers_[j], pk.categories_[j]
@@ -89,8 +88,8 @@ def learnt_table(pk: ProximityKernel, frame: Any) -> Table:
     return table
 
 
-def matched_table(provenance: NDArray[np.void]) -> Table:
-    """Tell how the missing cells were matched."""
+def make_matching_table(provenance: NDArray[np.void]) -> Table:
+    """Count the missing cells by how they were matched."""
     table = Table(
         "level", "missing cells", "rows behind each", title="How the holes were matched"
     )
@@ -108,8 +107,8 @@ def matched_table(provenance: NDArray[np.void]) -> Table:
     return table
 
 
-def cluster_table(clusters: NDArray[Any], frame: Any, species: Any) -> Table:
-    """Set the clusters beside the sex, a column, and the species, which was none."""
+def make_cluster_table(clusters: NDArray[Any], frame: Any, species: Any) -> Table:
+    """Compare the clusters with the sex, a column, and the species, which is not one."""
     sexes, kinds = frame["sex"].fillna("sex ?"), sorted(species.unique())
     table = Table(
         "cluster", "female", "male", "sex ?", *kinds,
@@ -125,14 +124,14 @@ def cluster_table(clusters: NDArray[Any], frame: Any, species: Any) -> Table:
     return table
 
 
-def neighbours_table(
+def make_neighbor_table(
     pk: ProximityKernel, frame: Any, species: Any, row: int, nearest: NDArray[Any]
 ) -> Table:
     """Show a row, its nearest rows, and in which columns they agree.
 
-    A column counts for the probability that both rows lie in the same bin there.
+    A column contributes the probability that both rows lie in the same bin.
     """
-    shares = _agreement(pk, frame.iloc[[row]], frame.iloc[nearest])
+    shares = _measure_agreement(pk, frame.iloc[[row]], frame.iloc[nearest])
     known = frame.notna().to_numpy() & frame.iloc[[row]].notna().to_numpy()
     table = Table(
         "", str(row), *map(str, nearest),
@@ -151,8 +150,8 @@ def neighbours_table(
     return table
 
 
-def _agreement(pk: ProximityKernel, a: Any, b: Any) -> NDArray[Any]:
-    """Probability of the same bin, for one row `a`, each row of `b`, each feature."""
+def _measure_agreement(pk: ProximityKernel, a: Any, b: Any) -> NDArray[Any]:
+    """Compute the probability of the same bin of row `a` and each row of `b`."""
     products = pk.transform(b).multiply(pk.transform(a)).toarray()
     starts = np.concatenate([[0], np.cumsum(pk.n_bins_)[:-1]])
     return np.add.reduceat(products, starts, axis=1)
