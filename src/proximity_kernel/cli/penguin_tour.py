@@ -108,7 +108,7 @@ def make_matching_table(provenance: NDArray[np.void]) -> Table:
 
 
 def make_cluster_table(clusters: NDArray[Any], frame: Any, species: Any) -> Table:
-    """Compare the clusters with the sex, a column, and the species, which is not one."""
+    """Compare the clusters with the sex, a column, and with the species, not one."""
     sexes, kinds = frame["sex"].fillna("sex ?"), sorted(species.unique())
     table = Table(
         "cluster", "female", "male", "sex ?", *kinds,
