@@ -151,12 +151,8 @@ def read_table(
 
 def make_column_options(**given: Any) -> ColumnOptions:
     """Collect parameters of `read_table` about columns; a text is one name."""
-    lists = {
-        name: tuple(map(str, [given[name]] if _is_single(given[name]) else given[name]))
-        for name in ("missing", "ids", "drop", "categorical")
-    }
-    return ColumnOptions(**(given | lists))
-
-
-def _is_single(value: Any) -> bool:
-    return isinstance(value, str | int | float)
+    for name in ("missing", "ids", "drop", "categorical"):
+        value = given.get(name, ())
+        several = [value] if isinstance(value, str | int | float) else value
+        given[name] = tuple(map(str, several))
+    return ColumnOptions(**given)

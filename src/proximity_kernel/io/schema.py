@@ -125,16 +125,16 @@ class FileOptions:
 
     def refuse_for(self, name: str, file_type: str) -> None:
         """Raise an error if an option was given that this type of file cannot have."""
-        given: dict[str, Any] = {"sep": self.sep, "encoding": self.encoding}
+        foreign = {"sep": "separator", "encoding": "encoding"}
         if file_type == "text":
-            given = {"sheet": self.sheet}
+            foreign = {"sheet": "sheets"}
         elif file_type != "excel":
-            given |= {"sheet": self.sheet, "header": self.header}
-        for option, value in given.items():
-            if value is not None:
+            foreign |= {"sheet": "sheets", "header": "header line"}
+        for option, noun in foreign.items():
+            if getattr(self, option) is not None:
                 raise InputError(
-                    f"`{option}`: {name} is {file_type}, which has no {option}; leave "
-                    "the option out."
+                    f"`{option}`: {name} is {file_type}, which has no {noun}; leave the "
+                    "option out."
                 )
 
 
