@@ -133,8 +133,8 @@ class FileOptions:
         for option, noun in foreign.items():
             if getattr(self, option) is not None:
                 raise InputError(
-                    f"`{option}`: {name} is {file_type}, which has no {noun}; leave the "
-                    "option out."
+                    f"`{option}`: {name} is {file_type}, which has no {noun}; leave "
+                    "the option out."
                 )
 
 
