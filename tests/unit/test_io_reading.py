@@ -87,6 +87,8 @@ def test_buffers_of_bytes_and_of_text_are_read_like_files(put, tmp_path):
     frame.to_parquet(tmp_path / "t.parquet")
     data = (tmp_path / "t.parquet").read_bytes()
     assert read(io.BytesIO(data)).layout.type == "parquet"
+    accents = io.StringIO("a,b\né,1\nü,2\n")
+    assert plain(read(accents, encoding="latin-1").frame)["a"] == ["é", "ü"]
     with pytest.raises(InputError, match="buffer: the file is empty"):
         read(io.BytesIO())
 

@@ -148,7 +148,7 @@ def _skip_lines(text: str, n_lines: int) -> tuple[str, int]:
 
 def _decode(file: InputFile, encoding: str | None) -> tuple[str, str, list[str]]:
     data = file.data
-    if encoding is not None:
+    if encoding is not None and not file.decoded:
         try:
             return data.decode(encoding).removeprefix("\ufeff"), encoding, []
         except LookupError:

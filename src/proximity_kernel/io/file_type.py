@@ -65,11 +65,14 @@ class InputFile:
     type : {"text", "parquet", "arrow", "feather", "stream", "excel"}
     data : bytes
         Decompressed.
+    decoded : bool
+        Whether a buffer gave text, which `data` holds in UTF-8.
     """
 
     name: str
     type: str
     data: bytes
+    decoded: bool = False
 
 
 def open_file(source: str | os.PathLike[str] | IO[Any]) -> InputFile:
@@ -83,8 +86,9 @@ def open_file(source: str | os.PathLike[str] | IO[Any]) -> InputFile:
     -------
     InputFile
     """
+    decoded = False
     if hasattr(source, "read"):
-        name, data = _read_buffer(source)
+        name, data, decoded = _read_buffer(source)
     else:
         name, data = os.fspath(source), _read_path(os.fspath(source))
     path = Path(name)
@@ -94,7 +98,7 @@ def open_file(source: str | os.PathLike[str] | IO[Any]) -> InputFile:
         ending = Path(path.stem).suffix.lower() if ending == ".gz" else ending
     if not data.strip():
         raise InputError(f"{name}: the file is empty; a table has a line for each row.")
-    return InputFile(name, _find_type(name, data, ending), data)
+    return InputFile(name, _find_type(name, data, ending), data, decoded)
 
 
 def find_batched_type(path: str) -> str | None:
@@ -120,11 +124,12 @@ def find_batched_type(path: str) -> str | None:
     return _find_type(path, head, Path(path).suffix.lower())
 
 
-def _read_buffer(buffer: Any) -> tuple[str, bytes]:
+def _read_buffer(buffer: Any) -> tuple[str, bytes, bool]:
     name = getattr(buffer, "name", None)
     name = _BUFFER_NAMES.get(name, name) if isinstance(name, str) else "buffer"
     data = buffer.read()
-    return name, data.encode() if isinstance(data, str) else bytes(data)
+    decoded = isinstance(data, str)
+    return name, data.encode() if decoded else bytes(data), decoded
 
 
 def _read_path(path: str) -> bytes:

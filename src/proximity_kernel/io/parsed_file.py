@@ -16,7 +16,7 @@ from .schema import FileLayout
 _NESTED = (list, dict, set, bytes)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ParsedFile:
     """A file split into columns.
 

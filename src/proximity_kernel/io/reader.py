@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class LoadedTable:
     """A table that was read from a file, and what was assumed to read it.
 
@@ -80,7 +80,7 @@ def read_table(
         ``"space"``.
     decimal : {".", ","}, optional
     encoding : str, optional
-        Of text, for example ``"latin-1"``.
+        Of bytes of text, for example ``"latin-1"``.
     header : bool, optional
         Whether the first row of text or of a sheet holds the column names.
     sheet : str, optional
