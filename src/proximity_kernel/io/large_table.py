@@ -75,26 +75,18 @@ class LargeTable:
 
 
 def open_large_table(
-    path: str,
-    *,
-    sep: str | None = None,
-    encoding: str | None = None,
-    header: bool | None = None,
-    sheet: str | None = None,
-    schema: Schema | None = None,
-    **columns: Any,
+    path: str, *, schema: Schema | None = None, **options: Any
 ) -> LargeTable:
     """Open a Parquet or Arrow file whose table is read in batches.
 
     Parameters
     ----------
     path : str
-    sep, encoding, header, sheet
-        As in `read_table`; an error here, because these files have none of them.
     schema : Schema, optional
         Of an earlier table.
-    **columns
-        The other parameters of `read_table`.
+    **options
+        The other parameters of `read_table`. Those about text and sheets (`sep`,
+        `encoding`, `header`, `sheet`) are errors.
 
     Returns
     -------
@@ -103,8 +95,10 @@ def open_large_table(
     file = _open(path)
     if file is None:
         raise InputError(f"{path} is not a Parquet or Arrow file; convert it to one.")
-    FileOptions(sep, encoding, header, sheet).refuse_for(path, file.type)
-    return _infer(file, make_column_options(**columns), schema)
+    layout = ("sep", "encoding", "header", "sheet")
+    given = FileOptions(**{name: options.pop(name, None) for name in layout})
+    given.refuse_for(path, file.type)
+    return _infer(file, make_column_options(**options), schema)
 
 
 def count_rows(path: str) -> int | None:
