@@ -26,11 +26,19 @@ def test_a_name_that_is_not_there_is_an_error():
 
 
 def test_nothing_heavy_is_imported_before_it_is_asked_for():
-    code = "import sys, proximity_kernel; print(*sys.modules)"
+    code = (
+        "import sys, proximity_kernel, proximity_kernel.cli, proximity_kernel.io; "
+        "proximity_kernel.read_table; print(*sys.modules)"
+    )
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
-    assert not {"numpy", "numba", "sklearn"} & set(done.stdout.split())
+    heavy = {"numpy", "numba", "sklearn", "pandas", "pyarrow", "rich"}
+    assert not heavy & set(done.stdout.split())
+
+
+def test_the_reader_is_exported():
+    assert proximity_kernel.read_table is proximity_kernel.io.read_table
 
 
 def test_all_is_what_the_namespace_holds():

@@ -7,6 +7,7 @@ if _typing.TYPE_CHECKING:
     from ._estimator import ProximityKernel
     from .cluster import ProximityKMeans
     from .explanation import explain
+    from .io import read_table
     from .model_file import ModelFileError
     from .neighbors import ProximityNeighbors
     from .outliers import ProximityOutliers
@@ -18,6 +19,7 @@ __all__ = [
     "ProximityNeighbors",
     "ProximityOutliers",
     "explain",
+    "read_table",
 ]
 __version__ = "0.1.0.dev0"
 
@@ -30,6 +32,7 @@ _HOMES = {
     "ProximityNeighbors": ".neighbors",
     "ProximityOutliers": ".outliers",
     "explain": ".explanation",
+    "read_table": ".io",
 }
 
 

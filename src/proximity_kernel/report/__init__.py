@@ -1,6 +1,6 @@
-"""The report: one page about a table, its holes, its rows and what is alike in it.
+"""The report: one HTML page about a table, its missing cells and its similar rows.
 
-It is a user of the library like anybody: what it shows comes through the public door.
+It uses the public library, and reads the table with the reader of the kernel.
 """
 
 from ._page import write_report

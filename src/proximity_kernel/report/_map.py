@@ -1,7 +1,7 @@
 """The kernel in, a map of some rows out, and the nearest rows of each.
 
-The map is the two directions in which the representations of the rows drawn differ
-most (principal components). The nearest rows are looked for in the whole table.
+The map shows the first two principal components of the representations of the rows
+drawn. The nearest rows are searched in the whole table.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .. import ProximityKernel, ProximityNeighbors
-from ._shown import count_rows, take_rows
+from ._display_columns import take_rows
 
 MAP_ROWS = 2_000
 N_NEAREST = 5
-_MOST_CELLS = 170_000  # of the rows in the page
-_LEAST_ROWS = 100
+_MAX_CELLS = 170_000  # of the rows in the page
+_MIN_ROWS = 100
 _BLOCK = 8_192  # rows compared with those of the map at a time
-_DECIMALS = 6  # up to which similarities are equal
+_DECIMALS = 6  # to which similarities are rounded
 
 
 @dataclass(frozen=True)
@@ -35,9 +35,9 @@ class Plane:
     ----------
     axes : ndarray of shape (n_columns, 2), float64
     origin : ndarray of shape (2,), float64
-        Where the mean of the rows lies along the axes.
+        Position of the rows' mean along the axes.
     shown : float
-        The share of the rows' spread that the plane shows.
+        The share of the variance that the plane shows.
     """
 
     axes: NDArray[np.float64]
@@ -45,22 +45,22 @@ class Plane:
     shown: float
 
     def place(self, matrix: sp.csr_array) -> NDArray[np.float64]:
-        """Tell where rows of the representation lie on the plane, shape (n, 2)."""
+        """Compute the positions of represented rows on the plane, shape (n, 2)."""
         placed: NDArray[np.float64] = matrix @ self.axes - self.origin
         return placed
 
 
 @dataclass(frozen=True)
 class RowMap:
-    """Rows on a plane, and who is near them.
+    """Rows on a plane, and their nearest rows.
 
     Attributes
     ----------
     rows : ndarray of shape (n,), int64
-        Their numbers in the table, rising.
+        Their indices in the table, increasing.
     plane : Plane
     nearest : ndarray of shape (n, k), int64
-        Numbers of the nearest rows of the table, the nearest first.
+        Indices of the nearest rows of the table, the nearest first.
     similarity : ndarray of shape (n, k), float32
     """
 
@@ -71,21 +71,21 @@ class RowMap:
 
 
 def as_sparse(kernel: ProximityKernel) -> ProximityKernel:
-    """Copy a fitted kernel so that it gives sparse matrices, whatever it was set to."""
-    twin: ProximityKernel = copy.copy(kernel)
-    twin.__dict__.pop("_sklearn_output_config", None)  # shared with the original
-    twin.set_params(sparse_output=True).set_output(transform="default")
-    return twin
+    """Copy a fitted kernel, with sparse output."""
+    copied: ProximityKernel = copy.copy(kernel)
+    copied.__dict__.pop("_sklearn_output_config", None)  # shared with the original
+    copied.set_params(sparse_output=True).set_output(transform="default")
+    return copied
 
 
 def draw_rows(
     n_rows: int, n_columns: int, always: NDArray[np.int64], rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Draw the rows of the map: some always, others at random; all if they fit."""
-    # Rows of the map bring their nearest with them, unless these are there already.
-    fit = _MOST_CELLS // n_columns // (1 + N_NEAREST)
-    most = min(MAP_ROWS, max(_LEAST_ROWS, fit))
-    if n_rows <= most or (n_rows <= MAP_ROWS and n_rows * n_columns <= _MOST_CELLS):
+    """Draw the rows of the map at random, in addition to `always`; all if they fit."""
+    # The page also holds the nearest rows of each row of the map.
+    fit = _MAX_CELLS // n_columns // (1 + N_NEAREST)
+    most = min(MAP_ROWS, max(_MIN_ROWS, fit))
+    if n_rows <= most or (n_rows <= MAP_ROWS and n_rows * n_columns <= _MAX_CELLS):
         return np.arange(n_rows)
     others = np.setdiff1d(np.arange(n_rows), always)
     drawn = rng.choice(others, most - len(always), replace=False)
@@ -101,7 +101,7 @@ def make_map(table: Any, kernel: ProximityKernel, rows: NDArray[np.int64]) -> Ro
     kernel : ProximityKernel
         Fitted, with sparse output.
     rows : ndarray of shape (n,), int64
-        Which.
+        Indices of the rows to place.
 
     Returns
     -------
@@ -110,14 +110,14 @@ def make_map(table: Any, kernel: ProximityKernel, rows: NDArray[np.int64]) -> Ro
     drawn = take_rows(table, rows)
     matrix = sp.csr_array(kernel.transform(drawn))
     plane = _principal_plane(matrix)
-    found = _ask_neighbors(table, kernel, rows, drawn, matrix)
+    found = _search_index(table, kernel, rows, drawn, matrix)
     if found is None:
         found = _compare_all(table, kernel, rows, drawn)
     return RowMap(rows, plane, *found)
 
 
 def _principal_plane(matrix: sp.csr_array) -> Plane:
-    """Find the two principal components of rows, with a sign that is settled."""
+    """Find the first two principal components of rows, with a fixed sign."""
     n, d = matrix.shape
     axes = np.zeros((d, 2))
     matrix = matrix.astype(np.float64)
@@ -151,21 +151,21 @@ def _principal_plane(matrix: sp.csr_array) -> Plane:
 _Found: TypeAlias = tuple[NDArray[np.int64], NDArray[np.float32]]
 
 
-def _ask_neighbors(
+def _search_index(
     table: Any,
     kernel: ProximityKernel,
     rows: NDArray[np.int64],
     drawn: Any,
     matrix: sp.csr_array,
 ) -> _Found | None:
-    """Find the nearest rows, if the kernel was fitted to this very table.
+    """Find the nearest rows, if the kernel was fitted to this table.
 
-    `ProximityNeighbors` fits a kernel of its own. None where that is another, because
-    the one given was fitted to other rows.
+    `ProximityNeighbors` fits a copy of the kernel. None if the copy differs, because
+    the kernel was fitted to other rows.
     """
-    k = min(N_NEAREST, count_rows(table) - 1)
+    k = min(N_NEAREST, len(table) - 1)
     with warnings.catch_warnings():
-        # Of empty columns, which the page tells elsewhere.
+        # About empty columns, which the page shows elsewhere.
         warnings.simplefilter("ignore", UserWarning)
         neighbors = ProximityNeighbors(kernel=kernel).fit(table)
     again = sp.csr_array(neighbors.kernel_.transform(drawn))
@@ -173,7 +173,8 @@ def _ask_neighbors(
         return None
     similarity, nearest = neighbors.kneighbors(drawn, k + 1, return_similarity=True)
     others = nearest != rows[:, None]
-    others[others.all(axis=1), -1] = False  # as near as itself are more than k
+    # More than k rows are as near as the row itself.
+    others[others.all(axis=1), -1] = False
     size = (len(rows), k)
     return nearest[others].reshape(size), similarity[others].reshape(size)
 
@@ -181,12 +182,12 @@ def _ask_neighbors(
 def _compare_all(
     table: Any, kernel: ProximityKernel, rows: NDArray[np.int64], drawn: Any
 ) -> _Found:
-    """Find the nearest rows of the table, among equals the lower number, never itself.
+    """Find the nearest rows of the table; ties go to the lower index.
 
-    The similarities of one block of the table are held at a time. From the second block
-    on only what is above the last that was kept matters.
+    Compares one block of the table at a time. From the second block on, only
+    similarities above the lowest one kept matter.
     """
-    n_rows = count_rows(table)
+    n_rows = len(table)
     k = min(N_NEAREST, n_rows - 1)
     nearest = np.full((len(rows), k), -1, np.int64)
     best = np.full((len(rows), k), -np.inf, np.float32)
@@ -199,7 +200,7 @@ def _compare_all(
         better = found > best[:, -1:]
         for i in np.flatnonzero(better.any(axis=1)):
             columns = np.flatnonzero(better[i])
-            if len(columns) > k:  # the k best, and all that equal the last of them
+            if len(columns) > k:  # the k best, and all ties with the last of them
                 last = np.partition(found[i, columns], -k)[-k]
                 columns = columns[found[i, columns] >= last]
             values = np.concatenate([best[i], found[i, columns]])

@@ -1,4 +1,4 @@
-"""Columns in, what the table is out: its kinds, and where its holes are."""
+"""Columns in, an overview of the table out: kinds of columns, and missing cells."""
 
 from __future__ import annotations
 
@@ -9,38 +9,39 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._far import find_reach, say_far
-from ._shown import Shown
+from ._display_columns import DisplayColumn
+from ._far_values import describe_far_values, find_usual_range
 from ._text import count, share, some
 
 PICTURE_ROWS = 500
 PICTURE_COLUMNS = 60
-_MOST_PATTERNS = 8
-_MOST_NAMES = 4  # columns that a pattern lists
-_MOST_LABELS = 3  # of a column in the table of columns
+_MAX_PATTERNS = 8
+_MAX_NAMES = 4  # columns listed for a pattern
+_MAX_LABELS = 3  # listed for a column
 
 
 @dataclass(frozen=True)
-class Gaps:
-    """Where the holes of a table are.
+class MissingOverview:
+    """Where the missing cells of a table are.
 
     Attributes
     ----------
     cells : int
-        Holes in all.
+        Number of missing cells.
     share : float
-        Of the cells.
+        Of all cells.
     columns : int
-        Columns with holes.
+        Columns with missing cells.
     complete : int
-        Rows without.
+        Rows without missing cells.
     n_patterns : int
-        Ways in which holes come together in a row, those of complete rows not counted.
+        Sets of columns that are missing together in a row, complete rows not counted.
     patterns : list of dict
-        The most common of these: rows, share and text; of many, those of several rows.
+        The most common of these: rows, share and text. If there are many, only those of
+        several rows.
     picture : dict
-        ``rows`` (numbers), ``columns`` (indices) and ``cells`` (a text of 0 and 1 for
-        each row), rows of one pattern together.
+        ``rows`` and ``columns`` (indices) and ``cells`` (a text of 0 and 1 for each
+        row), ordered by pattern.
     """
 
     cells: int
@@ -52,8 +53,8 @@ class Gaps:
     picture: dict[str, Any]
 
 
-def describe_columns(columns: Sequence[Shown]) -> list[dict[str, Any]]:
-    """Tell of each column its kind, its holes and what its values are like."""
+def describe_columns(columns: Sequence[DisplayColumn]) -> list[dict[str, Any]]:
+    """Describe the kind, the missing cells and the values of each column."""
     return [
         {
             "name": column.name,
@@ -61,24 +62,26 @@ def describe_columns(columns: Sequence[Shown]) -> list[dict[str, Any]]:
             "missing": int(column.missing.sum()),
             "share": float(column.missing.mean()),
             "distinct": len(np.unique(column.values[~column.missing])),
-            "values": _summarise(column),
+            "values": _summarize(column),
             "far": _find_far(column),
         }
         for column in columns
     ]
 
 
-def describe_gaps(columns: Sequence[Shown], rng: np.random.Generator) -> Gaps:
-    """Find where the holes are, and draw rows for a picture of them.
+def describe_gaps(
+    columns: Sequence[DisplayColumn], rng: np.random.Generator
+) -> MissingOverview:
+    """Find where the missing cells are, and draw rows for a picture of them.
 
     Parameters
     ----------
-    columns : sequence of Shown
+    columns : sequence of DisplayColumn
     rng : numpy.random.Generator
 
     Returns
     -------
-    Gaps
+    MissingOverview
     """
     missing = np.column_stack([column.missing for column in columns])
     packed = np.packbits(missing, axis=1)
@@ -87,11 +90,11 @@ def describe_gaps(columns: Sequence[Shown], rng: np.random.Generator) -> Gaps:
     )
     of_row = of_row.ravel()
     order = np.argsort(-rows, kind="stable")
-    holed = [p for p in order.tolist() if missing[first[p]].any()]
-    if len(holed) > _MOST_PATTERNS:
-        common = [p for p in holed[:_MOST_PATTERNS] if rows[p] > 1]
+    incomplete = [p for p in order.tolist() if missing[first[p]].any()]
+    if len(incomplete) > _MAX_PATTERNS:
+        common = [p for p in incomplete[:_MAX_PATTERNS] if rows[p] > 1]
     else:
-        common = holed
+        common = incomplete
     names = [column.name for column in columns]
     patterns = [
         {
@@ -101,12 +104,12 @@ def describe_gaps(columns: Sequence[Shown], rng: np.random.Generator) -> Gaps:
         }
         for p in common
     ]
-    return Gaps(
+    return MissingOverview(
         cells=int(missing.sum()),
         share=float(missing.mean()),
         columns=int(missing.any(axis=0).sum()),
         complete=int((~missing.any(axis=1)).sum()),
-        n_patterns=len(holed),
+        n_patterns=len(incomplete),
         patterns=patterns,
         picture=_draw_gaps(missing, of_row, rows, rng),
     )
@@ -125,33 +128,33 @@ def _draw_gaps(
     rows = rows[np.lexsort((rows, of_row[rows], -frequency[of_row[rows]]))]
     columns = np.arange(n_columns)
     if n_columns > PICTURE_COLUMNS:
-        holes = missing.sum(axis=0)
-        columns = np.sort(np.argsort(-holes, kind="stable")[:PICTURE_COLUMNS])
+        n_missing = missing.sum(axis=0)
+        columns = np.sort(np.argsort(-n_missing, kind="stable")[:PICTURE_COLUMNS])
     cells = ["".join(map(str, missing[i, columns].astype(int))) for i in rows]
     return {"rows": rows.tolist(), "columns": columns.tolist(), "cells": cells}
 
 
-def _name_pattern(holes: NDArray[np.bool_], names: Sequence[str]) -> str:
-    missing = np.flatnonzero(holes)
+def _name_pattern(is_missing: NDArray[np.bool_], names: Sequence[str]) -> str:
+    missing = np.flatnonzero(is_missing)
     if len(missing) == len(names) > 1:
         return "every column"
-    if len(missing) > len(names) / 2 > _MOST_NAMES:
-        rest = np.flatnonzero(~holes)
-        known = ", ".join(names[j] for j in rest[:_MOST_NAMES])
-        more = len(rest) - _MOST_NAMES
+    if len(missing) > len(names) / 2 > _MAX_NAMES:
+        rest = np.flatnonzero(~is_missing)
+        known = ", ".join(names[j] for j in rest[:_MAX_NAMES])
+        more = len(rest) - _MAX_NAMES
         return f"all but {known}" + (f" and {more} more" if more > 0 else "")
-    said = ", ".join(names[j] for j in missing[:_MOST_NAMES])
-    more = len(missing) - _MOST_NAMES
-    return f"{said} and {more} more" if more > 0 else said
+    shown = ", ".join(names[j] for j in missing[:_MAX_NAMES])
+    more = len(missing) - _MAX_NAMES
+    return f"{shown} and {more} more" if more > 0 else shown
 
 
-def _find_far(column: Shown) -> list[str]:
+def _find_far(column: DisplayColumn) -> list[str]:
     if column.labels is not None or column.missing.all():
         return []
-    return say_far(column, find_reach(column.values[~column.missing]))
+    return describe_far_values(column, find_usual_range(column.values[~column.missing]))
 
 
-def _summarise(column: Shown) -> str:
+def _summarize(column: DisplayColumn) -> str:
     known = column.values[~column.missing]
     if not len(known):
         return "nothing observed"
@@ -164,11 +167,11 @@ def _summarise(column: Shown) -> str:
     counts = np.bincount(known.astype(np.int64), minlength=len(column.labels))
     order = np.argsort(-counts, kind="stable")
     order = order[counts[order] > 0]
-    if len(order) == len(known) > _MOST_LABELS:
+    if len(order) == len(known) > _MAX_LABELS:
         return f"{count(len(known))} values, all different"
-    said = ", ".join(
+    shown = ", ".join(
         f"{column.labels[k]} ({share(counts[k] / len(known))})"
-        for k in order[:_MOST_LABELS]
+        for k in order[:_MAX_LABELS]
     )
-    more = len(order) - _MOST_LABELS
-    return f"{said} and {some(more, 'other')}" if more > 0 else said
+    more = len(order) - _MAX_LABELS
+    return f"{shown} and {some(more, 'other')}" if more > 0 else shown

@@ -1,4 +1,4 @@
-"""A table in, the page out: wiring, and the only place that writes a file."""
+"""A table in, the page out: calls the sections, renders them, and writes the file."""
 
 from __future__ import annotations
 
@@ -20,22 +20,24 @@ from .. import ProximityKernel, ProximityKMeans, __version__
 from .._extras import require
 from .._whole import whole_file
 from . import (
-    _bins,
-    _cells,
-    _clusters,
-    _far,
+    _bin_cards,
+    _cluster_cards,
+    _far_values,
     _histogram,
-    _holes,
     _map,
+    _missing_cells,
     _overview,
-    _strange,
+    _row_data,
     _text,
+    _unusual_rows,
 )
-from ._shown import count_rows, read_shown
+from ._display_columns import DisplayColumn, read_display_columns
 
-_JOINTS = re.compile(r"([_.-])(?=.)")
+_JOINERS = re.compile(r"([_.-])(?=.)")
 # Numbers, dates and times, with their units; very long ones may break.
-_WHOLE = re.compile(r"(?<!\w)[-+]?\d[\d,.:+-]{0,22}(?:e[+-]?\d+)?(?: %| s\b)?(?!\w)")
+_UNBREAKABLE = re.compile(
+    r"(?<!\w)[-+]?\d[\d,.:+-]{0,22}(?:e[+-]?\d+)?(?: %| s\b)?(?!\w)"
+)
 _SCRIPTS = ("page.js", "gaps.js", "panel.js", "map.js")
 
 
@@ -50,15 +52,15 @@ def write_report(
     assumptions: Sequence[str] = (),
     random_state: int = 0,
 ) -> Path:
-    """Write a page about a table: its holes, its bins, a map of its rows, and reasons.
+    """Write a page about a table: missing cells, bins, a map of its rows, outliers.
 
-    The page is one file that asks nothing of the network. It is written whole or not
-    at all.
+    The page is a single file that loads nothing from the network. It is written
+    completely or not at all.
 
     Parameters
     ----------
     path : path
-        Of the file; an older one is replaced. Its folder must be there.
+        Of the file; an existing one is replaced. Its folder must exist.
     table : frame, array or list of rows, of shape (n_samples, n_features)
     kernel : ProximityKernel or None, default=None
         Fitted. None is the kernel of `clusters`, or one with default options, fitted
@@ -69,10 +71,10 @@ def write_report(
         Names of the rows. None numbers them, from 0.
     title : str or None, default=None
     assumptions : sequence of str
-        What was assumed when the table was read, to be told.
+        What was assumed when the table was read, to show on the page.
     random_state : int, default=0
-        Draws the rows that are shown of a table with many. The same gives the same
-        page.
+        Seed for the rows that are drawn from a large table. The same seed gives the
+        same page.
 
     Returns
     -------
@@ -93,11 +95,12 @@ def write_report(
     target = _check_path(path)
     require("jinja2", extra="report")
     require("plotly", extra="report")
-    names = _name_rows(ids, count_rows(table))
     kernel = _find_kernel(table, kernel, clusters)
-    content = _collect(table, kernel, clusters, names, random_state)
+    columns = read_display_columns(table, kernel)
+    names = _name_rows(ids, len(table))
+    content = _collect(table, columns, kernel, clusters, names, random_state)
     content["title"] = _text.clean(title, 200) if title else content["size"]
-    content["assumptions"] = [_text.clean(said, 500) for said in assumptions]
+    content["assumptions"] = [_text.clean(line, 500) for line in assumptions]
     with whole_file(target) as part:
         part.write_text(_render(content), encoding="utf-8", newline="\n")
     return target
@@ -109,7 +112,7 @@ def _check_path(path: str | os.PathLike[str]) -> Path:
         raise IsADirectoryError(f"{target} is a folder; name a file in it.")
     if not target.absolute().parent.is_dir():
         raise FileNotFoundError(
-            f"the folder of {target} is not there; make it first, or name another."
+            f"the folder of {target} does not exist; create it first."
         )
     return target
 
@@ -117,7 +120,7 @@ def _check_path(path: str | os.PathLike[str]) -> Path:
 def _find_kernel(
     table: Any, kernel: ProximityKernel | None, clusters: ProximityKMeans | None
 ) -> ProximityKernel:
-    """Take the kernel that is given, or fit one; both are asked to fit the table."""
+    """Use the kernel that is given or that of the clusters, or fit one."""
     if clusters is not None:
         if not isinstance(clusters, ProximityKMeans):
             raise TypeError(
@@ -128,7 +131,7 @@ def _find_kernel(
         kernel = clusters.kernel_
     if kernel is None:
         with warnings.catch_warnings():
-            # Of empty columns, which the page tells.
+            # About empty columns, which the page shows.
             warnings.simplefilter("ignore", UserWarning)
             kernel = ProximityKernel().fit(table)
     if not isinstance(kernel, ProximityKernel):
@@ -151,6 +154,7 @@ def _name_rows(ids: Sequence[Any] | None, n_rows: int) -> list[str]:
 
 def _collect(
     table: Any,
+    columns: list[DisplayColumn],
     kernel: ProximityKernel,
     clusters: ProximityKMeans | None,
     names: list[str],
@@ -159,21 +163,20 @@ def _collect(
     """Compute everything that the page shows."""
     rng = np.random.default_rng(random_state)
     labels = None if clusters is None else clusters.predict(table).astype(np.int64)
-    columns = read_shown(table, kernel)
     features = (absence.feature for absence in kernel.missingness_)
     by_name = dict(zip(features, columns, strict=True))
-    strange = _strange.find_strange(table, kernel, by_name)
-    far = _far.list_far(columns)
-    sure = np.union1d(strange.rows, [row for one in far for row in one["rows"]])
+    unusual = _unusual_rows.find_unusual_rows(table, kernel, by_name)
+    far = _far_values.list_far_values(columns)
+    sure = np.union1d(unusual.rows, [row for one in far for row in one["rows"]])
     rows = _map.draw_rows(len(names), len(kernel.n_bins_), sure.astype(np.int64), rng)
     rowmap = _map.make_map(table, kernel, rows)
     gaps = _overview.describe_gaps(columns, rng)
-    cells = _cells.describe_rows(table, kernel, columns, rowmap)
+    cells = _row_data.describe_rows(table, kernel, columns, rowmap)
     picture = gaps.picture | {"names": [names[i] for i in gaps.picture["rows"]]}
     data = cells | {
         "ids": [names[i] for i in cells["rows"]],
         "clusters": None if labels is None else labels[cells["rows"]].tolist(),
-        "levels": list(_holes.LEVELS.values()),
+        "levels": list(_missing_cells.LEVELS.values()),
         "gaps": picture,
     }
     size = f"{_text.some(len(names), 'row')}, {_text.some(len(columns), 'column')}"
@@ -182,13 +185,13 @@ def _collect(
         "n_rows": len(names),
         "columns": _overview.describe_columns(columns),
         "gaps": gaps,
-        "matched": _holes.describe_matching(table, kernel, rng),
-        "cards": _bins.describe_bins(columns, kernel),
+        "matched": _missing_cells.describe_matching(table, kernel, rng),
+        "cards": _bin_cards.describe_bins(columns, kernel),
         "map": rowmap,
         "clusters": None
         if clusters is None or labels is None
-        else _clusters.describe_profiles(clusters, labels, by_name),
-        "strange": strange,
+        else _cluster_cards.describe_profiles(clusters, labels, by_name),
+        "strange": unusual,
         "far": far,
         "names": names,
         "kernel": kernel,
@@ -197,7 +200,7 @@ def _collect(
 
 
 def _dump(data: Any) -> str:
-    """Write JSON that can stand in a page: nothing in it ends or opens a tag."""
+    """Write JSON that is safe inside a page: it neither opens nor closes a tag."""
     text = json.dumps(data, allow_nan=False, separators=(",", ":"))
     for character in "<>&":
         text = text.replace(character, f"\\u{ord(character):04x}")
@@ -220,7 +223,7 @@ def _render(content: dict[str, Any]) -> str:
         "number": _text.number,
         "share": _text.share,
     }
-    environment.filters |= {"breakable": _breakable, "whole": _whole}
+    environment.filters |= {"breakable": _breakable, "whole": _keep_whole}
     environment.globals["some"] = _text.some
     folder = resources.files("proximity_kernel.report") / "templates"
     read = {
@@ -247,18 +250,18 @@ def _render(content: dict[str, Any]) -> str:
 
 
 def _breakable(name: str) -> Any:
-    """Let a name break after the marks that join words, escaped."""
+    """Escape a name, and let it break after characters that join words."""
     from markupsafe import Markup, escape
 
-    return Markup(_JOINTS.sub(r"\1<wbr>", str(escape(name))))
+    return Markup(_JOINERS.sub(r"\1<wbr>", str(escape(name))))
 
 
-def _whole(text: str) -> Any:
-    """Keep numbers and dates in one line, escaped."""
+def _keep_whole(text: str) -> Any:
+    """Escape a text, and keep its numbers and dates on one line."""
     from markupsafe import Markup, escape
 
     parts, end = [], 0
-    for found in _WHOLE.finditer(text):
+    for found in _UNBREAKABLE.finditer(text):
         parts += [escape(text[end : found.start()]), Markup('<span class="whole">')]
         parts += [escape(found[0]), Markup("</span>")]
         end = found.end()
@@ -266,6 +269,6 @@ def _whole(text: str) -> Any:
 
 
 def _hash(script: str) -> str:
-    """Name a script as a content security policy does."""
+    """Hash a script for the content security policy."""
     digest = hashlib.sha256(script.encode("utf-8")).digest()
     return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"

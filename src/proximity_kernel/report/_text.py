@@ -1,8 +1,8 @@
 """Values in, text for readers out.
 
-Names and cells are strangers' text. Characters that a reader cannot see, or that turn
-the direction of what follows, become a visible mark here; what a page's grammar would
-trip over is escaped where the page is written.
+Names and cells may hold any text. Invisible characters, and those that change the
+direction of writing, are replaced by a visible mark here. HTML is escaped where the
+page is rendered.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ import unicodedata
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-_LONGEST = 120  # characters of a cell or a name
+_MAX_LENGTH = 120  # characters of a cell or a name
 _MARK = "\N{REPLACEMENT CHARACTER}"
-_TURNING = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e") | frozenset(
-    "\u2066\u2067\u2068\u2069"
-)
-_GROUPED = 10_000  # from here on thousands are set apart: 2008 may be a year
+_DIRECTION_MARKS = frozenset(
+    "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e"
+) | frozenset("\u2066\u2067\u2068\u2069")
+_GROUPED = 10_000  # from which on thousands are separated: 2008 may be a year
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def clean(value: Any, longest: int = _LONGEST) -> str:
-    r"""Make one line of visible text, shortened in the end if it is long.
+def clean(value: Any, longest: int = _MAX_LENGTH) -> str:
+    r"""Make one line of visible text, cut off if it is long.
 
     Examples
     --------
@@ -34,7 +34,9 @@ def clean(value: Any, longest: int = _LONGEST) -> str:
         return text
     text = " ".join(text.split()) if any(map(str.isspace, text)) else text
     return "".join(
-        _MARK if unicodedata.category(one) in ("Cc", "Cs") or one in _TURNING else one
+        _MARK
+        if unicodedata.category(one) in ("Cc", "Cs") or one in _DIRECTION_MARKS
+        else one
         for one in text
     )
 
@@ -51,7 +53,7 @@ def count(number: int) -> str:
 
 
 def number(value: float) -> str:
-    """Write a number with five digits that count, more if they are whole.
+    """Write a number with five significant digits; a whole number with all of them.
 
     Examples
     --------
@@ -66,7 +68,7 @@ def number(value: float) -> str:
 
 
 def share(part: float) -> str:
-    """Write a share in percent; what is neither none nor all does not look so.
+    """Write a share in percent; only 0 and 1 are written as 0 % and 100 %.
 
     Examples
     --------
@@ -82,7 +84,7 @@ def share(part: float) -> str:
 
 
 def moment(seconds: float) -> str:
-    """Write a date, with the time of day where there is one.
+    """Write a date, with the time of day unless it is midnight.
 
     Examples
     --------
@@ -98,7 +100,7 @@ def moment(seconds: float) -> str:
 
 
 def some(n: int, noun: str) -> str:
-    """Count things.
+    """Write a count with its noun.
 
     Examples
     --------

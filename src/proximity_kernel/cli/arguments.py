@@ -1,0 +1,232 @@
+"""The options of the commands, with their help. Nothing here takes long to import.
+
+An option that is not given is None, so that commands can tell it from a default.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Callable
+from typing import Any
+
+from ..io.dialect import SEPARATORS
+
+# Parameters that messages of the library name in backquotes -> options.
+_OPTIONS = {
+    "sep": "--sep",
+    "decimal": "--decimal",
+    "encoding": "--encoding",
+    "header": "--header or --no-header",
+    "sheet": "--sheet",
+    "missing": "--na",
+    "ids": "--id",
+    "drop": "--drop",
+    "categorical": "--categorical",
+    "day_first": "--day-first or --month-first",
+    "missingness": "--missingness",
+    "output": "--output",
+}
+_PARAMETER = re.compile(rf"`({'|'.join(_OPTIONS)})(=[^`]*)?`")
+
+
+def name_options(text: str) -> str:
+    """Replace parameters of the library in a message by options of the command line.
+
+    >>> name_options("see `sep`; `missing=-99` marks a missing cell")
+    'see --sep; --na=-99 marks a missing cell'
+    """
+    return _PARAMETER.sub(lambda found: _OPTIONS[found[1]] + (found[2] or ""), text)
+
+
+def reading_options(given: argparse.Namespace) -> dict[str, Any]:
+    """Collect the parameters of `read_table` from the options."""
+    return {
+        "sep": given.sep,
+        "decimal": given.decimal,
+        "encoding": given.encoding,
+        "header": True if given.header else False if given.no_header else None,
+        "sheet": given.sheet,
+        "missing": given.na,
+        "default_missing": not given.na_only,
+        "ids": given.ids,
+        "drop": given.drop,
+        "categorical": given.categorical,
+        "day_first": True if given.day_first else False if given.month_first else None,
+    }
+
+
+def add_input(parser: argparse.ArgumentParser) -> None:
+    """Add the table, and how it is read."""
+    parser.add_argument(
+        "file", metavar="FILE",
+        help="CSV, TSV, Parquet, Arrow or Excel, also compressed with gzip; - is "
+        "standard input",
+    )  # fmt: skip
+    group = parser.add_argument_group(
+        "how the table is read", "Detected if not given; what was assumed is printed."
+    )
+    add = group.add_argument
+    add("--sep", metavar="C", type=_parse_separator,
+        help="separator: one character, or tab, comma, semicolon, bar, "
+        "space")  # fmt: skip
+    add("--decimal", choices=[".", ","], help="decimal point or comma")
+    add("--na", action="append", default=[], metavar="TEXT",
+        help="a text that marks a missing cell, in addition to the usual (empty, "
+        "?, NA, null, -, ...); may be repeated")  # fmt: skip
+    add("--na-only", action="store_true", help="only empty cells and --na mark missing")
+    header = group.add_mutually_exclusive_group()
+    header.add_argument("--no-header", action="store_true", dest="no_header",
+                        help="the first line is a row, not column names")  # fmt: skip
+    header.add_argument("--header", action="store_true",
+                        help="the first line holds the column names")  # fmt: skip
+    add("--encoding", metavar="NAME", help="of text, for example utf-8 or latin-1")
+    add("--sheet", metavar="NAME", help="Excel sheet: its name or number")
+    order = group.add_mutually_exclusive_group()
+    order.add_argument("--day-first", action="store_true", default=None,
+                       help="3/4/2020 is in April")  # fmt: skip
+    order.add_argument("--month-first", action="store_true", default=None,
+                       help="3/4/2020 is in March")  # fmt: skip
+    add("--id", action="append", default=[], metavar="COL", dest="ids",
+        help="column that names the rows: written, but not compared; may be "
+        "repeated, or several separated by commas")  # fmt: skip
+    add("--drop", action="append", default=[], metavar="COL",
+        help="column to leave out; repeated like --id")  # fmt: skip
+    add("--categorical", action="append", default=[], metavar="COL",
+        help="column of numbers that are codes, or of texts to keep; repeated "
+        "like --id")  # fmt: skip
+
+
+def add_kernel(parser: argparse.ArgumentParser, *, seed: bool = False) -> None:
+    """Add the options of the kernel."""
+    group = parser.add_argument_group("how rows are compared")
+    add = group.add_argument
+    add("--bins", type=_parse_bins, metavar="N",
+        help="bins of a numeric column, or auto (the default)")  # fmt: skip
+    add("--matching", choices=["weighted", "graded", "cascade"],
+        help="which rows tell about a missing cell (weighted); cascade is the "
+        "paper's rule")  # fmt: skip
+    add("--min-support", type=count_from(1), metavar="N",
+        help="rows behind an estimate (20)")  # fmt: skip
+    add("--missingness", choices=["auto", "ignorable", "informative"],
+        help="whether a gap itself tells something (auto)")  # fmt: skip
+    add("--max-references", type=count_from(1), metavar="N",
+        help="estimate from at most N distinct rows, a sample if there are more (all; "
+        "200000 in batches)")  # fmt: skip
+    add("--jobs", type=count_from(1), metavar="N", help="threads (all cores)")
+    if seed:
+        add("--seed", type=count_from(0), default=0, metavar="N",
+            help="seed of the random numbers (0)")  # fmt: skip
+
+
+def add_output(
+    parser: argparse.ArgumentParser, *, more: str = "", report: bool = False
+) -> None:
+    """Add where results are written."""
+    group = parser.add_argument_group(
+        "what is written",
+        "An existing file is replaced when the new one is complete.",
+    )
+    add = group.add_argument
+    add("-o", "--output", "--out", metavar="FILE",
+        help=f"ending in .csv, .tsv, .parquet, .arrow, .json, .jsonl or .xlsx{more}; "
+        "default: CSV on standard output")  # fmt: skip
+    add("--format", choices=["csv", "tsv", "parquet", "arrow", "json", "jsonl"],
+        help="format, whatever the ending; also for standard output")  # fmt: skip
+    if report:
+        add("--report", metavar="FILE", help="write a report, FILE.html")
+
+
+def add_batches(parser: argparse.ArgumentParser) -> None:
+    """Add whether the file is read in batches."""
+    group = parser.add_argument_group("files larger than memory")
+    which = group.add_mutually_exclusive_group()
+    which.add_argument("--stream", action="store_true",
+                       help="read Parquet or Arrow in batches (the default above a "
+                       "million rows)")  # fmt: skip
+    which.add_argument(
+        "--no-stream", action="store_true", help="read the whole file at once"
+    )
+
+
+def add_model(parser: argparse.ArgumentParser) -> None:
+    """Add options to save a fitted model and to use it."""
+    group = parser.add_argument_group("models")
+    add = group.add_argument
+    add("--save-model", metavar="FILE", help="save the fitted model")
+    add("--model", metavar="FILE",
+        help="apply a saved model to the rows of the table")  # fmt: skip
+
+
+def add_general(parser: argparse.ArgumentParser) -> None:
+    """Add the options that every command has."""
+    parser.add_argument("--quiet", action="store_true", help="print errors only")
+    parser.add_argument(
+        "--debug", action="store_true", help="show the traceback of an error"
+    )
+
+
+def count_from(least: int) -> Callable[[str], int]:
+    """Make a parser of whole numbers.
+
+    >>> count_from(1)("3")
+    3
+    """
+
+    def parse(text: str) -> int:
+        if not text.isdecimal() or int(text) < least:
+            raise argparse.ArgumentTypeError(
+                f"takes a whole number from {least} on, not {text!r}"
+            )
+        return int(text)
+
+    return parse
+
+
+def count_or_auto(text: str) -> int | str:
+    """Parse a number of clusters."""
+    if text == "auto":
+        return text
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(
+            f"takes a whole number from 1 on, or auto, not {text!r}"
+        )
+    return int(text)
+
+
+def share_up_to(most: float) -> Callable[[str], float]:
+    """Make a parser of numbers above 0."""
+
+    def parse(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = -1.0
+        if not 0 < value <= most:
+            raise argparse.ArgumentTypeError(
+                f"takes a number above 0 and at most {most:g}, not {text!r}"
+            )
+        return value
+
+    return parse
+
+
+def _parse_bins(text: str) -> int | str:
+    if text == "auto":
+        return text
+    if not text.isdecimal() or not 2 <= int(text) <= 65535:
+        raise argparse.ArgumentTypeError(
+            f"takes a whole number from 2 on, or auto, not {text!r}"
+        )
+    return int(text)
+
+
+def _parse_separator(text: str) -> str:
+    text = {"\\t": "tab"}.get(text, text)
+    if text in SEPARATORS:
+        return text
+    if len(text) != 1 or text in '"\n\r':
+        raise argparse.ArgumentTypeError(
+            f"takes one character, or {', '.join(SEPARATORS)}, not {text!r}"
+        )
+    return text

@@ -1,0 +1,82 @@
+"""``proximity-kernel explain``: why two rows are similar."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from . import arguments
+from .invocation import Invocation
+
+DESCRIPTION = """\
+Explain why two rows are similar, column by column, and how their
+missing cells were estimated.
+
+  proximity-kernel explain patients.csv P0012 P0077
+  proximity-kernel explain patients.csv 1 2
+  proximity-kernel explain patients.csv 1 2 -o why.json
+
+A row is named by its id, or by its number, from 1 (#12 is always a
+number). A missing cell is shown as ?, with its most likely bins and the
+number of rows they were estimated from.
+"""
+_DIGITS = 2  # of a contribution; one more for each factor of ten in columns
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
+    arguments.add_input(parser)
+    parser.add_argument("row_a", metavar="ROW_A", help="id or number of a row")
+    parser.add_argument("row_b", metavar="ROW_B", help="id or number of another")
+    arguments.add_kernel(parser)
+    arguments.add_output(parser)
+    arguments.add_model(parser)
+
+
+def run(invocation: Invocation) -> int:
+    """Run the command."""
+    from ..io.writing import write_frame
+    from . import fitting
+    from .outputs import find_format
+
+    options = invocation.options
+    file_format = find_format(options.output, options.format)
+    kernel, table, _ = fitting.start(invocation, "ProximityKernel")
+    from .row_names import find_row
+
+    a, b = find_row(table, options.row_a), find_row(table, options.row_b)
+    if kernel is None:
+        kernel = fitting.fit(invocation, fitting.make_kernel(options), table)
+    from .. import explain
+
+    explanation = explain(kernel, table.frame.iloc[[a]], table.frame.iloc[[b]])
+    if options.output is None and options.format is None:
+        invocation.console(out=True).print(
+            *_draw(explanation, options.row_a, options.row_b)
+        )
+    else:
+        import pandas as pd
+
+        frame = pd.DataFrame(explanation.to_rows())
+        frame = frame.assign(similarity=explanation.similarity)
+        write_frame(frame, options.output, file_format)
+    return 0
+
+
+def _draw(explanation: Any, a: str, b: str) -> tuple[Any, ...]:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+    from rich.text import Text
+
+    grid = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    grid.add_column("column", overflow="fold")
+    grid.add_column("part", justify="right")
+    grid.add_column("alike")
+    grid.add_column(Text(a), overflow="fold")
+    grid.add_column(Text(b), overflow="fold")
+    digits = _DIGITS + len(str(len(explanation.features) // 10))
+    for one in sorted(explanation.features, key=lambda one: -one.contribution):
+        part = f"{one.contribution:.{digits}f}"
+        cells = (one.name, part, one.alike, str(one.a), str(one.b))
+        grid.add_row(*map(Text, cells))
+    return Text(f"similarity {explanation.similarity:.3f}", "bold"), grid

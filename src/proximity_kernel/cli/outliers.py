@@ -1,0 +1,108 @@
+"""``proximity-kernel outliers``: the most unusual rows, with reasons."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from ..io.wording import counted
+from . import arguments
+from .invocation import Invocation
+
+DESCRIPTION = """\
+Find the rows that are least similar to the others, with reasons.
+
+  proximity-kernel outliers patients.csv -o unusual.csv
+  proximity-kernel outliers patients.csv --top 20
+  proximity-kernel outliers patients.csv --share 0.01
+  proximity-kernel outliers new.csv --model m.pk
+
+Output: the ids (or the row numbers, from 1), the score (the mean
+similarity to all rows; lower is more unusual), whether the row is an
+outlier, and the reasons if it is.
+"""
+_BINS = 4  # few, so that the end bins hold extreme values and are rare
+_BLOCK = 2048  # rows at a time
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
+    arguments.add_input(parser)
+    parser.add_argument(
+        "--top", type=arguments.count_from(1), metavar="N",
+        help="only the N most unusual rows, ordered, all with reasons",
+    )  # fmt: skip
+    parser.add_argument(
+        "--share", type=arguments.share_up_to(0.5), metavar="S",
+        help="share of the rows to call outliers; chosen from the scores by default",
+    )  # fmt: skip
+    parser.add_argument(
+        "--reasons", type=arguments.count_from(0), default=3, metavar="N",
+        help="reasons for each row (3)",
+    )  # fmt: skip
+    arguments.add_kernel(parser)
+    arguments.add_output(parser, report=True)
+    arguments.add_model(parser)
+
+
+def run(invocation: Invocation) -> int:
+    """Run the command."""
+    from ..io.writing import write_frame
+    from . import fitting
+    from .outputs import find_format
+
+    options = invocation.options
+    file_format = find_format(options.output, options.format)
+    model, table, _ = fitting.start(invocation, "ProximityOutliers")
+    if model is None:
+        from .. import ProximityOutliers
+
+        model = ProximityOutliers(
+            kernel=fitting.make_kernel(options, n_bins=_BINS),
+            contamination=options.share or "auto",
+            n_jobs=options.jobs,
+        )
+        fitting.fit(invocation, model, table)
+    frame = _list_outliers(invocation, model, table)
+    fitting.make_report(invocation, table, model.kernel_)
+    write_frame(frame, options.output, file_format)
+    return 0
+
+
+def _list_outliers(invocation: Invocation, model: Any, table: Any) -> Any:
+    import numpy as np
+
+    from .row_names import join_results, name_rows
+
+    with invocation.progress("scoring"):
+        scores = model.score_samples(table.frame)
+    outlying = scores < model.offset_
+    rows, explained = np.arange(len(scores)), np.flatnonzero(outlying)
+    n = len(explained)
+    invocation.note(
+        f"{n:,} of {counted(len(scores), 'row')} "
+        f"{'is an outlier' if n == 1 else 'are outliers'} (score below "
+        f"{model.offset_:.4f}; the median is {np.median(scores):.4f})"
+    )
+    if invocation.options.top is not None:
+        rows = np.argsort(scores, kind="stable")[: invocation.options.top]
+        explained = rows
+    reasons = np.full(len(scores), "", dtype=object)
+    if invocation.options.reasons:
+        reasons[explained] = _write_reasons(invocation, model, table, explained)
+    results = {"score": scores.round(6), "outlier": outlying, "reasons": reasons}
+    return join_results(name_rows(table), results).iloc[rows]
+
+
+def _write_reasons(
+    invocation: Invocation, model: Any, table: Any, rows: Any
+) -> list[str]:
+    texts = []
+    with invocation.progress("finding reasons", len(rows)) as advance:
+        for start in range(0, len(rows), _BLOCK):
+            block = table.frame.iloc[rows[start : start + _BLOCK]]
+            block = block.reset_index(drop=True)
+            reasons = model.reasons(block, invocation.options.reasons)
+            texts += ["; ".join(map(str, of_row)) for of_row in reasons]
+            advance(len(block))
+    return texts

@@ -1,0 +1,122 @@
+"""Check the files to write before the work begins: formats, places, clashes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from .._whole import name_beside
+from ..io.errors import InputError
+from ..io.writing import FORMAT_OF_ENDING, is_device
+
+STANDARD_STREAM = "-"
+"""Standard input where a table is read, standard output where one is written."""
+_REPORT_ENDINGS = (".html", ".htm")
+
+
+def find_format(
+    path: str | None,
+    asked: str | None,
+    more: Iterable[str] = (),
+    option: str = "--output",
+) -> str:
+    """Find the format of an output.
+
+    Parameters
+    ----------
+    path : str or None
+        None is standard output.
+    asked : str or None
+        The format, if it was given.
+    more : iterable of str
+        Endings such as ``".npz"`` that the command writes in addition.
+    option : str
+        The option that names the output, for messages.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> find_format("a.parquet", None), find_format(None, None)
+    ('parquet', 'csv')
+    """
+    if asked is not None:
+        return asked
+    if path is None or path == STANDARD_STREAM or is_device(Path(path)):
+        return "csv"
+    known = FORMAT_OF_ENDING | {ending: ending[1:] for ending in more}
+    ending = Path(path).suffix.lower()
+    if ending not in known:
+        raise InputError(
+            f"{option} {path}: it {_describe_ending(ending)}; name it .csv, .parquet, "
+            f".json or another of {', '.join(known)}, or give --format."
+        )
+    return known[ending]
+
+
+def check_report(option: str, path: str) -> None:
+    """Raise an error if a report does not end in .html or .htm."""
+    ending = Path(path).suffix.lower()
+    if ending not in _REPORT_ENDINGS and not is_device(Path(path)):
+        raise InputError(
+            f"{option} {path}: it {_describe_ending(ending)}; the report is HTML, name "
+            "it .html."
+        )
+
+
+def _describe_ending(ending: str) -> str:
+    return f"ends in {ending}" if ending else "has no ending"
+
+
+def check_outputs(
+    outputs: Mapping[str, str | None], inputs: Iterable[str | None]
+) -> None:
+    """Raise an error if an output cannot be written, or would replace an input.
+
+    Parameters
+    ----------
+    outputs : mapping of str to str or None
+        Option -> file.
+    inputs : iterable of str or None
+        Files that are read.
+    """
+    taken: dict[Path, str] = {}
+    read = [Path(one).resolve() for one in inputs if one and one != STANDARD_STREAM]
+    for option, name in outputs.items():
+        if name is None or name == STANDARD_STREAM:
+            continue
+        _check_place(option, Path(name))
+        path = Path(name).resolve()
+        if path in read:
+            raise InputError(
+                f"{option} {name}: this is the input itself; name another file."
+            )
+        if path in taken:
+            raise InputError(
+                f"{option} {name}: {taken[path]} writes there too; name another file."
+            )
+        taken[path] = option
+
+
+def _check_place(option: str, path: Path) -> None:
+    try:
+        if path.is_dir():
+            raise InputError(f"{option} {path}: this is a folder; name a file in it.")
+        if is_device(path):
+            return
+        if not path.parent.exists():
+            raise InputError(
+                f"{option} {path}: there is no folder {path.parent}; create it first."
+            )
+        part = name_beside(path)
+        part.touch()
+        part.unlink()
+    except InputError:
+        raise
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(
+            f"{option} {path}: it cannot be written ({reason}); name another place."
+        ) from None

@@ -1,0 +1,168 @@
+"""The tour of the Palmer penguins that ``proximity-kernel demo`` prints.
+
+Each function takes results and returns a table that rich prints.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.table import Table
+
+from .. import ProximityKernel, ProximityKMeans
+from ..datasets import load_penguins
+
+_ROW = 47  # a penguin whose sex was not recorded
+_LABEL = "species"  # not used to fit, only shown beside the clusters
+
+
+def print_tour(console: Console) -> None:
+    """Fit the penguins, cluster them, and show the neighbors of one penguin."""
+    penguins = load_penguins()
+    species = penguins.pop(_LABEL)
+    pk = ProximityKernel(n_bins=4)
+    found = ProximityKMeans(3, kernel=pk, random_state=0).fit(penguins)
+    pk = found.kernel_
+
+    n, d = penguins.shape
+    n_missing = int(penguins.isna().to_numpy().sum())
+    console.print(
+        f"[bold]{n} penguins, {d} columns, {n_missing} cells missing.[/bold] "
+        "The species is kept aside.\n"
+    )
+    console.print(make_column_table(pk, penguins), "")
+    console.print(make_matching_table(pk.provenance(penguins)), "")
+
+    console.print(make_cluster_table(found.labels_, penguins, species))
+    console.print(
+        "ProximityKMeans(3, kernel=ProximityKernel(n_bins=4), random_state=0): one "
+        "species stands apart, and the sexes of the other two differ more than these "
+        "two do.\n"
+    )
+
+    nearest = np.argsort(-pk.kernel(penguins.iloc[[_ROW]], penguins)[0], kind="stable")
+    nearest = nearest[nearest != _ROW][:4]
+    console.print(make_neighbor_table(pk, penguins, species, _ROW, nearest), "")
+    console.print(
+        "With your own table: proximity-kernel cluster FILE.csv --report page.html\n"
+        "In Python: from proximity_kernel import ProximityKMeans"
+    )
+
+
+def write_tour_report(path: str) -> None:
+    """Write the report about the penguins, with their clusters.
+
+    Parameters
+    ----------
+    path : str
+    """
+    from ..report import write_report
+
+    penguins = load_penguins()
+    penguins.pop(_LABEL)
+    found = ProximityKMeans(3, kernel=ProximityKernel(n_bins=4), random_state=0)
+    found.fit(penguins)
+    write_report(
+        path,
+        penguins,
+        clusters=found,
+        kernel=found.kernel_,
+        ids=[str(i) for i in range(1, len(penguins) + 1)],
+        title="Palmer penguins",
+        assumptions=("the species is kept aside",),
+    )
+
+
+def make_column_table(pk: ProximityKernel, frame: Any) -> Table:
+    """List the columns with their kinds, bins and missing cells."""
+    table = Table("column", "kind", "missing", "bins", title="What was learnt")
+    for j, name in enumerate(frame.columns):
+        centers, categories = pk.bin_centers_[j], pk.categories_[j]
+        kind, bins = "categorical", ", ".join(() if categories is None else categories)
+        if centers is not None:
+            kind, bins = "numeric", "near " + ", ".join(f"{c:.4g}" for c in centers)
+        table.add_row(name, kind, str(int(frame[name].isna().sum())), bins)
+    return table
+
+
+def make_matching_table(provenance: NDArray[np.void]) -> Table:
+    """Count the missing cells by how they were matched."""
+    table = Table(
+        "level", "missing cells", "rows behind each", title="How the holes were matched"
+    )
+    for level, meaning in (
+        ("intersection", "share every observed value"),
+        ("partial", "share some of them"),
+        ("union", "share any"),
+        ("prior", "nobody matches: all rows"),
+    ):
+        cells = provenance[provenance["level"] == level]
+        if len(cells):
+            low, high = cells["support"].min(), cells["support"].max()
+            support = f"{low}" if low == high else f"{low} to {high}"
+            table.add_row(f"{level} ({meaning})", str(len(cells)), support)
+    return table
+
+
+def make_cluster_table(clusters: NDArray[Any], frame: Any, species: Any) -> Table:
+    """Compare the clusters with the sex, a column, and with the species, not one."""
+    sexes, kinds = frame["sex"].fillna("sex ?"), sorted(species.unique())
+    table = Table(
+        "cluster", "female", "male", "sex ?", *kinds,
+        title="Three clusters, what they hold, and the species",
+    )  # fmt: skip
+    for cluster in np.unique(clusters):
+        inside = clusters == cluster
+        counts = [
+            int((sexes[inside] == sex).sum()) for sex in ("female", "male", "sex ?")
+        ]
+        counts += [int((species[inside] == kind).sum()) for kind in kinds]
+        table.add_row(str(cluster), *map(str, counts))
+    return table
+
+
+def make_neighbor_table(
+    pk: ProximityKernel, frame: Any, species: Any, row: int, nearest: NDArray[Any]
+) -> Table:
+    """Show a row, its nearest rows, and in which columns they agree.
+
+    A column contributes the probability that both rows lie in the same bin.
+    """
+    shares = _measure_agreement(pk, frame.iloc[[row]], frame.iloc[nearest])
+    known = frame.notna().to_numpy() & frame.iloc[[row]].notna().to_numpy()
+    table = Table(
+        "", str(row), *map(str, nearest),
+        title=f"Who is like penguin {row}: = same bin, ~ perhaps, blank: another",
+    )  # fmt: skip
+    similarity = [f"{share:.2f}" for share in shares.mean(axis=1)]
+    table.add_row("similarity", "", *similarity, end_section=True)
+    for j, name in enumerate(frame.columns):
+        others = [
+            f"{_cell(frame, other, name)} {_mark(share, known[other, j])}"
+            for other, share in zip(nearest, shares[:, j], strict=True)
+        ]
+        last = j == len(frame.columns) - 1
+        table.add_row(name, _cell(frame, row, name), *others, end_section=last)
+    table.add_row(_LABEL, species[row], *species[nearest])
+    return table
+
+
+def _measure_agreement(pk: ProximityKernel, a: Any, b: Any) -> NDArray[Any]:
+    """Compute the probability of the same bin of row `a` and each row of `b`."""
+    products = pk.transform(b).multiply(pk.transform(a)).toarray()
+    starts = np.concatenate([[0], np.cumsum(pk.n_bins_)[:-1]])
+    return np.add.reduceat(products, starts, axis=1)
+
+
+def _cell(frame: Any, row: int, name: str) -> str:
+    value = frame[name].iloc[row]
+    if value != value:
+        return "?"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _mark(share: float, known: bool) -> str:
+    return "=" if share == 1 and known else "~" if share > 0 else " "

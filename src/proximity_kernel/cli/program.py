@@ -1,0 +1,234 @@
+"""The program: parse the arguments, call a command, print errors in one line.
+
+Nothing that takes long is imported here, so that the help appears at once. Each command
+is a module of its own, imported when it is called.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any, NoReturn
+
+from .. import __version__
+from .._extras import require
+from ..io.errors import InputError
+from ..io.wording import find_similar, suggest
+from .arguments import add_general, name_options
+from .invocation import Invocation, print_error
+
+_PROGRAM = "proximity-kernel"
+_DESCRIPTION = """\
+Find similar rows in a table with missing cells.
+
+  proximity-kernel cluster patients.csv -o clusters.csv
+  proximity-kernel neighbors patients.csv --of P0012
+  proximity-kernel outliers patients.csv --top 20
+  proximity-kernel explain patients.csv P0012 P0077
+  proximity-kernel demo
+
+A table is CSV, TSV, Parquet, Arrow or Excel. How it is written is
+detected, and printed. Each command has its own --help.
+"""
+# Name -> a line of help. The module has the same name.
+_COMMANDS = {
+    "cluster": "groups of similar rows",
+    "neighbors": "the most similar rows of each row",
+    "outliers": "the most unusual rows, with reasons",
+    "similarity": "the similarity of pairs of rows",
+    "represent": "rows as vectors, for other programs",
+    "explain": "why two rows are similar, column by column",
+    "impute": "the table with its missing cells filled",
+    "demo": "a tour of the Palmer penguins",
+}
+_BROKEN_PIPE = 141  # as shells report it
+
+
+class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
+    """Formats the help with room for the longest command."""
+
+    def __init__(self, prog: str, **given: Any) -> None:
+        super().__init__(prog, **({"max_help_position": 22} | given))
+        # Otherwise the longer names would get lines of their own.
+        self._action_max_length = 16
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser that imports its options when needed, and reports errors in one line.
+
+    Options cannot be abbreviated: a new option could make a short form ambiguous.
+
+    Attributes
+    ----------
+    add_options : callable or None
+        Adds the options when the command is called.
+    """
+
+    add_options: Callable[[argparse.ArgumentParser], None] | None = None
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**({"allow_abbrev": False} | given))
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        if self.add_options is not None:
+            add_options, self.add_options = self.add_options, None
+            add_options(self)
+        known, rest = super().parse_known_args(args, namespace)
+        if rest:  # an error of the command, which names its own help
+            self.error(f"unrecognized arguments: {' '.join(rest)}{self._suggest(rest)}")
+        return known, rest
+
+    def _suggest(self, rest: list[str]) -> str:
+        """Suggest an option that is similar to the first unknown one."""
+        asked = [one[2:].partition("=")[0] for one in rest if one.startswith("--")]
+        known = [one[2:] for one in self._option_string_actions if one[:2] == "--"]
+        found = find_similar(asked[0], known) if asked else None
+        return f", did you mean '--{found}'?" if found is not None else ""
+
+    def error(self, message: str) -> NoReturn:
+        line = " ".join(message.split())
+        end = "" if line.endswith("?") else ";"
+        self.exit(2, f"{self.prog}: {line}{end} see {self.prog} --help\n")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        Without the program's name; those of the process by default.
+
+    Returns
+    -------
+    int
+        Exit status: 0 for success, 1 for failure, 2 for bad usage or input, 130 for an
+        interrupt, 141 if the reader of the output is gone.
+    """
+    _allow_any_encoding()
+    parser = _make_parser()
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    try:
+        _check_command(parser, given)
+        options = parser.parse_args(given)
+        if options.command is None:
+            parser.print_help(sys.stderr)
+            return 2
+        return _run(options)
+    except BrokenPipeError:
+        # Otherwise Python reports the error again when it flushes the stream at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _BROKEN_PIPE
+    except KeyboardInterrupt:
+        print_error(f"{_PROGRAM}: stopped")
+        return 130
+
+
+def _check_command(parser: argparse.ArgumentParser, given: list[str]) -> None:
+    """Report an unknown command, and suggest a similar one."""
+    name = next((one for one in given if not one.startswith("-")), None)
+    if name is None or name in _COMMANDS:
+        return
+    hint = suggest(name, _COMMANDS) or f"; there are {', '.join(_COMMANDS)}"
+    parser.error(f"{name}: there is no such command{hint}")
+
+
+def _run(options: argparse.Namespace) -> int:
+    """Run a command, and report its errors."""
+    invocation = Invocation(options.command, options)
+    try:
+        for package in ("rich", "pandas"):
+            if find_spec(package) is None:
+                require(package, extra="cli")
+        if sys.stdout is None:
+            raise InputError("standard output is closed; leave it open, and use -o.")
+        with invocation.warnings_as_notes():
+            status = _load(options.command).run(invocation)
+            sys.stdout.flush()
+            return int(status)
+    except BrokenPipeError:
+        raise
+    except Exception as error:
+        if options.debug:
+            raise
+        status, message = _describe_error(error, options)
+        print_error(f"{_PROGRAM} {options.command}: {name_options(message)}")
+        return status
+
+
+def _describe_error(error: Exception, options: argparse.Namespace) -> tuple[int, str]:
+    """Find the exit status of an error, and its message."""
+    # `read_table` raises FileNotFoundError with a message alone.
+    no_table = isinstance(error, FileNotFoundError) and error.errno is None
+    if isinstance(error, InputError) or no_table:
+        return 2, str(error)
+    if isinstance(error, ImportError):
+        return 1, str(error)
+    if isinstance(error, MemoryError):
+        return 1, "out of memory" + (f" ({error})" if str(error) else "") + "."
+    if isinstance(error, OSError):
+        where = f"{error.filename}: " if error.filename else ""
+        return 1, f"{where}{error.strerror or error}"
+    # The library raises these for tables or options, and names which.
+    refused = isinstance(error, ValueError | TypeError)
+    if refused and hasattr(options, "file") and _is_from_library(error):
+        return 2, f"{options.file}: {error}"
+    return 1, f"{type(error).__name__}: {error} (--debug shows where)"
+
+
+def _is_from_library(error: Exception) -> bool:
+    """Whether code of this package raised the error, not that of another package."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    module = trace.tb_frame.f_globals.get("__name__", "") if trace else ""
+    return module.startswith("proximity_kernel.")
+
+
+def _allow_any_encoding() -> None:
+    """Print ? for characters that the terminal cannot show, instead of failing."""
+    for stream in (sys.stdout, sys.stderr):
+        encoding = getattr(stream, "encoding", None) or "utf-8"
+        if not encoding.lower().startswith("utf") and hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
+
+
+def _make_parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog=_PROGRAM,
+        description=_DESCRIPTION,
+        formatter_class=_HelpFormatter,
+        usage="%(prog)s COMMAND FILE ... [options]",
+    )
+    parser.add_argument(
+        "--version", action="version", version=f"%(prog)s {__version__}"
+    )
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    for name, text in _COMMANDS.items():
+        command = commands.add_parser(
+            name, prog=f"{_PROGRAM} {name}", help=text, formatter_class=_HelpFormatter
+        )
+        command.add_options = _make_adder(name)
+    return parser
+
+
+def _make_adder(name: str) -> Callable[[argparse.ArgumentParser], None]:
+    def add_options(parser: argparse.ArgumentParser) -> None:
+        module = _load(name)
+        parser.description = module.DESCRIPTION
+        module.add_options(parser)
+        parser.formatter_class = _HelpFormatter
+        arguments = parser._get_positional_actions()  # noqa: SLF001
+        metavars = [str(argument.metavar) for argument in arguments]
+        parser.usage = " ".join(["%(prog)s", *metavars, "[options]"])
+        add_general(parser)
+
+    return add_options
+
+
+def _load(name: str) -> Any:
+    return import_module(f".{name}", __package__)

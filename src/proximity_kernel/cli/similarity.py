@@ -1,0 +1,178 @@
+"""``proximity-kernel similarity``: the similarity of pairs of rows."""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from typing import Any
+
+from ..io.errors import InputError
+from ..io.wording import counted, listed
+from . import arguments
+from .invocation import Invocation
+
+DESCRIPTION = """\
+Compute the similarity of pairs of rows, from 0 to 1.
+
+  proximity-kernel similarity small.csv -o matrix.csv
+  proximity-kernel similarity patients.csv --above 0.9 -o pairs.csv
+  proximity-kernel similarity a.csv --with b.csv -o matrix.parquet
+  proximity-kernel similarity a.csv -o matrix.npy
+
+Output: a matrix, with the first id (or the row number, from 1) of each
+row and column; or with --above, the pairs with at least that similarity.
+A matrix of a large table is refused: use --above, or neighbors.
+"""
+_MAX_BYTES = 2**30  # of a matrix
+_BLOCK = 512  # rows at a time
+_MAX_PAIRS = 20_000_000
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
+    arguments.add_input(parser)
+    parser.add_argument(
+        "--with", dest="other", metavar="FILE",
+        help="compare with the rows of this table, read in the same way",
+    )  # fmt: skip
+    parser.add_argument(
+        "--above", type=arguments.share_up_to(1), metavar="S",
+        help="list the pairs with at least this similarity",
+    )  # fmt: skip
+    parser.add_argument(
+        "--force", action="store_true", help="write a very large result"
+    )
+    arguments.add_kernel(parser)
+    arguments.add_output(parser, more=", or .npy for a matrix")
+    arguments.add_model(parser)
+
+
+def run(invocation: Invocation) -> int:
+    """Run the command."""
+    from ..io.writing import write_frame
+    from . import fitting
+    from .outputs import find_format
+
+    options = invocation.options
+    pairs = options.above is not None
+    file_format = find_format(
+        options.output, options.format, () if pairs else (".npy",)
+    )
+    if pairs and (options.model or options.save_model):
+        raise InputError(
+            "--above: pairs are searched among the fitted rows; leave out --model and "
+            "--save-model."
+        )
+    kernel, table, _ = fitting.start(invocation, "ProximityKernel")
+    other = None
+    if options.other is not None:
+        other = fitting.open_table(invocation, options.other, table.schema)
+    if pairs:
+        write_frame(_list_pairs(invocation, table, other), options.output, file_format)
+        return 0
+    _check_size(invocation, table, other)
+    if kernel is None:
+        kernel = fitting.fit(invocation, fitting.make_kernel(options), table)
+    with invocation.progress("comparing rows"):
+        matrix = kernel.kernel(table.frame, None if other is None else other.frame)
+    if file_format == "npy":
+        _write_matrix(matrix, options.output)
+    else:
+        write_frame(_name_matrix(matrix, table, other), options.output, file_format)
+    return 0
+
+
+def _write_matrix(matrix: Any, path: str) -> None:
+    import numpy as np
+
+    from ..io.writing import open_output
+
+    with open_output(path) as file:
+        np.save(file, matrix, allow_pickle=False)
+
+
+def _check_size(invocation: Invocation, table: Any, other: Any) -> None:
+    n = len(table.frame)
+    m = n if other is None else len(other.frame)
+    size = 4 * n * m
+    if size > _MAX_BYTES and not invocation.options.force:
+        raise InputError(
+            f"{table.name}: {n:,} x {m:,} similarities take {size / 2**30:,.1f} GiB; "
+            "list the pairs --above a limit, use neighbors, or give --force."
+        )
+
+
+def _name_matrix(matrix: Any, table: Any, other: Any) -> Any:
+    import pandas as pd
+
+    from .row_names import label_rows, name_rows
+
+    names = name_rows(table)
+    first = names.columns[0]
+    columns = label_rows(table if other is None else other)
+    repeated = [name for name, n in Counter([first, *columns]).items() if n > 1]
+    if repeated:
+        raise InputError(
+            f"{(other or table).name}: several columns of the matrix would be called "
+            f"{listed(repeated)}; choose another --id, or write a .npy file."
+        )
+    frame = pd.DataFrame(matrix.astype(float).round(6), columns=columns)
+    frame.insert(0, first, names[first].to_numpy())
+    return frame
+
+
+def _list_pairs(invocation: Invocation, table: Any, other: Any) -> Any:
+    """List the pairs of at least some similarity, each once, in the order of rows."""
+    import numpy as np
+    import pandas as pd
+
+    from .. import ProximityNeighbors
+    from . import fitting
+
+    options = invocation.options
+    kernel = fitting.make_kernel(options)
+    neighbors = ProximityNeighbors(kernel=kernel, n_jobs=options.jobs)
+    fitting.fit(invocation, neighbors, table)
+    asked = table if other is None else other
+    parts, n_pairs = [], 0
+    with invocation.progress("comparing rows", len(asked.frame)) as advance:
+        for start in range(0, len(asked.frame), _BLOCK):
+            block = asked.frame.iloc[start : start + _BLOCK].reset_index(drop=True)
+            parts.append(_find_pairs(neighbors, block, start, options.above))
+            if other is None:
+                parts[-1] = parts[-1][:, parts[-1][0] < parts[-1][1]]
+            n_pairs += parts[-1].shape[1]
+            _check_pairs(invocation, n_pairs)
+            advance(len(block))
+    asked_rows, fitted_rows, similarity = np.hstack(parts)
+    rows, others = fitted_rows.astype(int), asked_rows.astype(int)
+    if other is None:
+        rows, others = others, rows
+    order = np.lexsort((others, rows))
+    rows, others, similarity = rows[order], others[order], similarity[order].round(6)
+    frame = {"row": rows + 1, "other": others + 1, "similarity": similarity}
+    frame |= {name: table.ids[name].to_numpy()[rows] for name in table.ids}
+    frame |= {f"other_{name}": asked.ids[name].to_numpy()[others] for name in asked.ids}
+    invocation.note(f"{counted(len(rows), 'pair')} of at least {options.above:g}")
+    return pd.DataFrame(frame)
+
+
+def _find_pairs(neighbors: Any, block: Any, start: int, above: float) -> Any:
+    """Find the pairs of a block of rows: row, fitted row, similarity, as an array."""
+    import numpy as np
+
+    similarity, found = neighbors.radius_neighbors(
+        block, 1 - above, return_similarity=True
+    )
+    lengths = [len(one) for one in found]
+    rows = np.repeat(np.arange(start, start + len(block)), lengths)
+    return np.vstack([rows, np.concatenate(found), np.concatenate(similarity)])
+
+
+def _check_pairs(invocation: Invocation, n_pairs: int) -> None:
+    options = invocation.options
+    if n_pairs > _MAX_PAIRS and not options.force:
+        raise InputError(
+            f"--above {options.above:g}: there are more than {_MAX_PAIRS:,} such "
+            "pairs; choose a higher limit, use neighbors, or give --force."
+        )

@@ -1,0 +1,327 @@
+"""A parsed file and a schema in, a `LoadedTable` out: cells become typed values."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from .delimited_text import parse_text
+from .errors import InputError
+from .file_type import InputFile
+from .formats import (
+    AMBIGUOUS,
+    DATE_FORMATS,
+    NUMBER_FORMATS,
+    match_format,
+    parse_format,
+    remove_unit,
+)
+from .kinds import infer_schema
+from .missing_marks import find_missing_codes
+from .parsed_file import ParsedFile, is_text, to_categories
+from .reader import LoadedTable
+from .schema import (
+    CATEGORIES,
+    DATES,
+    ID,
+    LEFT_OUT,
+    MIN_MATCHED,
+    NUMBERS,
+    UNCHANGED,
+    USED,
+    ColumnOptions,
+    ColumnSchema,
+    FileLayout,
+    FileOptions,
+    Schema,
+)
+from .spreadsheet import parse_sheet
+from .text_column import TextColumn
+from .typed_file import parse_typed
+from .wording import counted, find_similar, listed
+
+_SHOWN = {"\t": "tab", " ": "blanks"}
+
+
+def load_table(
+    file: InputFile,
+    file_options: FileOptions,
+    column_options: ColumnOptions,
+    schema: Schema | None = None,
+) -> LoadedTable:
+    """Read a table from a file.
+
+    Parameters
+    ----------
+    file : InputFile
+    file_options : FileOptions
+    column_options : ColumnOptions
+    schema : Schema, optional
+        Of an earlier table, to read this one in the same way.
+
+    Returns
+    -------
+    LoadedTable
+    """
+    parsed = _parse(file, file_options)
+    if schema is not None:
+        return apply_schema(parsed, schema, earlier=True)
+    schema, marks, inferred = infer_schema(parsed, column_options)
+    table = apply_schema(parsed, schema, marks=marks, inferred=inferred)
+    found = [*find_missing_codes(table.frame), *_find_constants(table.frame)]
+    return replace(table, assumptions=(*table.assumptions, *found))
+
+
+def _parse(file: InputFile, options: FileOptions) -> ParsedFile:
+    options.refuse_for(file.name, file.type)
+    if file.type == "text":
+        parsed = parse_text(file, options)
+    elif file.type == "excel":
+        parsed = parse_sheet(file, options)
+    else:
+        parsed = parse_typed(file)
+    if not len(parsed.frame):
+        raise InputError(f"{file.name}: the table has column names, but no rows.")
+    return parsed
+
+
+def apply_schema(
+    parsed: ParsedFile,
+    schema: Schema,
+    *,
+    marks: str = "",
+    inferred: list[str] | None = None,
+    earlier: bool = False,
+) -> LoadedTable:
+    """Convert the columns of a parsed file.
+
+    Parameters
+    ----------
+    parsed : ParsedFile
+    schema : Schema
+    marks : str
+        How missing cells and numbers are written, to append to the size of the table.
+    inferred : list of str, optional
+        What was assumed to infer the schema.
+    earlier : bool
+        Whether the schema is that of an earlier table. Then columns may differ: ids may
+        be absent, and additional columns are left out.
+
+    Returns
+    -------
+    LoadedTable
+    """
+    size = f"{parsed.name}: {describe_size(*parsed.frame.shape)}"
+    assumptions = [f"{size}{_describe_separator(parsed.layout)}{marks}"]
+    assumptions += [*parsed.assumptions, *(inferred or [])]
+    if earlier:
+        assumptions += _compare_columns(parsed, schema)
+    converter = _Converter(parsed, schema, assumptions)
+    present = [c for c in schema.columns if c.name in parsed.frame]
+    frame = pd.DataFrame(
+        {c.name: converter.convert(c) for c in present if c.role == USED}
+    )
+    assumptions += converter.describe_unmatched()
+    if n_empty := int(frame.isna().all(axis=1).sum()):
+        assumptions.append(describe_empty_rows(n_empty))
+    ids = {c.name: _keep_text(parsed.frame[c.name]) for c in present if c.role == ID}
+    return LoadedTable(
+        parsed.name,
+        frame,
+        pd.DataFrame(ids, index=parsed.frame.index),
+        parsed.frame[[c.name for c in present if c.role == LEFT_OUT]],
+        schema,
+        parsed.layout,
+        tuple(assumptions),
+    )
+
+
+def describe_size(n_rows: int, n_columns: int) -> str:
+    """Write the size of a table.
+
+    >>> describe_size(2000, 1)
+    '2,000 rows, 1 column'
+    """
+    return f"{counted(n_rows, 'row')}, {counted(n_columns, 'column')}"
+
+
+def describe_empty_rows(n_rows: int) -> str:
+    """Write how many rows have no observed cell."""
+    have = "has" if n_rows == 1 else "have"
+    return f"{counted(n_rows, 'row')} {have} no observed cell"
+
+
+def _describe_separator(layout: FileLayout) -> str:
+    if layout.type != "text":
+        return ""
+    if layout.separator is None:
+        return ", no separator found (`sep`)"
+    return f", separator {_SHOWN.get(layout.separator, repr(layout.separator))}"
+
+
+def _compare_columns(parsed: ParsedFile, schema: Schema) -> list[str]:
+    """Check that no column of an earlier table is absent; report what is left out."""
+    names = list(parsed.frame.columns)
+    known = {column.name for column in schema.columns}
+    new = [name for name in names if name not in known]
+    absent = [name for name in schema.names(USED) if name not in names]
+    if absent:
+        several = len(absent) > 1
+        hint = _suggest_names(absent, new) or f"; it has {listed(names, 8)}."
+        raise InputError(
+            f"{parsed.name}: the model was fitted with the column{'s' * several} "
+            f"{listed(absent)}, which {'are' if several else 'is'} not in this table"
+            f"{hint}"
+        )
+    lines = []
+    if new:
+        lines.append(f"unknown to the model, left out: {listed(new)}")
+    if out := [name for name in schema.names(LEFT_OUT) if name in names]:
+        lines.append(f"left out, as when fitted: {listed(out)}")
+    return lines
+
+
+def _suggest_names(absent: list[str], new: list[str]) -> str:
+    """Suggest new columns that may be the absent ones under another name."""
+    found = [(name, find_similar(name, new)) for name in absent]
+    pairs = [f"{other!r} for {name!r}" for name, other in found if other is not None]
+    if not pairs:
+        return ""
+    if len(absent) == 1:
+        return f", did you mean {found[0][1]!r}? Rename it."
+    return f", did you mean {', '.join(pairs[:5])}? Rename them."
+
+
+def _find_constants(frame: Any) -> list[str]:
+    """Report the columns with a single value, which cannot tell rows apart."""
+    if len(frame) < 2:
+        return []
+    constant = [name for name in frame if _is_constant(frame[name].dropna())]
+    complete = [name for name in constant if frame[name].notna().all()]
+    gappy = [name for name in constant if name not in complete]
+    effect = "the same to every similarity (`drop` leaves it out)"
+    lines = []
+    if complete:
+        verb = "has one value: it" if len(complete) == 1 else "have one value: each"
+        lines.append(f"{listed(complete)} {verb} adds {effect}")
+    if gappy:
+        verb = "has one value" if len(gappy) == 1 else "have one value each"
+        lines.append(
+            f"{listed(gappy)} {verb} and missing cells: unless missing is informative "
+            f"(`missingness`), it adds {effect}"
+        )
+    return lines
+
+
+def _is_constant(observed: Any) -> bool:
+    return bool(len(observed) and observed.eq(observed.iloc[0]).all())
+
+
+def _keep_text(column: Any) -> Any:
+    """Keep the cells of an id column as they are, text as text."""
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        return column.astype(object)
+    return column
+
+
+class _Converter:
+    """Converts columns by a schema, and collects the texts that do not fit it."""
+
+    def __init__(
+        self, parsed: ParsedFile, schema: Schema, assumptions: list[str]
+    ) -> None:
+        self.parsed, self.schema, self.assumptions = parsed, schema, assumptions
+        # Texts that are not a number (or a date), and which -> columns, with cells.
+        self.unmatched: dict[tuple[str, str], list[tuple[str, int]]] = {}
+
+    def convert(self, column: ColumnSchema) -> Any:
+        """Convert a column."""
+        cells = self.parsed.frame[column.name]
+        if not is_text(cells):
+            numbers = self.schema.missing_numbers()
+            if numbers and pd.api.types.is_numeric_dtype(cells.dtype):
+                cells = cells.mask(cells.isin(numbers))
+            return self._convert_typed(column, cells.reset_index(drop=True))
+        text = TextColumn.from_categories(cells, self.schema.missing)
+        if column.kind in (CATEGORIES, UNCHANGED):
+            return pd.Series(pd.Categorical.from_codes(text.codes, text.values))
+        return self._convert_text(column, text)
+
+    def _convert_text(self, column: ColumnSchema, text: TextColumn) -> Any:
+        """Convert text to numbers or dates."""
+        is_date = column.kind == DATES
+        # A model may have been fitted to a file that stores numbers as numbers.
+        expected = column.format or ("iso" if is_date else "1.5")
+        texts = remove_unit(text.values, column.unit)
+        values = parse_format(expected, texts)
+        if pd.isna(values).any():
+            other = _find_other_format(column, expected, texts)
+            if other:
+                self.assumptions.append(
+                    f"{column.name!r} has another format than when fitted: {other}"
+                )
+                values = parse_format(other, texts)
+            self._collect_unmatched(column, text, values)
+        missing = np.array("NaT" if is_date else np.nan, values.dtype)
+        padded = np.append(values, missing)  # the code -1 takes the last
+        return pd.Series(padded[text.codes])
+
+    def _collect_unmatched(
+        self, column: ColumnSchema, text: TextColumn, values: Any
+    ) -> None:
+        unmatched = np.asarray(pd.isna(values))
+        n_cells = text.count(unmatched)
+        if not n_cells:
+            return
+        texts = list(text.values[unmatched])
+        expected = "a date" if column.kind == DATES else "a number"
+        if n_cells > (1 - MIN_MATCHED) * text.n_observed + 1:
+            raise InputError(
+                f"{self.parsed.name}: column {column.name!r} has {column.kind} in the "
+                f"model, and here {n_cells:,} of {text.n_observed:,} cells are not "
+                f"{expected}, as {listed(texts, 2)}; correct them, or fit again."
+            )
+        cells = (column.name, n_cells)
+        self.unmatched.setdefault((listed(texts, 3), expected), []).append(cells)
+
+    def describe_unmatched(self) -> list[str]:
+        """Write which texts are read as missing because they do not fit."""
+        lines = []
+        for (texts, expected), columns in self.unmatched.items():
+            names, counts = zip(*columns, strict=True)
+            where = f"{names[0]!r}" if len(names) == 1 else f"{len(names)} columns"
+            cells = counted(sum(counts), "cell")
+            lines.append(
+                f"{where}: {texts} is not {expected}, read as missing ({cells})"
+            )
+        return lines
+
+    def _convert_typed(self, column: ColumnSchema, cells: Any) -> Any:
+        """Convert a column that the file stores as numbers, dates or ranks."""
+        dtype = cells.dtype
+        if column.kind == CATEGORIES:
+            is_ranked = isinstance(dtype, pd.CategoricalDtype)
+            return cells.cat.as_unordered() if is_ranked else to_categories(cells)
+        if pd.api.types.is_bool_dtype(dtype) or pd.api.types.is_numeric_dtype(dtype):
+            return cells.astype("Float64").to_numpy(dtype=float, na_value=np.nan)
+        if column.kind == NUMBERS and pd.api.types.is_datetime64_any_dtype(dtype):
+            raise InputError(
+                f"{self.parsed.name}: column {column.name!r} holds dates, and numbers "
+                "in the model; correct it, or fit again."
+            )
+        return cells
+
+
+def _find_other_format(column: ColumnSchema, expected: str, texts: Any) -> str | None:
+    """Find a format that all texts have, if none has the expected one."""
+    matched = match_format(expected, texts)
+    if matched is not None and matched.any():
+        return None
+    for other in DATE_FORMATS if column.kind == DATES else NUMBER_FORMATS:
+        matched = match_format(other, texts)
+        if other not in AMBIGUOUS and matched is not None and matched.all():
+            return other
+    return None

@@ -1,0 +1,324 @@
+"""Text in, its dialect out: encoding, separator, header and column names.
+
+The separator is the one that splits the first lines into the same number of fields.
+Tab, semicolon and bar are tried before the comma, because decimal commas may split
+lines evenly too.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections import Counter
+from dataclasses import dataclass
+from itertools import count
+
+from .errors import InputError
+from .file_type import InputFile, find_utf16
+from .wording import counted, listed
+
+SEPARATORS = {"tab": "\t", "comma": ",", "semicolon": ";", "bar": "|", "space": " "}
+_TRIED = "\t;|,"
+ROW_NAME = "row_name"  # name given to a first column that has none
+_SAMPLE_LINES = 200
+_SAMPLE_CHARACTERS = 2**18
+_COMMENTS = ("# ", "##", "#!", "%%")
+_MAX_SKIPPED = 20  # lines above the table
+_MIN_COLUMNS = 3  # from which on a line with one field is a title, not a row
+_MAX_SHOWN = 40  # characters of a skipped line in a message
+_MIN_EVEN = 0.9  # share of lines with the same number of fields
+_NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)*|[.,]\d+)([eE][+-]?\d+)?%?$")
+_DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}")
+_YEAR = re.compile(r"(19|20|21)\d\d$")
+_SEP_LINE = re.compile(r"sep=(.)\r?\n", re.IGNORECASE)  # written for Excel
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How a text is written.
+
+    Attributes
+    ----------
+    text : str
+        The decoded text, from the first line of the table on.
+    encoding : str
+    separator : str
+        One character; a blank stands for any number of blanks.
+    names : list of str
+        Of the columns.
+    header : bool
+        Whether the first line holds the names.
+    assumptions : tuple of str
+        What was assumed, in sentences.
+    skipped : int, default=0
+        Lines above the table.
+    """
+
+    text: str
+    encoding: str
+    separator: str
+    names: list[str]
+    header: bool
+    assumptions: tuple[str, ...]
+    skipped: int = 0
+
+
+def find_dialect(
+    file: InputFile,
+    *,
+    separator: str | None = None,
+    encoding: str | None = None,
+    header: bool | None = None,
+) -> Dialect:
+    """Detect how a text is written.
+
+    Parameters
+    ----------
+    file : InputFile
+    separator, encoding : str, optional
+    header : bool, optional
+        What is given is not detected.
+
+    Returns
+    -------
+    Dialect
+    """
+    text, encoding, assumptions = _decode(file, encoding)
+    sep_line = _SEP_LINE.match(text)
+    if sep_line:
+        text = text[sep_line.end() :]
+        separator = separator or sep_line[1]
+    lines = _sample(text)
+    if not lines:
+        raise InputError(f"{file.name}: the file has no rows.")
+    start = _find_start(lines, separator)
+    if start:
+        assumptions.append(_describe_skipped(lines[:start]))
+    text, skipped = _skip_lines(text, start)
+    lines = lines[start:]
+    separator = separator or _detect_separator(lines)
+    rows = split_lines(lines, separator)
+    if header is None:
+        header = _has_header(rows)
+    names, named = _name_columns(rows, header)
+    skipped += bool(sep_line)
+    assumptions += named
+    return Dialect(
+        text, encoding, separator, names, header, tuple(assumptions), skipped
+    )
+
+
+def _find_start(lines: list[str], given: str | None) -> int:
+    """Count the titles and comments above the table."""
+    for start, line in enumerate(lines[:_MAX_SKIPPED]):
+        separator = given or _detect_separator(lines[start:])
+        share, n_fields = _measure_evenness(split_lines(lines[start:], separator))
+        filled = sum(bool(cell.strip()) for cell in split_lines([line], separator)[0])
+        if line.startswith(_COMMENTS):
+            continue
+        if n_fields >= _MIN_COLUMNS and share >= _MIN_EVEN and filled > 1:
+            return start
+        if n_fields < _MIN_COLUMNS and share >= _MIN_EVEN:
+            all_comments = all(one.startswith(_COMMENTS) for one in lines[:start])
+            return start if all_comments else 0
+        if filled > 1:
+            return 0
+    return 0
+
+
+def _describe_skipped(lines: list[str]) -> str:
+    first = " ".join(lines[0].split())
+    shown = repr(first if len(first) <= _MAX_SHOWN else f"{first[:_MAX_SHOWN]}...")
+    return f"{counted(len(lines), 'line')} above the table skipped: {shown}"
+
+
+def _skip_lines(text: str, n_lines: int) -> tuple[str, int]:
+    """Remove the first lines of a text that are not empty; count all lines removed."""
+    at, skipped = 0, 0
+    for line in io.StringIO(text, newline=""):
+        if line.strip():
+            if not n_lines:
+                break
+            n_lines -= 1
+        at += len(line)
+        skipped += 1
+    return text[at:], skipped
+
+
+def _decode(file: InputFile, encoding: str | None) -> tuple[str, str, list[str]]:
+    data = file.data
+    if encoding is not None and not file.decoded:
+        try:
+            return data.decode(encoding).removeprefix("\ufeff"), encoding, []
+        except LookupError:
+            raise InputError(
+                f"`encoding` {encoding}: there is no such encoding; utf-8, latin-1, "
+                "cp1252 and utf-16 are common."
+            ) from None
+        except UnicodeDecodeError as error:
+            line = data.count(b"\n", 0, error.start) + 1
+            raise InputError(
+                f"{file.name}: line {line} is not {encoding} "
+                f"({data[error.start : error.start + 1]!r}); try latin-1 (`encoding`)."
+            ) from None
+    utf16 = find_utf16(data)
+    if utf16:
+        return data.decode(utf16, "replace"), utf16, ["encoding UTF-16"]
+    try:
+        return data.decode("utf-8-sig"), "utf-8", []
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        assumed = f"line {line} is not UTF-8, so read as Windows Latin (`encoding`)"
+        try:
+            return data.decode("cp1252"), "cp1252", [assumed]
+        except UnicodeDecodeError:
+            return data.decode("latin-1"), "latin-1", [assumed.replace("Windows ", "")]
+
+
+def _sample(text: str) -> list[str]:
+    """Take the first lines that are not empty, without one that is cut off."""
+    head = text[:_SAMPLE_CHARACTERS]
+    lines = head.splitlines()
+    if len(head) < len(text) and len(lines) > 1:
+        lines.pop()
+    return [line for line in lines[:_SAMPLE_LINES] if line.strip()]
+
+
+def split_lines(lines: list[str], separator: str) -> list[list[str]]:
+    """Split lines into fields.
+
+    >>> split_lines(["a;'b'", '1;"x;y"'], ";"), split_lines(["a   b"], " ")
+    ([['a', "'b'"], ['1', 'x;y']], [['a', 'b']])
+    """
+    if separator == " ":
+        return [line.split() for line in lines]
+    return list(csv.reader(lines, delimiter=separator))
+
+
+def _detect_separator(lines: list[str]) -> str:
+    best, evenness = ",", 0.0
+    for separator in _TRIED:
+        share, n_fields = _measure_evenness(split_lines(lines, separator))
+        if n_fields > 1 and share > evenness + 1e-9:
+            best, evenness = separator, share
+        if evenness >= _MIN_EVEN:
+            return best
+    words = split_lines(lines, " ")
+    share, n_fields = _measure_evenness(words)
+    blanks = n_fields > 1 and share >= _MIN_EVEN and len(words[0]) == n_fields
+    return " " if blanks and evenness == 0 and len(lines) > 2 else best
+
+
+def _measure_evenness(rows: list[list[str]]) -> tuple[float, int]:
+    """Find the usual number of fields, and the share of rows that have it.
+
+    The first row must have it too, or one less because the column of row names has no
+    name. Otherwise the separator only occurs inside cells.
+    """
+    lengths = Counter(len(row) for row in rows)
+    n_fields, n_rows = lengths.most_common(1)[0] if lengths else (1, 0)
+    if rows and len(rows[0]) not in (n_fields, n_fields - 1):
+        return 0.0, 1
+    return n_rows / max(len(rows), 1), n_fields
+
+
+def _has_header(rows: list[list[str]]) -> bool:
+    """Whether the first row holds names: no numbers or dates, except distinct years."""
+    first = [cell.strip() for cell in rows[0]]
+    values = [cell for cell in first if _NUMBER.match(cell) or _DATE.match(cell)]
+    if any(cell == "?" for cell in first):
+        return False
+    only_years = all(_YEAR.match(cell) for cell in values)
+    distinct = len(values) < len(first) and len(set(values)) == len(values)
+    return not values or (only_years and distinct)
+
+
+def _name_columns(rows: list[list[str]], header: bool) -> tuple[list[str], list[str]]:
+    if not header:
+        return number_columns(len(rows[0]))
+    names, assumptions = [name.strip() for name in rows[0]], []
+    if len(rows) > 1 and all(len(row) == len(names) + 1 for row in rows[1:]):
+        if all(row[-1].strip() == "" for row in rows[1:]):
+            names.append("")  # every line but the header ends with a separator
+        else:
+            names.insert(0, "")
+    if not names[0] and ROW_NAME not in names:
+        names[0] = ROW_NAME
+        assumptions.append(f"the first column has no name, now called {ROW_NAME!r}")
+    names = [name or f"column_{j + 1}" for j, name in enumerate(names)]
+    names, renamed = make_unique(names)
+    return names, [*assumptions, *renamed]
+
+
+def number_columns(n_columns: int) -> tuple[list[str], list[str]]:
+    """Name the columns of a table without a header, and write the assumption.
+
+    >>> number_columns(2)[0]
+    ['column_1', 'column_2']
+    """
+    names = [f"column_{j + 1}" for j in range(n_columns)]
+    if n_columns == 1:
+        return names, ["no header line: the column is called column_1"]
+    return names, [f"no header line: columns are called column_1 to {names[-1]}"]
+
+
+def make_unique(names: list[str]) -> tuple[list[str], list[str]]:
+    """Rename columns that share a name, and write which.
+
+    >>> make_unique(["a", "b", "a"])
+    (['a', 'b', 'a_2'], ["several columns are called 'a': renamed the later to 'a_2'"])
+    """
+    taken, renamed, assumptions = set(names), [], []
+    for name, n in Counter(names).items():
+        if n > 1:
+            new = (f"{name}_{i}" for i in count(2))
+            later = [next(one for one in new if one not in taken) for _ in range(n - 1)]
+            assumptions.append(
+                f"several columns are called {name!r}: renamed the later to "
+                f"{listed(later, 3)}"
+            )
+            renamed.append((name, iter([name, *later])))
+            taken.update(later)
+    new_names = dict(renamed)
+    unique = [next(new_names[name]) if name in new_names else name for name in names]
+    return unique, assumptions
+
+
+def find_ragged_line(dialect: Dialect) -> str | None:
+    """Describe the first line whose number of fields differs from the header's."""
+    wanted = len(dialect.names)
+    lines = dialect.text.splitlines(keepends=True)
+    if dialect.separator == " ":
+        found = ((at, len(line.split())) for at, line in enumerate(lines, 1))
+    else:
+        reader = csv.reader(lines, delimiter=dialect.separator)
+        found = ((reader.line_num, len(row)) for row in reader)
+    for line, n_fields in found:
+        if n_fields not in (0, wanted) and line > dialect.header:
+            expected = "1 is" if wanted == 1 else f"{wanted} are"
+            return (
+                f"line {line + dialect.skipped} has {counted(n_fields, 'field')} where "
+                f"{expected} expected; correct the line (a separator in a text needs "
+                "quotes), or choose another separator (`sep`)."
+            )
+    return None
+
+
+def find_open_quote(dialect: Dialect) -> str | None:
+    """Describe the line with a quote that is never closed."""
+    if dialect.separator == " " or not dialect.text.count('"') % 2:
+        return None
+    lines = io.StringIO(dialect.text, newline="")
+    reader = csv.reader(lines, delimiter=dialect.separator, strict=True)
+    line = 0
+    try:
+        for _ in reader:
+            line = reader.line_num
+    except csv.Error as error:
+        if "unexpected end" in str(error):
+            return (
+                f"the quote opened in line {line + 1 + dialect.skipped} is never "
+                "closed; close or remove it."
+            )
+    return None

@@ -1,0 +1,205 @@
+"""A large Parquet or Arrow file in, its rows out in batches.
+
+These files store their rows in groups, so that the whole is never in memory. A batch is
+an Arrow table with dictionaries for text, so that each distinct text is looked at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .._extras import require
+from .errors import InputError
+from .parsed_file import ParsedFile
+from .typed_file import convert_arrow, make_damage_error
+
+BATCH_ROWS = 2**18
+"""Rows of each batch but the last."""
+_BUFFER = 2**20  # bytes of a column that are read at a time
+
+
+@dataclass(frozen=True)
+class LargeFile:
+    """A file that is read in batches.
+
+    Attributes
+    ----------
+    name : str
+        Its path.
+    type : {"parquet", "arrow"}
+    n_rows : int
+    columns : tuple of str
+        Names as in the file.
+    """
+
+    name: str
+    type: str
+    n_rows: int
+    columns: tuple[str, ...]
+
+    def read(
+        self, columns: Sequence[str] | None = None, observing: Sequence[str] = ()
+    ) -> Iterator[Any]:
+        """Read the batches, from the start of the file.
+
+        Parameters
+        ----------
+        columns : sequence of str, optional
+            To read; all by default.
+        observing : sequence of str
+            Skip groups of rows in which all of these columns are known to be missing.
+
+        Yields
+        ------
+        pyarrow.Table
+            Of at most `BATCH_ROWS` rows.
+        """
+        arrow = require("pyarrow", extra="cli")
+        parts = (
+            _read_parquet(self.name, columns, observing)
+            if self.type == "parquet"
+            else _read_ipc(self.name, columns)
+        )
+        try:
+            yield from _make_even(arrow, parts)
+        except (arrow.ArrowException, OSError) as error:
+            raise make_damage_error(self.name, self.type, error) from None
+
+    def may_be_missing(self, column: str) -> bool:
+        """Whether a column has, or may have, missing cells."""
+        if self.type == "parquet":
+            metadata = _open_parquet(self.name).metadata
+            counts = [_count_missing(group, column) for group in _groups(metadata)]
+            return any(n is None or n > 0 for n in counts)
+        return any(part[column].null_count for part in _read_ipc(self.name, [column]))
+
+    def convert(self, batch: Any, start: int) -> ParsedFile:
+        """Convert a batch whose first row is row `start` of the file."""
+        name = self.name
+        if batch.num_rows < self.n_rows:
+            name += f", rows {start + 1:,} to {start + batch.num_rows:,}"
+        return convert_arrow(name, self.type, batch)
+
+
+def open_large_file(path: str, file_type: str) -> LargeFile:
+    """Open a file, and count its rows.
+
+    Parameters
+    ----------
+    path : str
+    file_type : {"parquet", "arrow"}
+
+    Returns
+    -------
+    LargeFile
+    """
+    arrow = require("pyarrow", extra="cli")
+    try:
+        if file_type == "parquet":
+            file = _open_parquet(path)
+            n_rows, names = file.metadata.num_rows, file.schema_arrow.names
+        else:
+            with _open_ipc(path) as file:
+                names = file.schema.names
+                groups = range(file.num_record_batches)
+                n_rows = sum(file.get_batch(i).num_rows for i in groups)
+    except (arrow.ArrowException, OSError, ValueError) as error:
+        raise make_damage_error(path, file_type, error) from None
+    if not n_rows:
+        raise InputError(f"{path}: the table has column names, but no rows.")
+    return LargeFile(path, file_type, n_rows, tuple(names))
+
+
+def _open_parquet(path: str, texts: Sequence[str] = ()) -> Any:
+    parquet = require("pyarrow.parquet", extra="cli")
+    # Columns are read in small parts: a group of rows may be as large as the file.
+    return parquet.ParquetFile(
+        path, read_dictionary=list(texts), pre_buffer=False, buffer_size=_BUFFER
+    )
+
+
+def _read_parquet(
+    path: str, columns: Sequence[str] | None, observing: Sequence[str]
+) -> Iterator[Any]:
+    texts = _find_texts(_open_parquet(path).schema_arrow)
+    with _open_parquet(path, texts) as file:
+        groups = [
+            i
+            for i, group in enumerate(_groups(file.metadata))
+            if group.num_rows and (not observing or _may_observe(group, observing))
+        ]
+        if groups:
+            yield from file.iter_batches(
+                batch_size=BATCH_ROWS, row_groups=groups, columns=columns
+            )
+
+
+def _groups(metadata: Any) -> list[Any]:
+    return [metadata.row_group(i) for i in range(metadata.num_row_groups)]
+
+
+def _may_observe(group: Any, columns: Sequence[str]) -> bool:
+    counts = (_count_missing(group, name) for name in columns)
+    return any(n is None or n < group.num_rows for n in counts)
+
+
+def _count_missing(group: Any, column: str) -> int | None:
+    """Count the missing cells of a column in a group of rows; None if unknown."""
+    for j in range(group.num_columns):
+        chunk = group.column(j)
+        if chunk.path_in_schema == column:
+            known = chunk.is_stats_set and chunk.statistics.has_null_count
+            return int(chunk.statistics.null_count) if known else None
+    return None
+
+
+def _open_ipc(path: str) -> Any:
+    arrow = require("pyarrow", extra="cli")
+    return require("pyarrow.ipc", extra="cli").open_file(arrow.memory_map(path))
+
+
+def _read_ipc(path: str, columns: Sequence[str] | None) -> Iterator[Any]:
+    with _open_ipc(path) as file:
+        texts = _find_texts(file.schema)
+        for i in range(file.num_record_batches):
+            part = file.get_batch(i)
+            part = part if columns is None else part.select(columns)
+            for start in range(0, part.num_rows, BATCH_ROWS):
+                piece = part.slice(start, BATCH_ROWS)
+                for name in texts:
+                    if name in piece.schema.names:
+                        j = piece.schema.names.index(name)
+                        coded = piece.column(j).dictionary_encode()
+                        piece = piece.set_column(j, name, coded)
+                yield piece
+
+
+def _find_texts(schema: Any) -> list[str]:
+    types = require("pyarrow", extra="cli").types
+    return [
+        field.name
+        for field in schema
+        if types.is_string(field.type) or types.is_large_string(field.type)
+    ]
+
+
+def _make_even(arrow: Any, parts: Iterable[Any]) -> Iterator[Any]:
+    """Join and cut parts into tables of `BATCH_ROWS` rows."""
+    waiting: list[Any] = []
+    n_waiting = 0
+    for part in parts:
+        while n_waiting + part.num_rows >= BATCH_ROWS:
+            cut = BATCH_ROWS - n_waiting
+            yield _join(arrow, [*waiting, part.slice(0, cut)])
+            waiting, n_waiting, part = [], 0, part.slice(cut)  # noqa: PLW2901
+        if part.num_rows:
+            waiting.append(part)
+            n_waiting += part.num_rows
+    if waiting:
+        yield _join(arrow, waiting)
+
+
+def _join(arrow: Any, parts: list[Any]) -> Any:
+    return arrow.Table.from_batches(parts).unify_dictionaries()

@@ -1,0 +1,202 @@
+"""A large file in, its table out in batches: the counterpart of `read_table`.
+
+The schema is inferred from the first rows of the file. A column that is empty there is
+searched for in later rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from .._extras import require
+from .errors import InputError
+from .file_type import find_batched_type
+from .reader import LoadedTable, make_column_options
+from .schema import ID, USED, ColumnOptions, FileOptions, Schema
+
+if TYPE_CHECKING:
+    from .large_file import LargeFile
+
+SAMPLE_ROWS = 2**17
+"""First rows of the file, from which the schema is inferred."""
+
+
+@dataclass(frozen=True)
+class LargeTable:
+    """A table that is read from its file in batches, as often as needed.
+
+    Attributes
+    ----------
+    file : LargeFile
+    schema : Schema
+    assumptions : tuple of str
+        What was assumed, in sentences.
+    earlier : bool
+        Whether the schema is that of an earlier table.
+    """
+
+    file: LargeFile
+    schema: Schema
+    assumptions: tuple[str, ...]
+    earlier: bool = False
+
+    def read(self) -> Iterator[tuple[int, LoadedTable]]:
+        """Read all rows once.
+
+        Yields
+        ------
+        int
+            Index of the batch's first row in the file.
+        LoadedTable
+        """
+        from .conversion import apply_schema
+
+        columns, start = self._find_columns(), 0
+        for batch in self.file.read(columns):
+            parsed = self.file.convert(batch, start)
+            yield start, apply_schema(parsed, self.schema, earlier=self.earlier)
+            start += batch.num_rows
+
+    def incomplete_ids(self) -> set[str]:
+        """Find the id columns that have missing cells."""
+        names = set(self.schema.names(ID)) & set(self.file.columns)
+        return {name for name in names if self.file.may_be_missing(name)}
+
+    def _find_columns(self) -> list[str] | None:
+        """List the columns to read; None for all, if some were renamed."""
+        used, known = self.schema.names(USED), set(self.file.columns)
+        ids = self.schema.names(ID)
+        if self.earlier:  # ids may be absent
+            ids = [name for name in ids if name in known]
+        unique = len(known) == len(self.file.columns)
+        return [*ids, *used] if unique and known.issuperset([*ids, *used]) else None
+
+
+def open_large_table(
+    path: str, *, schema: Schema | None = None, **options: Any
+) -> LargeTable:
+    """Open a Parquet or Arrow file whose table is read in batches.
+
+    Parameters
+    ----------
+    path : str
+    schema : Schema, optional
+        Of an earlier table.
+    **options
+        The other parameters of `read_table`. Those about text and sheets (`sep`,
+        `encoding`, `header`, `sheet`) are errors.
+
+    Returns
+    -------
+    LargeTable
+    """
+    file = _open(path)
+    if file is None:
+        raise InputError(f"{path} is not a Parquet or Arrow file; convert it to one.")
+    layout = ("sep", "encoding", "header", "sheet")
+    given = FileOptions(**{name: options.pop(name, None) for name in layout})
+    given.refuse_for(path, file.type)
+    return _infer(file, make_column_options(**options), schema)
+
+
+def count_rows(path: str) -> int | None:
+    """Count the rows of a file that can be read in batches; None if it cannot."""
+    file = _open(path)
+    return None if file is None else file.n_rows
+
+
+def _open(path: str) -> LargeFile | None:
+    file_type = find_batched_type(path)
+    if file_type is None:
+        return None
+    require("pandas", extra="cli")
+    from .large_file import open_large_file
+
+    return open_large_file(path, file_type)
+
+
+def _infer(
+    file: LargeFile, options: ColumnOptions, schema: Schema | None
+) -> LargeTable:
+    from .conversion import apply_schema, describe_size
+    from .large_file import BATCH_ROWS
+    from .missing_marks import find_missing_codes
+
+    first = next(file.read()).slice(0, SAMPLE_ROWS)
+    sample = file.convert(first, 0)
+    earlier, marks = schema is not None, ""
+    if schema is None:
+        schema, marks, lines = _infer_schema(file, first, options)
+        lines += find_missing_codes(apply_schema(sample, schema).frame)
+    else:
+        known = apply_schema(sample, schema, earlier=True).assumptions[1:]
+        lines = [line for line in known if "unknown to the model" in line]
+        lines += [line for line in known if "as when fitted" in line]
+    size = describe_size(file.n_rows, sample.frame.shape[1])
+    batches = "in one batch"
+    if file.n_rows > BATCH_ROWS:
+        batches = f"in batches of {BATCH_ROWS:,} rows"
+    if file.n_rows > SAMPLE_ROWS and not earlier:
+        batches += f"; columns inferred from the first {SAMPLE_ROWS:,} rows"
+    assumptions = (f"{file.name}: {size}{marks}", f"read {batches}")
+    return LargeTable(
+        file, schema, (*assumptions, *sample.assumptions, *lines), earlier
+    )
+
+
+def _infer_schema(
+    file: LargeFile, sample: Any, options: ColumnOptions
+) -> tuple[Schema, str, list[str]]:
+    """Infer a schema from the first rows, and from later ones where these are empty."""
+    from .kinds import infer_schema
+
+    parsed = file.convert(sample, 0)
+    schema, marks, lines = infer_schema(parsed, options)
+    empty: list[str] = []
+    if sample.num_rows < file.n_rows:
+        empty = _find_empty(parsed.frame, schema.missing)
+    later = _find_later(file, empty, schema.missing) if empty else []
+    if not later:
+        return schema, marks, lines
+    arrow = require("pyarrow", extra="cli")
+    joined = arrow.concat_tables([sample, *later], promote_options="permissive")
+    # Ids are kept: a column that numbers the rows does not do so in the joined rows.
+    ids = [] if options.ids else schema.names(ID)
+    id_lines = [line for line in lines if ids and line.startswith("taken as id")]
+    options = replace(options, ids=(*options.ids, *ids))
+    parsed = file.convert(joined.unify_dictionaries(), 0)
+    schema, marks, lines = infer_schema(parsed, options)
+    return schema, marks, [*id_lines, *lines]
+
+
+def _find_empty(frame: Any, missing: Sequence[str]) -> list[str]:
+    """List the columns in which no cell is observed."""
+    return [
+        name
+        for name in frame
+        if frame[name].isna().all() or _holds_only_marks(frame[name], missing)
+    ]
+
+
+def _holds_only_marks(column: Any, missing: Sequence[str]) -> bool:
+    if not hasattr(column, "cat"):
+        return False
+    texts = column.cat.remove_unused_categories().cat.categories
+    return bool(texts.astype(str).str.strip().isin(list(missing)).all())
+
+
+def _find_later(file: LargeFile, empty: list[str], missing: Sequence[str]) -> list[Any]:
+    """Find batches that observe columns which are empty in the first rows."""
+    searched = [name for name in empty if name in file.columns]
+    found = []
+    for batch in file.read(observing=searched):
+        frame = file.convert(batch.select(searched), 0).frame
+        still_empty = _find_empty(frame, missing)
+        if len(still_empty) < len(searched):
+            found.append(batch)
+            searched = still_empty
+        if not searched:
+            break
+    return found

@@ -1,0 +1,50 @@
+"""Parts of messages: lists of names, counts, and suggestions for misspelled names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+from typing import Any
+
+
+def listed(names: Sequence[Any], most: int = 5) -> str:
+    """List names; if there are many, only the first few.
+
+    >>> listed(["a", "b"]), listed(range(8), most=2)
+    ("'a' and 'b'", '0, 1 and 6 more')
+    """
+    shown = [repr(name) for name in list(names)[:most]]
+    more = len(names) - len(shown)
+    if more:
+        return f"{', '.join(shown)} and {more:,} more"
+    return " and ".join(filter(None, [", ".join(shown[:-1]), *shown[-1:]]))
+
+
+def counted(n: int, noun: str) -> str:
+    """Write a count with its noun.
+
+    >>> counted(1, "row"), counted(2000, "row")
+    ('1 row', '2,000 rows')
+    """
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
+
+
+def find_similar(name: str, known: Iterable[Any]) -> str | None:
+    """Find the known name most similar to a misspelled one, ignoring case.
+
+    >>> find_similar("AGE ", ["age", "sex"])
+    'age'
+    """
+    folded = {str(one).casefold().strip(): str(one) for one in known}
+    found = get_close_matches(name.casefold().strip(), list(folded), n=1)
+    return folded[found[0]] if found else None
+
+
+def suggest(name: str, known: Iterable[Any]) -> str:
+    """Write a suggestion to append to a message; empty if no name is similar.
+
+    >>> suggest("agee", ["age", "sex"]), suggest("x", ["age"])
+    (", did you mean 'age'?", '')
+    """
+    found = find_similar(name, known)
+    return f", did you mean {found!r}?" if found is not None else ""

@@ -1,0 +1,360 @@
+"""Every command on real files, beside the library's own answers."""
+
+import json
+import os
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from command_line import N_ROWS, fill_folder, make_stranger, run_inside, run_installed
+
+from proximity_kernel import (
+    ProximityKernel,
+    ProximityKMeans,
+    ProximityNeighbors,
+    ProximityOutliers,
+    explain,
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return fill_folder(tmp_path_factory.mktemp("tables"))
+
+
+@pytest.fixture(scope="module")
+def values():
+    return make_stranger(N_ROWS)[0]
+
+
+@pytest.fixture(scope="module")
+def ids():
+    return [f"P{i:05d}" for i in range(N_ROWS)]
+
+
+# ----------------------------------------------------- real files, as it is installed
+
+
+def test_cluster(folder, tmp_path, values, ids):
+    out, told = tmp_path / "c.csv", tmp_path / "profiles.json"
+    done = run_installed(
+        "cluster", folder / "patients.csv", "-k", 3, "-o", out, "--profiles", told
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == ""
+    truth = ProximityKMeans(3, random_state=0).fit(values)
+    found = pd.read_csv(out)
+    assert found.columns.to_list() == ["patient_id", "cluster", "distance"]
+    assert found["patient_id"].to_list() == ids
+    np.testing.assert_array_equal(found["cluster"], truth.labels_)
+    nearest = truth.transform(values).min(axis=1)
+    np.testing.assert_allclose(found["distance"], nearest, atol=1e-6)
+    assert [one["feature"] for one in json.loads(told.read_text())] == [
+        one["feature"] for one in truth.profiles_
+    ]
+    assert "taken as id, not compared: 'patient_id'" in done.stderr
+    sizes = re.findall(r"^ +\d+ +(\d+) +\d+%", done.stderr, flags=re.MULTILINE)
+    assert sum(map(int, sizes)) == N_ROWS
+
+
+def test_neighbors(folder, values, ids):
+    done = run_installed(
+        "neighbors", folder / "patients.csv", "-k", 2, "--of", "P00007", "--of", "12"
+    )
+    assert done.returncode == 0, done.stderr
+    lines = [line.split(",") for line in done.stdout.splitlines()]
+    assert lines[0] == [
+        "row", "rank", "neighbor", "similarity", "patient_id", "neighbor_patient_id",
+    ]  # fmt: skip
+    K = ProximityKernel().fit(values).kernel(values)
+    expected = []
+    for row in (7, 11):
+        others = [i for i in np.argsort(-K[row], kind="stable") if i != row][:2]
+        expected += [(row + 1, k + 1, i + 1, ids[i]) for k, i in enumerate(others)]
+    found = [(int(a), int(b), int(c), e) for a, b, c, _, _, e in lines[1:]]
+    assert found == expected
+    assert float(lines[1][3]) == pytest.approx(K[7, expected[0][2] - 1], abs=1e-6)
+
+
+def test_outliers(folder, tmp_path, values, ids):
+    out = tmp_path / "o.parquet"
+    done = run_installed("outliers", folder / "patients.csv", "--top", 4, "-o", out)
+    assert done.returncode == 0, done.stderr
+    truth = ProximityOutliers().fit(values)
+    scores = truth.score_samples(values)
+    order = np.argsort(scores, kind="stable")[:4]
+    found = pd.read_parquet(out)
+    assert found["patient_id"].to_list() == [ids[i] for i in order]
+    np.testing.assert_allclose(found["score"], scores[order], atol=1e-6)
+    assert found["outlier"].to_list() == (scores[order] < truth.offset_).tolist()
+    reasons = truth.reasons(values.iloc[order])
+    assert found["reasons"].to_list() == ["; ".join(map(str, why)) for why in reasons]
+
+
+def test_similarity(folder, values, ids):
+    text = (folder / "patients.csv").read_text(encoding="utf-8")
+    done = run_installed("similarity", "-", "--format", "tsv", input=text)
+    assert done.returncode == 0, done.stderr
+    lines = [line.split("\t") for line in done.stdout.splitlines()]
+    assert lines[0] == ["patient_id", *ids]
+    found = np.array([line[1:] for line in lines[1:]], dtype=float)
+    K = ProximityKernel().fit(values).kernel(values)
+    np.testing.assert_allclose(found, K, atol=1e-6)
+
+
+def test_represent_and_a_model_for_new_rows(folder, tmp_path, values, capfd):
+    model = tmp_path / "m.pk"
+    done = run_installed(
+        "represent", folder / "patients.csv", "--bins", 3, "--save-model", model,
+        "-o", tmp_path / "z.npz",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    Z = ProximityKernel(n_bins=3).fit(values).transform(values)
+    found = sp.load_npz(tmp_path / "z.npz")
+    np.testing.assert_allclose(found.toarray(), Z.toarray(), atol=1e-6)
+    assert run_inside("represent", folder / "few.csv", "--model", model) == 0
+    again = capfd.readouterr().out
+    rows = [line.split(",")[1:] for line in again.splitlines()[1:]]
+    np.testing.assert_allclose(np.array(rows, float), Z[:5].toarray(), atol=1e-6)
+
+
+def test_explain(folder, tmp_path, values, capfd, monkeypatch):
+    out = tmp_path / "why.json"
+    asked = ("explain", folder / "patients.csv", "P00007", "#12")
+    done = run_installed(*asked, "-o", out)
+    assert done.returncode == 0, done.stderr
+    pk = ProximityKernel().fit(values)
+    truth = explain(pk, values.iloc[[7]], values.iloc[[11]])
+    rows = json.loads(out.read_text())
+    assert [row["feature"] for row in rows] == [one.name for one in truth.features]
+    parts = [row["contribution"] for row in rows]
+    np.testing.assert_allclose(parts, [one.contribution for one in truth.features])
+    assert rows[0]["similarity"] == pytest.approx(truth.similarity)
+    monkeypatch.setenv("COLUMNS", "60")
+    assert run_inside(*asked) == 0
+    shown = capfd.readouterr().out
+    assert f"similarity {truth.similarity:.3f}" in shown
+    assert max(map(len, shown.splitlines())) <= 60
+    for one in truth.features:
+        assert re.search(rf"{one.name} +{one.contribution:.3f} +{one.alike}", shown)
+
+
+def test_demo_with_a_report(tmp_path):
+    env = os.environ | {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    done = run_installed("demo", "--report", tmp_path / "page.html", env=env)
+    assert done.returncode == 0, done.stderr
+    assert "344 penguins, 7 columns, 19 cells missing" in done.stdout
+    assert max(map(len, done.stdout.splitlines()[:-1])) <= 80
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert page.lstrip().lower().startswith("<!doctype html")
+    assert "Palmer penguins" in page
+
+
+def test_impute(folder, tmp_path, values):
+    doubts = tmp_path / "u.csv"
+    done = run_installed(
+        "impute", folder / "patients.csv", "--format", "jsonl", "--uncertainty", doubts
+    )
+    assert done.returncode == 0, done.stderr
+    found = pd.DataFrame([json.loads(line) for line in done.stdout.splitlines()])
+    written = pd.read_csv(folder / "patients.csv", sep=";", dtype=str)
+    assert found.columns.to_list() == written.columns.to_list()
+    assert found["remark"].to_list() == written["remark"].to_list()
+    kernel = ProximityKernel().fit(values)
+    truth, uncertainty = kernel.impute(values, return_uncertainty=True)
+    np.testing.assert_array_equal(found["age"], truth["age"].round())
+    np.testing.assert_allclose(found["weight"], truth["weight"])
+    assert found["sex"].to_list() == truth["sex"].to_list()
+    days = pd.to_datetime(found["visit"])
+    assert (days.to_numpy() == truth["visit"].dt.round("D").to_numpy()).all()
+    np.testing.assert_allclose(pd.read_csv(doubts)["age"], uncertainty["age"])
+    n_filled = int(values.isna().to_numpy().sum())
+    assert f"{n_filled} missing cells filled" in done.stderr
+
+
+# ------------------------------------------------------------------- what else they do
+
+
+def test_neighbors_of_other_rows_and_by_a_model(folder, tmp_path, capfd, values):
+    model = tmp_path / "m.pk"
+    asked = ("neighbors", folder / "patients.csv", "-k", 3, "--quiet")
+    assert run_inside(*asked, "--queries", folder / "few.csv") == 0
+    found = capfd.readouterr().out
+    near = ProximityNeighbors(3).fit(values)
+    indices = near.kneighbors(values.iloc[:5], return_distance=False)
+    neighbors = [line.split(",")[2] for line in found.splitlines()[1:]]
+    similarities, indices = near.kneighbors(values.iloc[:5], return_similarity=True)
+    assert neighbors == [str(i + 1) for i in indices.ravel()]
+    assert run_inside(*asked, "--save-model", model, "-o", tmp_path / "n.csv") == 0
+    everybody = pd.read_csv(tmp_path / "n.csv")
+    np.testing.assert_array_equal(
+        everybody["neighbor"] - 1,
+        near.kneighbors(return_similarity=True)[1].ravel(),
+    )
+    model_asked = (
+        "neighbors",
+        folder / "few.csv",
+        "-k",
+        3,
+        "--model",
+        model,
+        "--quiet",
+    )
+    capfd.readouterr()
+    assert run_inside(*model_asked) == 0
+    assert capfd.readouterr().out == found
+    assert similarities[0, 0] >= similarities[0, 1]
+
+
+def test_pairs_above_a_limit(folder, tmp_path, values, ids):
+    out = tmp_path / "p.jsonl"
+    limit = 0.8
+    asked = (
+        "similarity",
+        folder / "patients.csv",
+        "--above",
+        limit,
+        "--quiet",
+        "-o",
+        out,
+    )
+    assert run_inside(*asked) == 0
+    K = ProximityKernel().fit(values).kernel(values)
+    i, j = np.nonzero(np.triu(limit - 1e-6 <= K, 1))
+    found = pd.read_json(out, lines=True)
+    assert len(i) > 10
+    assert list(zip(found["row"] - 1, found["other"] - 1, strict=True)) == list(
+        zip(i, j, strict=True)
+    )
+    np.testing.assert_allclose(found["similarity"], K[i, j], atol=2e-6)
+    assert found["other_patient_id"].to_list() == [ids[k] for k in j]
+    assert run_inside(*asked, "--with", folder / "few.csv") == 0
+    found = pd.read_json(out, lines=True)
+    i, j = np.nonzero(K[:, :5] >= limit - 1e-6)
+    assert found["row"].to_list() == (i + 1).tolist()
+    assert found["other"].to_list() == (j + 1).tolist()
+
+
+def test_a_matrix_against_a_second_table(folder, tmp_path, values):
+    out = tmp_path / "k.npy"
+    asked = ("similarity", folder / "patients.csv", "--with", folder / "few.csv")
+    assert run_inside(*asked, "-o", out, "--quiet") == 0
+    K = ProximityKernel().fit(values).kernel(values, values.iloc[:5])
+    np.testing.assert_allclose(np.load(out), K, atol=1e-6)
+
+
+def test_huge_answers_are_refused_before_the_work(folder, capfd, monkeypatch):
+    from proximity_kernel.cli import represent, similarity
+
+    monkeypatch.setattr(similarity, "_MAX_BYTES", 1000)
+    monkeypatch.setattr(similarity, "_MAX_PAIRS", 10)
+    monkeypatch.setattr(represent, "_MAX_BYTES", 1000)
+    for name, more, said in (
+        ("similarity", [], "300 x 300 similarities take"),
+        ("similarity", ["--above", "0.5"], "--above 0.5: there are more than 10"),
+        ("represent", [], "write them sparse with -o FILE.npz"),
+    ):
+        assert run_inside(name, folder / "patients.csv", *more) == 2
+        assert said in capfd.readouterr().err
+        assert run_inside(name, folder / "patients.csv", *more, "--force") == 0
+        capfd.readouterr()
+
+
+def test_outliers_in_the_order_of_rows_with_reasons_for_the_strange(
+    folder, capfd, values
+):
+    assert run_inside("outliers", folder / "patients.csv", "--share", "0.05") == 0
+    done = capfd.readouterr()
+    found = [line.split(",", 3) for line in done.out.splitlines()[1:]]
+    truth = ProximityOutliers(contamination=0.05).fit(values)
+    strange = truth.predict(values) < 0
+    assert [row[2] == "True" for row in found] == strange.tolist()
+    assert [bool(row[3]) for row in found] == strange.tolist()
+    assert f"{strange.sum()} of 300 rows are outliers" in done.err
+
+
+def test_models_of_clusters_and_outliers_answer_alike(folder, tmp_path, capfd):
+    for name, more in (("cluster", ["-k", "3"]), ("outliers", ["--share", "0.1"])):
+        model = tmp_path / f"{name}.pk"
+        asked = (name, folder / "patients.csv", "--quiet")
+        assert run_inside(*asked, *more, "--save-model", model) == 0
+        first = capfd.readouterr().out
+        assert run_inside(name, folder / "few.csv", "--model", model, "--quiet") == 0
+        again = capfd.readouterr().out
+        assert again.splitlines() == first.splitlines()[:6]
+    other = ("represent", folder / "few.csv", "--model", model)
+    assert run_inside(*other) == 2
+    assert "it holds a ProximityOutliers" in capfd.readouterr().err
+
+
+def test_a_model_saved_in_python_does_not_say_how_to_read(folder, tmp_path, capfd):
+    ProximityKernel().fit([[1.0], [2.0]]).save(tmp_path / "m.pk")
+    asked = ("represent", folder / "few.csv", "--model", tmp_path / "m.pk")
+    assert run_inside(*asked) == 2
+    assert "saved in Python, without the schema" in capfd.readouterr().err
+
+
+def test_the_report_has_what_was_assumed(folder, tmp_path, capfd):
+    page = tmp_path / "page.html"
+    asked = ("cluster", folder / "patients.csv", "-k", 2, "--report", page)
+    assert run_inside(*asked, "-o", tmp_path / "c.csv") == 0
+    text = page.read_text(encoding="utf-8")
+    assert "taken as id, not compared" in text
+    assert "P00007" in text
+    assert f"report: {page}" in capfd.readouterr().err
+
+
+def test_a_filled_table_keeps_what_was_observed(folder, tmp_path, capfd, values):
+    asked = ("impute", folder / "patients.csv", "--strategy", "mode")
+    out, model = tmp_path / "f.parquet", tmp_path / "m.pk"
+    doubts = ("--uncertainty", tmp_path / "u.csv", "--save-model", model)
+    assert run_inside(*asked, "-o", out, *doubts) == 0
+    found = pd.read_parquet(out)
+    for name in ("age", "weight", "visit", "ward"):
+        known = values[name].notna()
+        assert (found[name][known] == values[name][known]).all()
+        assert found[name].notna().all()
+    assert found["age"].dtype == "Int64"
+    doubt = pd.read_csv(tmp_path / "u.csv")
+    np.testing.assert_array_equal(doubt["visit"] == 0, values["visit"].notna())
+    capfd.readouterr()
+    assert run_inside("impute", folder / "few.csv", "--model", model) == 0
+    assert len(capfd.readouterr().out.splitlines()) == 6
+
+
+def test_bars_on_a_terminal_only(folder, capfd, monkeypatch):
+    asked = ("neighbors", folder / "few.csv", "-k", "1")
+    assert run_inside(*asked) == 0
+    assert "finding neighbors" not in capfd.readouterr().err
+    monkeypatch.setenv("FORCE_COLOR", "1")  # by which rich takes it for a terminal
+    assert run_inside(*asked) == 0
+    done = capfd.readouterr()
+    assert "finding neighbors" in done.err
+    assert "finding neighbors" not in done.out
+    assert run_inside(*asked, "--quiet") == 0
+    assert capfd.readouterr().err == ""
+
+
+def test_without_ids_rows_have_numbers_from_1_on(tmp_path, capfd):
+    path = tmp_path / "t.csv"
+    path.write_text("x,cluster\n1,a\n9,b\n1,a\n")
+    assert run_inside("cluster", path, "-k", "2", "--quiet") == 0
+    lines = capfd.readouterr().out.splitlines()
+    assert lines[0] == "row,cluster,distance"
+    assert [line.split(",")[0] for line in lines[1:]] == ["1", "2", "3"]
+    assert run_inside("cluster", path, "-k", "2", "--quiet", "--id", "cluster") == 0
+    assert capfd.readouterr().out.splitlines()[0] == "cluster,cluster_,distance"
+    assert run_inside("explain", path, "a", "b", "--id", "cluster") == 2
+    assert "a: 2 rows of" in capfd.readouterr().err
+
+
+def test_the_number_of_clusters_is_found_and_said(folder, capfd, values):
+    asked = ("cluster", folder / "patients.csv", "--matching", "graded", "--jobs", "1")
+    assert run_inside(*asked) == 0
+    done = capfd.readouterr()
+    kernel = ProximityKernel(matching="graded")
+    n = ProximityKMeans("auto", kernel=kernel, random_state=0).fit(values).n_clusters_
+    assert re.search(rf"^found {n} clusters?\b", done.err, re.MULTILINE)
+    assert len({line.split(",")[1] for line in done.out.splitlines()[1:]}) == n

@@ -1,0 +1,122 @@
+"""What commands print beside their results."""
+
+import re
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from command_line import run_inside
+from rich.console import Console
+
+from proximity_kernel import ProximityKernel
+from proximity_kernel.cli import explain, impute
+
+
+def test_the_summary_is_short_and_tells_what_sets_clusters_apart(tmp_path, capfd):
+    path = tmp_path / "t.csv"
+    path.write_text("x,y\n" + "".join(f"{i},{'ab'[i % 2]}\n" for i in range(60)))
+    assert run_inside("cluster", path, "-k", "30", "-o", tmp_path / "c.csv") == 0
+    said = capfd.readouterr().err
+    assert "and 10 more (--profiles" in said
+    assert len(re.findall(r"^ +\d+ +\d+ +\d+%", said, re.MULTILINE)) == 20
+    assert run_inside("cluster", path, "-k", "1", "-o", tmp_path / "c.csv") == 0
+    assert re.search(r"0 +60 +100% +none", capfd.readouterr().err)
+
+
+def test_few_rows_have_few_neighbors_and_pairs_are_counted(tmp_path, capfd):
+    path = tmp_path / "t.csv"
+    path.write_text("x,y\n1,a\n2,b\n1,a\n")
+    assert run_inside("neighbors", path, "--quiet") == 0
+    assert len(capfd.readouterr().out.splitlines()) == 1 + 3 * 2
+    assert run_inside("similarity", path, "--above", "0.9") == 0
+    assert "1 pair of at least 0.9" in capfd.readouterr().err
+
+
+def test_parts_of_many_columns_have_more_digits(capsys):
+    features = [
+        SimpleNamespace(name=f"c{j}", contribution=0.005, alike="same", a="x", b="x")
+        for j in range(200)
+    ]
+    why = SimpleNamespace(similarity=1.0, features=features)
+    Console(width=60).print(*explain._draw(why, "1", "2"))
+    assert re.search(r"^c7 +0\.0050 +same", capsys.readouterr().out, re.MULTILINE)
+
+
+def test_a_constant_column_is_said_once_with_what_it_does(tmp_path, capfd):
+    path, out = tmp_path / "t.csv", tmp_path / "k.npy"
+    frame = pd.DataFrame(
+        {"x": [1, 2, 3] * 9, "land": "DE", "n": 5, "y": list("abc") * 9}
+    )
+    frame.to_csv(path, index=False)
+    assert run_inside("similarity", path, "-o", out) == 0
+    said = capfd.readouterr().err
+    assert said.count("one value") == 1
+    assert "'land' and 'n' have one value" in said
+    assert "(--drop leaves it out)" in said
+    with_both = np.load(out)
+    assert run_inside("similarity", path, "-o", out, "--drop", "land,n") == 0
+    assert "one value" not in capfd.readouterr().err
+    np.testing.assert_allclose(4 * with_both - 2 * np.load(out), 2, atol=1e-5)
+
+
+def test_a_constant_column_with_holes_may_tell_by_them(tmp_path, capfd):
+    path = tmp_path / "t.csv"
+    path.write_text("x,land\n" + "1,DE\n2,\n3,DE\n" * 9)
+    assert run_inside("represent", path, "-o", tmp_path / "z.csv") == 0
+    said = capfd.readouterr().err
+    assert re.search(r"'land' has one value and missing cells.*\(--missingness\)", said)
+
+
+def test_a_row_that_is_not_found_can_be_called_by_a_column(tmp_path, capfd):
+    path = tmp_path / "t.csv"
+    path.write_text("x,code\n" + "".join(f"{i % 3},k{i // 2}\n" for i in range(12)))
+    assert run_inside("explain", path, "k1", "2") == 2
+    last = capfd.readouterr().err.splitlines()[-1]
+    assert last.endswith("; --id COL names rows by a column.")
+    assert run_inside("explain", path, "k99", "2", "--id", "code") == 2
+    assert "--id COL" not in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("step", "written"),
+    [
+        ("D", r"\d{4}-\d\d-\d\d"),
+        ("h", r"[-\d]{10} \d\d:00:00"),
+        ("min", r"[-\d]{10} \d\d:\d\d:00"),
+        ("s", r"[-\d]{10} \d\d:\d\d:\d\d"),
+    ],
+)
+def test_filled_times_are_as_fine_as_the_others_and_iso(tmp_path, capfd, step, written):
+    path, out = tmp_path / "t.csv", tmp_path / "f.csv"
+    rng = np.random.default_rng(0)
+    seconds = pd.to_timedelta(rng.integers(0, 3e7, 60), unit="s")
+    when = pd.Series(pd.Timestamp("2018-01-01") + seconds).dt.floor(step)
+    group = np.where(when < when.median(), "early", "late")
+    hole = np.arange(60) % 7 == 3
+    text = when.dt.strftime("%d/%m/%Y %H:%M:%S").mask(hole)
+    pd.DataFrame({"when": text, "group": group}).to_csv(path, index=False)
+    assert run_inside("impute", path, "-o", out) == 0
+    assert "written as ISO dates (year-month-day): 'when'" in capfd.readouterr().err
+    cells = [line.split(",")[0] for line in out.read_text().splitlines()[1:]]
+    assert all(re.fullmatch(written, cell) for cell in cells), cells
+    table = pd.DataFrame({"when": when.mask(hole), "group": group})
+    truth = ProximityKernel().fit(table).impute(table)["when"].dt.round(step)
+    assert pd.to_datetime(pd.Series(cells)).tolist() == truth.tolist()
+
+
+def test_dates_that_were_iso_or_are_held_as_dates_are_not_spoken_of(tmp_path, capfd):
+    for first, out in (("2020-01-31", "f.csv"), ("31.01.2020", "f.parquet")):
+        (tmp_path / "t.csv").write_text("x,day\n" + f"1,{first}\n2,\n" * 5)
+        assert run_inside("impute", tmp_path / "t.csv", "-o", tmp_path / out) == 0
+        assert "written as ISO" not in capfd.readouterr().err
+
+
+def test_times_when_a_clock_is_set_back_stay_as_they_are():
+    zone = "Europe/Berlin"
+    held = pd.Series(pd.to_datetime(["2020-10-24 22:00", "2020-10-25 00:00", None]))
+    held = held.dt.tz_localize("UTC").dt.tz_convert(zone)
+    odd = pd.Timestamp("2020-10-25 01:10", tz="UTC").tz_convert(zone)
+    found = impute._round_like(held, held.fillna(odd))
+    assert found[:2].tolist() == held[:2].tolist()
+    assert found[2] == odd

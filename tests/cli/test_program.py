@@ -1,0 +1,231 @@
+"""The command line, called as it is installed and from within."""
+
+import io
+import os
+import re
+import subprocess
+import sys
+
+import pandas as pd
+import pytest
+from command_line import find_command, run_inside, run_installed
+
+import proximity_kernel
+from proximity_kernel.cli import fitting, main
+
+
+def test_demo_tells_what_was_learnt_matched_clustered_and_why(capsys):
+    assert main(["demo"]) == 0
+    said = capsys.readouterr().out
+    assert re.search(r"bill_depth_mm +. numeric +. 2 +. near 13.1, ", said)
+    assert re.search(r"sex +. categorical +. 11 +. female, male", said)
+    matched = re.findall(r"(?:intersection|partial|union|prior) \(.*?\) +. (\d+)", said)
+    assert sum(map(int, matched)) == 19
+    clusters = re.findall(r"^│ [012] +│(.*)│$", said, flags=re.MULTILINE)
+    counts = [[int(n) for n in row.split("│")] for row in clusters]
+    assert [sum(column) for column in zip(*counts, strict=True)] == [
+        165, 168, 11, 152, 68, 124,
+    ]  # fmt: skip
+    assert re.search(r"sex +. \? +. female ~", said)
+    assert re.search(r"year +. 2007 +. 2007 =", said)
+
+
+def test_as_a_module():
+    done = subprocess.run(
+        [sys.executable, "-m", "proximity_kernel", "--version"],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout == f"proximity-kernel {proximity_kernel.__version__}\n"
+
+
+def test_no_command_is_bad_usage(capsys):
+    assert main([]) == 2
+    assert "proximity-kernel demo" in capsys.readouterr().err
+
+
+def test_an_unknown_command_is_named_in_one_line_with_what_was_meant(capsys):
+    assert run_inside("clutser", "t.csv") == 2
+    assert capsys.readouterr().err == (
+        "proximity-kernel: clutser: there is no such command, did you mean 'cluster'? "
+        "see proximity-kernel --help\n"
+    )
+    assert run_inside("t.csv") == 2
+    said = capsys.readouterr().err
+    assert "t.csv: there is no such command; there are cluster, neighbors, " in said
+    assert said.count("\n") == 1
+
+
+def test_an_option_is_not_abbreviated_and_the_help_to_see_is_the_commands(
+    small, capsys
+):
+    for option, value, hint in (
+        ("--bin", "3", ", did you mean '--bins'?"),
+        ("--of", "3", ";"),
+        ("--raport=x.html", "", ", did you mean '--report'?"),
+    ):
+        given = " ".join([option, value]).strip()
+        assert run_inside("cluster", small, *given.split()) == 2
+        assert capsys.readouterr().err == (
+            f"proximity-kernel cluster: unrecognized arguments: {given}{hint} "
+            "see proximity-kernel cluster --help\n"
+        )
+    assert run_inside("--vers") == 2
+    assert "see proximity-kernel --help" in capsys.readouterr().err
+
+
+COMMANDS = (
+    "cluster", "neighbors", "outliers", "similarity", "represent", "explain",
+    "impute", "demo",
+)  # fmt: skip
+
+
+def test_the_help_waits_for_nothing_heavy():
+    # All in one process: what one of them imports, it would not do for the next.
+    code = f"""
+import contextlib, io, sys
+from proximity_kernel.cli import main
+for command in [[], *([name] for name in {COMMANDS})]:
+    with contextlib.suppress(SystemExit):
+        main([*command, "--help"])
+print(*sys.modules)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    loaded = set(done.stdout.splitlines()[-1].split())
+    heavy = {"numpy", "numba", "pandas", "pyarrow", "rich", "sklearn"}
+    assert not heavy & loaded
+    assert "impute" in done.stdout
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_teaches_by_example(name, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    assert run_inside(name, "--help") == 0
+    said = capsys.readouterr().out
+    assert said.startswith(f"usage: proximity-kernel {name} ")
+    assert max(map(len, said.splitlines())) <= 88
+    examples = re.findall(rf"^  proximity-kernel {name}\b", said, re.MULTILINE)
+    assert len(examples) >= 2
+
+
+@pytest.fixture
+def small(tmp_path):
+    path = tmp_path / "small.csv"
+    path.write_text("size,colour,empty\n" + "1,rot,\n2,grün,\n2,blau,\n" * 4, "utf-8")
+    return path
+
+
+ASCII = {"LANG": "C", "LC_ALL": "C", "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+
+
+def test_a_terminal_that_knows_ascii_only(small, monkeypatch):
+    written = io.BytesIO()
+    terminal = io.TextIOWrapper(written, encoding="ascii", write_through=True)
+    monkeypatch.setattr(sys, "stdout", terminal)
+    assert run_inside("explain", small, "1", "2", "--quiet") == 0
+    assert b"gr?n" in written.getvalue()
+
+
+def test_results_are_utf8_whatever_the_terminal(small):
+    done = run_installed("represent", small, env=os.environ | ASCII)
+    assert done.returncode == 0, done.stderr
+    assert "colour_grün" in done.stdout
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(("stream", "named"), [(0, "input"), (1, "output")])
+def test_closed_streams_are_named(small, stream, named):
+    file = "-" if stream == 0 else small
+    line = f"'{find_command()}' cluster '{file}' {stream}>&-"
+    done = subprocess.run(
+        ["bash", "-c", line], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert f"standard {named} is closed" in done.stderr
+
+
+def test_a_full_disk_is_told_with_the_place(small, capsys):
+    assert run_inside("represent", small, "--quiet", "-o", "/dev/full") == 1
+    assert re.search(r": /dev/full: No space left", capsys.readouterr().err)
+
+
+def test_what_is_not_there_is_told_before_anything_heavy_is_loaded():
+    code = """
+import sys
+from proximity_kernel.cli import main
+main(["cluster", "nothing.csv"]), main(["cluster", "x.csv", "-o", "no/where.csv"])
+print(*sys.modules)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert done.stderr.count("there is no") == 2
+    assert not {"numpy", "pandas", "pyarrow"} & set(done.stdout.split())
+
+
+def test_a_reader_that_goes_away_is_no_error(tmp_path):
+    frame = pd.DataFrame({"x": range(40_000), "y": 1.5})
+    frame.to_csv(tmp_path / "long.csv", index=False)
+    command = find_command()
+    line = (
+        f"'{command}' represent long.csv --drop y | head -n 2; echo ${{PIPESTATUS[0]}}"
+    )
+    done = subprocess.run(
+        ["bash", "-c", line], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines()[-1] == "141"
+    assert "rror" not in done.stderr
+
+
+def _fail(*_):
+    raise RuntimeError("on\ntwo lines")
+
+
+def test_an_unforeseen_error_is_one_line_and_a_traceback_with_debug(
+    small, monkeypatch, capsys
+):
+    monkeypatch.setattr(fitting, "make_kernel", _fail)
+    assert run_inside("cluster", small, "--quiet") == 1
+    assert capsys.readouterr().err == (
+        "proximity-kernel cluster: RuntimeError: on two lines (--debug shows where)\n"
+    )
+    with pytest.raises(RuntimeError, match="on\ntwo"):
+        run_inside("cluster", small, "--quiet", "--debug")
+
+
+def test_an_interrupt(small, monkeypatch, capsys):
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(fitting, "make_kernel", stop)
+    assert run_inside("cluster", small, "-o", small.parent / "c.csv") == 130
+    assert capsys.readouterr().err.splitlines()[-1] == "proximity-kernel: stopped"
+    assert sorted(path.name for path in small.parent.iterdir()) == ["small.csv"]
+
+
+def test_what_the_library_refuses_and_warns_of_is_told_in_a_line(tmp_path, capsys):
+    path = tmp_path / "t.parquet"
+    pd.DataFrame({"x": [1.0, float("inf")], "y": [1, 2]}).to_parquet(path)
+    assert run_inside("represent", path) == 2
+    assert f"{path}: column 'x'" in capsys.readouterr().err.splitlines()[-1]
+    (tmp_path / "u.csv").write_text("x,y\n1,a\n1,a\n1,a\n")
+    assert run_inside("cluster", tmp_path / "u.csv", "-k", "2") == 0
+    said = capsys.readouterr().err
+    assert "note: Only 1 of the 2 clusters have rows" in said
+    assert "Warning" not in said
+
+
+def test_quiet_says_nothing(small, capsys):
+    assert run_inside("cluster", small, "--quiet", "-o", small.parent / "c.csv") == 0
+    assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("package", ["rich", "pandas"])
+def test_without_its_extra_it_says_so_in_one_line(monkeypatch, capsys, package):
+    monkeypatch.setitem(sys.modules, package, None)
+    assert main(["demo"]) == 1
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert package in said
+    assert "proximity-kernel[cli]" in said

@@ -1,0 +1,396 @@
+"""The report's page in a real browser: Debian's chromium, driven by Playwright.
+
+Where either is absent the tests are skipped. Nothing is ever downloaded for them.
+"""
+
+import shutil
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+from report_pages import EVIL, large, many_columns, messy
+
+from proximity_kernel import ProximityKernel, ProximityKMeans, explain
+from proximity_kernel.datasets import load_penguins
+from proximity_kernel.report import write_report
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+WIDE, NARROW = {"width": 1280, "height": 900}, {"width": 360, "height": 740}
+
+pytestmark = pytest.mark.skipif(
+    CHROMIUM is None, reason="chromium is not installed; apt-get install chromium"
+)
+
+
+@pytest.fixture(scope="module")
+def browser():
+    api = pytest.importorskip(
+        "playwright.sync_api", reason="playwright is not installed"
+    )
+    with api.sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield started
+        started.close()
+
+
+class Visit:
+    """An open page, and everything that it said and asked for."""
+
+    def __init__(self, browser, path, viewport=None, **options):
+        self.page = browser.new_page(viewport=viewport or WIDE, **options)
+        self.said, self.asked = [], []
+        self.page.on("console", lambda message: self.said.append(message.text))
+        self.page.on("pageerror", lambda error: self.said.append(str(error)))
+        self.page.on("dialog", self._dismiss)
+        self.page.on("request", lambda request: self.asked.append(request.url))
+        self.address = path.as_uri()
+        self.page.goto(self.address)
+        self.page.wait_for_selector("#map path.point")
+
+    def _dismiss(self, dialog):
+        self.said.append(f"dialog: {dialog.message}")
+        dialog.dismiss()
+
+    def __enter__(self):
+        return self.page
+
+    def __exit__(self, kind, *_):
+        self.page.wait_for_timeout(50)
+        self.page.close()
+        if kind is None:
+            assert self.said == []
+            assert self.asked == [self.address]
+
+
+@pytest.fixture(scope="module")
+def penguins():
+    return load_penguins()
+
+
+@pytest.fixture(scope="module")
+def clusters(penguins):
+    return ProximityKMeans(3, random_state=0).fit(penguins)
+
+
+@pytest.fixture(scope="module")
+def report(penguins, clusters, tmp_path_factory):
+    path = tmp_path_factory.mktemp("browser") / "penguins.html"
+    return write_report(path, penguins, clusters=clusters)
+
+
+def hostile():
+    table = pd.DataFrame(
+        {
+            EVIL: [EVIL, "%{x}", "<b>b</b>", None, "\u202eabc"] * 8,
+            "a & \"b\" 'c'": ["\x00\x07", "x" * 5000, "\u6f22", "{{7*7}}", "$x$"] * 8,
+            "n" * 600: np.arange(40.0),
+        }
+    )
+    ids = [f"{EVIL} {i}" for i in range(len(table))]
+    return table, {"ids": ids, "title": EVIL, "assumptions": [EVIL * 20]}
+
+
+TABLES = {
+    "hostile": hostile,
+    "many columns": many_columns,
+    "10,000 rows": large,
+    "one row": lambda: ([[1.0, "a"]], {}),
+    "nothing observed": lambda: ([[None, None]] * 3, {}),
+    "extreme numbers": lambda: ([[-1.7e308], [1.7e308], [0.0], [5e-324]], {}),
+}
+
+
+@pytest.mark.parametrize("make", TABLES.values(), ids=TABLES)
+def test_every_control_works_without_a_word_or_a_request(browser, make, tmp_path):
+    table, options = make()
+    path = write_report(tmp_path / "r.html", table, **options)
+    with Visit(browser, path, NARROW) as page:
+        assert fits(page)
+        for index in range(min(6, page.locator("#colour option").count())):
+            page.select_option("#colour", index=index)
+        for button in ("#after", "#before", "#reset"):
+            page.click(button)
+        for button in page.locator("#near button").all():
+            button.click()
+        assert fits(page)
+        page.set_viewport_size(WIDE)
+        while page.locator("button.more:has-text('Show all')").count():
+            page.locator("button.more:has-text('Show all')").first.click()
+        page.locator(".goto").first.click()
+        page.emulate_media(color_scheme="dark")
+        assert page.locator("img").count() == 0
+        assert fits(page)
+
+
+def fits(page):
+    return page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+
+
+def test_a_click_on_a_row_shows_its_nearest_rows_and_why(
+    browser, report, penguins, clusters
+):
+    kernel = clusters.kernel_
+    similarity = kernel.kernel(penguins)
+    np.fill_diagonal(similarity, -1)
+    with Visit(browser, report) as page:
+        for row in (3, 47, 300):
+            click_on_row(page, row)
+            shown = int(page.locator("#panel-title bdi").inner_text())
+            spot = page.evaluate("(i) => data.places[i]", shown)
+            assert spot == page.evaluate("(i) => data.places[i]", row)
+            names = page.locator("#near button bdi").all_inner_texts()
+            best = -np.sort(-similarity[shown])[:5]
+            found = similarity[shown][[int(name) for name in names]]
+            np.testing.assert_allclose(found, best, atol=1e-6)
+            assert f"Similarity {best[0]:.2f}." in page.inner_text("#why")
+            assert page.input_value("#row") == str(shown)
+
+
+def click_on_row(page, row):
+    """Go to the point of a row, wait until it is pointed out, and click."""
+    point = page.locator("#map path.point").nth(row)
+    page.mouse.move(0, 0)
+    point.scroll_into_view_if_needed()
+    box = point.bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse.move(x - 1, y)
+    page.mouse.move(x, y)
+    page.wait_for_selector("#map .hoverlayer .hovertext")
+    page.mouse.click(x, y)
+
+
+def test_what_the_panel_says_is_what_explain_says(browser, report, penguins, clusters):
+    words = {
+        "same": "alike", "close": "close", "perhaps": "perhaps",
+        "different": "different",
+    }  # fmt: skip
+    with Visit(browser, report) as page:
+        for row in (0, 8, 3, 47):  # the last two with holes
+            page.fill("#row", str(row))
+            page.press("#row", "Enter")
+            page.locator("#near button").nth(4).click()
+            other = int(page.locator("#near button bdi").nth(4).inner_text())
+            why = explain(
+                clusters.kernel_, penguins.iloc[[row]], penguins.iloc[[other]]
+            )
+            said = {}
+            for line in page.locator(".compare tbody tr").all():
+                said[line.locator("th bdi").inner_text()] = (
+                    line.locator(".verdict").inner_text(),
+                    line.locator("td").nth(0).inner_text(),
+                )
+            assert set(said) == {one.name for one in why.features}
+            for one in why.features:
+                verdict, cell = said[one.name]
+                assert words[one.alike] in verdict
+                if one.a.assumed:
+                    likeliest, share = one.a.assumed[0]
+                    assert f"missing\nassumed {likeliest} {100 * share:.0f} %" in cell
+                    assert f"from {one.a.support} row" in cell
+
+
+def test_the_colours_follow_the_choice(browser, report, penguins, clusters):
+    with Visit(browser, report) as page:
+
+        def looks():
+            return page.evaluate(
+                "document.getElementById('map').data[0].marker.color.slice()"
+            )
+
+        legend = page.locator("#legend li bdi")
+        labels = clusters.labels_
+        sizes = np.bincount(labels)
+        wanted = [f"Cluster {c} ({size})" for c, size in enumerate(sizes)]
+        assert legend.all_inner_texts() == wanted
+        for c in range(3):  # one colour for each
+            own = {look for look, at in zip(looks(), labels, strict=True) if at == c}
+            assert len(own) == 1
+        page.select_option("#colour", label="sex")
+        counts = penguins["sex"].value_counts()
+        missing = int(penguins["sex"].isna().sum())
+        wanted = [f"{sex} ({counts[sex]})" for sex in ("female", "male")]
+        assert legend.all_inner_texts() == [*wanted, f"missing ({missing})"]
+        assert len(set(looks())) == 3
+        page.select_option("#colour", label="body_mass_g")
+        assert page.locator("#legend .ramp").count() == 1
+        heavy = int(penguins["body_mass_g"].argmax())
+        light = int(penguins["body_mass_g"].argmin())
+        assert looks()[heavy] != looks()[light]
+        page.select_option("#colour", label="number of missing cells")
+        assert page.inner_text("#legend") == "0\n1 or more"
+        holes = penguins.isna().any(axis=1)
+        assert len({look for look, one in zip(looks(), holes, strict=True) if one}) == 1
+        assert len(set(looks())) == 2
+
+
+def test_the_keyboard_is_enough(browser, report):
+    with Visit(browser, report) as page:
+        focused = "document.activeElement.id"
+        page.focus("#colour")
+        page.keyboard.press("Tab")
+        assert page.evaluate(focused) == "row"
+        page.keyboard.type("47")
+        page.keyboard.press("Enter")
+        assert page.inner_text("#panel-title").startswith("Row 47")
+        for _ in range(4):  # before, after, whole map, the map
+            page.keyboard.press("Tab")
+        assert page.evaluate(focused) == "map"
+        width = "getComputedStyle(document.activeElement).outlineWidth"
+        assert page.evaluate(width) == "3px"
+        x = [page.evaluate("data.places[chosen][0]")]
+        for _ in range(3):
+            page.keyboard.press("ArrowRight")
+            x.append(page.evaluate("data.places[chosen][0]"))
+        assert x == sorted(x)
+        assert x[-1] > x[0]
+        page.keyboard.press("ArrowLeft")
+        assert page.evaluate("data.places[chosen][0]") < x[-1]
+        page.keyboard.press("Enter")
+        assert page.evaluate(focused) == "panel"
+        page.keyboard.press("Tab")  # on, and into the nearest rows
+        page.keyboard.press("Tab")
+        before = page.inner_text("#why")
+        page.keyboard.press("Enter")
+        assert page.inner_text("#why") != before
+        page.fill("#row", "no such row")
+        page.press("#row", "Enter")
+        assert "No row on the map is called no such row." in page.inner_text("#rows")
+
+
+def test_columns_are_found_and_folds_open(browser, tmp_path):
+    path = write_report(tmp_path / "r.html", many_columns()[0])
+    with Visit(browser, path) as page:
+        assert page.locator("#cards > li:visible").count() == 24
+        page.fill("#find", "COLUMN_19")
+        assert page.locator("#cards > li:visible").count() == 11  # 19, 190 to 199
+        assert page.inner_text("#found") == "11 columns"
+        page.fill("#find", "")
+        assert page.locator("#cards > li:visible").count() == 200
+        page.locator("#table button.more").click()
+        assert page.locator("#table tbody tr:visible").count() >= 200
+
+
+def test_everything_has_a_name(browser, report):
+    with Visit(browser, report) as page:
+        unnamed = page.evaluate(
+            """() => [...document.querySelectorAll(
+                 "input, select, button, svg[role], [role=region], [role=application]")]
+               .filter((one) => !(one.getAttribute("aria-label") || one.labels?.length
+                 || one.textContent.trim()
+                 || document.getElementById(one.getAttribute("aria-labelledby"))))
+               .map((one) => one.outerHTML.slice(0, 80))"""
+        )
+        assert unnamed == []
+        text = page.inner_text("#gaps-text")
+        assert page.get_attribute("#gaps", "aria-labelledby") == "gaps-text"
+        assert "5 columns of 8 have gaps" in text
+        levels = page.evaluate(
+            "[...document.querySelectorAll('h1, h2, h3')].map((h) => +h.tagName[1])"
+        )
+        assert levels[0] == 1
+        assert all(b - a <= 1 for a, b in pairwise(levels))
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_stands_out_from_what_is_behind_it(browser, report, scheme):
+    def luminance(colour):
+        parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+        linear = [
+            p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts
+        ]
+        return np.dot(linear, [0.2126, 0.7152, 0.0722])
+
+    def contrast(one, other):
+        low, high = sorted([luminance(one), luminance(other)])
+        return (high + 0.05) / (low + 0.05)
+
+    with Visit(browser, report, color_scheme=scheme) as page:
+        value = page.evaluate("(names) => names.map(color)", [
+            "--paper", "--wash", "--ink", "--ink-soft", "--accent", "--warn",
+            "--gap", "--known", *(f"--mark-{k}" for k in range(8)),
+        ])  # fmt: skip
+        paper, wash, *texts = value[:6]
+        for text in texts:
+            assert contrast(text, paper) >= 4.5
+            assert contrast(text, wash) >= 4.5
+        assert contrast(value[6], value[7]) >= 3  # a gap beside what is known
+        behind = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        assert (behind == "rgb(255, 255, 255)") == (scheme == "light")
+        for mark in value[8:]:
+            assert contrast(mark, paper) >= 2.2
+
+
+def test_motion_is_left_out_where_it_is_not_wanted(browser, report):
+    with Visit(browser, report, reduced_motion="reduce") as page:
+        smooth = "getComputedStyle(document.documentElement).scrollBehavior"
+        assert page.evaluate(smooth) == "auto"
+
+
+def test_a_kernel_of_other_rows_and_unknown_categories(browser, penguins, tmp_path):
+    kernel = ProximityKernel().fit(penguins.iloc[:150])  # of one species
+    path = write_report(tmp_path / "r.html", penguins.iloc[140:], kernel=kernel)
+    with Visit(browser, path) as page:
+        page.fill("#row", "190")
+        page.press("#row", "Enter")
+        assert "not comparable" in page.inner_text("#why")
+        assert "not there when the kernel was fitted" in page.inner_text("#why")
+
+
+@pytest.fixture(scope="module")
+def messy_report(tmp_path_factory):
+    return write_report(tmp_path_factory.mktemp("messy") / "r.html", messy())
+
+
+@pytest.mark.parametrize("width", [360, 400])
+def test_tables_stack_in_a_narrow_window(browser, messy_report, width):
+    with Visit(browser, messy_report, {"width": width, "height": 740}) as page:
+        for table in page.locator(".scroll").all():
+            assert table.evaluate("(box) => box.scrollWidth <= box.clientWidth")
+        for cell in page.locator(".stacks td:visible").all():
+            box = cell.bounding_box()
+            assert 0 <= box["x"] < box["x"] + box["width"] <= width
+        income = page.locator(".stacks tr", has_text="income").first
+        text = income.inner_text()
+        assert "number" in text
+        assert "5 values of 990,000,000, far above the others" in text
+        label = "(td) => getComputedStyle(td, '::before').content"
+        labels = [td.evaluate(label) for td in income.locator("td").all()]
+        assert labels == ["none", '"Missing"', '"Distinct"', '"Values"']
+        assert income.bounding_box()["height"] < 200
+        page.set_viewport_size(WIDE)
+        assert {td.evaluate(label) for td in income.locator("td").all()} == {"none"}
+
+
+@pytest.mark.parametrize("viewport", [WIDE, NARROW], ids=["wide", "narrow"])
+def test_no_line_breaks_within_numbers_and_dates(browser, messy_report, viewport):
+    with Visit(browser, messy_report, viewport) as page:
+        broken = page.evaluate(
+            """() => {
+              const walk = document.createTreeWalker(
+                document.querySelector("main"), NodeFilter.SHOW_TEXT);
+              const broken = [];
+              while (walk.nextNode()) {
+                const node = walk.currentNode;
+                if (!node.parentElement.checkVisibility()) continue;
+                for (const found of node.data.matchAll(/[-+]?\\d[\\d.,:-]*/g)) {
+                  const range = document.createRange();
+                  range.setStart(node, found.index);
+                  range.setEnd(node, found.index + found[0].length);
+                  const tops = [...range.getClientRects()]
+                    .map((box) => Math.round(box.top));
+                  if (new Set(tops).size > 1) broken.push(found[0]);
+                }
+              }
+              return broken;
+            }"""
+        )
+        assert broken == []
+
+
+def test_far_values_lead_to_their_rows(browser, messy_report):
+    with Visit(browser, messy_report) as page:
+        page.locator(".far-values .goto", has_text="Row 500").click()
+        assert page.inner_text("#panel-title").startswith("Row 500")
+        assert "990,000,000" in page.inner_text("#why")

@@ -1,0 +1,164 @@
+"""Messy tables in the report: values far from the others, and many categories."""
+
+import re
+
+import numpy as np
+import pytest
+from report_pages import SENTINEL, messy, visible, write
+
+from proximity_kernel import ProximityKernel
+from proximity_kernel.datasets import load_penguins
+from proximity_kernel.report._far_values import find_usual_range
+
+
+@pytest.fixture(scope="module")
+def table():
+    return messy()
+
+
+@pytest.fixture(scope="module")
+def page(table, tmp_path_factory):
+    return write(tmp_path_factory.mktemp("far"), table)
+
+
+def card(page, name):
+    found = re.search(
+        rf'<li class="card" data-name="{name}">(.*?)\n    </li>', page, re.DOTALL
+    )
+    return found.group(1)
+
+
+def boxes(text, kind):
+    """The x, y, width and height of the rectangles of a kind."""
+    pattern = rf'class="{kind}" x="(.*?)" y="(.*?)" width="(.*?)" height="(.*?)"'
+    return np.array(re.findall(pattern, text), dtype=float).reshape(-1, 4)
+
+
+def test_far_values_stand_in_a_bar_of_their_own(page, table):
+    income = table["income"].dropna()
+    others = income[income < SENTINEL]
+    text = card(page, "income")
+    counts, _ = np.histogram(others, 30)
+    bars, beyond = boxes(text, "bar"), boxes(text, "beyond")
+    np.testing.assert_allclose(
+        bars[:, 3], 88 * counts[counts > 0] / counts.max(), atol=0.01
+    )
+    assert len(beyond) == 1
+    assert beyond[0, 0] > bars[:, :1].max() + bars[:, 2].max()
+    assert beyond[0, 0] + beyond[0, 2] == 300
+    words = visible(text)
+    assert "Not to scale: 5 values above this range, up to 990,000,000." in words
+    assert f"<span>{others.max():,.0f}</span>" in text
+
+
+def test_both_ends_and_dates(page, table):
+    assert len(boxes(card(page, "balance"), "beyond")) == 2
+    words = visible(card(page, "balance"))
+    assert (
+        "Not to scale: 2 values below this range, down to -2,000,000, and 1 value "
+        "above this range, up to 3,000,000." in words
+    )
+    last = table["since"].drop(11).max()
+    words = visible(page)
+    assert (
+        "1 value of 2199-12-31, far above the others, which end at "
+        f"{last:%Y-%m-%d}" in words
+    )
+
+
+def test_far_values_are_named_with_their_rows(page):
+    told = page[page.index("Values far from the others") :]
+    rows = re.findall(r'data-row="(\d+)"', told)
+    assert [int(row) for row in rows] == [
+        *(5, 50, 500, 1000, 1500), 11, *(7, 9, 70)
+    ]  # fmt: skip
+    words = visible(page)
+    assert words.count("5 values of 990,000,000, far above the others") == 2
+    assert words.count("2 values of -2,000,000 to -1,000,000, far below") == 2
+
+
+def test_only_what_lies_apart_is_far():
+    rng = np.random.default_rng(0)
+    tails = {
+        "normal": rng.normal(size=5000),
+        "exponential": rng.exponential(size=5000),
+        "counts": rng.poisson(0.2, 5000).astype(float),
+        "log-normal": rng.lognormal(0, 1, 5000),
+        "constant": np.zeros(50),
+        "few": np.array([1.0, 2, 3, 1e9]),
+        "a group of its own": np.r_[rng.normal(size=900), 1e6 + np.arange(100)],
+        "largest floats": np.r_[-1.7e308, 1.7e308, rng.uniform(-1, 1, 100) * 1e308],
+    }
+    for name, values in tails.items():
+        reach = find_usual_range(values)
+        assert (reach.low, reach.high) == (values.min(), values.max()), name
+        assert len(reach.below) == len(reach.above) == 0
+    for factor in (1e-300, 1.0, 1e300):
+        reach = find_usual_range(factor * np.r_[rng.normal(size=100), 1e6, -1e7])
+        assert len(reach.above) == len(reach.below) == 1
+        assert reach.high < 10 * factor
+
+
+def test_whole_numbers_have_a_bar_each(page, table):
+    visits = table["visits"].dropna().astype(int)
+    counts = np.bincount(visits)
+    bars = boxes(card(page, "visits"), "bar")
+    np.testing.assert_allclose(
+        bars[:, 3], 88 * counts[counts > 0] / counts.max(), atol=0.01
+    )
+    assert f"the tallest bar, {counts.argmax()}, holds" in card(page, "visits")
+
+
+def told_bars(text):
+    return [
+        (visible(label), float(width))
+        for label, width in re.findall(
+            r'class="label"[^>]*>(.*?)</span>.*?width:([\d.]+)%', text
+        )
+    ]
+
+
+def test_categories_are_ordered_and_on_one_scale(page, table):
+    shares = 100 * table["city"].value_counts(normalize=True)
+    assert list(shares.index) == ["Berlin", "Ulm", "Bonn"]
+    told = told_bars(card(page, "city"))
+    assert [label for label, _ in told] == list(shares.index)
+    np.testing.assert_allclose([width for _, width in told], shares, atol=0.051)
+    told = told_bars(card(page, "plan"))
+    assert [label for label, _ in told] == ["basic", "plus", "premium"]  # by rank
+    shares = 100 * table["zip code"].value_counts(normalize=True)
+    *most, (rest, width) = told_bars(card(page, "zip code"))
+    assert len(most) == 8
+    np.testing.assert_allclose([one for _, one in most], shares.iloc[:8], atol=0.051)
+    assert rest == f"and {len(shares) - 8} more"
+    assert abs(width - shares.iloc[8:].sum()) < 0.051
+
+
+def test_levels_that_all_columns_share_are_told_in_words(page, table, tmp_path):
+    known = table.drop(columns="fax")
+    cells = ProximityKernel().fit(known).provenance(known)
+    partial = cells["level"] == "partial"
+    least = min(partial[cells["feature"] == j].mean() for j in set(cells["feature"]))
+    assert 0.98 < least < 0.995
+    words = visible(page)
+    assert f"{100 * least:.0f} % of the missing cells or more, in every one" in words
+    assert f"{len(cells)} missing cells that were estimated" in words
+    assert "Not counted: the cells of fax, where nothing is observed." in words
+    assert 'class="stack small"' not in page
+
+    one = table[["balance"]]  # nothing to match with
+    assert (ProximityKernel().fit(one).provenance(one)["level"] == "prior").all()
+    text = write(tmp_path, one, kernel=ProximityKernel().fit(one))
+    n = int(one.isna().to_numpy().sum())
+    assert f"All {n} missing cells were matched at one level: all rows" in visible(text)
+    assert 'class="stack"' not in text
+    assert 'class="stack small"' not in text
+
+    penguins = load_penguins()  # at two levels, in different shares
+    assert 'class="stack small"' in write(tmp_path, penguins)
+
+
+def test_numbers_and_dates_are_kept_whole(page):
+    assert '<span class="whole">2199-12-31,</span>' in page
+    assert re.search(r'up to <span class="whole">\d\d,\d{3}</span>', page)
+    assert '<span class="whole">-2,000,000,</span>' in page

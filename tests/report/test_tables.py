@@ -1,0 +1,299 @@
+"""Tables of every make and shape in the report, large ones, and bad input."""
+
+import re
+import subprocess
+import sys
+from datetime import date, datetime, timedelta
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from report_pages import embedded, visible, write
+from sklearn.exceptions import NotFittedError
+
+from proximity_kernel import ProximityKernel, ProximityKMeans, ProximityOutliers
+from proximity_kernel.datasets import load_penguins
+from proximity_kernel.report import _map, _page, write_report
+from proximity_kernel.report._display_columns import read_display_columns, take_rows
+from proximity_kernel.report._row_data import count_columns
+
+
+@pytest.fixture(scope="module")
+def penguins():
+    return load_penguins()
+
+
+MIXED = {
+    "when": [datetime(2020, 1, 1), None, datetime(2021, 5, 5, 12, 30)],
+    "day": [date(2020, 1, 1), None, date(2020, 3, 1)],
+    "wait": [timedelta(hours=1), None, timedelta(seconds=3)],
+    "flag": [True, None, False],
+    "n": [1, None, 30000],
+    "x": [1.25, None, 2.0],
+    "name": ["b", None, "a"],
+    "none": [None, None, None],
+}
+WRITTEN = [
+    ["2020-01-01", "2021-05-05 12:30:00"],
+    ["2020-01-01", "2020-03-01"],
+    ["3600 s", "3 s"],
+    ["yes", "no"],
+    ["1", "30,000"],
+    ["1.25", "2"],
+    ["b", "a"],
+    [],
+]
+KINDS = ["date", "date", "duration", "yes or no", "number", "number", "category"]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        pd.DataFrame,
+        lambda columns: pd.DataFrame(columns).convert_dtypes(),
+        lambda columns: pd.DataFrame(columns, dtype=object),
+        pl.DataFrame,
+        pa.table,
+        lambda columns: [list(row) for row in zip(*columns.values(), strict=True)],
+    ],
+    ids=["pandas", "nullable", "objects", "polars", "arrow", "lists"],
+)
+@pytest.mark.filterwarnings("ignore:.*nothing:UserWarning")
+@pytest.mark.filterwarnings("ignore:.*observed:UserWarning")
+def test_tables_of_any_make_are_shown_the_same(make, tmp_path):
+    table = make(MIXED)
+    columns = read_display_columns(table, ProximityKernel().fit(table))
+    assert [column.kind for column in columns] == [*KINDS, "empty"]
+    for column, written in zip(columns, WRITTEN, strict=True):
+        assert column.missing.tolist() == [not written, True, not written]
+        known = column.values[~column.missing]
+        assert [column.write(value) for value in known] == written
+    assert len(take_rows(table, np.array([2, 0]))) == 2
+    assert "<title>3 rows, 8 columns</title>" in write(tmp_path, table)
+
+
+def test_ordered_and_numbers_named_as_categories():
+    table = pd.DataFrame(
+        {
+            "grade": pd.Categorical(["mid", None, "low"], ["low", "mid", "high"], True),
+            "code": [7.0, 3.5, np.nan],
+        }
+    )
+    kernel = ProximityKernel(categorical_features=["code"]).fit(table)
+    grade, code = read_display_columns(table, kernel)
+    assert (grade.kind, grade.labels) == ("ordered", ("low", "mid", "high"))
+    np.testing.assert_array_equal(grade.values, [1, np.nan, 0])
+    assert (code.kind, code.labels) == ("category", ("3.5", "7"))
+    np.testing.assert_array_equal(code.values, [1, 0, np.nan])
+
+
+def test_arrays_plain_and_masked(tmp_path):
+    array = np.array([[1, 2], [3, 4], [5, 6.0]])
+    masked = np.ma.masked_array(array, [[0, 0], [0, 1], [0, 0]])
+    shown = read_display_columns(masked, ProximityKernel().fit(masked))
+    np.testing.assert_array_equal(shown[1].values, [2, np.nan, 6])
+    assert "Cells missing 17 % 1" in visible(write(tmp_path, masked))
+    assert "No cell is missing." in visible(write(tmp_path, array))
+
+
+EDGES = {
+    "one row": pd.DataFrame({"a": [1.0], "b": ["x"]}),
+    "one column": pd.DataFrame({"a": [1.0, 2, np.nan, 4]}),
+    "nothing observed": pd.DataFrame({"a": [np.nan] * 4, "b": [None] * 4}),
+    "an empty column": pd.DataFrame({"a": [1.0, 2, 3], "b": [np.nan] * 3}),
+    "constant": pd.DataFrame({"a": [1.0] * 5, "b": ["x"] * 5}),
+    "categories only": pd.DataFrame({"a": list("aabbc"), "b": list("xyxyz")}),
+    "all rows the same": pd.DataFrame({"a": [1.0] * 9, "b": ["x"] * 9}),
+    "extreme numbers": pd.DataFrame({"a": [-1.7e308, 1.7e308, 0, 5e-324]}),
+    "ends are neighbours": pd.DataFrame({"a": [1.0, np.nextafter(1, 2)] * 5}),
+}
+
+
+@pytest.mark.parametrize("table", EDGES.values(), ids=EDGES)
+def test_edges(table, tmp_path):
+    before = table.copy(deep=True)
+    text = write(tmp_path, table)
+    data = embedded(text)
+    assert data["n"] == len(data["places"]) == len(table)
+    assert np.isfinite(data["places"]).all()
+    assert all(len(near) == min(5, len(table) - 1) for near in data["near"])
+    assert "nan" not in visible(text).lower().replace("nan,", "nan")
+    pd.testing.assert_frame_equal(table, before)
+
+
+@pytest.fixture(scope="module")
+def large():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(9_000, 6)), columns=list("abcdef"))
+    table["g"] = rng.choice(list("xyz"), len(table))
+    return table.mask(rng.random(table.shape) < 0.1)
+
+
+def test_a_large_table_is_sampled_and_that_is_said(large, tmp_path):
+    text = write(tmp_path, large)
+    data, words = embedded(text), visible(text)
+    assert data["n"] == 2_000
+    assert len(data["places"]) == len(data["rows"])
+    assert "The map shows 2000 of 9000 rows" in words
+    assert "Shown: 500 rows, drawn at random from 9000." in words
+    assert set(data["rows"]) > set(data["rows"][:2_000])
+    strange = ProximityOutliers().fit(large).score_samples(large).argsort()[:10]
+    assert set(strange.tolist()) <= set(data["rows"][:2_000])
+    some = [0, 700, 1999]
+    rows = [data["rows"][i] for i in some]
+    kernel = ProximityKernel().fit(large)
+    whole = kernel.kernel(large.iloc[rows], large)
+    whole[range(3), rows] = -1
+    for i, of_row in zip(some, whole, strict=True):
+        best = np.sort(of_row)[::-1][:5]
+        found = of_row[[data["rows"][at] for at in data["near"][i]]]
+        np.testing.assert_allclose(found, best, atol=1e-6)
+
+
+def test_rows_that_were_not_drawn_lie_on_the_same_plane(large, tmp_path):
+    table = large.iloc[:2_500]
+    data = embedded(write(tmp_path, table))
+    rows, n = data["rows"], data["n"]
+    assert len(rows) > n
+    dense = ProximityKernel().fit(table).transform(table.iloc[rows]).toarray()
+    mean = dense[:n].mean(axis=0, dtype=np.float64)
+    axes = np.linalg.svd(dense[:n] - mean, full_matrices=False)[2][:2].T
+    wanted = (dense - mean) @ axes
+    wanted *= np.sign((wanted * data["places"]).sum(axis=0))
+    np.testing.assert_allclose(data["places"], wanted, atol=1e-3)
+
+
+def test_both_ways_to_the_nearest_agree(large, monkeypatch):
+    table = large.iloc[:500].round(0)  # with many equal similarities
+    kernel = ProximityKernel().fit(table)
+    rows = np.arange(0, 500, 7)
+    quick = _map.make_map(table, kernel, rows)
+    monkeypatch.setattr(_map, "_search_index", lambda *_: None)
+    whole = _map.make_map(table, kernel, rows)
+    monkeypatch.setattr(_map, "_BLOCK", 64)
+    pieces = _map.make_map(table, kernel, rows)
+    np.testing.assert_array_equal(whole.nearest, pieces.nearest)
+    np.testing.assert_array_equal(whole.similarity, pieces.similarity)
+    np.testing.assert_allclose(quick.similarity, whole.similarity, atol=2e-6)
+    assert (quick.nearest != rows[:, None]).all()
+
+
+def test_neighbors_are_asked_only_with_the_same_kernel(large):
+    kernel = ProximityKernel().fit(large)
+    for table, same in ((large, True), (large.iloc[:4_000], False)):
+        rows = np.arange(0, len(table), 50)
+        drawn = table.iloc[rows]
+        matrix = kernel.transform(drawn)
+        found = _map._search_index(table, kernel, rows, drawn, matrix)
+        assert (found is not None) == same
+
+
+def test_the_same_seed_gives_the_same_page(large, tmp_path):
+    assert write(tmp_path, large) == write(tmp_path, large)
+    other = write(tmp_path, large, random_state=1)
+    assert embedded(write(tmp_path, large))["rows"] != embedded(other)["rows"]
+
+
+def test_many_columns_stay_within_bounds(tmp_path):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(700, 300)))
+    table = table.mask(rng.random(table.shape) < 0.1)
+    table.columns = [f"column {j}" for j in range(300)]
+    text = write(tmp_path, table)
+    plotly = max(map(len, re.findall(r"<script>(.*?)</script>", text, re.DOTALL)))
+    assert len(text) - plotly < 4.5e6
+    assert "The map shows 100 of 700 rows" in visible(text)
+    assert "Of 300 columns, the 60 with the most gaps." in visible(text)
+
+
+def test_a_kernel_that_was_fitted_to_other_rows(penguins, tmp_path):
+    kernel = ProximityKernel(3, sparse_output=False).fit(penguins.iloc[:150])
+    kernel.set_output(transform="pandas")
+    later = penguins.iloc[140:].reset_index(drop=True)  # with unseen species
+    data = embedded(write(tmp_path, later, kernel=kernel))
+    similarity = kernel.kernel(later)
+    np.fill_diagonal(similarity, -1)
+    best = -np.sort(-similarity, axis=1)[:, :5]
+    np.testing.assert_allclose(np.array(data["similarity"]) / 1000, best, atol=6e-4)
+    assert -2 in data["columns"][0]["bins"]
+    assert not kernel.sparse_output
+    assert hasattr(kernel.transform(later), "columns")  # its options are as they were
+
+
+@pytest.mark.parametrize("n_bins", ["auto", 4])
+def test_columns_of_the_representation_are_counted(penguins, n_bins):
+    kernel = ProximityKernel(n_bins, missingness="informative").fit(penguins)
+    names = kernel.get_feature_names_out()
+    wanted = [
+        sum(out.startswith(f"{name}_") for out in names) for name in penguins.columns
+    ]
+    assert count_columns(kernel).tolist() == wanted
+
+
+def test_ids_title_and_assumptions(penguins, tmp_path):
+    ids = [f"bird {i}" for i in range(len(penguins))]
+    text = write(
+        tmp_path, penguins, ids=ids, title="Birds", assumptions=["'?' is missing"]
+    )
+    assert "<title>Birds</title>" in text
+    assert "How the file was read '?' is missing" in visible(text)
+    assert embedded(text)["ids"] == ids
+    assert embedded(text)["clusters"] is None
+    assert 'id="clusters"' not in text
+
+
+BAD = {
+    "ids": ({"ids": ["a"]}, ValueError, "ids must have one name for each of the 344"),
+    "kernel": ({"kernel": 3}, TypeError, "kernel must be a fitted ProximityKernel"),
+    "clusters": ({"clusters": "3"}, TypeError, "clusters must be a fitted"),
+    "not fitted": ({"kernel": ProximityKernel()}, NotFittedError, "not fitted"),
+    "k not fitted": ({"clusters": ProximityKMeans()}, NotFittedError, "not fitted"),
+}
+
+
+@pytest.mark.parametrize(("options", "error", "said"), BAD.values(), ids=BAD)
+def test_bad_options_are_named(penguins, tmp_path, options, error, said):
+    with pytest.raises(error, match=said):
+        write_report(tmp_path / "r.html", penguins, **options)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_bad_paths_and_tables_are_named(penguins, tmp_path):
+    with pytest.raises(IsADirectoryError, match="is a folder"):
+        write_report(tmp_path, penguins)
+    with pytest.raises(FileNotFoundError, match=r"folder of .*none"):
+        write_report(tmp_path / "none" / "r.html", penguins)
+    with pytest.raises(TypeError, match=r"Expected a data frame.*got str"):
+        write_report(tmp_path / "r.html", "penguins.csv")
+
+
+def test_a_failure_leaves_the_older_page(penguins, tmp_path, monkeypatch):
+    path = tmp_path / "r.html"
+    path.write_text("older")
+    monkeypatch.setattr(_page, "_dump", lambda _: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        write_report(path, penguins)
+    assert path.read_text() == "older"
+    monkeypatch.undo()
+    monkeypatch.setattr("pathlib.Path.replace", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        write_report(path, penguins)
+    assert [one.name for one in tmp_path.iterdir()] == ["r.html"]
+    assert path.read_text() == "older"
+
+
+@pytest.mark.parametrize("package", ["jinja2", "plotly"])
+def test_an_absent_package_is_named_with_its_extra(package, tmp_path):
+    code = (
+        f"import sys; sys.modules[{package!r}] = None\n"
+        "from proximity_kernel.report import write_report\n"
+        f"write_report({str(tmp_path / 'r.html')!r}, [[1.0], [2.0]])"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False
+    )
+    assert f'{package} is not installed; pip install "proximity-kernel[report]"' in (
+        ran.stderr
+    )

@@ -1,0 +1,94 @@
+"""Results in files: each format read back, complete or absent, never over an input."""
+
+import json
+import os
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from proximity_kernel.cli.outputs import find_format
+from proximity_kernel.io import InputError, writing
+from proximity_kernel.io.writing import write_frame
+
+FRAME = pd.DataFrame(
+    {
+        "id": ["a", "b;,\t", "ü"],
+        "n": [1, 2, 3],
+        "x": [0.5, None, 2.0],
+        "f": [True, False, True],
+    }
+)
+READERS = {
+    "csv": pd.read_csv,
+    "tsv": lambda path: pd.read_csv(path, sep="\t"),
+    "parquet": pd.read_parquet,
+    "arrow": lambda path: pa.ipc.open_file(path).read_all().to_pandas(),
+    "json": lambda path: pd.DataFrame(json.loads(path.read_text(encoding="utf-8"))),
+    "jsonl": lambda path: pd.read_json(path, lines=True),
+    "xlsx": pd.read_excel,
+}
+
+
+@pytest.mark.parametrize("ending", READERS)
+def test_formats_by_ending(tmp_path, ending):
+    path = tmp_path / f"out.{ending}"
+    write_frame(FRAME, str(path), find_format(str(path), None))
+    pd.testing.assert_frame_equal(READERS[ending](path), FRAME, check_dtype=False)
+    assert [one.name for one in tmp_path.iterdir()] == [path.name]
+
+
+def test_a_format_may_be_asked_for(tmp_path):
+    path = tmp_path / "out"
+    write_frame(FRAME, str(path), find_format(str(path), "tsv"))
+    assert path.read_text(encoding="utf-8").splitlines()[0] == "id\tn\tx\tf"
+    with pytest.raises(InputError, match="it has no ending"):
+        find_format(str(path), None)
+
+
+def test_ids_of_several_kinds_become_text_in_typed_files(tmp_path):
+    frame = pd.DataFrame({"id": ["a", 1, None]}, dtype=object)
+    write_frame(frame, str(tmp_path / "o.parquet"), "parquet")
+    assert pd.read_parquet(tmp_path / "o.parquet")["id"].to_list()[:2] == ["a", "1"]
+
+
+@pytest.mark.parametrize("form", READERS)
+def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch, form):
+    path = tmp_path / f"out.{form}"
+    path.write_text("old")
+
+    def fail(_, file):
+        file.write(b"half")
+        raise OSError("no space left")
+
+    monkeypatch.setitem(writing._WRITERS, form, fail)
+    with pytest.raises(OSError, match="no space"):
+        write_frame(FRAME, str(path), form)
+    assert path.read_text() == "old"
+    assert [one.name for one in tmp_path.iterdir()] == [path.name]
+
+
+def test_links_and_devices_stay_what_they_are(tmp_path):
+    target, link = tmp_path / "target.csv", tmp_path / "link.csv"
+    target.write_text("old")
+    link.symlink_to(target)
+    write_frame(FRAME, str(link), "csv")
+    assert link.is_symlink()
+    assert target.read_text(encoding="utf-8").startswith("id,n")
+    write_frame(FRAME, os.devnull, "csv")
+    assert not Path(os.devnull).is_file()
+
+
+def test_a_sheet_holds_so_many_rows(tmp_path, monkeypatch):
+    monkeypatch.setattr(writing, "MAX_EXCEL_ROWS", 2)
+    with pytest.raises(InputError, match="at most 2 rows, and there are 3"):
+        write_frame(FRAME, str(tmp_path / "o.xlsx"), "xlsx")
+    assert not list(tmp_path.iterdir())
+
+
+def test_moments_with_a_zone_are_utc_in_excel(tmp_path):
+    path = str(tmp_path / "t.xlsx")
+    when = pd.to_datetime(["2021-03-01T01:00:00+02:00"]).tz_convert("Europe/Berlin")
+    write_frame(pd.DataFrame({"when": when}), path, "xlsx")
+    assert pd.read_excel(path)["when"][0] == pd.Timestamp("2021-02-28 23:00")
