@@ -103,16 +103,11 @@ def add_kernel(parser: argparse.ArgumentParser, *, seed: bool = False) -> None:
     add = group.add_argument
     add("--bins", type=_parse_bins, metavar="N",
         help="bins of a numeric column, or auto (the default)")  # fmt: skip
-    add("--matching", choices=["weighted", "graded", "cascade"],
-        help="which rows tell about a missing cell (weighted); cascade is the "
-        "paper's rule")  # fmt: skip
-    add("--min-support", type=count_from(1), metavar="N",
-        help="rows behind an estimate (20)")  # fmt: skip
+    add("--matching", choices=["pairwise", "cascade"],
+        help="how a missing cell is estimated (pairwise); cascade is the paper's "
+        "rule")  # fmt: skip
     add("--missingness", choices=["auto", "ignorable", "informative"],
         help="whether a gap itself tells something (auto)")  # fmt: skip
-    add("--max-references", type=count_from(1), metavar="N",
-        help="estimate from at most N distinct rows, a sample if there are more (all; "
-        "200000 in batches)")  # fmt: skip
     add("--jobs", type=count_from(1), metavar="N", help="threads (all cores)")
     if seed:
         add("--seed", type=count_from(0), default=0, metavar="N",

@@ -80,7 +80,7 @@ def _run_stream(invocation: Invocation, file_format: str) -> int:
     table = stream.table
     if model is None:
         _check_count(options, table.file.name, table.file.n_rows)
-        model = _make_model(options, **fitting.limit_references(invocation))
+        model = _make_model(options)
         tasks = ("fitting bins", "fitting rows", "moving centers")
         model.fit_batches(stream.frames(*tasks))
         fitting.save_model(invocation, model, table.schema)
@@ -97,13 +97,13 @@ def _run_stream(invocation: Invocation, file_format: str) -> int:
     return 0
 
 
-def _make_model(options: argparse.Namespace, **defaults: Any) -> Any:
+def _make_model(options: argparse.Namespace) -> Any:
     from .. import ProximityKMeans
     from .fitting import make_kernel
 
     return ProximityKMeans(
         "auto" if options.k is None else options.k,
-        kernel=make_kernel(options, **defaults),
+        kernel=make_kernel(options),
         random_state=options.seed,
         n_jobs=options.jobs,
     )

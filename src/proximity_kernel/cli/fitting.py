@@ -23,9 +23,7 @@ if TYPE_CHECKING:
 _KERNEL = {
     "bins": "n_bins",
     "matching": "matching",
-    "min_support": "min_support",
     "missingness": "missingness",
-    "max_references": "max_references",
     "jobs": "n_jobs",
 }
 _OUTPUTS = {
@@ -39,9 +37,7 @@ _OUTPUTS = {
 _LEARNT = {
     "bins": "--bins",
     "matching": "--matching",
-    "min_support": "--min-support",
     "missingness": "--missingness",
-    "max_references": "--max-references",
     "k": "-k",
     "share": "--share",
     "ids": "--id",
@@ -55,8 +51,6 @@ _LEARNT = {
     "save_model": "--save-model",
 }
 _FREE = {("neighbors", "k")}  # not settled
-REFERENCES = 200_000
-"""Distinct rows that batches are compared with, unless an option says otherwise."""
 _INPUTS = ("file", "queries", "other", "model")
 
 
@@ -154,16 +148,6 @@ def start(
     model, notes = load_model(invocation, wanted)
     schema = Schema.from_dict(notes["schema"])
     return model, open_table(invocation, options.file, schema), notes
-
-
-def limit_references(invocation: Invocation) -> dict[str, int]:
-    """Limit the rows that batches are compared with, and print the limit."""
-    most = invocation.options.max_references or REFERENCES
-    invocation.note(
-        f"compared with at most {most:,} distinct rows, a sample if there are more "
-        "(--max-references)"
-    )
-    return {"max_references": most}
 
 
 def fit(

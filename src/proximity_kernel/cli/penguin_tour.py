@@ -34,7 +34,8 @@ def print_tour(console: Console) -> None:
         "The species is kept aside.\n"
     )
     console.print(make_column_table(pk, penguins), "")
-    console.print(make_matching_table(pk.provenance(penguins)), "")
+    names = [str(name) for name in penguins.columns]
+    console.print(make_missing_table(pk.provenance(penguins), names), "")
 
     console.print(make_cluster_table(found.labels_, penguins, species))
     console.print(
@@ -88,22 +89,19 @@ def make_column_table(pk: ProximityKernel, frame: Any) -> Table:
     return table
 
 
-def make_matching_table(provenance: NDArray[np.void]) -> Table:
-    """Count the missing cells by how they were matched."""
+def make_missing_table(provenance: NDArray[np.void], names: list[str]) -> Table:
+    """Show how well the missing cells of each column are known, and from which."""
     table = Table(
-        "level", "missing cells", "rows behind each", title="How the holes were matched"
-    )
-    for level, meaning in (
-        ("intersection", "share every observed value"),
-        ("partial", "share some of them"),
-        ("union", "share any"),
-        ("prior", "nobody matches: all rows"),
-    ):
-        cells = provenance[provenance["level"] == level]
-        if len(cells):
-            low, high = cells["support"].min(), cells["support"].max()
-            support = f"{low}" if low == high else f"{low} to {high}"
-            table.add_row(f"{level} ({meaning})", str(len(cells)), support)
+        "column", "missing cells", "likeliest bin", "estimated mostly from",
+        title="How well the missing cells are known",
+    )  # fmt: skip
+    for j in np.unique(provenance["feature"]).tolist():
+        cells = provenance[provenance["feature"] == j]
+        movers = cells["columns"][cells["columns"] >= 0]
+        counts = np.bincount(movers, minlength=len(names))
+        most = [names[i] for i in np.argsort(-counts, kind="stable")[:2] if counts[i]]
+        certainty = f"{cells['certainty'].mean():.0%}"
+        table.add_row(names[j], str(len(cells)), certainty, ", ".join(most))
     return table
 
 

@@ -43,6 +43,7 @@ _COMMANDS = {
     "represent": "rows as vectors, for other programs",
     "explain": "why two rows are similar, column by column",
     "impute": "the table with its missing cells filled",
+    "compile": "compile every loop once, for images and services",
     "demo": "a tour of the Palmer penguins",
 }
 _BROKEN_PIPE = 141  # as shells report it

@@ -73,7 +73,7 @@ def _run_stream(invocation: Invocation, file_format: str) -> int:
     kernel, stream = start_stream(invocation, "ProximityKernel")
     table = stream.table
     if kernel is None:
-        kernel = fitting.make_kernel(options, **fitting.limit_references(invocation))
+        kernel = fitting.make_kernel(options)
         kernel.fit_batches(stream.frames("fitting bins", "fitting rows"))
         fitting.save_model(invocation, kernel, table.schema)
     bins = kernel.get_feature_names_out().tolist()

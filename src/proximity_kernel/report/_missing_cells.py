@@ -1,4 +1,4 @@
-"""The kernel in, how missing cells were estimated out: from which rows, how many."""
+"""How well the missing cells of each column are known, and from which columns."""
 
 from __future__ import annotations
 
@@ -12,57 +12,45 @@ from .. import ProximityKernel
 from ._display_columns import take_rows
 from ._text import clean
 
-MAX_ROWS = 100_000  # whose missing cells are described
-LEVELS = {
-    "intersection": "rows that share every known value",
-    "partial": "rows that share several known values",
-    "union": "rows that share any known value",
-    "prior": "all rows: nobody matched",
-}
-_NEARLY_ALL = 0.95  # share of cells at one level, from which on no picture is drawn
-_WEAK_SHARE = 0.25  # of a feature's estimates, for it to be weakly supported
+MAX_ROWS = 100_000
+"""Rows whose missing cells are looked at."""
+
+_MAX_MOVERS = 3  # columns named for each
+_BETTER = 0.02  # more certain than the frequencies, to be called informed
 
 
 @dataclass(frozen=True)
-class Matching:
-    """How the missing cells were estimated.
+class MissingCells:
+    """What is known about the missing cells.
 
     Attributes
     ----------
     cells : int
-        Number of estimated cells.
+        Those that were estimated.
     looked : int
-        Rows whose cells are counted.
-    least : int
-        Rows below which an estimate is weak.
-    levels : list of dict
-        With the keys level, text, cells, share and support (the median).
+        Rows looked at.
     features : list of dict
-        With the keys name, cells, support, weak, weakly and shares (one per level, in
-        the order of `LEVELS`), the weakest first.
-    common : dict or None
-        The level of nearly all cells of every feature: level, text and share (the
-        lowest of a feature). None if there is none.
+        With the keys name, cells, certainty (mean probability of the likeliest bin),
+        usual (the share of the most common bin), informed (whether the estimates are
+        more certain than that) and movers (names of the columns that moved the
+        estimates most), those with the most cells first.
     empty : list of str
-        Features without an observed cell; their cells are not counted.
+        Columns without an observed value; their cells are not counted here.
     kept : list of dict
-        Features with a bin for missing cells: name, missing and reason.
+        Columns whose gaps are a bin of their own: name, missing and reason.
     """
 
     cells: int
     looked: int
-    least: int
-    levels: list[dict[str, Any]]
     features: list[dict[str, Any]]
-    common: dict[str, Any] | None
     empty: list[str]
     kept: list[dict[str, Any]]
 
 
-def describe_matching(
+def describe_missing_cells(
     table: Any, kernel: ProximityKernel, rng: np.random.Generator
-) -> Matching:
-    """Describe from which rows the missing cells were estimated.
+) -> MissingCells:
+    """Describe how well the missing cells are known.
 
     Parameters
     ----------
@@ -74,7 +62,7 @@ def describe_matching(
 
     Returns
     -------
-    Matching
+    MissingCells
     """
     looked = len(table)
     if looked > MAX_ROWS:
@@ -83,70 +71,41 @@ def describe_matching(
     cells = kernel.provenance(table)
     n_bins = np.asarray(kernel.n_bins_)
     cells = cells[n_bins[cells["feature"]] > 0]
-    least = int(kernel.min_support)
-    weak = (cells["level"] == "prior") | (cells["support"] < least)
-    absences = kernel.missingness_
+    names = [clean(absence.feature) for absence in kernel.missingness_]
     features = [
-        _describe_feature(clean(absence.feature), cells[here], weak[here])
-        for j, absence in enumerate(absences)
-        if (here := cells["feature"] == j).any()
+        _describe_feature(names, j, kernel.prior_[j], cells[cells["feature"] == j])
+        for j in np.unique(cells["feature"]).tolist()
     ]
-    return Matching(
+    return MissingCells(
         cells=len(cells),
         looked=looked,
-        least=least,
-        levels=_describe_levels(cells),
-        features=sorted(features, key=lambda one: (-one["weak"], -one["cells"])),
-        common=_find_common(features),
-        empty=[clean(absences[j].feature) for j in np.flatnonzero(n_bins == 0)],
+        features=sorted(features, key=lambda one: -one["cells"]),
+        empty=[names[j] for j in np.flatnonzero(n_bins == 0)],
         kept=[
             {
                 "name": clean(absence.feature),
                 "missing": absence.missing,
                 "reason": clean(absence.reason, 300),
             }
-            for absence in absences
+            for absence in kernel.missingness_
             if absence.informative
         ],
     )
 
 
-def _describe_levels(cells: NDArray[np.void]) -> list[dict[str, Any]]:
-    out = []
-    for level, text in LEVELS.items():
-        support = cells["support"][cells["level"] == level]
-        if len(support):
-            out.append(
-                {
-                    "level": level,
-                    "text": text,
-                    "cells": len(support),
-                    "share": len(support) / len(cells),
-                    "support": int(np.median(support)),
-                }
-            )
-    return out
-
-
-def _find_common(features: list[dict[str, Any]]) -> dict[str, Any] | None:
-    if not features:
-        return None
-    least = np.min([one["shares"] for one in features], axis=0)
-    top = int(least.argmax())
-    if least[top] < _NEARLY_ALL:
-        return None
-    level = list(LEVELS)[top]
-    return {"level": level, "text": LEVELS[level], "share": float(least[top])}
-
-
 def _describe_feature(
-    name: str, cells: NDArray[np.void], weak: NDArray[np.bool_]
+    names: list[str], j: int, prior: NDArray[np.float64], cells: NDArray[np.void]
 ) -> dict[str, Any]:
+    moved = np.bincount(
+        np.maximum(cells["columns"], 0).ravel(), cells["moved"].ravel(), len(names)
+    )
+    movers = np.argsort(-moved, kind="stable")[:_MAX_MOVERS]
+    certainty, usual = float(cells["certainty"].mean()), float(prior.max())
     return {
-        "name": name,
+        "name": names[j],
         "cells": len(cells),
-        "support": int(np.median(cells["support"])),
-        "weak": float(weak.mean()),
-        "weakly": bool(weak.mean() > _WEAK_SHARE),
-        "shares": [float((cells["level"] == level).mean()) for level in LEVELS],
+        "certainty": certainty,
+        "usual": usual,
+        "informed": certainty > usual + _BETTER,
+        "movers": [names[i] for i in movers if moved[i] > 0],
     }

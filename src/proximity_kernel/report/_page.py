@@ -176,7 +176,6 @@ def _collect(
     data = cells | {
         "ids": [names[i] for i in cells["rows"]],
         "clusters": None if labels is None else labels[cells["rows"]].tolist(),
-        "levels": list(_missing_cells.LEVELS.values()),
         "gaps": picture,
     }
     size = f"{_text.some(len(names), 'row')}, {_text.some(len(columns), 'column')}"
@@ -185,7 +184,7 @@ def _collect(
         "n_rows": len(names),
         "columns": _overview.describe_columns(columns),
         "gaps": gaps,
-        "matched": _missing_cells.describe_matching(table, kernel, rng),
+        "missing": _missing_cells.describe_missing_cells(table, kernel, rng),
         "cards": _bin_cards.describe_bins(columns, kernel),
         "map": rowmap,
         "clusters": None

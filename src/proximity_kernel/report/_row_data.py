@@ -18,7 +18,6 @@ from .. import ProximityKernel
 from ..explanation import bin_names
 from ._display_columns import DisplayColumn, take_rows
 from ._map import RowMap
-from ._missing_cells import LEVELS
 
 ESTIMATED, UNKNOWN = -1, -2  # in place of a bin
 _MAX_ESTIMATED = 3  # bins of an estimate
@@ -59,8 +58,8 @@ def describe_rows(
         ``rows`` of its nearest ones. ``similarity``: of these, in thousandths.
         ``agreement``: of these pairs for each feature, in hundredths. ``columns``:
         name, kind, labels, values, bins, and names and groups of the bins.
-        ``estimates``: position of the row, feature, index of the level in `LEVELS`,
-        support, then bins with their probabilities in hundredths.
+        ``estimates``: position of the row, feature, rows behind it, how many features
+        moved it most and which, then bins with their probabilities in hundredths.
     """
     others = np.setdiff1d(rowmap.nearest, rowmap.rows)
     rows = np.concatenate([rowmap.rows, others])
@@ -113,7 +112,6 @@ def _describe_estimates(
     cells: NDArray[np.void], shares: list[sp.csr_array]
 ) -> tuple[list[list[int]], list[set[int]]]:
     """Pack the estimates, and collect the bins of each feature that they use."""
-    levels = list(LEVELS)
     used: list[set[int]] = [set() for _ in shares]
     out = []
     for cell in cells:
@@ -124,7 +122,9 @@ def _describe_estimates(
         names = held.indices[here][order].tolist()
         parts = np.round(100 * held.data[here][order]).astype(int).tolist()
         used[j].update(names)
-        head = [row, j, levels.index(cell["level"]), int(cell["support"])]
+        movers = cell["columns"].tolist() if cell["level"] == "evidence" else []
+        movers = [i for i in movers if i >= 0]
+        head = [row, j, int(cell["support"]), len(movers), *movers]
         out.append(head + [n for pair in zip(names, parts, strict=True) for n in pair])
     return out, used
 

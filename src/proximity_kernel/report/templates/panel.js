@@ -44,16 +44,18 @@ function describeCell(j, row) {
   const bin = column.bins[row];
   const value = column.values[row];
   if (bin === ESTIMATED) {
-    const [level, support, ...assumed] = estimates.get(row).get(j);
+    const [support, nMovers, ...rest] = estimates.get(row).get(j);
+    const movers = rest.slice(0, nMovers).map((i) => data.columns[i].name);
+    const assumed = rest.slice(nMovers);
     const likely = [];
     for (let k = 0; k < assumed.length; k += 2) {
       likely.push(`${column.names[assumed[k]]} ${assumed[k + 1]} %`);
     }
-    const rows = count(support, "row");
+    const basis = nMovers ? `because of ${movers.join(", ")}` : `from ${count(support, "row")}`;
     return [
       make("em", { text: "missing" }),
       make("span", { class: "note" },
-        ...whole(`assumed ${likely.join(", ")}, from ${rows}: ${data.levels[level].replace("rows that", "they")}`)),
+        ...whole(`assumed ${likely.join(", ")}, ${basis}`)),
     ];
   }
   if (value === null) {
