@@ -16,8 +16,8 @@ import pandas as pd
 from sklearn.impute import KNNImputer
 
 from proximity_kernel import ProximityKernel, ProximityKMeans, ProximityOutliers
-from proximity_kernel._centers import NumericBins
-from proximity_kernel._typical import Typical
+from proximity_kernel._bins.centers import NumericBins
+from proximity_kernel._bins.typical_values import Typical
 from proximity_kernel.datasets import load_penguins
 from proximity_kernel_paper.datasets import load, simulate_missing
 

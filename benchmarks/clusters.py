@@ -16,10 +16,10 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
 from proximity_kernel import ProximityKernel, ProximityKMeans
-from proximity_kernel._lloyd import iterate
-from proximity_kernel._points import gather_rows
-from proximity_kernel._seeds import choose_seeds
-from proximity_kernel._threads import count_threads
+from proximity_kernel._kmeans.iterations import iterate
+from proximity_kernel._kmeans.points import gather_rows
+from proximity_kernel._kmeans.seeds import choose_seeds
+from proximity_kernel._shared.threads import count_threads
 
 _CLUSTERS = (5, 20)
 _ITERATIONS = 100  # at the most

@@ -22,8 +22,8 @@ from strategies import (
 )
 
 from proximity_kernel import ProximityKernel
-from proximity_kernel._centers import CategoricalBins, NumericBins
-from proximity_kernel._representation import lay_out, output_names
+from proximity_kernel._bins.centers import CategoricalBins, NumericBins
+from proximity_kernel._model.model.representation import lay_out, output_names
 
 
 def fit_values(values, **options):

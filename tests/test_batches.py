@@ -25,7 +25,7 @@ from strategies import (
 )
 
 from proximity_kernel import ProximityKernel
-from proximity_kernel._batches import merge_all
+from proximity_kernel._model.model.batches import merge_all
 
 
 def by_batches(estimator, parts):

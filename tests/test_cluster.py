@@ -21,10 +21,10 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from strategies import dense, mixed_table
 
 from proximity_kernel import ProximityKernel, ProximityKMeans, _lloyd
-from proximity_kernel._lloyd import best_clustering, iterate, nearest_centers
-from proximity_kernel._points import gather_rows
-from proximity_kernel._seeds import choose_seeds
-from proximity_kernel._strength import choose_count, least_shared
+from proximity_kernel._kmeans.iterations import best_clustering, iterate, nearest_centers
+from proximity_kernel._kmeans.points import gather_rows
+from proximity_kernel._kmeans.seeds import choose_seeds
+from proximity_kernel._kmeans.number_of_clusters import choose_count, least_shared
 
 
 # A check has bins of two groups only, and asks for more clusters.

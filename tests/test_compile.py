@@ -13,7 +13,7 @@ import pytest
 
 from proximity_kernel import ProximityKernel, _compile
 from proximity_kernel._matching import MATCHINGS
-from proximity_kernel._search import match_rows
+from proximity_kernel._numba.cascade_loops import match_rows
 
 FIRST_CALL = """
 from proximity_kernel import ProximityKernel

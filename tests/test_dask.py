@@ -27,7 +27,7 @@ from strategies import (
 
 from proximity_kernel import ProximityKernel, _ranks
 from proximity_kernel.dask import DaskProximityKernel
-from proximity_kernel.dask._parts import Shared
+from proximity_kernel.dask.partitions import Shared
 
 
 @pytest.fixture(autouse=True)

@@ -11,10 +11,10 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from strategies import cut, mixed_table, raises_naming
 
 from proximity_kernel import ProximityKernel, ProximityKMeans
-from proximity_kernel._codes import Codes
-from proximity_kernel._lloyd import best_clustering, iterate
-from proximity_kernel._points import gather_rows
-from proximity_kernel._profiles import describe_clusters
+from proximity_kernel._bins.codes import Codes
+from proximity_kernel._kmeans.iterations import best_clustering, iterate
+from proximity_kernel._kmeans.points import gather_rows
+from proximity_kernel._kmeans.profiles import describe_clusters
 from proximity_kernel.dask import DaskProximityKMeans
 
 

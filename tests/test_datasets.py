@@ -6,7 +6,7 @@ from importlib.resources import files
 
 import pytest
 
-from proximity_kernel._extras import require
+from proximity_kernel._shared.extras import require
 from proximity_kernel.datasets import load_penguins
 
 

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from proximity_kernel import _kernel
-from proximity_kernel._kernel import kernel_matrix
+from proximity_kernel._similarity.kernel_matrix import kernel_matrix
 
 
 def random_rows(n, n_columns, filled, seed):

@@ -20,8 +20,8 @@ from strategies import (
 )
 
 from proximity_kernel import ProximityKernel, _absence, _missingness
-from proximity_kernel._absence import ALPHA
-from proximity_kernel._rows import keep_rows
+from proximity_kernel._model.model.absence_test import ALPHA
+from proximity_kernel._matching.row_state import keep_rows
 
 
 def correlated(n, d, seed):

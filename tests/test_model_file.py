@@ -28,7 +28,7 @@ from proximity_kernel import (
     _saving,
     _state,
 )
-from proximity_kernel._values import decode, encode
+from proximity_kernel._model_file.json_values import decode, encode
 from proximity_kernel.model_file import load_model, load_with_notes, save_model
 
 ESTIMATORS = {

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from proximity_kernel import ProximityKernel, _ranks
-from proximity_kernel._centers import fit_centers, rank_centers
-from proximity_kernel._columns import Column, ColumnType
-from proximity_kernel._ranks import (
+from proximity_kernel._bins.centers import fit_centers, rank_centers
+from proximity_kernel._table.containers.columns import Column, ColumnType
+from proximity_kernel._bins.quantiles import (
     Ranked,
     Sketch,
     hold_values,

@@ -21,10 +21,10 @@ from strategies import (
 )
 
 from proximity_kernel import ProximityKernel
-from proximity_kernel._loops import hash_rows
-from proximity_kernel._rows import merge_rows, summarize_rows
-from proximity_kernel._state import State, pack_model, unpack_model
-from proximity_kernel._survey import Binned
+from proximity_kernel._numba.code_loops import hash_rows
+from proximity_kernel._matching.row_state import merge_rows, summarize_rows
+from proximity_kernel._model.model_state import State, pack_model, unpack_model
+from proximity_kernel._bins.bin_state import Binned
 
 WORD = (1 << 64) - 1
 SECOND = 0x5851F42D4C957F2D

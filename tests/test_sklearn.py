@@ -17,8 +17,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from strategies import assert_same_bits, dense, entries, mixed_table
 
 from proximity_kernel import ProximityKernel
-from proximity_kernel._loops import fill_rows, size_rows
-from proximity_kernel._search import match_rows
+from proximity_kernel._numba.code_loops import fill_rows, size_rows
+from proximity_kernel._numba.cascade_loops import match_rows
 
 
 @parametrize_with_checks(

@@ -9,7 +9,7 @@ import pytest
 from threadpoolctl import ThreadpoolController
 
 from proximity_kernel import ProximityKernel
-from proximity_kernel._threads import count_threads, run_pieces
+from proximity_kernel._shared.threads import count_threads, run_pieces
 
 
 @pytest.fixture

@@ -4,10 +4,10 @@ import importlib as _importlib
 import typing as _typing
 
 if _typing.TYPE_CHECKING:
-    from ._estimator import ProximityKernel
     from .cluster import ProximityKMeans
     from .explanation import explain
     from .io import read_table
+    from .kernel import ProximityKernel
     from .model_file import ModelFileError
     from .neighbors import ProximityNeighbors
     from .outliers import ProximityOutliers
@@ -28,7 +28,7 @@ __version__ = "0.1.0.dev0"
 _HOMES = {
     "ModelFileError": ".model_file",
     "ProximityKMeans": ".cluster",
-    "ProximityKernel": "._estimator",
+    "ProximityKernel": ".kernel",
     "ProximityNeighbors": ".neighbors",
     "ProximityOutliers": ".outliers",
     "explain": ".explanation",

@@ -17,8 +17,17 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from ._codes import Codes
-from ._embedding import (
+from ._bins.codes import Codes
+from ._kmeans.driver import BatchedClusters, Found, check_enough
+from ._kmeans.iterations import Clustering, best_clustering, nearest_centers
+from ._kmeans.number_of_clusters import choose_count
+from ._kmeans.points import Rows, distances_to, gather_rows
+from ._kmeans.profiles import PROFILE_KEYS, describe_clusters
+from ._model.model_state import State, check
+from ._model_file.estimators import Saved
+from ._shared.options import check_clustering_options, check_count, check_n_jobs
+from ._shared.threads import count_threads
+from ._similarity.embedding import (
     Embedded,
     check_kernel,
     copy_kernel,
@@ -28,16 +37,7 @@ from ._embedding import (
     unpack_kernel,
     welcome_gaps,
 )
-from ._estimator import ProximityKernel
-from ._lloyd import Clustering, best_clustering, nearest_centers
-from ._options import check_clustering_options, check_count, check_n_jobs
-from ._passes import BatchedClusters, Found, check_enough
-from ._points import Rows, distances_to, gather_rows
-from ._profiles import PROFILE_KEYS, describe_clusters
-from ._saving import Saved
-from ._state import State, check
-from ._strength import choose_count
-from ._threads import count_threads
+from .kernel import ProximityKernel
 
 __all__ = ["ProximityKMeans"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ._extras import require
+from ._shared.extras import require
 
 if TYPE_CHECKING:
     import pandas as pd

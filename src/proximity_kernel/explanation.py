@@ -17,13 +17,13 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from ._columns import Column, read_columns
-from ._estimator import ProximityKernel
-from ._model import Model
-from ._profiles import name_bins, write_moment
-from ._provenance import list_cells
-from ._representation import COARSE_SHARE
-from ._table import split_table
+from ._kmeans.profiles import name_bins, write_moment
+from ._model.model import Model
+from ._model.provenance import list_cells
+from ._model.representation import COARSE_SHARE
+from ._table.columns import Column, read_columns
+from ._table.containers import split_table
+from .kernel import ProximityKernel
 
 __all__ = ["Cell", "Explanation", "Feature", "bin_names", "explain"]
 

@@ -16,10 +16,10 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from ._archive import ModelFileError
-from ._estimator import ProximityKernel
-from ._saving import Saved, read_estimator, write_estimator
+from ._model_file.archive import ModelFileError
+from ._model_file.estimators import Saved, read_estimator, write_estimator
 from .cluster import ProximityKMeans
+from .kernel import ProximityKernel
 from .neighbors import ProximityNeighbors
 from .outliers import ProximityOutliers
 

@@ -19,7 +19,11 @@ from sklearn import get_config
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ._embedding import (
+from ._model.model_state import State, check, pack_sparse, unpack_sparse
+from ._model_file.estimators import Saved
+from ._shared.options import check_choice, check_count, check_flag, check_n_jobs
+from ._shared.threads import count_threads
+from ._similarity.embedding import (
     check_kernel,
     count_features,
     embed,
@@ -28,12 +32,8 @@ from ._embedding import (
     unpack_kernel,
     welcome_gaps,
 )
-from ._estimator import ProximityKernel
-from ._nearest import build_index, find_near, find_nearest
-from ._options import check_choice, check_count, check_flag, check_n_jobs
-from ._saving import Saved
-from ._state import State, check, pack_sparse, unpack_sparse
-from ._threads import count_threads
+from ._similarity.nearest import build_index, find_near, find_nearest
+from .kernel import ProximityKernel
 
 _MODES = ("connectivity", "distance", "similarity")
 _ROUNDINGS = 8  # by which a distance may pass the radius

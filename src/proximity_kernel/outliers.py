@@ -17,7 +17,12 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ._embedding import (
+from ._model.model import Model
+from ._model.model_state import State, check
+from ._model_file.estimators import Saved
+from ._shared.options import check_count, check_n_jobs
+from ._shared.threads import count_threads
+from ._similarity.embedding import (
     check_kernel,
     count_features,
     embed,
@@ -26,13 +31,8 @@ from ._embedding import (
     unpack_kernel,
     welcome_gaps,
 )
-from ._estimator import ProximityKernel
-from ._model import Model
-from ._options import check_count, check_n_jobs
-from ._saving import Saved
-from ._state import State, check
-from ._threads import count_threads
 from .explanation import UNKNOWN, bin_names, column_features
+from .kernel import ProximityKernel
 
 __all__ = ["ProximityOutliers", "Reason"]
 

@@ -11,7 +11,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
-from .._extras import require
+from .._shared.extras import require
 from ..io import InputError, LoadedTable, Schema, read_table
 from .arguments import name_options, reading_options
 from .invocation import Invocation

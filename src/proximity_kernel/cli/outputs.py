@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from .._whole import name_beside
+from .._shared.whole_files import name_beside
 from ..io.errors import InputError
 from ..io.writing import FORMAT_OF_ENDING, is_device
 

@@ -15,7 +15,7 @@ from importlib.util import find_spec
 from typing import Any, NoReturn
 
 from .. import __version__
-from .._extras import require
+from .._shared.extras import require
 from ..io.errors import InputError
 from ..io.wording import find_similar, suggest
 from .arguments import add_general, name_options

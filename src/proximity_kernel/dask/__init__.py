@@ -5,7 +5,7 @@ Nothing of dask is imported before it is used; it comes with the extra ``dask``.
 
 from __future__ import annotations
 
-from ._clusters import DaskProximityKMeans
-from ._estimator import DaskProximityKernel
+from .dask_kernel import DaskProximityKernel
+from .dask_kmeans import DaskProximityKMeans
 
 __all__ = ["DaskProximityKMeans", "DaskProximityKernel"]

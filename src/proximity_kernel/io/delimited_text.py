@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from .._extras import require
+from .._shared.extras import require
 from .dialect import (
     SEPARATORS,
     Dialect,

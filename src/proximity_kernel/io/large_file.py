@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .._extras import require
+from .._shared.extras import require
 from .errors import InputError
 from .parsed_file import ParsedFile
 from .typed_file import convert_arrow, make_damage_error

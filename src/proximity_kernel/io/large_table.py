@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from .._extras import require
+from .._shared.extras import require
 from .errors import InputError
 from .file_type import find_batched_type
 from .reader import LoadedTable, make_column_options

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any
 
-from .._extras import require
+from .._shared.extras import require
 from .file_type import open_file
 from .schema import ColumnOptions, FileLayout, FileOptions, Schema
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from .._extras import require
+from .._shared.extras import require
 from .dialect import make_unique, number_columns
 from .errors import InputError
 from .file_type import InputFile

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from typing import Any
 
-from .._extras import require
+from .._shared.extras import require
 from .dialect import make_unique
 from .errors import InputError
 from .file_type import InputFile

@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from .._extras import require
-from .._whole import whole_file
+from .._shared.extras import require
+from .._shared.whole_files import whole_file
 from .errors import InputError
 
 FORMAT_OF_ENDING = {

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import ProximityKernel
-from .._columns import Column, read_columns
-from .._table import split_table
+from .._table.columns import Column, read_columns
+from .._table.containers import split_table
 from ._text import clean, count, moment, number
 
 _Floats: TypeAlias = NDArray[np.float64]

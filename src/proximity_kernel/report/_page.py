@@ -17,8 +17,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .. import ProximityKernel, ProximityKMeans, __version__
-from .._extras import require
-from .._whole import whole_file
+from .._shared.extras import require
+from .._shared.whole_files import whole_file
 from . import (
     _bin_cards,
     _cluster_cards,

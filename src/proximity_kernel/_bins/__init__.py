@@ -1,0 +1,1 @@
+"""Observed values to bins, and cells to the codes of their bins."""

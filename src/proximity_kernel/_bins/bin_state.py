@@ -1,0 +1,341 @@
+"""Batches of a table in, its bins out: the first of the two passes over a large table.
+
+A batch becomes a `BinState`: per column its type and what its values are, with counts.
+States merge, in any order, to the state of the whole table; from that come the bins.
+They are those of `fit_centers` on the whole table, to the last bit, for every column
+with at most 100,000 distinct values; beyond that a sketch (`_ranks`) stands for them.
+
+What a column is, the batches decide together. One in which it is all missing has no
+say, whatever dtype it came in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+from reprlib import repr as short
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._shared.threads import run_pieces
+from .._table.cells import NOTHING
+from .._table.columns import Column, ColumnType, read_columns
+from .._table.containers import Table, check_same_columns
+from .centers import BinCount, Bins, count_categories, rank_centers
+from .codes import Codes, assign_codes
+from .quantiles import Held, hold_values, merge_held, rank_held
+from .typical_values import Typical, average, find_common
+
+
+@dataclass(frozen=True)
+class Labels:
+    """The labels of a categorical column, sorted, with how often each is there.
+
+    Attributes
+    ----------
+    labels : tuple
+    counts : ndarray of shape (n_labels,), int64
+    """
+
+    labels: tuple[Hashable, ...]
+    counts: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class ColumnState:
+    """What is known of one column.
+
+    Attributes
+    ----------
+    type : ColumnType
+    held : Ranked, Sketch or Labels
+        The observed values.
+    missing : int
+        Cells that are missing.
+    """
+
+    type: ColumnType
+    held: Held | Labels
+    missing: int
+
+
+@dataclass(frozen=True)
+class BinState:
+    """What the bins of a table, or of a part of it, are learnt from.
+
+    Attributes
+    ----------
+    columns : tuple of ColumnState
+        None at all while no row is known.
+    n_samples : int
+    """
+
+    columns: tuple[ColumnState, ...] = ()
+    n_samples: int = 0
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the columns."""
+        return [column.type.name for column in self.columns]
+
+
+@dataclass(frozen=True)
+class Binned:
+    """The bins of a table: what its rows are coded with.
+
+    Attributes
+    ----------
+    types : tuple of ColumnType
+    categorical_features
+        The option that the columns were read with.
+    bins : tuple of NumericBins and CategoricalBins
+    typical : tuple of Typical
+        The values that bins are decoded to.
+    """
+
+    types: tuple[ColumnType, ...]
+    categorical_features: Any
+    bins: tuple[Bins, ...]
+    typical: tuple[Typical, ...]
+
+    @property
+    def n_bins(self) -> NDArray[np.int64]:
+        """Bins of each feature, none for its gaps."""
+        return np.array([b.n_bins for b in self.bins], np.int64)
+
+    def code(self, table: Any, n_threads: int, distinct: bool) -> Codes:
+        """Code the rows of a table that has these columns; see `assign_codes`."""
+        columns = read_columns(
+            table, categorical_features=self.categorical_features, fitted=self.types
+        )
+        return assign_codes(columns, self.bins, n_threads, distinct)
+
+
+def has_no_rows(table: Any) -> bool:
+    """Whether a batch is empty: it changes nothing, and says nothing of its columns."""
+    if isinstance(table, list | tuple):
+        return not table
+    shape = getattr(table, "shape", ())
+    return isinstance(shape, tuple) and len(shape) == 2 and shape[0] == 0
+
+
+def summarize_bins(
+    table: Any, categorical_features: Any = "from_dtype", n_threads: int = 1
+) -> BinState:
+    """Summarize a batch for its bins.
+
+    Parameters
+    ----------
+    table : frame, array or list of rows, of shape (n_samples, n_features)
+    categorical_features : "from_dtype", None, mask, indices or names
+    n_threads : int
+
+    Returns
+    -------
+    BinState
+
+    Examples
+    --------
+    >>> state = summarize_bins([[1.5, "b"], [None, "a"], [1.5, "b"]])
+    >>> size, colour = state.columns
+    >>> size.held.values.tolist(), size.held.counts.tolist(), size.missing
+    ([1.5], [2], 1)
+    >>> colour.held.labels, colour.held.counts.tolist()
+    (('a', 'b'), [1, 2])
+    """
+    if has_no_rows(table):
+        return BinState()
+    columns = read_columns(table, categorical_features=categorical_features)
+    states: list[Any] = [None] * len(columns)
+
+    def summarize_some(first: int, last: int) -> None:
+        states[first:last] = map(_summarize, columns[first:last])
+
+    run_pieces(summarize_some, len(columns), piece=1, n_threads=n_threads)
+    return BinState(tuple(states), len(columns[0].values))
+
+
+def merge_bins(a: BinState, b: BinState) -> BinState:
+    """Merge the summaries of two parts of a table; their order is of no matter.
+
+    Parameters
+    ----------
+    a, b : BinState
+
+    Returns
+    -------
+    BinState
+
+    Examples
+    --------
+    >>> parts = [[[1, "b"], [2, "a"]], [[None, "c"]], [[2.0, None]]]
+    >>> first, second, third = map(summarize_bins, parts)
+    >>> whole = merge_bins(merge_bins(third, first), second)
+    >>> whole.n_samples, whole.columns[0].held.counts.tolist()
+    (4, [1, 2])
+    >>> whole.columns[1].held.labels
+    ('a', 'b', 'c')
+    """
+    if not (a.columns and b.columns):
+        return a if a.columns else b
+    named = a if a.names != [f"x{j}" for j in range(len(a.columns))] else b
+    other = b if named is a else a
+    unnamed = other.names == [f"x{j}" for j in range(len(other.columns))]
+    check_same_columns(
+        Table([None] * len(other.columns), None if unnamed else other.names),
+        named.names,
+    )
+    pairs = zip(named.columns, other.columns, strict=True)
+    merged = tuple(_merge(one, another) for one, another in pairs)
+    return BinState(merged, a.n_samples + b.n_samples)
+
+
+def finish_bins(
+    state: BinState,
+    categorical_features: Any,
+    n_bins: Sequence[BinCount],
+    max_categories: int,
+) -> Binned:
+    """Learn the bins of a table from the merged summaries of its batches.
+
+    Parameters
+    ----------
+    state : BinState
+        Of all rows.
+    categorical_features
+        The option that the batches were read with.
+    n_bins, max_categories
+        As in `fit_centers`.
+
+    Returns
+    -------
+    Binned
+
+    Examples
+    --------
+    >>> state = summarize_bins([[0.0, "b"], [1.0, "a"], [2.0, None], [10.0, "b"]])
+    >>> length, colour = finish_bins(state, "from_dtype", [3, 3], 255).bins
+    >>> length.centers
+    array([ 0. ,  1.5, 10. ])
+    >>> colour.categories
+    ('a', 'b')
+    """
+    learnt = [
+        _finish(column, asked, max_categories)
+        for column, asked in zip(state.columns, n_bins, strict=True)
+    ]
+    types = tuple(column.type for column in state.columns)
+    bins, typical = zip(*learnt, strict=True)
+    return Binned(types, categorical_features, bins, typical)
+
+
+def _finish(
+    column: ColumnState, n_bins: BinCount, max_categories: int
+) -> tuple[Bins, Typical]:
+    held = column.held
+    if isinstance(held, Labels):
+        labels = count_categories(held.labels, held.counts, max_categories)
+        return labels, find_common(held.labels, held.counts, labels)
+    ranked = rank_held(held)
+    bins = rank_centers(ranked, n_bins)
+    ordered = column.type.order is not None
+    return bins, average(ranked.values, ranked.counts, bins, ordered)
+
+
+def _summarize(column: Column) -> ColumnState:
+    observed = column.observed
+    present = column.values[observed]
+    missing = len(observed) - len(present)
+    if column.type.kind == "numeric":
+        return ColumnState(column.type, hold_values(present), missing)
+    counts = np.bincount(present, minlength=len(column.labels)).astype(np.int64)
+    return ColumnState(column.type, Labels(column.labels, counts), missing)
+
+
+def _merge(a: ColumnState, b: ColumnState) -> ColumnState:
+    """Merge what is known of a column; it is called as in `a`."""
+    missing = a.missing + b.missing
+    if NOTHING in (a.type.family, b.type.family):
+        said = max(a, b, key=_says)
+        column_type = replace(said.type, name=a.type.name, place=a.type.place)
+        return ColumnState(column_type, said.held, missing)
+    if replace(b.type, name=a.type.name) != a.type:
+        _refuse(a.type, b.type)
+    if isinstance(a.held, Labels) and isinstance(b.held, Labels):
+        try:
+            labels = _merge_labels(a.held, b.held, a.type.family == "dates")
+        except (TypeError, ValueError):  # such as periods of several lengths
+            _refuse_labels(a.type, a.held, b.held)
+        unasked = a.type.unasked or b.type.unasked
+        return ColumnState(replace(a.type, unasked=unasked), labels, missing)
+    assert not isinstance(a.held, Labels)  # of one kind, by now
+    assert not isinstance(b.held, Labels)
+    return ColumnState(a.type, merge_held(a.held, b.held), missing)
+
+
+def _says(state: ColumnState) -> tuple[bool, bool, bool, str]:
+    """Order states by how much they say of the type.
+
+    Where nothing is observed at all, a dtype for text says more than floats: an empty
+    column of any make arrives as these.
+    """
+    found = state.type
+    ordered = found.order is not None
+    said = found.family != NOTHING
+    return said, ordered, found.kind == "categorical", repr(found.order)
+
+
+def _refuse(a: ColumnType, b: ColumnType) -> None:
+    """Say what a column is in the two batches."""
+    if a.order is not None and b.order is not None:
+        orders = " and ".join(sorted(f"{t.order}" for t in (a, b)))
+        raise ValueError(
+            f"{a.place} is an ordered categorical of other orders in two batches, "
+            f"{orders}; give all batches one order."
+        )
+    kinds = (
+        f"{t.kind} ({t.family})" if t.order is None else "an ordered categorical"
+        for t in (a, b)
+    )
+    raise ValueError(
+        f"{a.place} is {' in one batch and '.join(sorted(kinds))} in another; convert "
+        "it to one type (categorical_features makes numbers categorical)."
+    )
+
+
+def _refuse_labels(column: ColumnType, a: Labels, b: Labels) -> NoReturn:
+    """Say which labels of two batches have no common order."""
+    shown = " and ".join(sorted(short(part.labels[0]) for part in (a, b)))
+    raise ValueError(
+        f"{column.place} has labels in two batches that cannot be sorted together, "
+        f"for example {shown}; convert it to one type."
+    ) from None
+
+
+def _merge_labels(a: Labels, b: Labels, dates: bool) -> Labels:
+    if a.labels == b.labels and repr(a.labels) == repr(b.labels):
+        return Labels(a.labels, a.counts + b.counts)
+    counts: dict[Hashable, int] = {}
+    for part in (a, b):
+        for label, n in zip(part.labels, part.counts.tolist(), strict=True):
+            counts[label] = counts.get(label, 0) + n
+    # Integers beside a gap arrive as floats, and in one table all of them would.
+    for wide in (int, float):
+        if any(type(label) is wide for label in counts):
+            counts = {_widen(label, wide): n for label, n in counts.items()}
+    labels = sorted(counts, key=_date_key if dates else None)  # type: ignore[type-var, arg-type]
+    totals = np.array([counts[label] for label in labels], np.int64)
+    return Labels(tuple(labels), totals)
+
+
+def _widen(label: Any, wide: type) -> Any:
+    """Write a whole number or a boolean as a wider type, if no digit is lost."""
+    return wide(label) if isinstance(label, int) and wide(label) == label else label
+
+
+def _date_key(label: Any) -> tuple[int, str]:
+    """Sort ISO dates by time, those with odd years too."""
+    year, rest = label[1:].split("-", 1)
+    return int(label[0] + year), rest

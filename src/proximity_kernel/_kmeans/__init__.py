@@ -1,0 +1,1 @@
+"""k-means on represented rows: seeds, iterations, number of clusters, profiles."""

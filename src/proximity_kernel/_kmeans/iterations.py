@@ -1,0 +1,258 @@
+"""k-means on sparse rows with counts: Lloyd's iterations, the best of several runs.
+
+Only rows that change their cluster touch the sums, and these become few after some
+iterations. Most rows are not even looked at then (G. Hamerly, "Making k-means even
+faster", 2010): a row stays while its center is nearer than any other by more than the
+centers moved.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._numba.kmeans_loops import assign_rows
+from .._shared.threads import Threads
+from .points import Rows, distances_to, tabulate
+from .seeds import choose_seeds
+
+_NEAR = 1e-6  # of a mean square: below it two rows are the same but for rounding
+_FEW = 8192  # rows that one thread looks at
+_MORE_ROUNDINGS = 8  # of a score, beside one for each entry of a row
+
+
+@dataclass(frozen=True)
+class Clustering:
+    """Centers, and the rows around them.
+
+    Attributes
+    ----------
+    centers : ndarray of shape (n_clusters, n_columns), dtype of the rows
+    labels : ndarray of shape (n_rows,), int32
+    inertia : float
+        Sum over the rows of the squared distance to the center, with counts.
+    n_iter : int
+    """
+
+    centers: NDArray[Any]
+    labels: NDArray[np.int32]
+    inertia: float
+    n_iter: int
+
+
+def best_clustering(
+    rows: Rows, n_clusters: int, n_init: int, max_iter: int, tol: float, seed: int
+) -> Clustering:
+    """Run k-means from several sets of seeds and keep the one of least inertia.
+
+    Parameters
+    ----------
+    rows : Rows
+    n_clusters, n_init, max_iter : int
+    tol : float
+        Of the mean variance of a column: less movement of all centers, squared, is
+        convergence.
+    seed : int
+
+    Returns
+    -------
+    Clustering
+    """
+    found: Clustering | None = None
+    still = tol * rows.variance()
+    for child in np.random.SeedSequence(seed).spawn(n_init):
+        seeds = choose_seeds(rows, n_clusters, np.random.default_rng(child))
+        tried = iterate(rows, seeds, max_iter, still)
+        # Equal but for rounding is equal: the first stays.
+        if found is None or tried.inertia < found.inertia * (1 - 1e-9):
+            found = tried
+    assert found is not None  # n_init is at least 1
+    return found
+
+
+class _State:
+    """Where an iteration stands: labels, and the sums that make centers of them.
+
+    Attributes
+    ----------
+    slacks : ndarray of shape (n_rows,), dtype of the rows
+        At the most so much nearer is a row to its center than to any other, as far as
+        is known without looking.
+    seen : int
+        Rows that the last iteration looked at.
+    """
+
+    def __init__(self, rows: Rows, n_clusters: int, threads: Threads) -> None:
+        n_rows, n_columns = rows.matrix.shape
+        self.rows, self.threads = rows, threads
+        self.seen = n_rows
+        self.labels = np.full(n_rows, -1, np.int32)
+        self.squares = rows.squares.astype(rows.matrix.dtype)
+        self.slacks = np.full(n_rows, -np.inf, rows.matrix.dtype)
+        self.sums = np.zeros((n_clusters, n_columns))
+        self.weights = np.zeros(n_clusters)
+
+    def assign(self, centers: NDArray[Any], falls: NDArray[np.float64]) -> int:
+        """Give each row its nearest center; returns how many changed theirs.
+
+        Parameters
+        ----------
+        centers : ndarray of shape (n_clusters, n_columns)
+        falls : ndarray of shape (n_clusters,), float64
+            By how much the slack of a cluster's rows falls at the most since the last
+            look; see `_fall`.
+        """
+        rows, n_pieces = self.rows, self.rows.n_pieces
+        table, offsets = tabulate(centers.astype(rows.matrix.dtype, copy=False))
+        lost = falls.astype(rows.matrix.dtype)
+        margin = _find_margin(rows, offsets[: len(centers)])
+        sums, alike = rows.make_sums(offsets), rows.alike
+        totals = np.zeros((n_pieces, *self.sums.shape))
+        weights = np.zeros((n_pieces, len(self.weights)))
+        counted = np.zeros((n_pieces, 2), np.int64)
+
+        def assign_some(piece: int, first: int, last: int) -> None:
+            counted[piece] = assign_rows(
+                *rows.csr, alike, rows.counts, self.squares, first, last, table, lost,
+                margin, sums[piece], self.labels, self.slacks, totals[piece],
+                weights[piece],
+            )  # fmt: skip
+
+        # A few rows are done before other threads would have heard of them.
+        rows.run(assign_some, self.threads if self.seen > _FEW else Threads(1))
+        self.sums += totals.sum(axis=0)
+        self.weights += weights.sum(axis=0)
+        changed, self.seen = counted.sum(axis=0).tolist()
+        return int(changed)
+
+    def fill_empty(self, centers: NDArray[Any]) -> int:
+        """Move the farthest rows to the clusters without any; returns how many."""
+        empty = np.flatnonzero(self.weights <= 0)
+        if not len(empty):
+            return 0
+        squares = self.rows.squares
+        distances = distances_to(self.rows, centers).min(axis=1) ** 2
+        far = np.argsort(-distances, kind="stable")
+        near = _NEAR * squares.mean()
+        found = (i for i in far if distances[i] > near and self._can_leave(i))
+        moved = 0
+        for c, i in zip(empty, found, strict=False):
+            row = self.rows.matrix[[i]].toarray()[0].astype(np.float64)
+            for label, count in ((self.labels[i], -1), (c, 1)):
+                self.sums[label] += count * self.rows.counts[i] * row
+                self.weights[label] += count * self.rows.counts[i]
+            self.labels[i] = c
+            self.slacks[i] = -np.inf
+            moved += 1
+        return moved
+
+    def _can_leave(self, i: int) -> bool:
+        """Whether the cluster of a row has others."""
+        return bool(self.weights[self.labels[i]] > self.rows.counts[i])
+
+    def means(self, before: NDArray[Any]) -> NDArray[Any]:
+        """Mean of each cluster; one without rows stays where it was `before`."""
+        filled = self.weights > 0
+        out = before.copy()
+        out[filled] = self.sums[filled] / self.weights[filled, None]
+        return out
+
+    def inertia(self, centers: NDArray[Any]) -> float:
+        """Sum of the squared distances, from the sums alone."""
+        exact = centers.astype(np.float64)
+        own, cross = self.rows.total_square, float(np.vdot(self.sums, exact))
+        return max(0.0, own - 2 * cross + float(self.weights @ (exact**2).sum(axis=1)))
+
+
+def iterate(rows: Rows, seeds: NDArray[Any], max_iter: int, tol: float) -> Clustering:
+    """Move centers to the means of their rows until nothing changes.
+
+    Parameters
+    ----------
+    rows : Rows
+    seeds : ndarray of shape (n_clusters, n_columns)
+    max_iter : int
+    tol : float
+        Squared movement of all centers together that counts as none.
+
+    Returns
+    -------
+    Clustering
+        Each row has its nearest center. If every iteration changed something, the
+        centers are the means of the rows they had before the last look only.
+    """
+    with Threads(rows.n_threads) as threads:
+        state = _State(rows, len(seeds), threads)
+        centers, n_iter = _settle(state, seeds, max_iter, tol)
+    return Clustering(centers, state.labels, state.inertia(centers), n_iter)
+
+
+def _settle(
+    state: _State, centers: NDArray[Any], max_iter: int, tol: float
+) -> tuple[NDArray[Any], int]:
+    """Iterate; gives the centers and the number of iterations."""
+    n_iter, falls = 0, np.zeros(len(centers))
+    while n_iter < max_iter:
+        n_iter += 1
+        changed = state.assign(centers, falls)
+        changed += state.fill_empty(centers)
+        if not changed:
+            return centers, n_iter
+        before, centers = centers, state.means(centers)
+        moved = np.square(centers - before, dtype=np.float64).sum(axis=1)
+        falls = _fall(np.sqrt(moved))
+        if moved.sum() <= tol:
+            break
+    state.assign(centers, falls)
+    return centers, n_iter
+
+
+def _fall(moved: NDArray[np.float64]) -> NDArray[np.float64]:
+    """By how much slacks fall: the own center's way and the longest of the others'.
+
+    Examples
+    --------
+    >>> _fall(np.array([1.0, 3.0, 2.0])).tolist()
+    [4.0, 5.0, 5.0]
+    """
+    if len(moved) == 1:
+        return moved
+    longest = np.sort(moved)[-2:]
+    others: NDArray[np.float64] = np.full(len(moved), longest[1])
+    others[moved.argmax()] = longest[0]
+    return moved + others
+
+
+def _find_margin(rows: Rows, offsets: NDArray[Any]) -> float:
+    """Find the slack that no rounding of the scores can use up.
+
+    A score is a sum over the entries of a row, each at most a share of the two squares,
+    so its error is at most so many roundings of them. Where two squared distances
+    differ by more, the scores are in the right order; and their difference is at
+    least the square of that of the distances.
+    """
+    n_roundings = rows.most_entries + _MORE_ROUNDINGS
+    largest = float(offsets.max()) + rows.largest_square
+    return float(np.sqrt(4 * n_roundings * np.finfo(offsets.dtype).eps * largest))
+
+
+def nearest_centers(rows: Rows, centers: NDArray[Any]) -> Clustering:
+    """Assign rows to given centers.
+
+    Parameters
+    ----------
+    rows : Rows
+    centers : ndarray of shape (n_clusters, n_columns)
+
+    Returns
+    -------
+    Clustering
+        Of no iteration.
+    """
+    with Threads(rows.n_threads) as threads:
+        state = _State(rows, len(centers), threads)
+        state.assign(centers, np.zeros(len(centers)))
+    return Clustering(centers, state.labels, state.inertia(centers), 0)

@@ -1,0 +1,1 @@
+"""Coded rows to estimates of missing cells: the pairwise rule and the cascade."""

@@ -1,0 +1,320 @@
+"""Coded rows in, what the estimates are learnt from out: the second of two passes.
+
+With the bins fixed, a batch becomes a `RowState`, and states merge, in any order, to
+the state of the whole table. The cascade needs every distinct row with its count. The
+pairwise rule needs counts only: of codes, of pairs of codes, and a sample of rows to
+choose its weights with.
+
+The sample holds the distinct rows whose hash is lowest. A row that is among the lowest
+of all is among the lowest of every part that holds it, so it is never dropped and its
+count is exact: the sample depends on the rows and the seed, not on how the table was
+cut. In a very large table, pairs are counted in rows with a low hash only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._bins.bin_state import Binned, has_no_rows
+from .._bins.codes import Codes, code_dtype, merge_distinct
+from .._numba.code_loops import hash_rows
+from .._numba.pairwise_loops import count_codes
+from .._shared.threads import run_pieces
+from .._table.columns import ColumnType
+from .pairwise import MOST_CODES
+
+SAMPLE = 10_000
+"""Distinct rows that the weights of the pairwise rule are chosen with."""
+
+_MOST_PAIRS = 1 << 32  # of cells in the same row: a few seconds
+_MOST_COPIES = 100  # that a repeated row counts for, once rows were left out
+_EVERY = (1 << 64) - 1
+_PIECE = 16384  # rows
+_NO_INVERSE: NDArray[np.int64] = np.empty(0, np.int64)
+_Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class RowPlan:
+    """What to keep of the rows of a table.
+
+    Attributes
+    ----------
+    n_bins : ndarray of shape (n_features,), int64
+    every_row : bool
+        Whether to keep all distinct rows, as the cascade needs them.
+    limit : int
+        Pairs are counted in rows whose hash is at most this; 0: in none.
+    seed : int
+    """
+
+    n_bins: _Ints
+    every_row: bool
+    limit: int = 0
+    seed: int = 0
+
+    @property
+    def n_codes(self) -> int:
+        """Codes of all features, a missing cell being one more of each."""
+        return int(self.n_bins.sum()) + len(self.n_bins)
+
+    @property
+    def starts(self) -> _Ints:
+        """Where the codes of each feature begin, shape (n_features,)."""
+        before: _Ints = np.cumsum(self.n_bins + 1) - self.n_bins - 1
+        return before
+
+    def mark_codes(self, informative: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Tell which codes are used: a missing cell only where gaps are informative."""
+        used = np.ones(self.n_codes, bool)
+        used[(self.starts + self.n_bins)[~informative]] = False
+        return used
+
+
+def plan_rows(matching: str, n_bins: _Ints, n_samples: int, seed: int) -> RowPlan:
+    """Decide what to keep of a table of this many rows.
+
+    Parameters
+    ----------
+    matching : {"pairwise", "cascade"}
+    n_bins : ndarray of shape (n_features,), int64
+    n_samples : int
+        Rows of the whole table.
+    seed : int
+
+    Returns
+    -------
+    RowPlan
+    """
+    plan = RowPlan(n_bins, matching == "cascade", seed=seed)
+    if plan.every_row or plan.n_codes > MOST_CODES:
+        return plan
+    share = 2 * _MOST_PAIRS / max(1, n_samples * len(n_bins) ** 2)
+    return replace(plan, limit=_EVERY if share >= 1 else int(share * _EVERY))
+
+
+@dataclass(frozen=True)
+class RowState:
+    """What is known of the rows of a table, or of a part of it.
+
+    Attributes
+    ----------
+    plan : RowPlan
+    n_samples : int
+    totals : ndarray of shape (n_codes,), int64
+        How often each code is there, in all rows.
+    pairs : ndarray of shape (n_codes, n_codes), int64
+        How often two codes are in one row; the first is of the earlier feature. Without
+        rows if pairs are not counted.
+    rows : ndarray of shape (n_kept, n_features), uint8 or uint16
+        Distinct rows: all, in lexicographic order, or a sample, in the order of hashes.
+    counts : ndarray of shape (n_kept,), int64
+        How often each is in the table.
+    hashes : ndarray of shape (n_kept,), uint64
+        Of a sample.
+    sampled : bool
+        Whether there were more distinct rows.
+    """
+
+    plan: RowPlan
+    n_samples: int
+    totals: _Ints
+    pairs: _Ints
+    rows: NDArray[Any]
+    counts: _Ints
+    hashes: NDArray[np.uint64]
+    sampled: bool = False
+
+    @property
+    def missing(self) -> _Ints:
+        """Rows that miss each feature, shape (n_features,)."""
+        missing: _Ints = self.totals[self.plan.starts + self.plan.n_bins]
+        return missing
+
+    @property
+    def codes(self) -> Codes:
+        """The rows that are kept, as a table of distinct rows."""
+        most = _MOST_COPIES if self.sampled else None
+        counts = self.counts if most is None else np.minimum(self.counts, most)
+        return Codes(self.rows, counts, _NO_INVERSE)
+
+
+def summarize_rows(
+    table: Any, binned: Binned, plan: RowPlan, n_threads: int = 1
+) -> RowState:
+    """Summarize a batch.
+
+    Parameters
+    ----------
+    table : frame, array or list of rows, of shape (n_samples, n_features)
+    binned : Binned
+        The bins of all batches.
+    plan : RowPlan
+    n_threads : int
+
+    Returns
+    -------
+    RowState
+
+    Examples
+    --------
+    >>> from proximity_kernel._bins.bin_state import finish_bins, summarize_bins
+    >>> table = [[1.0, "a"], [2.0, "b"], [None, "b"], [1.0, "a"]]
+    >>> binned = finish_bins(summarize_bins(table), "from_dtype", [2, 2], 255)
+    >>> plan = plan_rows("cascade", binned.n_bins, 4, seed=0)
+    >>> state = summarize_rows(table, binned, plan)
+    >>> state.rows.tolist(), state.counts.tolist(), state.missing.tolist()
+    ([[0, 0], [1, 1], [255, 1]], [2, 1, 1], [1, 0])
+    """
+    if has_no_rows(table):
+        empty = np.empty((0, len(plan.n_bins)), code_dtype(plan.n_bins))
+        codes = Codes(empty, _NO_INVERSE, _NO_INVERSE)
+    else:
+        codes = binned.code(table, n_threads, distinct=plan.every_row)
+        _check_known(codes, binned.types)
+    return keep_rows(codes, plan, n_threads)
+
+
+def keep_rows(codes: Codes, plan: RowPlan, n_threads: int) -> RowState:
+    """Keep what a plan asks for of coded rows.
+
+    Parameters
+    ----------
+    codes : Codes
+        Every gap missing, no label unknown; each distinct row once if the plan wants
+        every row, else row by row.
+    plan : RowPlan
+    n_threads : int
+
+    Returns
+    -------
+    RowState
+    """
+    rows, counts, hashes = codes.rows, codes.counts, np.empty(0, np.uint64)
+    if not plan.every_row:
+        hashes = np.empty(len(rows), np.uint64)
+        run_pieces(
+            lambda first, last: hash_rows(
+                rows[first:last], np.uint64(plan.seed), hashes[first:last]
+            ),
+            len(rows), _PIECE, n_threads,
+        )  # fmt: skip
+    totals, pairs = _count(codes, hashes, plan, n_threads)
+    state = RowState(plan, int(counts.sum()), totals, pairs, rows, counts, hashes)
+    return state if plan.every_row else _keep_lowest(state)
+
+
+def merge_rows(a: RowState, b: RowState) -> RowState:
+    """Merge the summaries of two parts of a table, in either order.
+
+    Parameters
+    ----------
+    a, b : RowState
+        Of the same plan.
+
+    Returns
+    -------
+    RowState
+    """
+    merged = replace(
+        a,
+        n_samples=a.n_samples + b.n_samples,
+        totals=a.totals + b.totals,
+        pairs=a.pairs + b.pairs,
+        sampled=a.sampled or b.sampled,
+    )
+    if a.plan.every_row:
+        parts = [(a.rows, a.counts), (b.rows, b.counts)]
+        rows, counts = merge_distinct(parts, a.plan.n_bins)
+        return replace(merged, rows=rows, counts=counts)
+    return _keep_lowest(
+        replace(
+            merged,
+            rows=np.concatenate([a.rows, b.rows]),
+            counts=np.concatenate([a.counts, b.counts]),
+            hashes=np.concatenate([a.hashes, b.hashes]),
+        )
+    )
+
+
+def _keep_lowest(state: RowState) -> RowState:
+    """Keep the distinct rows with the lowest hashes, in their order.
+
+    Equal rows have equal hashes; that others have, too, is next to impossible.
+    """
+    hashes, wanted = state.hashes, 2 * SAMPLE
+    kept = np.arange(len(hashes))
+    if state.plan.limit and state.plan.limit < _EVERY:  # only rows that were counted
+        kept = np.flatnonzero(hashes <= np.uint64(state.plan.limit))
+    while True:
+        some = kept
+        if wanted < len(kept):
+            highest = np.partition(hashes[kept], wanted)[wanted]
+            some = kept[hashes[kept] <= highest]
+        found, first, which = np.unique(
+            hashes[some], return_index=True, return_inverse=True
+        )
+        if len(found) > SAMPLE or len(some) == len(kept):
+            break
+        wanted *= 4
+    counts = np.bincount(which, state.counts[some], len(found)).astype(np.int64)
+    more = len(found) > SAMPLE or len(kept) < len(hashes)
+    at = some[first[:SAMPLE]]
+    return replace(
+        state, rows=state.rows[at], counts=counts[:SAMPLE], hashes=found[:SAMPLE],
+        sampled=state.sampled or more,
+    )  # fmt: skip
+
+
+def _count(
+    codes: Codes, hashes: NDArray[np.uint64], plan: RowPlan, n_threads: int
+) -> tuple[_Ints, _Ints]:
+    """Count the codes of rows, and their pairs if the plan wants them."""
+    n_codes = plan.n_codes
+    if plan.every_row:
+        return _count_distinct(codes, plan), np.zeros((0, 0), np.int64)
+    size = n_codes if plan.limit else 0
+    free: list[tuple[_Ints, NDArray[np.int32]]] = []
+    made: list[tuple[_Ints, NDArray[np.int32]]] = []
+
+    def count_some(first: int, last: int) -> None:
+        try:
+            mine = free.pop()
+        except IndexError:
+            mine = np.zeros(n_codes, np.int64), np.zeros((size, size), np.int32)
+            made.append(mine)
+        count_codes(
+            codes.rows, hashes, first, last, np.uint64(plan.limit), plan.n_bins,
+            plan.starts, np.empty(len(plan.n_bins), np.int64), *mine,
+        )  # fmt: skip
+        free.append(mine)
+
+    run_pieces(count_some, len(codes.rows), _PIECE, n_threads)
+    totals, pairs = np.zeros(n_codes, np.int64), np.zeros((size, size), np.int64)
+    for own_totals, own_pairs in made:
+        totals += own_totals
+        pairs += own_pairs
+    return totals, pairs
+
+
+def _count_distinct(codes: Codes, plan: RowPlan) -> _Ints:
+    out = []
+    for j, size in enumerate(plan.n_bins.tolist()):
+        column = np.minimum(codes.rows[:, j], size)  # missing comes after the bins
+        out.append(np.bincount(column, codes.counts, minlength=size + 1))
+    return np.concatenate(out).astype(np.int64)
+
+
+def _check_known(codes: Codes, types: tuple[ColumnType, ...]) -> None:
+    """Refuse rows with something that the bins were not learnt from."""
+    unknown = (codes.rows == codes.missing - 1).any(axis=0)
+    if unknown.any():
+        place = types[int(unknown.argmax())].place
+        raise ValueError(
+            f"{place} holds a value now that it did not when the bins were learnt; "
+            "learn the bins and the rows from the same batches."
+        )

@@ -1,0 +1,1 @@
+"""The fitted model: what a fit learns, in one piece, and what is done with it."""

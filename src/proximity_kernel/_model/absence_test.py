@@ -1,0 +1,304 @@
+"""Codes of the fitted rows in, out: which features' gaps depend, and which are events.
+
+1. *Does absence depend on the other columns?* Their codes, centered, span a kernel.
+   How far the indicator of absence reaches into it is compared with what a random
+   order of the rows would give: a weighted sum of chi-squares, its tail by Liu, Tang
+   and Zhang (2009). Absence that depends is a code from then on, and the rest is
+   tested again.
+2. *Is it an event?* Were absences independent given the values, the squared
+   correlation of two of them could not exceed the product of the shares that values
+   explain. Where it does, by a margin, they come together: a panel that was not
+   ordered, a page that was not filled in. Absence that depends on values but comes
+   alone is no event: there the values say what is missing, and it is estimated.
+
+All of it follows from how often two codes, or gaps, come together, counted once. At
+most 20,000 rows are counted, evenly spaced over all rows in the order of their codes:
+the order of the table does not matter. In a wide table they are fewer (1,000 at least),
+and absence is tested against some columns, spread evenly, of 1,024 bins together.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.special import chdtrc
+
+from .._bins.codes import Codes
+
+ALPHA = 0.001
+"""Chance, by design, that a table in which nothing depends has a feature flagged."""
+MARGIN = 0.15
+"""Squared correlation of two absences, beyond what values explain, of an event."""
+LEAST = 5
+"""Rows that must miss a feature, and observe it, for a test."""
+
+_LEAST_EXPECTED = 5  # rows, of a chi-square
+_ROUNDS = 10  # of testing the rest again; two or three are usual
+_MOST_ROWS, _FEWEST_ROWS = 20_000, 1_000
+_MOST_BINS = 1024  # of the columns that absence is tested against
+_MOST_CODES = 64  # of one of them; the rarest share the last
+_OWN_NULL_UP_TO = 256  # bins; above, one null distribution serves all features
+_PRODUCTS = 1 << 30  # multiplications of counting: some tenths of a second
+_STEP = 256  # features whose absences are compared with all others at a time
+
+_Floats = NDArray[np.float64]
+
+
+class Sample(NamedTuple):
+    """How often things come together in the rows to decide from.
+
+    The columns of `pairs` are the codes of the witnesses (the features that absence is
+    tested against), their gaps, and one for every row.
+    """
+
+    witnesses: NDArray[np.int64]
+    sizes: NDArray[np.int64]  # codes of each witness
+    pairs: _Floats  # rows in which two columns are one
+    gaps: _Floats  # (n_columns, n_features) and a column with each feature's gap
+    absent: _Floats  # (n_rows, n_features)
+    weights: _Floats  # (n_rows, 1) how often each row stands in the sample
+
+
+def draw_sample(codes: Codes, n_bins: NDArray[np.int64], n_absent: int) -> Sample:
+    sizes = np.minimum(n_bins, _MOST_CODES)
+    # Steps of the golden section: evenly spread, and in step with no pattern.
+    spread = np.argsort(np.arange(len(sizes)) * (np.sqrt(5) - 1) / 2 % 1)
+    spread = spread[sizes[spread] > 0]
+    witnesses = np.sort(spread[np.cumsum(sizes[spread]) <= _MOST_BINS])
+    sizes = sizes[witnesses]
+    width = int(sizes.sum())
+    held = width + len(witnesses)
+    products = held * held + held * n_absent + n_absent * n_absent
+    at, weights = _space_evenly(codes.counts, _PRODUCTS // products)
+    rows = codes.rows[at]
+    cells = rows[:, witnesses].astype(np.int64)
+    observed = cells != codes.missing
+    for i in np.flatnonzero(n_bins[witnesses] > _MOST_CODES):
+        cells[observed[:, i], i] = _pool_rare(cells[:, i], weights, observed[:, i])
+    row, feature = np.nonzero(observed)
+    columns = np.zeros((len(rows), width + len(witnesses) + 1))
+    columns[row, (np.cumsum(sizes) - sizes)[feature] + cells[row, feature]] = 1
+    columns[:, width:-1] = ~observed
+    columns[:, -1] = 1
+    absent = np.asarray(rows == codes.missing, np.float64)
+    weighted = (columns * weights[:, None]).T
+    pairs, gaps = weighted @ columns, weighted @ absent
+    return Sample(witnesses, sizes, pairs, gaps, absent, weights[:, None])
+
+
+def _space_evenly(
+    counts: NDArray[np.int64], most: int
+) -> tuple[NDArray[np.int64], _Floats]:
+    """Which distinct rows to take, and how often each; all, if they are few.
+
+    The rows are spaced, not the distinct rows: were a frequent row drawn without the
+    rows that differ from it by a gap alone, that gap would seem to depend on it.
+    """
+    most = min(max(most, _FEWEST_ROWS), _MOST_ROWS)
+    if len(counts) <= most:
+        return np.arange(len(counts)), counts.astype(np.float64)
+    last = np.cumsum(counts)
+    places = (2 * np.arange(most) + 1) * int(last[-1]) // (2 * most)
+    at, weights = np.unique(
+        np.searchsorted(last, places, side="right"), return_counts=True
+    )
+    return at, weights.astype(np.float64)
+
+
+def _pool_rare(
+    codes: NDArray[np.int64], weights: _Floats, observed: NDArray[np.bool_]
+) -> NDArray[np.int64]:
+    totals = np.bincount(codes[observed], weights[observed])
+    kept = np.argsort(-totals, kind="stable")[: _MOST_CODES - 1]
+    new = np.full(len(totals), _MOST_CODES - 1)
+    new[kept] = np.arange(len(kept))
+    return new[codes[observed]]
+
+
+def find_dependent(sample: Sample) -> tuple[_Floats, NDArray[np.bool_]]:
+    """Test the features' absence until no more depend on what is known.
+
+    Returns
+    -------
+    p_values : ndarray of shape (n_features,)
+        Adjusted, of the last test of each; NaN where there was none.
+    flagged : ndarray of shape (n_features,), bool
+    """
+    missing = sample.gaps[-1]
+    testable = np.minimum(missing, sample.pairs[-1, -1] - missing) >= LEAST
+    p_values = np.full(len(missing), np.nan)
+    flagged = np.zeros(len(missing), bool)
+    for _ in range(_ROUNDS):
+        todo = np.flatnonzero(testable & ~flagged)
+        if not len(todo):
+            break
+        p_values[todo] = _test_round(sample, flagged, todo)
+        p_values[todo] = np.minimum(p_values[todo] * np.count_nonzero(testable), 1)
+        found = todo[p_values[todo] <= ALPHA]
+        flagged[found] = True
+        # Only a witness gets a code for its absence; without one nothing changes.
+        if not np.isin(found, sample.witnesses).any():
+            break
+    return p_values, flagged
+
+
+def _test_round(
+    sample: Sample, flagged: NDArray[np.bool_], todo: NDArray[np.int64]
+) -> _Floats:
+    """P-values of the features `todo`; absence of the flagged ones is a code."""
+    centering, owner = _center(sample, flagged[sample.witnesses])
+    gram = centering.T @ (centering.T @ sample.pairs).T
+    totals = sample.pairs[:, -1:]
+    n = totals[-1]
+    share = sample.gaps[-1, todo] / n
+    # A feature's own codes add nothing: they are centered where it is observed.
+    reach = centering.T @ (sample.gaps[:, todo] - totals * share)
+    scaled = (reach**2).sum(axis=0) / (share * (1 - share) * n / (n - 1))
+    shared = _moments(gram) if len(owner) > _OWN_NULL_UP_TO else None
+    out = np.empty(len(todo))
+    for place, j in enumerate(todo):
+        moments = shared
+        if moments is None:
+            kept = sample.witnesses[owner] != j
+            moments = _moments(gram[np.ix_(kept, kept)])
+        out[place] = _weighted_chi2_tail(scaled[place], moments)
+    return out
+
+
+def _center(sample: Sample, coded: Any) -> tuple[Any, NDArray[np.int64]]:
+    """Center the codes of the witnesses where they are observed; zero where missing.
+
+    Parameters
+    ----------
+    sample : Sample
+    coded : ndarray of shape (n_witnesses,), bool
+        Those whose absence is a code too: they are observed everywhere.
+
+    Returns
+    -------
+    centering : csr_array of shape (n_columns, n_codes)
+        What makes the centered codes of the sample's columns.
+    owner : ndarray of shape (n_codes,), int64
+        The witness of each.
+    """
+    totals, n = sample.pairs[:, -1], sample.pairs[-1, -1]
+    owner = np.repeat(np.arange(len(coded)), sample.sizes)
+    width, own_gap = len(owner), len(owner) + owner
+    seen = np.where(coded[owner], n, n - totals[own_gap])
+    frequency = totals[:width] / np.maximum(seen, 1)
+    extra = width + np.flatnonzero(coded)
+    every, more = np.arange(width), np.arange(width, width + len(extra))
+    last = len(totals) - 1
+    parts = [
+        (every, every, np.ones(width)),
+        (own_gap, every, np.where(coded[owner], 0, frequency)),
+        (np.full(width, last), every, -frequency),
+        (extra, more, np.ones(len(extra))),
+        (np.full(len(extra), last), more, -totals[extra] / n),
+    ]
+    row, column, value = (np.concatenate(held) for held in zip(*parts, strict=True))
+    centering = sp.csr_array((value, (row, column)), (last + 1, width + len(extra)))
+    return centering, np.concatenate([owner, extra - width])
+
+
+def _moments(gram: _Floats) -> Any:
+    """Sum the first three powers of the eigenvalues, without looking for these."""
+    return np.trace(gram), (gram * gram).sum(), ((gram @ gram) * gram).sum()
+
+
+def _weighted_chi2_tail(x: float, moments: Any) -> float:
+    """Chance that a sum of chi-squares with one degree, times eigenvalues, exceeds x.
+
+    For weights without noncentrality the four moments of Liu, Tang and Zhang reduce
+    to three: a chi-square with the same mean, variance and skewness.
+
+    Examples
+    --------
+    >>> round(_weighted_chi2_tail(3.84, (1.0, 1.0, 1.0)), 3)  # a single one
+    0.05
+    """
+    first, second, third = moments
+    if second <= 0 or third <= 0:
+        return 1.0
+    degrees = second**3 / third**2
+    scaled = (x - first) / np.sqrt(2 * second) * np.sqrt(2 * degrees) + degrees
+    return float(chdtrc(degrees, max(scaled, 0.0)))
+
+
+def find_events(
+    sample: Sample, flagged: NDArray[np.bool_]
+) -> dict[int, tuple[NDArray[np.int64], float]]:
+    """Find the flagged features whose gaps come with those of others.
+
+    Returns
+    -------
+    dict
+        Feature -> the others, the closest first, and its squared correlation.
+    """
+    at = np.flatnonzero(flagged)
+    explained = _explained_shares(sample, at)
+    share = sample.gaps[-1, at] / sample.pairs[-1, -1]
+    scaled = (sample.absent[:, at] - share) * np.sqrt(sample.weights)
+    scaled /= np.sqrt((scaled * scaled).sum(axis=0))
+    events = {}
+    for first in range(0, len(at), _STEP):
+        some = scaled[:, first : first + _STEP].T @ scaled
+        for place, row in enumerate(np.maximum(some, 0) ** 2, start=first):
+            excess = row - explained[place] * explained
+            excess[place] = -1
+            others = np.flatnonzero(excess >= MARGIN)
+            if len(others):
+                others = others[np.argsort(-row[others], kind="stable")]
+                events[int(at[place])] = at[others], float(row[others[0]])
+    return events
+
+
+def _explained_shares(sample: Sample, at: NDArray[np.int64]) -> _Floats:
+    """Largest share of each indicator of absence that the codes of one witness explain.
+
+    By Pearson's chi-square less its degrees of freedom, over the rows that observe the
+    witness; codes with small expected counts are pooled.
+    """
+    best = np.zeros(len(at))
+    last = np.cumsum(sample.sizes)
+    for first, stop in zip(last - sample.sizes, last, strict=True):
+        total = sample.pairs[first:stop, -1]
+        if total.sum() > 0:
+            share = _explained_by(total, sample.gaps[first:stop, at].T)
+            np.maximum(best, share, out=best)
+    return best
+
+
+def _explained_by(total: _Floats, gaps: _Floats) -> _Floats:
+    """Share of each of several indicators that the codes of one feature explain.
+
+    Parameters
+    ----------
+    total : ndarray of shape (n_codes,)
+        Rows of each code.
+    gaps : ndarray of shape (n_indicators, n_codes)
+        Rows of each code in which the indicator is one.
+    """
+    n = total.sum()
+    share = gaps.sum(axis=1, keepdims=True) / n
+    least = _LEAST_EXPECTED / np.maximum(np.minimum(share, 1 - share), 1 / n / n)
+    small = total < least
+    rows = np.where(small, 0, total)
+    ones = np.where(small, 0, gaps)
+    pool = np.where(small, total, 0).sum(axis=1)
+    ones_of_pool = np.where(small, gaps, 0).sum(axis=1)
+    # A pool that is still small goes to the smallest of the others.
+    joins = pool < least[:, 0]
+    to = np.where(small, np.inf, total).argmin(axis=1)
+    every = np.arange(len(gaps))
+    rows[every, to] += np.where(joins, pool, 0)
+    ones[every, to] += np.where(joins, ones_of_pool, 0)
+    rows = np.column_stack([rows, np.where(joins, 0, pool)])
+    ones = np.column_stack([ones, np.where(joins, 0, ones_of_pool)])
+    degrees = np.count_nonzero(rows, axis=1) - 1
+    squares = (ones - share * rows) ** 2 / np.maximum(rows, 1)
+    variance = np.maximum(share * (1 - share), 1 / n / n)[:, 0]
+    return np.where(degrees > 0, (squares.sum(axis=1) / variance - degrees) / n, 0)

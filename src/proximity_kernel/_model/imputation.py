@@ -1,0 +1,217 @@
+"""Codes of rows with gaps in, values for these gaps out, with their uncertainty.
+
+The estimates are those of the representation: a distribution over the bins of a feature
+for each missing cell. Here it is decoded by what is typical of each bin (`_typical`):
+to the expected value of numbers, or the typical value of the likeliest bin; to the
+likeliest label of categories.
+
+A gap that is a bin of its own, where gaps are informative, was not estimated: the
+kernel needs no value there. A filled table does. It is estimated with all such gaps of
+the row taken for unknown, and given that the cell is not missing: the bin of gaps is
+left out.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._bins.codes import Codes, plain_codes
+from .._bins.typical_values import Typical
+from .._matching.estimates import Estimates
+from .._table.columns import ColumnType
+from .model import Model, list_places
+
+Strategy = Literal["mean", "mode"]
+STRATEGIES: tuple[Strategy, ...] = ("mean", "mode")
+
+_MOST_ROWS = 16384  # distinct ones that are estimated at a time
+_MOST_SHARES = 1 << 22  # of bins, in the estimates of these
+
+_TINY = np.finfo(float).tiny
+_Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Gaps:
+    """The missing cells of a column, and what to fill in.
+
+    Attributes
+    ----------
+    type : ColumnType
+    rows : ndarray of shape (n_gaps,), int64
+        Of the table, rising.
+    values : ndarray of shape (n_gaps,), float64 or object
+        Numbers, times in seconds; labels of a categorical or an ordered one. Without
+        entries where nothing was observed at fit: there is nothing to fill in.
+    uncertainty : ndarray of shape (n_gaps,), float64
+        Standard deviation of numbers; the chance of another label.
+    means : ndarray of shape (n_gaps,), float64
+        Expected numbers, whatever `values` are; without entries for labels.
+    """
+
+    type: ColumnType
+    rows: NDArray[np.int64]
+    values: NDArray[Any]
+    uncertainty: _Floats
+    means: _Floats
+
+    @property
+    def fillable(self) -> bool:
+        """Whether there are gaps and values for them."""
+        return len(self.values) > 0
+
+
+@dataclass(frozen=True)
+class _Decoded:
+    """What the cells of some distinct rows are decoded to, one entry per cell."""
+
+    rows: NDArray[np.int64]
+    picks: NDArray[np.int64]  # the likeliest bin
+    means: _Floats
+    uncertainty: _Floats
+
+
+def estimate_gaps(
+    model: Model, codes: Codes, strategy: Strategy, n_threads: int
+) -> list[Gaps]:
+    """Find what to fill in for the missing cells of coded rows.
+
+    Parameters
+    ----------
+    model : Model
+    codes : Codes
+        Of the table.
+    strategy : {"mean", "mode"}
+        What numbers are decoded to.
+    n_threads : int
+
+    Returns
+    -------
+    list of Gaps, one per feature
+    """
+    parts: list[list[_Decoded]] = [[] for _ in model.types]
+    step = max(1, min(_MOST_ROWS, _MOST_SHARES // max(1, int(model.n_bins.sum()))))
+    for first in range(0, len(codes.rows), step):
+        rows = codes.rows[first : first + step]
+        for part, decoded in zip(
+            parts, _decode_rows(model, rows, n_threads), strict=True
+        ):
+            part += [replace(one, rows=one.rows + first) for one in decoded]
+    return [
+        _spread_over(model, codes, j, part, strategy) for j, part in enumerate(parts)
+    ]
+
+
+def _decode_rows(
+    model: Model, rows: NDArray[Any], n_threads: int
+) -> list[list[_Decoded]]:
+    """Decode the missing cells of rows, feature by feature."""
+    estimates = model.matcher.estimate(plain_codes(rows), n_threads)
+    features = range(len(model.types))
+    out = [_decode(model, estimates, j) for j in features]
+    informative = np.flatnonzero(model.informative)
+    gaps = rows[:, informative] == (model.n_bins - 1)[informative]
+    some = np.flatnonzero(gaps.any(axis=1))
+    if len(some):  # of such a feature nothing was missing above
+        opened = plain_codes(_open_gaps(model, rows[some]))
+        again = model.matcher.estimate(opened, n_threads)
+        for j in informative.tolist():
+            found = _decode(model, again, j)
+            out[j] = [replace(one, rows=some[one.rows]) for one in found]
+    return out
+
+
+def _decode(model: Model, estimates: Estimates, j: int) -> list[_Decoded]:
+    typical = model.typical[j]
+    cells = np.flatnonzero(estimates.feature == j)
+    n_bins = len(typical.spread)
+    if not len(cells) or not n_bins:
+        return []
+    at = estimates.start[cells][:, None] + np.arange(n_bins)
+    shares = estimates.probabilities[at]
+    if model.informative[j]:  # given that it is not missing
+        mass = shares.sum(axis=1, keepdims=True)
+        prior = model.totals_by_feature[j][:n_bins]
+        shares = np.where(
+            mass > 0, shares / np.maximum(mass, _TINY), prior / prior.sum()
+        )
+    rows = np.searchsorted(estimates.row_start, cells, side="right") - 1
+    if _is_labelled(model.types[j]):
+        return [_pick_label(rows, shares, typical)]
+    values = np.asarray(typical.values, np.float64)
+    means = (shares * values).sum(axis=1)  # BLAS may round by the number of rows
+    widest = max(float(np.abs(values).max()), float(typical.spread.max()))
+    scale = max(widest, _TINY)  # squares overflow
+    apart = values / scale - means[:, None] / scale
+    apart = apart**2 + (typical.spread / scale) ** 2
+    with np.errstate(over="ignore"):  # a file may hold any spread
+        deviation = np.sqrt((shares * apart).sum(axis=1)) * scale
+    return [_Decoded(rows, shares.argmax(axis=1), means, deviation)]
+
+
+def _is_labelled(column: ColumnType) -> bool:
+    return column.kind == "categorical" or column.order is not None
+
+
+def _pick_label(rows: NDArray[np.int64], shares: _Floats, typical: Typical) -> _Decoded:
+    """Find the likeliest of the bins' labels, and the chance of any other."""
+    chances = shares * (1 - typical.spread)
+    picks = chances.argmax(axis=1)
+    best = np.take_along_axis(chances, picks[:, None], axis=1)[:, 0]
+    return _Decoded(rows, picks, np.zeros(len(rows)), np.clip(1 - best, 0, 1))
+
+
+def _open_gaps(model: Model, rows: NDArray[Any]) -> NDArray[Any]:
+    """Write missing where the bin of informative gaps stands."""
+    out = np.array(rows)
+    for j in np.flatnonzero(model.informative):
+        out[rows[:, j] == model.n_bins[j] - 1, j] = np.iinfo(rows.dtype).max
+    return out
+
+
+def _spread_over(
+    model: Model, codes: Codes, j: int, parts: Sequence[_Decoded], strategy: Strategy
+) -> Gaps:
+    """Give the table's rows what their distinct rows were decoded to."""
+    column, typical = model.types[j], model.typical[j]
+    gap = codes.rows[:, j] == codes.missing
+    if model.informative[j]:
+        gap |= codes.rows[:, j] == model.n_bins[j] - 1
+    rows = np.flatnonzero(gap[codes.inverse])
+    if not parts:
+        return Gaps(column, rows, np.empty(0), np.empty(0), np.empty(0))
+    held = np.concatenate([one.rows for one in parts])
+    at = np.searchsorted(held, codes.inverse[rows])
+    means = np.concatenate([one.means for one in parts])[at]
+    picks = np.concatenate([one.picks for one in parts])[at]
+    uncertainty = np.concatenate([one.uncertainty for one in parts])[at]
+    if _is_labelled(column):
+        values = _label_bins(column, typical)[picks]
+    else:
+        values = means if strategy == "mean" else np.asarray(typical.values)[picks]
+    return Gaps(column, rows, values, uncertainty, means)
+
+
+def _label_bins(column: ColumnType, typical: Typical) -> NDArray[np.object_]:
+    labels: Sequence[Any] = tuple(typical.values)
+    if column.order is not None:
+        labels = [column.order[int(rank)] for rank in labels]
+    return np.fromiter(labels, object, len(labels))
+
+
+def warn_of_open_gaps(gaps: Sequence[Gaps], stacklevel: int) -> None:
+    """Name the columns whose gaps cannot be filled, if there are any."""
+    left = [one.type.place for one in gaps if len(one.rows) and not one.fillable]
+    if left:
+        warnings.warn(
+            f"{list_places(left)} had nothing observed at fit: gaps there stay. Drop "
+            "it, or fit on rows that have it.",
+            UserWarning,
+            stacklevel=stacklevel,
+        )

@@ -1,0 +1,245 @@
+"""Named arrays and a header in, one file out, and back: the container of a model file.
+
+A zip archive as numpy's npz is one: first the header, in JSON, then each array as an
+npy file, nothing compressed. The header holds the dtype, shape and SHA-256 of every
+array. The last bytes, the archive's comment, are the SHA-256 of all bytes before them:
+no byte of a file can change unseen. Nothing in it is code, and nothing is unpickled.
+
+The checksums tell damage, not intent: what is read here is still checked for sense by
+those who use it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import zipfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._shared.whole_files import whole_file
+
+FORMAT = "proximity-kernel model"
+FORMAT_VERSION = 1
+
+_HEADER = "proximity_kernel.json"
+_BEGIN = b"PK\x03\x04"  # of any zip archive
+_NAME_AT = 30  # where the name of its first entry stands
+_SEAL = b"sha256:"
+_SEAL_SIZE = len(_SEAL) + 64
+_CHUNK = 1 << 20
+_EPOCH = (1980, 1, 1, 0, 0, 0)  # of every entry: equal models make equal files
+_AGAIN = "copy it again, or save the model again"
+
+
+class ModelFileError(ValueError):
+    """A file that cannot be read as a model, or a model that cannot be written.
+
+    The message says which file, what is wrong with it and what to do.
+
+    Examples
+    --------
+    >>> from proximity_kernel import ModelFileError, ProximityKernel
+    >>> try:
+    ...     ProximityKernel.load("no/such.model")
+    ... except ModelFileError as error:
+    ...     print(error)
+    no/such.model is not there.
+    """
+
+
+def write_archive(
+    path: Any, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
+) -> None:
+    """Write a file, whole or not at all.
+
+    It is written beside its place under another name, to the disk, and moved there
+    then; what was there before stays until that moment.
+
+    Parameters
+    ----------
+    path : str or path
+    header : mapping
+        Of what JSON knows. The format and what is known of the arrays are added.
+    arrays : mapping of str to ndarray
+        Of numbers or booleans.
+    """
+    target = Path(os.path.realpath(os.fspath(path)))
+    if target.is_dir():
+        raise ModelFileError(f"{path} is a folder; give the name of a file in it.")
+    if not target.parent.is_dir():
+        raise ModelFileError(f"{target.parent} is no folder; make it first.")
+    held = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    full = {
+        "format": FORMAT,
+        "format_version": FORMAT_VERSION,
+        **header,
+        "arrays": {name: _describe(array) for name, array in held.items()},
+    }
+    text = json.dumps(full, allow_nan=False, indent=1).encode("ascii")
+    try:
+        with whole_file(target) as part, part.open("x+b") as file:
+            _write_entries(file, text, held)
+            _seal(file)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise ModelFileError(f"{path} cannot be written: {error.strerror}.") from error
+    _sync_folder(target.parent)
+
+
+def read_archive(path: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Read a file that `write_archive` wrote, or say why it is none.
+
+    Parameters
+    ----------
+    path : str or path
+
+    Returns
+    -------
+    header : dict
+    arrays : dict of str to ndarray
+    """
+    name = os.fspath(path)
+    with _refusing(name), Path(name).open("rb") as file:
+        _check_begin(file, name)
+        _check_seal(file, name)
+        file.seek(0)
+        with zipfile.ZipFile(file) as archive:
+            header = _read_header(archive, name)
+            arrays = {
+                array: _read_array(archive, array, known)
+                for array, known in header["arrays"].items()
+            }
+    return header, arrays
+
+
+@contextlib.contextmanager
+def _refusing(name: Any) -> Iterator[None]:
+    """Make one kind of error of all that a bad file can cause."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise ModelFileError(f"{name} is not there.") from None
+    except IsADirectoryError:
+        raise ModelFileError(f"{name} is a folder, not a model file.") from None
+    except OSError as error:
+        raise ModelFileError(f"{name} cannot be read: {error.strerror}.") from error
+    except ModelFileError:
+        raise
+    # What a crafted file can make the readers of zip, npy and JSON say.
+    except (
+        zipfile.BadZipFile, ValueError, TypeError, KeyError, AttributeError, EOFError,
+        IndexError, NotImplementedError, RuntimeError, OverflowError,
+    ) as error:  # fmt: skip
+        raise ModelFileError(
+            f"{name} is not made as a model file is ({error}); {_AGAIN}."
+        ) from error
+
+
+def _describe(array: NDArray[Any]) -> dict[str, Any]:
+    digest = hashlib.sha256(array.tobytes()).hexdigest()
+    return {"dtype": array.dtype.str, "shape": list(array.shape), "sha256": digest}
+
+
+def _write_entries(
+    file: BinaryIO, text: bytes, arrays: Mapping[str, NDArray[Any]]
+) -> None:
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+        archive.comment = _SEAL + b"0" * 64
+        archive.writestr(zipfile.ZipInfo(_HEADER, _EPOCH), text)
+        for name, array in arrays.items():
+            info = zipfile.ZipInfo(f"{name}.npy", _EPOCH)
+            with archive.open(info, "w", force_zip64=array.nbytes > 1 << 30) as entry:
+                np.lib.format.write_array(entry, array, (1, 0), allow_pickle=False)
+
+
+def _seal(file: BinaryIO) -> None:
+    """Write the checksum of all other bytes over the last ones."""
+    size = file.seek(0, os.SEEK_END) - 64
+    digest = _digest(file, size)
+    file.seek(size)
+    file.write(digest)
+
+
+def _digest(file: BinaryIO, size: int) -> bytes:
+    digest = hashlib.sha256()
+    file.seek(0)
+    while size > 0 and (chunk := file.read(min(_CHUNK, size))):
+        digest.update(chunk)
+        size -= len(chunk)
+    return digest.hexdigest().encode()
+
+
+def _check_begin(file: BinaryIO, name: Any) -> None:
+    begin = file.read(_NAME_AT + len(_HEADER))
+    if not begin:
+        raise ModelFileError(f"{name} is empty, so it is no model file; {_AGAIN}.")
+    if begin[_NAME_AT:] != _HEADER.encode() or not begin.startswith(_BEGIN):
+        what = "a zip or npz file, but no" if begin.startswith(_BEGIN) else "no"
+        raise ModelFileError(
+            f"{name} is {what} model file of proximity-kernel; pass one that .save(...)"
+            " wrote."
+        )
+
+
+def _check_seal(file: BinaryIO, name: Any) -> None:
+    size = file.seek(0, os.SEEK_END) - _SEAL_SIZE
+    file.seek(max(size, 0))
+    seal = file.read()
+    if seal != _SEAL + _digest(file, size + len(_SEAL)):
+        raise ModelFileError(
+            f"{name} is damaged or was cut short: its checksum does not fit; {_AGAIN}."
+        )
+
+
+def _read_header(archive: zipfile.ZipFile, name: Any) -> dict[str, Any]:
+    try:
+        header = json.loads(archive.read(_HEADER))
+    except RecursionError:
+        raise ValueError("the header is nested too deeply") from None
+    if not isinstance(header, dict) or header.get("format") != FORMAT:
+        raise ModelFileError(f"{name} is no model file of proximity-kernel.")
+    version = header.get("format_version")
+    if type(version) is not int or version < 1:
+        raise ValueError(f"format version {version!r}")
+    if version > FORMAT_VERSION:
+        raise ModelFileError(
+            f"{name} has format {version}, newer than the {FORMAT_VERSION} that is "
+            f"known here; it was written by proximity-kernel "
+            f"{header.get('library_version')}: install that one or a newer."
+        )
+    return header
+
+
+def _read_array(archive: zipfile.ZipFile, name: str, known: Any) -> NDArray[Any]:
+    """Read an array; memory is asked for only where the file has the bytes."""
+    info = archive.getinfo(f"{name}.npy")
+    if info.compress_type != zipfile.ZIP_STORED:
+        raise ValueError(f"array {name} is compressed")
+    with archive.open(info) as entry:
+        if np.lib.format.read_magic(entry) != (1, 0):
+            raise ValueError(f"array {name} has another version of npy")
+        shape, fortran, dtype = np.lib.format.read_array_header_1_0(entry)
+        if fortran or dtype.kind not in "biuf":
+            raise ValueError(f"array {name} is of {dtype}")
+        array = np.frombuffer(entry.read(), dtype).reshape(shape).copy()
+    if _describe(array) != known:
+        raise ValueError(f"array {name} is not what the header says")
+    return array
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the new name last through a crash, where the system can."""
+    with contextlib.suppress(OSError, AttributeError):
+        handle = os.open(folder, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

@@ -1,0 +1,1 @@
+"""The compiled loops: plain arrays in and out, checked before they come here."""

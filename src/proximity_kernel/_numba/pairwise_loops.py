@@ -1,0 +1,196 @@
+"""The compiled loops of the pairwise rule: counting, choosing, estimating.
+
+Naked arrays in and out; everything is checked before it comes here.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .compiling import compiled, inlined
+
+STEP = 0.05
+"""Every weight is a whole multiple of it."""
+POWERS = (0, 1, 2, 3, 4, 6, 8, 10, 13, 16, 20)
+"""The weights to choose from, in steps."""
+
+
+class Evidence(NamedTuple):
+    """What codes tell about bins, laid out for the loops.
+
+    The sources of feature j are the entries from ``source_start[j]`` up to
+    ``source_start[j + 1]``. With a code of the source at entry m, the evidence for the
+    bins of j that have a place begins at ``base[m] + place[code] * stride``.
+    """
+
+    n_bins: NDArray[np.int64]  # (n_features,)
+    offsets: NDArray[np.int64]  # (n_features,) first code of each feature
+    prior: NDArray[np.float64]  # (total bins,)
+    place: NDArray[np.int64]  # (total bins,) among the feature's codes; -1: no evidence
+    n_places: NDArray[np.int64]  # (n_features,)
+    placed: NDArray[np.float64]  # (total bins,) the prior again, in order of the places
+    rest: NDArray[np.float64]  # (n_features, 2) prior of bins without place, squares
+    source_start: NDArray[np.int64]  # (n_features + 1,)
+    source: NDArray[np.int64]  # (n_sources,) features
+    base: NDArray[np.int64]  # (n_sources,)
+    stride: int
+    values: NDArray[np.float64]
+
+
+@compiled
+def count_codes(
+    rows: NDArray[Any], hashes: Any, first: int, last: int, limit: Any, n_bins: Any,
+    starts: Any, found: Any, totals: Any, pairs: Any,
+) -> None:  # fmt: skip
+    """Count the codes of rows, and the pairs in rows whose hash is at most `limit`.
+
+    A missing cell is the code after the last bin; an unknown category does not count.
+    `pairs` has no rows if pairs are not wanted; `found` is room for the codes of a row.
+    """
+    missing = np.int64(np.iinfo(rows.dtype).max)
+    for r in range(first, last):
+        n_found = 0
+        for j in range(rows.shape[1]):
+            code = np.int64(rows[r, j])
+            if code == missing:
+                code = n_bins[j]
+            if code <= n_bins[j]:
+                totals[starts[j] + code] += 1
+                found[n_found] = starts[j] + code
+                n_found += 1
+        if pairs.shape[0] and hashes[r] <= limit:
+            for x in range(n_found):
+                for y in range(x, n_found):
+                    pairs[found[x], found[y]] += 1
+
+
+@inlined
+def _largest(e: Evidence, j: int, total: Any) -> float:
+    """Find the largest evidence for a possible bin of j; 0 for one without a place."""
+    largest = -np.inf
+    if e.rest[j, 0] > 0:
+        largest = 0.0
+    for b in range(e.n_places[j]):
+        if e.placed[e.offsets[j] + b] > 0:
+            largest = max(largest, total[b])
+    return largest
+
+
+@compiled
+def count_kept_pairs(
+    places: Any, counts: Any, first: int, last: int, source: Any, pairs: Any
+) -> None:
+    """Count the pairs of each feature j from `first` up to `last` with its sources.
+
+    ``places[j, r]`` is the place of row r's code of feature j: of one that is not kept,
+    the number of those that are; -1 of none. ``pairs[j, s, a, b]`` gets the rows with
+    place a of the s-th source and b of feature j.
+    """
+    n_kept = pairs.shape[3]
+    for j in range(first, last):
+        for s in range(source.shape[1]):
+            i = source[j, s]
+            for r in range(places.shape[1]):
+                a, b = places[i, r], places[j, r]
+                if a >= 0 and b >= 0 and b < n_kept:
+                    pairs[j, s, a, b] += counts[r]
+
+
+@compiled
+def score_weights(
+    codes: NDArray[Any], counts: Any, at: Any, first: int, last: int,
+    evidence: Evidence, without: Any, totals: Any, powers: Any, errors: Any,
+) -> None:  # fmt: skip
+    """Add up the squared error of each weight, estimating every cell as if missing.
+
+    ``errors[w, j]`` gets that of the cells of feature j, from `first` up to `last`.
+    ``codes[j, r]`` is row r's code of feature j and ``at[j, r]`` its place times the
+    stride, -1 without a place. `without` is the evidence with the row itself left out.
+    `totals` is room for the evidence of a feature's cells, and for one estimate.
+    """
+    e = evidence
+    n_rows = codes.shape[1]
+    share = totals[n_rows]
+    for j in range(first, last):
+        n_bins, n_places, offset = e.n_bins[j], e.n_places[j], e.offsets[j]
+        totals[:n_rows] = 0.0
+        for m in range(e.source_start[j], e.source_start[j + 1]):
+            i, base = e.source[m], e.base[m]
+            for r in range(n_rows):
+                if at[i, r] >= 0 and codes[j, r] < n_bins:
+                    own = e.place[offset + np.int64(codes[j, r])]
+                    place = base + at[i, r]
+                    for b in range(n_places):
+                        totals[r, b] += e.values[place + b]
+                    if own >= 0:
+                        totals[r, own] += without[place + own] - e.values[place + own]
+        for r in range(n_rows):
+            if codes[j, r] >= n_bins:
+                continue
+            total, code = totals[r], np.int64(codes[j, r])
+            largest = _largest(e, j, total)
+            for b in range(n_places):
+                share[b] = e.placed[offset + b]
+                if share[b] > 0:
+                    total[b] = np.exp(STEP * (total[b] - largest))
+            step, beside = np.exp(-STEP * largest), 1.0
+            power = 0
+            for w in range(powers.shape[0]):
+                while power < powers[w]:
+                    power += 1
+                    beside *= step
+                    for b in range(n_places):
+                        share[b] *= total[b]
+                mass = e.rest[j, 0] * beside
+                squares = e.rest[j, 1] * beside * beside
+                for b in range(n_places):
+                    mass += share[b]
+                    squares += share[b] * share[b]
+                hit = e.prior[offset + code] * beside
+                if e.place[offset + code] >= 0:
+                    hit = share[e.place[offset + code]]
+                error = (squares / mass - 2 * hit) / mass + 1
+                errors[w, j] += counts[r] * error
+
+
+@compiled
+def estimate_cells(
+    rows: NDArray[Any], row: Any, feature: Any, start: Any, order: Any,
+    evidence: Evidence, weights: Any, at: Any, total: Any, out: Any,
+) -> None:  # fmt: skip
+    """Write the distributions of the missing cells of rows, cell after cell in `order`.
+
+    `at` and `total` are room for the places of the rows' codes and for the evidence.
+    """
+    e = evidence
+    for r in range(rows.shape[0]):
+        for i in range(rows.shape[1]):
+            code = np.int64(rows[r, i])
+            at[r, i] = -1
+            if code < e.n_bins[i]:
+                at[r, i] = max(e.place[e.offsets[i] + code] * e.stride, -1)
+    for cell in order:
+        r, j = row[cell], feature[cell]
+        n_places, offset = e.n_places[j], e.offsets[j]
+        for b in range(n_places):
+            total[b] = 0.0
+        for m in range(e.source_start[j], e.source_start[j + 1]):
+            place = at[r, e.source[m]]
+            if place >= 0:
+                for b in range(n_places):
+                    total[b] += e.values[e.base[m] + place + b]
+        largest = _largest(e, j, total)
+        mass = 0.0
+        for k in range(e.n_bins[j]):
+            share = e.prior[offset + k]
+            if share > 0:
+                b = e.place[offset + k]
+                told = total[b] if b >= 0 else 0.0
+                share *= np.exp(weights[j] * (told - largest))
+            out[start[cell] + k] = share
+            mass += share
+        for k in range(e.n_bins[j]):
+            out[start[cell] + k] /= mass

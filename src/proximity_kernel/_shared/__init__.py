@@ -1,0 +1,1 @@
+"""What every stage uses: options, threads, optional packages, whole files."""

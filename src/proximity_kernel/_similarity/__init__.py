@@ -1,0 +1,1 @@
+"""Represented rows to similarities: the kernel matrix and the nearest rows."""

@@ -1,0 +1,1 @@
+"""Tables of any make to typed columns, and filled columns back to the same make."""

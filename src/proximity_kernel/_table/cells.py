@@ -1,0 +1,310 @@
+"""Python objects in, one family of plain values out: numbers, labels or times.
+
+A column of objects (a list's, an object array's, the categories of a frame) says
+nothing of its kind, so its observed cells do: they must be of one family. Here the
+makes of a value meet: numpy's, pandas' and Python's own numbers are one number, and
+a moment is one moment, whichever clock and unit it is kept in.
+
+Times are counted in whole attoseconds, the finest unit of numpy, as Python integers
+without a limit: nothing wraps, and equal times have equal counts. What leaves is a
+float of seconds, or, for a date as a label, ISO text in UTC: "2020-01-01" at
+midnight, else "2020-01-01T12:00:00.5", with as much of the fraction as there is.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import numbers
+from collections.abc import Collection
+from decimal import Decimal
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .containers import Header, check_finite
+
+_Array: TypeAlias = NDArray[Any]
+_Codes: TypeAlias = tuple[NDArray[np.int32], list[Any]]
+
+NOTHING = "nothing"
+"""The family of a column with nothing observed."""
+
+# pandas' NA and NaT are known by the names of their types: pandas stays out. The
+# last is `np.ma.masked`.
+_MISSING = frozenset({"NoneType", "NAType", "NaTType", "MaskedConstant"})
+# What cells may be. The first that fits: timedelta64 also passes for a number.
+_FAMILIES: dict[str, tuple[type, ...]] = {
+    "text": (str,),
+    "durations": (dt.timedelta, np.timedelta64),
+    "dates": (dt.date, np.datetime64),
+    "numbers": (numbers.Real, Decimal, np.bool_),
+    "complex": (numbers.Complex,),
+}
+_SECOND = 10**18  # attoseconds
+_DAY = 86400 * _SECOND
+_UNITS = {
+    "W": 7 * _DAY,
+    "D": _DAY,
+    "h": 3600 * _SECOND,
+    "m": 60 * _SECOND,
+    "s": _SECOND,
+    "ms": 10**15,
+    "us": 10**12,
+    "ns": 10**9,
+    "ps": 10**6,
+    "fs": 1000,
+    "as": 1,
+}
+_MONTHS = {"Y": 12, "M": 1}
+_NAT = np.iinfo(np.int64).min  # the count that is no time
+_EPOCH = dt.date(1970, 1, 1)
+_ERA = 146097  # days in 400 years, any 400
+
+
+def find_family(cells: Collection[Any], header: Header, any_type: bool = False) -> str:
+    """Find the one family that all observed cells are of, or refuse them.
+
+    Parameters
+    ----------
+    cells : collection of objects
+    header : Header
+    any_type : bool
+        Whether they may be something else, and then it is their type's name.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> find_family([1, None, 2.5], Header("a", "column 'a'", False))
+    'numbers'
+    """
+    found = examples(cells)
+    known = found.keys() <= _FAMILIES.keys()
+    if len(found) > 1 or "complex" in found or not (known or any_type):
+        header.refuse(found)
+    return next(iter(found), NOTHING)
+
+
+def examples(cells: Collection[Any]) -> dict[str, Any]:
+    """One observed value of each family of types among the cells."""
+    found: dict[str, Any] = {}
+    for held in sorted(set(map(type, cells)), key=str):
+        fits = (name for name, types in _FAMILIES.items() if issubclass(held, types))
+        family = next(fits, held.__name__)
+        if family in found or family in _MISSING:
+            continue
+        for cell in cells:  # the NaN of a text column is a float, but no number
+            if type(cell) is held and _plain(cell) is not None:
+                found[family] = cell
+                break
+    return found
+
+
+def number_cells(cells: _Array, family: str, header: Header) -> NDArray[np.float64]:
+    """Turn cells of a family into floats, NaN if missing, none infinite.
+
+    Parameters
+    ----------
+    cells : ndarray of objects
+    family : {"numbers", "dates", "durations", "nothing"}
+        Times become seconds, dates those since 1970 in UTC.
+    header : Header
+
+    Returns
+    -------
+    ndarray of float64
+    """
+    if family in ("dates", "durations"):
+        counts = (_count(cell, header) for cell in cells)
+        seconds = (np.nan if n is None else n / _SECOND for n in counts)
+        return np.fromiter(seconds, np.float64, len(cells))
+    ready = set(map(type, cells)) <= {int, float, bool, type(None)}  # for numpy
+    plain = cells if ready else np.fromiter(map(_plain, cells), object)
+    try:
+        values = plain.astype(np.float64)
+    except OverflowError:  # an int too large for float64
+        values = np.array([np.inf])
+    check_finite(values, [header.place])
+    return values
+
+
+def label_cells(cells: Collection[Any], family: str, header: Header) -> _Codes:
+    """Make labels of cells of one family; those that are equal have one label.
+
+    Parameters
+    ----------
+    cells : collection of objects
+    family : str
+    header : Header
+
+    Returns
+    -------
+    codes : ndarray of int32
+        The index of each cell's label, -1 if it is missing.
+    labels : list
+        The distinct labels, sorted; dates by time.
+
+    Examples
+    --------
+    >>> header = Header("a", "column 'a'", True)
+    >>> noon = dt.datetime(2020, 1, 1, 12)
+    >>> label_cells([noon, None, noon.date()], "dates", header)
+    (array([ 1, -1,  0], dtype=int32), ['2020-01-01', '2020-01-01T12:00:00'])
+    """
+    if family == "dates":  # such cells cannot be asked whether they are equal
+        counts = [_count(cell, header) for cell in cells]
+        codes, distinct = _label_plain(counts, counts)
+        return codes, list(map(_write_date, distinct))
+    if family in ("numbers", "durations"):
+        values = number_cells(np.fromiter(cells, object), family, header)
+        observed = ~np.isnan(values)
+        if family == "durations":
+            return label_numbers(values[observed], observed)
+    if set(map(type, cells)) <= {str, int, bool, type(None)}:  # plain already
+        return _label_plain(cells, cells)
+    try:
+        known = set(cells)
+    except TypeError:  # a signaling NaN, or what is masked, has no hash
+        cells = [_plain(cell) for cell in cells]
+        known = set(cells)
+    plain = {cell: _plain(cell) for cell in known}
+    try:
+        return _label_plain(map(plain.__getitem__, cells), plain.values())
+    except TypeError:  # such as periods of several lengths
+        header.refuse(examples(cells))
+
+
+def name_label(label: Any, header: Header) -> Any:
+    """One cell's label, as `label_cells` makes it; None if it is missing."""
+    family = next(iter(examples([label])), NOTHING)
+    if family not in ("dates", "durations"):
+        return _plain(label)
+    return label_cells([label], family, header)[1][0]
+
+
+def label_numbers(present: _Array, observed: _Array) -> _Codes:
+    """Make labels of an array of numbers: the observed ones, and where they are."""
+    labels, found = np.unique(present, return_inverse=True)
+    codes = np.full(len(observed), -1, dtype=np.int32)
+    codes[observed] = found
+    return codes, labels.tolist()
+
+
+def label_dates(dates: _Array, header: Header) -> _Codes:
+    """Make labels of an array of numpy's dates, as `label_cells` does of cells."""
+    observed = ~np.isnat(dates)
+    unit, step = _unit(dates.dtype, header) if observed.any() else ("s", 1)
+    codes, counts = label_numbers(dates[observed].astype(np.int64), observed)
+    return codes, [_write_date(_scale(n * step, unit)) for n in counts]
+
+
+def count_seconds(times: _Array, header: Header) -> NDArray[np.float64]:
+    """Turn numpy's dates (since 1970) or durations into seconds, NaT into NaN."""
+    missing = np.isnat(times)
+    if missing.all():  # perhaps without a unit
+        return np.full(len(times), np.nan)
+    unit, step = _unit(times.dtype, header)
+    counts = times.astype(np.int64)
+    if unit in _MONTHS:  # few, as calendars go
+        distinct, inverse = np.unique(counts, return_inverse=True)
+        exact = [_scale(n * step, unit) / _SECOND for n in distinct.tolist()]
+        seconds = np.array(exact)[inverse]
+    elif _UNITS[unit] >= _SECOND:
+        seconds = counts * float(_UNITS[unit] // _SECOND * step)
+    else:
+        per_second = _SECOND // _UNITS[unit]
+        seconds = counts / float(per_second)
+        # A count that is no float64 is split, or it would be rounded twice: the
+        # same moment in another unit would be another number.
+        if (large := (size := np.abs(counts)) >= 2**53).any():
+            whole = size // per_second
+            split = whole + (size - whole * per_second) / per_second
+            np.copyto(seconds, np.copysign(split, seconds), where=large)
+        seconds *= step
+    seconds[missing] = np.nan
+    return seconds
+
+
+def _label_plain(cells: Any, distinct: Any) -> _Codes:
+    """Give the cells their indices among the distinct ones, sorted; None is -1."""
+    labels = sorted(set(distinct) - {None})
+    index = {None: -1} | {label: k for k, label in enumerate(labels)}
+    return np.fromiter(map(index.__getitem__, cells), np.int32), labels
+
+
+def _plain(cell: Any) -> Any:
+    """Python's own value for a cell, None if missing; a time is left as it is."""
+    if type(cell).__name__ in _MISSING:
+        return None
+    if isinstance(cell, Decimal):  # a signaling NaN cannot be compared
+        return None if cell.is_nan() else float(cell)
+    if isinstance(cell, np.generic | float) and cell != cell:
+        return None
+    if isinstance(cell, np.longdouble):
+        return float(cell)
+    if isinstance(cell, np.number | np.bool_ | np.str_) and cell.dtype.kind != "m":
+        return cell.item()
+    return cell
+
+
+def _count(cell: Any, header: Header) -> int | None:
+    """Count a time in attoseconds, a date since 1970 in UTC; None if it is missing."""
+    if isinstance(cell, dt.timedelta | dt.date):
+        cell = getattr(cell, "asm8", cell)  # pandas' own are finer, and reach farther
+    if isinstance(cell, dt.timedelta):
+        days, seconds, micro = cell.days, cell.seconds, cell.microseconds
+    elif isinstance(cell, dt.date):
+        # Not by a datetime in UTC: near the ends there is none.
+        days, seconds, micro = cell.toordinal() - _EPOCH.toordinal(), 0, 0
+        if isinstance(cell, dt.datetime):
+            seconds = (cell.hour * 60 + cell.minute) * 60 + cell.second
+            micro = cell.microsecond
+            if offset := cell.utcoffset():
+                days, seconds = days - offset.days, seconds - offset.seconds
+                micro -= offset.microseconds
+    elif isinstance(cell, np.datetime64 | np.timedelta64):
+        if (count := int(cell.view(np.int64))) == _NAT:
+            return None
+        unit, step = _unit(cell.dtype, header)
+        return _scale(count * step, unit)
+    else:
+        return None
+    return ((days * 86400 + seconds) * 10**6 + micro) * 10**12
+
+
+def _scale(count: int, unit: str) -> int:
+    """Turn a count of numpy's units into attoseconds; of months, since 1970."""
+    if unit not in _MONTHS:
+        return count * _UNITS[unit]
+    eras, months = divmod(count * _MONTHS[unit], 4800)
+    first = dt.date(1970 + months // 12, 1 + months % 12, 1)
+    return ((first - _EPOCH).days + eras * _ERA) * _DAY
+
+
+def _unit(dtype: Any, header: Header) -> tuple[str, int]:
+    """Numpy's unit of times, and how many are one step; it must have a length."""
+    unit, step = np.datetime_data(dtype)
+    if unit == "generic" or (unit in _MONTHS and dtype.kind == "m"):
+        what = "durations" if dtype.kind == "m" else "dates"
+        raise TypeError(
+            f"{header.place} holds {what} in a unit of no fixed length ({unit}); "
+            f"convert it to days, e.g. astype('{dtype.kind}8[D]'), or to a number."
+        )
+    return unit, step
+
+
+def _write_date(count: int) -> str:
+    """Write a date in ISO's format, with the time if it is not midnight."""
+    days, time = divmod(count, _DAY)
+    eras, day = divmod(days, _ERA)
+    date = _EPOCH + dt.timedelta(day)
+    year = date.year + 400 * eras
+    text = f"{year:0{4 + (year < 0)}d}-{date:%m-%d}"
+    if time:
+        seconds, rest = divmod(time, _SECOND)
+        text += f"T{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
+        text += f".{rest:018d}".rstrip("0") if rest else ""
+    return text

@@ -1,0 +1,326 @@
+"""Columns as they are held in, typed columns out: where values are validated.
+
+Behind this door there are only two kinds of column:
+
+- *numeric*, a float64 array in which NaN is missing: numbers, booleans as 0
+  and 1, dates and durations in seconds, ordered categoricals by their rank;
+- *categorical*, an int32 array of indices into sorted labels in which -1 is
+  missing: text, unordered categoricals, whatever `categorical_features` names.
+
+A frame's dtype tells the kind. Where it says nothing (object columns, lists) the
+observed cells tell it, in `_cells`, and cells that disagree are an error, as infinity
+is: met here, or taken for data later.
+
+A later table has to agree with the types learnt from the first one, in kind and in
+family: dates and numbers are both numeric, but not alike. A text column that is all
+missing in one batch arrives as floats: with nothing observed, now or at fit, any type
+agrees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, TypeAlias
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from .cells import (
+    NOTHING,
+    count_seconds,
+    examples,
+    find_family,
+    label_cells,
+    label_dates,
+    label_numbers,
+    name_label,
+    number_cells,
+)
+from .containers import (
+    Header,
+    check_finite,
+    check_same_columns,
+    find_categorical,
+    narrow_floats,
+    split_table,
+)
+
+Kind = Literal["numeric", "categorical"]
+_Array: TypeAlias = NDArray[Any]
+_Labels: TypeAlias = tuple[Hashable, ...]
+
+
+@dataclass(frozen=True)
+class ColumnType:
+    """What a later table must agree with.
+
+    Attributes
+    ----------
+    name : str
+        The frame's column name, or "x3" for the one at index 3 of an array.
+    kind : {"numeric", "categorical"}
+    family : str
+        What the cells are, or the labels of a categorical stand for: "numbers"
+        (booleans too), "text", "dates" or "durations"; "nothing" if none is observed.
+        Labels may be something else, and then it is their type's name, as "Interval".
+    order : tuple of labels or None
+        Of an ordered categorical, the lowest first, written as `Column.labels` are.
+        None for any other column.
+    place : str
+        How messages call the column: "column 'age'" or "column 3". Not compared.
+    unasked : bool
+        Whether it is text that became categories though neither its dtype nor
+        `categorical_features` says so. Not compared.
+    """
+
+    name: str
+    kind: Kind
+    family: str
+    order: _Labels | None = None
+    place: str = field(default="", compare=False)
+    unasked: bool = field(default=False, compare=False)
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of a table, all that the later steps know of it.
+
+    Attributes
+    ----------
+    type : ColumnType
+    values : ndarray of shape (n_samples,), float64 or int32
+        Numeric: float64, NaN is missing; perhaps a view of the caller's memory, so
+        never written to. Categorical: int32, the index into `labels`, -1 is missing.
+    labels : tuple
+        The distinct observed labels of a categorical column, sorted: text, numbers,
+        durations in seconds, dates as ISO text in UTC ("2020-01-01" at midnight, else
+        "2020-01-01T12:00:00"), whichever way the table holds them. One label,
+        "unknown", stands for all if nothing was observed at fit.
+    """
+
+    type: ColumnType
+    values: _Array
+    labels: _Labels = ()
+
+    @property
+    def observed(self) -> NDArray[np.bool_]:
+        """Where a value is present, of shape (n_samples,)."""
+        if self.type.kind == "categorical":
+            return np.asarray(self.values >= 0)
+        return ~np.isnan(self.values)
+
+
+def read_columns(
+    table: Any,
+    *,
+    categorical_features: Any = "from_dtype",
+    fitted: Sequence[ColumnType] | None = None,
+) -> tuple[Column, ...]:
+    """Read a table as typed columns.
+
+    Parameters
+    ----------
+    table : frame, array or list of rows, of shape (n_samples, n_features)
+        Any eager frame that narwhals supports, anything with `__array__`, or
+        lists or tuples of cells. The columns of a float64 array are views of it.
+    categorical_features : "from_dtype", None, mask, indices or names
+        Columns to read as categorical beside those whose dtype says so.
+    fitted : sequence of ColumnType, optional
+        The types learnt from an earlier table, with which this one must agree.
+
+    Returns
+    -------
+    tuple of Column
+
+    Examples
+    --------
+    >>> size, colour = read_columns([[1.5, "red"], [None, "blue"], [2, None]])
+    >>> size.type.kind, size.values.tolist()
+    ('numeric', [1.5, nan, 2.0])
+    >>> colour.labels, colour.values.tolist()
+    (('blue', 'red'), [1, 0, -1])
+    """
+    split = split_table(table)
+    fitted_names = [fit.name for fit in fitted or ()]
+    if fitted is not None:
+        check_same_columns(split, fitted_names)
+    # An array may follow a fitted frame: its columns then answer to those names.
+    known = split.names or fitted_names
+    named = find_categorical(categorical_features, known, len(split.columns))
+    columns = []
+    for j, held in enumerate(split.columns):
+        header = split.header(j, j in named)
+        read = _read_series if isinstance(held, nw.Series) else _read_array
+        column = read(held, header)
+        columns.append(column if fitted is None else _agree(column, fitted[j]))
+    return tuple(columns)
+
+
+def _numeric(
+    values: _Array, family: str, header: Header, order: _Labels | None = None
+) -> Column:
+    """Make a numeric column."""
+    # The first value nearly always settles it, without a pass over all.
+    if np.isnan(values[0]) and np.isnan(values).all():
+        family = NOTHING
+    return Column(
+        ColumnType(header.name, "numeric", family, order, header.place), values
+    )
+
+
+def _categorical(
+    codes: _Array,
+    labels: list[Any],
+    family: str,
+    header: Header,
+    unasked: bool = False,
+) -> Column:
+    """Make a categorical column."""
+    family = family if labels else NOTHING
+    found = ColumnType(
+        header.name, "categorical", family, place=header.place, unasked=unasked
+    )
+    return Column(found, np.asarray(codes, dtype=np.int32), tuple(labels))
+
+
+def _read_series(series: nw.Series[Any], header: Header) -> Column:
+    """Read a frame's column by its dtype."""
+    dtype = series.dtype
+    if isinstance(dtype, nw.Categorical | nw.Enum | nw.String):
+        return _read_labels(series, header)
+    if header.named and (dtype.is_integer() or dtype == nw.Boolean):
+        # Not by floats, as integers beside nulls would be: they lose digits.
+        observed = ~series.is_null().to_numpy().astype(bool)
+        present = series.drop_nulls().to_numpy()
+        return _categorical(*label_numbers(present, observed), "numbers", header)
+    if isinstance(dtype, nw.Boolean | nw.Decimal):
+        series = series.cast(nw.Float64)
+    values = narrow_floats(series.to_numpy())
+    check_finite(values, [header.place])
+    return _read_array(values, header)
+
+
+def _read_labels(series: nw.Series[Any], header: Header) -> Column:
+    """Encode in the frame's own library: the cells do not become Python objects."""
+    # An old polars says of any Categorical that it is ordered: as first seen.
+    ordered = isinstance(series.dtype, nw.Enum) or (
+        series.implementation.is_pyarrow() and nw.is_ordered_categorical(series)
+    )
+    by_rank = ordered and not header.named
+    held = series.cat.get_categories() if by_rank else series.unique()
+    # An arrow dictionary may hold null, and one value several times.
+    known = [label for label in dict.fromkeys(held.to_list()) if label is not None]
+    if by_rank:
+        family = " and ".join(examples(known))
+        named = [name_label(label, header) for label in known]
+        rank = {label: k for k, label in enumerate(dict.fromkeys(named))}
+        labels, new = list(rank), [rank[label] for label in named]
+    else:
+        family = find_family(known, header, any_type=True)
+        numbers, labels = label_cells(known, family, header)
+        new = numbers.tolist()
+    codes = np.full(len(series), -1)
+    if labels:
+        coded = series.replace_strict(known, new, default=-1, return_dtype=nw.Int32)
+        codes = coded.to_numpy()
+    if by_rank:
+        ranks = np.where(codes < 0, np.nan, codes)
+        return _numeric(ranks, family, header, tuple(labels))
+    unasked = isinstance(series.dtype, nw.String) and not header.named
+    return _categorical(codes, labels, family, header, unasked)
+
+
+def _read_array(values: _Array, header: Header) -> Column:
+    """Read an array by its dtype; no infinity is in it."""
+    kind = values.dtype.kind
+    if kind in "SUT":
+        values = _decode_text(values, header)
+    if kind in "OSUT":
+        return _read_objects(values, header)
+    if kind not in "biufmM":
+        what = "complex" if kind == "c" else f"dtype {values.dtype}"
+        header.refuse({what: values[0]})
+    family = {"m": "durations", "M": "dates"}.get(kind, "numbers")
+    if family == "dates" and header.named:
+        return _categorical(*label_dates(values, header), family, header)
+    if family != "numbers":
+        values = count_seconds(values, header)
+    if not header.named:
+        with np.errstate(invalid="ignore"):  # a signaling NaN is missing, like any
+            values = np.asarray(values, dtype=np.float64)
+        return _numeric(values, family, header)
+    observed = ~np.isnan(values)
+    coded = label_numbers(values[observed], observed)
+    return _categorical(*coded, family, header)
+
+
+def _read_objects(cells: _Array, header: Header) -> Column:
+    """Read an array of Python objects by what the observed ones are."""
+    family = find_family(cells, header)
+    if family == "text" or header.named:
+        coded = label_cells(cells, family, header)
+        return _categorical(*coded, family, header, unasked=not header.named)
+    return _numeric(number_cells(cells, family, header), family, header)
+
+
+def _decode_text(values: _Array, header: Header) -> _Array:
+    """Make text cells of an array of text, if it is known to be meant as text."""
+    if not header.named:
+        raise TypeError(
+            f"{header.place} is in an array of text, which hides numbers and missing "
+            "values; pass an array with dtype=object or a data frame, or name every "
+            "column in categorical_features."
+        )
+    try:
+        cells = np.char.decode(values, "utf-8") if values.dtype.kind == "S" else values
+    except UnicodeDecodeError:
+        raise ValueError(
+            f"{header.place} holds bytes that are not text in UTF-8; decode the array "
+            "first, e.g. with np.char.decode(array, 'latin-1')."
+        ) from None
+    return cells.astype(object)
+
+
+def _agree(column: Column, fitted: ColumnType) -> Column:
+    """Give the column its fitted type, or say why it cannot have it."""
+    found = column.type
+    if NOTHING in (found.family, fitted.family):
+        return _stand_in(column.observed, fitted)
+    if replace(found, name=fitted.name) == fitted:
+        return replace(column, type=fitted)
+    labels = found.order or column.labels
+    if fitted.order is not None and labels:
+        return Column(fitted, _rank(column, labels, fitted.order))
+    was, now = (
+        f"{t.kind} ({t.family})" if t.order is None else "an ordered categorical"
+        for t in (fitted, found)
+    )
+    raise ValueError(
+        f"{found.place} was {was} when fitted and is {now} now; convert it to what was "
+        "fitted, or fit again (categorical_features makes numbers categorical)."
+    )
+
+
+def _stand_in(observed: NDArray[np.bool_], fitted: ColumnType) -> Column:
+    """Say only where a value is: none here, or none fitted that it could resemble."""
+    if fitted.kind == "numeric":
+        return Column(fitted, np.where(observed, 0.0, np.nan))
+    labels = ("unknown",) if observed.any() else ()
+    return Column(fitted, np.where(observed, np.int32(0), np.int32(-1)), labels)
+
+
+def _rank(column: Column, labels: _Labels, order: _Labels) -> _Array:
+    """Rank a column of labels in the fitted order."""
+    observed = column.observed
+    codes = column.values[observed].astype(np.intp)
+    if lost := [labels[k] for k in np.unique(codes) if labels[k] not in order]:
+        raise ValueError(
+            f"{column.type.place} has labels without a rank in the fitted order "
+            f"{order}: {lost}; replace them by labels of that order, or fit again."
+        )
+    ranks = [order.index(label) if label in order else -1 for label in labels]
+    values = np.full(len(observed), np.nan)
+    values[observed] = np.array(ranks)[codes]
+    return values

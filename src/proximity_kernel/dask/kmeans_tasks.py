@@ -1,0 +1,37 @@
+"""What runs for one partition to sum its rows by their clusters, or to label them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._bins.bin_state import has_no_rows
+from .._kmeans.iterations import nearest_centers
+from .._kmeans.points import Rows, gather_rows
+from .._kmeans.sums import Sums, gather_part, sum_part
+from .._similarity.embedding import embed_distinct
+from .partitions import Shared
+
+
+def gather_shared(part: Any, shared: Shared) -> Rows | None:
+    """Represent each distinct row of a partition once; None if it has no rows."""
+    return gather_part(part, shared.get())
+
+
+def sum_shared(
+    rows: Rows | None, centers: Shared, shared: Shared | None
+) -> Sums | None:
+    """Add up the rows of a partition by their nearest centers."""
+    model = None if shared is None else shared.get()._fitted_model()  # noqa: SLF001
+    return sum_part(rows, centers.get(), model)
+
+
+def label_part(part: Any, shared: Shared, centers: Shared) -> NDArray[np.int32]:
+    """Find the nearest center of each row of a partition."""
+    if has_no_rows(part):
+        return np.empty(0, np.int32)
+    held = embed_distinct(shared.get(), part)
+    rows = gather_rows(held.matrix, held.codes.counts)
+    return nearest_centers(rows, centers.get()).labels[held.codes.inverse]
