@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,40 +12,45 @@ from sklearn.base import (
     ClusterMixin,
     TransformerMixin,
 )
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from ._bins.bin_state import has_no_rows
 from ._bins.codes import Codes
-from ._kmeans.driver import BatchedClusters, Found, check_enough
-from ._kmeans.iterations import Clustering, best_clustering, nearest_centers
-from ._kmeans.number_of_clusters import choose_count
-from ._kmeans.points import Rows, distances_to, gather_rows
-from ._kmeans.profiles import PROFILE_KEYS, describe_clusters
-from ._model.model_state import State, check
-from ._model_file.estimators import Saved
-from ._shared.options import check_clustering_options, check_count, check_n_jobs
-from ._shared.threads import count_threads
-from ._similarity.embedding import (
-    Embedded,
+from ._inner_kernel import (
+    accept_gaps,
     check_kernel,
+    check_not_frozen,
     copy_kernel,
-    embed_distinct,
-    fit_distinct,
+    fit_kernel,
     pack_with_kernel,
+    represent_distinct,
+    represent_kept,
     unpack_kernel,
-    welcome_gaps,
 )
+from ._kmeans.driver import (
+    Clusters,
+    Passes,
+    check_kmeans_options,
+    find_clusters,
+    resolve_kmeans_options,
+)
+from ._kmeans.iterations import nearest_centers
+from ._kmeans.points import Rows, distances_to, gather_rows
+from ._kmeans.profiles import PROFILE_KEYS, describe_totals
+from ._kmeans.sums import Sums, check_sums, merge_sums, sum_part
+from ._model.batches import make_reader, merge_all
+from ._model.fitted import fit_to_batches
+from ._model_file.saving import ModelFileMixin
+from ._model_file.state import State, check
+from ._shared.options import check_count, check_n_jobs
+from ._shared.threads import count_threads
 from .kernel import ProximityKernel
 
 __all__ = ["ProximityKMeans"]
 
-_AUTO = "auto"
-
 
 class ProximityKMeans(
-    Saved,
-    BatchedClusters,
+    ModelFileMixin,
     ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]  # scikit-learn has no types
     TransformerMixin,  # type: ignore[misc]
     ClusterMixin,  # type: ignore[misc]
@@ -138,18 +142,18 @@ class ProximityKMeans(
     1 3 b 80%
     """
 
-    _kernel_class = ProximityKernel
+    kernel_class = ProximityKernel
 
     def __init__(
         self,
-        n_clusters: Any = 8,
+        n_clusters: int | Literal["auto"] = 8,
         *,
-        kernel: Any = None,
-        n_init: Any = 10,
-        max_iter: Any = 300,
-        tol: Any = 1e-4,
-        random_state: Any = None,
-        n_jobs: Any = None,
+        kernel: ProximityKernel | None = None,
+        n_init: int = 10,
+        max_iter: int = 300,
+        tol: float = 1e-4,
+        random_state: int | np.random.RandomState | None = None,
+        n_jobs: int | None = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.kernel = kernel
@@ -191,6 +195,65 @@ class ProximityKMeans(
         rows, codes = self._fit(X)
         return distances_to(rows, self.cluster_centers_)[codes.inverse]
 
+    def fit_batches(self, batches: Any, *, max_passes: int = 1) -> Self:
+        """Find the clusters of a table in batches, which is never held whole.
+
+        The batches are read twice for the kernel (`ProximityKernel.fit_batches`). The
+        first centers are those of k-means on the rows that this keeps. If they are all
+        rows (at most 10,000 distinct ones, or ``matching="cascade"``), the clusters are
+        those of `fit`. Else the batches are read `max_passes` times more: all rows are
+        assigned, and the centers move to their means.
+
+        There are no ``labels_`` then: `predict` tells them, batch by batch.
+        ``profiles_`` and ``inertia_`` are of all rows as the last pass assigned them.
+        "auto" looks at other rows than `fit` does.
+
+        Parameters
+        ----------
+        batches : list of tables, or callable
+            As in `ProximityKernel.fit_batches`.
+        max_passes : int, default=1
+            Most passes that move the centers; they end when these hold still (`tol`).
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> from proximity_kernel import ProximityKMeans
+        >>> batches = [[[1.0, "a"], [1.2, "a"]], [[None, "b"], [9.0, "b"], [1.1, None]]]
+        >>> km = ProximityKMeans(2, random_state=0).fit_batches(batches)
+        >>> [km.predict(batch).tolist() for batch in batches]
+        [[0, 0], [1, 1, 0]]
+        """
+        self._check_options()
+        check_count("max_passes", max_passes, 1)
+        check_not_frozen(self.kernel)
+        read = make_reader(batches)
+        kernel = copy_kernel(self.kernel, self.n_jobs)
+        kept = fit_to_batches(kernel, read)
+        threads = count_threads(self.n_jobs)
+        rows = gather_rows(*represent_kept(kernel, kept), threads)
+
+        def add_up(centers: NDArray[Any], bins: bool) -> Sums:
+            parts = (self._sum_batch(kernel, batch, centers, bins) for batch in read())
+            return check_sums(merge_all(parts, merge_sums), kernel.model_)
+
+        passes = Passes(add_up, max_passes, closing=False) if kept.sampled else None
+        options = resolve_kmeans_options(self, kernel.model_)
+        self._adopt(kernel, find_clusters(rows, kernel.model_, options, passes=passes))
+        self.__dict__.pop("labels_", None)
+        return self
+
+    def _sum_batch(
+        self, kernel: ProximityKernel, batch: Any, centers: NDArray[Any], bins: bool
+    ) -> Sums | None:
+        if has_no_rows(batch):
+            return None
+        _, rows = self._gather(kernel, batch)
+        return sum_part(rows, centers, kernel.model_ if bins else None)
+
     def predict(self, X: Any) -> NDArray[np.int32]:
         """Find the nearest center of each row, the lower number in a tie.
 
@@ -203,7 +266,7 @@ class ProximityKMeans(
         -------
         ndarray of shape (n_samples,), int32
         """
-        rows, codes = self._gather(X)
+        codes, rows = self._gather_fitted(X)
         return nearest_centers(rows, self.cluster_centers_).labels[codes.inverse]
 
     def transform(self, X: Any) -> NDArray[np.float64]:
@@ -219,7 +282,7 @@ class ProximityKMeans(
         ndarray of shape (n_samples, n_clusters)
             Euclidean, in the representation.
         """
-        rows, codes = self._gather(X)
+        codes, rows = self._gather_fitted(X)
         return distances_to(rows, self.cluster_centers_)[codes.inverse]
 
     def score(self, X: Any, y: Any = None) -> float:  # noqa: ARG002
@@ -236,67 +299,54 @@ class ProximityKMeans(
         -------
         float
         """
-        rows, _ = self._gather(X)
+        _, rows = self._gather_fitted(X)
         return -nearest_centers(rows, self.cluster_centers_).inertia
 
     def _fit(self, X: Any) -> tuple[Rows, Codes]:
         self._check_options()
-        kernel = copy_kernel(self.kernel, self.n_jobs)
-        held = fit_distinct(kernel, X)
-        model, codes = held.model, held.codes
-        check_enough(self.n_clusters, model, len(codes.inverse))
-        rows = self._rows(held)
-        seed = int(check_random_state(self.random_state).randint(2**31))
-        n_clusters, strengths = self.n_clusters, None
-        if n_clusters == _AUTO:
-            n_clusters, strengths = choose_count(
-                rows, codes.inverse, model.n_columns, seed
-            )
-        found = best_clustering(
-            rows, n_clusters, self.n_init, self.max_iter, self.tol, seed
-        )
-        found = _largest_first(found, codes.counts)
-        profiles = describe_clusters(
-            model, rows.matrix, rows.counts, found.labels, n_clusters
-        )
+        kernel = fit_kernel(self.kernel, X, self.n_jobs)
+        codes, rows = self._gather(kernel, X)
+        options = resolve_kmeans_options(self, kernel.model_)
+        found = find_clusters(rows, kernel.model_, options, codes.inverse)
         # From here on nothing can fail: the old clusters are there, or the new ones.
-        self._adopt(kernel, found, profiles, strengths)
+        self._adopt(kernel, found)
         self.labels_ = found.labels[codes.inverse]
-        _warn_of_empty_clusters(found)
         return rows, codes
 
-    def _adopt(
-        self,
-        kernel: ProximityKernel,
-        found: Clustering | Found,
-        profiles: list[dict[str, Any]],
-        strengths: NDArray[np.float64] | None,
-    ) -> None:
+    def _gather(self, kernel: ProximityKernel, X: Any) -> tuple[Codes, Rows]:
+        """Represent each distinct row of a table once."""
+        codes, matrix = represent_distinct(kernel, X)
+        return codes, gather_rows(matrix, codes.counts, count_threads(self.n_jobs))
+
+    def _gather_fitted(self, X: Any) -> tuple[Codes, Rows]:
+        check_is_fitted(self)
+        self._check_options()
+        return self._gather(self.kernel_, X)
+
+    def _adopt(self, kernel: ProximityKernel, found: Clusters) -> None:
         self.__dict__.pop("feature_names_in_", None)
         if hasattr(kernel, "feature_names_in_"):
             self.feature_names_in_ = kernel.feature_names_in_
-        self.__dict__.update(
-            kernel_=kernel,
-            cluster_centers_=found.centers,
-            profiles_=profiles,
-            inertia_=found.inertia,
-            n_iter_=found.n_iter,
-            n_clusters_=len(found.centers),
-            strengths_=strengths,
-            n_features_in_=kernel.n_features_in_,
-            _n_features_out=len(found.centers),
+        self.n_features_in_ = kernel.n_features_in_
+        self.kernel_ = kernel
+        self.cluster_centers_ = found.centers
+        self.profiles_ = describe_totals(
+            kernel.model_, found.sums.bins, found.sums.sizes
         )
+        self.inertia_ = found.inertia
+        self.n_iter_ = found.n_iter
+        self.strengths_ = found.strengths
 
-    def _gather(self, X: Any) -> tuple[Rows, Codes]:
-        check_is_fitted(self)
-        self._check_options()
-        held = embed_distinct(self.kernel_, X)
-        return self._rows(held), held.codes
+    @property
+    def n_clusters_(self) -> int:
+        """How many centers there are."""
+        return len(self.cluster_centers_)
 
-    def _rows(self, held: Embedded) -> Rows:
-        return gather_rows(held.matrix, held.codes.counts, count_threads(self.n_jobs))
+    @property
+    def _n_features_out(self) -> int:  # scikit-learn's, for get_feature_names_out
+        return len(self.cluster_centers_)
 
-    def _pack(self) -> State:
+    def __get_model_state__(self) -> State:
         arrays = {"centers": self.cluster_centers_}
         if hasattr(self, "labels_"):
             arrays["labels"] = self.labels_
@@ -309,10 +359,11 @@ class ProximityKMeans(
         }
         return pack_with_kernel(self.kernel_, State(values, arrays))
 
-    def _unpack(self, state: State) -> None:
+    def __set_model_state__(self, state: State) -> None:
         self._check_options()
-        kernel, n_columns = unpack_kernel(state)
+        kernel = unpack_kernel(state)
         centers = state.array("centers", np.dtype(kernel.dtype), ndim=2)
+        n_columns = int(kernel.model_.n_columns.sum())
         check(centers.shape[1] == n_columns and len(centers), "centers of clusters")
         check(np.isfinite(centers).all(), "centers of clusters")
         if "labels" in state.arrays:  # not if it was fitted to batches
@@ -321,51 +372,19 @@ class ProximityKMeans(
             self.labels_ = labels
         profiles = state.values["profiles"]
         check(all(set(one) == set(PROFILE_KEYS) for one in profiles), "profiles")
-        self.__dict__.update(
-            kernel_=kernel,
-            cluster_centers_=centers,
-            profiles_=profiles,
-            inertia_=float(state.values["inertia"]),
-            n_iter_=int(state.values["n_iter"]),
-            n_clusters_=len(centers),
-            strengths_=state.arrays.get("strengths"),
-            _n_features_out=len(centers),
-        )
+        self.kernel_ = kernel
+        self.cluster_centers_ = centers
+        self.profiles_ = profiles
+        self.inertia_ = float(state.values["inertia"])
+        self.n_iter_ = int(state.values["n_iter"])
+        self.strengths_ = state.arrays.get("strengths")
 
     def _check_options(self) -> None:
-        if self.n_clusters != _AUTO:
-            if isinstance(self.n_clusters, str):
-                raise ValueError(
-                    f"n_clusters must be {_AUTO!r} or a whole number, at least 1, got "
-                    f"{self.n_clusters!r}."
-                )
-            check_count("n_clusters", self.n_clusters, 1)
         check_kernel(self.kernel)
-        check_clustering_options(self)
+        check_kmeans_options(self)
         check_n_jobs(self.n_jobs)
 
     def __sklearn_tags__(self) -> Any:
-        tags = welcome_gaps(super().__sklearn_tags__())
+        tags = accept_gaps(super().__sklearn_tags__())
         tags.transformer_tags.preserves_dtype = []
         return tags
-
-
-def _largest_first(found: Clustering, counts: NDArray[np.int64]) -> Clustering:
-    """Renumber clusters by their size; among equals the order stays."""
-    sizes = np.bincount(found.labels, counts, len(found.centers))
-    order = np.argsort(-sizes, kind="stable")
-    place = np.empty_like(order)
-    place[order] = np.arange(len(order))
-    labels = place[found.labels].astype(np.int32)
-    return Clustering(found.centers[order], labels, found.inertia, found.n_iter)
-
-
-def _warn_of_empty_clusters(found: Clustering) -> None:
-    n_found, wanted = len(np.unique(found.labels)), len(found.centers)
-    if n_found < wanted:
-        warnings.warn(
-            f"Only {n_found} of the {wanted} clusters have rows: the table has no more "
-            "rows that differ. Ask for fewer.",
-            ConvergenceWarning,
-            stacklevel=4,
-        )

@@ -13,11 +13,11 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from ._kmeans.profiles import name_bins, write_moment
+from ._bins.names import name_bins, write_moment
+from ._inner_kernel import represent_codes
 from ._model.model import Model
 from ._model.provenance import list_cells
 from ._model.representation import COARSE_SHARE
@@ -179,7 +179,7 @@ def explain(kernel: Any, a: Any, b: Any) -> Explanation:
     x1       0.409  perhaps  ? b 82%, a 18% [by x0 32%]  b
     """
     kernel = _find_kernel(kernel)
-    model = kernel._fitted_model()  # noqa: SLF001  (of the same package)
+    model = kernel.model_
     names = bin_names(kernel)
     left = _read_row(kernel, model, a, names, "a")
     right = _read_row(kernel, model, b, names, "b")
@@ -223,7 +223,7 @@ def bin_names(kernel: ProximityKernel) -> list[list[str]]:
     [['up to 12.5', '12.5 to 30', 'above 30'], ['x', 'y']]
     """
     check_is_fitted(kernel)
-    model = kernel._fitted_model()  # noqa: SLF001  (of the same package)
+    model = kernel.model_
     return [
         name_bins(bins, column, bool(gaps)) if bins.n_bins else []
         for bins, column, gaps in zip(
@@ -264,7 +264,7 @@ def _read_row(
         raise
     codes = model.code(table, n_threads=1)
     estimates = model.matcher.estimate(codes, 1)
-    matrix: sp.csr_array = kernel._represent(model, codes)  # noqa: SLF001
+    matrix = represent_codes(kernel, codes)
     listed = {int(cell["feature"]): cell for cell in list_cells(model, codes, 1)}
     features = [column.name for column in model.types]
     places = {int(j): at for at, j in enumerate(estimates.feature)}

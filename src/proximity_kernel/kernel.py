@@ -1,35 +1,44 @@
-"""`ProximityKernel`: the walk from a table to its kernel, as scikit-learn knows it.
-
-Wiring only. Each step is a room of its own: columns, centers, codes, matching,
-representation, kernel.
-"""
+"""`ProximityKernel`: similarity of the rows of an incomplete, mixed-type table."""
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 from sklearn import get_config
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils.validation import _check_feature_names_in, validate_data
+from sklearn.utils.validation import (
+    _check_feature_names_in,
+    validate_data,
+)
 
 from ._bins.codes import Codes
-from ._model.batches import Batched
-from ._model.model import Model, fit_model, warn_of_columns
-from ._model.model_state import State, pack_model, unpack_model
+from ._model.batches import LEARN, Learn, Learning, make_reader
+from ._model.fit_options import Matching, check_kernel_options, resolve_options
+from ._model.fitted import check_fitted, code_table, fit_to_batches, forget
+from ._model.imputation import (
+    STRATEGIES,
+    Strategy,
+    estimate_gaps,
+    warn_of_open_gaps,
+)
+from ._model.missingness import Absence, Missingness
+from ._model.model import fit_model, warn_of_columns
+from ._model.model_state import pack_model, unpack_model
 from ._model.provenance import list_cells
 from ._model.representation import output_names
-from ._model_file.estimators import Saved
-from ._shared.options import check_kernel_options, check_n_bins, draw_seed, suit
+from ._model_file.saving import ModelFileMixin
+from ._model_file.state import State
+from ._shared.options import check_choice, check_flag
 from ._shared.threads import count_threads
 from ._similarity.kernel_matrix import kernel_matrix
 from ._table.columns import read_columns
-from ._table.filling import Imputing
+from ._table.filling import fill_table, make_uncertainty, mark_booleans
 
 
-class ProximityKernel(Saved, Batched, Imputing, TransformerMixin, BaseEstimator):
+class ProximityKernel(ModelFileMixin, TransformerMixin, BaseEstimator):
     """Similarity of rows, measured on the incomplete, mixed-type table itself.
 
     Every value becomes the bin of its nearest center; centers crowd where the data
@@ -94,6 +103,8 @@ class ProximityKernel(Saved, Batched, Imputing, TransformerMixin, BaseEstimator)
     missingness_ : list of length n_features
         What was decided about the gaps of each feature, with the attributes feature,
         informative, missing (rows), p_value and reason.
+    model_ : Model
+        Everything that was learnt, in one piece; the other attributes are views of it.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
         Only when the table had column names, all of them strings.
@@ -121,17 +132,17 @@ class ProximityKernel(Saved, Batched, Imputing, TransformerMixin, BaseEstimator)
 
     def __init__(
         self,
-        n_bins: Any = None,
+        n_bins: int | Literal["auto"] | list[int | Literal["auto"]] | None = None,
         *,
-        matching: Any = "pairwise",
-        missingness: Any = None,
+        matching: Matching = "pairwise",
+        missingness: Missingness | None = None,
         categorical_features: Any = "from_dtype",
-        max_categories: Any = 255,
-        normalize: Any = False,
-        sparse_output: Any = True,
-        dtype: Any = np.float32,
-        n_jobs: Any = None,
-        random_state: Any = None,
+        max_categories: int = 255,
+        normalize: bool = False,
+        sparse_output: bool = True,
+        dtype: DTypeLike = np.float32,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.n_bins = n_bins
         self.matching = matching
@@ -173,8 +184,7 @@ class ProximityKernel(Saved, Batched, Imputing, TransformerMixin, BaseEstimator)
         CSR matrix or ndarray of shape (n_samples, n_columns)
             A known cell in its bin, a distribution for a missing one.
         """
-        model = self._fitted_model()
-        return self._output(self._represent(model, self._code(model, X)))
+        return self._output(code_table(self, X))
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
         """Learn from a table and represent it; the same as fit, then transform.
@@ -189,7 +199,80 @@ class ProximityKernel(Saved, Batched, Imputing, TransformerMixin, BaseEstimator)
         -------
         CSR matrix or ndarray of shape (n_samples, n_columns)
         """
-        return self._output(self._represent(*self._fit(X)))
+        return self._output(self._fit(X))
+
+    def fit_batches(self, batches: Any) -> Self:
+        """Learn from a table in batches; they are read twice.
+
+        Parameters
+        ----------
+        batches : list of tables, or callable
+            Something that can be iterated over again and again, or a function without
+            arguments that returns a new iterator of the same batches each time. Only
+            one batch is in memory at a time if they are made on the way.
+
+        Returns
+        -------
+        self
+            As `fit` on the whole table leaves it. Of a number with more than 100,000
+            distinct values the centers are near those.
+
+        Examples
+        --------
+        >>> from proximity_kernel import ProximityKernel
+        >>> rows = [[float(i % 10), "ab"[i % 2]] for i in range(100)]
+        >>> def read():
+        ...     for start in range(0, 100, 30):
+        ...         yield rows[start : start + 30]
+        >>> ProximityKernel(n_bins=2).fit_batches(read).bin_centers_[0]
+        array([0., 9.])
+        """
+        fit_to_batches(self, make_reader(batches))
+        return self
+
+    def partial_fit(self, X: Any, y: Any = None, *, learn: Learn = "bins") -> Self:
+        """Learn from one batch; every batch is needed twice.
+
+        First ``partial_fit(batch, learn="bins")`` for every batch, then
+        ``partial_fit(batch, learn="rows")`` for every batch: a row can be coded only
+        when the bins are known, and these depend on all rows. From the first batch of
+        rows on the estimator is fitted, to the rows so far. The first call, and the
+        first after `fit`, starts anew.
+
+        Parameters
+        ----------
+        X : frame, array or list of rows, of shape (n_samples, n_features)
+            Without any row it changes nothing.
+        y : None
+            Ignored.
+        learn : {"bins", "rows"}, default="bins"
+            Which of the two passes this is.
+
+        Returns
+        -------
+        self
+        """
+        check_choice("learn", learn, LEARN)
+        options = resolve_options(self)
+        before: Learning = vars(self).get("_learning", Learning())
+        if learn == "bins":
+            after = before.add_bins(X, options)
+            if after is not before:
+                first = not before.bin_state.columns
+                if first:
+                    forget(self)
+                validate_data(self, X, reset=first, skip_check_array=True)
+                self._learning = after
+            return self
+        if before.bin_state.columns and len(X):
+            validate_data(self, X, reset=False, skip_check_array=True)
+        after = before.add_rows(X, options)
+        if after is not before:
+            self.model_ = after.finish(options)
+            self._learning = after
+            if before.row_state is None:
+                warn_of_columns(self.model_)
+        return self
 
     def kernel(self, X: Any, Y: Any = None) -> NDArray[Any]:
         """Compare rows with rows.
@@ -212,18 +295,69 @@ class ProximityKernel(Saved, Batched, Imputing, TransformerMixin, BaseEstimator)
         array([[1. , 0.5],
                [0.5, 0.5]], dtype=float32)
         """
-        model = self._fitted_model()
-        left = self._represent(model, self._code(model, X))
+        left = self._represent(code_table(self, X))
         right = None
         if Y is not None:
             try:
-                right = self._represent(model, self._code(model, Y))
+                right = self._represent(code_table(self, Y))
             except (TypeError, ValueError) as error:
                 error.add_note("This is about Y, the second table.")
                 raise
         memory = int(get_config()["working_memory"] * 2**20)
         threads = count_threads(self.n_jobs)
-        return kernel_matrix(left, right, model.n_counted, memory, threads)
+        return kernel_matrix(left, right, self.model_.n_counted, memory, threads)
+
+    def impute(
+        self, X: Any, *, strategy: Strategy = "mean", return_uncertainty: bool = False
+    ) -> Any:
+        """Fill the missing cells with the estimates, decoded to values.
+
+        The kernel itself needs no filled table; this is for what does.
+
+        Parameters
+        ----------
+        X : frame, array or list of rows, of shape (n_samples, n_features)
+            With the columns seen at fit.
+        strategy : {"mean", "mode"}, default="mean"
+            What numbers, dates and durations are filled with: their expected value, or
+            the typical value of the likeliest bin. All others get the likeliest label.
+        return_uncertainty : bool, default=False
+            Whether to give a second table.
+
+        Returns
+        -------
+        filled : of the make of X: a frame of its library, an array or a list of rows
+            What was observed is unchanged. Columns keep their types where these can
+            hold the values; whole numbers are rounded, booleans True where more than
+            half is expected.
+        uncertainty : of the same make, only with ``return_uncertainty=True``
+            0 where a cell was observed. For numbers the standard deviation of the
+            estimate, a duration for dates; for labels and booleans the chance that
+            another is right; missing where nothing could be filled in.
+
+        Warns
+        -----
+        UserWarning
+            If cells stay missing: nothing was observed in their column at fit.
+
+        Examples
+        --------
+        >>> table = [[1.0, "a"], [1.2, "a"], [None, "b"], [9.0, "b"], [8.0, None]]
+        >>> pk = ProximityKernel(n_bins=2).fit(table)
+        >>> filled, uncertainty = pk.impute(table, return_uncertainty=True)
+        >>> round(filled[2][0], 2), filled[4][1]
+        (7.15, 'b')
+        >>> round(uncertainty[2][0], 2), round(uncertainty[4][1], 2)
+        (2.89, 0.18)
+        """
+        check_choice("strategy", strategy, STRATEGIES)
+        check_flag("return_uncertainty", return_uncertainty)
+        codes, threads = code_table(self, X), count_threads(self.n_jobs)
+        gaps = estimate_gaps(self.model_, codes, strategy, threads)
+        warn_of_open_gaps(gaps, stacklevel=3)
+        gaps = mark_booleans(X, gaps)
+        filled = fill_table(X, gaps)
+        return (filled, make_uncertainty(X, gaps)) if return_uncertainty else filled
 
     def provenance(self, X: Any) -> NDArray[np.void]:
         """Tell where the estimate of each missing cell comes from.
@@ -239,14 +373,14 @@ class ProximityKernel(Saved, Batched, Imputing, TransformerMixin, BaseEstimator)
         structured ndarray of shape (n_missing,), row after row
             ``row`` and ``feature`` place the cell. ``observed`` is the number of
             features with bins that the row observes, ``certainty`` the probability of
-            the likeliest bin. ``level`` says in a word what the estimate rests on:
-            "evidence" of the observed cells, or with "cascade" the rows of the
-            "intersection" (that share all codes) or "union" (any of them); "prior":
-            the bin frequencies alone. ``support`` is how many fitted rows observe the
-            feature; with "cascade", how many of them match. ``columns`` are the three
-            features whose cells moved the estimate most, -1 where there are fewer, and
-            ``moved`` says how far: the share of the probability that lies elsewhere
-            without that cell. "cascade" has none.
+            the likeliest bin. ``level`` names what the estimate rests on: "evidence"
+            of the observed cells, or with "cascade" the rows of the "intersection"
+            (that share all codes) or "union" (any of them); "prior": the bin
+            frequencies alone. ``support`` is how many fitted rows observe the feature;
+            with "cascade", how many of them match. ``columns`` are the three features
+            whose cells moved the estimate most, -1 where there are fewer, and ``moved``
+            is how far: the share of the probability that lies elsewhere without that
+            cell. "cascade" has none.
 
         Examples
         --------
@@ -257,9 +391,8 @@ class ProximityKernel(Saved, Batched, Imputing, TransformerMixin, BaseEstimator)
         2 0 evidence [ 1 -1 -1]
         4 1 evidence [ 0 -1 -1]
         """
-        model = self._fitted_model()
-        codes = self._code(model, X)
-        return list_cells(model, codes, count_threads(self.n_jobs))
+        codes = code_table(self, X)
+        return list_cells(self.model_, codes, count_threads(self.n_jobs))
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Name the columns of the representation.
@@ -276,70 +409,73 @@ class ProximityKernel(Saved, Batched, Imputing, TransformerMixin, BaseEstimator)
             its coarse ones, "blood_a" for a category, "blood_infrequent" for the bin
             that rare ones share, "age_missing" for the bin of informative gaps.
         """
-        model = self._fitted_model()
+        check_fitted(self)
         names = [str(name) for name in _check_feature_names_in(self, input_features)]
-        return output_names(names, model.bins, model.informative)
+        return output_names(names, self.model_.bins, self.model_.informative)
 
-    def _fit(self, X: Any) -> tuple[Model, Codes]:
-        check_kernel_options(self)
-        chosen = self.categorical_features
-        columns = read_columns(X, categorical_features=chosen)
-        n_bins = check_n_bins(suit(self.matching, self.n_bins, 4), len(columns))
-        missingness = suit(self.matching, self.missingness, "ignorable")
-        model, codes = fit_model(
-            columns, chosen, n_bins, self.max_categories, missingness, self.matching,
-            draw_seed(self.random_state), count_threads(self.n_jobs),
-        )  # fmt: skip
+    @property
+    def n_bins_(self) -> NDArray[np.int64]:
+        """Bins of each feature."""
+        return self.model_.n_bins
+
+    @property
+    def bin_centers_(self) -> list[NDArray[np.float64] | None]:
+        """Centers of the numeric features."""
+        return self.model_.bin_centers
+
+    @property
+    def bin_groups_(self) -> list[NDArray[np.int64] | None]:
+        """The coarse bin of each bin."""
+        return self.model_.bin_groups
+
+    @property
+    def categories_(self) -> list[NDArray[np.object_] | None]:
+        """Categories of the categorical features."""
+        return self.model_.categories
+
+    @property
+    def prior_(self) -> list[NDArray[np.float64]]:
+        """Frequencies of each feature's bins."""
+        return self.model_.prior
+
+    @property
+    def missingness_(self) -> list[Absence]:
+        """What was decided about the gaps of each feature."""
+        return list(self.model_.absences)
+
+    def _fit(self, X: Any) -> Codes:
+        options = resolve_options(self)
+        columns = read_columns(X, categorical_features=self.categorical_features)
+        model, codes = fit_model(columns, options)
         # From here on nothing can fail: the old model is there, or the new one.
         validate_data(self, X, skip_check_array=True)
         self.__dict__.pop("_learning", None)
-        self._adopt(model)
+        self.model_ = model
         warn_of_columns(model)
-        return model, codes
+        return codes
 
-    def _adopt(self, model: Model) -> None:
-        self.__dict__.update(
-            _model=model,
-            n_bins_=model.n_bins,
-            bin_centers_=model.bin_centers,
-            bin_groups_=model.bin_groups,
-            categories_=model.categories,
-            prior_=model.prior,
-            missingness_=list(model.absences),
-        )
-
-    def _fitted_model(self) -> Model:
-        self._check_fitted()
-        check_kernel_options(self)
-        model: Model = self._model
-        return model
-
-    def _pack(self) -> State:
-        return pack_model(self._fitted_model())
-
-    def _unpack(self, state: State) -> None:
-        check_kernel_options(self)
-        self._adopt(unpack_model(state))
-
-    def _code(self, model: Model, X: Any) -> Codes:
-        try:
-            if len(getattr(X, "shape", (0, 0))) == 2:
-                validate_data(self, X, reset=False, skip_check_array=True)
-        except (ValueError, TypeError, LookupError):
-            read_columns(X)  # says it better, if it is the table that is wrong
-            raise
-        return model.code(X, count_threads(self.n_jobs))
-
-    def _represent(self, model: Model, codes: Codes) -> sp.csr_array:
+    def _represent(self, codes: Codes) -> sp.csr_array:
         threads = count_threads(self.n_jobs)
-        return model.represent(codes, self.dtype, self.normalize, threads)
+        return self.model_.represent(codes, self.dtype, self.normalize, threads)
 
-    def _output(self, matrix: sp.csr_array) -> Any:
+    def _output(self, codes: Codes) -> Any:
+        matrix = self._represent(codes)
         if not self.sparse_output:
             return matrix.toarray()
         if get_config().get("sparse_interface", "spmatrix") == "spmatrix":
             return sp.csr_matrix(matrix)
         return matrix
+
+    def __get_model_state__(self) -> State:
+        check_fitted(self)
+        return pack_model(self.model_)
+
+    def __set_model_state__(self, state: State) -> None:
+        check_kernel_options(self)
+        self.model_ = unpack_model(state)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "model_" in vars(self)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ._model_file.archive import ModelFileError
-from ._model_file.estimators import Saved, read_estimator, write_estimator
+from ._model_file.saving import ModelFileMixin, read_estimator, write_estimator
 from .cluster import ProximityKMeans
 from .kernel import ProximityKernel
 from .neighbors import ProximityNeighbors
@@ -64,7 +64,7 @@ def save_model(
     >>> loaded.bin_centers_[0], notes
     (array([1., 2.]), {'id': 'patient'})
     """
-    if not isinstance(estimator, Saved):
+    if not isinstance(estimator, ModelFileMixin):
         known = ", ".join(_CLASSES)
         raise TypeError(f"estimator must be one of {known}, got {estimator!r}.")
     write_estimator(estimator, path, _check_notes(notes))

@@ -19,19 +19,18 @@ from sklearn import get_config
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ._model.model_state import State, check, pack_sparse, unpack_sparse
-from ._model_file.estimators import Saved
-from ._shared.options import check_choice, check_count, check_flag, check_n_jobs
-from ._shared.threads import count_threads
-from ._similarity.embedding import (
+from ._inner_kernel import (
+    accept_gaps,
     check_kernel,
-    count_features,
-    embed,
     fit_kernel,
     pack_with_kernel,
+    represent,
     unpack_kernel,
-    welcome_gaps,
 )
+from ._model_file.saving import ModelFileMixin
+from ._model_file.state import State, check, pack_sparse, unpack_sparse
+from ._shared.options import check_choice, check_count, check_flag, check_n_jobs
+from ._shared.threads import count_threads
 from ._similarity.nearest import build_index, find_near, find_nearest
 from .kernel import ProximityKernel
 
@@ -39,7 +38,7 @@ _MODES = ("connectivity", "distance", "similarity")
 _ROUNDINGS = 8  # by which a distance may pass the radius
 
 
-class ProximityNeighbors(Saved, BaseEstimator):  # type: ignore[misc]  # untyped
+class ProximityNeighbors(ModelFileMixin, BaseEstimator):  # type: ignore[misc]  # untyped
     """Nearest rows of a table with holes, found exactly.
 
     Parameters
@@ -91,7 +90,7 @@ class ProximityNeighbors(Saved, BaseEstimator):  # type: ignore[misc]  # untyped
            [0., 0., 0., 0., 0.]], dtype=float32)
     """
 
-    _kernel_class = ProximityKernel
+    kernel_class = ProximityKernel
 
     def __init__(
         self,
@@ -120,8 +119,9 @@ class ProximityNeighbors(Saved, BaseEstimator):  # type: ignore[misc]  # untyped
         self
         """
         self._check_options()
-        kernel, matrix = fit_kernel(self.kernel, X, self.n_jobs)
-        index = build_index(matrix, count_features(kernel))
+        kernel = fit_kernel(self.kernel, X, self.n_jobs)
+        matrix = represent(kernel, X)
+        index = build_index(matrix, kernel.model_.n_counted)
         validate_data(self, X, skip_check_array=True)
         self.kernel_, self._index = kernel, index
         self.n_samples_fit_ = matrix.shape[0]
@@ -262,7 +262,7 @@ class ProximityNeighbors(Saved, BaseEstimator):  # type: ignore[misc]  # untyped
             raise ValueError(
                 f"Expected n_neighbors <= {most}, the fitted rows{others}, got {k}."
             )
-        rows = None if X is None else embed(self.kernel_, X)
+        rows = None if X is None else represent(self.kernel_, X)
         k_found = k + (X is None)
         similarities, indices = find_nearest(self._index, rows, k_found, self._threads)
         if X is None:
@@ -274,7 +274,7 @@ class ProximityNeighbors(Saved, BaseEstimator):  # type: ignore[misc]  # untyped
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any]]:
         check_is_fitted(self)
         reach = _check_radius(self.radius if radius is None else radius)
-        rows = None if X is None else embed(self.kernel_, X)
+        rows = None if X is None else represent(self.kernel_, X)
         rounding = _ROUNDINGS * float(np.finfo(self.kernel_.dtype).eps)
         starts, indices, similarities = find_near(
             self._index, rows, 1 - reach - rounding, self._threads
@@ -296,20 +296,21 @@ class ProximityNeighbors(Saved, BaseEstimator):  # type: ignore[misc]  # untyped
         jobs = self.kernel_.n_jobs if self.n_jobs is None else self.n_jobs
         return count_threads(jobs)
 
-    def _pack(self) -> State:
+    def __get_model_state__(self) -> State:
         groups = self._index.groups
         arrays = {"inverse": groups.inverse, **pack_sparse(groups.matrix)}
         return pack_with_kernel(self.kernel_, State({}, arrays))
 
-    def _unpack(self, state: State) -> None:
+    def __set_model_state__(self, state: State) -> None:
         self._check_options()
-        kernel, n_columns = unpack_kernel(state)
+        kernel = unpack_kernel(state)
+        n_columns = int(kernel.model_.n_columns.sum())
         matrix = unpack_sparse(state, kernel.dtype, n_columns)
         inverse = state.array("inverse", np.int64)
         known = len(inverse) and inverse.min() >= 0 and inverse.max() < matrix.shape[0]
         check(known, "rows of the index")
         self.kernel_ = kernel
-        self._index = build_index(matrix[inverse], count_features(kernel))
+        self._index = build_index(matrix[inverse], kernel.model_.n_counted)
         self.n_samples_fit_ = len(inverse)
 
     def _check_options(self) -> None:
@@ -336,7 +337,7 @@ class ProximityNeighbors(Saved, BaseEstimator):  # type: ignore[misc]  # untyped
         )
 
     def __sklearn_tags__(self) -> Any:
-        return welcome_gaps(super().__sklearn_tags__())
+        return accept_gaps(super().__sklearn_tags__())
 
 
 def _check_radius(radius: Any) -> float:

@@ -17,20 +17,19 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ._model.model import Model
-from ._model.model_state import State, check
-from ._model_file.estimators import Saved
-from ._shared.options import check_count, check_n_jobs
-from ._shared.threads import count_threads
-from ._similarity.embedding import (
+from ._inner_kernel import (
+    accept_gaps,
     check_kernel,
-    count_features,
-    embed,
     fit_kernel,
     pack_with_kernel,
+    represent,
     unpack_kernel,
-    welcome_gaps,
 )
+from ._model.model import Model
+from ._model_file.saving import ModelFileMixin
+from ._model_file.state import State, check
+from ._shared.options import check_count, check_n_jobs
+from ._shared.threads import count_threads
 from .explanation import UNKNOWN, bin_names, column_features
 from .kernel import ProximityKernel
 
@@ -78,7 +77,7 @@ class Reason:
         )
 
 
-class ProximityOutliers(Saved, OutlierMixin, BaseEstimator):  # type: ignore[misc]
+class ProximityOutliers(ModelFileMixin, OutlierMixin, BaseEstimator):  # type: ignore[misc]
     """Rows of a table with holes that are unlike the rest, with reasons.
 
     Parameters
@@ -126,7 +125,7 @@ class ProximityOutliers(Saved, OutlierMixin, BaseEstimator):  # type: ignore[mis
     x0: above 20.5 (5% are alike, 51% for a typical row)
     """
 
-    _kernel_class = ProximityKernel
+    kernel_class = ProximityKernel
 
     def __init__(
         self, *, kernel: Any = None, contamination: Any = _AUTO, n_jobs: Any = None
@@ -151,9 +150,10 @@ class ProximityOutliers(Saved, OutlierMixin, BaseEstimator):  # type: ignore[mis
         share = _check_contamination(self.contamination)
         check_n_jobs(self.n_jobs)
         chosen = ProximityKernel(_N_BINS) if self.kernel is None else self.kernel
-        kernel, matrix = fit_kernel(chosen, X, self.n_jobs)
+        kernel = fit_kernel(chosen, X, self.n_jobs)
+        matrix = represent(kernel, X)
         mean = np.asarray(matrix.mean(axis=0, dtype=np.float64)).ravel()
-        scores = _score(matrix, mean, count_features(kernel))
+        scores = _score(matrix, mean, kernel.model_.n_counted)
         validate_data(self, X, skip_check_array=True)
         self.kernel_, self.mean_ = kernel, mean
         self.offset_ = _find_offset(scores, share)
@@ -171,7 +171,7 @@ class ProximityOutliers(Saved, OutlierMixin, BaseEstimator):  # type: ignore[mis
         ndarray of shape (n_samples,)
             Mean similarities; the lower, the stranger.
         """
-        return _score(self._embed(X), self.mean_, count_features(self.kernel_))
+        return _score(self._embed(X), self.mean_, self.kernel_.model_.n_counted)
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Tell the score above `offset_`, of shape (n_samples,); outliers are negative.
@@ -213,7 +213,7 @@ class ProximityOutliers(Saved, OutlierMixin, BaseEstimator):  # type: ignore[mis
         most = check_count("n", n, 1)
         matrix = self._embed(X)
         kernel = self.kernel_
-        model = kernel._fitted_model()  # noqa: SLF001  (of the same package)
+        model = kernel.model_
         features = column_features(model)
         sums = sp.csr_array(
             (np.ones(len(features)), (np.arange(len(features)), features)),
@@ -227,15 +227,16 @@ class ProximityOutliers(Saved, OutlierMixin, BaseEstimator):  # type: ignore[mis
         tell = _Teller(model, bin_names(kernel), matrix, estimated)
         return [tell.row(i, shares[i], typical, most) for i in range(len(shares))]
 
-    def _pack(self) -> State:
+    def __get_model_state__(self) -> State:
         state = State({"offset": float(self.offset_)}, {"mean": self.mean_})
         return pack_with_kernel(self.kernel_, state)
 
-    def _unpack(self, state: State) -> None:
+    def __set_model_state__(self, state: State) -> None:
         _check_contamination(self.contamination)
         check_n_jobs(self.n_jobs)
         check_kernel(self.kernel)
-        self.kernel_, n_columns = unpack_kernel(state)
+        self.kernel_ = unpack_kernel(state)
+        n_columns = int(self.kernel_.model_.n_columns.sum())
         self.mean_ = state.array("mean", np.float64)
         check(self.mean_.shape == (n_columns,), "the mean row")
         check(np.isfinite(self.mean_).all(), "the mean row")
@@ -245,10 +246,10 @@ class ProximityOutliers(Saved, OutlierMixin, BaseEstimator):  # type: ignore[mis
 
     def _embed(self, X: Any) -> sp.csr_array:
         check_is_fitted(self)
-        return embed(self.kernel_, X)
+        return represent(self.kernel_, X)
 
     def __sklearn_tags__(self) -> Any:
-        return welcome_gaps(super().__sklearn_tags__())
+        return accept_gaps(super().__sklearn_tags__())
 
 
 class _Teller:

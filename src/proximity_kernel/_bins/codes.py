@@ -53,6 +53,10 @@ class Codes:
     counts: NDArray[np.int64]
     inverse: NDArray[np.int64]
 
+    def without_copies(self) -> Codes:
+        """Take the rows as a table that has each of them once."""
+        return Codes(self.rows, self.counts, np.arange(len(self.rows)))
+
     @property
     def missing(self) -> int:
         """The code of a missing cell."""

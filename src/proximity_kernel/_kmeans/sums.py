@@ -14,16 +14,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from .._bins.bin_state import has_no_rows
-from .._bins.codes import Codes, merge_distinct
-from .._matching.row_state import RowState
-from .._model.missingness import code_absences
 from .._model.model import Model
-from .._shared.threads import count_threads
-from .._similarity.embedding import embed_distinct
-from ..kernel import ProximityKernel
 from .iterations import nearest_centers
-from .points import Rows, gather_rows
+from .points import Rows
 from .profiles import total_bins
 
 
@@ -111,25 +104,6 @@ def sum_clusters(
     )
 
 
-def gather_part(part: Any, kernel: ProximityKernel, n_threads: int = 1) -> Rows | None:
-    """Represent each distinct row of a part once; None if it has no rows."""
-    if has_no_rows(part):
-        return None
-    held = embed_distinct(kernel, part)
-    return gather_rows(held.matrix, held.codes.counts, n_threads)
-
-
-def gather_kept(kernel: ProximityKernel, kept: RowState) -> Rows:
-    """Represent the distinct rows that were kept at fit, with their counts."""
-    model = kernel._fitted_model()  # noqa: SLF001  (of the same package)
-    # In the order that `fit` has them in, so that clusters are the same to the bit.
-    rows, counts = merge_distinct([(kept.rows, kept.counts)], kept.plan.n_bins)
-    codes = Codes(rows, counts, np.arange(len(rows)))
-    codes = code_absences(codes, kept.plan.n_bins, model.informative)
-    matrix = kernel._represent(model, codes)  # noqa: SLF001
-    return gather_rows(matrix, counts, count_threads(kernel.n_jobs))
-
-
 def sum_part(
     rows: Rows | None, centers: NDArray[Any], model: Model | None
 ) -> Sums | None:
@@ -183,3 +157,15 @@ def move_centers(
         moved = float(np.square(centers - before, dtype=np.float64).sum())
         still = tol * sums.variance
     return centers, sums, n_passes
+
+
+def check_sums(sums: Sums | None, model: Model) -> Sums:
+    """Refuse a pass that met other rows than the fit."""
+    seen = 0 if sums is None else sums.sizes.sum()
+    if sums is None or seen != model.n_samples:
+        raise ValueError(
+            f"The batches gave other rows when read again ({model.n_samples:,} first, "
+            f"then {seen:,.0f}); pass a list, or a function that returns a new "
+            "iterator of the same batches each time."
+        )
+    return sums

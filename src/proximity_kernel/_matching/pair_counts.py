@@ -55,8 +55,9 @@ def count_pairs(
     n_bins = plan.n_bins + informative
     used = plan.mark_codes(informative)
     totals = fitted.totals[used]
-    if len(fitted.pairs):
-        upper = fitted.pairs[np.ix_(used, used)]
+    counted = fitted.all_pairs
+    if len(counted):
+        upper = counted[np.ix_(used, used)]
         pairs = upper + np.triu(upper, 1).T
         return PairCounts(n_bins, totals, np.diagonal(pairs).copy(), pairs)
     return _count_some(codes, n_bins, totals, n_threads)

@@ -32,7 +32,6 @@ from numpy.typing import NDArray
 from .._bins.codes import Codes, plain_codes
 from .._numba.pairwise_loops import (
     POWERS,
-    STEP,
     Evidence,
     estimate_cells,
     score_weights,
@@ -176,7 +175,7 @@ def learn_pairwise(counts: PairCounts, rows: Codes, n_threads: int) -> Pairwise:
     errors = np.array([_score(counts, layout, s, rows, n_threads) for s in SMOOTHINGS])
     best = int(np.argmin(np.round(errors.min(axis=1).sum(axis=1), _DIGITS)))
     chosen = np.argmin(np.round(errors[best], _DIGITS), axis=0)
-    weights = STEP * np.array(POWERS, np.float64)[chosen]
+    weights = (np.array(POWERS) / POWERS[-1])[chosen]
     return restore_pairwise(counts, SMOOTHINGS[best], weights)
 
 

@@ -8,7 +8,8 @@ choose its weights with.
 The sample holds the distinct rows whose hash is lowest. A row that is among the lowest
 of all is among the lowest of every part that holds it, so it is never dropped and its
 count is exact: the sample depends on the rows and the seed, not on how the table was
-cut. In a very large table, pairs are counted in rows with a low hash only.
+cut. In a very large table, pairs are counted in rows with a low hash only, unless the
+sample holds all distinct rows.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .._bins.bin_state import Binned, has_no_rows
@@ -31,7 +33,7 @@ SAMPLE = 10_000
 """Distinct rows that the weights of the pairwise rule are chosen with."""
 
 _MOST_PAIRS = 1 << 32  # of cells in the same row: a few seconds
-_MOST_COPIES = 100  # that a repeated row counts for, once rows were left out
+_MOST_COPIES = 100  # times the median count, once rows were left out
 _EVERY = (1 << 64) - 1
 _PIECE = 16384  # rows
 _NO_INVERSE: NDArray[np.int64] = np.empty(0, np.int64)
@@ -138,9 +140,29 @@ class RowState:
     @property
     def codes(self) -> Codes:
         """The rows that are kept, as a table of distinct rows."""
-        most = _MOST_COPIES if self.sampled else None
-        counts = self.counts if most is None else np.minimum(self.counts, most)
+        counts = self.counts
+        if self.sampled:  # a frequent row that happens to be kept must not decide alone
+            counts = np.minimum(counts, _MOST_COPIES * int(np.median(counts)))
         return Codes(self.rows, counts, _NO_INVERSE)
+
+    @property
+    def counted(self) -> NDArray[np.bool_]:
+        """Which of the kept rows are among those whose pairs were counted."""
+        if not self.plan.limit or not self.sampled:
+            return np.ones(len(self.rows), bool)
+        return np.asarray(self.hashes <= np.uint64(self.plan.limit))
+
+    @property
+    def all_pairs(self) -> _Ints:
+        """Counts of pairs: those of `pairs`, or of the kept rows if these are all."""
+        if self.sampled or self.plan.limit in (0, _EVERY):
+            return self.pairs
+        codes = np.minimum(self.rows, self.plan.n_bins) + self.plan.starts
+        row = np.repeat(np.arange(len(codes)), codes.shape[1])
+        ones = sp.csr_array((np.ones(codes.size, np.int64), (row, codes.ravel())))
+        ones.resize(len(codes), self.plan.n_codes)
+        pairs: _Ints = (ones.T @ sp.diags_array(self.counts) @ ones).toarray()
+        return np.triu(pairs)
 
 
 def summarize_rows(
@@ -247,26 +269,22 @@ def _keep_lowest(state: RowState) -> RowState:
     Equal rows have equal hashes; that others have, too, is next to impossible.
     """
     hashes, wanted = state.hashes, 2 * SAMPLE
-    kept = np.arange(len(hashes))
-    if state.plan.limit and state.plan.limit < _EVERY:  # only rows that were counted
-        kept = np.flatnonzero(hashes <= np.uint64(state.plan.limit))
     while True:
-        some = kept
-        if wanted < len(kept):
-            highest = np.partition(hashes[kept], wanted)[wanted]
-            some = kept[hashes[kept] <= highest]
+        some = np.arange(len(hashes))
+        if wanted < len(hashes):
+            highest = np.partition(hashes, wanted)[wanted]
+            some = np.flatnonzero(hashes <= highest)
         found, first, which = np.unique(
             hashes[some], return_index=True, return_inverse=True
         )
-        if len(found) > SAMPLE or len(some) == len(kept):
+        if len(found) > SAMPLE or len(some) == len(hashes):
             break
         wanted *= 4
     counts = np.bincount(which, state.counts[some], len(found)).astype(np.int64)
-    more = len(found) > SAMPLE or len(kept) < len(hashes)
     at = some[first[:SAMPLE]]
     return replace(
         state, rows=state.rows[at], counts=counts[:SAMPLE], hashes=found[:SAMPLE],
-        sampled=state.sampled or more,
+        sampled=state.sampled or len(found) > SAMPLE,
     )  # fmt: skip
 
 

@@ -1,9 +1,9 @@
-"""Batches in, a fitted kernel out: two passes over a table that is never held whole.
+"""A model learnt from batches: two passes over a table that is never held whole.
 
-The first pass learns the bins (`_survey`), the second codes the rows with them and
-keeps the distinct ones (`_rows`). What is learnt does not depend on how the table was
-cut, nor on the order of the batches; but for a number with so many distinct values that
-a sketch stands for them (`_ranks`), whose centers the cuts can move a little.
+The first pass learns the bins (`BinState`), the second counts the codes of the rows
+(`RowState`). States merge, so what is learnt does not depend on how the table was cut,
+nor on the order of the batches. The exception are numbers with more than 100,000
+distinct values, whose quantiles come from a sketch.
 """
 
 from __future__ import annotations
@@ -12,9 +12,6 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeVar
-
-from sklearn.exceptions import NotFittedError
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._bins.bin_state import (
     Binned,
@@ -31,15 +28,8 @@ from .._matching.row_state import (
     plan_rows,
     summarize_rows,
 )
-from .._shared.options import (
-    check_choice,
-    check_kernel_options,
-    check_n_bins,
-    draw_seed,
-    suit,
-)
-from .._shared.threads import count_threads
-from .model import Model, finish_model, warn_of_columns
+from .fit_options import FitOptions
+from .model import Model, finish_model
 
 Learn = Literal["bins", "rows"]
 LEARN: tuple[Learn, ...] = ("bins", "rows")
@@ -54,193 +44,113 @@ _State = TypeVar("_State")
 
 @dataclass(frozen=True)
 class Learning:
-    """What `partial_fit` has learnt so far.
+    """What was learnt so far from batches that are given one by one.
 
     Attributes
     ----------
-    survey : BinState
+    bin_state : BinState
         Of the batches of the first pass.
     binned : Binned or None
         The bins, once the second pass has begun.
-    rows : RowState or None
+    row_state : RowState or None
         Of the batches of the second pass.
     """
 
-    survey: BinState = field(default_factory=BinState)
+    bin_state: BinState = field(default_factory=BinState)
     binned: Binned | None = None
-    rows: RowState | None = None
+    row_state: RowState | None = None
 
-
-class Batched:
-    """An estimator that can learn from batches."""
-
-    def partial_fit(self: Any, X: Any, y: Any = None, *, learn: Learn = "bins") -> Any:  # noqa: ARG002
-        """Learn from one batch; every batch is needed twice.
-
-        First ``partial_fit(batch, learn="bins")`` for every batch, then
-        ``partial_fit(batch, learn="rows")`` for every batch: a row can only be coded
-        when the bins are known, and these depend on all rows. What is learnt is what
-        `fit` learns from the whole table, in whatever way it was cut, and in any order;
-        of a number with more than 100,000 distinct values the centers are near those.
-        `fit_batches` does both passes, and is faster where there are many batches.
-
-        The first call, and the first after `fit`, starts anew. From the first batch of
-        rows on the estimator is fitted, to the rows so far, and its bins are fixed.
-
-        Parameters
-        ----------
-        X : frame, array or list of rows, of shape (n_samples, n_features)
-            Without any row it changes nothing.
-        y : None
-            Ignored.
-        learn : {"bins", "rows"}, default="bins"
-            Which of the two passes this is.
-
-        Returns
-        -------
-        self
-
-        Examples
-        --------
-        >>> from proximity_kernel import ProximityKernel
-        >>> batches = [[[1.0, "a"], [1.2, "a"]], [[None, "b"], [9.0, "b"]]]
-        >>> pk = ProximityKernel(n_bins=2)
-        >>> for learn in ("bins", "rows"):
-        ...     for batch in batches:
-        ...         pk = pk.partial_fit(batch, learn=learn)
-        >>> pk.bin_centers_[0]
-        array([1., 9.])
-        """
-        check_choice("learn", learn, LEARN)
-        check_kernel_options(self)
-        if learn == "bins":
-            self._learn_bins(X)
-        else:
-            self._learn_rows(X)
-        return self
-
-    def fit_batches(self: Any, batches: Any) -> Any:
-        """Learn from a table in batches; they are read twice.
-
-        Parameters
-        ----------
-        batches : list of tables, or callable
-            Something that can be iterated over again and again, or a function without
-            arguments that returns a new iterator of the same batches each time. Each is
-            a frame, an array or a list of rows with the same columns. Only one is in
-            memory at a time if they are made on the way.
-
-        Returns
-        -------
-        self
-            As `fit` on the whole table leaves it, or near that: see `partial_fit`.
-
-        Examples
-        --------
-        >>> from proximity_kernel import ProximityKernel
-        >>> rows = [[float(i % 10), "ab"[i % 2]] for i in range(100)]
-        >>> def read():
-        ...     for start in range(0, 100, 30):
-        ...         yield rows[start : start + 30]
-        >>> pk = ProximityKernel(n_bins=2).fit_batches(read)
-        >>> pk.bin_centers_[0]
-        array([0., 9.])
-        """
-        self._fit_batches(again(batches))
-        return self
-
-    def _fit_batches(self: Any, read: Callable[[], Iterator[Any]]) -> RowState:
-        """Learn from batches; gives what was kept of the rows."""
-        check_kernel_options(self)
-        threads = count_threads(self.n_jobs)
-        header = type(self)()  # takes the names until everything is learnt
-        survey = BinState()
-        for i, batch in enumerate(read()):
-            if has_no_rows(batch):
-                continue
-            with _about_batch(i):
-                found = summarize_bins(batch, self.categorical_features, threads)
-                first = not survey.columns
-                validate_data(header, batch, reset=first, skip_check_array=True)
-                survey = merge_bins(survey, found)
-        binned = finish_survey(self, survey)
-        plan = plan_survey(self, binned, survey)
-
-        def summarize(i: int, batch: Any) -> RowState:
-            with _about_batch(i):
-                return summarize_rows(batch, binned, plan, threads)
-
-        rows = merge_all((summarize(*one) for one in enumerate(read())), merge_rows)
-        rows = check_same_rows(survey, rows)
-        model = finish_rows(self, binned, rows)
-        self._forget()
-        self.__dict__.update(
-            (name, value) for name, value in vars(header).items() if "_in_" in name
-        )
-        self._adopt(model)
-        warn_of_columns(model)
-        return rows
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return "_model" in vars(self)
-
-    def _check_fitted(self) -> None:
-        """Say whether rows are still to come."""
-        if "_learning" in vars(self) and "_model" not in vars(self):
-            raise NotFittedError(
-                "The bins are learnt, the rows are not; call partial_fit(batch, "
-                "learn='rows') for every batch."
-            )
-        check_is_fitted(self)
-
-    def _forget(self) -> None:
-        """Drop all that was learnt."""
-        learnt = [name for name in vars(self) if name.endswith("_")]
-        for name in ("_model", "_learning", *learnt):
-            vars(self).pop(name, None)
-
-    def _learn_bins(self: Any, X: Any) -> None:
-        learning: Learning = vars(self).get("_learning", Learning())
-        if learning.rows is not None:
+    def add_bins(self, batch: Any, options: FitOptions) -> Learning:
+        """Learn bins from one more batch."""
+        if self.row_state is not None:
             raise ValueError(
                 "The bins are fixed since the first batch with learn='rows'; learn "
                 "them from all batches first, with a new estimator "
                 "(sklearn.base.clone), or call fit_batches."
             )
-        if has_no_rows(X):
-            return
-        batch = summarize_bins(X, self.categorical_features, count_threads(self.n_jobs))
-        if learning.survey.columns:
-            validate_data(self, X, reset=False, skip_check_array=True)
-        survey = merge_bins(learning.survey, batch)
-        if not learning.survey.columns:
-            self._forget()
-            validate_data(self, X, skip_check_array=True)
-        self._learning = replace(learning, survey=survey)
+        if has_no_rows(batch):
+            return self
+        found = summarize_bins(batch, options.categorical_features, options.n_threads)
+        return replace(self, bin_state=merge_bins(self.bin_state, found))
 
-    def _learn_rows(self: Any, X: Any) -> None:
-        learning: Learning = vars(self).get("_learning", Learning())
-        if not learning.survey.columns:
+    def add_rows(self, batch: Any, options: FitOptions) -> Learning:
+        """Count the codes of one more batch."""
+        if not self.bin_state.columns:
             raise ValueError(
                 "No bins are learnt yet; call partial_fit(batch, learn='bins') for "
                 "every batch, then partial_fit(batch, learn='rows') for every batch."
             )
-        if has_no_rows(X):
-            return
-        validate_data(self, X, reset=False, skip_check_array=True)
-        binned = learning.binned or finish_survey(self, learning.survey)
-        known = learning.rows
-        plan = (
-            plan_survey(self, binned, learning.survey) if known is None else known.plan
-        )
-        rows = summarize_rows(X, binned, plan, count_threads(self.n_jobs))
-        if known is not None:
-            rows = merge_rows(known, rows)
-        model = finish_rows(self, binned, rows)
-        self._learning = replace(learning, binned=binned, rows=rows)
-        self._adopt(model)
-        if known is None:
-            warn_of_columns(model)
+        if has_no_rows(batch):
+            return self
+        binned = self.binned or make_bins(self.bin_state, options)
+        known = self.row_state
+        plan = known.plan if known else make_plan(self.bin_state, binned, options)
+        rows = summarize_rows(batch, binned, plan, options.n_threads)
+        rows = rows if known is None else merge_rows(known, rows)
+        return replace(self, binned=binned, row_state=rows)
+
+    def finish(self, options: FitOptions) -> Model:
+        """Make a model of the rows so far."""
+        assert self.binned is not None  # there are rows
+        assert self.row_state is not None
+        return finish_model(self.binned, self.row_state, options)
+
+
+def learn_batches(
+    read: Callable[[], Iterator[Any]],
+    options: FitOptions,
+    check: Callable[[Any, bool], None],
+) -> tuple[Model, RowState]:
+    """Learn a model from batches that are read twice.
+
+    Parameters
+    ----------
+    read : callable
+        Returns a new iterator of the batches.
+    options : FitOptions
+    check : callable
+        Called with each batch and whether it is the first; checks its column names.
+
+    Returns
+    -------
+    Model
+    RowState
+        What was kept of the rows.
+    """
+    bin_state = BinState()
+    for i, batch in enumerate(read()):
+        if has_no_rows(batch):
+            continue
+        with _naming_batch(i):
+            chosen, threads = options.categorical_features, options.n_threads
+            found = summarize_bins(batch, chosen, threads)
+            check(batch, not bin_state.columns)
+            bin_state = merge_bins(bin_state, found)
+    binned = make_bins(bin_state, options)
+    plan = make_plan(bin_state, binned, options)
+
+    def summarize(i: int, batch: Any) -> RowState:
+        with _naming_batch(i):
+            return summarize_rows(batch, binned, plan, options.n_threads)
+
+    rows = merge_all((summarize(*one) for one in enumerate(read())), merge_rows)
+    rows = check_same_rows(bin_state, rows)
+    return finish_model(binned, rows, options), rows
+
+
+def make_bins(bin_state: BinState, options: FitOptions) -> Binned:
+    """Make the bins that the options ask for."""
+    if not bin_state.columns:
+        raise ValueError("No batch has a row; pass at least one that has.")
+    n_bins = options.spread_bins(len(bin_state.columns))
+    chosen = options.categorical_features
+    return finish_bins(bin_state, chosen, n_bins, options.max_categories)
+
+
+def make_plan(bin_state: BinState, binned: Binned, options: FitOptions) -> RowPlan:
+    """Plan the second pass over a table whose bins are known."""
+    n_samples = bin_state.n_samples
+    return plan_rows(options.matching, binned.n_bins, n_samples, options.seed)
 
 
 def merge_all(
@@ -277,8 +187,8 @@ def merge_all(
 
 
 @contextmanager
-def _about_batch(i: int) -> Iterator[None]:
-    """Say which batch an error is about."""
+def _naming_batch(i: int) -> Iterator[None]:
+    """Add to an error which batch it is about."""
     try:
         yield
     except (TypeError, ValueError) as error:
@@ -286,7 +196,7 @@ def _about_batch(i: int) -> Iterator[None]:
         raise
 
 
-def again(batches: Any) -> Callable[[], Iterator[Any]]:
+def make_reader(batches: Any) -> Callable[[], Iterator[Any]]:
     """Make a function that reads the batches from the start."""
     if callable(batches):
         return lambda: iter(batches())
@@ -309,37 +219,15 @@ def again(batches: Any) -> Callable[[], Iterator[Any]]:
     return lambda: iter(batches)
 
 
-def finish_survey(options: Any, survey: BinState) -> Binned:
-    """Learn the bins as the options of a `ProximityKernel` ask for."""
-    if not survey.columns:
-        raise ValueError("No batch has a row; pass at least one that has.")
-    asked = suit(options.matching, options.n_bins, 4)
-    n_bins = check_n_bins(asked, len(survey.columns))
-    chosen = options.categorical_features
-    return finish_bins(survey, chosen, n_bins, options.max_categories)
-
-
-def plan_survey(options: Any, binned: Binned, survey: BinState) -> RowPlan:
-    """Plan the second pass over a table whose bins are learnt."""
-    seed = draw_seed(options.random_state)
-    return plan_rows(options.matching, binned.n_bins, survey.n_samples, seed)
-
-
-def finish_rows(options: Any, binned: Binned, rows: RowState) -> Model:
-    """Make the model that the options of a `ProximityKernel` ask for."""
-    missingness = suit(options.matching, options.missingness, "ignorable")
-    return finish_model(binned, rows, missingness, count_threads(options.n_jobs))
-
-
 def check_same_rows(
-    survey: BinState, rows: RowState | None, advice: str = _READ_AGAIN
+    bin_state: BinState, rows: RowState | None, advice: str = _READ_AGAIN
 ) -> RowState:
     """Refuse a second pass that met other rows than the first."""
-    missing = [column.missing for column in survey.columns]
+    missing = [column.missing for column in bin_state.columns]
     seen = 0 if rows is None else rows.n_samples
-    if rows is None or seen != survey.n_samples or missing != rows.missing.tolist():
+    if rows is None or seen != bin_state.n_samples or missing != rows.missing.tolist():
         raise ValueError(
             "The batches gave other rows when read again "
-            f"({survey.n_samples:,} first, then {seen:,}); {advice}."
+            f"({bin_state.n_samples:,} first, then {seen:,}); {advice}."
         )
     return rows

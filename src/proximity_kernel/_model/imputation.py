@@ -25,6 +25,7 @@ from .._bins.codes import Codes, plain_codes
 from .._bins.typical_values import Typical
 from .._matching.estimates import Estimates
 from .._table.columns import ColumnType
+from .._table.gaps import Gaps
 from .model import Model, list_places
 
 Strategy = Literal["mean", "mode"]
@@ -35,36 +36,6 @@ _MOST_SHARES = 1 << 22  # of bins, in the estimates of these
 
 _TINY = np.finfo(float).tiny
 _Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Gaps:
-    """The missing cells of a column, and what to fill in.
-
-    Attributes
-    ----------
-    type : ColumnType
-    rows : ndarray of shape (n_gaps,), int64
-        Of the table, rising.
-    values : ndarray of shape (n_gaps,), float64 or object
-        Numbers, times in seconds; labels of a categorical or an ordered one. Without
-        entries where nothing was observed at fit: there is nothing to fill in.
-    uncertainty : ndarray of shape (n_gaps,), float64
-        Standard deviation of numbers; the chance of another label.
-    means : ndarray of shape (n_gaps,), float64
-        Expected numbers, whatever `values` are; without entries for labels.
-    """
-
-    type: ColumnType
-    rows: NDArray[np.int64]
-    values: NDArray[Any]
-    uncertainty: _Floats
-    means: _Floats
-
-    @property
-    def fillable(self) -> bool:
-        """Whether there are gaps and values for them."""
-        return len(self.values) > 0
 
 
 @dataclass(frozen=True)

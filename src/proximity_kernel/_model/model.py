@@ -8,7 +8,6 @@ is replaced, and a method takes it once and works with that.
 
 from __future__ import annotations
 
-import sys
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ import scipy.sparse as sp
 from numpy.typing import DTypeLike, NDArray
 
 from .._bins.bin_state import Binned
-from .._bins.centers import BinCount, Bins, CategoricalBins, NumericBins, fit_centers
+from .._bins.centers import Bins, CategoricalBins, NumericBins, fit_centers
 from .._bins.codes import Codes, assign_codes, gather_distinct
 from .._bins.typical_values import Typical, learn_typical
 from .._matching.cascade import Cascade, build_cascade
@@ -28,12 +27,13 @@ from .._matching.pair_counts import count_pairs
 from .._matching.pairwise import Pairwise, learn_pairwise
 from .._matching.row_state import RowState, keep_rows, plan_rows
 from .._numba.representation_loops import Layout
+from .._shared.caller import find_caller
 from .._table.columns import Column, ColumnType, read_columns
-from .missingness import Absence, Missingness, code_absences, decide_missingness
+from .fit_options import FitOptions
+from .missingness import Absence, code_absences, decide_missingness
 from .representation import build_representation, lay_out, normalize_rows
 
 _MOST_NAMES = 5  # columns that a warning lists
-_INSIDE = (__name__.partition(".")[0], "sklearn", "joblib")  # no lines of a user
 _FEW = 50  # texts of which nothing can be said
 _FREE = 0.5  # different ones for each text: ids, free text, dates as text
 
@@ -173,30 +173,13 @@ class Model:
         return matrix
 
 
-def fit_model(
-    columns: Sequence[Column],
-    categorical_features: Any,
-    n_bins: Sequence[BinCount],
-    max_categories: int,
-    missingness: Missingness,
-    matching: str,
-    seed: int,
-    n_threads: int,
-) -> tuple[Model, Codes]:
+def fit_model(columns: Sequence[Column], options: FitOptions) -> tuple[Model, Codes]:
     """Learn from the columns of a table.
 
     Parameters
     ----------
     columns : sequence of Column
-    categorical_features
-        The option that they were read with.
-    n_bins, max_categories
-        As in `fit_centers`.
-    missingness
-        As in `decide_missingness`.
-    matching, seed
-        As in `plan_rows`.
-    n_threads : int
+    options : FitOptions
 
     Returns
     -------
@@ -204,20 +187,21 @@ def fit_model(
     Codes
         Of the rows of that table.
     """
-    bins = fit_centers(columns, n_bins, max_categories, n_threads)
+    n_threads = options.n_threads
+    n_bins = options.spread_bins(len(columns))
+    bins = fit_centers(columns, n_bins, options.max_categories, n_threads)
     types = tuple(column.type for column in columns)
     typical = learn_typical(columns, bins, n_threads)
-    binned = Binned(types, categorical_features, bins, typical)
-    plan = plan_rows(matching, binned.n_bins, len(columns[0].values), seed)
+    binned = Binned(types, options.categorical_features, bins, typical)
+    n_samples = len(columns[0].values)
+    plan = plan_rows(options.matching, binned.n_bins, n_samples, options.seed)
     codes = assign_codes(columns, bins, n_threads, plan.every_row)
     fitted = keep_rows(codes, plan, n_threads)
-    model = finish_model(binned, fitted, missingness, n_threads)
+    model = finish_model(binned, fitted, options)
     return model, code_absences(codes, binned.n_bins, model.informative)
 
 
-def finish_model(
-    binned: Binned, fitted: RowState, missingness: Missingness, n_threads: int
-) -> Model:
+def finish_model(binned: Binned, fitted: RowState, options: FitOptions) -> Model:
     """Make a model of bins and the rows that were coded with them.
 
     Parameters
@@ -225,16 +209,14 @@ def finish_model(
     binned : Binned
     fitted : RowState
         All rows, merged.
-    missingness
-        As in `decide_missingness`.
-    n_threads : int
+    options : FitOptions
 
     Returns
     -------
     Model
     """
     names = [column_type.name for column_type in binned.types]
-    absences = decide_missingness(fitted, names, missingness)
+    absences = decide_missingness(fitted, names, options.missingness)
     informative = np.array([absence.informative for absence in absences])
     codes = code_absences(fitted.codes, binned.n_bins, informative)
     used = fitted.plan.mark_codes(informative)
@@ -243,8 +225,10 @@ def finish_model(
         n_bins = binned.n_bins + informative
         matcher = build_cascade(codes.rows, codes.counts, n_bins)
     else:
-        counts = count_pairs(fitted, codes, informative, n_threads)
-        matcher = learn_pairwise(counts, codes, n_threads)
+        counts = count_pairs(fitted, codes, informative, options.n_threads)
+        at = fitted.counted
+        scored = Codes(codes.rows[at], codes.counts[at], codes.inverse)
+        matcher = learn_pairwise(counts, scored, options.n_threads)
     return Model(
         binned.types,
         binned.categorical_features,
@@ -263,7 +247,7 @@ def _count_bins(bins: Sequence[Bins]) -> NDArray[np.int64]:
 
 def warn_of_columns(model: Model) -> None:
     """Name the columns that had nothing observed, and texts that mostly differ."""
-    stacklevel = _find_caller()
+    stacklevel = find_caller()
     if places := model.empty:
         warnings.warn(
             f"Nothing is observed in {list_places(places)}; left out of the kernel. "
@@ -279,17 +263,6 @@ def warn_of_columns(model: Model) -> None:
             UserWarning,
             stacklevel=stacklevel,
         )
-
-
-def _find_caller() -> int:
-    """Count the frames up to the line of the user, past pipelines and mixins."""
-    depth, frame = 1, sys._getframe(1)  # noqa: SLF001  (Python's own)
-    while frame.f_back is not None:
-        package = frame.f_globals.get("__name__", "").partition(".")[0]
-        if package not in _INSIDE:
-            break
-        depth, frame = depth + 1, frame.f_back
-    return depth
 
 
 def list_places(places: Sequence[str]) -> str:

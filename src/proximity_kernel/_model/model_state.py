@@ -8,11 +8,9 @@ with what a fit makes, before any loop sees it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .._bins.centers import Bins, CategoricalBins, NumericBins
@@ -27,54 +25,12 @@ from .._matching.pairwise import (
     restore_pairwise,
 )
 from .._model_file.json_values import decode, encode
+from .._model_file.state import State, check, check_number, is_finite
 from .._table.columns import ColumnType
 from .missingness import Absence
 from .model import Model
 
 _MOST_SAMPLES = 1 << 50
-
-
-@dataclass(frozen=True)
-class State:
-    """What an estimator learnt.
-
-    Attributes
-    ----------
-    values : dict
-        Of what JSON knows.
-    arrays : dict of str to ndarray
-        Of numbers.
-    """
-
-    values: dict[str, Any]
-    arrays: dict[str, NDArray[Any]]
-
-    def inner(self, name: str) -> State:
-        """Find the state of a part."""
-        start = f"{name}/"
-        arrays = {
-            key.removeprefix(start): array
-            for key, array in self.arrays.items()
-            if key.startswith(start)
-        }
-        return State(self.values[name], arrays)
-
-    def holding(self, name: str, part: State) -> State:
-        """Put the state of a part in."""
-        arrays = {f"{name}/{key}": array for key, array in part.arrays.items()}
-        return State({**self.values, name: part.values}, {**self.arrays, **arrays})
-
-    def array(self, name: str, dtype: Any, ndim: int = 1) -> NDArray[Any]:
-        """Take an array that must have this dtype and number of dimensions."""
-        array = self.arrays[name]
-        check(array.dtype == dtype and array.ndim == ndim, f"{name} is {array.dtype}")
-        return array
-
-
-def check(good: Any, wrong: str) -> None:
-    """Refuse a state that no fit makes."""
-    if not good:
-        raise ValueError(wrong)
 
 
 def pack_model(model: Model) -> State:
@@ -185,11 +141,11 @@ def _unpack_matcher(
         totals = count_bins(rows, counts, n_bins)
         return build_cascade(rows, counts, n_bins), totals, int(counts.sum())
     check(state.values["matching"] == "pairwise", "an unknown matching")
-    n_samples = _count(state.values["n_samples"], _MOST_SAMPLES)
+    n_samples = check_number(state.values["n_samples"], _MOST_SAMPLES)
     smoothing = state.values["smoothing"]
     check(type(smoothing) is int and smoothing in SMOOTHINGS, "smoothing")
     weights = state.array("weights", np.float64)
-    check(len(weights) == len(n_bins) and _is_finite(weights), "weights")
+    check(len(weights) == len(n_bins) and is_finite(weights), "weights")
     check(((weights >= 0) & (weights <= 1)).all(), "weights")
     pairs = _read_pairs(state, n_bins, n_samples)
     return restore_pairwise(pairs, smoothing, weights), pairs.totals, n_samples
@@ -268,13 +224,13 @@ def _read_bins(
             bins.append(labels)
             typical.append(_read_common(held, labels))
             continue
-        stop = at + _count(held["n_bins"], MAX_BINS)
+        stop = at + check_number(held["n_bins"], MAX_BINS)
         group_stop = group_at + (stop - at if held["grouped"] is True else 0)
         own = groups[group_at:group_stop] if held["grouped"] is True else None
         bins.append(_check_numeric(NumericBins(centers[at:stop], own), stop - at))
         typical.append(Typical(values[at:stop], spread[at:stop]))
-        check(_is_finite(values[at:stop]), "a typical value is not finite")
-        check(_is_finite(spread[at:stop]), "a spread is not finite")
+        check(is_finite(values[at:stop]), "a typical value is not finite")
+        check(is_finite(spread[at:stop]), "a spread is not finite")
         check((spread[at:stop] >= 0).all(), "a spread is negative")
         if column.order is not None and stop > at:
             ranks = values[at:stop]
@@ -286,7 +242,7 @@ def _read_bins(
 
 def _check_numeric(bins: NumericBins, size: int) -> NumericBins:
     centers, groups = bins.centers, bins.groups
-    check(len(centers) == size and _is_finite(centers), "centers are not finite")
+    check(len(centers) == size and is_finite(centers), "centers are not finite")
     check((np.diff(centers) > 0).all(), "centers do not rise")
     if groups is not None:
         rising = len(groups) == size and (np.diff(groups) >= 0).all()
@@ -321,7 +277,7 @@ def _read_absence(held: Mapping[str, Any], bins: Bins, column: ColumnType) -> Ab
     check(bins.n_bins or not absence.informative, "gaps of a feature without bins")
     check(absence.feature == column.name, "gaps of another feature")
     check(type(absence.reason) is str, "a reason is no text")
-    _count(absence.missing, _MOST_SAMPLES)
+    check_number(absence.missing, _MOST_SAMPLES)
     check(absence.p_value is None or type(absence.p_value) is float, "a p-value")
     return absence
 
@@ -339,44 +295,3 @@ def _read_rows(
         codes = rows[:, j]
         check(((codes < size) | (codes >= known)).all(), f"codes of feature {j}")
     return rows, counts
-
-
-def pack_sparse(matrix: sp.csr_array) -> dict[str, NDArray[Any]]:
-    """Take a sparse matrix apart."""
-    return {
-        "data": matrix.data,
-        "indices": matrix.indices,
-        "indptr": matrix.indptr.astype(np.int64),
-    }
-
-
-def unpack_sparse(state: State, dtype: Any, n_columns: int) -> sp.csr_array:
-    """Put a sparse matrix without negative entries together again."""
-    data = state.array("data", np.dtype(dtype))
-    wide = state.arrays["indices"].dtype == np.int64
-    indices = state.array("indices", np.int64 if wide else np.int32)
-    indptr = state.array("indptr", np.int64)
-    check(len(indptr) and indptr[0] == 0, "rows of a sparse matrix")
-    check((np.diff(indptr) >= 0).all(), "rows of a sparse matrix")
-    check(indptr[-1] == len(indices) == len(data), "entries of a sparse matrix")
-    check(_is_finite(data) and (data >= 0).all(), "entries of a sparse matrix")
-    inside = (indices >= 0) & (indices < n_columns)
-    check(inside.all(), "columns of a sparse matrix")
-    starts = np.zeros(len(indices) + 1, bool)
-    starts[indptr] = True
-    check((np.diff(indices) > 0)[~starts[1:-1]].all(), "columns of a sparse matrix")
-    small = max(len(data), n_columns) <= np.iinfo(np.int32).max
-    kind = np.int32 if small else np.int64
-    return sp.csr_array(
-        (data, indices.astype(kind), indptr.astype(kind)),
-        shape=(len(indptr) - 1, n_columns),
-    )
-
-
-def _is_finite(array: NDArray[Any]) -> bool:
-    return bool(np.isfinite(array).all())
-
-
-def _count(value: Any, most: int) -> int:
-    check(type(value) is int and 0 <= value <= most, f"a count of {value!r}")
-    return int(value)

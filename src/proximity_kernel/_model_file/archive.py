@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from .._shared.whole_files import whole_file
 
 FORMAT = "proximity-kernel model"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 
 _HEADER = "proximity_kernel.json"
 _BEGIN = b"PK\x03\x04"  # of any zip archive

@@ -1,4 +1,4 @@
-"""The compiled loops of codes: nearest centers, distinct rows, hashes, means of bins."""
+"""The compiled loops of codes: nearest centers, distinct rows, hashes, bin means."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._model.imputation import Gaps
+from .gaps import Gaps
 
 TIMES = ("dates", "durations")
 

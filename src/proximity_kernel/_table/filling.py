@@ -14,9 +14,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._model.imputation import STRATEGIES, Gaps, estimate_gaps, warn_of_open_gaps
-from .._shared.options import check_choice, check_flag
-from .._shared.threads import count_threads
 from .containers import split_table
 from .filled_values import (
     TIMES,
@@ -28,68 +25,9 @@ from .filled_values import (
     known_cells,
 )
 from .frames import fill_frame, holds_booleans, is_frame, make_frame
+from .gaps import Gaps
 
 _Array = NDArray[Any]
-
-
-class Imputing:
-    """A kernel's estimates as values, for what needs a filled table."""
-
-    def impute(
-        self, X: Any, *, strategy: Any = "mean", return_uncertainty: Any = False
-    ) -> Any:
-        """Fill the missing cells, with the estimates decoded to values.
-
-        The kernel itself needs no filled table; this is for what does.
-
-        Parameters
-        ----------
-        X : frame, array or list of rows, of shape (n_samples, n_features)
-            With the columns seen at fit.
-        strategy : {"mean", "mode"}, default="mean"
-            What numbers, dates and durations are filled with: their expected value, or
-            the typical value of the likeliest bin. All others get the likeliest label.
-        return_uncertainty : bool, default=False
-            Whether to give a second table.
-
-        Returns
-        -------
-        filled : of the make of X: a frame of its library, an array or a list of rows
-            A masked array stays one only if cells stay missing.
-            What was observed is unchanged. Columns keep their types where these can
-            hold the values; whole numbers are rounded, to what their type can hold,
-            booleans True where more than half is expected.
-        uncertainty : of the same make, only with ``return_uncertainty=True``
-            0 where a cell was observed. For numbers the standard deviation of the
-            estimate, a duration for dates; for labels and booleans the chance that
-            another is right; missing where nothing could be filled in.
-
-        Warns
-        -----
-        UserWarning
-            If cells stay missing: nothing was observed in their column at fit.
-
-        Examples
-        --------
-        >>> table = [[1.0, "a"], [1.2, "a"], [None, "b"], [9.0, "b"], [8.0, None]]
-        >>> from proximity_kernel import ProximityKernel
-        >>> pk = ProximityKernel(n_bins=2).fit(table)
-        >>> filled, uncertainty = pk.impute(table, return_uncertainty=True)
-        >>> round(filled[2][0], 2), filled[4][1]
-        (7.15, 'b')
-        >>> round(uncertainty[2][0], 2), round(uncertainty[4][1], 2)
-        (2.89, 0.18)
-        """
-        check_choice("strategy", strategy, STRATEGIES)
-        check_flag("return_uncertainty", return_uncertainty)
-        kernel: Any = self
-        model = kernel._fitted_model()  # noqa: SLF001  (it is a part of the kernel)
-        codes = kernel._code(model, X)  # noqa: SLF001
-        gaps = estimate_gaps(model, codes, strategy, count_threads(kernel.n_jobs))
-        warn_of_open_gaps(gaps, stacklevel=3)
-        gaps = _heed_booleans(X, gaps)
-        filled = fill_table(X, gaps)
-        return (filled, tell_uncertainty(X, gaps)) if return_uncertainty else filled
 
 
 def fill_table(table: Any, gaps: Sequence[Gaps]) -> Any:
@@ -112,7 +50,7 @@ def fill_table(table: Any, gaps: Sequence[Gaps]) -> Any:
     return _fill_array(table, gaps)
 
 
-def tell_uncertainty(table: Any, gaps: Sequence[Gaps]) -> Any:
+def make_uncertainty(table: Any, gaps: Sequence[Gaps]) -> Any:
     """Make a table of the uncertainties, of the make of `table`; 0 where none is.
 
     Parameters
@@ -125,7 +63,7 @@ def tell_uncertainty(table: Any, gaps: Sequence[Gaps]) -> Any:
     frame, array or list of rows
         Numbers; durations for numeric columns of times.
     """
-    columns = [_tell_column(len(table), own) for own in gaps]
+    columns = [_list_uncertainty(len(table), own) for own in gaps]
     if is_frame(table):
         return make_frame(table, columns)
     if isinstance(table, list | tuple):
@@ -139,7 +77,7 @@ def tell_uncertainty(table: Any, gaps: Sequence[Gaps]) -> Any:
     return out
 
 
-def _heed_booleans(table: Any, gaps: Sequence[Gaps]) -> list[Gaps]:
+def mark_booleans(table: Any, gaps: Sequence[Gaps]) -> list[Gaps]:
     """Tell the uncertainty of booleans as that of labels."""
     return [
         replace(own, uncertainty=np.minimum(own.means, 1 - own.means))
@@ -149,7 +87,7 @@ def _heed_booleans(table: Any, gaps: Sequence[Gaps]) -> list[Gaps]:
     ]
 
 
-def _tell_column(n_rows: int, gaps: Gaps) -> _Array:
+def _list_uncertainty(n_rows: int, gaps: Gaps) -> _Array:
     out = np.zeros(n_rows)
     if gaps.fillable:
         out[gaps.rows] = gaps.uncertainty

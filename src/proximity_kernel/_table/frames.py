@@ -16,10 +16,10 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from .._model.imputation import Gaps
 from .cells import name_label
 from .containers import Header
 from .filled_values import TIMES, as_cells, as_numbers, as_times, is_plain, known_cells
+from .gaps import Gaps
 
 _Array = NDArray[Any]
 _NUMBERS = "biuf"

@@ -14,13 +14,14 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._bins.bin_state import BinState, merge_bins, summarize_bins
+from .._inner_kernel import check_kernel
 from .._matching.row_state import RowState, merge_rows
-from .._model.batches import check_same_rows, finish_rows, finish_survey, plan_survey
-from .._model.model import warn_of_columns
+from .._model.batches import check_same_rows, make_bins, make_plan
+from .._model.fit_options import resolve_options
+from .._model.model import finish_model, warn_of_columns
 from .._shared.extras import require
-from .._shared.options import check_count, check_flag, check_kernel_options
+from .._shared.options import check_count, check_flag
 from .._shared.whole_files import name_beside
-from .._similarity.embedding import check_kernel
 from ..kernel import ProximityKernel
 from .kernel_tasks import (
     MAKERS,
@@ -100,7 +101,7 @@ class DaskProximityKernel(BaseEstimator):  # type: ignore[misc]  # untyped
     array([1., 9.])
     """
 
-    def __init__(self, estimator: Any = None) -> None:
+    def __init__(self, estimator: ProximityKernel | None = None) -> None:
         self.estimator = estimator
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002  (scikit-learn's)
@@ -118,7 +119,7 @@ class DaskProximityKernel(BaseEstimator):  # type: ignore[misc]  # untyped
         -------
         self
         """
-        self._fit(X)
+        fit_partitions(self, X)
         return self
 
     def transform(self, X: Any) -> Any:
@@ -159,7 +160,7 @@ class DaskProximityKernel(BaseEstimator):  # type: ignore[misc]  # untyped
         dask array of shape (n_samples, n_columns)
             As `transform`.
         """
-        self._fit(X)
+        fit_partitions(self, X)
         return self.transform(X)
 
     def to_parquet(self, X: Any, path: Any, *, overwrite: Any = False) -> None:
@@ -265,33 +266,6 @@ class DaskProximityKernel(BaseEstimator):  # type: ignore[misc]  # untyped
         """Name the columns of the representation, as `ProximityKernel` does."""
         return self._fitted().get_feature_names_out(input_features)
 
-    def _fit(self, X: Any) -> RowState:
-        check_kernel(self.estimator, "estimator")
-        kernel = ProximityKernel() if self.estimator is None else clone(self.estimator)
-        check_kernel_options(kernel)
-        parts = split_parts(X)
-        survey: BinState = reduce_parts(
-            parts.map(summarize_bins, kernel.categorical_features), merge_bins
-        )
-        binned = finish_survey(kernel, survey)
-        parts.check_columns(survey.names)
-        header = parts.header
-        if header is None:
-            header = np.empty((0, len(survey.columns)))
-        plan = plan_survey(kernel, binned, survey)
-        states = parts.map(summarize_part, share((binned, plan)))
-        rows = check_same_rows(survey, reduce_parts(states, merge_rows), _STEADY)
-        model = finish_rows(kernel, binned, rows)
-        validate_data(kernel, header, skip_check_array=True)
-        kernel._adopt(model)  # noqa: SLF001  (of the same package)
-        self.__dict__.pop("feature_names_in_", None)
-        if hasattr(kernel, "feature_names_in_"):
-            self.feature_names_in_ = kernel.feature_names_in_
-        self.n_features_in_ = kernel.n_features_in_
-        self.kernel_ = kernel
-        warn_of_columns(model)
-        return rows
-
     def _fitted(self) -> ProximityKernel:
         check_is_fitted(self)
         kernel: ProximityKernel = self.kernel_
@@ -310,6 +284,36 @@ class DaskProximityKernel(BaseEstimator):  # type: ignore[misc]  # untyped
         except (TypeError, ValueError) as error:
             error.add_note(f"This is about {name}, the second table.")
             raise
+
+
+def fit_partitions(estimator: DaskProximityKernel, X: Any) -> RowState:
+    """Fit an estimator to a table in partitions; gives what was kept of the rows."""
+    check_kernel(estimator.estimator, "estimator")
+    kernel = (
+        ProximityKernel() if estimator.estimator is None else clone(estimator.estimator)
+    )
+    options = resolve_options(kernel)
+    parts = split_parts(X)
+    bin_state: BinState = reduce_parts(
+        parts.map(summarize_bins, kernel.categorical_features), merge_bins
+    )
+    binned = make_bins(bin_state, options)
+    parts.check_columns(bin_state.names)
+    header = parts.header
+    if header is None:
+        header = np.empty((0, len(bin_state.columns)))
+    plan = make_plan(bin_state, binned, options)
+    states = parts.map(summarize_part, share((binned, plan)))
+    rows = check_same_rows(bin_state, reduce_parts(states, merge_rows), _STEADY)
+    kernel.model_ = finish_model(binned, rows, options)
+    validate_data(kernel, header, skip_check_array=True)
+    estimator.__dict__.pop("feature_names_in_", None)
+    if hasattr(kernel, "feature_names_in_"):
+        estimator.feature_names_in_ = kernel.feature_names_in_
+    estimator.n_features_in_ = kernel.n_features_in_
+    estimator.kernel_ = kernel
+    warn_of_columns(kernel.model_)
+    return rows
 
 
 def _write(parts: Parts, kernel: ProximityKernel, folder: Path) -> None:

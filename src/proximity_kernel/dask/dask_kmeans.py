@@ -7,20 +7,26 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from .._kmeans.driver import check_enough, warn_of_empty_clusters
-from .._kmeans.iterations import best_clustering
+from .._inner_kernel import check_kernel, check_not_frozen, copy_kernel, represent_kept
+from .._kmeans.driver import (
+    AUTO,
+    Passes,
+    check_kmeans_options,
+    find_clusters,
+    resolve_kmeans_options,
+)
+from .._kmeans.points import gather_rows
 from .._kmeans.profiles import describe_totals
-from .._kmeans.sums import Sums, gather_kept, merge_sums, move_centers, sum_clusters
+from .._kmeans.sums import Sums, check_sums, merge_sums
 from .._shared.extras import require
-from .._shared.options import check_clustering_options, check_count, check_flag
-from .._similarity.embedding import check_kernel, copy_kernel
+from .._shared.options import check_flag
+from .._shared.threads import count_threads
 from ..kernel import ProximityKernel
-from .dask_kernel import DaskProximityKernel
+from .dask_kernel import DaskProximityKernel, fit_partitions
 from .kernel_tasks import prepare
-from .kmeans_tasks import gather_shared, label_part, sum_shared
+from .kmeans_tasks import gather_part, label_part, sum_shared
 from .partitions import (
     Parts,
     reduce_parts,
@@ -99,14 +105,14 @@ class DaskProximityKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]  #
 
     def __init__(
         self,
-        n_clusters: Any = 8,
+        n_clusters: int = 8,
         *,
-        kernel: Any = None,
-        n_init: Any = 10,
-        max_iter: Any = 300,
-        tol: Any = 1e-4,
-        random_state: Any = None,
-        persist: Any = True,
+        kernel: ProximityKernel | None = None,
+        n_init: int = 10,
+        max_iter: int = 300,
+        tol: float = 1e-4,
+        random_state: int | np.random.RandomState | None = None,
+        persist: bool = True,
     ) -> None:
         self.n_clusters = n_clusters
         self.kernel = kernel
@@ -131,36 +137,24 @@ class DaskProximityKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]  #
         """
         self._check_options()
         fitted = DaskProximityKernel(copy_kernel(self.kernel, None))
-        kept = fitted._fit(X)  # noqa: SLF001  (of the same package)
+        kept = fit_partitions(fitted, X)
         kernel, parts = fitted.kernel_, split_parts(X)
-        model = kernel._fitted_model()  # noqa: SLF001
-        check_enough(self.n_clusters, model, model.n_samples)
-        rows = gather_kept(kernel, kept)
-        seed = int(check_random_state(self.random_state).randint(2**31))
-        found = best_clustering(
-            rows, self.n_clusters, self.n_init, self.max_iter, self.tol, seed
-        )
-        centers, inertia, n_iter = found.centers, found.inertia, found.n_iter
-        if kept.sampled:
-            centers, sums, n_passes = self._iterate(parts, kernel, centers)
-            inertia, n_iter = sums.inertia(centers), n_iter + n_passes
-        else:
-            sums = sum_clusters(rows, centers, found.labels, model)
-        order = np.argsort(-sums.sizes, kind="stable")
-        sums = sums.take(order)
+        options = resolve_kmeans_options(self, kernel.model_)
+        rows = gather_rows(*represent_kept(kernel, kept), count_threads(kernel.n_jobs))
+        passes = self._plan_passes(parts, kernel) if kept.sampled else None
+        found = find_clusters(rows, kernel.model_, options, passes=passes)
         self.__dict__.pop("feature_names_in_", None)
         if hasattr(kernel, "feature_names_in_"):
             self.feature_names_in_ = kernel.feature_names_in_
-        self.__dict__.update(
-            kernel_=kernel,
-            cluster_centers_=centers[order],
-            profiles_=describe_totals(model, sums.bins, sums.sizes),
-            inertia_=inertia,
-            n_iter_=n_iter,
-            n_features_in_=kernel.n_features_in_,
+        self.n_features_in_ = kernel.n_features_in_
+        self.kernel_ = kernel
+        self.cluster_centers_ = found.centers
+        self.profiles_ = describe_totals(
+            kernel.model_, found.sums.bins, found.sums.sizes
         )
+        self.inertia_ = found.inertia
+        self.n_iter_ = found.n_iter
         self.labels_ = self.predict(X)
-        warn_of_empty_clusters(sums.sizes, stacklevel=2)
         return self
 
     def predict(self, X: Any) -> Any:
@@ -181,31 +175,27 @@ class DaskProximityKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]  #
         blocks = parts.map(label_part, shared, share(self.cluster_centers_))
         return stack_blocks(blocks, parts.sizes, None, np.empty(0, np.int32))
 
-    def _iterate(
-        self, parts: Parts, kernel: ProximityKernel, centers: NDArray[Any]
-    ) -> tuple[NDArray[Any], Sums, int]:
-        """Move the centers to the means of all rows; gives them and what they hold."""
+    def _plan_passes(self, parts: Parts, kernel: ProximityKernel) -> Passes:
+        """Say how the partitions are added up around centers."""
         shared = share(prepare(kernel))
-        blocks = parts.map(gather_shared, shared)
+        blocks = parts.map(gather_part, shared)
         if self.persist:
             blocks = list(require("dask", extra="dask").persist(*blocks))
         held = Parts(tuple(blocks), parts.sizes, None)
 
-        def add_up(centers: NDArray[Any], bins: Any = None) -> Sums:
-            states = held.map(sum_shared, share(centers), bins)
-            found: Sums = reduce_parts(states, merge_sums)
-            return found
+        def add_up(centers: NDArray[Any], bins: bool) -> Sums:
+            states = held.map(sum_shared, share(centers), shared if bins else None)
+            return check_sums(reduce_parts(states, merge_sums), kernel.model_)
 
-        centers, _, n_passes = move_centers(add_up, centers, self.max_iter, self.tol)
-        return centers, add_up(centers, shared), n_passes
+        return Passes(add_up, self.max_iter, closing=True)
 
     def _check_options(self) -> None:
-        if self.n_clusters == "auto":
+        if isinstance(self.n_clusters, str) and self.n_clusters == AUTO:
             raise ValueError(
                 "n_clusters='auto' is not for partitions; let ProximityKMeans find it "
                 "on a sample of the rows."
             )
-        check_count("n_clusters", self.n_clusters, 1)
         check_kernel(self.kernel)
-        check_clustering_options(self)
+        check_not_frozen(self.kernel)
+        check_kmeans_options(self)
         check_flag("persist", self.persist)

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from sklearn import get_config
 
 from .._bins.bin_state import has_no_rows
+from .._inner_kernel import represent as represent_rows
 from .._matching.row_state import RowState, summarize_rows
 from .._shared.extras import require
 from .._shared.whole_files import whole_file
-from .._similarity.embedding import count_features
 from .._similarity.kernel_matrix import kernel_matrix
 from .._similarity.nearest import build_index, find_nearest
 from ..kernel import ProximityKernel
@@ -35,7 +35,7 @@ def prepare(kernel: ProximityKernel) -> ProximityKernel:
 
 def count_columns(kernel: ProximityKernel) -> int:
     """Columns of a fitted kernel's representation."""
-    return int(kernel._fitted_model().n_columns.sum())  # noqa: SLF001
+    return int(kernel.model_.n_columns.sum())
 
 
 def summarize_part(part: Any, shared: Shared) -> RowState:
@@ -48,8 +48,7 @@ def represent(kernel: ProximityKernel, part: Any) -> sp.csr_array:
     """Represent the rows of a partition, perhaps of none."""
     if has_no_rows(part):
         return sp.csr_array((0, count_columns(kernel)), dtype=kernel.dtype)
-    model = kernel._fitted_model()  # noqa: SLF001
-    return kernel._represent(model, kernel._code(model, part))  # noqa: SLF001
+    return represent_rows(kernel, part)
 
 
 def represent_part(part: Any, shared: Shared, made: str) -> Any:
@@ -83,7 +82,7 @@ def compare_part(part: Any, shared: Shared, right: Shared) -> NDArray[Any]:
         return np.empty((0, other.shape[0]), kernel.dtype)
     memory = int(get_config()["working_memory"] * 2**20)
     left = represent(kernel, part)
-    return kernel_matrix(left, other, count_features(kernel), memory, 1)
+    return kernel_matrix(left, other, kernel.model_.n_counted, memory, 1)
 
 
 @dataclass(frozen=True)
@@ -114,7 +113,7 @@ def search_part(part: Any, shared: Shared, queries: Shared, wanted: int) -> Near
     if has_no_rows(part):
         none = np.empty((rows.shape[0], 0))
         return Nearest(none.astype(rows.dtype), none.astype(np.int64), 0, wanted)
-    index = build_index(represent(kernel, part), count_features(kernel))
+    index = build_index(represent(kernel, part), kernel.model_.n_counted)
     n_rows = len(index.groups.inverse)
     similarities, indices = find_nearest(index, rows, min(wanted, n_rows))
     return Nearest(similarities, indices, n_rows, wanted)

@@ -8,30 +8,34 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._bins.bin_state import has_no_rows
+from .._inner_kernel import represent_distinct
 from .._kmeans.iterations import nearest_centers
 from .._kmeans.points import Rows, gather_rows
-from .._kmeans.sums import Sums, gather_part, sum_part
-from .._similarity.embedding import embed_distinct
+from .._kmeans.sums import Sums, sum_part
 from .partitions import Shared
 
 
-def gather_shared(part: Any, shared: Shared) -> Rows | None:
+def gather_part(part: Any, shared: Shared) -> Rows | None:
     """Represent each distinct row of a partition once; None if it has no rows."""
-    return gather_part(part, shared.get())
+    if has_no_rows(part):
+        return None
+    codes, matrix = represent_distinct(shared.get(), part)
+    return gather_rows(matrix, codes.counts)
 
 
 def sum_shared(
     rows: Rows | None, centers: Shared, shared: Shared | None
 ) -> Sums | None:
     """Add up the rows of a partition by their nearest centers."""
-    model = None if shared is None else shared.get()._fitted_model()  # noqa: SLF001
-    return sum_part(rows, centers.get(), model)
+    return sum_part(
+        rows, centers.get(), None if shared is None else shared.get().model_
+    )
 
 
 def label_part(part: Any, shared: Shared, centers: Shared) -> NDArray[np.int32]:
     """Find the nearest center of each row of a partition."""
     if has_no_rows(part):
         return np.empty(0, np.int32)
-    held = embed_distinct(shared.get(), part)
-    rows = gather_rows(held.matrix, held.codes.counts)
-    return nearest_centers(rows, centers.get()).labels[held.codes.inverse]
+    codes, matrix = represent_distinct(shared.get(), part)
+    rows = gather_rows(matrix, codes.counts)
+    return nearest_centers(rows, centers.get()).labels[codes.inverse]

@@ -18,6 +18,7 @@ from typing import Any
 from uuid import uuid4
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from .._model.batches import merge_all
 from .._shared.extras import require
@@ -136,8 +137,8 @@ def share(held: Any) -> Any:
 def split_fitted(table: Any, kernel: ProximityKernel) -> Parts:
     """Take a table apart whose columns must be those that a kernel was fitted to."""
     parts = split_parts(table)
-    model = kernel._fitted_model()  # noqa: SLF001  (of the same package)
-    parts.check_columns([column.name for column in model.types])
+    check_is_fitted(kernel)
+    parts.check_columns([column.name for column in kernel.model_.types])
     return parts
 
 

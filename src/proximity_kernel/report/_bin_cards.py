@@ -50,15 +50,14 @@ def describe_bins(
             "more_bins": max(0, len(bins) - _MAX_BINS),
             "two": kernel.bin_groups_[j] is not None,
         }
-        if kernel.categories_[j] is not None:
+        categories, centers = kernel.categories_[j], kernel.bin_centers_[j]
+        if categories is not None:
             gaps = kernel.missingness_[j].informative
-            n_categories = len(kernel.categories_[j])
-            card["description"] = _describe_bins(len(bins), n_categories, gaps)
+            card["description"] = _describe_bins(len(bins), len(categories), gaps)
         known = column.values[~column.missing]
         if column.labels is not None and len(known):
             card["labels"] = _count_labels(column, known, column.labels)
-        elif len(known):
-            centers = kernel.bin_centers_[j]
+        elif len(known) and centers is not None:
             card["histogram"] = draw_histogram(column, centers, kernel.bin_groups_[j])
         cards.append(card)
     return cards

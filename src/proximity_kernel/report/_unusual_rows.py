@@ -106,7 +106,5 @@ def _describe(reason: Reason, column: DisplayColumn, row: int) -> dict[str, Any]
 
 
 def _have_own_bins(one: ProximityKernel, other: ProximityKernel) -> bool:
-    return not all(
-        (a is None and b is None) or np.array_equal(a, b)
-        for a, b in zip(one.bin_centers_, other.bin_centers_, strict=True)
-    )
+    pairs = zip(one.bin_centers_, other.bin_centers_, strict=True)
+    return not all(a is None or b is None or np.array_equal(a, b) for a, b in pairs)

@@ -54,7 +54,8 @@ class Sample:
     @property
     def centers(self) -> NDArray[np.float64]:
         """Array of shape (n_bins,)."""
-        found: NDArray[np.float64] = self.model.bin_centers_[0]
+        (found,) = self.model.bin_centers_
+        assert found is not None  # of numbers
         return found
 
     @property

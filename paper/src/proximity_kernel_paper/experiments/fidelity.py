@@ -138,8 +138,9 @@ def measure(trial: Trial, data_home: str | None) -> dict[str, Any]:
         trial.method, trial.parameters, len(holed), trial.budget
     )
     model = registry[trial.method].build(random_state=trial.seed, **parameters)
-    bins = {} if "bins" in setting else {"n_bins": 4, "missingness": "ignorable"}
-    kernel = ProximityKernel(**bins)
+    kernel = ProximityKernel()
+    if "bins" not in setting:
+        kernel = ProximityKernel(n_bins=4, missingness="ignorable")
     estimate, truth = _kernels(trial.method, model.fit(holed), kernel, holed, whole)
     return {**compare_kernels(estimate, truth), "note": note}
 

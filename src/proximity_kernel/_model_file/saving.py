@@ -1,30 +1,28 @@
-"""An estimator in, a model file out, and back: what is common to all of them.
+"""Estimators to model files and back: what is common to all of them.
 
-Each class says what it learnt, as a `State`, and how it takes one up again. Here its
-options go beside that, into one archive.
+An estimator gives what it learnt by ``__get_model_state__`` and takes it up again by
+``__set_model_state__``. Here its options go beside that, into one archive.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._model.model_state import State, check
 from .archive import ModelFileError, read_archive, write_archive
 from .json_values import decode, encode
+from .state import State, check
 
 _OUTPUTS = ("default", "pandas", "polars")  # of scikit-learn's `set_output`
 _CONFIG = "_sklearn_output_config"
 
 
-class Saved:
-    """An estimator that can be kept in a file."""
-
-    _kernel_class: ClassVar[Any] = None  # of the option `kernel`, where there is one
+class ModelFileMixin:
+    """Saves a fitted estimator to a file, and loads it."""
 
     def save(self, path: Any) -> None:
         """Keep the fitted estimator in a file, without pickle.
@@ -84,12 +82,6 @@ class Saved:
         loaded: Self = read_estimator(path, only_this)[0]
         return loaded
 
-    def _pack(self) -> State:
-        raise NotImplementedError
-
-    def _unpack(self, state: State) -> None:
-        raise NotImplementedError
-
 
 def write_estimator(estimator: Any, path: Any, notes: Mapping[str, Any] | None) -> None:
     """Write a fitted estimator, with notes, into a file."""
@@ -143,7 +135,7 @@ def read_estimator(
 
 def pack_estimator(estimator: Any) -> State:
     """Take an estimator apart: options, names, and what it learnt."""
-    learnt = estimator._pack()  # noqa: SLF001  (its own door to this room)
+    learnt = estimator.__get_model_state__()
     names = getattr(estimator, "feature_names_in_", None)
     values = {
         "options": _pack_options(estimator),
@@ -158,14 +150,14 @@ def pack_estimator(estimator: Any) -> State:
 def unpack_estimator(cls: type[Any], state: State) -> Any:
     """Put an estimator together again."""
     estimator = cls(**_unpack_options(cls, state.values["options"]))
-    estimator._unpack(State(state.values["learnt"], state.arrays))
+    estimator.__set_model_state__(State(state.values["learnt"], state.arrays))
     n_features, names = state.values["n_features_in"], state.values["feature_names_in"]
     kernel = getattr(estimator, "kernel_", estimator)
     right = type(n_features) is int and n_features == len(kernel.n_bins_)
     check(right, "n_features_in")
     estimator.n_features_in_ = n_features
     if names is not None:
-        fitted = [column.name for column in kernel._model.types]  # noqa: SLF001
+        fitted = [column.name for column in kernel.model_.types]
         check(type(names) is list and names == fitted, "feature_names_in")
         estimator.feature_names_in_ = np.array(names, dtype=object)
     config = state.values["set_output"]
@@ -181,8 +173,8 @@ def _pack_options(estimator: Any) -> dict[str, Any]:
     for name, value in estimator.get_params(deep=False).items():
         if isinstance(value, np.random.RandomState):
             out[name] = None
-        elif type(value) is type(estimator)._kernel_class:  # noqa: SLF001
-            out[name] = {"kernel": _pack_options(value)}
+        elif name == "kernel" and value is not None:
+            out[name] = {"kernel": _pack_options(getattr(value, "estimator", value))}
         else:
             out[name] = encode(value, f"the option {name}")
     return out
@@ -192,8 +184,7 @@ def _unpack_options(cls: type[Any], held: Mapping[str, Any]) -> dict[str, Any]:
     out = {}
     for name, value in held.items():
         if isinstance(value, dict) and set(value) == {"kernel"}:
-            inner = cls._kernel_class
-            out[name] = inner(**_unpack_options(inner, value["kernel"]))
+            out[name] = cls.kernel_class(**_unpack_options(cls, value["kernel"]))
         else:
             out[name] = decode(value)
     return out

@@ -1,0 +1,151 @@
+"""A kernel inside another estimator: made, fitted, and used to represent rows.
+
+`ProximityKMeans`, `ProximityNeighbors` and `ProximityOutliers` take a kernel as an
+option, fit a copy of it and work on the representation. A kernel that is fitted already
+is used as it is if it comes in a `sklearn.frozen.FrozenEstimator`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from ._bins.codes import Codes, merge_distinct
+from ._matching.row_state import RowState
+from ._model.fitted import code_table
+from ._model.missingness import code_absences
+from ._model_file.saving import pack_estimator, unpack_estimator
+from ._model_file.state import State
+from ._shared.threads import count_threads
+from .kernel import ProximityKernel
+
+
+def check_kernel(kernel: Any, name: str = "kernel") -> None:
+    """Refuse what is neither a kernel, fitted and frozen or not, nor None."""
+    frozen = isinstance(kernel, FrozenEstimator)
+    inner = kernel.estimator if frozen else kernel
+    if inner is not None and not isinstance(inner, ProximityKernel):
+        raise ValueError(
+            f"{name} must be a ProximityKernel or None, got {kernel!r}; options go "
+            f"into it, as in {name}=ProximityKernel(n_bins=4)."
+        )
+    if frozen:
+        check_is_fitted(inner)
+
+
+def check_not_frozen(kernel: Any) -> None:
+    """Refuse a fitted kernel where the kernel has to be fitted as well."""
+    if isinstance(kernel, FrozenEstimator):
+        raise ValueError(
+            "fit_batches fits the kernel too; pass the kernel without FrozenEstimator."
+        )
+
+
+def copy_kernel(kernel: Any, n_jobs: int | None) -> ProximityKernel:
+    """Make the kernel to fit.
+
+    Parameters
+    ----------
+    kernel : ProximityKernel or None
+        None means one with default options.
+    n_jobs : int or None
+        None leaves it to the kernel's own option.
+
+    Returns
+    -------
+    ProximityKernel
+        Not fitted; its output is sparse whatever `kernel` says.
+    """
+    copy: ProximityKernel = ProximityKernel() if kernel is None else clone(kernel)
+    copy.set_params(sparse_output=True)
+    if n_jobs is not None:
+        copy.set_params(n_jobs=n_jobs)
+    # A sparse matrix cannot become a data frame, even if frames are asked for globally.
+    copy.set_output(transform="default")
+    return copy
+
+
+def fit_kernel(kernel: Any, X: Any, n_jobs: int | None) -> ProximityKernel:
+    """Fit a copy of a kernel, or take a frozen one as it is.
+
+    Parameters
+    ----------
+    kernel : ProximityKernel, FrozenEstimator or None
+        None means one with default options.
+    X : frame, array or list of rows, of shape (n_samples, n_features)
+    n_jobs : int or None
+        None leaves it to the kernel's own option.
+
+    Returns
+    -------
+    ProximityKernel
+        Fitted.
+    """
+    check_kernel(kernel)
+    if isinstance(kernel, FrozenEstimator):
+        fitted: ProximityKernel = kernel.estimator
+        return fitted
+    return copy_kernel(kernel, n_jobs).fit(X)
+
+
+def represent(kernel: ProximityKernel, X: Any) -> sp.csr_array:
+    """Represent rows by a fitted kernel, of shape (n_samples, n_columns)."""
+    return represent_codes(kernel, code_table(kernel, X))
+
+
+def represent_distinct(kernel: ProximityKernel, X: Any) -> tuple[Codes, sp.csr_array]:
+    """Represent each distinct row of a table once.
+
+    Returns
+    -------
+    Codes
+        Each distinct row once, and which of them each row of the table is.
+    csr_array of shape (n_distinct, n_columns)
+    """
+    codes = kernel.model_.gather(code_table(kernel, X))
+    return codes, represent_codes(kernel, codes.without_copies())
+
+
+def represent_codes(kernel: ProximityKernel, codes: Codes) -> sp.csr_array:
+    """Represent coded rows as the options of a fitted kernel ask for."""
+    threads = count_threads(kernel.n_jobs)
+    return kernel.model_.represent(codes, kernel.dtype, kernel.normalize, threads)
+
+
+def represent_kept(
+    kernel: ProximityKernel, kept: RowState
+) -> tuple[sp.csr_array, NDArray[np.int64]]:
+    """Represent the distinct rows that a fit kept, and give their counts.
+
+    In the order in which `represent_distinct` has them, so that what is computed from
+    all rows of a table is the same to the bit.
+    """
+    rows, counts = merge_distinct([(kept.rows, kept.counts)], kept.plan.n_bins)
+    codes = Codes(rows, counts, np.arange(len(rows)))
+    codes = code_absences(codes, kept.plan.n_bins, kernel.model_.informative)
+    return represent_codes(kernel, codes), counts
+
+
+def pack_with_kernel(kernel: ProximityKernel, state: State) -> State:
+    """Put a fitted kernel into the state of the estimator that holds it."""
+    return state.holding("kernel", pack_estimator(kernel))
+
+
+def unpack_kernel(state: State) -> ProximityKernel:
+    """Take the kernel out of a state."""
+    kernel: ProximityKernel = unpack_estimator(ProximityKernel, state.inner("kernel"))
+    return kernel
+
+
+def accept_gaps(tags: Any) -> Any:
+    """Set scikit-learn's tags: tables may have missing cells and mixed columns."""
+    tags.input_tags.allow_nan = True
+    tags.input_tags.categorical = True
+    tags.input_tags.string = False  # as `ProximityKernel`
+    return tags
