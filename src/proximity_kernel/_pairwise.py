@@ -237,7 +237,8 @@ def lay_out_evidence(counts: PairCounts) -> Evidence:
     if counts.sources is None or counts.kept is None:
         place = np.arange(n_codes) - np.repeat(offsets, n_bins)
         n_places, stride = n_bins, n_codes
-        target, source = np.nonzero(~np.eye(n_features, dtype=bool))
+        others = ~np.eye(n_features, dtype=bool)
+        target, source = np.nonzero(others & (n_bins > 0))
         base = offsets[source] * n_codes + offsets[target]
     else:
         place = np.full(n_codes, -1)
