@@ -139,11 +139,11 @@ def _read_column(series: pd.Series, categorical: bool) -> Column:
 def fit_cells(column: Column, n_bins: int = 4, max_categories: int = 255) -> Cells:
     """Find the bins of one feature.
 
-    "Numeric: the k / (n_bins-1) quantiles of the m observed values, linear interpolation
-    at the place (m-1) k / (n_bins-1), a whole-number fraction, so that a place on a value
-    is exact; equal centers are merged. Categorical: one bin per category seen at fit, in
-    sorted order; above `max_categories` the rarest share one bin. A column with nothing
-    observed has no bin."
+    "Numeric: the k / (n_bins-1) quantiles of the m observed values, linear
+    interpolation at the place (m-1) k / (n_bins-1), a whole-number fraction, so that a
+    place on a value is exact; equal centers are merged. Categorical: one bin per
+    category seen at fit, in sorted order; above `max_categories` the rarest share one
+    bin. A column with nothing observed has no bin."
     """
     observed = [v for v in column.values if v is not None]
     if column.numeric:

@@ -1,7 +1,8 @@
 """The pairwise rule with loops: the truth for `matching="pairwise"`.
 
-Written from its definition, and sharing nothing with the package. Sentences in quotation
-marks are that definition. A code below 0 is a missing cell or an unknown category.
+Written from its definition, and sharing nothing with the package. Sentences in
+quotation marks are that definition. A code below 0 is a missing cell or an unknown
+category.
 """
 
 from collections import Counter
@@ -58,7 +59,7 @@ class Pairwise:
         """What code a of feature i tells about each bin of j.
 
         "e_ij(a, b) = log [ (n_ij(a, b) + s q_i(a)) / ((N_ij(b) + s) q_i(a)) ]". With
-        `own`, a bin of j, one row is taken out: "n_ij(c_i, c_j) and N_ij(c_j) one less".
+        `own`, a bin of j, a row is taken out: "n_ij(c_i, c_j) and N_ij(c_j) one less".
         """
         usual = self.usual[i][a]
         if not usual:

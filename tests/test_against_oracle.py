@@ -47,7 +47,9 @@ def same_as_oracle(pk, table, reference, rows=None):
 def same_choice_as_oracle(pk, reference):
     """Compare the smoothing and the weights with the oracle's."""
     assert pk._model.matcher.smoothing == reference.pairwise.smoothing
-    assert pk._model.matcher.weights.tolist() == pytest.approx(reference.pairwise.weights)
+    assert pk._model.matcher.weights.tolist() == pytest.approx(
+        reference.pairwise.weights
+    )
 
 
 # Against the oracle
@@ -132,7 +134,7 @@ def test_one_bin_count_per_feature(drawn, n_bins, matching):
 
 
 def test_a_center_on_a_value_is_exact():
-    """Six of ten rows hold 10: the third of three thirds falls on them, and not below."""
+    """Six of ten rows hold 10: two of three thirds of the way is the first of them."""
     pk = ProximityKernel(matching="cascade").fit([[0.0]] * 4 + [[10.0]] * 6)
     assert pk.bin_centers_[0].tolist() == [0, 10]
     assert pk.n_bins_.tolist() == [2]

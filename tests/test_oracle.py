@@ -69,7 +69,7 @@ def test_centers_are_percentiles():
 
 
 def test_a_place_on_a_value_is_exact():
-    """The third of three thirds of nine places is the sixth value, in any arithmetic."""
+    """Two thirds of nine places are six, and no more or less."""
     assert fit_cells(Column(True, [0.0] * 4 + [10.0] * 6), 4).centers == [0.0, 10.0]
 
 
@@ -174,7 +174,7 @@ COLOURS = labels(
 
 
 def test_evidence_by_hand():
-    """Blue is code 0, cold is code 0: two rows have both, three are cold with a colour."""
+    """Blue and cold are codes 0: two rows have both, and three are cold."""
     rule = fit(COLOURS).pairwise
     assert [q.tolist() for q in rule.prior] == [[3 / 7, 4 / 7], [1 / 2, 1 / 2]]
     told = rule.evidence(0, 0, 1, 4, None)
