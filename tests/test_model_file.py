@@ -2,7 +2,6 @@
 
 import datetime as dt
 import json
-import pickle
 import subprocess
 import sys
 import tempfile
@@ -19,7 +18,6 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from strategies import (
     assert_same_bits,
-    assert_same_model,
     fitted,
     mixed_table,
     parameters,
@@ -33,7 +31,6 @@ from proximity_kernel import (
     ProximityNeighbors,
     ProximityOutliers,
     _archive,
-    _rows,
     _saving,
     _state,
 )
@@ -387,43 +384,3 @@ def test_numpy_reads_the_arrays(tmp_path, table):
     ProximityKernel(missingness="informative").fit(table).save(tmp_path / "m")
     with np.load(tmp_path / "m", allow_pickle=False) as held:
         assert held["totals"].sum() == table.size
-
-
-def test_the_default_keeps_counts_and_no_row(tmp_path):
-    """The file of a long table is no larger than that of a short one."""
-    rng = np.random.default_rng(0)
-    table = rng.normal(size=(20_000, 14))
-    table[rng.random(table.shape) < 0.1] = np.nan
-    sizes, pk = [], ProximityKernel()
-    for n in (2000, 20_000):
-        pk.fit(table[:n]).save(tmp_path / "m")
-        sizes.append((tmp_path / "m").stat().st_size)
-        with np.load(tmp_path / "m", allow_pickle=False) as held:
-            largest = max(
-                held[name].size for name in held.files if name != "header.json"
-            )
-        assert largest == 56 * 57 // 2  # pairs of 14 x 4 codes, each once
-    assert sizes[1] < 1.2 * sizes[0]
-    assert sizes[1] < 20_000
-    loaded = ProximityKernel.load(tmp_path / "m")
-    assert_same_model(loaded, pk)
-    assert len(pickle.dumps(pk)) < 100_000
-
-
-@pytest.mark.parametrize("matching", ["pairwise", "cascade"])
-def test_pickles_and_files_hold_the_same_model(tmp_path, table, new, matching):
-    pk = ProximityKernel(matching=matching).fit(table)
-    pk.save(tmp_path / "m")
-    for again in (pickle.loads(pickle.dumps(pk)), ProximityKernel.load(tmp_path / "m")):
-        assert_same_model(again, pk)
-        assert_same_bits(again.transform(new), pk.transform(new))
-
-
-def test_a_model_with_few_sources_survives(tmp_path, table, new, monkeypatch):
-    monkeypatch.setattr(_rows, "MOST_CODES", 0)
-    pk = ProximityKernel().fit(table)
-    assert pk._model.matcher.counts.sources is not None
-    pk.save(tmp_path / "m")
-    for again in (pickle.loads(pickle.dumps(pk)), ProximityKernel.load(tmp_path / "m")):
-        assert_same_model(again, pk)
-        assert_same_bits(again.transform(new), pk.transform(new))
