@@ -102,6 +102,9 @@ def test_the_pairwise_rule_where_columns_tell_about_each_other(n_bins, missingne
     reference = oracle.fit(oracle.read_columns(frame), n_bins, informative=gaps)
     same_choice_as_oracle(pk, reference)
     assert min(reference.pairwise.weights) > 0
+    errors = reference.pairwise.errors[pk._model.matcher.smoothing]
+    for j, weight in enumerate(reference.pairwise.weights):
+        assert errors[weight, j] < errors[0, j]  # that of the prior
     new = mixed_table(20, 6, 0.5, seed=12, noise=0.3)
     for table in (frame, new):
         found = pk._model.matcher.estimate(pk._model.code(table, 1), 1)

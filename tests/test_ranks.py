@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -183,6 +183,7 @@ def both(values):
 
 
 @given(values=MANY, n_bins=st.integers(2, 40) | st.just("auto"))
+@example(values=np.full(3, np.finfo(np.float64).max), n_bins="auto")
 def test_selected_values_are_those_of_the_sorted_column(values, n_bins):
     selected, ranked = both(values)
     assert len(selected) == len(ranked)
