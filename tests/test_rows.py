@@ -109,6 +109,10 @@ def test_pairs_of_a_huge_table_are_counted_in_rows_of_low_hash(
     assert sorted(scored) == sorted(counted)
     rule = Pairwise(reference.codes, reference.n_bins, counted, scored)
     same_as(pk, frame, reference.codes, rule)
+    kept = summarize_rows(
+        frame, binned_of(pk), plan_rows("pairwise", pk.n_bins_, 300, seed)
+    )
+    assert kept.sampled  # though there are few rows
     assert pk._model.matcher.counts.marginals.sum() == sum(
         code >= 0 for row in counted for code in row
     )
