@@ -9,10 +9,13 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
-from oracle_auto import FINE, spread
+from oracle_auto import FINE, percentile, spread
+from oracle_pairwise import Pairwise
 
 MISSING = -1
 UNKNOWN = -2
@@ -91,21 +94,25 @@ class Reference:
         """The d of the kernel: features with at least one bin."""
         return sum(n > 0 for n in self.n_bins)
 
+    @cached_property
+    def pairwise(self) -> Pairwise:
+        """The pairwise rule, learnt from these rows: slow, so only if it is used."""
+        return Pairwise(self.codes, self.n_bins)
+
 
 @dataclass(frozen=True)
 class Estimate:
-    """What fills the block of one missing cell.
+    """What fills the block of one missing cell with the paper's rule.
 
     Parameters
     ----------
     donors : frozenset of int
         The reference rows behind it; all of them observe the feature.
-    rung : int
-        How many codes they share at least; 0 for the prior.
+    level : {"intersection", "union", "prior"}
     """
 
     donors: frozenset
-    rung: int
+    level: str
 
 
 def read_columns(frame: pd.DataFrame, categorical: tuple = ()) -> list[Column]:
@@ -132,13 +139,11 @@ def _read_column(series: pd.Series, categorical: bool) -> Column:
 def fit_cells(column: Column, n_bins: int = 4, max_categories: int = 255) -> Cells:
     """Find the bins of one feature.
 
-    "Numeric: percentile(observed, 100 * (k-1)/(n_bins-1)), linear interpolation, so
-    the ends are the minimum and the maximum; equal centers are merged. Categorical:
-    one bin per category seen at fit, in sorted order; above `max_categories` the
-    rarest share one bin. A column with nothing observed has no bin."
-
-    The percentages are those of ``np.linspace(0, 100, n_bins)``. The last bit of a
-    percentage matters: it moves a center off a value, and a tie the other way.
+    "Numeric: the k / (n_bins-1) quantiles of the m observed values, linear
+    interpolation at the place (m-1) k / (n_bins-1), a whole-number fraction, so that a
+    place on a value is exact; equal centers are merged. Categorical: one bin per
+    category seen at fit, in sorted order; above `max_categories` the rarest share one
+    bin. A column with nothing observed has no bin."
     """
     observed = [v for v in column.values if v is not None]
     if column.numeric:
@@ -146,8 +151,9 @@ def fit_cells(column: Column, n_bins: int = 4, max_categories: int = 255) -> Cel
             return Cells(centers=[])
         if n_bins == "auto":
             return Cells(centers=spread(observed, FINE))
-        centers = np.percentile(observed, np.linspace(0, 100, n_bins), method="linear")
-        return Cells(centers=sorted(set(centers.tolist())))
+        ordered = sorted(observed)
+        shares = [Fraction(k, n_bins - 1) for k in range(n_bins)]
+        return Cells(centers=sorted({percentile(ordered, share) for share in shares}))
     counts = Counter(observed)
     labels = sorted(counts)
     if len(labels) <= max_categories:
@@ -254,50 +260,17 @@ def match_cascade(row: list[int], j: int, reference: Reference) -> Estimate:
     if sets:
         intersection = set.intersection(*sets) & observers
         if intersection:
-            return Estimate(frozenset(intersection), len(sets))
+            return Estimate(frozenset(intersection), "intersection")
         union = set.union(*sets) & observers
         if union:
-            return Estimate(frozenset(union), 1)
-    return Estimate(frozenset(observers), 0)
-
-
-def match_graded(
-    row: list[int], j: int, reference: Reference, min_support: int
-) -> Estimate:
-    """Match one missing cell by the ladder.
-
-    "Rung t holds the rows that share at least t of row i's observed codes; take the
-    highest rung with at least `min_support` rows that observe j (or all rows of rung
-    1 if there are fewer), else the prior." "The rung is the highest rung holding the
-    chosen set."
-    """
-    sets = sharing(row, reference)
-    observers = reference.observers[j]
-    shares = Counter(m for rows in sets for m in rows if m in observers)
-    rungs = {
-        t: frozenset(m for m, count in shares.items() if count >= t)
-        for t in range(1, len(sets) + 1)
-    }
-    if not rungs or not rungs[1]:
-        return Estimate(frozenset(observers), 0)
-    supported = [t for t in rungs if len(rungs[t]) >= min_support]
-    chosen = rungs[max(supported)] if supported else rungs[1]
-    return Estimate(chosen, max(t for t in rungs if rungs[t] == chosen))
-
-
-def match(
-    row: list[int], j: int, reference: Reference, matching: str, min_support: int
-) -> Estimate:
-    """Match one missing cell (row, j)."""
-    if matching == "cascade":
-        return match_cascade(row, j, reference)
-    return match_graded(row, j, reference, min_support)
+            return Estimate(frozenset(union), "union")
+    return Estimate(frozenset(observers), "prior")
 
 
 def average_block(estimate: Estimate, j: int, reference: Reference) -> list[float]:
     """Fill the block of a missing cell.
 
-    "The mean of the one-hot blocks of the matching reference rows *that observe j*."
+    "The mean of the one-hot blocks of the fitted rows that match row i and observe j."
     """
     block = [0.0] * reference.n_bins[j]
     for m in estimate.donors:
@@ -305,11 +278,17 @@ def average_block(estimate: Estimate, j: int, reference: Reference) -> list[floa
     return [count / len(estimate.donors) for count in block]
 
 
+def estimate_block(
+    row: list[int], j: int, reference: Reference, matching: str
+) -> list[float]:
+    """Estimate one missing cell (row, j): a share for each bin of j."""
+    if matching == "cascade":
+        return average_block(match_cascade(row, j, reference), j, reference)
+    return reference.pairwise.estimate(row, j)
+
+
 def represent(
-    columns: list[Column],
-    reference: Reference,
-    matching: str = "graded",
-    min_support: int = 20,
+    columns: list[Column], reference: Reference, matching: str = "pairwise"
 ) -> np.ndarray:
     """Represent rows.
 
@@ -325,47 +304,60 @@ def represent(
         z = []
         for j, code in enumerate(row):
             if code == MISSING:
-                estimate = match(row, j, reference, matching, min_support)
-                z += average_block(estimate, j, reference)
+                z += estimate_block(row, j, reference, matching)
             else:
                 z += [float(k == code) for k in range(reference.n_bins[j])]
         rows.append(z)
     return np.array(rows, dtype=float).reshape(len(rows), sum(reference.n_bins))
 
 
-def name_level(rung: int, observed: int) -> str:
-    """Name the level of an estimate: all, any, something between, or nobody."""
-    if rung == 0:
-        return "prior"
-    if rung == observed:
-        return "intersection"
-    return "union" if rung == 1 else "partial"
+@dataclass(frozen=True)
+class Origin:
+    """Where the estimate of a missing cell comes from.
+
+    Parameters
+    ----------
+    row, feature : int
+    level : str
+    observed : int
+        Features with bins that the row observes, unknown categories included.
+    support : int
+        Fitted rows that observe the feature; with the cascade, that match.
+    certainty : float
+        Of the likeliest bin.
+    moves : dict
+        Observed feature -> how far its cell moves the estimate; not with the cascade.
+    """
+
+    row: int
+    feature: int
+    level: str
+    observed: int
+    support: int
+    certainty: float
+    moves: dict = field(default_factory=dict)
 
 
 def provenance(
-    columns: list[Column],
-    reference: Reference,
-    matching: str = "graded",
-    min_support: int = 20,
-) -> list[tuple]:
-    """List (row, feature, level, rung, observed, support) of every missing cell.
-
-    "A cell with a category unseen at fit counts as observed." "Cells of features
-    with no bin have level "prior", rung 0, support 0."
-    """
-    entries = []
+    columns: list[Column], reference: Reference, matching: str = "pairwise"
+) -> list[Origin]:
+    """List where the estimate of every missing cell comes from."""
+    out = []
     for i, row in enumerate(assign_codes(columns, reference.cells)):
         observed = len(sharing(row, reference))
         for j, code in enumerate(row):
             if code != MISSING:
                 continue
-            rung, support = 0, 0
-            if reference.n_bins[j]:
-                estimate = match(row, j, reference, matching, min_support)
-                rung, support = estimate.rung, len(estimate.donors)
-            level = name_level(rung, observed)
-            entries.append((i, j, level, rung, observed, support))
-    return entries
+            certainty = max(estimate_block(row, j, reference, matching), default=0.0)
+            if matching == "cascade":
+                found, moves = match_cascade(row, j, reference), {}
+                level, support = found.level, len(found.donors)
+            else:
+                support = len(reference.observers[j])
+                moves = reference.pairwise.moves(row, j)
+                level = "evidence" if max(moves.values(), default=0) > 0 else "prior"
+            out.append(Origin(i, j, level, observed, support, certainty, moves))
+    return out
 
 
 def normalize(representation: np.ndarray, n_counted: int) -> np.ndarray:

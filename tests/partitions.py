@@ -12,7 +12,7 @@ import dask.dataframe as dd
 import pandas as pd
 import pyarrow.parquet
 
-from proximity_kernel import _reference
+from proximity_kernel._matching import pairwise
 
 
 def as_dask(parts):
@@ -74,18 +74,18 @@ def one(values, dtype=None):
 
 
 def count_builds():
-    """Count from now on how often this process builds a reference."""
-    plain = _reference.restore_reference
-    _reference.builds = 0
+    """Count from now on how often this process builds a matching rule."""
+    plain = _pairwise.restore_pairwise
+    _pairwise.builds = 0
 
-    @wraps(plain)  # with its name: references are pickled by it
+    @wraps(plain)  # with its name: rules are pickled by it
     def restore(*arguments):
-        _reference.builds += 1
+        _pairwise.builds += 1
         return plain(*arguments)
 
-    _reference.restore_reference = restore
+    _pairwise.restore_pairwise = restore
 
 
 def builds():
     """How often it was, since."""
-    return _reference.builds
+    return _pairwise.builds

@@ -25,7 +25,8 @@ from strategies import (
 )
 
 from proximity_kernel import ProximityKernel
-from proximity_kernel._model.model.batches import merge_all
+from proximity_kernel._matching import row_state
+from proximity_kernel._model.model.model.model.batches import merge_all
 
 
 def by_batches(estimator, parts):
@@ -50,7 +51,7 @@ def by_partial_fits(estimator, parts):
     options=parameters(),
     auto=st.booleans(),
     missingness=st.sampled_from(["ignorable", "informative", "auto"]),
-    most=st.none() | st.integers(1, 20),
+    most=st.just(10_000) | st.integers(1, 20),
     n_parts=st.sampled_from([1, 2, 7, 50]),
     order=st.randoms(),
     learn=st.sampled_from([by_batches, by_partial_fits]),
@@ -61,26 +62,28 @@ def test_however_the_table_was_cut(
     frame, new = both
     if auto:
         options = {**options, "n_bins": "auto"}
-    pk = ProximityKernel(missingness=missingness, max_references=most, **options)
-    wanted = fit_transform(pk, frame)
-    got = learn(pk, cut(frame, n_parts, order))
+    pk = ProximityKernel(missingness=missingness, **options)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_rows, "SAMPLE", most)
+        wanted = fit_transform(pk, frame)
+        got = learn(pk, cut(frame, n_parts, order))
     assert_same_model(got, pk)
     assert_same_bits(got.transform(frame), wanted)
     assert_same_bits(got.transform(new), pk.transform(new))
 
 
 @pytest.mark.parametrize("n_parts", [1, 2, 7, 50])
-@pytest.mark.parametrize("most", [None, 300])
-def test_a_larger_table_with_the_defaults(n_parts, most):
+@pytest.mark.parametrize("most", [10_000, 300])
+def test_a_larger_table_with_the_defaults(monkeypatch, n_parts, most):
+    monkeypatch.setattr(_rows, "SAMPLE", most)
     frame = mixed_table(3000, 9, 0.2, seed=4)
     frame.loc[frame.index % 5 == 0, ["col1", "col5"]] = None  # an event
-    pk = ProximityKernel(max_references=most, random_state=3)
+    pk = ProximityKernel(random_state=3)
     wanted = pk.fit_transform(frame)
     order = np.random.RandomState(n_parts)
     got = by_batches(pk, cut(frame, n_parts, order))
     assert_same_model(got, pk)
     assert_same_bits(got.transform(frame), wanted)
-    assert pk._model.reference.sampled == (most is not None)
 
 
 def test_rare_categories_share_their_bin_whatever_the_cut():
@@ -279,7 +282,7 @@ def test_it_answers_after_each_batch_of_rows(frame):
         pk.partial_fit(part)
     for k, part in enumerate(cut(frame, 3), start=1):
         pk.partial_fit(part, learn="rows")
-        assert pk._model.reference.n_samples == 30 * k
+        assert pk._model.n_samples == 30 * k
         pk = pickle.loads(pickle.dumps(pk))
     assert_same_bits(
         pk.transform(frame),
@@ -287,15 +290,14 @@ def test_it_answers_after_each_batch_of_rows(frame):
     )
 
 
-def test_options_hold_from_the_first_rows_on(frame):
+def test_options_hold_from_the_first_rows_on(monkeypatch, frame):
+    monkeypatch.setattr(_rows, "SAMPLE", 20)
     first, second = cut(frame, 2)
-    pk = ProximityKernel(3, max_references=20, random_state=5)
+    pk = ProximityKernel(3, random_state=5)
     pk.partial_fit(frame).partial_fit(first, learn="rows")
-    pk.set_params(n_bins=5, max_references=None, random_state=6)
+    pk.set_params(n_bins=5, matching="cascade", missingness="auto", random_state=6)
     pk.partial_fit(second, learn="rows")
-    assert_same_model(
-        pk, ProximityKernel(3, max_references=20, random_state=5).fit(frame)
-    )
+    assert_same_model(pk, ProximityKernel(3, random_state=5).fit(frame))
 
 
 def test_empty_batches_are_neutral(frame):
@@ -354,13 +356,13 @@ def test_merging_is_not_quadratic():
 
 
 @pytest.mark.parametrize("missingness", ["ignorable", "informative"])
-@pytest.mark.parametrize("most", [None, 40])
-def test_many_bins(missingness, most):
+@pytest.mark.parametrize("matching", ["pairwise", "cascade"])
+def test_many_bins(missingness, matching):
     """Codes of two bytes, with a bin for gaps or just below the limit of one byte."""
     rng = np.random.default_rng(2)
     table = pd.DataFrame({"a": rng.normal(size=900), "b": rng.integers(3, size=900)})
     table.loc[::9, "a"] = np.nan
     for n_bins in (254, 300):
-        pk = ProximityKernel(n_bins, missingness=missingness, max_references=most)
+        pk = ProximityKernel(n_bins, missingness=missingness, matching=matching)
         got = by_batches(pk, cut(table, 7, np.random.RandomState(0)))
         assert_same_model(got, pk.fit(table))

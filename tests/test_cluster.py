@@ -20,7 +20,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from strategies import dense, mixed_table
 
-from proximity_kernel import ProximityKernel, ProximityKMeans, _lloyd
+from proximity_kernel import ProximityKernel, ProximityKMeans
+from proximity_kernel._kmeans import iterations
 from proximity_kernel._kmeans.iterations import best_clustering, iterate, nearest_centers
 from proximity_kernel._kmeans.points import gather_rows
 from proximity_kernel._kmeans.seeds import choose_seeds

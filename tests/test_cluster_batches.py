@@ -6,7 +6,8 @@ import pytest
 from numpy.testing import assert_array_equal
 from sklearn.base import clone
 
-from proximity_kernel import ProximityKernel, ProximityKMeans
+from proximity_kernel import ProximityKMeans
+from proximity_kernel._matching import row_state
 from proximity_kernel.model_file import load_model, save_model
 
 
@@ -40,10 +41,10 @@ def test_all_rows_kept_gives_the_clusters_of_fit(rows):
     assert not hasattr(batched, "labels_")
 
 
-def test_passes_move_the_centers_to_the_means_of_all_rows():
+def test_passes_move_the_centers_to_the_means_of_all_rows(monkeypatch):
+    monkeypatch.setattr(_rows, "SAMPLE", 100)
     frame = make_frame()
-    kernel = ProximityKernel(max_references=100)
-    km = ProximityKMeans(3, kernel=kernel, random_state=0, tol=0)
+    km = ProximityKMeans(3, random_state=0, tol=0)
     once = clone(km).fit_batches(cut(frame, 700))
     still = clone(km).fit_batches(cut(frame, 700), max_passes=50)
     labels = still.predict(frame)
@@ -84,13 +85,14 @@ def test_what_is_refused():
     assert not hasattr(km, "kernel_")
 
 
-def test_batches_that_are_others_in_a_later_pass():
+def test_batches_that_are_others_in_a_later_pass(monkeypatch):
+    monkeypatch.setattr(_rows, "SAMPLE", 20)
     frame, calls = make_frame(400), []
 
     def read():
         calls.append(1)
         return [frame if len(calls) < 3 else frame[:300]]
 
-    km = ProximityKMeans(2, kernel=ProximityKernel(max_references=20), random_state=0)
+    km = ProximityKMeans(2, random_state=0)
     with pytest.raises(ValueError, match="400 first, then 300"):
         km.fit_batches(read)

@@ -11,8 +11,10 @@ from pathlib import Path
 import numba
 import pytest
 
-from proximity_kernel import ProximityKernel, _compile
-from proximity_kernel._matching import MATCHINGS
+from proximity_kernel import ProximityKernel
+from proximity_kernel._numba import compiling
+from proximity_kernel._matching import row_state
+from proximity_kernel._numba.pairwise_loops import count_codes, estimate_cells, score_weights
 from proximity_kernel._numba.cascade_loops import match_rows
 
 FIRST_CALL = """
@@ -97,10 +99,26 @@ def test_only_our_own_loops_are_announced(caplog, module, told):
     assert len(caplog.records) == told
 
 
-def test_the_search_is_compiled_for_one_layout_whatever_the_matching():
+@pytest.mark.parametrize(
+    ("matching", "loops"),
+    [
+        ("pairwise", [count_codes, score_weights, estimate_cells]),
+        ("cascade", [match_rows]),
+    ],
+)
+def test_a_loop_is_compiled_for_one_layout(matching, loops):
     table = [[1.0, 2.0], [2.0, None], [3.0, 1.0], [None, 2.0]]
-    fitted = [ProximityKernel(matching=matching).fit(table) for matching in MATCHINGS]
+    fitted = [
+        ProximityKernel(matching=matching).fit(part) for part in (table, table[::-1])
+    ]
+    fitted.append(ProximityKernel(matching=matching).fit_batches([table, table]))
+    ProximityKernel(matching=matching).fit([[1.0], [2.0], [None]])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_rows, "MOST_CODES", 0)
+        fitted.append(ProximityKernel(matching=matching).fit(table))
     for pk in [*fitted, *(pickle.loads(pickle.dumps(pk)) for pk in fitted)]:
         pk.transform(table)
-    small = [each for each in match_rows.signatures if "uint16" not in str(each)]
-    assert len(small) == 1
+        pk.provenance(table)
+    for loop in loops:
+        small = [each for each in loop.signatures if "uint16" not in str(each)]
+        assert len(small) == 1, loop

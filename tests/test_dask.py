@@ -25,7 +25,9 @@ from strategies import (
     raises_naming,
 )
 
-from proximity_kernel import ProximityKernel, _ranks
+from proximity_kernel import ProximityKernel
+from proximity_kernel._bins import quantiles
+from proximity_kernel._matching import row_state
 from proximity_kernel.dask import DaskProximityKernel
 from proximity_kernel.dask.partitions import Shared
 
@@ -42,19 +44,19 @@ def frame():
 
 
 @pytest.mark.parametrize("n_parts", [1, 2, 7, 50])
-@pytest.mark.parametrize("most", [None, 100])
+@pytest.mark.parametrize("most", [10_000, 100])
 @pytest.mark.parametrize("scheduler", ["synchronous", "threads"])
-def test_however_the_table_is_cut(n_parts, most, scheduler):
+def test_however_the_table_is_cut(monkeypatch, n_parts, most, scheduler):
+    monkeypatch.setattr(_rows, "SAMPLE", most)
     frame = mixed_table(1500, 7, 0.2, seed=4)
     frame.loc[frame.index % 5 == 0, ["col1", "col5"]] = None  # an event
     parts = cut(frame, n_parts, np.random.RandomState(n_parts))
-    pk = ProximityKernel(max_references=most, random_state=3).fit(frame)
-    got = DaskProximityKernel(ProximityKernel(max_references=most, random_state=3))
+    pk = ProximityKernel(random_state=3).fit(frame)
+    got = DaskProximityKernel(ProximityKernel(random_state=3))
     with dask.config.set(scheduler=scheduler):
         Z = got.fit_transform(as_dask(parts)).compute()
     assert_same_model(got.kernel_, pk)
     assert_same_bits(Z, pk.transform(pd.concat(parts)))
-    assert pk._model.reference.sampled == (most is not None)
     assert got.n_features_in_ == 7
     assert got.feature_names_in_.tolist() == list(frame.columns)
 

@@ -11,10 +11,14 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from strategies import cut, mixed_table, raises_naming
 
 from proximity_kernel import ProximityKernel, ProximityKMeans
+from proximity_kernel._matching import row_state
 from proximity_kernel._bins.codes import Codes
 from proximity_kernel._kmeans.iterations import best_clustering, iterate
+from proximity_kernel._model.model.model.model.missingness import code_absences
 from proximity_kernel._kmeans.points import gather_rows
 from proximity_kernel._kmeans.profiles import describe_clusters
+from proximity_kernel._matching.row_state import plan_rows, summarize_rows
+from proximity_kernel._bins.bin_state import Binned
 from proximity_kernel.dask import DaskProximityKMeans
 
 
@@ -48,13 +52,19 @@ def test_all_rows_kept_gives_the_clusters_of_the_table(frame, n_parts):
 
 
 def lloyd_in_memory(frame, options, kernel):
-    """Seeds from the reference, then Lloyd's iterations on all rows, in memory."""
+    """Seeds from the rows that are kept, then Lloyd's iterations on all, in memory."""
     model = kernel._model
-    maps = model.reference.bitmaps
-    codes = Codes(maps.rows, maps.counts, np.arange(len(maps.rows)))
+    bins = Binned(model.types, model.categorical_features, model.bins, model.typical)
+    plan = plan_rows(kernel.matching, bins.n_bins, len(frame), 0)
+    kept = summarize_rows(frame, bins, plan)
+    assert kept.sampled
+    assert len(kept.rows) == _rows.SAMPLE
+    order = np.lexsort(kept.rows.T[::-1])  # as in a table in memory
+    codes = Codes(kept.rows[order], kept.counts[order], np.arange(len(order)))
+    codes = code_absences(codes, bins.n_bins, model.informative)
     seed = np.random.RandomState(options["random_state"]).randint(2**31)
     first = best_clustering(
-        gather_rows(kernel._represent(model, codes), maps.counts),
+        gather_rows(kernel._represent(model, codes), codes.counts),
         options["n_clusters"], options["n_init"], 300, 1e-4, seed,
     )  # fmt: skip
     rows = gather_rows(
@@ -66,13 +76,13 @@ def lloyd_in_memory(frame, options, kernel):
 @pytest.mark.parametrize("n_parts", [1, 7, 25])
 @pytest.mark.parametrize("normalize", [False, True])
 @pytest.mark.parametrize("persist", [False, True])
-def test_a_sample_only_gives_the_seeds(frame, n_parts, normalize, persist):
-    kernel = ProximityKernel(max_references=60, normalize=normalize)
+def test_a_sample_only_gives_the_seeds(monkeypatch, frame, n_parts, normalize, persist):
+    monkeypatch.setattr(_rows, "SAMPLE", 60)
+    kernel = ProximityKernel(normalize=normalize)
     options = {"n_clusters": 4, "n_init": 2, "random_state": 0}
     parts = [*cut(frame, n_parts), frame[:0]]
     got = DaskProximityKMeans(**options, kernel=kernel, persist=persist)
     got.fit(as_dask(parts))
-    assert got.kernel_._model.reference.sampled
     rows, first, found = lloyd_in_memory(frame, options, got.kernel_)
     sizes = np.bincount(found.labels)
     order = np.argsort(-sizes, kind="stable")
@@ -95,14 +105,14 @@ def test_a_sample_only_gives_the_seeds(frame, n_parts, normalize, persist):
         assert one_["lift"] == pytest.approx(other["lift"], rel=1e-6)
 
 
-def test_what_is_persisted_is_not_read_again(frame, tmp_path):
-    kernel = ProximityKernel(max_references=60)
+def test_what_is_persisted_is_not_read_again(monkeypatch, frame, tmp_path):
+    monkeypatch.setattr(_rows, "SAMPLE", 60)
     reads = {}
     for persist in (True, False):
         folder = tmp_path / str(persist)
         folder.mkdir()
         X = from_source(cut(frame, 3), read_and_note, folder)
-        got = DaskProximityKMeans(3, kernel=kernel, n_init=1, random_state=0)
+        got = DaskProximityKMeans(3, n_init=1, random_state=0)
         got.set_params(persist=persist).fit(X)
         reads[persist] = len(notes_of(folder, 0))
         got.labels_.compute()

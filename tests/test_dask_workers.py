@@ -18,12 +18,8 @@ from partitions import (
 from sklearn.base import clone
 from strategies import assert_same_bits, assert_same_model, cut, mixed_table
 
-from proximity_kernel import (
-    ProximityKernel,
-    ProximityKMeans,
-    ProximityNeighbors,
-    _reference,
-)
+from proximity_kernel import ProximityKernel, ProximityKMeans, ProximityNeighbors
+from proximity_kernel._matching import pairwise
 from proximity_kernel.dask import DaskProximityKernel, DaskProximityKMeans
 
 
@@ -87,24 +83,24 @@ def test_a_worker_that_dies_changes_no_fit_and_no_transform(frame, pk, tmp_path)
 
 @pytest.mark.usefixtures("client")
 def test_k_means_with_a_worker_that_dies(frame, tmp_path):
-    kernel = ProximityKernel(max_references=50)
     for_all = DaskProximityKMeans(3, n_init=2, random_state=0)
-    sampled = clone(for_all).set_params(kernel=kernel)
     km = ProximityKMeans(3, n_init=2, random_state=0).fit(frame)
-    X = from_source(cut(frame, 5), read_or_die, tmp_path, {3})
-    sampled.fit(X)
+    numbers = np.random.default_rng(0).normal(size=(11_500, 9))
+    long = pd.DataFrame(numbers, columns=list("abcdefghi"))  # more than are kept
+    X = from_source(cut(long, 5), read_or_die, tmp_path, {3})
+    sampled = DaskProximityKMeans(3, n_init=1, max_iter=5, random_state=0).fit(X)
     assert len(notes_of(tmp_path, 3)) == 4  # the third reading was for k-means
-    for_all.fit(X)
+    again = clone(sampled).fit(X)
+    for_all.fit(from_source(cut(frame, 5), read_and_note, tmp_path))
     assert for_all.cluster_centers_.tobytes() == km.cluster_centers_.tobytes()
     np.testing.assert_array_equal(for_all.labels_.compute(), km.labels_)
-    again = clone(sampled).fit(X)
     assert again.cluster_centers_.tobytes() == sampled.cluster_centers_.tobytes()
     assert again.profiles_ == sampled.profiles_
 
 
 def test_the_model_is_built_once_by_each_worker(client, frame, pk, tmp_path):
     got = DaskProximityKernel().fit(frame)
-    plain = _reference.restore_reference
+    plain = _pairwise.restore_pairwise
     client.run(count_builds)
     count_builds()  # the scheduler is here, in this process
     try:
@@ -116,7 +112,7 @@ def test_the_model_is_built_once_by_each_worker(client, frame, pk, tmp_path):
         assert built == [1] * len(readers)
         assert builds() == 0
     finally:
-        _reference.restore_reference = plain
+        _pairwise.restore_pairwise = plain
     assert_same_bits(Z, pk.transform(frame))
 
 

@@ -17,15 +17,6 @@ from strategies import (
     plain,
 )
 
-
-@pytest.fixture
-def ladder():
-    """Rows that share three, two, one and none of the codes (1, 1, 1)."""
-    rows = ["111x", "112y", "121y", "211z", "122z", "222x", "111 "]
-    frame = pd.DataFrame([list(row) for row in rows], columns=list("abcd"))
-    return frame.replace({" ": None})
-
-
 # Worked by hand
 
 
@@ -33,7 +24,7 @@ def test_intersection_by_hand(patients):
     pk = plain(matching="cascade").fit(patients)
     z = dense(pk.transform(patients))
     assert_close(z[5], [1, 0, 1, 0, 2 / 3, 1 / 3, 0])
-    assert entries(pk.provenance(patients)) == [(5, 2, "intersection", 2, 2, 3)]
+    assert entries(pk.provenance(patients)) == [(5, 2, "intersection", 2, 3)]
     k = pk.kernel(patients)
     assert_close(k[5], [8 / 9, 8 / 9, 7 / 9, 4 / 9, 0, 23 / 27])
     assert (np.diag(k)[:5] == 1).all()
@@ -43,7 +34,7 @@ def test_union_by_hand(patients):
     pk = plain(matching="cascade").fit(patients)
     new = a_row("s", "q", None)
     assert_close(pk.transform(new), [[0, 1, 1, 0, 1 / 2, 1 / 4, 1 / 4]])
-    assert entries(pk.provenance(new)) == [(0, 2, "union", 1, 2, 4)]
+    assert entries(pk.provenance(new)) == [(0, 2, "union", 2, 4)]
 
 
 def test_prior_by_hand(patients):
@@ -57,10 +48,10 @@ def test_prior_by_hand(patients):
         ],
     )
     assert entries(pk.provenance(new)) == [
-        (0, 2, "prior", 0, 2, 5),
-        (1, 0, "prior", 0, 0, 6),
-        (1, 1, "prior", 0, 0, 6),
-        (1, 2, "prior", 0, 0, 5),
+        (0, 2, "prior", 2, 5),
+        (1, 0, "prior", 0, 6),
+        (1, 1, "prior", 0, 6),
+        (1, 2, "prior", 0, 5),
     ]
 
 
@@ -69,55 +60,74 @@ def test_an_unknown_category_counts_as_observed(patients):
     new = a_row("p", "?", None)
     # Nobody shares both codes, so the rows that share "p" answer as a union.
     assert_close(pk.transform(new), [[1, 0, 0, 0, 1 / 2, 1 / 2, 0]])
-    assert entries(pk.provenance(new)) == [(0, 2, "union", 1, 2, 4)]
+    assert entries(pk.provenance(new)) == [(0, 2, "union", 2, 4)]
     np.testing.assert_allclose(pk.kernel(new), (1 + 1 / 4 + 1 / 4) / 3, rtol=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("min_support", "level", "rung", "support", "block"),
-    [
-        (1, "intersection", 3, 1, [1, 0, 0]),
-        (2, "partial", 2, 4, [1 / 4, 1 / 2, 1 / 4]),
-        (4, "partial", 2, 4, [1 / 4, 1 / 2, 1 / 4]),
-        (5, "union", 1, 5, [1 / 5, 2 / 5, 2 / 5]),
-        (6, "union", 1, 5, [1 / 5, 2 / 5, 2 / 5]),
-        (20, "union", 1, 5, [1 / 5, 2 / 5, 2 / 5]),
-    ],
-)
-def test_graded_rungs_by_hand(ladder, min_support, level, rung, support, block):
-    pk = plain(min_support=min_support).fit(ladder)
-    for table, row in ((ladder, 6), (a_row("1", "1", "1", None), 0)):
-        assert_close(dense(pk.transform(table))[row, 6:], block)
-        wanted = (row, 3, level, rung, 3, support)
-        assert entries(pk.provenance(table)) == [wanted]
-
-
-def test_min_support_is_for_graded_only(ladder):
-    few = plain(matching="cascade", min_support=1).fit(ladder)
-    many = plain(matching="cascade", min_support=20).fit(ladder)
-    assert_same_bits(few.transform(ladder), many.transform(ladder))
-    assert entries(many.provenance(ladder)) == [(6, 3, "intersection", 3, 3, 1)]
-
-
-def test_the_rung_is_the_highest_that_holds_the_chosen_rows():
-    frame = pd.DataFrame({"a": ["p", "r"], "b": ["q", "s"], "c": ["x", "y"]})
-    pk = plain(min_support=20).fit(frame)
-    new = a_row("p", "q", None)
-    assert_close(pk.transform(new), [[1, 0, 1, 0, 1, 0]])
-    assert entries(pk.provenance(new)) == [(0, 2, "intersection", 2, 2, 1)]
-
-
 def test_rows_that_do_not_observe_the_feature_do_not_answer():
-    """Twenty equal rows with the same hole are no support for it."""
+    """Twenty equal rows with the same hole say nothing about it."""
     frame = pd.DataFrame(
         {"a": ["p"] * 21 + ["r"], "b": [None] * 20 + ["x", "y"], "c": ["u"] * 22}
     )
-    pk = plain(min_support=2).fit(frame)
-    assert_close(dense(pk.transform(frame))[0], [1, 0, 1 / 2, 1 / 2, 1])
-    assert entries(pk.provenance(frame))[0] == (0, 1, "union", 1, 2, 2)
     cascade = plain(matching="cascade").fit(frame)
     assert_close(dense(cascade.transform(frame))[0], [1, 0, 1, 0, 1])
-    assert entries(cascade.provenance(frame))[19] == (19, 1, "intersection", 2, 2, 1)
+    assert entries(cascade.provenance(frame))[19] == (19, 1, "intersection", 2, 1)
+    pairwise = plain().fit(frame)
+    assert entries(pairwise.provenance(frame))[19][3:] == (2, 2)
+
+
+# The pairwise rule, worked by hand
+
+
+@pytest.fixture
+def twins():
+    """Two columns of which each tells the other, and one that tells nothing."""
+    rows = [("a", "x", "k"), ("b", "y", "k"), ("a", "x", "m"), ("b", "y", "m")] * 8
+    return pd.DataFrame(rows, columns=list("tuv"))
+
+
+def test_evidence_by_hand(twins):
+    """Of 32 rows 16 are "x", all of them "a": n = N = 16, q = 1/2, s = 1, w = 1."""
+    pk = plain(dtype=np.float64).fit(twins)
+    matcher = pk._model.matcher
+    assert matcher.smoothing == 1
+    assert matcher.weights.tolist() == [1, 1, 0]
+    new = a_row(None, "x", None, names="tuv")
+    # (16 + 1/2) / ((16 + 1) / 2) for "a" and (0 + 1/2) / ((16 + 1) / 2) for "b".
+    odds = 16.5 / 0.5
+    wanted = [odds / (1 + odds), 1 / (1 + odds), 1, 0, 1 / 2, 1 / 2]
+    np.testing.assert_allclose(dense(pk.transform(new))[0], wanted, rtol=1e-12)
+    cells = pk.provenance(new)
+    assert entries(cells) == [(0, 0, "evidence", 1, 32), (0, 2, "prior", 1, 32)]
+    assert cells["columns"].tolist() == [[1, -1, -1], [-1, -1, -1]]
+    moved = odds / (1 + odds) - 1 / 2
+    np.testing.assert_allclose(cells["moved"], [[moved, 0, 0], [0, 0, 0]], rtol=1e-12)
+    np.testing.assert_allclose(cells["certainty"], [odds / (1 + odds), 1 / 2])
+
+
+def test_an_unknown_category_gives_no_evidence(twins):
+    pk = plain(dtype=np.float64).fit(twins)
+    new = pd.concat(
+        [a_row(None, "?", None, names="tuv"), a_row(*[None] * 3, names="tuv")]
+    )
+    z = dense(pk.transform(new))
+    np.testing.assert_allclose(z[:, :2], 1 / 2, rtol=1e-12)
+    np.testing.assert_allclose(z[0, 2:4], 0)
+    assert entries(pk.provenance(new))[:2] == [
+        (0, 0, "prior", 1, 32),
+        (0, 2, "prior", 1, 32),
+    ]
+
+
+def test_weight_zero_is_the_prior():
+    """Where every label goes with every other equally often, nothing is learnt."""
+    rows = [(t, v) for t in "abcc" for v in "km"] * 5
+    pk = plain(dtype=np.float64).fit(pd.DataFrame(rows, columns=["t", "v"]))
+    assert pk._model.matcher.weights.tolist() == [0, 0]
+    new = pd.DataFrame({"t": [None, None], "v": ["k", None]}, dtype="str")
+    z = dense(pk.transform(new))[:, :3]
+    np.testing.assert_allclose(z, [pk.prior_[0]] * 2, rtol=1e-12)
+    assert pk.provenance(new)["level"].tolist() == ["prior"] * 3
 
 
 def test_numbers_by_hand():
@@ -235,7 +245,7 @@ def test_categorical_features(chosen):
 
 def test_categorical_features_of_an_array():
     table = np.array([[1.0, 30], [2, 7], [3, np.nan], [4, 30]])
-    pk = plain(n_bins=2, categorical_features=[1]).fit(table)
+    pk = plain(n_bins=2, categorical_features=[1], matching="cascade").fit(table)
     assert list(pk.categories_[1]) == [7, 30]
     assert_close(
         pk.transform(table),
@@ -268,9 +278,9 @@ def test_every_mark_of_a_missing_number(dtype):
 
 @pytest.mark.parametrize("dtype", ["str", "string", object, "category"])
 def test_every_dtype_of_labels(dtype, patients):
-    wanted = plain(min_support=2).fit(patients)
+    wanted = plain().fit(patients)
     table = patients.astype(dtype).where(patients.notna(), None)
-    got = plain(min_support=2).fit(table)
+    got = plain().fit(table)
     assert [list(c) for c in got.categories_] == [list("ps"), list("qr"), list("xyz")]
     assert_same_bits(got.transform(table), wanted.transform(patients))
     assert_same_bits(got.transform(patients), wanted.transform(patients))
@@ -290,8 +300,8 @@ def test_other_frames_give_the_same_answer(package):
     frame = mixed_table(80, 6, 0.3, seed=9)
     new = mixed_table(20, 6, 0.3, seed=10)
     convert = {"polars": pl.from_pandas, "pyarrow": pa.Table.from_pandas}[package]
-    wanted = plain(min_support=5).fit(frame)
-    got = plain(min_support=5).fit(convert(frame))
+    wanted = plain().fit(frame)
+    got = plain().fit(convert(frame))
     assert got.feature_names_in_.tolist() == list(frame.columns)
     assert got.n_bins_.tolist() == wanted.n_bins_.tolist()
     for table in (frame, new):

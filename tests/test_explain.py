@@ -54,7 +54,14 @@ def test_parts_add_up_to_the_kernel(both, options, normalize, auto, missingness)
         if j in cells:
             assert sum(share for _, share in feature.a.assumed) == pytest.approx(1)
             assert feature.a.level == cells[j]["level"]
-            assert feature.a.rung == cells[j]["rung"]
+            assert feature.a.observed == cells[j]["observed"]
+            columns, moved = cells[j]["columns"], cells[j]["moved"]
+            wanted = [
+                (frame.columns[column], far)
+                for column, far in zip(columns.tolist(), moved.tolist(), strict=True)
+                if column >= 0
+            ]
+            assert list(feature.a.moved_by) == wanted
             assert feature.a.support == cells[j]["support"]
             assert feature.alike == "perhaps" or not pk.n_bins_[j]
     assert str(why).count("\n") == len(frame.columns) + 1
@@ -211,10 +218,25 @@ def test_text_has_the_greatest_parts_first(pk, people):
 
 def test_many_bins_are_cut_short():
     rows = [[label, "z"] for label in "abcdef"]
-    pk = ProximityKernel().fit(rows)
+    pk = ProximityKernel(matching="cascade").fit(rows)
     gap = explain(pk, [None, "z"], ["a", "z"]).features[0]
     assert len(gap.a.assumed) == 6
     assert str(gap.a) == "? a 17%, b 17%, c 17%, ... [intersection, 6 rows]"
+    assert gap.a.moved_by == ()
+    pk = ProximityKernel().fit(rows)
+    gap = explain(pk, [None, "z"], ["a", "z"]).features[0]
+    assert str(gap.a) == "? a 17%, b 17%, c 17%, ... [prior, 6 rows]"
+
+
+def test_what_moved_an_estimate_is_named():
+    rows = [["a", "x", "k"], ["b", "y", "k"], ["a", "x", "m"], ["b", "y", "m"]] * 8
+    pk = ProximityKernel().fit(pd.DataFrame(rows, columns=["t", "u", "v"]))
+    row = pd.DataFrame([[None, "x", "k"]], columns=["t", "u", "v"])
+    (cell, *_) = (feature.a for feature in explain(pk, row, row).features)
+    ((name, moved),) = cell.moved_by
+    assert (name, cell.level, cell.observed, cell.support) == ("u", "evidence", 2, 32)
+    assert moved == pytest.approx(16.5 / 17 - 1 / 2)
+    assert str(cell) == "? a 97%, b 3% [by u 47%]"
 
 
 def test_the_door_gives_the_function_whatever_came_first():

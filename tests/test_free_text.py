@@ -130,7 +130,8 @@ def test_one_warning_names_five():
 @pytest.mark.parametrize(
     "estimator",
     [
-        ProximityKernel(max_references=10),
+        ProximityKernel(),
+        ProximityKernel(matching="cascade"),
         ProximityKMeans(2, random_state=0),
         ProximityNeighbors(3),
         ProximityOutliers(),

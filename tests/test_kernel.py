@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from proximity_kernel import _kernel
+from proximity_kernel._similarity import kernel_matrix
 from proximity_kernel._similarity.kernel_matrix import kernel_matrix
 
 

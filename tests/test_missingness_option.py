@@ -2,26 +2,31 @@
 
 import pickle
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import oracle
-import oracle_weighted
 import pandas as pd
 import pytest
 from hypothesis import given
 from sklearn.base import clone
 from strategies import (
+    MATCHINGS,
     assert_close,
     assert_same_bits,
+    assert_same_provenance,
     entries,
     fitted,
     parameters,
     tables,
 )
 
-from proximity_kernel import ProximityKernel, _absence, _missingness
-from proximity_kernel._model.model.absence_test import ALPHA
-from proximity_kernel._matching.row_state import keep_rows
+from proximity_kernel import ProximityKernel
+from proximity_kernel._model.model.model import absence_test
+from proximity_kernel._model.model.model import missingness
+from proximity_kernel._model.model.model.model.absence_test import ALPHA
+from proximity_kernel._bins.codes import gather_distinct
+from proximity_kernel._matching.row_state import keep_rows, plan_rows
 
 
 def correlated(n, d, seed):
@@ -53,16 +58,12 @@ def depends(pk):
 # Informative, against the oracle
 
 
-def same_as_oracle(pk, table, reference, matching, min_support):
+def same_as_oracle(pk, table, reference):
     columns = oracle.read_columns(table)
-    if matching == "weighted":
-        z, listed = oracle_weighted.describe(columns, reference, min_support)
-        z = np.reshape(z, (len(table), -1))
-    else:
-        z = oracle.represent(columns, reference, matching, min_support)
-        listed = oracle.provenance(columns, reference, matching, min_support)
+    z = oracle.represent(columns, reference, pk.matching)
     assert_close(pk.transform(table), z, pk.dtype)
-    assert sorted(entries(pk.provenance(table))) == sorted(listed)
+    listed = oracle.provenance(columns, reference, pk.matching)
+    assert_same_provenance(pk.provenance(table), listed)
     return z
 
 
@@ -79,9 +80,8 @@ def test_informative_equals_the_oracle(drawn, chosen):
     for j in gaps:
         share = frame.iloc[:, j].isna().mean()
         np.testing.assert_allclose(pk.prior_[j][-1], share)
-    how = chosen["matching"], chosen["min_support"]
-    z = same_as_oracle(pk, frame, reference, *how)
-    z_new = same_as_oracle(pk, new, reference, *how)
+    z = same_as_oracle(pk, frame, reference)
+    z_new = same_as_oracle(pk, new, reference)
     d, terms = reference.n_counted, z.shape[1]
     assert_close(pk.kernel(new, frame), oracle.kernel(z_new, z, d), terms=terms)
     names = pk.get_feature_names_out().tolist()
@@ -92,7 +92,7 @@ def test_informative_equals_the_oracle(drawn, chosen):
 
 
 @pytest.mark.parametrize("n_labels", [252, 253, 254, 255])
-@pytest.mark.parametrize("matching", ["graded", "cascade"])
+@pytest.mark.parametrize("matching", MATCHINGS)
 def test_one_bin_more_than_a_byte_can_count(matching, n_labels):
     labels = [f"label{k:03d}" for k in range(n_labels)]
     frame = pd.DataFrame(
@@ -107,13 +107,11 @@ def test_one_bin_more_than_a_byte_can_count(matching, n_labels):
             "value": [np.nan, np.nan, 3.0, 1.0],
         }
     )
-    pk = ProximityKernel(
-        4, matching=matching, min_support=1, missingness="informative"
-    ).fit(frame)
+    pk = ProximityKernel(4, matching=matching, missingness="informative").fit(frame)
     columns = oracle.read_columns(frame)
     reference = oracle.fit(columns, informative=[0, 1])
     assert pk.n_bins_[0] == n_labels + 1
-    same_as_oracle(pk, new, reference, matching, 1)
+    same_as_oracle(pk, new, reference)
 
 
 def test_names_of_the_cell_stay_unique():
@@ -142,10 +140,10 @@ def test_two_resolutions_beside_it():
 
 def test_ignorable_estimates_every_gap():
     table = with_panel(150)
-    pk = ProximityKernel(4, matching="graded", missingness="ignorable").fit(table)
+    pk = ProximityKernel(4, missingness="ignorable").fit(table)
     assert pk.n_bins_.tolist() == [4] * 6
     frame = pd.DataFrame(table)
-    same_as_oracle(pk, frame, oracle.fit(oracle.read_columns(frame)), "graded", 20)
+    same_as_oracle(pk, frame, oracle.fit(oracle.read_columns(frame)))
     assert len(pk.provenance(table)) == np.isnan(table).sum()
     for absence, missing in zip(pk.missingness_, np.isnan(table).sum(0), strict=True):
         assert not absence.informative
@@ -182,7 +180,7 @@ def test_unseen_rows_follow_the_fitted_decision():
 
 
 @pytest.mark.parametrize("missingness", ["informative", "auto"])
-@pytest.mark.parametrize("matching", ["weighted", "graded", "cascade"])
+@pytest.mark.parametrize("matching", MATCHINGS)
 def test_the_kernel_stays_positive_semi_definite(missingness, matching):
     table = with_panel(200)
     pk = ProximityKernel(
@@ -272,13 +270,14 @@ def test_equal_rows_count_as_often_as_they_stand_there():
     table = np.repeat(np.round(with_panel(200)), 3, axis=0)
     pk, _ = decided(table, n_bins=3)
     plain = ProximityKernel(3, missingness="ignorable").fit(table)
-    codes = plain._model.code(table, 1)
+    codes = gather_distinct(plain._model.code(table, 1), plain.n_bins_)
     assert codes.counts.min() >= 3
     one_by_one = np.repeat(codes.rows, codes.counts, axis=0)
     apart = type(codes)(one_by_one, np.ones(600, np.int64), np.arange(600))
     names = [f"x{j}" for j in range(6)]
-    fitted = keep_rows(apart, plain.n_bins_, None, 0)
-    wanted = _missingness.decide_missingness(fitted, apart, names, "auto")
+    kept = keep_rows(apart, plan_rows("pairwise", plain.n_bins_, 600, 0), 1)
+    every = replace(kept, rows=apart.rows, counts=apart.counts)
+    wanted = _missingness.decide_missingness(every, names, "auto")
     for one, other in zip(pk.missingness_, wanted, strict=True):
         assert (one.informative, one.missing) == (other.informative, other.missing)
         assert one.p_value == pytest.approx(other.p_value, rel=1e-6)
@@ -316,8 +315,8 @@ def test_wide_tables():
     sample = _absence.draw_sample(codes, np.full(900, 4), 900)
     assert sample.sizes.sum() <= 1024
     names = [str(j) for j in range(900)]
-    fitted = keep_rows(codes, np.full(900, 4), None, 0)
-    found = _missingness.decide_missingness(fitted, codes, names, "auto")
+    fitted = keep_rows(codes, plan_rows("pairwise", np.full(900, 4), 400, 0), 1)
+    found = _missingness.decide_missingness(fitted, names, "auto")
     informative = np.flatnonzero([absence.informative for absence in found])
     assert informative.tolist() == list(range(0, 900, 30))
     assert "and 26 more" in found[0].reason

@@ -12,7 +12,8 @@ from sklearn.cluster import DBSCAN, HDBSCAN
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from strategies import fitted, mixed_table, parameters, raises_naming, tables
 
-from proximity_kernel import ProximityKernel, ProximityNeighbors, _nearest
+from proximity_kernel import ProximityKernel, ProximityNeighbors
+from proximity_kernel._similarity import nearest
 from proximity_kernel._similarity.nearest import build_index, find_near, find_nearest, group_rows
 
 

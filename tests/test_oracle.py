@@ -9,18 +9,18 @@ from oracle import (
     MISSING,
     UNKNOWN,
     Column,
+    Origin,
     assign_code,
     fit,
     fit_cells,
     kernel,
     match_cascade,
-    match_graded,
-    name_level,
     normalize,
     provenance,
     read_columns,
     represent,
 )
+from oracle_pairwise import SMOOTHINGS, Pairwise
 from strategies import GRADES, tables
 
 
@@ -29,7 +29,7 @@ def labels(*rows):
     return [Column(False, list(values)) for values in zip(*rows, strict=True)]
 
 
-LADDER = labels(
+SHARING = labels(
     ("1", "1", "1", "x"),
     ("1", "1", "2", "y"),
     ("1", "2", "1", "y"),
@@ -66,6 +66,11 @@ def test_kinds_come_from_dtypes():
 def test_centers_are_percentiles():
     cells = fit_cells(Column(True, [10.0, None, 0.0, 2.0, 1.0]), n_bins=3)
     assert cells.centers == [0.0, 1.5, 10.0]
+
+
+def test_a_place_on_a_value_is_exact():
+    """Two thirds of nine places are six, and no more or less."""
+    assert fit_cells(Column(True, [0.0] * 4 + [10.0] * 6), 4).centers == [0.0, 10.0]
 
 
 def test_equal_centers_are_merged():
@@ -106,35 +111,14 @@ def test_rare_categories_share_the_last_bin():
     assert fit_cells(column, max_categories=4).categories == ["a", "c", "d"]
 
 
-@pytest.mark.parametrize(
-    ("min_support", "rung", "donors"),
-    [
-        (1, 3, {0}),
-        (2, 2, {0, 1, 2, 3}),
-        (4, 2, {0, 1, 2, 3}),
-        (5, 1, {0, 1, 2, 3, 4}),
-        (6, 1, {0, 1, 2, 3, 4}),
-    ],
-)
-def test_ladder(min_support, rung, donors):
-    estimate = match_graded([0, 0, 0, MISSING], 3, fit(LADDER), min_support)
-    assert (estimate.rung, estimate.donors) == (rung, donors)
-
-
-def test_rung_is_the_highest_that_holds_the_set():
-    reference = fit(labels(("p", "q", "x"), ("r", "s", "y")))
-    estimate = match_graded([0, 0, MISSING], 2, reference, min_support=20)
-    assert (estimate.rung, estimate.donors) == (2, {0})
-
-
 def test_cascade_levels():
-    reference = fit(LADDER)
+    reference = fit(SHARING)
     every = match_cascade([0, 0, 0, MISSING], 3, reference)
-    assert (every.rung, every.donors) == (3, {0})
+    assert (every.level, every.donors) == ("intersection", {0})
     some = match_cascade([1, 0, UNKNOWN, MISSING], 3, reference)
-    assert (some.rung, some.donors) == (1, {0, 1, 3, 5})
+    assert (some.level, some.donors) == ("union", {0, 1, 3, 5})
     nobody = match_cascade([UNKNOWN, UNKNOWN, MISSING, MISSING], 3, reference)
-    assert (nobody.rung, nobody.donors) == (0, {0, 1, 2, 3, 4, 5})
+    assert (nobody.level, nobody.donors) == ("prior", {0, 1, 2, 3, 4, 5})
     nothing = match_cascade([MISSING] * 4, 3, reference)
     assert nothing == nobody
 
@@ -156,7 +140,9 @@ def test_representation_and_kernel_by_hand():
     np.testing.assert_allclose(k[0, 5], 8 / 9, rtol=1e-15)
     np.testing.assert_allclose(k[5, 5], 23 / 27, rtol=1e-15)
     assert k[0, 0] == 1
-    assert provenance(table, reference, "cascade") == [(5, 2, "intersection", 2, 2, 3)]
+    assert provenance(table, reference, "cascade") == [
+        Origin(5, 2, "intersection", 2, 3, 2 / 3)
+    ]
     scaled = normalize(z, 3)
     np.testing.assert_allclose(kernel(scaled, scaled, 3)[5, 5], 1, rtol=1e-15)
 
@@ -167,50 +153,81 @@ def test_a_column_with_nothing_observed_has_no_bin():
     assert reference.n_bins == [0, 2]
     assert reference.n_counted == 1
     np.testing.assert_array_equal(represent(table, reference), [[1, 0], [0, 1]])
-    assert provenance(table, reference) == [
-        (0, 0, "prior", 0, 1, 0),
-        (1, 0, "prior", 0, 1, 0),
-    ]
+    for matching in ("pairwise", "cascade"):
+        for origin in provenance(table, reference, matching):
+            assert (origin.feature, origin.level) == (0, "prior")
+            assert (origin.observed, origin.support, origin.certainty) == (1, 0, 0)
 
 
-def test_level_names():
-    assert name_level(0, 0) == "prior"
-    assert name_level(0, 3) == "prior"
-    assert name_level(1, 1) == "intersection"
-    assert name_level(3, 3) == "intersection"
-    assert name_level(2, 3) == "partial"
-    assert name_level(1, 3) == "union"
+# The pairwise rule
 
 
-@given(tables(), st.integers(2, 7), st.integers(1, 25))
-def test_estimates_keep_what_the_definition_promises(drawn, n_bins, min_support):
-    """Of the ladder: the rung above has too few, and the chosen one enough."""
+COLOURS = labels(
+    ("red", "hot"),
+    ("red", "hot"),
+    ("red", "hot"),
+    ("red", "cold"),
+    ("blue", "cold"),
+    ("blue", "cold"),
+    ("blue", None),
+)
+
+
+def test_evidence_by_hand():
+    """Blue and cold are codes 0: two rows have both, and three are cold."""
+    rule = fit(COLOURS).pairwise
+    assert [q.tolist() for q in rule.prior] == [[3 / 7, 4 / 7], [1 / 2, 1 / 2]]
+    told = rule.evidence(0, 0, 1, 4, None)
+    cold = np.log((2 + 4 * 3 / 7) / ((3 + 4) * 3 / 7))
+    hot = np.log((0 + 4 * 3 / 7) / ((3 + 4) * 3 / 7))
+    np.testing.assert_allclose(told, [cold, hot], rtol=1e-14)
+    left_out = np.log((1 + 4 * 3 / 7) / ((2 + 4) * 3 / 7))
+    np.testing.assert_allclose(rule.evidence(0, 0, 1, 4, 0), [left_out, hot])
+
+
+def test_estimate_by_hand():
+    rule = fit(COLOURS).pairwise
+    rule.smoothing, rule.weights = 4, [0.0, 0.5]
+    cold, hot = rule.evidence(0, 0, 1, 4, None)
+    odds = np.exp(0.5 * (cold - hot))
+    got = rule.estimate([0, MISSING], 1)
+    np.testing.assert_allclose(got, [odds / (1 + odds), 1 / (1 + odds)], rtol=1e-14)
+    assert rule.moves([0, MISSING], 1) == {0: pytest.approx(got[0] - 0.5)}
+    assert rule.estimate([MISSING, 0], 0) == pytest.approx(rule.prior[0])  # weight 0
+    assert rule.estimate([UNKNOWN, MISSING], 1) == pytest.approx([0.5, 0.5])
+
+
+def test_the_choice_by_hand():
+    """Two columns that say the same, and one that says nothing."""
+    rows = [("a", "x", "k"), ("b", "y", "k"), ("a", "x", "m"), ("b", "y", "m")] * 8
+    rule = fit(labels(*rows)).pairwise
+    assert rule.weights == [1, 1, 0]
+    assert rule.smoothing == 1
+    alone = fit(labels(*[row[2:] for row in rows])).pairwise
+    assert (alone.weights, alone.smoothing) == ([0], 1)  # all are equally good
+
+
+def test_left_out_rows_are_those_of_a_table_without_them():
+    """One row less in the counts is what a table without that row would count."""
+    rows = [("a", "x"), ("a", "y"), ("b", "y"), ("a", "x"), ("b", "x"), ("b", "y")]
+    codes = fit(labels(*rows)).codes
+    whole, without = Pairwise(codes, [2, 2]), Pairwise(codes[1:], [2, 2])
+    without.usual = whole.usual  # "the priors stay"
+    for smoothing in SMOOTHINGS:
+        i, j = codes[0]
+        got = whole.evidence(0, i, 1, smoothing, j)
+        assert got == pytest.approx(without.evidence(0, i, 1, smoothing, None))
+
+
+@given(tables(max_rows=12, max_columns=3), st.integers(2, 5))
+def test_estimates_are_distributions_and_never_worse_than_the_prior(drawn, n_bins):
     frame, _ = drawn
     reference = fit(read_columns(frame), n_bins)
+    rule = reference.pairwise
     for row in reference.codes:
-        known = {j: c for j, c in enumerate(row) if c != MISSING}
-        for j in set(range(len(row))) - set(known):
-            estimate = match_graded(row, j, reference, min_support)
-            share = {
-                m: sum(reference.codes[m][i] == c for i, c in known.items())
-                for m in reference.observers[j]
-            }
-            assert estimate.donors == {m for m in share if share[m] >= estimate.rung}
-            above = [m for m in share if share[m] > estimate.rung]
-            if estimate.rung == 0:
-                assert not above
-            else:
-                assert len(above) < min(min_support, len(estimate.donors))
-
-
-@given(tables(max_columns=3))
-def test_cascade_is_the_two_ends_of_the_ladder(drawn):
-    """With one or two observed features there is no rung between all and any."""
-    frame, new = drawn
-    reference = fit(read_columns(frame))
-    for table in (read_columns(frame), read_columns(new)):
-        graded = represent(table, reference, "graded", min_support=1)
-        cascade = represent(table, reference, "cascade")
-        for i, (left, right) in enumerate(zip(graded, cascade, strict=True)):
-            if sum(column.values[i] is not None for column in table) <= 2:
-                np.testing.assert_array_equal(left, right)
+        for j, code in enumerate(row):
+            if code == MISSING and reference.n_bins[j]:
+                assert sum(rule.estimate(row, j)) == pytest.approx(1)
+    errors = rule.errors[rule.smoothing]
+    for j, weight in enumerate(rule.weights):
+        assert errors[weight, j] <= errors[0, j] + 1e-9

@@ -113,7 +113,7 @@ def test_share_is_the_mean_of_what_explain_tells(frame, odd):
 
 def test_a_missing_cell_is_said_to_be_missing():
     table = pd.DataFrame({"a": [1.0] * 9 + [5.0] * 3, "b": ["x"] * 9 + ["y"] * 3})
-    kernel = ProximityKernel(n_bins=4, min_support=1)
+    kernel = ProximityKernel(matching="cascade")
     odd = ProximityOutliers(kernel=kernel).fit(table)
     row = pd.DataFrame({"a": [np.nan], "b": ["y"]})
     (reasons,) = odd.reasons(row)

@@ -62,9 +62,9 @@ def test_a_column_with_nothing_observed():
     # d is two: the empty column is left out.
     assert pk.kernel(frame).tolist() == [[1, 0.5], [0.5, 1]]
     assert entries(pk.provenance(frame)) == [
-        (0, 1, "prior", 0, 2, 0),
-        (1, 1, "prior", 0, 1, 0),
-        (1, 2, "prior", 0, 1, 1),
+        (0, 1, "prior", 2, 0),
+        (1, 1, "prior", 1, 0),
+        (1, 2, "prior", 1, 1),
     ]
     assert len(pk.get_feature_names_out()) == 3
 
@@ -77,7 +77,7 @@ def test_a_column_with_nothing_observed_at_fit_and_a_value_later(dtype, values):
     """It has no bin, so its value says nothing."""
     nothing = pd.Series([None, None], dtype=dtype)
     frame = pd.DataFrame({"age": [1.0, 2.0], "dose": nothing, "size": [0.0, 8.0]})
-    pk = fitted(plain(n_bins=2), frame)
+    pk = fitted(plain(n_bins=2, matching="cascade"), frame)
     new = pd.DataFrame(
         {
             "age": [1.0, 2.0, np.nan],
@@ -89,6 +89,10 @@ def test_a_column_with_nothing_observed_at_fit_and_a_value_later(dtype, values):
     assert pk.kernel(new).tolist() == [[1, 0, 0], [0, 1, 1], [0, 1, 1]]
     listed = [entry[:2] for entry in entries(pk.provenance(new))]
     assert listed == [(1, 1), (2, 0)]
+    pk = fitted(plain(n_bins=2), frame)
+    with_value, without = pk.transform(new), pk.transform(new.assign(dose=nothing[0]))
+    assert_close(with_value, without.toarray())
+    assert [entry[:2] for entry in entries(pk.provenance(new))] == listed
 
 
 def test_a_table_with_nothing_observed_gives_no_nan():
@@ -225,7 +229,7 @@ def test_provenance_is_in_row_major_order():
     rows, features = np.nonzero(frame.isna().to_numpy())
     assert got["row"].tolist() == rows.tolist()
     assert got["feature"].tolist() == features.tolist()
-    for name in ("row", "feature", "rung", "observed", "support"):
+    for name in ("row", "feature", "observed", "support", "columns"):
         assert np.issubdtype(got[name].dtype, np.integer)
     observed = frame.notna().sum(axis=1).to_numpy()[rows]
     assert got["observed"].tolist() == observed.tolist()

@@ -8,8 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import config_context
 from strategies import (
+    MATCHINGS,
     assert_close,
     assert_same_bits,
+    assert_same_model,
     dense,
     empty_columns,
     entries,
@@ -21,7 +23,11 @@ from strategies import (
     tables,
 )
 
-from proximity_kernel import _codes, _matching, _representation, _weights
+from proximity_kernel._matching import cascade
+from proximity_kernel._bins import codes
+from proximity_kernel._matching import pairwise
+from proximity_kernel._model import representation
+from proximity_kernel._matching import row_state
 
 
 def block_sums(pk, representation):
@@ -94,7 +100,7 @@ def test_larger_kernels(n_labels, working_memory):
     table = labels[rng.integers(n_labels, size=(2300, 4))]
     table[rng.random(table.shape) < 0.2] = None
     frame = pd.DataFrame(table, columns=list("abcd"), dtype="str")
-    pk = plain(min_support=5).fit(frame)
+    pk = plain().fit(frame)
     with config_context(working_memory=working_memory):
         k = pk.kernel(frame)
         part = pk.kernel(frame[:1100], frame[100:])
@@ -135,6 +141,7 @@ def test_order_of_the_fitted_rows_does_not_matter(drawn, chosen, random):
     random.shuffle(order)
     left = fitted(plain(**chosen), frame)
     right = fitted(plain(**chosen), frame.iloc[order])
+    assert_same_model(left, right)
     for table in (frame, new):
         assert_same_bits(left.transform(table), right.transform(table))
         assert entries(left.provenance(table)) == entries(right.provenance(table))
@@ -170,10 +177,10 @@ def test_fitting_again_forgets(drawn, chosen):
     assert_same_bits(used.transform(new), fresh.transform(new))
 
 
-@pytest.mark.parametrize("matching", ["weighted", "graded", "cascade"])
-@pytest.mark.parametrize("n_jobs", [1, 2, -1])
+@pytest.mark.parametrize("matching", MATCHINGS)
+@pytest.mark.parametrize("n_jobs", [1, 2, 3, -1])
 def test_number_of_jobs_does_not_matter(matching, n_jobs, monkeypatch):
-    for room in (_codes, _matching, _representation):
+    for room in (_codes, _cascade, _pairwise, _representation, _rows):
         monkeypatch.setattr(room, "_PIECE", 100)  # so that every room has several
     frame = mixed_table(1500, 6, 0.4, seed=3)
     new = mixed_table(700, 6, 0.4, seed=4)
@@ -186,7 +193,7 @@ def test_number_of_jobs_does_not_matter(matching, n_jobs, monkeypatch):
     assert_same_bits(alone.kernel(new, frame), together.kernel(new, frame))
 
 
-@pytest.mark.parametrize("matching", ["weighted", "graded", "cascade"])
+@pytest.mark.parametrize("matching", MATCHINGS)
 def test_larger_batches_do_not_matter(matching):
     frame = mixed_table(1300, 5, 0.4, seed=6)
     pk = plain(matching=matching).fit(frame)
@@ -223,11 +230,9 @@ def test_read_only_arrays(dtype, order):
         table[rng.random(table.shape) < 0.3] = np.nan
     kept = table.copy()
     table.setflags(write=False)
-    pk = plain(n_bins=3, min_support=2).fit(table)
+    pk = plain(n_bins=3).fit(table)
     reference = oracle.fit(oracle.read_columns(pd.DataFrame(kept)), 3)
-    wanted = oracle.represent(
-        oracle.read_columns(pd.DataFrame(kept)), reference, "graded", 2
-    )
+    wanted = oracle.represent(oracle.read_columns(pd.DataFrame(kept)), reference)
     assert_close(pk.transform(table), wanted)
     assert_close(
         pk.kernel(table),
@@ -245,26 +250,3 @@ def test_answers_are_not_shared_with_the_estimator():
     kept = z.copy()
     z[:] = 7
     assert_same_bits(pk.transform(frame), kept)
-
-
-def test_weights_of_a_part_of_the_rows_are_nearly_those_of_all(monkeypatch):
-    """Rows come in pairs that differ in the last column: every second would mislead."""
-    rng = np.random.default_rng(0)
-    first = rng.integers(0, 2, 4000)
-    last = np.where(rng.random(4000) < 0.9, first, 1 - first)
-    table = np.column_stack([first, rng.integers(0, 30, 4000), last]).astype(float)
-    table[rng.random(4000) < 0.2, 0] = np.nan
-    codes = plain(n_bins=30, matching="weighted").fit(table)
-    whole = _weights.weigh_codes(codes._model.reference, 1)
-    monkeypatch.setattr(_weights, "_MOST_PAIRS", 9 * 900)
-    part = _weights.weigh_codes(codes._model.reference, 1)
-    assert (part[0, -2:] >= 13).all()
-    assert whole[0, -1] == 15
-
-
-def test_a_feature_of_very_many_bins_has_weights_of_one(monkeypatch):
-    table = np.column_stack([np.arange(40.0), np.arange(40.0) // 20])
-    monkeypatch.setattr(_weights, "_MOST_TOGETHER", 40)
-    pk = plain(n_bins=30, matching="weighted").fit(table)
-    weights = _weights.weigh_codes(pk._model.reference, 1)
-    assert (weights == 1).all()

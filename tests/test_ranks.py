@@ -2,15 +2,18 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from proximity_kernel import ProximityKernel, _ranks
+from proximity_kernel import ProximityKernel
+from proximity_kernel._bins import centers
+from proximity_kernel._bins import quantiles
 from proximity_kernel._bins.centers import fit_centers, rank_centers
-from proximity_kernel._table.containers.columns import Column, ColumnType
+from proximity_kernel._table.containers.containers.containers.columns import Column, ColumnType
 from proximity_kernel._bins.quantiles import (
     Ranked,
+    Selected,
     Sketch,
     hold_values,
     merge_held,
@@ -162,3 +165,72 @@ def test_a_column_with_very_many_values():
     np.testing.assert_allclose(ranks, [0, 0.25, 0.5, 0.75, 1], atol=0.003)
     again = ProximityKernel(5, missingness="ignorable").fit_batches(parts)
     assert again.bin_centers_[0].tobytes() == pk.bin_centers_[0].tobytes()
+
+
+# Values of which only those asked for are put in order
+
+
+HARD = st.sampled_from(
+    [
+        *(-0.0, 0.0, 5e-324, -5e-324, 2.2e-308, -2.2e-308, 1e-310, -1e-310),
+        *(1.7e308, -1.7e308, 1.0, np.nextafter(1.0, 2), np.nextafter(1.0, 0), -1.0),
+        *(np.nan, -np.nan, 3.5, 3.5, 3.75, -3.5, 1e9, 1e9 + 1),
+    ]
+)
+MANY = hnp.arrays(np.float64, st.integers(1, 80), elements=HARD | ODD)
+
+
+def both(values):
+    return Selected(values + 0.0), rank_values(values[~np.isnan(values)])
+
+
+@given(values=MANY, n_bins=st.integers(2, 40) | st.just("auto"))
+@example(values=np.full(3, np.finfo(np.float64).max), n_bins="auto")
+def test_selected_values_are_those_of_the_sorted_column(values, n_bins):
+    selected, ranked = both(values)
+    assert len(selected) == len(ranked)
+    places = np.arange(len(ranked))
+    assert selected.at(places).tobytes() == ranked.at(places).tobytes()
+    assert selected.at(places[::-1]).tobytes() == ranked.at(places[::-1]).tobytes()
+    for value in set(ranked.values.tolist()):
+        assert selected.count(value) == ranked.count(value)
+    got, wanted = (rank_centers(each, n_bins) for each in (selected, ranked))
+    assert got.centers.tobytes() == wanted.centers.tobytes()
+    assert repr(got.groups) == repr(wanted.groups)
+
+
+@given(values=MANY, data=st.data())
+def test_selected_values_without_some_and_few_of_them(values, data):
+    selected, ranked = both(values)
+    left_out = data.draw(st.lists(st.sampled_from([0.0, *ranked.values.tolist()])))
+    selected, ranked = selected.without(left_out), ranked.without(left_out)
+    assert len(selected) == len(ranked)
+    places = np.arange(len(ranked))
+    assert selected.at(places).tobytes() == ranked.at(places).tobytes()
+    for most in (1, 2, 4, len(ranked)) if len(ranked) else ():
+        got, wanted = selected.few(most), ranked.few(most)
+        assert (got is None) == (wanted is None)
+        assert got is None or got.tobytes() == wanted.tobytes()
+
+
+@pytest.mark.parametrize("n_bins", [2, 5, 40, "auto"])
+def test_a_column_is_selected_from_or_sorted_with_the_same_centers(monkeypatch, n_bins):
+    rng = np.random.default_rng(0)
+    columns = {
+        "smooth": rng.lognormal(sigma=3, size=5000) - 5,
+        "few": rng.integers(-2, 2, size=5000) / 4,
+        "heavy": np.where(rng.random(5000) < 0.4, -0.0, rng.normal(size=5000)),
+        "holed": np.where(
+            rng.random(5000) < 0.4, np.nan, rng.normal(size=5000) * 1e-310
+        ),
+        "nothing": np.full(5000, np.nan),
+    }
+    for name, values in columns.items():
+        wanted = in_memory(values, n_bins)
+        with monkeypatch.context() as patch:
+            patch.setattr(_centers, "_FEW_ROWS", 100)
+            got = in_memory(values, n_bins)
+            strided = in_memory(np.repeat(values, 2)[::2], n_bins)
+        for each in (got, strided):
+            assert each.centers.tobytes() == wanted.centers.tobytes(), name
+            assert repr(each.groups) == repr(wanted.groups), name

@@ -14,7 +14,13 @@ from sklearn.pipeline import FeatureUnion, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
-from strategies import assert_same_bits, dense, entries, mixed_table
+from strategies import (
+    assert_same_bits,
+    assert_same_model,
+    dense,
+    entries,
+    mixed_table,
+)
 
 from proximity_kernel import ProximityKernel
 from proximity_kernel._numba.code_loops import fill_rows, size_rows
@@ -29,8 +35,7 @@ from proximity_kernel._numba.cascade_loops import match_rows
         ProximityKernel(n_bins="auto"),
         ProximityKernel(missingness="informative"),
         ProximityKernel(missingness="auto"),
-        ProximityKernel(max_references=20),
-        ProximityKernel(normalize=True, n_bins=3, min_support=1, n_jobs=2),
+        ProximityKernel(normalize=True, n_bins=3, n_jobs=2),
     ]
 )
 def test_checks(estimator, check):
@@ -72,7 +77,7 @@ def test_grid_search_over_n_bins(groups):
     pipeline = make_pipeline(ProximityKernel(), LogisticRegression())
     grid = {
         "proximitykernel__n_bins": [2, 4],
-        "proximitykernel__matching": ["graded", "cascade"],
+        "proximitykernel__matching": ["pairwise", "cascade"],
     }
     search = GridSearchCV(pipeline, grid, cv=3, error_score="raise").fit(frame, y)
     assert search.best_params_["proximitykernel__n_bins"] == 4
@@ -93,10 +98,8 @@ def test_clone_and_parameters():
     chosen = {
         "n_bins": [3, 4],
         "matching": "cascade",
-        "min_support": 7,
         "categorical_features": [0],
         "max_categories": 9,
-        "max_references": 50,
         "normalize": True,
         "sparse_output": False,
         "dtype": np.float64,
@@ -117,11 +120,9 @@ def test_clone_and_parameters():
 def test_defaults():
     assert ProximityKernel().get_params() == {
         "n_bins": None,
-        "matching": "weighted",
-        "min_support": 20,
+        "matching": "pairwise",
         "categorical_features": "from_dtype",
         "max_categories": 255,
-        "max_references": None,
         "normalize": False,
         "sparse_output": True,
         "dtype": np.float32,
@@ -200,13 +201,23 @@ def test_memory_mapped(tmp_path):
 def test_a_pickle_holds_the_rows_not_the_bitmaps():
     frame = np.random.default_rng(9).normal(size=(2000, 4))
     frame[::7, 0] = np.nan
-    pk = ProximityKernel(n_bins=100).fit(frame)
-    maps = pk._model.reference.bitmaps
+    pk = ProximityKernel(n_bins=100, matching="cascade").fit(frame)
+    maps = pk._model.matcher.bitmaps
     stored = pickle.dumps(pk)
     assert len(stored) < maps.words.nbytes
     copy = pickle.loads(stored)
-    assert copy._model.reference.bitmaps.words.ctypes.data % 64 == 0
+    assert copy._model.matcher.bitmaps.words.ctypes.data % 64 == 0
     assert_same_bits(copy.transform(frame), pk.transform(frame))
+
+
+def test_a_pickle_holds_the_counts_not_the_evidence():
+    frame = np.random.default_rng(9).normal(size=(2000, 4))
+    frame[::7, 0] = np.nan
+    pk = ProximityKernel(n_bins=50).fit(frame)
+    counts, evidence = pk._model.matcher.counts, pk._model.matcher.evidence
+    stored = pickle.dumps(pk)
+    assert len(stored) < counts.pairs.nbytes + evidence.values.nbytes
+    assert_same_model(pickle.loads(stored), pk)
 
 
 @pytest.mark.parametrize("backend", ["loky", "threading"])

@@ -11,7 +11,7 @@ from strategies import (
     plain,
 )
 
-from proximity_kernel import _model
+from proximity_kernel._model import model
 
 
 @pytest.fixture
@@ -26,10 +26,21 @@ def wide():
     return table
 
 
-@pytest.mark.parametrize("step", ["fit_centers", "assign_codes", "build_reference"])
+@pytest.mark.parametrize(
+    ("step", "matching"),
+    [
+        ("fit_centers", "pairwise"),
+        ("assign_codes", "pairwise"),
+        ("count_pairs", "pairwise"),
+        ("learn_pairwise", "pairwise"),
+        ("build_cascade", "cascade"),
+    ],
+)
 @pytest.mark.parametrize("error", [MemoryError, KeyboardInterrupt])
-def test_a_fit_that_fails_leaves_the_old_model(monkeypatch, narrow, wide, step, error):
-    pk = plain().fit(narrow)
+def test_a_fit_that_fails_leaves_the_old_model(
+    monkeypatch, narrow, wide, step, matching, error
+):
+    pk = plain(matching=matching).fit(narrow)
     before, names = pk.transform(narrow), pk.get_feature_names_out().tolist()
 
     def fail(*_):
@@ -47,13 +58,17 @@ def test_a_fit_that_fails_leaves_the_old_model(monkeypatch, narrow, wide, step, 
         pk.transform(wide)
 
 
-def test_a_first_fit_that_fails_leaves_nothing(monkeypatch, narrow):
-    pk = plain()
+@pytest.mark.parametrize(
+    ("matching", "step"),
+    [("pairwise", "learn_pairwise"), ("cascade", "build_cascade")],
+)
+def test_a_first_fit_that_fails_leaves_nothing(monkeypatch, narrow, matching, step):
+    pk = plain(matching=matching)
 
     def fail(*_):
         raise MemoryError
 
-    monkeypatch.setattr(_model, "build_reference", fail)
+    monkeypatch.setattr(_model, step, fail)
     with pytest.raises(MemoryError):
         pk.fit(narrow)
     with pytest.raises(NotFittedError):
@@ -80,10 +95,12 @@ def test_options_of_the_fit_hold_until_the_next(narrow):
     assert_same_bits(pk.transform(narrow.round()), before)
 
 
-def test_a_refit_beside_a_transform(wide):
-    models = {n: plain(n_bins=n).fit(wide) for n in (2, 200)}
+@pytest.mark.parametrize("matching", ["pairwise", "cascade"])
+def test_a_refit_beside_a_transform(wide, matching):
+    """With 200 bins the pairwise rule counts few sources only, with 2 all of them."""
+    models = {n: plain(n_bins=n, matching=matching).fit(wide) for n in (2, 200)}
     wanted = {n: model.transform(wide) for n, model in models.items()}
-    pk = plain(n_bins=2, n_jobs=1).fit(wide)
+    pk = plain(n_bins=2, matching=matching, n_jobs=1).fit(wide)
     stop = threading.Event()
 
     def refit():

@@ -1,9 +1,11 @@
 """The claims of docs/theory.md, each with a test that fails if it is false.
 
-Here are sections 1 and 4; `test_theory_estimates` has 2 and 3.
+Here are sections 1, 3 and 4; `test_theory_estimates` has section 2.
 """
 
+import pickle
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,12 +13,16 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from simulation import EVERYWHERE, MATCHINGS, draw_table, fit_table
 from strategies import assert_same_bits, dense, fitted, mixed_table, tables
 
 from proximity_kernel import ProximityKernel
+from proximity_kernel._matching import pairwise
+from proximity_kernel._matching import row_state
+from proximity_kernel._matching import pair_counts
+from proximity_kernel._bins.codes import plain_codes
 
 HERE = Path(__file__).parent
+MATCHINGS = ("pairwise", "cascade")
 
 
 @st.composite
@@ -25,7 +31,6 @@ def options(draw):
     return {
         "n_bins": draw(st.sampled_from([2, 3, 5, "auto"])),
         "matching": draw(st.sampled_from(MATCHINGS)),
-        "min_support": draw(st.sampled_from([1, 3, 20])),
         "missingness": draw(st.sampled_from(["ignorable", "informative", "auto"])),
         "normalize": draw(st.booleans()),
         "dtype": draw(st.sampled_from([np.float32, np.float64])),
@@ -128,6 +133,116 @@ def test_two_resolutions_are_a_mean_of_two_kernels():
     np.testing.assert_allclose(pk.kernel(values), same, atol=1e-14)
 
 
+# 3. Cost
+
+
+def coded(n, d, n_bins=4, seed=0):
+    """Rows of random codes, row by row."""
+    rows = np.random.default_rng(seed).integers(n_bins, size=(n, d), dtype=np.uint8)
+    return plain_codes(rows)
+
+
+def test_the_budgets_are_those_of_the_page():
+    page = (HERE.parent / "docs" / "theory.md").read_text().replace("\n", " ")
+    budgets = {
+        f"{_pairwise.MOST_CODES:,} codes": 2048,
+        f"{_rows.SAMPLE:,} distinct rows": 10_000,
+        f"2^{_rows._MOST_PAIRS.bit_length() - 1} pairs of cells": 32,
+        f"{_rows._MOST_COPIES} times": 100,
+        f"{_sources._MOST_SOURCES} sources": 32,
+        f"2^{_sources._MOST_EVIDENCE.bit_length() - 1} entries": 21,
+        f"2^{_pairwise._MOST_SCORED.bit_length() - 1} triples": 27,
+    }
+    assert [text for text in budgets if text not in page] == []
+
+
+def test_counting_adds_the_same_number_of_pairs_for_every_row():
+    """A gap is a code, too, so every row of d cells adds d (d + 1) / 2."""
+    for n in (500, 1500):
+        codes = coded(n, 9)
+        codes.rows[::3, 4] = 255  # missing
+        plan = _rows.plan_rows("pairwise", np.full(9, 4), n, seed=0)
+        state = _rows.keep_rows(codes, plan, 1)
+        assert state.pairs.sum() == n * 9 * 10 / 2
+
+
+def test_what_the_model_keeps_does_not_grow_with_the_rows():
+    sizes = {}
+    for matching in MATCHINGS:
+        tables = [mixed_table(n, 8, 0.2, seed=0) for n in (1000, 4000)]
+        held = [ProximityKernel(matching=matching).fit(table) for table in tables]
+        sizes[matching] = [len(pickle.dumps(pk._model.matcher)) for pk in held]
+    assert sizes["pairwise"][0] == sizes["pairwise"][1]
+    assert sizes["cascade"][1] > 2 * sizes["cascade"][0]
+
+
+def test_the_sample_is_bounded_and_rows_left_out_cap_the_copies():
+    plan = _rows.plan_rows("pairwise", np.full(10, 4), 30_000, seed=0)
+    many = coded(30_000, 10)
+    many.rows[:20_000:2] = many.rows[0]  # one row 10,000 times
+    seeds = [_rows.keep_rows(many, replace(plan, seed=seed), 1) for seed in range(8)]
+    assert all(state.sampled and len(state.rows) == 10_000 for state in seeds)
+    assert max(state.counts.max() for state in seeds) == 10_000
+    assert all(state.codes.counts.max() <= 100 for state in seeds)
+    few = _rows.keep_rows(plain_codes(many.rows[:10_000]), plan, 1)
+    assert not few.sampled  # all rows are scored, with their exact counts
+    assert few.codes.counts.max() == 5000
+
+
+def test_above_the_budget_a_share_of_the_rows_has_its_pairs_counted():
+    n_bins = np.full(10, 4)
+    every = _rows.plan_rows("pairwise", n_bins, 2 * 2**32 // 100, seed=0)
+    assert every.limit == 2**64 - 1
+    fourth = _rows.plan_rows("pairwise", n_bins, 4 * 2 * 2**32 // 100, seed=0)
+    assert fourth.limit / 2**64 == pytest.approx(1 / 4)
+    state = _rows.keep_rows(coded(8000, 10), fourth, 1)
+    assert state.totals[:4].sum() == 8000  # codes are counted in all rows
+    counted = np.diagonal(state.pairs)[:4].sum()
+    assert counted == pytest.approx(2000, abs=4 * np.sqrt(1500))
+    assert state.counts.sum() == counted  # only these rows are kept to be scored
+    assert state.sampled
+
+
+@pytest.mark.parametrize(("d", "bins"), [(500, 4), (10, 250), (5000, 4)])
+def test_wide_tables_have_few_sources_and_keep_the_frequent_codes(d, bins):
+    n = 300 if d > 10 else 2000
+    rng = np.random.default_rng(0)
+    rows = (bins * rng.random((n, d)) ** 2).astype(np.uint8)  # low codes are frequent
+    n_bins = np.full(d, bins)
+    plan = _rows.plan_rows("pairwise", n_bins, n, seed=0)
+    assert plan.n_codes > 2048
+    assert not plan.limit
+    state = _rows.keep_rows(plain_codes(rows), plan, 1)
+    none = np.zeros(d, bool)
+    counts = _sources.count_pairs(state, state.codes, none, 1)
+    assert counts.sources.shape[1] == {500: 32, 10: 9, 5000: 26}[d]
+    n_kept = counts.kept.shape[1]
+    assert counts.sources.size * n_kept**2 <= 2**21
+    assert n_kept == {500: 4, 10: 80, 5000: 4}[d]
+    totals = counts.totals.reshape(d, bins)
+    kept = np.take_along_axis(totals, counts.kept, axis=1)
+    left = totals.sum(axis=1) - kept.sum(axis=1)
+    best = np.sort(totals, axis=1)[:, ::-1]
+    np.testing.assert_array_equal(left, best[:, n_kept:].sum(axis=1))
+
+
+@pytest.mark.parametrize(("d", "n_scored"), [(20, 9000), (150, 6005), (600, 1747)])
+def test_wide_tables_are_scored_on_fewer_rows(d, n_scored, monkeypatch):
+    seen = set()
+    monkeypatch.setattr(
+        _pairwise, "score_weights", lambda codes, *_: seen.add(codes.shape[1])
+    )
+    n = 9000 if d < 600 else 3000
+    codes = coded(n, d)
+    plan = _rows.plan_rows("pairwise", np.full(d, 4), n, seed=0)
+    state = _rows.keep_rows(codes, plan, 1)
+    counts = _sources.count_pairs(state, state.codes, np.zeros(d, bool), 1)
+    learnt = _pairwise.learn_pairwise(counts, state.codes, 1)
+    assert seen == {n_scored}
+    assert learnt.smoothing == 1  # all errors are 0 here: the smaller in a tie
+    assert not learnt.weights.any()
+
+
 # 4. Exact, and always the same
 
 
@@ -162,24 +277,45 @@ def test_equal_rows_get_equal_answers(drawn, chosen):
             assert z[i].tobytes() == z[first.setdefault(key, i)].tobytes()
 
 
-@pytest.mark.parametrize("matching", MATCHINGS)
-def test_a_row_never_answers_for_itself(matching):
+def label_table(n, rate, seed):
+    """Three related columns of labels, with holes."""
+    rng = np.random.default_rng(seed)
+    group = rng.integers(3, size=n)
+    table = np.stack([group, (group + rng.integers(2, size=n)) % 3, group % 2], axis=1)
+    return np.where(rng.random(table.shape) < rate, np.nan, table)
+
+
+def fit_labels(table, matching="pairwise", **chosen):
+    return ProximityKernel(
+        matching=matching, missingness="ignorable", dtype=np.float64,
+        categorical_features=list(range(table.shape[1])), **chosen,
+    ).fit(table)  # fmt: skip
+
+
+def test_with_the_cascade_a_row_never_answers_for_itself():
     """Fit without a row that misses a cell: the estimate is the same to the bit."""
-    table = draw_table(EVERYWHERE, 120, np.random.default_rng(11))
-    whole = fit_table(table, matching=matching)
-    z = dense(whole.transform(table))
-    incomplete = np.flatnonzero(np.isnan(table).any(axis=1))[:12]
-    for i in incomplete:
-        without = fit_table(np.delete(table, i, axis=0), matching=matching)
+    table = label_table(120, 0.1, seed=11)
+    z = dense(fit_labels(table, "cascade").transform(table))
+    for i in np.flatnonzero(np.isnan(table).any(axis=1))[:12]:
+        without = fit_labels(np.delete(table, i, axis=0), "cascade")
         assert_same_bits(without.transform(table[[i]]), z[[i]])
 
 
-def test_the_seed_does_not_matter():
+def test_a_row_that_misses_a_feature_is_not_in_its_counts():
+    table = label_table(120, 0.1, seed=11)
+    whole = fit_labels(table)._model.matcher.counts
+    first = np.cumsum(whole.n_bins) - whole.n_bins
+    for i, j in np.argwhere(np.isnan(table))[:12]:
+        part = fit_labels(np.delete(table, i, axis=0))._model.matcher.counts
+        own = slice(first[j], first[j] + whole.n_bins[j])
+        np.testing.assert_array_equal(part.pairs[:, own], whole.pairs[:, own])
+        if np.isnan(table[i]).sum() == 1:  # its other cells are counted elsewhere
+            assert (part.pairs != whole.pairs).any()
+
+
+def test_the_seed_does_not_matter_if_all_rows_are_scored():
     frame = mixed_table(200, 5, 0.3, seed=12)
-    chosen = {"n_bins": "auto", "missingness": "auto"}
-    one, two = (
-        ProximityKernel(**chosen, random_state=seed).fit(frame) for seed in (0, 1)
-    )
+    one, two = (ProximityKernel(random_state=seed).fit(frame) for seed in (0, 1))
     assert_same_bits(one.transform(frame), two.transform(frame))
 
 
@@ -193,7 +329,7 @@ def test_every_test_that_the_page_names_is_there():
     for file in HERE.glob("test_*.py"):
         there.add(file.stem)
         there |= set(re.findall(r"^def (test_\w+)", file.read_text(), re.MULTILINE))
-    assert len(named) > 15
+    assert len(named) > 20
     assert named <= there
     files = [file.read_text() for file in sorted(HERE.glob("test_theory*.py"))]
     assert len(files) > 1

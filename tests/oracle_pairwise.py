@@ -1,0 +1,143 @@
+"""The pairwise rule with loops: the truth for `matching="pairwise"`.
+
+Written from its definition, and sharing nothing with the package. Sentences in
+quotation marks are that definition. A code below 0 is a missing cell or an unknown
+category.
+"""
+
+from collections import Counter
+from functools import cache
+from math import log
+
+import numpy as np
+
+SMOOTHINGS = (1, 4, 16)
+WEIGHTS = (0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.65, 0.8, 1)
+
+
+def find_frequencies(codes, n_bins):
+    """How often each code of each feature occurs, among the rows that observe it."""
+    out = []
+    for j, size in enumerate(n_bins):
+        counts = Counter(row[j] for row in codes if row[j] >= 0)
+        total = max(counts.total(), 1)
+        out.append(np.array([counts[k] / total for k in range(size)]))
+    return out
+
+
+class Pairwise:
+    """Counts of codes and of pairs of codes, and how to weigh them.
+
+    Parameters
+    ----------
+    codes : list of list of int
+        The fitted rows.
+    n_bins : list of int
+        Codes of each feature.
+    counted, scored : list of list of int, optional
+        Rows whose pairs are counted, and of these the rows that the smoothing and the
+        weights are chosen with; all, if they are not given.
+    """
+
+    def __init__(self, codes, n_bins, counted=None, scored=None):
+        counted = codes if counted is None else counted
+        self.n_bins, self.scored = n_bins, counted if scored is None else scored
+        self.prior = find_frequencies(codes, n_bins)
+        self.usual = find_frequencies(counted, n_bins)
+        self.both, self.seen = Counter(), Counter()
+        for row in counted:
+            known = [(i, a) for i, a in enumerate(row) if a >= 0]
+            for i, a in known:
+                for j, b in known:
+                    if i != j:
+                        self.both[i, a, j, b] += 1
+                        self.seen[i, j, b] += 1
+        self.evidence = cache(self._find_evidence)
+        self.choose()
+
+    def _find_evidence(self, i, a, j, smoothing, own):
+        """What code a of feature i tells about each bin of j.
+
+        "e_ij(a, b) = log [ (n_ij(a, b) + s q_i(a)) / ((N_ij(b) + s) q_i(a)) ]". With
+        `own`, a bin of j, a row is taken out: "n_ij(c_i, c_j) and N_ij(c_j) one less".
+        """
+        usual = self.usual[i][a]
+        if not usual:
+            return np.zeros(self.n_bins[j])
+        out = []
+        for b in range(self.n_bins[j]):
+            together, seen = self.both[i, a, j, b], self.seen[i, j, b]
+            if b == own:
+                together, seen = together - 1, seen - 1
+            out.append(
+                log((together + smoothing * usual) / ((seen + smoothing) * usual))
+            )
+        return np.array(out)
+
+    def add_up(self, row, j, smoothing, own=None):
+        """Add up what the observed cells of a row tell about feature j."""
+        total = np.zeros(self.n_bins[j])
+        for i, a in enumerate(row):
+            if i != j and a >= 0:
+                total = total + self.evidence(i, a, j, smoothing, own)
+        return total
+
+    def share(self, total, j, weight):
+        """Weigh the bins; with several weights, a row for each.
+
+        "P_j(b) ~ q_j(b) exp( w_j sum ) over the bins with q_j(b) > 0, scaled to sum 1".
+        """
+        possible = self.prior[j] > 0
+        apart = np.where(possible, total - total[possible].max(), 0)
+        shares = self.prior[j] * np.exp(np.multiply.outer(weight, apart))
+        return shares / shares.sum(axis=-1, keepdims=True)
+
+    def score(self, smoothing):
+        """Squared errors of leaving one row out, as {(weight, feature): sum}."""
+        errors = np.zeros((len(WEIGHTS), len(self.n_bins)))
+        for row in self.scored:
+            for j, own in enumerate(row):
+                if own >= 0:
+                    total = self.add_up(row, j, smoothing, own)
+                    shares = self.share(total, j, WEIGHTS)
+                    shares[:, own] -= 1
+                    errors[:, j] += (shares**2).sum(axis=1)
+        return {
+            (w, j): errors[at, j]
+            for at, w in enumerate(WEIGHTS)
+            for j in range(len(self.n_bins))
+        }
+
+    def choose(self):
+        """Choose the smoothing and the weights; "the smaller one in a tie"."""
+        features, best = range(len(self.n_bins)), None
+        self.errors = {}
+        for s in SMOOTHINGS:
+            errors = self.errors[s] = self.score(s)
+            least = [min(errors[w, j] for w in WEIGHTS) for j in features]
+            if best is None or round(sum(least), 9) < best:
+                best, self.smoothing = round(sum(least), 9), s
+                self.weights = [
+                    min(WEIGHTS, key=lambda w, j=j: round(errors[w, j], 9))
+                    for j in features
+                ]
+
+    def estimate(self, row, j):
+        """Estimate a missing cell: a share for each bin of feature j."""
+        if not self.n_bins[j]:
+            return []
+        total = self.add_up(row, j, self.smoothing)
+        return self.share(total, j, self.weights[j]).tolist()
+
+    def moves(self, row, j):
+        """How far each observed cell moves the estimate of feature j.
+
+        The share of the probability that lies elsewhere if that cell is missing, too.
+        """
+        with_it, found = self.estimate(row, j), {}
+        for i, a in enumerate(row):
+            if i != j and a >= 0:
+                without = self.estimate([*row[:i], -1, *row[i + 1 :]], j)
+                apart = sum(abs(x - y) for x, y in zip(with_it, without, strict=True))
+                found[i] = apart / 2
+        return found
