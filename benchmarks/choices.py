@@ -127,14 +127,14 @@ def _fill(
 
 def _by_centers(pk: ProximityKernel, holed: pd.DataFrame) -> pd.DataFrame:
     """Fill with the same estimates, each bin decoded to its center."""
-    model = pk._model  # noqa: SLF001
+    model = pk.model_
     typical = tuple(
         Typical(bins.centers, np.zeros(bins.n_bins)) if isinstance(bins, NumericBins)
         else own
         for bins, own in zip(model.bins, model.typical, strict=True)
     )  # fmt: skip
     other = copy.copy(pk)
-    other._model = replace(model, typical=typical, cache={})  # noqa: SLF001
+    other.model_ = replace(model, typical=typical, cache={})
     return other.impute(holed)
 
 

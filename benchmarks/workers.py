@@ -102,9 +102,9 @@ def _norm(block: Any) -> Any:
 
 def _weigh_states(n_rows: int) -> list[Record]:
     from proximity_kernel import ProximityKMeans
-    from proximity_kernel._matching.row_state import plan_rows, summarize_rows
-    from proximity_kernel._kmeans.sums import gather_part, sum_part
     from proximity_kernel._bins.bin_state import finish_bins, summarize_bins
+    from proximity_kernel._kmeans.sums import gather_part, sum_part
+    from proximity_kernel._matching.row_state import plan_rows, summarize_rows
 
     part = _make(0, n_rows)
     survey = summarize_bins(part)

@@ -75,17 +75,17 @@ def one(values, dtype=None):
 
 def count_builds():
     """Count from now on how often this process builds a matching rule."""
-    plain = _pairwise.restore_pairwise
-    _pairwise.builds = 0
+    plain = pairwise.restore_pairwise
+    pairwise.builds = 0
 
     @wraps(plain)  # with its name: rules are pickled by it
     def restore(*arguments):
-        _pairwise.builds += 1
+        pairwise.builds += 1
         return plain(*arguments)
 
-    _pairwise.restore_pairwise = restore
+    pairwise.restore_pairwise = restore
 
 
 def builds():
     """How often it was, since."""
-    return _pairwise.builds
+    return pairwise.builds

@@ -258,7 +258,7 @@ def assert_same_arrays(got: dict, wanted: dict) -> None:
 
 def assert_same_model(got, wanted, rel=1e-9):
     """All that two estimators learnt is the same, but for typical values to the bit."""
-    one, other = got._model, wanted._model
+    one, other = got.model_, wanted.model_
     assert one.types == other.types
     for a, b in zip(one.bins, other.bins, strict=True):
         if hasattr(a, "centers"):

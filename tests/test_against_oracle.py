@@ -46,8 +46,8 @@ def same_as_oracle(pk, table, reference, rows=None):
 
 def same_choice_as_oracle(pk, reference):
     """Compare the smoothing and the weights with the oracle's."""
-    assert pk._model.matcher.smoothing == reference.pairwise.smoothing
-    assert pk._model.matcher.weights.tolist() == pytest.approx(
+    assert pk.model_.matcher.smoothing == reference.pairwise.smoothing
+    assert pk.model_.matcher.weights.tolist() == pytest.approx(
         reference.pairwise.weights
     )
 
@@ -102,12 +102,12 @@ def test_the_pairwise_rule_where_columns_tell_about_each_other(n_bins, missingne
     reference = oracle.fit(oracle.read_columns(frame), n_bins, informative=gaps)
     same_choice_as_oracle(pk, reference)
     assert min(reference.pairwise.weights) > 0
-    errors = reference.pairwise.errors[pk._model.matcher.smoothing]
+    errors = reference.pairwise.errors[pk.model_.matcher.smoothing]
     for j, weight in enumerate(reference.pairwise.weights):
         assert errors[weight, j] < errors[0, j]  # that of the prior
     new = mixed_table(20, 6, 0.5, seed=12, noise=0.3)
     for table in (frame, new):
-        found = pk._model.matcher.estimate(pk._model.code(table, 1), 1)
+        found = pk.model_.matcher.estimate(pk.model_.code(table, 1), 1)
         codes = oracle.assign_codes(oracle.read_columns(table), reference.cells)
         wanted = [
             reference.pairwise.estimate(row, j)

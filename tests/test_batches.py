@@ -26,7 +26,7 @@ from strategies import (
 
 from proximity_kernel import ProximityKernel
 from proximity_kernel._matching import row_state
-from proximity_kernel._model.model.model.model.batches import merge_all
+from proximity_kernel._model.batches import merge_all
 
 
 def by_batches(estimator, parts):
@@ -64,7 +64,7 @@ def test_however_the_table_was_cut(
         options = {**options, "n_bins": "auto"}
     pk = ProximityKernel(missingness=missingness, **options)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_rows, "SAMPLE", most)
+        patch.setattr(row_state, "SAMPLE", most)
         wanted = fit_transform(pk, frame)
         got = learn(pk, cut(frame, n_parts, order))
     assert_same_model(got, pk)
@@ -75,7 +75,7 @@ def test_however_the_table_was_cut(
 @pytest.mark.parametrize("n_parts", [1, 2, 7, 50])
 @pytest.mark.parametrize("most", [10_000, 300])
 def test_a_larger_table_with_the_defaults(monkeypatch, n_parts, most):
-    monkeypatch.setattr(_rows, "SAMPLE", most)
+    monkeypatch.setattr(row_state, "SAMPLE", most)
     frame = mixed_table(3000, 9, 0.2, seed=4)
     frame.loc[frame.index % 5 == 0, ["col1", "col5"]] = None  # an event
     pk = ProximityKernel(random_state=3)
@@ -94,7 +94,7 @@ def test_rare_categories_share_their_bin_whatever_the_cut():
     for n_parts in (2, 50):
         got = by_batches(pk, cut(frame, n_parts, np.random.RandomState(0)))
         assert_same_model(got, pk)
-        assert got._model.bins[0].infrequent
+        assert got.model_.bins[0].infrequent
 
 
 def test_containers_of_batches():
@@ -152,7 +152,7 @@ def test_a_batch_in_which_a_column_is_all_missing_has_no_say():
         for empty in empties:
             for parts in ([empty, full], [full, empty], [empty, full, empty]):
                 got = ProximityKernel(2).fit_batches(parts)
-                assert got._model.types[0] == pk._model.types[0]
+                assert got.model_.types[0] == pk.model_.types[0]
                 np.testing.assert_array_equal(got.categories_[0], pk.categories_[0])
                 assert str(got.bin_centers_[0]) == str(pk.bin_centers_[0])
                 assert got.missingness_[0].missing == (
@@ -168,7 +168,7 @@ def test_a_column_that_is_missing_everywhere():
             pk.fit_batches(order)
         assert caught[0].filename == __file__
         assert pk.n_bins_[0] == 0
-        assert pk._model.types[0].kind == "categorical"
+        assert pk.model_.types[0].kind == "categorical"
 
 
 def test_integers_and_floats_are_numbers():
@@ -282,7 +282,7 @@ def test_it_answers_after_each_batch_of_rows(frame):
         pk.partial_fit(part)
     for k, part in enumerate(cut(frame, 3), start=1):
         pk.partial_fit(part, learn="rows")
-        assert pk._model.n_samples == 30 * k
+        assert pk.model_.n_samples == 30 * k
         pk = pickle.loads(pickle.dumps(pk))
     assert_same_bits(
         pk.transform(frame),
@@ -291,7 +291,7 @@ def test_it_answers_after_each_batch_of_rows(frame):
 
 
 def test_options_hold_from_the_first_rows_on(monkeypatch, frame):
-    monkeypatch.setattr(_rows, "SAMPLE", 20)
+    monkeypatch.setattr(row_state, "SAMPLE", 20)
     first, second = cut(frame, 2)
     pk = ProximityKernel(3, random_state=5)
     pk.partial_fit(frame).partial_fit(first, learn="rows")

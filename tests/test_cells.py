@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from proximity_kernel._table.containers.containers.columns import read_columns
+from proximity_kernel._table.columns import read_columns
 
 NAN = math.nan
 DAY_S = 86400.0

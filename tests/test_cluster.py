@@ -22,10 +22,14 @@ from strategies import dense, mixed_table
 
 from proximity_kernel import ProximityKernel, ProximityKMeans
 from proximity_kernel._kmeans import iterations
-from proximity_kernel._kmeans.iterations import best_clustering, iterate, nearest_centers
+from proximity_kernel._kmeans.iterations import (
+    best_clustering,
+    iterate,
+    nearest_centers,
+)
+from proximity_kernel._kmeans.number_of_clusters import choose_count, least_shared
 from proximity_kernel._kmeans.points import gather_rows
 from proximity_kernel._kmeans.seeds import choose_seeds
-from proximity_kernel._kmeans.number_of_clusters import choose_count, least_shared
 
 
 # A check has bins of two groups only, and asks for more clusters.
@@ -386,7 +390,7 @@ def test_rows_that_are_not_looked_at_would_have_stayed(n_clusters, dtype, monkey
     rows = gather_rows(matrix, rng.integers(1, 4, len(table)))
     seeds = matrix[:n_clusters].toarray()
     quick = iterate(rows, seeds, 60, 0.0)
-    monkeypatch.setattr(_lloyd, "_fall", lambda moved: np.full(len(moved), np.inf))
+    monkeypatch.setattr(iterations, "_fall", lambda moved: np.full(len(moved), np.inf))
     whole = iterate(rows, seeds, 60, 0.0)
     assert quick.n_iter == whole.n_iter > 1
     assert_array_equal(quick.labels, whole.labels)

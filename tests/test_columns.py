@@ -11,7 +11,11 @@ import pyarrow as pa
 import pytest
 from numpy.testing import assert_array_equal
 
-from proximity_kernel._table.containers.containers.columns import Column, ColumnType, read_columns
+from proximity_kernel._table.columns import (
+    Column,
+    ColumnType,
+    read_columns,
+)
 
 NAN = math.nan
 CITIES = ["rome", None, "oslo", "rome"]

@@ -12,7 +12,10 @@ import pyarrow as pa
 import pytest
 from numpy.testing import assert_array_equal
 
-from proximity_kernel._table.containers.containers.columns import ColumnType, read_columns
+from proximity_kernel._table.columns import (
+    ColumnType,
+    read_columns,
+)
 
 NAN = math.nan
 DAY = dt.date(2020, 1, 2)

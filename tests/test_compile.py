@@ -12,10 +12,14 @@ import numba
 import pytest
 
 from proximity_kernel import ProximityKernel
-from proximity_kernel._numba import compiling
 from proximity_kernel._matching import row_state
-from proximity_kernel._numba.pairwise_loops import count_codes, estimate_cells, score_weights
+from proximity_kernel._numba import compiling
 from proximity_kernel._numba.cascade_loops import match_rows
+from proximity_kernel._numba.pairwise_loops import (
+    count_codes,
+    estimate_cells,
+    score_weights,
+)
 
 FIRST_CALL = """
 from proximity_kernel import ProximityKernel
@@ -46,12 +50,12 @@ def test_a_function_without_a_module_can_be_compiled_beside_us():
 
 def test_compiled_code_is_kept_per_version_of_all_loops(monkeypatch):
     def key(digest):
-        monkeypatch.setattr(_compile, "_DIGEST", digest)
-        return _compile._stamped(_lone_loop).__closure__[0].cell_contents
+        monkeypatch.setattr(compiling, "_DIGEST", digest)
+        return compiling._stamped(_lone_loop).__closure__[0].cell_contents
 
     assert key("one") == "one"
     assert key("two") == "two"
-    assert _compile._stamped(_lone_loop)(3) == 6
+    assert compiling._stamped(_lone_loop)(3) == 6
 
 
 def _lone_loop(x):
@@ -59,16 +63,16 @@ def _lone_loop(x):
 
 
 def test_the_digest_covers_the_files_with_loops():
-    folder = Path(_compile.__file__).parent
+    folder = Path(compiling.__file__).parent
     with_loops = [
         path.stem
         for path in folder.glob("*.py")
         if re.search(r"^@(compiled|inlined|intrinsic)$", path.read_text(), re.MULTILINE)
     ]
     digest = hashlib.sha256()
-    for name in sorted(with_loops, key=list(_compile.LOOPS).index):
+    for name in sorted(with_loops, key=list(compiling.LOOPS).index):
         digest.update((folder / f"{name}.py").read_bytes())
-    assert digest.hexdigest() == _compile._DIGEST
+    assert digest.hexdigest() == compiling._DIGEST
 
 
 def test_a_read_only_installation_still_works(monkeypatch):
@@ -80,7 +84,7 @@ def test_a_read_only_installation_still_works(monkeypatch):
         return njit(*args, **options)
 
     monkeypatch.setattr(numba, "njit", no_place_to_write)
-    double = _compile.compiled(lambda x: 2 * x)
+    double = compiling.compiled(lambda x: 2 * x)
     assert double(21) == 42
 
 
@@ -89,7 +93,7 @@ def test_a_read_only_installation_still_works(monkeypatch):
     [("proximity_other.x", False), ("proximity_kernel.x", True), (None, False)],
 )
 def test_only_our_own_loops_are_announced(caplog, module, told):
-    notice = _compile._Notice()
+    notice = compiling._Notice()
     function = type("function", (), {"__module__": module})
     dispatcher = type("dispatcher", (), {"py_func": function})
     event = type("event", (), {"data": {"dispatcher": dispatcher}})
@@ -114,7 +118,7 @@ def test_a_loop_is_compiled_for_one_layout(matching, loops):
     fitted.append(ProximityKernel(matching=matching).fit_batches([table, table]))
     ProximityKernel(matching=matching).fit([[1.0], [2.0], [None]])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_rows, "MOST_CODES", 0)
+        patch.setattr(row_state, "MOST_CODES", 0)
         fitted.append(ProximityKernel(matching=matching).fit(table))
     for pk in [*fitted, *(pickle.loads(pickle.dumps(pk)) for pk in fitted)]:
         pk.transform(table)

@@ -47,7 +47,7 @@ def frame():
 @pytest.mark.parametrize("most", [10_000, 100])
 @pytest.mark.parametrize("scheduler", ["synchronous", "threads"])
 def test_however_the_table_is_cut(monkeypatch, n_parts, most, scheduler):
-    monkeypatch.setattr(_rows, "SAMPLE", most)
+    monkeypatch.setattr(row_state, "SAMPLE", most)
     frame = mixed_table(1500, 7, 0.2, seed=4)
     frame.loc[frame.index % 5 == 0, ["col1", "col5"]] = None  # an event
     parts = cut(frame, n_parts, np.random.RandomState(n_parts))
@@ -62,8 +62,8 @@ def test_however_the_table_is_cut(monkeypatch, n_parts, most, scheduler):
 
 
 def test_values_beyond_the_limit_go_through_sketches(monkeypatch):
-    monkeypatch.setattr(_ranks, "LIMIT", 500)
-    monkeypatch.setattr(_ranks, "WIDTH", 256)
+    monkeypatch.setattr(quantiles, "LIMIT", 500)
+    monkeypatch.setattr(quantiles, "WIDTH", 256)
     values = np.random.default_rng(0).lognormal(size=(20_000, 2))
     X = da.from_array(values, chunks=(1_300, 2))
     got = DaskProximityKernel(ProximityKernel(n_bins=5)).fit(X).kernel_

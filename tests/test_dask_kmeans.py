@@ -11,14 +11,14 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from strategies import cut, mixed_table, raises_naming
 
 from proximity_kernel import ProximityKernel, ProximityKMeans
-from proximity_kernel._matching import row_state
+from proximity_kernel._bins.bin_state import Binned
 from proximity_kernel._bins.codes import Codes
 from proximity_kernel._kmeans.iterations import best_clustering, iterate
-from proximity_kernel._model.model.model.model.missingness import code_absences
 from proximity_kernel._kmeans.points import gather_rows
 from proximity_kernel._kmeans.profiles import describe_clusters
+from proximity_kernel._matching import row_state
 from proximity_kernel._matching.row_state import plan_rows, summarize_rows
-from proximity_kernel._bins.bin_state import Binned
+from proximity_kernel._model.missingness import code_absences
 from proximity_kernel.dask import DaskProximityKMeans
 
 
@@ -53,12 +53,12 @@ def test_all_rows_kept_gives_the_clusters_of_the_table(frame, n_parts):
 
 def lloyd_in_memory(frame, options, kernel):
     """Seeds from the rows that are kept, then Lloyd's iterations on all, in memory."""
-    model = kernel._model
+    model = kernel.model_
     bins = Binned(model.types, model.categorical_features, model.bins, model.typical)
     plan = plan_rows(kernel.matching, bins.n_bins, len(frame), 0)
     kept = summarize_rows(frame, bins, plan)
     assert kept.sampled
-    assert len(kept.rows) == _rows.SAMPLE
+    assert len(kept.rows) == row_state.SAMPLE
     order = np.lexsort(kept.rows.T[::-1])  # as in a table in memory
     codes = Codes(kept.rows[order], kept.counts[order], np.arange(len(order)))
     codes = code_absences(codes, bins.n_bins, model.informative)
@@ -77,7 +77,7 @@ def lloyd_in_memory(frame, options, kernel):
 @pytest.mark.parametrize("normalize", [False, True])
 @pytest.mark.parametrize("persist", [False, True])
 def test_a_sample_only_gives_the_seeds(monkeypatch, frame, n_parts, normalize, persist):
-    monkeypatch.setattr(_rows, "SAMPLE", 60)
+    monkeypatch.setattr(row_state, "SAMPLE", 60)
     kernel = ProximityKernel(normalize=normalize)
     options = {"n_clusters": 4, "n_init": 2, "random_state": 0}
     parts = [*cut(frame, n_parts), frame[:0]]
@@ -91,7 +91,7 @@ def test_a_sample_only_gives_the_seeds(monkeypatch, frame, n_parts, normalize, p
     np.testing.assert_array_equal(got.labels_.compute(), labels)
     assert got.inertia_ == pytest.approx(found.inertia, rel=1e-6)
     assert got.n_iter_ > first.n_iter
-    model = got.kernel_._model
+    model = got.kernel_.model_
     wanted = describe_clusters(
         model, rows.matrix, rows.counts, labels.astype(np.int32), 4
     )
@@ -106,7 +106,7 @@ def test_a_sample_only_gives_the_seeds(monkeypatch, frame, n_parts, normalize, p
 
 
 def test_what_is_persisted_is_not_read_again(monkeypatch, frame, tmp_path):
-    monkeypatch.setattr(_rows, "SAMPLE", 60)
+    monkeypatch.setattr(row_state, "SAMPLE", 60)
     reads = {}
     for persist in (True, False):
         folder = tmp_path / str(persist)

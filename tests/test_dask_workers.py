@@ -100,7 +100,7 @@ def test_k_means_with_a_worker_that_dies(frame, tmp_path):
 
 def test_the_model_is_built_once_by_each_worker(client, frame, pk, tmp_path):
     got = DaskProximityKernel().fit(frame)
-    plain = _pairwise.restore_pairwise
+    plain = pairwise.restore_pairwise
     client.run(count_builds)
     count_builds()  # the scheduler is here, in this process
     try:
@@ -112,7 +112,7 @@ def test_the_model_is_built_once_by_each_worker(client, frame, pk, tmp_path):
         assert built == [1] * len(readers)
         assert builds() == 0
     finally:
-        _pairwise.restore_pairwise = plain
+        pairwise.restore_pairwise = plain
     assert_same_bits(Z, pk.transform(frame))
 
 

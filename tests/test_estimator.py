@@ -89,7 +89,7 @@ def twins():
 def test_evidence_by_hand(twins):
     """Of 32 rows 16 are "x", all of them "a": n = N = 16, q = 1/2, s = 1, w = 1."""
     pk = plain(dtype=np.float64).fit(twins)
-    matcher = pk._model.matcher
+    matcher = pk.model_.matcher
     assert matcher.smoothing == 1
     assert matcher.weights.tolist() == [1, 1, 0]
     new = a_row(None, "x", None, names="tuv")
@@ -123,7 +123,7 @@ def test_weight_zero_is_the_prior():
     """Where every label goes with every other equally often, nothing is learnt."""
     rows = [(t, v) for t in "abcc" for v in "km"] * 5
     pk = plain(dtype=np.float64).fit(pd.DataFrame(rows, columns=["t", "v"]))
-    assert pk._model.matcher.weights.tolist() == [0, 0]
+    assert pk.model_.matcher.weights.tolist() == [0, 0]
     new = pd.DataFrame({"t": [None, None], "v": ["k", None]}, dtype="str")
     z = dense(pk.transform(new))[:, :3]
     np.testing.assert_allclose(z, [pk.prior_[0]] * 2, rtol=1e-12)

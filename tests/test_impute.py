@@ -202,7 +202,7 @@ def test_blocks_of_rows_change_nothing(monkeypatch):
     table = mixed_table(400, 7, 0.3, 0)
     pk = ProximityKernel(missingness="informative").fit(table)
     want = pk.impute(table, return_uncertainty=True)
-    monkeypatch.setattr("proximity_kernel._model.model.model.imputation._MOST_ROWS", 7)
+    monkeypatch.setattr("proximity_kernel._model.imputation._MOST_ROWS", 7)
     got = pk.impute(table, return_uncertainty=True)
     pd.testing.assert_frame_equal(got[0], want[0], check_exact=True)
     pd.testing.assert_frame_equal(got[1], want[1], check_exact=True)
@@ -239,7 +239,7 @@ def test_typical_values_are_learnt_from_a_part_of_many_rows():
     rng = np.random.default_rng(0)
     table = rng.exponential(size=(100_000, 1))
     pk = plain().fit(table)
-    (typical,) = pk._model.typical
+    (typical,) = pk.model_.typical
     codes = pk.transform(table).indices
     want = [table[codes == k].mean() for k in range(4)]
     np.testing.assert_allclose(typical.values[:3], want[:3], rtol=0.05)
@@ -305,8 +305,8 @@ def test_a_spread_near_the_end_of_float64_is_no_overflow(spread):
     table = np.array([[1.0, 2.0], [1.2, 2.0], [np.nan, 3.0], [9.0, 3.0]])
     pk = ProximityKernel().fit(table)
     wide = [
-        replace(t, spread=np.full(len(t.spread), spread)) for t in pk._model.typical
+        replace(t, spread=np.full(len(t.spread), spread)) for t in pk.model_.typical
     ]
-    pk._model = replace(pk._model, typical=tuple(wide))
+    pk.model_ = replace(pk.model_, typical=tuple(wide))
     _, uncertainty = pk.impute(table, return_uncertainty=True)
     assert uncertainty[2, 0] == pytest.approx(spread)

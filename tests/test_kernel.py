@@ -18,7 +18,7 @@ def random_rows(n, n_columns, filled, seed):
 @pytest.fixture(autouse=True)
 def small_tiles(monkeypatch):
     """So that small tables have several."""
-    monkeypatch.setattr(_kernel, "_TILE", 32)
+    monkeypatch.setattr(kernel_matrix, "_TILE", 32)
 
 
 # Many columns per entry make the product go the sparse way; little memory makes the

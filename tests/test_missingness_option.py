@@ -22,11 +22,10 @@ from strategies import (
 )
 
 from proximity_kernel import ProximityKernel
-from proximity_kernel._model.model.model import absence_test
-from proximity_kernel._model.model.model import missingness
-from proximity_kernel._model.model.model.model.absence_test import ALPHA
 from proximity_kernel._bins.codes import gather_distinct
 from proximity_kernel._matching.row_state import keep_rows, plan_rows
+from proximity_kernel._model import absence_test, missingness
+from proximity_kernel._model.absence_test import ALPHA
 
 
 def correlated(n, d, seed):
@@ -248,10 +247,10 @@ def test_what_is_flagged_helps_to_flag_the_rest():
     second = rng.random(1000) < np.where(first, 0.35, 0.1)
     table[first, 1], table[second, 2] = np.nan, np.nan
     codes = ProximityKernel(4, missingness="ignorable").fit(table)._model.code(table, 1)
-    sample = _absence.draw_sample(codes, np.full(4, 4), 2)
-    alone = _absence._test_round(sample, np.zeros(4, bool), np.array([1, 2]))
+    sample = absence_test.draw_sample(codes, np.full(4, 4), 2)
+    alone = absence_test._test_round(sample, np.zeros(4, bool), np.array([1, 2]))
     known = np.array([False, True, False, False])
-    helped = _absence._test_round(sample, known, np.array([2]))
+    helped = absence_test._test_round(sample, known, np.array([2]))
     assert alone[0] < 1e-20
     assert helped[0] < alone[1] / 100
     assert depends(decided(table)[0])[:3] == [False, True, True]
@@ -270,14 +269,14 @@ def test_equal_rows_count_as_often_as_they_stand_there():
     table = np.repeat(np.round(with_panel(200)), 3, axis=0)
     pk, _ = decided(table, n_bins=3)
     plain = ProximityKernel(3, missingness="ignorable").fit(table)
-    codes = gather_distinct(plain._model.code(table, 1), plain.n_bins_)
+    codes = gather_distinct(plain.model_.code(table, 1), plain.n_bins_)
     assert codes.counts.min() >= 3
     one_by_one = np.repeat(codes.rows, codes.counts, axis=0)
     apart = type(codes)(one_by_one, np.ones(600, np.int64), np.arange(600))
     names = [f"x{j}" for j in range(6)]
     kept = keep_rows(apart, plan_rows("pairwise", plain.n_bins_, 600, 0), 1)
     every = replace(kept, rows=apart.rows, counts=apart.counts)
-    wanted = _missingness.decide_missingness(every, names, "auto")
+    wanted = missingness.decide_missingness(every, names, "auto")
     for one, other in zip(pk.missingness_, wanted, strict=True):
         assert (one.informative, one.missing) == (other.informative, other.missing)
         assert one.p_value == pytest.approx(other.p_value, rel=1e-6)
@@ -287,12 +286,12 @@ def test_large_tables_are_decided_from_some_rows(monkeypatch):
     table = with_panel(6000)
     whole = decided(table)[1]
     for most in (1000, 2000):
-        monkeypatch.setattr(_absence, "_MOST_ROWS", most)
+        monkeypatch.setattr(absence_test, "_MOST_ROWS", most)
         assert decided(table)[1] == whole
-    at, weights = _absence._space_evenly(np.array([5000, 1, 1, 5000]), 1000)
+    at, weights = absence_test._space_evenly(np.array([5000, 1, 1, 5000]), 1000)
     assert at.tolist() == [0, 1, 2, 3]
     counts = np.r_[9000, np.ones(3000, np.int64)]
-    at, weights = _absence._space_evenly(counts, 1000)
+    at, weights = absence_test._space_evenly(counts, 1000)
     assert weights.sum() == 1000
     assert weights[0] == pytest.approx(750, abs=1)  # as often as it stands there
 
@@ -300,7 +299,7 @@ def test_large_tables_are_decided_from_some_rows(monkeypatch):
 def test_rare_codes_share_one():
     codes = np.array([5, 5, 3, 3, 3, -9, *range(100, 180)])
     observed = codes >= 0
-    pooled = _absence._pool_rare(codes, np.ones(len(codes)), observed)
+    pooled = absence_test._pool_rare(codes, np.ones(len(codes)), observed)
     assert pooled.max() == 63
     assert pooled[:5].tolist() == [1, 1, 0, 0, 0]
     assert np.count_nonzero(pooled == 63) == 80 - 61
@@ -312,11 +311,11 @@ def test_wide_tables():
     table[rng.random(table.shape) < 0.02] = np.nan
     table[np.ix_(factor > 0.8, np.arange(0, 900, 30))] = np.nan
     codes = ProximityKernel(4, missingness="ignorable").fit(table)._model.code(table, 1)
-    sample = _absence.draw_sample(codes, np.full(900, 4), 900)
+    sample = absence_test.draw_sample(codes, np.full(900, 4), 900)
     assert sample.sizes.sum() <= 1024
     names = [str(j) for j in range(900)]
     fitted = keep_rows(codes, plan_rows("pairwise", np.full(900, 4), 400, 0), 1)
-    found = _missingness.decide_missingness(fitted, names, "auto")
+    found = missingness.decide_missingness(fitted, names, "auto")
     informative = np.flatnonzero([absence.informative for absence in found])
     assert informative.tolist() == list(range(0, 900, 30))
     assert "and 26 more" in found[0].reason
@@ -324,7 +323,7 @@ def test_wide_tables():
 
 def test_one_null_for_all_is_the_more_careful(monkeypatch):
     own = decided(with_panel(300))[0].missingness_
-    monkeypatch.setattr(_absence, "_OWN_NULL_UP_TO", 0)
+    monkeypatch.setattr(absence_test, "_OWN_NULL_UP_TO", 0)
     for one, other in zip(own, decided(with_panel(300))[0].missingness_, strict=True):
         assert other.p_value >= one.p_value * 0.999
         assert other.informative == one.informative

@@ -24,10 +24,15 @@ from strategies import (
     tables,
 )
 
-from proximity_kernel import ModelFileError, ProximityKernel, ProximityKMeans, ProximityNeighbors, ProximityOutliers
-from proximity_kernel._model_file import archive
-from proximity_kernel._model_file import estimators
+from proximity_kernel import (
+    ModelFileError,
+    ProximityKernel,
+    ProximityKMeans,
+    ProximityNeighbors,
+    ProximityOutliers,
+)
 from proximity_kernel._model import model_state
+from proximity_kernel._model_file import archive, estimators
 from proximity_kernel._model_file.json_values import decode, encode
 from proximity_kernel.model_file import load_model, load_with_notes, save_model
 
@@ -146,9 +151,9 @@ def test_any_kernel_survives(both, options, missingness):
         pk.save(f"{folder}/m")
         loaded = ProximityKernel.load(f"{folder}/m")
     assert_same_bits(loaded.transform(new), pk.transform(new))
-    assert loaded._model.types == pk._model.types
+    assert loaded.model_.types == pk.model_.types
     assert loaded._model.absences == pk._model.absences
-    for left, right in zip(loaded._model.typical, pk._model.typical, strict=True):
+    for left, right in zip(loaded.model_.typical, pk.model_.typical, strict=True):
         assert list(left.values) == list(right.values)
         assert left.spread.tolist() == right.spread.tolist()
 
@@ -165,7 +170,7 @@ def test_every_part_of_a_model_is_in_the_file():
         "totals",
         "n_samples",
     }
-    assert {field.name for field in fields(_state.Model)} == saved
+    assert {field.name for field in fields(model_state.Model)} == saved
 
 
 LABELS = {
@@ -276,13 +281,13 @@ def test_loading_leaves_the_warnings_of_other_threads_alone(
     tmp_path, table, monkeypatch
 ):
     ProximityKernel().fit(table).save(tmp_path / "m")
-    seen, unpack = [], _saving.unpack_estimator
+    seen, unpack = [], estimators.unpack_estimator
 
     def watch(*arguments):
         seen.append(list(warnings.filters))
         return unpack(*arguments)
 
-    monkeypatch.setattr(_saving, "unpack_estimator", watch)
+    monkeypatch.setattr(estimators, "unpack_estimator", watch)
     with warnings.catch_warnings():
         warnings.simplefilter("always")
         before = list(warnings.filters)
@@ -323,10 +328,10 @@ def test_a_failed_save_leaves_the_old_file(tmp_path, table, monkeypatch):
     def fail(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(_archive, "_seal", fail)
+    monkeypatch.setattr(archive, "_seal", fail)
     with pytest.raises(ModelFileError, match="No space left"):
         pk.save(path)
-    monkeypatch.setattr(_archive, "_seal", _interrupt)
+    monkeypatch.setattr(archive, "_seal", _interrupt)
     with pytest.raises(KeyboardInterrupt):
         pk.save(path)
     assert path.read_bytes() == before

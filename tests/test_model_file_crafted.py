@@ -9,9 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import mixed_table
 
-from proximity_kernel import ModelFileError, ProximityKernel, ProximityKMeans, ProximityNeighbors, ProximityOutliers
-from proximity_kernel._model_file import archive
+from proximity_kernel import (
+    ModelFileError,
+    ProximityKernel,
+    ProximityKMeans,
+    ProximityNeighbors,
+    ProximityOutliers,
+)
 from proximity_kernel._matching import row_state
+from proximity_kernel._model_file import archive
 from proximity_kernel.model_file import load_model
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -29,7 +35,7 @@ def files(tmp_path_factory):
         near = ProximityNeighbors(2, kernel=ProximityKernel(matching=matching))
         with pytest.MonkeyPatch.context() as patch:
             if name == "sources":
-                patch.setattr(_rows, "MOST_CODES", 0)
+                patch.setattr(row_state, "MOST_CODES", 0)
             near.fit(ROWS).save(path)
         out[name] = path.read_bytes()
     return out
@@ -42,7 +48,7 @@ def small(files):
 
 
 def _read(path):
-    header, arrays = _archive.read_archive(path)
+    header, arrays = archive.read_archive(path)
     for key in ("format", "format_version", "arrays"):
         header.pop(key)
     return header, arrays
@@ -54,7 +60,7 @@ def _rewrite(small, tmp_path, change):
     path.write_bytes(small)
     header, arrays = _read(path)
     change(header, arrays)
-    _archive.write_archive(path, header, arrays)
+    archive.write_archive(path, header, arrays)
     return path
 
 

@@ -10,7 +10,12 @@ import numpy as np
 import pytest
 from strategies import mixed_table
 
-from proximity_kernel import ModelFileError, ProximityKernel, ProximityKMeans, ProximityNeighbors
+from proximity_kernel import (
+    ModelFileError,
+    ProximityKernel,
+    ProximityKMeans,
+    ProximityNeighbors,
+)
 from proximity_kernel._model_file import archive
 from proximity_kernel.model_file import load_model
 
@@ -87,14 +92,14 @@ def test_pickles_are_never_opened(tmp_path):
 
 def _forge(path, header, entries=()):
     """Write a file with a right seal, whatever is in it."""
-    header = {"format": _archive.FORMAT, "format_version": 1, **header}
+    header = {"format": archive.FORMAT, "format_version": 1, **header}
     with path.open("w+b") as file:
         with zipfile.ZipFile(file, "w") as archive:
-            archive.comment = _archive._SEAL + b"0" * 64
-            archive.writestr(_archive._HEADER, json.dumps(header))
+            archive.comment = archive._SEAL + b"0" * 64
+            archive.writestr(archive._HEADER, json.dumps(header))
             for name, content in dict(entries).items():
                 archive.writestr(f"{name}.npy", content)
-        _archive._seal(file)
+        archive._seal(file)
 
 
 def test_newer_and_odd_headers_are_refused(tmp_path):
@@ -115,9 +120,9 @@ def test_newer_and_odd_headers_are_refused(tmp_path):
         load_model(path)
     with path.open("w+b") as file:
         with zipfile.ZipFile(file, "w") as archive:
-            archive.comment = _archive._SEAL + b"0" * 64
-            archive.writestr(_archive._HEADER, "[" * 200_000)
-        _archive._seal(file)
+            archive.comment = archive._SEAL + b"0" * 64
+            archive.writestr(archive._HEADER, "[" * 200_000)
+        archive._seal(file)
     with pytest.raises(ModelFileError):
         load_model(path)
 

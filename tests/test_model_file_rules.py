@@ -50,9 +50,9 @@ def test_pickles_and_files_hold_the_same_model(tmp_path, table, new, matching):
 
 
 def test_a_model_with_few_sources_survives(tmp_path, table, new, monkeypatch):
-    monkeypatch.setattr(_rows, "MOST_CODES", 0)
+    monkeypatch.setattr(row_state, "MOST_CODES", 0)
     pk = ProximityKernel().fit(table)
-    assert pk._model.matcher.counts.sources is not None
+    assert pk.model_.matcher.counts.sources is not None
     pk.save(tmp_path / "m")
     for again in (pickle.loads(pickle.dumps(pk)), ProximityKernel.load(tmp_path / "m")):
         assert_same_model(again, pk)

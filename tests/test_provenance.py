@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 from strategies import dense, entries, mixed_table, plain
 
-from proximity_kernel._model import provenance
 from proximity_kernel._matching import row_state
+from proximity_kernel._model import provenance
 
 
 def block_of(pk, frame, j):
@@ -24,7 +24,7 @@ def frame():
 def test_moved_is_how_far_the_estimate_goes_without_the_cell(monkeypatch, frame, way):
     """Each observed cell is taken out of the table in turn."""
     if way == "few sources":
-        monkeypatch.setattr(_rows, "MOST_CODES", 0)
+        monkeypatch.setattr(row_state, "MOST_CODES", 0)
     pk = plain(dtype=np.float64).fit(frame)
     asked = mixed_table(25, 6, 0.4, seed=5)
     cells = pk.provenance(asked)
@@ -64,7 +64,7 @@ def test_the_cascade_names_no_column(frame):
 def test_cells_are_taken_in_parts(monkeypatch, frame):
     pk = plain().fit(frame)
     whole = pk.provenance(frame)
-    monkeypatch.setattr(_provenance, "_ROOM", 1)
+    monkeypatch.setattr(provenance, "_ROOM", 1)
     assert pk.provenance(frame).tobytes() == whole.tobytes()
     some = np.isin(whole["row"], [7, 8])
     assert pk.provenance(frame[7:9])["moved"].tolist() == whole["moved"][some].tolist()
@@ -76,7 +76,7 @@ def test_a_cell_that_tells_nothing_is_no_evidence(n_labels):
     labels = "abcde"[:n_labels]
     rows = [(t, t.upper(), v) for t in labels for v in labels] * 10
     pk = plain().fit(pd.DataFrame(rows, columns=["t", "u", "v"]))
-    assert pk._model.matcher.weights[0] > 0
+    assert pk.model_.matcher.weights[0] > 0
     new = pd.DataFrame({"t": [None], "u": [None], "v": ["a"]}, dtype="str")
     cells = pk.provenance(new)
     assert [entry[2] for entry in entries(cells)] == ["prior"] * 2

@@ -7,10 +7,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from proximity_kernel import ProximityKernel
-from proximity_kernel._bins import centers
-from proximity_kernel._bins import quantiles
+from proximity_kernel._bins import centers, quantiles
 from proximity_kernel._bins.centers import fit_centers, rank_centers
-from proximity_kernel._table.containers.containers.containers.columns import Column, ColumnType
 from proximity_kernel._bins.quantiles import (
     Ranked,
     Selected,
@@ -19,6 +17,10 @@ from proximity_kernel._bins.quantiles import (
     merge_held,
     rank_held,
     rank_values,
+)
+from proximity_kernel._table.columns import (
+    Column,
+    ColumnType,
 )
 
 TIES = st.sampled_from([-0.0, 0.0, 1.0, 1.0, 2.5, 7.0])
@@ -70,7 +72,7 @@ def test_nothing_at_all():
 
 
 def test_whether_it_is_a_sketch_depends_on_all_values_together(monkeypatch):
-    monkeypatch.setattr(_ranks, "LIMIT", 50)
+    monkeypatch.setattr(quantiles, "LIMIT", 50)
     values = np.arange(51.0)
     halves = [hold_values(values[::2]), hold_values(values[1::2])]
     assert all(isinstance(half, Ranked) for half in halves)
@@ -87,8 +89,8 @@ def test_whether_it_is_a_sketch_depends_on_all_values_together(monkeypatch):
 )
 def test_a_sketch_stands_for_every_value(values, cuts):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_ranks, "LIMIT", 10)
-        patch.setattr(_ranks, "WIDTH", 8)
+        patch.setattr(quantiles, "LIMIT", 10)
+        patch.setattr(quantiles, "WIDTH", 8)
         sketch = hold_values(np.empty(0))
         for part in np.array_split(values, cuts):
             sketch = merge_held(hold_values(part), sketch)
@@ -228,7 +230,7 @@ def test_a_column_is_selected_from_or_sorted_with_the_same_centers(monkeypatch, 
     for name, values in columns.items():
         wanted = in_memory(values, n_bins)
         with monkeypatch.context() as patch:
-            patch.setattr(_centers, "_FEW_ROWS", 100)
+            patch.setattr(centers, "_FEW_ROWS", 100)
             got = in_memory(values, n_bins)
             strided = in_memory(np.repeat(values, 2)[::2], n_bins)
         for each in (got, strided):

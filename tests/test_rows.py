@@ -21,10 +21,10 @@ from strategies import (
 )
 
 from proximity_kernel import ProximityKernel
-from proximity_kernel._matching import row_state
-from proximity_kernel._numba.code_loops import hash_rows
-from proximity_kernel._matching.row_state import merge_rows, plan_rows, summarize_rows
 from proximity_kernel._bins.bin_state import Binned
+from proximity_kernel._matching import row_state
+from proximity_kernel._matching.row_state import merge_rows, plan_rows, summarize_rows
+from proximity_kernel._numba.code_loops import hash_rows
 
 WORD = (1 << 64) - 1
 
@@ -60,10 +60,10 @@ def choose_rows(codes, most, seed, limit=WORD):
 
 def same_as(pk, table, codes, rule):
     """Compare the choice, and the estimates of a table, with a rule of the oracle."""
-    matcher = pk._model.matcher
+    matcher = pk.model_.matcher
     assert matcher.smoothing == rule.smoothing
     assert matcher.weights.tolist() == pytest.approx(rule.weights)
-    found = matcher.estimate(pk._model.code(table, 1), 1)
+    found = matcher.estimate(pk.model_.code(table, 1), 1)
     wanted = [
         rule.estimate(row, j)
         for row in codes
@@ -85,7 +85,7 @@ def test_weights_are_chosen_with_the_rows_of_lowest_hash(drawn, most, seed):
     scored = choose_rows(reference.codes, most, seed)
     rule = Pairwise(reference.codes, reference.n_bins, scored=scored)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_rows, "SAMPLE", most)
+        patch.setattr(row_state, "SAMPLE", most)
         pk = fitted(plain(3, random_state=seed), frame)
     for table in (frame, new):
         codes = oracle.assign_codes(oracle.read_columns(table), reference.cells)
@@ -99,7 +99,7 @@ def test_pairs_of_a_huge_table_are_counted_in_rows_of_low_hash(
 ):
     """Priors are of all rows; the usual frequency of a code is of those counted."""
     frame = mixed_table(300, 5, 0.2, seed=seed, noise=0.2)
-    monkeypatch.setattr(_rows, "_MOST_PAIRS", share * 300 * 5**2 / 2)
+    monkeypatch.setattr(row_state, "_MOST_PAIRS", share * 300 * 5**2 / 2)
     pk = plain(random_state=seed).fit(frame)
     limit = plan_rows("pairwise", pk.n_bins_, 300, seed).limit
     assert limit == int(share * WORD)
@@ -114,7 +114,7 @@ def test_pairs_of_a_huge_table_are_counted_in_rows_of_low_hash(
         frame, binned_of(pk), plan_rows("pairwise", pk.n_bins_, 300, seed)
     )
     assert kept.sampled  # though there are few rows
-    assert pk._model.matcher.counts.marginals.sum() == sum(
+    assert pk.model_.matcher.counts.marginals.sum() == sum(
         code >= 0 for row in counted for code in row
     )
 
@@ -124,7 +124,7 @@ def test_a_row_that_fills_the_table_counts_for_100_in_a_sample(monkeypatch):
     frame = pd.concat([frame.iloc[[0] * 400], frame]).reset_index(drop=True)
     reference = oracle.fit(oracle.read_columns(frame))
     most = len(set(map(tuple, reference.codes))) - 1
-    monkeypatch.setattr(_rows, "SAMPLE", most)
+    monkeypatch.setattr(row_state, "SAMPLE", most)
     pk = plain().fit(frame)
     scored = choose_rows(reference.codes, most, 0)
     assert max(Counter(map(tuple, scored)).values()) == 100
@@ -145,7 +145,7 @@ def test_hashes_look_drawn_at_random():
 
 
 def binned_of(pk):
-    model = pk._model
+    model = pk.model_
     return Binned(model.types, model.categorical_features, model.bins, model.typical)
 
 
@@ -156,7 +156,7 @@ def frame():
 
 def test_the_seed_decides_and_the_order_does_not(monkeypatch, frame):
     binned = binned_of(plain().fit(frame))
-    monkeypatch.setattr(_rows, "SAMPLE", 100)
+    monkeypatch.setattr(row_state, "SAMPLE", 100)
 
     def rows(table=frame, seed=0):
         plan = plan_rows("pairwise", binned.n_bins, 2000, seed)
@@ -172,7 +172,7 @@ def test_the_seed_decides_and_the_order_does_not(monkeypatch, frame):
 
 
 def test_random_state_is_a_seed_or_drawn_from_once(monkeypatch, frame):
-    monkeypatch.setattr(_rows, "SAMPLE", 5)
+    monkeypatch.setattr(row_state, "SAMPLE", 5)
     frame = frame[:300]
 
     def weights(seed):
@@ -190,7 +190,7 @@ def test_random_state_is_a_seed_or_drawn_from_once(monkeypatch, frame):
 def test_a_part_that_lost_rows_makes_the_whole_a_sample(monkeypatch, frame):
     """Also where what is merged with it holds no other row than those kept."""
     binned = binned_of(plain().fit(frame))
-    monkeypatch.setattr(_rows, "SAMPLE", 40)
+    monkeypatch.setattr(row_state, "SAMPLE", 40)
     plan = plan_rows("pairwise", binned.n_bins, 2000, 0)
     large = summarize_rows(frame, binned, plan)
     assert large.sampled
@@ -207,7 +207,7 @@ def test_a_part_that_lost_rows_makes_the_whole_a_sample(monkeypatch, frame):
 
 def test_what_is_absent_at_random_stays_so_in_a_sample(monkeypatch, frame):
     for most in (60, 1000):
-        monkeypatch.setattr(_rows, "SAMPLE", most)
+        monkeypatch.setattr(row_state, "SAMPLE", most)
         pk = ProximityKernel().fit(frame)
         assert not any(absence.informative for absence in pk.missingness_), most
         gaps = [absence.missing for absence in pk.missingness_]
@@ -215,7 +215,7 @@ def test_what_is_absent_at_random_stays_so_in_a_sample(monkeypatch, frame):
 
 
 def test_a_panel_is_found_in_a_sample(monkeypatch):
-    monkeypatch.setattr(_rows, "SAMPLE", 1000)
+    monkeypatch.setattr(row_state, "SAMPLE", 1000)
     table = mixed_table(5000, 8, 0.25, seed=1)
     lost = (table["col0"] > 0) & (np.random.default_rng(0).random(5000) < 0.5)
     table.loc[lost, ["col3", "col4", "col6"]] = np.nan
@@ -230,11 +230,11 @@ def test_a_panel_is_found_in_a_sample(monkeypatch):
 def limits(monkeypatch, case):
     """Make a small table meet the limits of a large one."""
     if case != "few rows":
-        monkeypatch.setattr(_rows, "SAMPLE", 150)
+        monkeypatch.setattr(row_state, "SAMPLE", 150)
     if case == "too many pairs":
-        monkeypatch.setattr(_rows, "_MOST_PAIRS", 8000)
+        monkeypatch.setattr(row_state, "_MOST_PAIRS", 8000)
     if case == "too many codes":
-        monkeypatch.setattr(_rows, "MOST_CODES", 20)
+        monkeypatch.setattr(row_state, "MOST_CODES", 20)
 
 
 CASES = ["few rows", "many rows", "too many pairs", "too many codes"]
@@ -247,7 +247,7 @@ def test_however_the_table_is_cut_and_ordered(monkeypatch, case, n_parts):
     table = mixed_table(900, 6, 0.2, seed=3)
     table.loc[table["col0"] == 0, ["col1", "col4", "col5"]] = None  # an event
     pk = ProximityKernel(random_state=4).fit(table)
-    counts = pk._model.matcher.counts
+    counts = pk.model_.matcher.counts
     assert (counts.sources is not None) == (case == "too many codes")
     fewer = counts.marginals.sum() < counts.totals.sum()
     assert fewer == (case in ("too many pairs", "too many codes"))
@@ -267,7 +267,7 @@ def test_however_the_table_is_cut_and_ordered(monkeypatch, case, n_parts):
 @pytest.mark.parametrize("case", CASES)
 def test_the_number_of_threads_does_not_matter(monkeypatch, case):
     limits(monkeypatch, case)
-    monkeypatch.setattr(_rows, "_PIECE", 100)
+    monkeypatch.setattr(row_state, "_PIECE", 100)
     table = mixed_table(900, 6, 0.2, seed=3)
     one, two, three = (ProximityKernel(n_jobs=n).fit(table) for n in (1, 2, 3))
     assert_same_model(two, one)
@@ -315,8 +315,8 @@ def test_fit_then_transform_is_fit_transform_by_any_way(drawn, matching):
     frame, _ = drawn
     for most, codes in ((10_000, 2048), (3, 2048), (10_000, 0), (3, 0)):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(_rows, "SAMPLE", most)
-            patch.setattr(_rows, "MOST_CODES", codes)
+            patch.setattr(row_state, "SAMPLE", most)
+            patch.setattr(row_state, "MOST_CODES", codes)
             pk = fitted(ProximityKernel(matching=matching), frame)
             empty = frame.isna().all().any()
             with pytest.warns() if empty else pytest.MonkeyPatch.context():

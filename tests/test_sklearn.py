@@ -23,8 +23,8 @@ from strategies import (
 )
 
 from proximity_kernel import ProximityKernel
-from proximity_kernel._numba.code_loops import fill_rows, size_rows
 from proximity_kernel._numba.cascade_loops import match_rows
+from proximity_kernel._numba.code_loops import fill_rows, size_rows
 
 
 @parametrize_with_checks(
@@ -202,11 +202,11 @@ def test_a_pickle_holds_the_rows_not_the_bitmaps():
     frame = np.random.default_rng(9).normal(size=(2000, 4))
     frame[::7, 0] = np.nan
     pk = ProximityKernel(n_bins=100, matching="cascade").fit(frame)
-    maps = pk._model.matcher.bitmaps
+    maps = pk.model_.matcher.bitmaps
     stored = pickle.dumps(pk)
     assert len(stored) < maps.words.nbytes
     copy = pickle.loads(stored)
-    assert copy._model.matcher.bitmaps.words.ctypes.data % 64 == 0
+    assert copy.model_.matcher.bitmaps.words.ctypes.data % 64 == 0
     assert_same_bits(copy.transform(frame), pk.transform(frame))
 
 
@@ -214,7 +214,7 @@ def test_a_pickle_holds_the_counts_not_the_evidence():
     frame = np.random.default_rng(9).normal(size=(2000, 4))
     frame[::7, 0] = np.nan
     pk = ProximityKernel(n_bins=50).fit(frame)
-    counts, evidence = pk._model.matcher.counts, pk._model.matcher.evidence
+    counts, evidence = pk.model_.matcher.counts, pk.model_.matcher.evidence
     stored = pickle.dumps(pk)
     assert len(stored) < counts.pairs.nbytes + evidence.values.nbytes
     assert_same_model(pickle.loads(stored), pk)

@@ -20,19 +20,18 @@ from strategies import (
 )
 
 from proximity_kernel import ProximityKernel
-from proximity_kernel._matching import row_state
-from proximity_kernel._matching import pair_counts
+from proximity_kernel._matching import pair_counts, row_state
 
 
 @pytest.fixture
 def always(monkeypatch):
     """Take every table for one with many codes."""
-    monkeypatch.setattr(_rows, "MOST_CODES", 0)
+    monkeypatch.setattr(row_state, "MOST_CODES", 0)
 
 
 def estimate_by_hand(pk, row, j):
     """Estimate a cell from the counts of a model, with loops."""
-    model = pk._model
+    model = pk.model_
     counts, q = model.matcher.counts, model.prior
     first = np.cumsum(counts.n_bins) - counts.n_bins
     shares = []
@@ -66,13 +65,13 @@ def test_with_all_sources_and_codes_it_equals_the_oracle(drawn, missingness):
     frame, new = drawn
     pk = ProximityKernel(3, missingness=missingness, dtype=np.float64)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_rows, "MOST_CODES", 0)
+        patch.setattr(row_state, "MOST_CODES", 0)
         fitted(pk, frame)
     columns = oracle.read_columns(frame)
     gaps = oracle.find_gaps(columns) if missingness == "informative" else ()
     reference = oracle.fit(columns, 3, informative=gaps)
-    assert pk._model.matcher.smoothing == reference.pairwise.smoothing
-    assert pk._model.matcher.weights.tolist() == pytest.approx(
+    assert pk.model_.matcher.smoothing == reference.pairwise.smoothing
+    assert pk.model_.matcher.weights.tolist() == pytest.approx(
         reference.pairwise.weights
     )
     for table in (frame, new):
@@ -90,12 +89,12 @@ def test_with_all_sources_and_codes_it_equals_the_oracle(drawn, missingness):
 def test_with_all_sources_and_codes_it_equals_the_dense_way(n_bins, monkeypatch):
     frame, new = (mixed_table(n, 8, 0.2, seed=n, noise=0.2) for n in (400, 50))
     wanted = ProximityKernel(n_bins, dtype=np.float64).fit(frame)
-    monkeypatch.setattr(_rows, "MOST_CODES", 0)
+    monkeypatch.setattr(row_state, "MOST_CODES", 0)
     got = ProximityKernel(n_bins, dtype=np.float64).fit(frame)
-    assert wanted._model.matcher.counts.sources is None
-    assert got._model.matcher.counts.sources.shape == (8, 7)
-    assert got._model.matcher.smoothing == wanted._model.matcher.smoothing
-    left, right = (pk._model.matcher.weights for pk in (got, wanted))
+    assert wanted.model_.matcher.counts.sources is None
+    assert got.model_.matcher.counts.sources.shape == (8, 7)
+    assert got.model_.matcher.smoothing == wanted.model_.matcher.smoothing
+    left, right = (pk.model_.matcher.weights for pk in (got, wanted))
     np.testing.assert_array_equal(left, right)
     for table in (frame, new):
         left, right = (dense(pk.transform(table)) for pk in (got, wanted))
@@ -110,12 +109,12 @@ def test_with_all_sources_and_codes_it_equals_the_dense_way(n_bins, monkeypatch)
 
 @pytest.mark.usefixtures("always")
 def test_few_sources_and_codes_by_hand(monkeypatch):
-    monkeypatch.setattr(_sources, "_MOST_EVIDENCE", 1)  # four of each
+    monkeypatch.setattr(pair_counts, "_MOST_EVIDENCE", 1)  # four of each
     rng = np.random.default_rng(0)
     table = rng.normal(size=(500, 9)).cumsum(axis=1)
     table[rng.random(table.shape) < 0.2] = np.nan
     pk = plain(9, dtype=np.float64).fit(table)
-    counts = pk._model.matcher.counts
+    counts = pk.model_.matcher.counts
     assert counts.sources.shape == (9, 4)
     assert counts.kept.shape == (9, 4)
     assert (np.diff(counts.sources, axis=1) > 0).all()
@@ -123,9 +122,9 @@ def test_few_sources_and_codes_by_hand(monkeypatch):
     for j, codes in enumerate(counts.kept):
         frequent = np.argsort(-pk.prior_[j], kind="stable")[:4]
         assert codes.tolist() == sorted(frequent)
-    assert set(pk._model.matcher.weights) != {0.0}
-    codes = pk._model.code(table[:60], 1)
-    found = pk._model.matcher.estimate(codes, 1)
+    assert set(pk.model_.matcher.weights) != {0.0}
+    codes = pk.model_.code(table[:60], 1)
+    found = pk.model_.matcher.estimate(codes, 1)
     rows = np.where(codes.rows == 255, -1, codes.rows.astype(int)).tolist()
     for r, row in enumerate(rows):
         for cell in range(found.row_start[r], found.row_start[r + 1]):
@@ -138,13 +137,13 @@ def test_few_sources_and_codes_by_hand(monkeypatch):
 @pytest.mark.usefixtures("always")
 def test_the_sources_are_those_that_tell_most(monkeypatch):
     """Every column has a twin half the table away, and forty that tell nothing."""
-    monkeypatch.setattr(_sources, "_MOST_EVIDENCE", 1)
+    monkeypatch.setattr(pair_counts, "_MOST_EVIDENCE", 1)
     rng = np.random.default_rng(1)
     first = rng.normal(size=(300, 21))
     twins = np.hstack([first, first**2])  # no straight line shows the second half
     twins[rng.random(twins.shape) < 0.1] = np.nan
     pk = plain(4).fit(twins)
-    for j, sources in enumerate(pk._model.matcher.counts.sources):
+    for j, sources in enumerate(pk.model_.matcher.counts.sources):
         assert (j + 21) % 42 in sources
 
 
@@ -158,7 +157,7 @@ def test_many_categories_in_several_columns():
     frame = pd.DataFrame(table, columns=list("abcdefgh"), dtype="str")
     pk = plain(max_categories=400, dtype=np.float64).fit(frame)
     assert pk.n_bins_.min() > 200
-    assert pk._model.matcher.counts.sources is not None
+    assert pk.model_.matcher.counts.sources is not None
     z = pk.transform(frame)
     np.testing.assert_allclose(z.sum(axis=1), 8, rtol=1e-9)
     labels = list(pk.categories_[0])
@@ -203,7 +202,7 @@ def test_a_wide_table_answers_alike_however_it_is_asked():
         pk = plain(n_jobs=1)
         z = pk.fit_transform(table)
         again = plain(n_jobs=3).fit(table)
-    assert pk._model.matcher.counts.sources is not None
+    assert pk.model_.matcher.counts.sources is not None
     assert_same_bits(pk.transform(table), z)
     assert_same_bits(again.transform(table), z)
     assert_same_bits(pk.transform(table[7:8]), z[7:8])

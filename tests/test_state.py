@@ -47,7 +47,7 @@ def test_a_fit_that_fails_leaves_the_old_model(
         raise error
 
     with monkeypatch.context() as patch:
-        patch.setattr(_model, step, fail)
+        patch.setattr(model, step, fail)
         with pytest.raises(error):
             pk.fit(wide)
         with pytest.raises(error):
@@ -68,7 +68,7 @@ def test_a_first_fit_that_fails_leaves_nothing(monkeypatch, narrow, matching, st
     def fail(*_):
         raise MemoryError
 
-    monkeypatch.setattr(_model, step, fail)
+    monkeypatch.setattr(model, step, fail)
     with pytest.raises(MemoryError):
         pk.fit(narrow)
     with pytest.raises(NotFittedError):

@@ -11,7 +11,10 @@ import pytest
 import scipy.sparse
 from numpy.testing import assert_array_equal
 
-from proximity_kernel._table.containers.containers.columns import ColumnType, read_columns
+from proximity_kernel._table.columns import (
+    ColumnType,
+    read_columns,
+)
 
 NAN = math.nan
 

@@ -16,10 +16,8 @@ from hypothesis import strategies as st
 from strategies import assert_same_bits, dense, fitted, mixed_table, tables
 
 from proximity_kernel import ProximityKernel
-from proximity_kernel._matching import pairwise
-from proximity_kernel._matching import row_state
-from proximity_kernel._matching import pair_counts
 from proximity_kernel._bins.codes import plain_codes
+from proximity_kernel._matching import pair_counts, pairwise, row_state
 
 HERE = Path(__file__).parent
 MATCHINGS = ("pairwise", "cascade")
@@ -145,13 +143,13 @@ def coded(n, d, n_bins=4, seed=0):
 def test_the_budgets_are_those_of_the_page():
     page = (HERE.parent / "docs" / "theory.md").read_text().replace("\n", " ")
     budgets = {
-        f"{_pairwise.MOST_CODES:,} codes": 2048,
-        f"{_rows.SAMPLE:,} distinct rows": 10_000,
-        f"2^{_rows._MOST_PAIRS.bit_length() - 1} pairs of cells": 32,
-        f"{_rows._MOST_COPIES} times": 100,
-        f"{_sources._MOST_SOURCES} sources": 32,
-        f"2^{_sources._MOST_EVIDENCE.bit_length() - 1} entries": 21,
-        f"2^{_pairwise._MOST_SCORED.bit_length() - 1} triples": 27,
+        f"{pairwise.MOST_CODES:,} codes": 2048,
+        f"{row_state.SAMPLE:,} distinct rows": 10_000,
+        f"2^{row_state._MOST_PAIRS.bit_length() - 1} pairs of cells": 32,
+        f"{row_state._MOST_COPIES} times": 100,
+        f"{pair_counts._MOST_SOURCES} sources": 32,
+        f"2^{pair_counts._MOST_EVIDENCE.bit_length() - 1} entries": 21,
+        f"2^{pairwise._MOST_SCORED.bit_length() - 1} triples": 27,
     }
     assert [text for text in budgets if text not in page] == []
 
@@ -161,8 +159,8 @@ def test_counting_adds_the_same_number_of_pairs_for_every_row():
     for n in (500, 1500):
         codes = coded(n, 9)
         codes.rows[::3, 4] = 255  # missing
-        plan = _rows.plan_rows("pairwise", np.full(9, 4), n, seed=0)
-        state = _rows.keep_rows(codes, plan, 1)
+        plan = row_state.plan_rows("pairwise", np.full(9, 4), n, seed=0)
+        state = row_state.keep_rows(codes, plan, 1)
         assert state.pairs.sum() == n * 9 * 10 / 2
 
 
@@ -171,31 +169,33 @@ def test_what_the_model_keeps_does_not_grow_with_the_rows():
     for matching in MATCHINGS:
         tables = [mixed_table(n, 8, 0.2, seed=0) for n in (1000, 4000)]
         held = [ProximityKernel(matching=matching).fit(table) for table in tables]
-        sizes[matching] = [len(pickle.dumps(pk._model.matcher)) for pk in held]
+        sizes[matching] = [len(pickle.dumps(pk.model_.matcher)) for pk in held]
     assert sizes["pairwise"][0] == sizes["pairwise"][1]
     assert sizes["cascade"][1] > 2 * sizes["cascade"][0]
 
 
 def test_the_sample_is_bounded_and_rows_left_out_cap_the_copies():
-    plan = _rows.plan_rows("pairwise", np.full(10, 4), 30_000, seed=0)
+    plan = row_state.plan_rows("pairwise", np.full(10, 4), 30_000, seed=0)
     many = coded(30_000, 10)
     many.rows[:20_000:2] = many.rows[0]  # one row 10,000 times
-    seeds = [_rows.keep_rows(many, replace(plan, seed=seed), 1) for seed in range(8)]
+    seeds = [
+        row_state.keep_rows(many, replace(plan, seed=seed), 1) for seed in range(8)
+    ]
     assert all(state.sampled and len(state.rows) == 10_000 for state in seeds)
     assert max(state.counts.max() for state in seeds) == 10_000
     assert all(state.codes.counts.max() <= 100 for state in seeds)
-    few = _rows.keep_rows(plain_codes(many.rows[:10_000]), plan, 1)
+    few = row_state.keep_rows(plain_codes(many.rows[:10_000]), plan, 1)
     assert not few.sampled  # all rows are scored, with their exact counts
     assert few.codes.counts.max() == 5000
 
 
 def test_above_the_budget_a_share_of_the_rows_has_its_pairs_counted():
     n_bins = np.full(10, 4)
-    every = _rows.plan_rows("pairwise", n_bins, 2 * 2**32 // 100, seed=0)
+    every = row_state.plan_rows("pairwise", n_bins, 2 * 2**32 // 100, seed=0)
     assert every.limit == 2**64 - 1
-    fourth = _rows.plan_rows("pairwise", n_bins, 4 * 2 * 2**32 // 100, seed=0)
+    fourth = row_state.plan_rows("pairwise", n_bins, 4 * 2 * 2**32 // 100, seed=0)
     assert fourth.limit / 2**64 == pytest.approx(1 / 4)
-    state = _rows.keep_rows(coded(8000, 10), fourth, 1)
+    state = row_state.keep_rows(coded(8000, 10), fourth, 1)
     assert state.totals[:4].sum() == 8000  # codes are counted in all rows
     counted = np.diagonal(state.pairs)[:4].sum()
     assert counted == pytest.approx(2000, abs=4 * np.sqrt(1500))
@@ -209,12 +209,12 @@ def test_wide_tables_have_few_sources_and_keep_the_frequent_codes(d, bins):
     rng = np.random.default_rng(0)
     rows = (bins * rng.random((n, d)) ** 2).astype(np.uint8)  # low codes are frequent
     n_bins = np.full(d, bins)
-    plan = _rows.plan_rows("pairwise", n_bins, n, seed=0)
+    plan = row_state.plan_rows("pairwise", n_bins, n, seed=0)
     assert plan.n_codes > 2048
     assert not plan.limit
-    state = _rows.keep_rows(plain_codes(rows), plan, 1)
+    state = row_state.keep_rows(plain_codes(rows), plan, 1)
     none = np.zeros(d, bool)
-    counts = _sources.count_pairs(state, state.codes, none, 1)
+    counts = pair_counts.count_pairs(state, state.codes, none, 1)
     assert counts.sources.shape[1] == {500: 32, 10: 9, 5000: 26}[d]
     n_kept = counts.kept.shape[1]
     assert counts.sources.size * n_kept**2 <= 2**21
@@ -230,14 +230,14 @@ def test_wide_tables_have_few_sources_and_keep_the_frequent_codes(d, bins):
 def test_wide_tables_are_scored_on_fewer_rows(d, n_scored, monkeypatch):
     seen = set()
     monkeypatch.setattr(
-        _pairwise, "score_weights", lambda codes, *_: seen.add(codes.shape[1])
+        pairwise, "score_weights", lambda codes, *_: seen.add(codes.shape[1])
     )
     n = 9000 if d < 600 else 3000
     codes = coded(n, d)
-    plan = _rows.plan_rows("pairwise", np.full(d, 4), n, seed=0)
-    state = _rows.keep_rows(codes, plan, 1)
-    counts = _sources.count_pairs(state, state.codes, np.zeros(d, bool), 1)
-    learnt = _pairwise.learn_pairwise(counts, state.codes, 1)
+    plan = row_state.plan_rows("pairwise", np.full(d, 4), n, seed=0)
+    state = row_state.keep_rows(codes, plan, 1)
+    counts = pair_counts.count_pairs(state, state.codes, np.zeros(d, bool), 1)
+    learnt = pairwise.learn_pairwise(counts, state.codes, 1)
     assert seen == {n_scored}
     assert learnt.smoothing == 1  # all errors are 0 here: the smaller in a tie
     assert not learnt.weights.any()

@@ -72,7 +72,7 @@ def estimate(pk, rows):
 
 def weight(pk):
     """The weight of the last feature."""
-    return pk._model.matcher.weights[-1]
+    return pk.model_.matcher.weights[-1]
 
 
 def squared(gap):
@@ -196,7 +196,7 @@ def test_a_weight_of_zero_is_the_prior():
 
 def evidence_gaps(pk):
     """How far the evidence is from log P(a | b) / P(a), for all codes and bins."""
-    matcher = pk._model.matcher
+    matcher = pk.model_.matcher
     n_codes = len(matcher.counts.totals)
     evidence = matcher.evidence.values.reshape(n_codes, n_codes)[:, -3:]
     likely = np.concatenate([given.T for given in GIVEN])  # code after code
@@ -245,11 +245,11 @@ def test_repeated_features_need_a_weight_below_one():
 
 def test_a_capped_sample_can_keep_the_weight_below_one(monkeypatch):
     """The budgets in small: 100 of about 140 distinct rows, 450 copies in the mean."""
-    monkeypatch.setattr(_rows, "SAMPLE", 100)
+    monkeypatch.setattr(row_state, "SAMPLE", 100)
     drawn = [draw_table(64_000, np.random.default_rng(seed)) for seed in range(4)]
     capped = [weight(fit_labels(table)) for table in drawn]
     assert max(capped) < 0.65
-    monkeypatch.setattr(_rows, "_MOST_COPIES", 64_000)
+    monkeypatch.setattr(row_state, "_MOST_COPIES", 64_000)
     assert np.mean([weight(fit_labels(table)) for table in drawn]) > 0.8
 
 
