@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from proximity_kernel._similarity import kernel_matrix
+from proximity_kernel._similarity import kernel_matrix as kernel_matrix_module
 from proximity_kernel._similarity.kernel_matrix import kernel_matrix
 
 
@@ -18,7 +18,7 @@ def random_rows(n, n_columns, filled, seed):
 @pytest.fixture(autouse=True)
 def small_tiles(monkeypatch):
     """So that small tables have several."""
-    monkeypatch.setattr(kernel_matrix, "_TILE", 32)
+    monkeypatch.setattr(kernel_matrix_module, "_TILE", 32)
 
 
 # Many columns per entry make the product go the sparse way; little memory makes the

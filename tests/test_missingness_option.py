@@ -24,8 +24,9 @@ from strategies import (
 from proximity_kernel import ProximityKernel
 from proximity_kernel._bins.codes import gather_distinct
 from proximity_kernel._matching.row_state import keep_rows, plan_rows
-from proximity_kernel._model import absence_test, missingness
+from proximity_kernel._model import absence_test
 from proximity_kernel._model.absence_test import ALPHA
+from proximity_kernel._model.missingness import decide_missingness
 
 
 def correlated(n, d, seed):
@@ -276,7 +277,7 @@ def test_equal_rows_count_as_often_as_they_stand_there():
     names = [f"x{j}" for j in range(6)]
     kept = keep_rows(apart, plan_rows("pairwise", plain.n_bins_, 600, 0), 1)
     every = replace(kept, rows=apart.rows, counts=apart.counts)
-    wanted = missingness.decide_missingness(every, names, "auto")
+    wanted = decide_missingness(every, names, "auto")
     for one, other in zip(pk.missingness_, wanted, strict=True):
         assert (one.informative, one.missing) == (other.informative, other.missing)
         assert one.p_value == pytest.approx(other.p_value, rel=1e-6)
@@ -315,7 +316,7 @@ def test_wide_tables():
     assert sample.sizes.sum() <= 1024
     names = [str(j) for j in range(900)]
     fitted = keep_rows(codes, plan_rows("pairwise", np.full(900, 4), 400, 0), 1)
-    found = missingness.decide_missingness(fitted, names, "auto")
+    found = decide_missingness(fitted, names, "auto")
     informative = np.flatnonzero([absence.informative for absence in found])
     assert informative.tolist() == list(range(0, 900, 30))
     assert "and 26 more" in found[0].reason

@@ -16,7 +16,7 @@ from proximity_kernel import (
     ProximityKMeans,
     ProximityNeighbors,
 )
-from proximity_kernel._model_file import archive
+from proximity_kernel._model_file import archive as archive_module
 from proximity_kernel.model_file import load_model
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -92,14 +92,18 @@ def test_pickles_are_never_opened(tmp_path):
 
 def _forge(path, header, entries=()):
     """Write a file with a right seal, whatever is in it."""
-    header = {"format": archive.FORMAT, "format_version": 1, **header}
+    header = {
+        "format": archive_module.FORMAT,
+        "format_version": archive_module.FORMAT_VERSION,
+        **header,
+    }
     with path.open("w+b") as file:
         with zipfile.ZipFile(file, "w") as archive:
-            archive.comment = archive._SEAL + b"0" * 64
-            archive.writestr(archive._HEADER, json.dumps(header))
+            archive.comment = archive_module._SEAL + b"0" * 64
+            archive.writestr(archive_module._HEADER, json.dumps(header))
             for name, content in dict(entries).items():
                 archive.writestr(f"{name}.npy", content)
-        archive._seal(file)
+        archive_module._seal(file)
 
 
 def test_newer_and_odd_headers_are_refused(tmp_path):
@@ -120,9 +124,9 @@ def test_newer_and_odd_headers_are_refused(tmp_path):
         load_model(path)
     with path.open("w+b") as file:
         with zipfile.ZipFile(file, "w") as archive:
-            archive.comment = archive._SEAL + b"0" * 64
-            archive.writestr(archive._HEADER, "[" * 200_000)
-        archive._seal(file)
+            archive.comment = archive_module._SEAL + b"0" * 64
+            archive.writestr(archive_module._HEADER, "[" * 200_000)
+        archive_module._seal(file)
     with pytest.raises(ModelFileError):
         load_model(path)
 

@@ -13,7 +13,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from strategies import fitted, mixed_table, parameters, raises_naming, tables
 
 from proximity_kernel import ProximityKernel, ProximityNeighbors
-from proximity_kernel._similarity import nearest
+from proximity_kernel._similarity import nearest as nearest_module
 from proximity_kernel._similarity.nearest import (
     build_index,
     find_near,
@@ -52,7 +52,7 @@ def head(similarities, k):
 @pytest.fixture(params=[1 << 18, 64, 1], ids=["large", "small", "one-row"])
 def _tiles(request, monkeypatch):
     """Tiles of all rows, of a few, and of one."""
-    monkeypatch.setattr(nearest, "_TILE_BYTES", request.param)
+    monkeypatch.setattr(nearest_module, "_TILE_BYTES", request.param)
 
 
 # --- the search
@@ -110,7 +110,7 @@ def test_rows_with_more_entries_than_bounds_can_count():
 
 
 def test_threads_do_not_change_the_bits(monkeypatch):
-    monkeypatch.setattr(nearest, "_QUERIES", 16)
+    monkeypatch.setattr(nearest_module, "_QUERIES", 16)
     b, a = random_rows(300, 12, 4, np.linspace(0, 1, 7)), random_rows(99, 12, 5)
     index = build_index(b, 12)
     for one, two in zip(

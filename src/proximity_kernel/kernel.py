@@ -24,7 +24,8 @@ from ._model.imputation import (
     estimate_gaps,
     warn_of_open_gaps,
 )
-from ._model.missingness import Absence, Missingness
+from ._model.learnt_attributes import LearntAttributes
+from ._model.missingness import Missingness
 from ._model.model import fit_model, warn_of_columns
 from ._model.model_state import pack_model, unpack_model
 from ._model.provenance import list_cells
@@ -38,7 +39,9 @@ from ._table.columns import read_columns
 from ._table.filling import fill_table, make_uncertainty, mark_booleans
 
 
-class ProximityKernel(ModelFileMixin, TransformerMixin, BaseEstimator):
+class ProximityKernel(
+    LearntAttributes, ModelFileMixin, TransformerMixin, BaseEstimator
+):
     """Similarity of rows, measured on the incomplete, mixed-type table itself.
 
     Every value becomes the bin of its nearest center; centers crowd where the data
@@ -49,12 +52,10 @@ class ProximityKernel(ModelFileMixin, TransformerMixin, BaseEstimator):
     Parameters
     ----------
     n_bins : int, "auto", sequence of these or None, default=None
-        Bins of a numeric feature, at least 2: one number for all, or one for each
-        (those of categorical features are ignored: they have a bin per category).
+        Bins of a numeric feature, at least 2: one number for all, or one for each.
         Equal centers are merged, so a feature can have fewer. "auto" makes at most
-        four and joins them to two coarse ones: values in the same bin score 1, in the
-        same coarse bin 0.8. None is "auto", and 4 if fitted with
-        ``matching="cascade"``: that keyword alone gives the paper's method.
+        four, in two halves: values in the same bin score 1, in the same half 0.8. None
+        is "auto", and 4 with ``matching="cascade"``: the paper's method by one keyword.
     matching : {"pairwise", "cascade"}, default="pairwise"
         How a missing cell is estimated. "pairwise" multiplies the bin frequencies of
         the feature by what each observed cell of the row tells about it, learnt from
@@ -62,20 +63,18 @@ class ProximityKernel(ModelFileMixin, TransformerMixin, BaseEstimator):
         "cascade" is the paper's rule: the mean over the fitted rows that share all of
         the row's codes, else any of them, else over all rows.
     missingness : {"ignorable", "informative", "auto"} or None, default=None
-        Whether absence itself tells something: one more bin, for a feature's gaps.
-        "ignorable": nowhere, every gap is estimated.
-        "informative": in every feature with gaps at fit. "auto": in those whose gaps
-        depend on the other columns and come together with other gaps more than the
-        values explain. None is "auto", and
-        "ignorable" if fitted with ``matching="cascade"``.
+        Whether gaps are a bin of their own. "ignorable": nowhere, every gap is
+        estimated. "informative": in every feature with gaps at fit. "auto": where gaps
+        depend on other columns and come together with other gaps more than the values
+        explain. None is "auto", and "ignorable" with ``matching="cascade"``.
     categorical_features : "from_dtype", mask, indices or names, default="from_dtype"
         Features to take as categorical beside text and unordered categoricals.
         Booleans, ordered categoricals (by rank) and dates (in seconds) are numeric.
     max_categories : int, default=255
         Most bins of a categorical feature; the rarest categories share the last.
     normalize : bool, default=False
-        Scale the representation so that every row but one of unknown categories only
-        has similarity 1 with itself (the cosine form); else an incomplete one has less.
+        Whether to scale rows so that each has similarity 1 with itself (the cosine
+        form); otherwise an incomplete row has less.
     sparse_output : bool, default=True
         Whether `transform` gives a CSR matrix or a dense array.
     dtype : {numpy.float32, numpy.float64}, default=numpy.float32
@@ -207,9 +206,8 @@ class ProximityKernel(ModelFileMixin, TransformerMixin, BaseEstimator):
         Parameters
         ----------
         batches : list of tables, or callable
-            Something that can be iterated over again and again, or a function without
-            arguments that returns a new iterator of the same batches each time. Only
-            one batch is in memory at a time if they are made on the way.
+            Tables with the same columns, or a function without arguments that returns
+            a new iterator of the same tables each time: then one is held at a time.
 
         Returns
         -------
@@ -233,11 +231,10 @@ class ProximityKernel(ModelFileMixin, TransformerMixin, BaseEstimator):
     def partial_fit(self, X: Any, y: Any = None, *, learn: Learn = "bins") -> Self:
         """Learn from one batch; every batch is needed twice.
 
-        First ``partial_fit(batch, learn="bins")`` for every batch, then
-        ``partial_fit(batch, learn="rows")`` for every batch: a row can be coded only
-        when the bins are known, and these depend on all rows. From the first batch of
-        rows on the estimator is fitted, to the rows so far. The first call, and the
-        first after `fit`, starts anew.
+        First ``learn="bins"`` for every batch, then ``learn="rows"`` for every batch:
+        rows can be coded only when the bins are known, and these depend on all rows.
+        From the first batch of rows on the estimator is fitted, to the rows so far. The
+        first call, and the first after `fit`, starts anew.
 
         Parameters
         ----------
@@ -287,13 +284,6 @@ class ProximityKernel(ModelFileMixin, TransformerMixin, BaseEstimator):
         -------
         ndarray of shape (n, m)
             Similarities in [0, 1].
-
-        Examples
-        --------
-        >>> pk = ProximityKernel(n_bins=2).fit([[0.0], [1.0], [5.0], [5.0], [None]])
-        >>> pk.kernel([[0.0], [None]])
-        array([[1. , 0.5],
-               [0.5, 0.5]], dtype=float32)
         """
         left = self._represent(code_table(self, X))
         right = None
@@ -331,14 +321,9 @@ class ProximityKernel(ModelFileMixin, TransformerMixin, BaseEstimator):
             hold the values; whole numbers are rounded, booleans True where more than
             half is expected.
         uncertainty : of the same make, only with ``return_uncertainty=True``
-            0 where a cell was observed. For numbers the standard deviation of the
-            estimate, a duration for dates; for labels and booleans the chance that
-            another is right; missing where nothing could be filled in.
-
-        Warns
-        -----
-        UserWarning
-            If cells stay missing: nothing was observed in their column at fit.
+            0 where a cell was observed. For numbers the standard deviation, for dates
+            a duration, for labels and booleans the chance that another is right;
+            missing where nothing was observed at fit: such cells stay missing.
 
         Examples
         --------
@@ -371,16 +356,15 @@ class ProximityKernel(ModelFileMixin, TransformerMixin, BaseEstimator):
         Returns
         -------
         structured ndarray of shape (n_missing,), row after row
-            ``row`` and ``feature`` place the cell. ``observed`` is the number of
-            features with bins that the row observes, ``certainty`` the probability of
-            the likeliest bin. ``level`` names what the estimate rests on: "evidence"
-            of the observed cells, or with "cascade" the rows of the "intersection"
-            (that share all codes) or "union" (any of them); "prior": the bin
-            frequencies alone. ``support`` is how many fitted rows observe the feature;
-            with "cascade", how many of them match. ``columns`` are the three features
-            whose cells moved the estimate most, -1 where there are fewer, and ``moved``
-            is how far: the share of the probability that lies elsewhere without that
-            cell. "cascade" has none.
+            ``row`` and ``feature`` place the cell; ``observed`` counts the observed
+            features with bins; ``certainty`` is the probability of the likeliest bin.
+            ``level`` is what the estimate rests on: "evidence" of the observed cells,
+            with "cascade" the rows of the "intersection" (all codes shared) or "union"
+            (any); "prior": bin frequencies alone. ``support`` counts the fitted rows
+            that observe the feature, with "cascade" those of them that match.
+            ``columns`` are the three features whose cells moved the estimate most (-1:
+            none) and ``moved`` how far: the share of the probability that lies
+            elsewhere without that cell. "cascade" has none.
 
         Examples
         --------
@@ -412,36 +396,6 @@ class ProximityKernel(ModelFileMixin, TransformerMixin, BaseEstimator):
         check_fitted(self)
         names = [str(name) for name in _check_feature_names_in(self, input_features)]
         return output_names(names, self.model_.bins, self.model_.informative)
-
-    @property
-    def n_bins_(self) -> NDArray[np.int64]:
-        """Bins of each feature."""
-        return self.model_.n_bins
-
-    @property
-    def bin_centers_(self) -> list[NDArray[np.float64] | None]:
-        """Centers of the numeric features."""
-        return self.model_.bin_centers
-
-    @property
-    def bin_groups_(self) -> list[NDArray[np.int64] | None]:
-        """The coarse bin of each bin."""
-        return self.model_.bin_groups
-
-    @property
-    def categories_(self) -> list[NDArray[np.object_] | None]:
-        """Categories of the categorical features."""
-        return self.model_.categories
-
-    @property
-    def prior_(self) -> list[NDArray[np.float64]]:
-        """Frequencies of each feature's bins."""
-        return self.model_.prior
-
-    @property
-    def missingness_(self) -> list[Absence]:
-        """What was decided about the gaps of each feature."""
-        return list(self.model_.absences)
 
     def _fit(self, X: Any) -> Codes:
         options = resolve_options(self)

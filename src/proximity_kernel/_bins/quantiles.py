@@ -131,7 +131,7 @@ class Selected:
         """How often a value is there, which was found by `at`."""
         key = int(np.float64(value).view(np.uint64) >> np.uint64(48))
         held = self._bucket(int(_PLACES[key]))
-        return int(np.diff(held.searchsorted([value, np.nextafter(value, np.inf)]))[0])
+        return int(held.searchsorted(value, "right") - held.searchsorted(value))
 
     def without(self, values: list[float]) -> Selected:
         """Leave some values out."""

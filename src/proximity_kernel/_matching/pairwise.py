@@ -252,14 +252,16 @@ def lay_out_evidence(counts: PairCounts) -> Evidence:
     has_place = place >= 0
     placed[offsets[owner[has_place]] + place[has_place]] = prior[has_place]
     left = np.where(has_place, 0, prior)
-    rest: Any = np.stack(
-        [np.bincount(owner, x, n_features) for x in (left, left**2)], axis=1
+    rest = np.stack(
+        [np.bincount(owner, x, n_features) for x in (left, left**2)],
+        axis=1,
+        dtype=np.float64,
     )
     return Evidence(
         n_bins=n_bins, offsets=offsets, prior=prior, place=place,
         n_places=n_places, placed=placed, rest=rest,
         source_start=np.searchsorted(target, np.arange(n_features + 1)),
-        source=source, base=base, stride=int(stride), values=np.empty(0),
+        source=np.ascontiguousarray(source), base=base, stride=int(stride), values=np.empty(0),
     )  # fmt: skip
 
 
@@ -269,6 +271,8 @@ def _weigh(counts: PairCounts, smoothing: int) -> tuple[_Floats, _Floats]:
     owner = np.repeat(np.arange(len(n_bins)), n_bins)
     seen = np.bincount(owner, counts.marginals, len(n_bins))[owner]
     frequency = counts.marginals / np.maximum(seen, 1)
+    if not len(frequency):  # nothing is observed
+        return np.zeros(pairs.shape), np.zeros(pairs.shape)
     if counts.sources is None or counts.kept is None:
         starts = (np.cumsum(n_bins) - n_bins)[n_bins > 0]
         by_feature = np.add.reduceat(pairs, starts, axis=0)

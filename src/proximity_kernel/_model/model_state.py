@@ -174,7 +174,8 @@ def _read_pairs(state: State, n_bins: NDArray[np.int64], n_samples: int) -> Pair
     check(pairs.shape == (*sources.shape, n_kept + 1, n_kept), "counts of pairs")
     check(((sources >= 0) & (sources < n_features)).all(), "sources")
     check(((kept >= -1) & (kept < n_bins[:, None])).all(), "kept codes")
-    rising = (np.diff(kept, axis=1) > 0) | (kept[:, 1:] == -1)
+    last = kept[:, 1:] == -1  # where there are fewer, the rest is empty
+    rising = last | ((kept[:, :-1] >= 0) & (np.diff(kept, axis=1) > 0))
     check(rising.all(), "kept codes")
     return PairCounts(n_bins, totals[1], marginals[1], pairs, sources, kept)
 

@@ -18,6 +18,7 @@ MOST_COLUMNS = 3
 """Features that are named for a cell."""
 
 _ROOM = 1 << 22  # numbers held at a time
+_ROUNDING = 1e-12
 _CELL = np.dtype(
     [
         ("row", "i8"),
@@ -108,7 +109,7 @@ def _find_movers(
     without = shares[:, None, :] * np.exp(-matcher.weights[j] * told)
     without /= without.sum(axis=2, keepdims=True)
     moved = np.abs(without - shares[:, None, :]).sum(axis=2) / 2
-    moved[~told.any(axis=2)] = 0  # nothing was observed there
+    moved[moved < _ROUNDING] = 0
     order = np.argsort(-moved, axis=1, kind="stable")[:, :MOST_COLUMNS]
     found = np.take_along_axis(moved, order, axis=1)
     width = order.shape[1]
