@@ -93,8 +93,13 @@ def test_the_pairwise_rule_chooses_as_the_oracle_does(drawn, n_bins, missingness
 @pytest.mark.parametrize("n_bins", [3, "auto"])
 def test_the_pairwise_rule_where_columns_tell_about_each_other(n_bins, missingness):
     """Every weight is chosen from real evidence, and so are the estimates."""
-    frame = mixed_table(300, 6, 0.05, seed=11, noise=0.3)
-    frame.loc[frame["col0"] == 0, ["col1", "col3", "col5"]] = None  # an event
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(420, 1)) + rng.normal(size=(420, 6))
+    values[rng.random(values.shape) < 0.05] = np.nan
+    values[values[:, 0] > 1, 2:5] = np.nan  # an event
+    frame = pd.DataFrame(values[:400], columns=[f"col{j}" for j in range(6)])
+    new = pd.DataFrame(values[400:], columns=frame.columns)
+    new[rng.random(new.shape) < 0.4] = np.nan
     pk = ProximityKernel(n_bins, missingness=missingness, dtype=np.float64).fit(frame)
     gaps = [j for j, absence in enumerate(pk.missingness_) if absence.informative]
     assert len(gaps) == {"ignorable": 0, "informative": 6, "auto": 3}[missingness]
@@ -105,7 +110,6 @@ def test_the_pairwise_rule_where_columns_tell_about_each_other(n_bins, missingne
     errors = reference.pairwise.errors[pk.model_.matcher.smoothing]
     for j, weight in enumerate(reference.pairwise.weights):
         assert errors[weight, j] < errors[0, j]  # that of the prior
-    new = mixed_table(20, 6, 0.5, seed=12, noise=0.3)
     for table in (frame, new):
         found = pk.model_.matcher.estimate(pk.model_.code(table, 1), 1)
         codes = oracle.assign_codes(oracle.read_columns(table), reference.cells)

@@ -13,6 +13,12 @@ import pyarrow.compute as pc
 import pytest
 from strategies import plain
 
+
+def exact(**options):
+    """The paper's rule: rows that match in all cells give exact values."""
+    return plain(matching="cascade", **options)
+
+
 MAKES = {
     "pandas": pd.DataFrame,
     "pandas, nullable": lambda d: pd.DataFrame(d).convert_dtypes(),
@@ -37,7 +43,7 @@ COLUMNS = {
 @pytest.mark.parametrize("make", MAKES.values(), ids=MAKES)
 def test_frames_of_every_make_keep_their_types(make):
     table = make(COLUMNS)
-    pk = plain().fit(table)
+    pk = exact().fit(table)
     filled, spread = pk.impute(table, return_uncertainty=True)
     assert type(filled) is type(spread) is type(table)
     types = [[str(t) for t in getattr(one, "dtypes", one)] for one in (table, filled)]
@@ -77,7 +83,7 @@ def test_polars_types(dtype):
     base = base.cast(dtype)
     table = pl.DataFrame([base, pl.Series("key", ["p", "p", "q", "q", "q"])])
     before = table.clone()
-    pk = plain().fit(table)
+    pk = exact().fit(table)
     filled, _ = pk.impute(table, return_uncertainty=True)
     assert table.equals(before)
     assert filled.schema == table.schema
@@ -88,7 +94,7 @@ def test_polars_types(dtype):
 def test_very_large_integers_of_polars(name):
     cells = pl.Series("x", [2**70, 2**70, 2**71, None], dtype=getattr(pl, name))
     table = pl.DataFrame([cells, pl.Series("key", list("ppqq"))])
-    filled = plain().fit(table).impute(table)
+    filled = exact().fit(table).impute(table)
     assert filled.schema == table.schema
     assert filled["x"].to_list() == [2**70, 2**70, 2**71, 2**71]
 
@@ -105,7 +111,7 @@ def test_pandas_types_and_odd_names():
         "flag": [True, True, False, None],
         "key": ["p", "p", "q", "q"],
     }, index=[7, 7, 3, 1])  # fmt: skip
-    pk = plain().fit(table)
+    pk = exact().fit(table)
     filled, spread = pk.impute(table, return_uncertainty=True)
     assert list(filled.columns) == list(table.columns) == list(spread.columns)
     assert filled.index.tolist() == spread.index.tolist() == [7, 7, 3, 1]
@@ -114,12 +120,12 @@ def test_pandas_types_and_odd_names():
     for name in ("day", "money", "flag"):
         assert type(filled[name].iloc[3]) is type(table[name].iloc[0])
     numbered = table.set_axis(range(8), axis=1)
-    assert plain().fit(numbered).impute(numbered).columns.tolist() == [*range(8)]
+    assert exact().fit(numbered).impute(numbered).columns.tolist() == [*range(8)]
 
 
 def test_labels_that_a_batch_does_not_know():
     table = pd.DataFrame({"x": list("aabb"), "key": list("ppqq")}).astype("category")
-    pk = plain().fit(table)
+    pk = exact().fit(table)
     batch = pd.DataFrame({
         "x": pd.Categorical(["a", None], ["a"]), "key": pd.Categorical(["p", "q"]),
     })  # fmt: skip
@@ -133,7 +139,7 @@ def test_labels_that_a_batch_does_not_know():
         assert [str(v) for v in filled["x"]] == ["b"]
     order = pl.DataFrame({"x": ["a", "a", "b", "b"], "key": list("ppqq")})
     order = order.with_columns(pl.col("x").cast(pl.Enum(["a", "b"])))
-    pk = plain().fit(order)
+    pk = exact().fit(order)
     batch = pl.DataFrame({"x": pl.Series([None], dtype=pl.Enum(["a"])), "key": ["q"]})
     assert pk.impute(batch)["x"].to_list() == ["b"]
 
@@ -145,7 +151,7 @@ def test_named_columns_are_labels_and_come_back_as_what_they_are():
         "yes": pd.array([True, True, False, None], "boolean"), "key": list("ppqq"),
     })  # fmt: skip
     named = ["code", "day", "yes"]
-    pk = plain(categorical_features=named).fit(table)
+    pk = exact(categorical_features=named).fit(table)
     filled, spread = pk.impute(table, return_uncertainty=True)
     assert (filled.dtypes == table.dtypes).all()
     assert filled.iloc[3].tolist() == table.iloc[2].tolist()
@@ -154,22 +160,22 @@ def test_named_columns_are_labels_and_come_back_as_what_they_are():
 
 def test_arrays_come_back_as_arrays():
     rows = np.array([[1.0, 5.0], [1.0, np.nan], [9.0, 7.0]], np.float32)
-    pk = plain(n_bins=2).fit(rows)
+    pk = exact(n_bins=2).fit(rows)
     filled, spread = pk.impute(rows, return_uncertainty=True)
     assert filled.dtype == np.float32
     assert spread.dtype == float
     assert filled[1, 1] == 5
     assert np.isnan(rows[1, 1])
     mixed = np.array([[1, "a"], [1, "a"], [None, "b"], [9, "b"]], object)
-    assert plain(n_bins=2).fit(mixed).impute(mixed).tolist()[2] == [9, "b"]
+    assert exact(n_bins=2).fit(mixed).impute(mixed).tolist()[2] == [9, "b"]
     masked = np.ma.array([[1, 1], [1, 1], [9, 9]], mask=[[0, 0], [0, 1], [0, 0]])
-    filled = plain(n_bins=2).fit(masked).impute(masked)
+    filled = exact(n_bins=2).fit(masked).impute(masked)
     assert filled.tolist() == [[1, 1], [1, 1], [9, 9]]
     assert filled.dtype == masked.dtype
     days = np.array(
         [["2020-01-01"] * 2, ["2020-01-01", "NaT"], ["2021-01-01"] * 2], "M8[D]"
     )
-    filled, spread = plain(n_bins=2).fit(days).impute(days, return_uncertainty=True)
+    filled, spread = exact(n_bins=2).fit(days).impute(days, return_uncertainty=True)
     assert filled.dtype == days.dtype
     assert filled[1, 1] == days[0, 0]
     assert spread.dtype.kind == "m"
@@ -182,7 +188,7 @@ def test_rows_come_back_as_rows_with_cells_like_theirs():
     before = copy.deepcopy(rows)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        filled, spread = plain().fit(rows).impute(rows, return_uncertainty=True)
+        filled, spread = exact().fit(rows).impute(rows, return_uncertainty=True)
     assert rows == before
     assert filled == [rows[0], rows[1], rows[0]]
     assert [type(cell) for cell in filled[2]] == [type(cell) for cell in rows[0]]
@@ -195,7 +201,7 @@ def test_rows_come_back_as_rows_with_cells_like_theirs():
 def test_sparse_columns_stay_sparse(fill_value):
     cells = pd.arrays.SparseArray([0.0, 0.0, 9.0, 9.0, np.nan], fill_value=fill_value)
     table = pd.DataFrame({"x": cells, "key": list("ppqqq")})
-    filled = plain().fit(table).impute(table)
+    filled = exact().fit(table).impute(table)
     assert filled["x"].dtype == table["x"].dtype
     assert filled["x"].tolist() == [0.0, 0.0, 9.0, 9.0, 9.0]
 
@@ -204,7 +210,7 @@ def test_objects_stay_objects():
     day = dt.datetime(2020, 1, 1, tzinfo=dt.UTC)
     cells = [day, day, day + dt.timedelta(9), None]
     table = pd.DataFrame({"x": pd.Series(cells, dtype=object), "key": list("ppqq")})
-    filled = plain().fit(table).impute(table)
+    filled = exact().fit(table).impute(table)
     assert filled["x"].dtype == object
     assert filled["x"].tolist() == [*cells[:3], cells[2]]
 
@@ -219,7 +225,7 @@ ODD_ARROWS = {
 @pytest.mark.parametrize("cells", ODD_ARROWS.values(), ids=ODD_ARROWS)
 def test_arrow_types_that_lack_functions(cells):
     table = pa.table({"x": cells, "key": list("ppqq")})
-    pk = plain().fit(table)
+    pk = exact().fit(table)
     filled = pk.impute(table)
     assert filled.schema == table.schema
     known = cells.to_pylist()
@@ -241,7 +247,7 @@ def test_dates_that_are_labels_fit_into_any_type(dtype, hours):
         cells = cells.dt.replace_time_zone("Asia/Tokyo")
     cells = cells.cast(dtype)
     table = pl.DataFrame([cells, pl.Series("key", list("ppqq"))])
-    pk = plain(categorical_features=["x"]).fit(table)
+    pk = exact(categorical_features=["x"]).fit(table)
     for one in (table, table.to_arrow()):
         filled = pk.impute(one)
         assert filled.schema == one.schema
@@ -254,7 +260,7 @@ def test_nanoseconds_of_labels_are_kept():
     cells = pa.array(np.array([*moments, "NaT"], "M8[ns]"))
     table = pa.table({"x": cells, "key": list("ppqq")})
     for one in (table, pl.from_arrow(table)):
-        pk = plain(categorical_features=["x"]).fit(one)
+        pk = exact(categorical_features=["x"]).fit(one)
         filled = pl.DataFrame(pk.impute(one))["x"].cast(pl.Int64).to_list()
         assert filled[3] == filled[2] != filled[1]
 
@@ -262,7 +268,7 @@ def test_nanoseconds_of_labels_are_kept():
 def test_what_lies_under_a_mask_does_not_come_to_light():
     table = np.ma.array([[1, 5], [1, 6], [9, 7]], mask=[[0, 1], [0, 1], [1, 1]])
     with pytest.warns(UserWarning, match="column 1"):
-        pk = plain(n_bins=2).fit(table)
+        pk = exact(n_bins=2).fit(table)
     with pytest.warns(UserWarning, match="column 1 had nothing observed"):
         filled = pk.impute(table)
     assert filled.tolist() == [[1, None], [1, None], [1, None]]
@@ -286,7 +292,7 @@ ARRAYS = {
 @pytest.mark.parametrize("held", ARRAYS)
 def test_an_array_that_knows_nothing_of_a_column_can_hold_its_values(family, held):
     batch, cell = ARRAYS[held], CELLS[family]
-    pk = plain().fit([[cell, batch[0, 1]]] * 2)
+    pk = exact().fit([[cell, batch[0, 1]]] * 2)
     filled = pk.impute(batch)
     assert (filled.dtype == batch.dtype) == (family == held)
     assert filled[0, 1] == batch[0, 1]
