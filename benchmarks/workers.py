@@ -103,7 +103,9 @@ def _norm(block: Any) -> Any:
 def _weigh_states(n_rows: int) -> list[Record]:
     from proximity_kernel import ProximityKMeans
     from proximity_kernel._bins.bin_state import finish_bins, summarize_bins
-    from proximity_kernel._kmeans.sums import gather_part, sum_part
+    from proximity_kernel._inner_kernel import represent_distinct
+    from proximity_kernel._kmeans.points import gather_rows
+    from proximity_kernel._kmeans.sums import sum_part
     from proximity_kernel._matching.row_state import plan_rows, summarize_rows
 
     part = _make(0, n_rows)
@@ -112,8 +114,8 @@ def _weigh_states(n_rows: int) -> list[Record]:
     plan = plan_rows("pairwise", binned.n_bins, n_rows, seed=0)
     counts = summarize_rows(part, binned, plan)
     km = ProximityKMeans(_CLUSTERS, n_init=1, random_state=0).fit(part[:5000])
-    rows = gather_part(part[:5000], km.kernel_)
-    sums = sum_part(rows, km.cluster_centers_, None)
+    codes, matrix = represent_distinct(km.kernel_, part[:5000])
+    sums = sum_part(gather_rows(matrix, codes.counts), km.cluster_centers_, None)
     states = {"bins": survey, "counts": counts, "sums of an iteration": sums}
     return [
         {"state": name, "kilobytes": len(pickle.dumps(state, 5)) / 1e3}

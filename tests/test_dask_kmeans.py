@@ -15,7 +15,7 @@ from proximity_kernel._bins.bin_state import Binned
 from proximity_kernel._bins.codes import Codes
 from proximity_kernel._kmeans.iterations import best_clustering, iterate
 from proximity_kernel._kmeans.points import gather_rows
-from proximity_kernel._kmeans.profiles import describe_clusters
+from proximity_kernel._kmeans.profiles import describe_totals, total_bins
 from proximity_kernel._matching import row_state
 from proximity_kernel._matching.row_state import plan_rows, summarize_rows
 from proximity_kernel._model.missingness import code_absences
@@ -92,9 +92,10 @@ def test_a_sample_only_gives_the_seeds(monkeypatch, frame, n_parts, normalize, p
     assert got.inertia_ == pytest.approx(found.inertia, rel=1e-6)
     assert got.n_iter_ > first.n_iter
     model = got.kernel_.model_
-    wanted = describe_clusters(
-        model, rows.matrix, rows.counts, labels.astype(np.int32), 4
-    )
+    labels = labels.astype(np.int32)
+    totals = total_bins(model, rows.matrix, rows.counts, labels, 4)
+    sizes = np.bincount(labels, rows.counts, 4)
+    wanted = describe_totals(model, totals, sizes)
     assert len(got.profiles_) == len(wanted)
     for one_, other in zip(got.profiles_, wanted, strict=True):
         assert one_.keys() == other.keys()

@@ -32,7 +32,7 @@ from proximity_kernel import (
     ProximityOutliers,
 )
 from proximity_kernel._model import model_state
-from proximity_kernel._model_file import archive, estimators
+from proximity_kernel._model_file import archive, saving
 from proximity_kernel._model_file.json_values import decode, encode
 from proximity_kernel.model_file import load_model, load_with_notes, save_model
 
@@ -281,13 +281,13 @@ def test_loading_leaves_the_warnings_of_other_threads_alone(
     tmp_path, table, monkeypatch
 ):
     ProximityKernel().fit(table).save(tmp_path / "m")
-    seen, unpack = [], estimators.unpack_estimator
+    seen, unpack = [], saving.unpack_estimator
 
     def watch(*arguments):
         seen.append(list(warnings.filters))
         return unpack(*arguments)
 
-    monkeypatch.setattr(estimators, "unpack_estimator", watch)
+    monkeypatch.setattr(saving, "unpack_estimator", watch)
     with warnings.catch_warnings():
         warnings.simplefilter("always")
         before = list(warnings.filters)

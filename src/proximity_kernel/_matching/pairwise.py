@@ -261,7 +261,8 @@ def lay_out_evidence(counts: PairCounts) -> Evidence:
         n_bins=n_bins, offsets=offsets, prior=prior, place=place,
         n_places=n_places, placed=placed, rest=rest,
         source_start=np.searchsorted(target, np.arange(n_features + 1)),
-        source=np.ascontiguousarray(source), base=base, stride=int(stride), values=np.empty(0),
+        source=np.ascontiguousarray(source), base=base, stride=int(stride),
+        values=np.empty(0),
     )  # fmt: skip
 
 
