@@ -13,11 +13,13 @@ from strategies import cut, mixed_table, raises_naming
 from proximity_kernel import ProximityKernel, ProximityKMeans
 from proximity_kernel._bins.bin_state import Binned
 from proximity_kernel._bins.codes import Codes
+from proximity_kernel._inner_kernel import represent
 from proximity_kernel._kmeans.iterations import best_clustering, iterate
 from proximity_kernel._kmeans.points import gather_rows
 from proximity_kernel._kmeans.profiles import describe_totals, total_bins
 from proximity_kernel._matching import row_state
 from proximity_kernel._matching.row_state import plan_rows, summarize_rows
+from proximity_kernel._model.fitted import represent_codes
 from proximity_kernel._model.missingness import code_absences
 from proximity_kernel.dask import DaskProximityKMeans
 
@@ -64,12 +66,10 @@ def lloyd_in_memory(frame, options, kernel):
     codes = code_absences(codes, bins.n_bins, model.informative)
     seed = np.random.RandomState(options["random_state"]).randint(2**31)
     first = best_clustering(
-        gather_rows(kernel._represent(model, codes), codes.counts),
+        gather_rows(represent_codes(kernel, model, codes), codes.counts),
         options["n_clusters"], options["n_init"], 300, 1e-4, seed,
     )  # fmt: skip
-    rows = gather_rows(
-        kernel._represent(model, kernel._code(model, frame)), np.ones(len(frame))
-    )
+    rows = gather_rows(represent(kernel, frame), np.ones(len(frame)))
     return rows, first, iterate(rows, first.centers, 300, 1e-4 * rows.variance())
 
 

@@ -247,7 +247,7 @@ def test_what_is_flagged_helps_to_flag_the_rest():
     first = rng.random(1000) < np.where(table[:, 0] > 0.3, 0.8, 0.02)
     second = rng.random(1000) < np.where(first, 0.35, 0.1)
     table[first, 1], table[second, 2] = np.nan, np.nan
-    codes = ProximityKernel(4, missingness="ignorable").fit(table)._model.code(table, 1)
+    codes = ProximityKernel(4, missingness="ignorable").fit(table).model_.code(table, 1)
     sample = absence_test.draw_sample(codes, np.full(4, 4), 2)
     alone = absence_test._test_round(sample, np.zeros(4, bool), np.array([1, 2]))
     known = np.array([False, True, False, False])
@@ -311,7 +311,7 @@ def test_wide_tables():
     rng, factor, table = correlated(400, 900, 0)
     table[rng.random(table.shape) < 0.02] = np.nan
     table[np.ix_(factor > 0.8, np.arange(0, 900, 30))] = np.nan
-    codes = ProximityKernel(4, missingness="ignorable").fit(table)._model.code(table, 1)
+    codes = ProximityKernel(4, missingness="ignorable").fit(table).model_.code(table, 1)
     sample = absence_test.draw_sample(codes, np.full(900, 4), 900)
     assert sample.sizes.sum() <= 1024
     names = [str(j) for j in range(900)]

@@ -152,7 +152,7 @@ def test_any_kernel_survives(both, options, missingness):
         loaded = ProximityKernel.load(f"{folder}/m")
     assert_same_bits(loaded.transform(new), pk.transform(new))
     assert loaded.model_.types == pk.model_.types
-    assert loaded._model.absences == pk._model.absences
+    assert loaded.model_.absences == pk.model_.absences
     for left, right in zip(loaded.model_.typical, pk.model_.typical, strict=True):
         assert list(left.values) == list(right.values)
         assert left.spread.tolist() == right.spread.tolist()

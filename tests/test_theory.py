@@ -303,10 +303,10 @@ def test_with_the_cascade_a_row_never_answers_for_itself():
 
 def test_a_row_that_misses_a_feature_is_not_in_its_counts():
     table = label_table(120, 0.1, seed=11)
-    whole = fit_labels(table)._model.matcher.counts
+    whole = fit_labels(table).model_.matcher.counts
     first = np.cumsum(whole.n_bins) - whole.n_bins
     for i, j in np.argwhere(np.isnan(table))[:12]:
-        part = fit_labels(np.delete(table, i, axis=0))._model.matcher.counts
+        part = fit_labels(np.delete(table, i, axis=0)).model_.matcher.counts
         own = slice(first[j], first[j] + whole.n_bins[j])
         np.testing.assert_array_equal(part.pairs[:, own], whole.pairs[:, own])
         if np.isnan(table[i]).sum() == 1:  # its other cells are counted elsewhere

@@ -163,7 +163,7 @@ def related_table(n, seed):
 @pytest.mark.parametrize("seed", [0, 1])
 def test_on_the_fitted_rows_the_error_is_never_above_the_priors(seed):
     table = related_table(50, seed)
-    matcher = fit_labels(table)._model.matcher
+    matcher = fit_labels(table).model_.matcher
     errors = {s: leave_one_out(table, s) for s in (1, 4, 16)}
     chosen = errors[matcher.smoothing]
     places = [WEIGHTS.index(round(w, 2)) for w in matcher.weights.tolist()]
@@ -326,7 +326,7 @@ def test_tables_with_the_same_pairs_have_the_same_evidence():
     exclusive = coins.copy()
     exclusive[:, 2] = coins[:, 0] != coins[:, 1]
     coins, exclusive = np.tile(coins, (50, 1)), np.tile(exclusive, (50, 1))
-    one, two = (fit_labels(table)._model.matcher for table in (coins, exclusive))
+    one, two = (fit_labels(table).model_.matcher for table in (coins, exclusive))
     np.testing.assert_array_equal(one.counts.pairs, two.counts.pairs)
     np.testing.assert_array_equal(one.evidence.values, two.evidence.values)
     rows = np.c_[coins[:8:2, :2], np.full(4, np.nan)]

@@ -18,11 +18,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from ._bins.codes import Codes, merge_distinct
 from ._matching.row_state import RowState
-from ._model.fitted import code_table
+from ._model.fitted import code_table, represent_codes, take_model
 from ._model.missingness import code_absences
 from ._model_file.saving import pack_estimator, unpack_estimator
 from ._model_file.state import State
-from ._shared.threads import count_threads
 from .kernel import ProximityKernel
 
 
@@ -96,7 +95,8 @@ def fit_kernel(kernel: Any, X: Any, n_jobs: int | None) -> ProximityKernel:
 
 def represent(kernel: ProximityKernel, X: Any) -> sp.csr_array:
     """Represent rows by a fitted kernel, of shape (n_samples, n_columns)."""
-    return represent_codes(kernel, code_table(kernel, X))
+    model = take_model(kernel)
+    return represent_codes(kernel, model, code_table(kernel, model, X))
 
 
 def represent_distinct(kernel: ProximityKernel, X: Any) -> tuple[Codes, sp.csr_array]:
@@ -108,14 +108,9 @@ def represent_distinct(kernel: ProximityKernel, X: Any) -> tuple[Codes, sp.csr_a
         Each distinct row once, and which of them each row of the table is.
     csr_array of shape (n_distinct, n_columns)
     """
-    codes = kernel.model_.gather(code_table(kernel, X))
-    return codes, represent_codes(kernel, codes.without_copies())
-
-
-def represent_codes(kernel: ProximityKernel, codes: Codes) -> sp.csr_array:
-    """Represent coded rows as the options of a fitted kernel ask for."""
-    threads = count_threads(kernel.n_jobs)
-    return kernel.model_.represent(codes, kernel.dtype, kernel.normalize, threads)
+    model = take_model(kernel)
+    codes = model.gather(code_table(kernel, model, X))
+    return codes, represent_codes(kernel, model, codes.without_copies())
 
 
 def represent_kept(
@@ -129,7 +124,7 @@ def represent_kept(
     rows, counts = merge_distinct([(kept.rows, kept.counts)], kept.plan.n_bins)
     codes = Codes(rows, counts, np.arange(len(rows)))
     codes = code_absences(codes, kept.plan.n_bins, kernel.model_.informative)
-    return represent_codes(kernel, codes), counts
+    return represent_codes(kernel, kernel.model_, codes), counts
 
 
 def pack_with_kernel(kernel: ProximityKernel, state: State) -> State:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from ._bins.names import name_bins, write_moment
-from ._inner_kernel import represent_codes
+from ._model.fitted import represent_codes
 from ._model.model import Model
 from ._model.provenance import list_cells
 from ._model.representation import COARSE_SHARE
@@ -264,7 +264,7 @@ def _read_row(
         raise
     codes = model.code(table, n_threads=1)
     estimates = model.matcher.estimate(codes, 1)
-    matrix = represent_codes(kernel, codes)
+    matrix = represent_codes(kernel, model, codes)
     listed = {int(cell["feature"]): cell for cell in list_cells(model, codes, 1)}
     features = [column.name for column in model.types]
     places = {int(j): at for at, j in enumerate(estimates.feature)}

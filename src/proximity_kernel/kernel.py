@@ -14,10 +14,17 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from ._bins.bin_state import has_no_rows
 from ._bins.codes import Codes
 from ._model.batches import LEARN, Learn, Learning, make_reader
 from ._model.fit_options import Matching, check_kernel_options, resolve_options
-from ._model.fitted import check_fitted, code_table, fit_to_batches, forget
+from ._model.fitted import (
+    code_table,
+    fit_to_batches,
+    forget,
+    represent_codes,
+    take_model,
+)
 from ._model.imputation import (
     STRATEGIES,
     Strategy,
@@ -26,7 +33,7 @@ from ._model.imputation import (
 )
 from ._model.learnt_attributes import LearntAttributes
 from ._model.missingness import Missingness
-from ._model.model import fit_model, warn_of_columns
+from ._model.model import Model, fit_model, warn_of_columns
 from ._model.model_state import pack_model, unpack_model
 from ._model.provenance import list_cells
 from ._model.representation import output_names
@@ -183,7 +190,8 @@ class ProximityKernel(
         CSR matrix or ndarray of shape (n_samples, n_columns)
             A known cell in its bin, a distribution for a missing one.
         """
-        return self._output(code_table(self, X))
+        model = take_model(self)
+        return self._output(model, code_table(self, model, X))
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
         """Learn from a table and represent it; the same as fit, then transform.
@@ -198,7 +206,7 @@ class ProximityKernel(
         -------
         CSR matrix or ndarray of shape (n_samples, n_columns)
         """
-        return self._output(self._fit(X))
+        return self._output(*self._fit(X))
 
     def fit_batches(self, batches: Any) -> Self:
         """Learn from a table in batches; they are read twice.
@@ -252,17 +260,20 @@ class ProximityKernel(
         check_choice("learn", learn, LEARN)
         options = resolve_options(self)
         before: Learning = vars(self).get("_learning", Learning())
+
+        def check(batch: Any, first: bool) -> None:
+            validate_data(self, batch, reset=first, skip_check_array=True)
+
         if learn == "bins":
-            after = before.add_bins(X, options)
+            after = before.add_bins(X, options, check)
+            if not before.bin_state.columns and after.bin_state.columns:
+                forget(self)
+                check(X, True)
             if after is not before:
-                first = not before.bin_state.columns
-                if first:
-                    forget(self)
-                validate_data(self, X, reset=first, skip_check_array=True)
                 self._learning = after
             return self
-        if before.bin_state.columns and len(X):
-            validate_data(self, X, reset=False, skip_check_array=True)
+        if before.bin_state.columns and not has_no_rows(X):
+            check(X, False)
         after = before.add_rows(X, options)
         if after is not before:
             self.model_ = after.finish(options)
@@ -285,17 +296,18 @@ class ProximityKernel(
         ndarray of shape (n, m)
             Similarities in [0, 1].
         """
-        left = self._represent(code_table(self, X))
+        model = take_model(self)
+        left = represent_codes(self, model, code_table(self, model, X))
         right = None
         if Y is not None:
             try:
-                right = self._represent(code_table(self, Y))
+                right = represent_codes(self, model, code_table(self, model, Y))
             except (TypeError, ValueError) as error:
                 error.add_note("This is about Y, the second table.")
                 raise
         memory = int(get_config()["working_memory"] * 2**20)
         threads = count_threads(self.n_jobs)
-        return kernel_matrix(left, right, self.model_.n_counted, memory, threads)
+        return kernel_matrix(left, right, model.n_counted, memory, threads)
 
     def impute(
         self, X: Any, *, strategy: Strategy = "mean", return_uncertainty: bool = False
@@ -337,8 +349,9 @@ class ProximityKernel(
         """
         check_choice("strategy", strategy, STRATEGIES)
         check_flag("return_uncertainty", return_uncertainty)
-        codes, threads = code_table(self, X), count_threads(self.n_jobs)
-        gaps = estimate_gaps(self.model_, codes, strategy, threads)
+        model = take_model(self)
+        codes, threads = code_table(self, model, X), count_threads(self.n_jobs)
+        gaps = estimate_gaps(model, codes, strategy, threads)
         warn_of_open_gaps(gaps, stacklevel=3)
         gaps = mark_booleans(X, gaps)
         filled = fill_table(X, gaps)
@@ -375,8 +388,9 @@ class ProximityKernel(
         2 0 evidence [ 1 -1 -1]
         4 1 evidence [ 0 -1 -1]
         """
-        codes = code_table(self, X)
-        return list_cells(self.model_, codes, count_threads(self.n_jobs))
+        model = take_model(self)
+        codes = code_table(self, model, X)
+        return list_cells(model, codes, count_threads(self.n_jobs))
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Name the columns of the representation.
@@ -393,11 +407,11 @@ class ProximityKernel(
             its coarse ones, "blood_a" for a category, "blood_infrequent" for the bin
             that rare ones share, "age_missing" for the bin of informative gaps.
         """
-        check_fitted(self)
+        model = take_model(self)
         names = [str(name) for name in _check_feature_names_in(self, input_features)]
-        return output_names(names, self.model_.bins, self.model_.informative)
+        return output_names(names, model.bins, model.informative)
 
-    def _fit(self, X: Any) -> Codes:
+    def _fit(self, X: Any) -> tuple[Model, Codes]:
         options = resolve_options(self)
         columns = read_columns(X, categorical_features=self.categorical_features)
         model, codes = fit_model(columns, options)
@@ -406,14 +420,10 @@ class ProximityKernel(
         self.__dict__.pop("_learning", None)
         self.model_ = model
         warn_of_columns(model)
-        return codes
+        return model, codes
 
-    def _represent(self, codes: Codes) -> sp.csr_array:
-        threads = count_threads(self.n_jobs)
-        return self.model_.represent(codes, self.dtype, self.normalize, threads)
-
-    def _output(self, codes: Codes) -> Any:
-        matrix = self._represent(codes)
+    def _output(self, model: Model, codes: Codes) -> Any:
+        matrix = represent_codes(self, model, codes)
         if not self.sparse_output:
             return matrix.toarray()
         if get_config().get("sparse_interface", "spmatrix") == "spmatrix":
@@ -421,8 +431,7 @@ class ProximityKernel(
         return matrix
 
     def __get_model_state__(self) -> State:
-        check_fitted(self)
-        return pack_model(self.model_)
+        return pack_model(take_model(self))
 
     def __set_model_state__(self, state: State) -> None:
         check_kernel_options(self)

@@ -159,9 +159,12 @@ class RowState:
             return self.pairs
         codes = np.minimum(self.rows, self.plan.n_bins) + self.plan.starts
         row = np.repeat(np.arange(len(codes)), codes.shape[1])
-        ones = sp.csr_array((np.ones(codes.size, np.int64), (row, codes.ravel())))
-        ones.resize(len(codes), self.plan.n_codes)
-        pairs: _Ints = (ones.T @ sp.diags_array(self.counts) @ ones).toarray()
+        shape = (len(codes), self.plan.n_codes)
+        there = (np.ones(codes.size, np.int64), (row, codes.ravel()))
+        weighted = (np.repeat(self.counts, codes.shape[1]), (row, codes.ravel()))
+        pairs: _Ints = (
+            sp.csr_array(weighted, shape).T @ sp.csr_array(there, shape)
+        ).toarray()
         return np.triu(pairs)
 
 

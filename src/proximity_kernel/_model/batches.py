@@ -60,8 +60,10 @@ class Learning:
     binned: Binned | None = None
     row_state: RowState | None = None
 
-    def add_bins(self, batch: Any, options: FitOptions) -> Learning:
-        """Learn bins from one more batch."""
+    def add_bins(
+        self, batch: Any, options: FitOptions, check: Callable[[Any, bool], None]
+    ) -> Learning:
+        """Learn bins from one more batch; `check` is as in `learn_batches`."""
         if self.row_state is not None:
             raise ValueError(
                 "The bins are fixed since the first batch with learn='rows'; learn "
@@ -71,6 +73,8 @@ class Learning:
         if has_no_rows(batch):
             return self
         found = summarize_bins(batch, options.categorical_features, options.n_threads)
+        if self.bin_state.columns:
+            check(batch, False)
         return replace(self, bin_state=merge_bins(self.bin_state, found))
 
     def add_rows(self, batch: Any, options: FitOptions) -> Learning:

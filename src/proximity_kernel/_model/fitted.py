@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import scipy.sparse as sp
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -14,11 +15,14 @@ from .._shared.threads import count_threads
 from .._table.columns import read_columns
 from .batches import learn_batches
 from .fit_options import check_kernel_options, resolve_options
-from .model import warn_of_columns
+from .model import Model, warn_of_columns
 
 
-def check_fitted(kernel: Any) -> None:
-    """Refuse a kernel that is not fitted, or whose options are bad."""
+def take_model(kernel: Any) -> Model:
+    """Take the model of a kernel, once: another thread may fit it at the same time.
+
+    Refuses a kernel that is not fitted, or whose options are bad.
+    """
     if "_learning" in vars(kernel) and "model_" not in vars(kernel):
         raise NotFittedError(
             "The bins are learnt, the rows are not; call partial_fit(batch, "
@@ -26,29 +30,37 @@ def check_fitted(kernel: Any) -> None:
         )
     check_is_fitted(kernel)
     check_kernel_options(kernel)
+    model: Model = kernel.model_
+    return model
 
 
-def code_table(kernel: Any, X: Any) -> Codes:
-    """Code the rows of a table by a fitted kernel.
+def code_table(kernel: Any, model: Model, X: Any) -> Codes:
+    """Code the rows of a table with the model of a kernel.
 
     Parameters
     ----------
     kernel : ProximityKernel
+    model : Model
+        Of that kernel.
     X : frame, array or list of rows, of shape (n_samples, n_features)
 
     Returns
     -------
     Codes
     """
-    check_fitted(kernel)
     try:
         if len(getattr(X, "shape", (0, 0))) == 2:
             validate_data(kernel, X, reset=False, skip_check_array=True)
     except (ValueError, TypeError, LookupError):
         read_columns(X)  # a better message, if it is the table that is wrong
         raise
-    codes: Codes = kernel.model_.code(X, count_threads(kernel.n_jobs))
-    return codes
+    return model.code(X, count_threads(kernel.n_jobs))
+
+
+def represent_codes(kernel: Any, model: Model, codes: Codes) -> sp.csr_array:
+    """Represent coded rows as the options of a kernel ask for."""
+    threads = count_threads(kernel.n_jobs)
+    return model.represent(codes, kernel.dtype, kernel.normalize, threads)
 
 
 def fit_to_batches(kernel: Any, read: Callable[[], Iterator[Any]]) -> RowState:
