@@ -49,13 +49,15 @@ def choose_rows(codes, most, seed, limit=WORD):
     """The rows that the weights are chosen with, each as often as it counts.
 
     The distinct rows with the lowest hashes, at most `most` and none above `limit`.
-    Where rows were left out, a repeated row counts for 100 at the most.
+    Where rows were left out, a row counts at most 100 times as often as the median one.
     """
     counts = Counter(map(tuple, codes))
-    low = [row for row in counts if hash_codes(row, seed) <= limit]
-    low.sort(key=lambda row: hash_codes(row, seed))
-    copies = 100 if len(low[:most]) < len(counts) else len(codes)
-    return [list(row) for row in low[:most] for _ in range(min(counts[row], copies))]
+    low = sorted(counts, key=lambda row: hash_codes(row, seed))[:most]
+    copies = len(codes)
+    if len(low) < len(counts):
+        copies = 100 * int(np.median([counts[row] for row in low]))
+    low = [row for row in low if hash_codes(row, seed) <= limit]
+    return [list(row) for row in low for _ in range(min(counts[row], copies))]
 
 
 def same_as(pk, table, codes, rule):
@@ -99,27 +101,30 @@ def test_pairs_of_a_huge_table_are_counted_in_rows_of_low_hash(
 ):
     """Priors are of all rows; the usual frequency of a code is of those counted."""
     frame = mixed_table(300, 5, 0.2, seed=seed, noise=0.2)
+    whole = plain(random_state=seed).fit(frame)
     monkeypatch.setattr(row_state, "_MOST_PAIRS", share * 300 * 5**2 / 2)
+    few = plain(random_state=seed).fit(frame)  # all rows are kept: nothing changes
+    assert_same_bits(few.transform(frame), whole.transform(frame))
+    monkeypatch.setattr(row_state, "SAMPLE", 60)
     pk = plain(random_state=seed).fit(frame)
     limit = plan_rows("pairwise", pk.n_bins_, 300, seed).limit
     assert limit == int(share * WORD)
     reference = oracle.fit(oracle.read_columns(frame))
     counted = [row for row in reference.codes if hash_codes(row, seed) <= limit]
     assert share - 0.2 < len(counted) / 300 < share + 0.2
-    scored = choose_rows(reference.codes, 10_000, seed, limit)
-    assert sorted(scored) == sorted(counted)
+    scored = choose_rows(reference.codes, 60, seed, limit)
     rule = Pairwise(reference.codes, reference.n_bins, counted, scored)
     same_as(pk, frame, reference.codes, rule)
     kept = summarize_rows(
         frame, binned_of(pk), plan_rows("pairwise", pk.n_bins_, 300, seed)
     )
-    assert kept.sampled  # though there are few rows
+    assert kept.sampled
     assert pk.model_.matcher.counts.marginals.sum() == sum(
         code >= 0 for row in counted for code in row
     )
 
 
-def test_a_row_that_fills_the_table_counts_for_100_in_a_sample(monkeypatch):
+def test_a_row_that_fills_the_table_counts_for_100_medians_in_a_sample(monkeypatch):
     frame = mixed_table(100, 3, 0.2, seed=0)
     frame = pd.concat([frame.iloc[[0] * 400], frame]).reset_index(drop=True)
     reference = oracle.fit(oracle.read_columns(frame))
@@ -127,7 +132,7 @@ def test_a_row_that_fills_the_table_counts_for_100_in_a_sample(monkeypatch):
     monkeypatch.setattr(row_state, "SAMPLE", most)
     pk = plain().fit(frame)
     scored = choose_rows(reference.codes, most, 0)
-    assert max(Counter(map(tuple, scored)).values()) == 100
+    assert 100 <= max(Counter(map(tuple, scored)).values()) < 400
     rule = Pairwise(reference.codes, reference.n_bins, scored=scored)
     same_as(pk, frame, reference.codes, rule)
 
@@ -305,8 +310,8 @@ def test_heavy_duplicates_are_few_rows():
     assert len(kept.rows) == 4**3
     assert kept.counts.sum() == 50_000
     np.testing.assert_array_equal(kept.codes.counts, kept.counts)
-    few = replace(kept, sampled=True)
-    assert few.codes.counts.max() == 100
+    few = replace(kept, counts=np.r_[np.ones(63, np.int64), 9000], sampled=True)
+    assert few.codes.counts.max() == 100  # times the median
 
 
 @settings(max_examples=20)

@@ -199,8 +199,13 @@ def test_above_the_budget_a_share_of_the_rows_has_its_pairs_counted():
     assert state.totals[:4].sum() == 8000  # codes are counted in all rows
     counted = np.diagonal(state.pairs)[:4].sum()
     assert counted == pytest.approx(2000, abs=4 * np.sqrt(1500))
-    assert state.counts.sum() == counted  # only these rows are kept to be scored
-    assert state.sampled
+    assert not state.sampled  # the kept rows are all: their pairs are counted instead
+    assert np.diagonal(state.all_pairs)[:4].sum() == 8000
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(row_state, "SAMPLE", 4000)
+        state = row_state.keep_rows(coded(8000, 10), fourth, 1)
+    assert np.diagonal(state.all_pairs)[:4].sum() == counted
+    assert state.counts[state.counted].sum() == counted  # these are scored
 
 
 @pytest.mark.parametrize(("d", "bins"), [(500, 4), (10, 250), (5000, 4)])
