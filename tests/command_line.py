@@ -1,4 +1,4 @@
-"""The command line, as it is installed and from within; and a stranger's table."""
+"""The command line, as installed and from within, and a table to read."""
 
 import shutil
 import subprocess
@@ -10,7 +10,7 @@ import pandas as pd
 
 from proximity_kernel.cli import main
 
-N_ROWS = 300  # of the stranger's table in a folder
+N_ROWS = 300  # of the table in a folder
 
 
 def find_command():
@@ -36,7 +36,7 @@ def run_inside(*arguments):
         return stop.code
 
 
-def make_stranger(n_rows, seed=0):
+def make_table(n_rows, seed=0):
     """A table as people have them: the values, and the lines of a CSV file of it.
 
     Semicolons, decimal commas, `?` and empty cells, dates with the day first, an id, an
@@ -71,17 +71,17 @@ def make_stranger(n_rows, seed=0):
         }
     )
     for name in ("age", "weight", "sex", "visit", "ward"):
-        hole = rng.random(n_rows) < 0.15
-        texts.loc[hole, name] = rng.choice(["?", ""], hole.sum())
-        values.loc[hole, name] = None
+        missing = rng.random(n_rows) < 0.15
+        texts.loc[missing, name] = rng.choice(["?", ""], missing.sum())
+        values.loc[missing, name] = None
     texts.loc[::50, "score"] = "unknown"
     values.loc[::50, "score"] = None
     return values, texts.to_csv(sep=";", index=False)
 
 
 def fill_folder(place):
-    """Put the stranger's table, some of its rows, and what is no table, in a folder."""
-    text = make_stranger(N_ROWS)[1]
+    """Put the table, some of its rows, and files that are no tables, in a folder."""
+    text = make_table(N_ROWS)[1]
     few = "".join(text.splitlines(keepends=True)[:6])
     contents = {
         "patients.csv": text,

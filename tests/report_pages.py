@@ -25,6 +25,25 @@ def visible(text):
     return " ".join(html.unescape(re.sub(r"<[^>]*>", " ", text)).split())
 
 
+def section(text, name):
+    """The HTML of a section of a page."""
+    pattern = rf'<section id="{name}".*?</section>'
+    return re.search(pattern, text, re.DOTALL).group()
+
+
+def missing_table(text):
+    """The table of the missing cells: name -> missing cells, two shares, basis."""
+    body = re.search(r"<tbody.*?</tbody>", section(text, "missing"), re.DOTALL).group()
+    rows = [
+        [
+            visible(cell).replace(" ,", ",")
+            for cell in re.findall(r"<t[hd][ >].*?</t[hd]>", row, re.DOTALL)
+        ]
+        for row in re.findall(r"<tr>.*?</tr>", body, re.DOTALL)
+    ]
+    return {name: rest for name, *rest in rows}
+
+
 def write(tmp_path, table, **options):
     return write_report(tmp_path / "r.html", table, **options).read_text("utf-8")
 

@@ -61,11 +61,14 @@ OWN = {
         "two outputs": ([TABLE, "-o", "x.csv", "--profiles", "x.csv"], "writes there"),
         "with a model": (
             [TABLE, "--model", "m", "-k", "3"],
-            "-k: the model has settled",
+            "-k: this was set when the model was fitted",
         ),
-        "a marker": ([TABLE, "--model", "m", "--na-only"], "--na-only: the model has"),
-        "an order": ([TABLE, "--model", "m", "--day-first"], "--day-first: the model"),
-        "both": ([TABLE, "--model", "m", "--save-model", "n"], "--save-model: the mod"),
+        "a marker": ([TABLE, "--model", "m", "--na-only"], "--na-only: this was set"),
+        "an order": ([TABLE, "--model", "m", "--day-first"], "--day-first: this was"),
+        "both": (
+            [TABLE, "--model", "m", "--save-model", "n"],
+            "--save-model: this was",
+        ),
         "a web address": (["https://a.org/b.csv"], "b.csv: web addresses are not"),
     },
     "neighbors": {
@@ -80,7 +83,10 @@ OWN = {
     },
     "outliers": {
         "share": ([TABLE, "--share", "0.9"], "--share: takes a number above 0"),
-        "with a model": ([TABLE, "--model", "m", "--share", "0.1"], "--share: the mo"),
+        "with a model": (
+            [TABLE, "--model", "m", "--share", "0.1"],
+            "--share: this was set",
+        ),
         "top": ([TABLE, "--top", "0"], "--top: takes a whole number from 1 on"),
     },
     "similarity": {
@@ -167,7 +173,7 @@ VALUES = {
     "quote": (["--sep", '"'], "--sep: takes one character"),
     "bins": (["--bins", "x"], "--bins: takes a whole number from 2 on, or auto"),
     "no clusters": (["-k", "0"], "-k: takes a whole number from 1 on, or auto"),
-    "support": (["--min-support", "-1"], "--min-support: .*(takes|expected)"),
+    "matching": (["--matching", "exact"], "--matching: invalid choice"),
     "seed": (["--seed", "1.5"], "--seed: takes a whole number from 0 on"),
     "decimal": (["--decimal", ";"], "--decimal: invalid choice"),
     "both orders": (

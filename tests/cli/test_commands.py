@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from command_line import N_ROWS, fill_folder, make_stranger, run_inside, run_installed
+from command_line import N_ROWS, fill_folder, make_table, run_inside, run_installed
 
 from proximity_kernel import (
     ProximityKernel,
@@ -26,7 +26,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def values():
-    return make_stranger(N_ROWS)[0]
+    return make_table(N_ROWS)[0]
 
 
 @pytest.fixture(scope="module")
@@ -262,17 +262,17 @@ def test_huge_answers_are_refused_before_the_work(folder, capfd, monkeypatch):
         capfd.readouterr()
 
 
-def test_outliers_in_the_order_of_rows_with_reasons_for_the_strange(
+def test_outliers_in_the_order_of_rows_with_reasons_for_the_outliers(
     folder, capfd, values
 ):
     assert run_inside("outliers", folder / "patients.csv", "--share", "0.05") == 0
     done = capfd.readouterr()
     found = [line.split(",", 3) for line in done.out.splitlines()[1:]]
     truth = ProximityOutliers(contamination=0.05).fit(values)
-    strange = truth.predict(values) < 0
-    assert [row[2] == "True" for row in found] == strange.tolist()
-    assert [bool(row[3]) for row in found] == strange.tolist()
-    assert f"{strange.sum()} of 300 rows are outliers" in done.err
+    outlying = truth.predict(values) < 0
+    assert [row[2] == "True" for row in found] == outlying.tolist()
+    assert [bool(row[3]) for row in found] == outlying.tolist()
+    assert f"{outlying.sum()} of 300 rows are outliers" in done.err
 
 
 def test_models_of_clusters_and_outliers_answer_alike(folder, tmp_path, capfd):
@@ -350,11 +350,11 @@ def test_without_ids_rows_have_numbers_from_1_on(tmp_path, capfd):
     assert "a: 2 rows of" in capfd.readouterr().err
 
 
-def test_the_number_of_clusters_is_found_and_said(folder, capfd, values):
-    asked = ("cluster", folder / "patients.csv", "--matching", "graded", "--jobs", "1")
+def test_the_number_of_clusters_is_found_and_printed(folder, capfd, values):
+    asked = ("cluster", folder / "patients.csv", "--matching", "cascade", "--jobs", "1")
     assert run_inside(*asked) == 0
     done = capfd.readouterr()
-    kernel = ProximityKernel(matching="graded")
+    kernel = ProximityKernel(matching="cascade")
     n = ProximityKMeans("auto", kernel=kernel, random_state=0).fit(values).n_clusters_
     assert re.search(rf"^found {n} clusters?\b", done.err, re.MULTILINE)
     assert len({line.split(",")[1] for line in done.out.splitlines()[1:]}) == n

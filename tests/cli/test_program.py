@@ -6,21 +6,34 @@ import re
 import subprocess
 import sys
 
+import numpy as np
 import pandas as pd
 import pytest
 from command_line import find_command, run_inside, run_installed
 
 import proximity_kernel
+from proximity_kernel import ProximityKernel
 from proximity_kernel.cli import fitting, main
+from proximity_kernel.datasets import load_penguins
 
 
-def test_demo_tells_what_was_learnt_matched_clustered_and_why(capsys):
+def test_demo_shows_bins_missing_cells_clusters_and_neighbors(capsys):
     assert main(["demo"]) == 0
     said = capsys.readouterr().out
     assert re.search(r"bill_depth_mm +. numeric +. 2 +. near 13.1, ", said)
     assert re.search(r"sex +. categorical +. 11 +. female, male", said)
-    matched = re.findall(r"(?:intersection|partial|union|prior) \(.*?\) +. (\d+)", said)
-    assert sum(map(int, matched)) == 19
+    penguins = load_penguins().drop(columns="species")
+    cells = ProximityKernel(n_bins=4).fit(penguins).provenance(penguins)
+    for j in np.unique(cells["feature"]):
+        own = cells[cells["feature"] == j]
+        moved = [
+            own["moved"][own["columns"] == k].sum()
+            for k in range(len(penguins.columns))
+        ]
+        most = ", ".join(penguins.columns[k] for k in np.argsort(moved)[::-1][:2])
+        certainty = f"{own['certainty'].mean():.0%}"
+        line = rf"{penguins.columns[j]} +. {len(own)} +. {certainty} +. {most} "
+        assert re.search(line, said)
     clusters = re.findall(r"^│ [012] +│(.*)│$", said, flags=re.MULTILINE)
     counts = [[int(n) for n in row.split("│")] for row in clusters]
     assert [sum(column) for column in zip(*counts, strict=True)] == [
@@ -75,7 +88,7 @@ def test_an_option_is_not_abbreviated_and_the_help_to_see_is_the_commands(
 
 COMMANDS = (
     "cluster", "neighbors", "outliers", "similarity", "represent", "explain",
-    "impute", "demo",
+    "impute", "compile", "demo",
 )  # fmt: skip
 
 
@@ -105,7 +118,8 @@ def test_help_teaches_by_example(name, capsys, monkeypatch):
     said = capsys.readouterr().out
     assert said.startswith(f"usage: proximity-kernel {name} ")
     assert max(map(len, said.splitlines())) <= 88
-    examples = re.findall(rf"^  proximity-kernel {name}\b", said, re.MULTILINE)
+    pattern = rf"^  (?:\w+=\S+ )?proximity-kernel {name}\b"
+    examples = re.findall(pattern, said, re.MULTILINE)
     assert len(examples) >= 2
 
 

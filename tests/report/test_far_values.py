@@ -4,10 +4,8 @@ import re
 
 import numpy as np
 import pytest
-from report_pages import SENTINEL, messy, visible, write
+from report_pages import SENTINEL, messy, missing_table, section, visible, write
 
-from proximity_kernel import ProximityKernel
-from proximity_kernel.datasets import load_penguins
 from proximity_kernel.report._far_values import find_usual_range
 
 
@@ -67,8 +65,8 @@ def test_both_ends_and_dates(page, table):
 
 
 def test_far_values_are_named_with_their_rows(page):
-    told = page[page.index("Values far from the others") :]
-    rows = re.findall(r'data-row="(\d+)"', told)
+    listed = page[page.index("Values far from the others") :]
+    rows = re.findall(r'data-row="(\d+)"', listed)
     assert [int(row) for row in rows] == [
         *(5, 50, 500, 1000, 1500), 11, *(7, 9, 70)
     ]  # fmt: skip
@@ -109,7 +107,7 @@ def test_whole_numbers_have_a_bar_each(page, table):
     assert f"the tallest bar, {counts.argmax()}, holds" in card(page, "visits")
 
 
-def told_bars(text):
+def shown_bars(text):
     return [
         (visible(label), float(width))
         for label, width in re.findall(
@@ -121,41 +119,27 @@ def told_bars(text):
 def test_categories_are_ordered_and_on_one_scale(page, table):
     shares = 100 * table["city"].value_counts(normalize=True)
     assert list(shares.index) == ["Berlin", "Ulm", "Bonn"]
-    told = told_bars(card(page, "city"))
-    assert [label for label, _ in told] == list(shares.index)
-    np.testing.assert_allclose([width for _, width in told], shares, atol=0.051)
-    told = told_bars(card(page, "plan"))
-    assert [label for label, _ in told] == ["basic", "plus", "premium"]  # by rank
+    shown = shown_bars(card(page, "city"))
+    assert [label for label, _ in shown] == list(shares.index)
+    np.testing.assert_allclose([width for _, width in shown], shares, atol=0.051)
+    shown = shown_bars(card(page, "plan"))
+    assert [label for label, _ in shown] == ["basic", "plus", "premium"]  # by rank
     shares = 100 * table["zip code"].value_counts(normalize=True)
-    *most, (rest, width) = told_bars(card(page, "zip code"))
+    *most, (rest, width) = shown_bars(card(page, "zip code"))
     assert len(most) == 8
     np.testing.assert_allclose([one for _, one in most], shares.iloc[:8], atol=0.051)
     assert rest == f"and {len(shares) - 8} more"
     assert abs(width - shares.iloc[8:].sum()) < 0.051
 
 
-def test_levels_that_all_columns_share_are_told_in_words(page, table, tmp_path):
-    known = table.drop(columns="fax")
-    cells = ProximityKernel().fit(known).provenance(known)
-    partial = cells["level"] == "partial"
-    least = min(partial[cells["feature"] == j].mean() for j in set(cells["feature"]))
-    assert 0.98 < least < 0.995
-    words = visible(page)
-    assert f"{100 * least:.0f} % of the missing cells or more, in every one" in words
-    assert f"{len(cells)} missing cells that were estimated" in words
-    assert "Not counted: the cells of fax, where nothing is observed." in words
-    assert 'class="stack small"' not in page
-
-    one = table[["balance"]]  # nothing to match with
-    assert (ProximityKernel().fit(one).provenance(one)["level"] == "prior").all()
-    text = write(tmp_path, one, kernel=ProximityKernel().fit(one))
-    n = int(one.isna().to_numpy().sum())
-    assert f"All {n} missing cells were matched at one level: all rows" in visible(text)
-    assert 'class="stack"' not in text
-    assert 'class="stack small"' not in text
-
-    penguins = load_penguins()  # at two levels, in different shares
-    assert 'class="stack small"' in write(tmp_path, penguins)
+def test_columns_without_an_observed_value_are_not_counted(page, table):
+    shown = missing_table(page)
+    with_gaps = table.drop(columns=["plan", "fax"])
+    assert {name: int(row[0]) for name, row in shown.items()} == (
+        with_gaps.isna().sum().to_dict()
+    )
+    words = visible(section(page, "missing"))
+    assert "Not counted: the cells of fax, where no value is observed." in words
 
 
 def test_numbers_and_dates_are_kept_whole(page):

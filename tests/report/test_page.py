@@ -8,7 +8,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from report_pages import EVIL, embedded, visible, write
+from report_pages import EVIL, embedded, missing_table, section, visible, write
 
 from proximity_kernel import (
     ProximityKernel,
@@ -18,7 +18,9 @@ from proximity_kernel import (
     explain,
 )
 from proximity_kernel.datasets import load_penguins
-from proximity_kernel.report import _map, write_report
+from proximity_kernel.explanation import bin_names
+from proximity_kernel.report import _map, _missing_cells, write_report
+from proximity_kernel.report._row_data import split_bins
 
 
 @pytest.fixture(scope="module")
@@ -40,10 +42,10 @@ def page(penguins, clusters, tmp_path_factory):
 
 def test_what_the_table_is(page, penguins):
     words = visible(page)
-    holes = int(penguins.isna().to_numpy().sum())
+    missing = int(penguins.isna().to_numpy().sum())
     complete = int(penguins.notna().all(axis=1).sum())
     assert f"Rows {len(penguins)} Columns {penguins.shape[1]} " in words
-    assert f"Cells missing 1 % {holes} Complete rows 97 % {complete}" in words
+    assert f"Cells missing 1 % {missing} Complete rows 97 % {complete}" in words
     for name in penguins.columns:
         assert name in words
     assert "2 columns" not in words.split("The columns")[0].split("Where the gaps")[0]
@@ -51,36 +53,143 @@ def test_what_the_table_is(page, penguins):
     assert "sex 9 3 %" in words  # rows that lack the sex alone
 
 
-def test_the_holes_are_counted_by_level(page, penguins, clusters):
-    cells = clusters.kernel_.provenance(penguins)
-    words = visible(page)
-    for level in ("intersection", "partial"):
-        support = cells["support"][cells["level"] == level]
-        n, median = len(support), int(np.median(support))
-        assert f"({level}) {n} {100 * n / len(cells):.0f} % {median}" in words
+WHOLE = "the shares in the whole column"
+MATCHING = {
+    "intersection": "rows that agree in every observed cell",
+    "union": "rows that agree in some observed cell",
+    "prior": WHOLE,
+}
 
 
-def test_weak_support_is_told(tmp_path):
+def expected_row(kernel, names, cells):
+    """The row of a column in the table of missing cells, from its provenance."""
+    certainty = 100 * cells["certainty"].mean()
+    usual = 100 * kernel.prior_[cells["feature"][0]].max()
+    numbers = [str(len(cells)), f"{certainty:.0f} %", f"{usual:.0f} %"]
+    if kernel.matching == "cascade":
+        levels = list(cells["level"])
+        return [*numbers, MATCHING[max(levels, key=levels.count)]]
+    moved = dict.fromkeys(range(len(names)), 0.0)
+    for cell in cells:
+        for j, far in zip(cell["columns"], cell["moved"], strict=True):
+            if j >= 0:
+                moved[int(j)] += far
+    most = sorted(moved, key=lambda j: -moved[j])[:3]
+    named = [names[j] for j in most if moved[j] > max(moved.values()) / 10]
+    return [*numbers, ", ".join(named) or WHOLE]
+
+
+@pytest.mark.parametrize("matching", ["pairwise", "cascade"])
+def test_the_missing_cells_are_those_of_provenance(penguins, tmp_path, matching):
+    kernel = ProximityKernel(matching=matching).fit(penguins)
+    cells = kernel.provenance(penguins)
+    shown = missing_table(write(tmp_path, penguins, kernel=kernel))
+    names = list(penguins.columns)
+    assert next(iter(shown)) == "sex"  # the most first
+    assert set(shown) == {names[j] for j in cells["feature"]}
+    for name, row in shown.items():
+        own = cells[cells["feature"] == names.index(name)]
+        assert row == expected_row(kernel, names, own)
+
+
+def test_the_missing_cells_of_a_sample_of_the_rows(penguins, tmp_path, monkeypatch):
+    monkeypatch.setattr(_missing_cells, "MAX_ROWS", 200)
+    table = pd.concat([penguins] * 2, ignore_index=True)
+    text = write(tmp_path, table)
+    assert "Counted over 200 rows, drawn at random from 688." in visible(text)
+    in_all = int(table["sex"].isna().sum())
+    assert 0 < int(missing_table(text)["sex"][0]) < in_all
+
+
+def correlated(n=400):
+    """Two columns that repeat each other, and two of their own; all with gaps."""
     rng = np.random.default_rng(0)
-    table = pd.DataFrame(rng.normal(size=(400, 3)), columns=["a", "b", "rare"])
-    table.loc[rng.random(400) < 0.97, "rare"] = np.nan
-    table.loc[rng.random(400) < 0.1, "b"] = np.nan
+    group = rng.integers(0, 3, n)
+    table = pd.DataFrame(
+        {
+            "ward": np.array(["a", "b", "c"])[group],
+            "doctor": np.array(["x", "y", "z"])[group],
+            "color": rng.choice(["red", "blue"], n),
+            "size": rng.normal(size=n),
+        }
+    )
+    return table.mask(rng.random(table.shape) < 0.15)
+
+
+def test_columns_that_others_do_not_help_to_estimate(tmp_path):
+    def write_ignorable(table):
+        kernel = ProximityKernel(missingness="ignorable").fit(table)
+        return write(tmp_path, table, kernel=kernel)
+
+    table = correlated()
+    text = write_ignorable(table)
+    shown = missing_table(text)
+    assert shown["ward"][-1] == "doctor"
+    assert shown["doctor"][-1] == "ward"
+    assert float(shown["ward"][1][:-2]) > float(shown["ward"][2][:-2]) + 30
+    for name in ("color", "size"):
+        n, certainty, usual, basis = shown[name]
+        assert int(n) == table[name].isna().sum()
+        assert certainty == usual
+        assert basis == WHOLE
+    words = visible(section(text, "missing"))
+    assert "In 2 of 4 columns the estimates are close to the shares" in words
+
+    text = write_ignorable(table[["ward", "color", "size"]])  # nothing helps
+    assert {row[-1] for row in missing_table(text).values()} == {WHOLE}
+    words = visible(section(text, "missing"))
+    assert "In every column the estimates are close to the shares" in words
+    assert "the other columns hardly change them" in words
+
+    text = write_ignorable(table[["ward", "doctor"]])
+    words = visible(section(text, "missing"))
+    assert "In every column the estimates differ from the shares" in words
+
+    text = write_ignorable(table[["ward"]])
+    words = visible(section(text, "missing"))
+    assert "The estimates are close to the shares of the bins in the whole" in words
+    assert "other columns" not in words
+    assert missing_table(text)["ward"][-1] == WHOLE
+
+
+def test_estimates_less_certain_than_the_whole_column_are_informed_too(tmp_path):
+    # Most rows are "yes", but it is open where cells are missing: in the south.
+    rng = np.random.default_rng(0)
+    south = np.arange(600) < 200
+    answer = np.where(south & (rng.random(600) < 0.5), "no", "yes")
+    table = pd.DataFrame({"region": np.where(south, "s", "n"), "answer": answer})
+    table.loc[south & (rng.random(600) < 0.3), "answer"] = None
     kernel = ProximityKernel(missingness="ignorable").fit(table)
-    cells = kernel.provenance(table)
-    weak = (cells["support"] < 20) | (cells["level"] == "prior")
-    share = [weak[cells["feature"] == j].mean() for j in (1, 2)]
-    assert share[0] < 0.25 < share[1]
-    words = visible(write(tmp_path, table, kernel=kernel))
-    assert "1 column is weakly supported" in words
-    assert re.search(rf"\brare \d+ .*? {100 * share[1]:.0f} % weak", words)
+    text = write(tmp_path, table, kernel=kernel)
+    _, certainty, usual, basis = missing_table(text)["answer"]
+    assert float(certainty[:-2]) < float(usual[:-2]) - 10
+    assert basis == "region"
+    assert "The estimates differ from the shares" in visible(section(text, "missing"))
 
 
-def test_gaps_that_are_values_are_told(penguins, tmp_path):
+def test_the_distance_from_the_whole_column_is_that_of_the_estimates(penguins):
+    kernel = ProximityKernel().fit(penguins)
+    rows = np.flatnonzero(penguins["sex"].isna())
+    table = penguins.iloc[rows]
+    j = list(penguins.columns).index("sex")
+    prior = dict(zip(bin_names(kernel)[j], kernel.prior_[j], strict=True))
+    far = []
+    for i in range(len(table)):
+        row = table.iloc[[i]]
+        assumed = dict(explain(kernel, row, row).features[j].a.assumed)
+        far.append(sum(abs(assumed.get(name, 0) - prior[name]) for name in prior) / 2)
+    shares = split_bins(kernel, kernel.transform(table))[j]
+    found = _missing_cells._measure_distance(shares, kernel.prior_[j])
+    assert found == pytest.approx(np.mean(far), abs=1e-6)
+    assert 0.1 < found < 0.5
+
+
+def test_informative_gaps_are_listed(penguins, tmp_path):
     kernel = ProximityKernel(missingness="informative").fit(penguins)
-    words = visible(write(tmp_path, penguins, kernel=kernel))
+    words = visible(section(write(tmp_path, penguins, kernel=kernel), "missing"))
     assert "No cell had to be estimated." in words
-    said = words.split("Gaps that tell something themselves")[1]
-    assert "sex (11 gaps): given: missingness='informative'" in said
+    listed = words.split("Informative gaps")[1]
+    assert "sex (11 gaps): given: missingness='informative'" in listed
 
 
 def test_the_nearest_rows_are_the_nearest_and_their_parts_are_those_of_explain(
@@ -99,7 +208,7 @@ def test_the_nearest_rows_are_the_nearest_and_their_parts_are_those_of_explain(
         np.array(data["similarity"]) / 1000, similarity, atol=6e-4
     )
     n_features = penguins.shape[1]
-    for i in (0, 3, 8, 47, 339):  # two of them with holes
+    for i in (0, 3, 8, 47, 339):  # two of them with missing cells
         why = explain(kernel, penguins.iloc[[i]], penguins.iloc[[nearest[i, 0]]])
         parts = [n_features * one.contribution for one in why.features]
         np.testing.assert_allclose(
@@ -107,31 +216,55 @@ def test_the_nearest_rows_are_the_nearest_and_their_parts_are_those_of_explain(
         )
 
 
-def test_bins_and_estimates_of_cells_are_those_of_explain(page, penguins, clusters):
-    data, kernel = embedded(page), clusters.kernel_
+def check_estimates(text, kernel, table, rows):
+    """Compare bins and estimates of rows in a page with `explain`."""
+    data, names = embedded(text), list(table.columns)
     estimates = {(row, j): rest for row, j, *rest in data["estimates"]}
-    levels = list(data["levels"])
-    assert len(estimates) == len(kernel.provenance(penguins))
-    for i in (0, 3, 8, 339):
-        cells = [
-            one.a
-            for one in explain(kernel, penguins.iloc[[i]], penguins.iloc[[0]]).features
-        ]
+    assert len(estimates) == len(kernel.provenance(table))
+    n_estimated = 0
+    for i in rows:
+        row = table.iloc[[i]]
+        cells = [one.a for one in explain(kernel, row, row).features]
         for j, (cell, column) in enumerate(zip(cells, data["columns"], strict=True)):
             bin_ = column["bins"][i]
             if not cell.assumed:
                 assert (i, j) not in estimates
                 assert column["names"][str(bin_)] == cell.bin
                 continue
-            level, support, *assumed = estimates[i, j]
+            n_matching, n_movers, *rest = estimates[i, j]
+            movers, assumed = rest[:n_movers], rest[n_movers:]
             assert bin_ == -1
             assert column["values"][i] is None
-            assert support == cell.support
-            assert levels[level].split()[0] in ("rows", "all")
-            names = [column["names"][str(k)] for k in assumed[::2]]
-            assert names == [name for name, _ in cell.assumed[:3]]
-            shares = [share for _, share in cell.assumed[:3]]
-            np.testing.assert_allclose(np.array(assumed[1::2]) / 100, shares, atol=6e-3)
+            assert [names[k] for k in movers] == [name for name, _ in cell.moved_by]
+            matched = cell.level in ("intersection", "union")
+            assert n_matching == (cell.support if matched else 0)
+            shown = [column["names"][str(k)] for k in assumed[::2]]
+            shares = dict(cell.assumed)
+            np.testing.assert_allclose(
+                np.array(assumed[1::2]) / 100, [shares[k] for k in shown], atol=6e-3
+            )
+            assert max(shares.values()) == shares[shown[0]]
+            n_estimated += 1
+    return n_estimated
+
+
+def test_bins_and_estimates_of_cells_are_those_of_explain(page, penguins, clusters):
+    assert check_estimates(page, clusters.kernel_, penguins, (0, 3, 8, 47, 339)) > 6
+
+
+@pytest.mark.parametrize("matching", ["pairwise", "cascade"])
+def test_estimates_over_bins_with_and_without_a_coarse_one(
+    penguins, tmp_path, matching
+):
+    # Of three years, two share a coarse bin and the third has none.
+    table = penguins.copy()
+    table["year"] = table["year"].where(np.arange(len(table)) % 5 > 0)
+    kernel = ProximityKernel(matching=matching, missingness="ignorable").fit(table)
+    if matching == "pairwise":
+        assert kernel.bin_groups_[-1].tolist() == [0, 0, 1]
+    text = write(tmp_path, table, kernel=kernel)
+    rows = range(0, len(table), 35)
+    assert check_estimates(text, kernel, table, rows) >= len(rows)
 
 
 def test_the_map_is_the_principal_plane_of_the_representation(page, penguins, clusters):
@@ -142,7 +275,7 @@ def test_the_map_is_the_principal_plane_of_the_representation(page, penguins, cl
     wanted *= np.sign(wanted[np.abs(wanted).argmax(axis=0), [0, 1]])
     np.testing.assert_allclose(places, wanted, atol=2e-3)
     shown = (values[:2] ** 2).sum() / (values**2).sum()
-    assert f"they show {100 * shown:.0f} % of the differences" in visible(page)
+    assert f"They show {100 * shown:.0f} % of the variance" in visible(page)
 
 
 @pytest.mark.parametrize("n_rows", [6, 300])
@@ -159,7 +292,7 @@ def test_the_plane_is_the_same_by_rows_and_by_columns(n_rows):
 
 
 def test_clusters_and_their_profiles(page, clusters):
-    words = visible(page).split("Clusters What the rows")[1]
+    words = visible(section(page, "clusters"))
     sizes = np.bincount(clusters.labels_)
     for c, size in enumerate(sizes):
         assert f"Cluster {c} {size} rows" in words
@@ -168,17 +301,17 @@ def test_clusters_and_their_profiles(page, clusters):
     assert f"{first['feature']} {first['value']} {share} % here, {overall} %" in words
 
 
-def test_the_strangest_rows_come_with_reasons(page, penguins, tmp_path):
+def test_the_most_unusual_rows_come_with_reasons(page, penguins, tmp_path):
     scores = ProximityOutliers().fit(penguins).score_samples(penguins)
-    strangest = np.argsort(scores, kind="stable")[:10]
-    told = visible(page).split("Strange rows The rows that")[1]
-    assert re.findall(r"Row (\d+) mean", told) == [str(i) for i in strangest]
-    reason = ProximityOutliers().fit(penguins).reasons(penguins.iloc[strangest[:1]])
+    unusual = np.argsort(scores, kind="stable")[:10]
+    words = visible(section(page, "unusual"))
+    assert re.findall(r"Row (\d+) mean", words) == [str(i) for i in unusual]
+    reason = ProximityOutliers().fit(penguins).reasons(penguins.iloc[unusual[:1]])
     feature, bin_ = reason[0][0].feature, reason[0][0].bin
-    value = penguins.loc[strangest[0], feature]
-    assert f"{feature} : {value:g}, {bin_} (" in told
-    assert "numbers have four bins of their own" in told
-    assert "Values far from the others" not in told
+    value = penguins.loc[unusual[0], feature]
+    assert f"{feature} : {value:g}, {bin_} (" in words
+    assert "numbers have four bins of their own" in words
+    assert "Values far from the others" not in words
     with_four = ProximityKernel(4).fit(penguins)
     words = visible(write(tmp_path, penguins, kernel=with_four))
     assert "bins of their own" not in words  # they are those that the page shows
@@ -199,7 +332,7 @@ def test_the_bins_lie_on_the_histogram(page, clusters, penguins):
     )
 
 
-def test_the_page_asks_nothing_of_the_network(page):
+def test_the_page_loads_nothing_from_the_network(page):
     policy = html.unescape(re.search(r'Policy" content="([^"]*)"', page).group(1))
     assert "default-src 'none'" in policy
     scripts = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
@@ -214,7 +347,7 @@ def test_the_page_asks_nothing_of_the_network(page):
     assert "http" not in rest.replace("http-equiv", "")
 
 
-def test_strangers_text_is_only_text(tmp_path):
+def test_hostile_text_is_only_text(tmp_path):
     table = pd.DataFrame(
         {
             EVIL: [EVIL, "{{ 7*7 }}", None, "\u202eabc"] * 6,

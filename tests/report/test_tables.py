@@ -131,7 +131,7 @@ def large():
     return table.mask(rng.random(table.shape) < 0.1)
 
 
-def test_a_large_table_is_sampled_and_that_is_said(large, tmp_path):
+def test_a_large_table_is_sampled_and_the_page_shows_it(large, tmp_path):
     text = write(tmp_path, large)
     data, words = embedded(text), visible(text)
     assert data["n"] == 2_000
@@ -139,8 +139,8 @@ def test_a_large_table_is_sampled_and_that_is_said(large, tmp_path):
     assert "The map shows 2000 of 9000 rows" in words
     assert "Shown: 500 rows, drawn at random from 9000." in words
     assert set(data["rows"]) > set(data["rows"][:2_000])
-    strange = ProximityOutliers().fit(large).score_samples(large).argsort()[:10]
-    assert set(strange.tolist()) <= set(data["rows"][:2_000])
+    unusual = ProximityOutliers().fit(large).score_samples(large).argsort()[:10]
+    assert set(unusual.tolist()) <= set(data["rows"][:2_000])
     some = [0, 700, 1999]
     rows = [data["rows"][i] for i in some]
     kernel = ProximityKernel().fit(large)

@@ -2,7 +2,7 @@
 
 import pandas as pd
 import pytest
-from command_line import make_stranger
+from command_line import make_table
 
 from proximity_kernel.io import InputError, large_file, open_large_table, read_table
 from proximity_kernel.io.large_table import count_rows
@@ -12,7 +12,7 @@ from proximity_kernel.io.large_table import count_rows
 def path(tmp_path, monkeypatch):
     monkeypatch.setattr(large_file, "BATCH_ROWS", 128)
     path = tmp_path / "t.parquet"
-    values = make_stranger(500)[0]
+    values = make_table(500)[0]
     values.insert(0, "code", [f"k{i}" for i in range(500)])
     values.to_parquet(path, row_group_size=100)
     return str(path)

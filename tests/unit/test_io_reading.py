@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from command_line import make_stranger
+from command_line import make_table
 
 from proximity_kernel.io import FileLayout, InputError, Schema, read_table
 
@@ -37,11 +37,11 @@ def plain(frame):
     return frame.where(frame.notna(), None).to_dict("list")
 
 
-# -------------------------------------------------------------------- the stranger
+# -------------------------------------------------------------------- a whole table
 
 
-def test_a_strangers_table_is_read_without_a_flag(put):
-    values, text = make_stranger(500)
+def test_a_table_is_read_without_a_flag(put):
+    values, text = make_table(500)
     table = read(put("patients.csv", text))
     read_back = table.frame.astype({"sex": object, "ward": object})
     pd.testing.assert_frame_equal(
@@ -51,7 +51,7 @@ def test_a_strangers_table_is_read_without_a_flag(put):
 
 
 def test_what_was_assumed_of_it_is_said(put):
-    path = put("patients.csv", make_stranger(500)[1])
+    path = put("patients.csv", make_table(500)[1])
     size = f"{path}: 500 rows, 9 columns, separator ';'"
     assert read(path).assumptions == (
         f"{size}, decimal comma, missing: '?' or empty",
@@ -64,7 +64,7 @@ def test_what_was_assumed_of_it_is_said(put):
 
 
 def test_what_was_assumed_as_data(put):
-    table = read(put("patients.csv", "\n" + make_stranger(500)[1]))
+    table = read(put("patients.csv", "\n" + make_table(500)[1]))
     assert table.layout == FileLayout("text", "utf-8", ";", True, skipped_lines=1)
     columns = {c.name: (c.role, c.kind, c.format) for c in table.schema.columns}
     assert columns["patient_id"][0] == "id"
@@ -76,7 +76,7 @@ def test_what_was_assumed_as_data(put):
 
 
 def test_buffers_of_bytes_and_of_text_are_read_like_files(put, tmp_path):
-    text = make_stranger(100)[1]
+    text = make_table(100)[1]
     path = put("patients.csv", text)
     with path.open("rb") as file:
         tables = [read(file), read(io.BytesIO(text.encode())), read(io.StringIO(text))]
@@ -316,9 +316,9 @@ def test_a_sheet_by_name_and_by_number(tmp_path):
 
 
 def test_later_rows_are_read_as_the_first(put):
-    first = read(put("a.csv", make_stranger(400)[1]))
+    first = read(put("a.csv", make_table(400)[1]))
     schema = Schema.from_dict(first.schema.to_dict())
-    values, text = make_stranger(3, seed=1)
+    values, text = make_table(3, seed=1)
     table = read(put("b.csv", text), schema=schema)
     pd.testing.assert_frame_equal(
         table.frame.astype({"sex": object, "ward": object}), values, check_dtype=False

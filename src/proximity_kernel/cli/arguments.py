@@ -1,6 +1,6 @@
 """The options of the commands, with their help. Nothing here takes long to import.
 
-An option that is not given is None, so that commands can tell it from a default.
+An option that is not given is None, so that it differs from a default value.
 """
 
 from __future__ import annotations
@@ -104,10 +104,12 @@ def add_kernel(parser: argparse.ArgumentParser, *, seed: bool = False) -> None:
     add("--bins", type=_parse_bins, metavar="N",
         help="bins of a numeric column, or auto (the default)")  # fmt: skip
     add("--matching", choices=["pairwise", "cascade"],
-        help="how a missing cell is estimated (pairwise); cascade is the paper's "
-        "rule")  # fmt: skip
+        help="rule that estimates missing cells: pairwise (the default), or "
+        "cascade, the paper's")  # fmt: skip
     add("--missingness", choices=["auto", "ignorable", "informative"],
-        help="whether a gap itself tells something (auto)")  # fmt: skip
+        help="whether a missing cell is estimated (ignorable) or counted as a value "
+        "of its own (informative); auto (the default) decides for each "
+        "column")  # fmt: skip
     add("--jobs", type=count_from(1), metavar="N", help="threads (all cores)")
     if seed:
         add("--seed", type=count_from(0), default=0, metavar="N",

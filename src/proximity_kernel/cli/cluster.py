@@ -11,7 +11,7 @@ from . import arguments
 from .invocation import Invocation
 
 DESCRIPTION = """\
-Find groups of similar rows, in a table with missing cells.
+Find groups of similar rows in a table with missing cells.
 
   proximity-kernel cluster patients.csv -o clusters.csv
   proximity-kernel cluster patients.csv -k 3 --report page.html

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import argparse
 import time
+from typing import Any
 
 from .invocation import Invocation
 
-_MISSING = 0.2
-
 DESCRIPTION = """\
-Compile the loops of all estimators and keep the code on disk.
+Compile the loops of all estimators, and keep the machine code on disk.
 
-Each loop is compiled the first time it is used, which takes seconds. Run this
-once when an image is built, or before a service starts.
+Without this, each loop is compiled when it is first used, which takes some
+seconds. Run it when an image is built, or before a service starts, as the
+user who runs the service.
 
   proximity-kernel compile
+  NUMBA_CACHE_DIR=/srv/cache proximity-kernel compile
+
+The code is kept in NUMBA_CACHE_DIR, if this variable is set, or beside the
+installed package or in the user's cache. It is used on the same kind of
+processor only.
 """
+_SHARE_MISSING = 0.2
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -26,15 +32,35 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(invocation: Invocation) -> int:
     """Run the command."""
+    folder = _find_cache()
+    if folder is None:
+        raise OSError(
+            "the compiled code cannot be kept, because no cache folder is writable; "
+            "set NUMBA_CACHE_DIR to a folder that is."
+        )
     start = time.perf_counter()
     with invocation.progress("compiling"):
         _use_every_loop()
-    invocation.note(f"all loops are compiled ({time.perf_counter() - start:.1f} s)")
+    seconds = time.perf_counter() - start
+    invocation.note(f"all loops are compiled ({seconds:.1f} s), kept in {folder}")
     return 0
 
 
+def _find_cache() -> str | None:
+    """Find the folder that compiled code is kept in; None if there is none."""
+    from .._loops import hash_rows
+
+    loop: Any = hash_rows
+    path: str | None = loop.stats.cache_path
+    return path
+
+
 def _use_every_loop() -> None:
-    """Fit every estimator to small tables, in all ways that are compiled apart."""
+    """Fit and apply every estimator, in all ways that are compiled separately.
+
+    These are: both rules, both precisions, codes of one and of two bytes, and tables
+    with few and with very many codes.
+    """
     import numpy as np
 
     from .. import (
@@ -45,17 +71,21 @@ def _use_every_loop() -> None:
     )
 
     rng = np.random.default_rng(0)
-    few, many = rng.normal(size=(300, 3)), rng.normal(size=(600, 3))
+    few, many = rng.normal(size=(300, 3)), rng.normal(size=(600, 7))
     wide = rng.normal(size=(5, 800))
     for table in (few, many, wide):
-        table[rng.random(table.shape) < _MISSING] = np.nan
+        table[rng.random(table.shape) < _SHARE_MISSING] = np.nan
     for matching in ("pairwise", "cascade"):
         for dtype in (np.float32, np.float64):
             kernel = ProximityKernel(matching=matching, dtype=dtype)
-            ProximityKMeans(2, kernel=kernel, n_init=1).fit(few)
-            ProximityNeighbors(2, kernel=kernel).fit(few).kneighbors(few)
+            ProximityKMeans(2, kernel=kernel, n_init=1).fit(few).transform(few)
+            neighbors = ProximityNeighbors(2, kernel=kernel).fit(few)
+            neighbors.kneighbors(few)
+            neighbors.radius_neighbors(few, 0.1)
             ProximityOutliers(kernel=kernel).fit(few)
-        # Codes of two bytes.
-        ProximityKernel(400, matching=matching).fit(many).kernel(many)
+            for table in (many[:, :3], many):
+                ProximityKernel(400, matching=matching, dtype=dtype).fit(table).kernel(
+                    table
+                )
         ProximityKernel(matching=matching).fit_batches([few, few])
     ProximityKernel().fit_transform(wide)

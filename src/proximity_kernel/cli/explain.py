@@ -17,8 +17,9 @@ missing cells were estimated.
   proximity-kernel explain patients.csv 1 2 -o why.json
 
 A row is named by its id, or by its number, from 1 (#12 is always a
-number). A missing cell is shown as ?, with its most likely bins and the
-number of rows they were estimated from.
+number). A missing cell is shown as ?, with its most likely bins and, in
+brackets, the columns that moved this estimate most, with the share of the
+probability that each moved.
 """
 _DIGITS = 2  # of a contribution; one more for each factor of ten in columns
 

@@ -33,8 +33,8 @@ _OUTPUTS = {
     "uncertainty": "--uncertainty",
     "save_model": "--save-model",
 }
-# Options that a saved model has settled, so that they cannot be given with one.
-_LEARNT = {
+# Options that were set when a model was fitted, so that they cannot be given with it.
+_SET_BY_MODEL = {
     "bins": "--bins",
     "matching": "--matching",
     "missingness": "--missingness",
@@ -50,7 +50,7 @@ _LEARNT = {
     "month_first": "--month-first",
     "save_model": "--save-model",
 }
-_FREE = {("neighbors", "k")}  # not settled
+_FREE = {("neighbors", "k")}  # not set by the model
 _INPUTS = ("file", "queries", "other", "model")
 
 
@@ -199,11 +199,11 @@ def load_model(invocation: Invocation, wanted: str) -> tuple[Any, dict[str, Any]
     """Load the model of --model, and what was saved with it."""
     options, command = invocation.options, invocation.command
     path = options.model
-    for option, name in _LEARNT.items():
+    for option, name in _SET_BY_MODEL.items():
         if getattr(options, option, None) and (command, option) not in _FREE:
             raise InputError(
-                f"{name}: the model has settled this; leave the option out, or fit "
-                "without --model."
+                f"{name}: this was set when the model was fitted; leave the option "
+                "out, or fit without --model."
             )
     from ..model_file import ModelFileError, load_with_notes
 

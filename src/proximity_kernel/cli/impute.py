@@ -11,8 +11,8 @@ from . import arguments
 from .invocation import Invocation
 
 DESCRIPTION = """\
-Fill the missing cells with estimates from matching rows. The other
-commands need no filled table; this is for programs that do.
+Fill the missing cells with estimates from the other cells of their row.
+The other commands need no filled table; this is for programs that do.
 
   proximity-kernel impute patients.csv -o filled.csv
   proximity-kernel impute patients.csv --uncertainty sd.csv

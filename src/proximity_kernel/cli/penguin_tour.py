@@ -16,7 +16,7 @@ from .. import ProximityKernel, ProximityKMeans
 from ..datasets import load_penguins
 
 _ROW = 47  # a penguin whose sex was not recorded
-_LABEL = "species"  # not used to fit, only shown beside the clusters
+_LABEL = "species"  # not used to fit, only compared with the clusters
 
 
 def print_tour(console: Console) -> None:
@@ -31,7 +31,7 @@ def print_tour(console: Console) -> None:
     n_missing = int(penguins.isna().to_numpy().sum())
     console.print(
         f"[bold]{n} penguins, {d} columns, {n_missing} cells missing.[/bold] "
-        "The species is kept aside.\n"
+        "The species is not used.\n"
     )
     console.print(make_column_table(pk, penguins), "")
     names = [str(name) for name in penguins.columns]
@@ -40,8 +40,8 @@ def print_tour(console: Console) -> None:
     console.print(make_cluster_table(found.labels_, penguins, species))
     console.print(
         "ProximityKMeans(3, kernel=ProximityKernel(n_bins=4), random_state=0): one "
-        "species stands apart, and the sexes of the other two differ more than these "
-        "two do.\n"
+        "cluster is a species, Gentoo. The others are the females and the males of the "
+        "two other species.\n"
     )
 
     nearest = np.argsort(-pk.kernel(penguins.iloc[[_ROW]], penguins)[0], kind="stable")
@@ -73,13 +73,15 @@ def write_tour_report(path: str) -> None:
         kernel=found.kernel_,
         ids=[str(i) for i in range(1, len(penguins) + 1)],
         title="Palmer penguins",
-        assumptions=("the species is kept aside",),
+        assumptions=("left out: 'species'",),
     )
 
 
 def make_column_table(pk: ProximityKernel, frame: Any) -> Table:
     """List the columns with their kinds, bins and missing cells."""
-    table = Table("column", "kind", "missing", "bins", title="What was learnt")
+    table = Table(
+        "column", "kind", "missing", "bins", title="The columns and their bins"
+    )
     for j, name in enumerate(frame.columns):
         centers, categories = pk.bin_centers_[j], pk.categories_[j]
         kind, bins = "categorical", ", ".join(() if categories is None else categories)
@@ -90,27 +92,27 @@ def make_column_table(pk: ProximityKernel, frame: Any) -> Table:
 
 
 def make_missing_table(provenance: NDArray[np.void], names: list[str]) -> Table:
-    """Show how well the missing cells of each column are known, and from which."""
+    """Show how well the missing cells of each column are known, and from what."""
     table = Table(
-        "column", "missing cells", "likeliest bin", "estimated mostly from",
-        title="How well the missing cells are known",
+        "column", "missing", "probability", "estimated mostly from",
+        title="The missing cells: probability of the likeliest bin",
     )  # fmt: skip
     for j in np.unique(provenance["feature"]).tolist():
         cells = provenance[provenance["feature"] == j]
-        movers = cells["columns"][cells["columns"] >= 0]
-        counts = np.bincount(movers, minlength=len(names))
-        most = [names[i] for i in np.argsort(-counts, kind="stable")[:2] if counts[i]]
+        columns = np.maximum(cells["columns"], 0).ravel()  # -1 moved nothing
+        moved = np.bincount(columns, cells["moved"].ravel(), len(names))
+        most = [names[i] for i in np.argsort(-moved, kind="stable")[:2] if moved[i]]
         certainty = f"{cells['certainty'].mean():.0%}"
         table.add_row(names[j], str(len(cells)), certainty, ", ".join(most))
     return table
 
 
 def make_cluster_table(clusters: NDArray[Any], frame: Any, species: Any) -> Table:
-    """Compare the clusters with the sex, a column, and with the species, not one."""
+    """Compare the clusters with the sex, which was used, and the species."""
     sexes, kinds = frame["sex"].fillna("sex ?"), sorted(species.unique())
     table = Table(
         "cluster", "female", "male", "sex ?", *kinds,
-        title="Three clusters, what they hold, and the species",
+        title="Three clusters, and the sex and species of their rows",
     )  # fmt: skip
     for cluster in np.unique(clusters):
         inside = clusters == cluster
@@ -133,7 +135,7 @@ def make_neighbor_table(
     known = frame.notna().to_numpy() & frame.iloc[[row]].notna().to_numpy()
     table = Table(
         "", str(row), *map(str, nearest),
-        title=f"Who is like penguin {row}: = same bin, ~ perhaps, blank: another",
+        title=f"Nearest to penguin {row} (= same bin, ~ perhaps, blank: another)",
     )  # fmt: skip
     similarity = [f"{share:.2f}" for share in shares.mean(axis=1)]
     table.add_row("similarity", "", *similarity, end_section=True)

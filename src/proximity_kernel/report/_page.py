@@ -190,7 +190,7 @@ def _collect(
         "clusters": None
         if clusters is None or labels is None
         else _cluster_cards.describe_profiles(clusters, labels, by_name),
-        "strange": unusual,
+        "unusual": unusual,
         "far": far,
         "names": names,
         "kernel": kernel,

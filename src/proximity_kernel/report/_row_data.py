@@ -15,6 +15,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .. import ProximityKernel
+from .._representation import COARSE_SHARE
 from ..explanation import bin_names
 from ._display_columns import DisplayColumn, take_rows
 from ._map import RowMap
@@ -58,8 +59,9 @@ def describe_rows(
         ``rows`` of its nearest ones. ``similarity``: of these, in thousandths.
         ``agreement``: of these pairs for each feature, in hundredths. ``columns``:
         name, kind, labels, values, bins, and names and groups of the bins.
-        ``estimates``: position of the row, feature, rows behind it, how many features
-        moved it most and which, then bins with their probabilities in hundredths.
+        ``estimates``: position of the row, feature, number of matching rows (0 without
+        any), how many features moved it most and which, then bins with their
+        probabilities in hundredths.
     """
     others = np.setdiff1d(rowmap.nearest, rowmap.rows)
     rows = np.concatenate([rowmap.rows, others])
@@ -67,7 +69,7 @@ def describe_rows(
     near = [[place[int(row)] for row in some] for some in rowmap.nearest]
     table = take_rows(table, rows)
     matrix = sp.csr_array(kernel.transform(table))
-    shares = _bin_shares(kernel, matrix)
+    shares = split_bins(kernel, matrix)
     cells = kernel.provenance(table)
     bins = np.column_stack([_find_bins(share) for share in shares])
     bins[cells["row"], cells["feature"]] = ESTIMATED
@@ -85,19 +87,31 @@ def describe_rows(
     }
 
 
-def _bin_shares(kernel: ProximityKernel, matrix: sp.csr_array) -> list[sp.csr_array]:
+def split_bins(kernel: ProximityKernel, matrix: sp.csr_array) -> list[sp.csr_array]:
     """Split the representation into the bins of each feature, each row's sum one."""
     widths = count_columns(kernel)
     ends = np.cumsum(widths)
     by_column = matrix.tocsc()
     out = []
-    for end, width, n_bins in zip(ends, widths, kernel.n_bins_, strict=True):
+    for j, (end, width) in enumerate(zip(ends, widths, strict=True)):
+        n_bins = int(kernel.n_bins_[j])
         block = by_column[:, end - width : end - width + n_bins].tocsr()
+        block = sp.csr_array(block @ sp.diags_array(_unscale_bins(kernel, j)))
         sums = np.asarray(block.sum(axis=1), np.float64).ravel()
         out.append(
             sp.csr_array(sp.diags_array(1 / np.where(sums > 0, sums, 1)) @ block)
         )
     return out
+
+
+def _unscale_bins(kernel: ProximityKernel, j: int) -> NDArray[np.float64]:
+    """Compute the factors that undo the smaller weight of bins with a coarse bin."""
+    factors = np.ones(int(kernel.n_bins_[j]))
+    groups = kernel.bin_groups_[j]
+    if groups is not None:  # the bin of informative gaps is not in a group
+        shared = np.bincount(groups)[groups] > 1
+        factors[: len(groups)][shared] = 1 / np.sqrt(1 - COARSE_SHARE)
+    return factors
 
 
 def _find_bins(share: sp.csr_array) -> NDArray[np.int64]:
@@ -122,9 +136,9 @@ def _describe_estimates(
         names = held.indices[here][order].tolist()
         parts = np.round(100 * held.data[here][order]).astype(int).tolist()
         used[j].update(names)
-        movers = cell["columns"].tolist() if cell["level"] == "evidence" else []
-        movers = [i for i in movers if i >= 0]
-        head = [row, j, int(cell["support"]), len(movers), *movers]
+        movers = [i for i in cell["columns"].tolist() if i >= 0]
+        matched = cell["level"] in ("intersection", "union")
+        head = [row, j, int(cell["support"]) * matched, len(movers), *movers]
         out.append(head + [n for pair in zip(names, parts, strict=True) for n in pair])
     return out, used
 

@@ -1,4 +1,4 @@
-// The map: rows as points, coloured by what is chosen, with one row chosen at a time.
+// The map: rows as points, colored by a column of choice. One row is selected at a time.
 const SYMBOLS = ["circle", "square", "diamond", "triangle-up", "cross", "x", "star", "triangle-down"];
 // Dark to light, by lightness alone; each starts and ends off its background.
 const SCALES = {
@@ -64,16 +64,16 @@ function mix(t) {
 }
 
 function paint() {
-  const by = byId("colour").value;
+  const by = byId("color-by").value;
   if (by === "clusters") {
     const most = Math.max(...data.clusters) + 1;
     const labels = Array.from({ length: most }, (_, k) => `Cluster ${k}`);
     const painted = paintLabels(shownRows.map((i) => data.clusters[i]), labels);
     return { ...painted, text: "cluster" };
   }
-  if (by === "holes") {
-    const holes = shownRows.map((i) => data.columns.reduce((n, column) => n + (column.values[i] === null), 0));
-    return { ...paintNumbers(holes, String), text: "missing cells" };
+  if (by === "missing") {
+    const missing = shownRows.map((i) => data.columns.reduce((n, column) => n + (column.values[i] === null), 0));
+    return { ...paintNumbers(missing, String), text: "missing cells" };
   }
   const column = data.columns[Number(by)];
   const values = shownRows.map((i) => column.values[i]);
@@ -146,10 +146,10 @@ function select(i) {
   const [x, y] = data.places[i];
   const here = shownRows.filter((k) => data.places[k][0] === x && data.places[k][1] === y).length;
   const off = data.near[i].filter((other) => other >= data.n).length;
-  const said = [];
-  if (here > 1) said.push(`${count(here)} rows lie on this spot.`);
-  if (off) said.push(`${off} of its ${count(data.near[i].length, "nearest row")} ${off === 1 ? "is" : "are"} not among the rows drawn; rings show where.`);
-  byId("row-said").textContent = said.join(" ");
+  const notes = [];
+  if (here > 1) notes.push(`${count(here)} rows share this point.`);
+  if (off) notes.push(`${off} of its ${count(data.near[i].length, "nearest row")} ${off === 1 ? "is" : "are"} not among the rows drawn; rings mark the places.`);
+  byId("row-note").textContent = notes.join(" ");
   drawMap();
   showNear(i);
 }
@@ -173,13 +173,13 @@ function step(dx, dy) {
 function startMap() {
   const options = [];
   if (data.clusters) options.push(["clusters", "cluster"]);
-  options.push(["holes", "number of missing cells"]);
+  options.push(["missing", "number of missing cells"]);
   data.columns.forEach((column, j) => column.kind !== "empty" && options.push([String(j), shorten(column.name, 60)]));
   const first = data.clusters ? 0 : Math.min(1, options.length - 1);
-  byId("colour").append(...options.map(([value, text]) => make("option", { value, text })));
-  byId("colour").selectedIndex = first;
+  byId("color-by").append(...options.map(([value, text]) => make("option", { value, text })));
+  byId("color-by").selectedIndex = first;
   byId("row-list").append(...shownRows.map((i) => make("option", { value: data.ids[i] })));
-  byId("colour").addEventListener("change", drawMap);
+  byId("color-by").addEventListener("change", drawMap);
   byId("row").addEventListener("change", findRow);
   const turn = (by) => select(chosen === null ? 0 : (chosen + by + shownRows.length) % shownRows.length);
   byId("before").addEventListener("click", () => turn(-1));
@@ -211,7 +211,7 @@ function findRow() {
   const sought = byId("row").value.trim();
   const at = data.ids.slice(0, data.n).indexOf(sought);
   if (at >= 0) return select(at);
-  byId("row-said").textContent = sought ? `No row on the map is called ${shorten(sought, 40)}.` : "";
+  byId("row-note").textContent = sought ? `No row on the map is called ${shorten(sought, 40)}.` : "";
 }
 
 startMap();

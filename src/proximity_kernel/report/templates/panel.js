@@ -1,6 +1,6 @@
 // The panel beside the map: the nearest rows of the chosen one, and why they are near.
 const VERDICTS = {
-  same: ["●", "alike"],
+  same: ["●", "same"],
   close: ["◐", "close"],
   perhaps: ["?", "perhaps"],
   different: ["○", "different"],
@@ -38,33 +38,35 @@ function judge(j, a, b) {
   return close && groups[left] === groups[right] ? "close" : "different";
 }
 
-// What a cell is, and what was assumed if it is missing.
+// The value of a cell; if it is missing, its estimate and where this comes from.
 function describeCell(j, row) {
   const column = data.columns[j];
   const bin = column.bins[row];
   const value = column.values[row];
   if (bin === ESTIMATED) {
-    const [support, nMovers, ...rest] = estimates.get(row).get(j);
+    const [nMatching, nMovers, ...rest] = estimates.get(row).get(j);
     const movers = rest.slice(0, nMovers).map((i) => data.columns[i].name);
-    const assumed = rest.slice(nMovers);
+    const shares = rest.slice(nMovers);
     const likely = [];
-    for (let k = 0; k < assumed.length; k += 2) {
-      likely.push(`${column.names[assumed[k]]} ${assumed[k + 1]} %`);
+    for (let k = 0; k < shares.length; k += 2) {
+      likely.push(`${column.names[shares[k]]} ${shares[k + 1]} %`);
     }
-    const basis = nMovers ? `because of ${movers.join(", ")}` : `from ${count(support, "row")}`;
+    let basis = "as in the whole column";
+    if (nMovers) basis = `from ${movers.join(", ")}`;
+    else if (nMatching) basis = `from ${count(nMatching, "matching row")}`;
     return [
       make("em", { text: "missing" }),
       make("span", { class: "note" },
-        ...whole(`assumed ${likely.join(", ")}, ${basis}`)),
+        ...whole(`estimated: ${likely.join(", ")}, ${basis}`)),
     ];
   }
   if (value === null) {
-    const said = column.kind === "empty" ? "nothing is observed in this column" : "a value of its own here";
-    return [make("em", { text: "missing" }), make("span", { class: "note", text: said })];
+    const note = column.kind === "empty" ? "no value is observed in this column" : "counted as a value of its own";
+    return [make("em", { text: "missing" }), make("span", { class: "note", text: note })];
   }
   const written = writeValue(column, value);
   const cell = [make("bdi", {}, ...whole(written))];
-  if (bin === UNKNOWN) cell.push(make("span", { class: "note", text: "not there when the kernel was fitted" }));
+  if (bin === UNKNOWN) cell.push(make("span", { class: "note", text: "not in the fitted table" }));
   else if (!column.labels && column.names[bin] !== written) {
     cell.push(make("span", { class: "note" }, ...whole(column.names[bin])));
   }
@@ -82,12 +84,12 @@ function compare(row, nth) {
     const verdict = judge(j, row, other);
     tally[verdict] = (tally[verdict] || 0) + 1;
     const [mark, word] = VERDICTS[verdict];
-    const said = verdict === "perhaps" ? `${word}, ${agreement[j]} %` : word;
+    const label = verdict === "perhaps" ? `${word}, ${agreement[j]} %` : word;
     body.append(
       make("tr", { class: `is-${verdict}` },
         make("th", { scope: "row" },
           breakable(data.columns[j].name),
-          make("span", { class: "verdict" }, make("span", { "aria-hidden": "true", text: mark + " " }), said)),
+          make("span", { class: "verdict" }, make("span", { "aria-hidden": "true", text: mark + " " }), label)),
         make("td", {}, ...describeCell(j, row)),
         make("td", {}, ...describeCell(j, other))),
     );
@@ -98,8 +100,8 @@ function compare(row, nth) {
     make("th", { scope: "col", text: "Column" }),
     make("th", { scope: "col" }, make("bdi", { text: data.ids[row] })),
     make("th", { scope: "col" }, make("bdi", { text: data.ids[other] })));
-  const said = `Similarity ${(data.similarity[row][nth] / 1000).toFixed(2)}. Of ${count(features.length, "column")}: ${parts.join(", ")}.`;
-  const lead = make("p", { class: "because", text: said, role: "status" });
+  const summary = `Similarity ${(data.similarity[row][nth] / 1000).toFixed(2)}. Of ${count(features.length, "column")}: ${parts.join(", ")}.`;
+  const lead = make("p", { class: "because", text: summary, role: "status" });
   byId("why").replaceChildren(lead, make("table", { class: "compare" }, make("thead", {}, head), body));
   fold(body);
   if (other < data.n) {
