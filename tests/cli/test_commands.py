@@ -246,7 +246,8 @@ def test_a_matrix_against_a_second_table(folder, tmp_path, values):
 
 
 def test_huge_answers_are_refused_before_the_work(folder, capfd, monkeypatch):
-    from proximity_kernel.cli import represent, similarity
+    from proximity_kernel.cli import represent_command as represent
+    from proximity_kernel.cli import similarity_command as similarity
 
     monkeypatch.setattr(similarity, "_MAX_BYTES", 1000)
     monkeypatch.setattr(similarity, "_MAX_PAIRS", 10)

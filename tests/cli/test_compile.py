@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from command_line import make_table, run_inside
 
-from proximity_kernel.cli import compile as command
+from proximity_kernel.cli import compile_command as command
 
 
 def test_compile_prints_the_time_and_the_folder(monkeypatch, capfd):
@@ -40,7 +40,9 @@ def test_compile_takes_no_file(capfd):
 
 
 def test_the_folder_is_that_of_numba(tmp_path):
-    code = "from proximity_kernel.cli import compile as c; print(c._find_cache())"
+    code = (
+        "from proximity_kernel.cli import compile_command as c; print(c._find_cache())"
+    )
     found = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True,
         env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)},
@@ -52,12 +54,14 @@ def test_the_folder_is_that_of_numba(tmp_path):
 AFTERWARDS = """
 import sys
 from importlib import import_module
-from proximity_kernel._compile import LOOPS
+from pkgutil import iter_modules
+from proximity_kernel import _numba
 from proximity_kernel.cli import main
-from proximity_kernel.cli.compile import _use_every_loop
+from proximity_kernel.cli.compile_command import _use_every_loop
 
 def list_loops():
-    modules = [import_module(f"proximity_kernel.{name}") for name in LOOPS]
+    names = [module.name for module in iter_modules(_numba.__path__)]
+    modules = [import_module(f"proximity_kernel._numba.{name}") for name in names]
     return {
         (name, signature)
         for module in modules

@@ -46,9 +46,7 @@ def test_the_examples_give_what_the_page_shows(place, capfd):
 
 
 def test_every_command_and_option_of_the_page_exists(capfd):
-    for name in re.findall(
-        r"^\| `(\w+)", TEXT.partition("\n## ")[0], re.MULTILINE
-    ):
+    for name in re.findall(r"^\| `(\w+)", TEXT.partition("\n## ")[0], re.MULTILINE):
         assert run_inside(name, "--help") == 0
     said = capfd.readouterr().out
     for option in set(re.findall(r"`(--[a-z-]+)", TEXT)):

@@ -34,7 +34,7 @@ Find similar rows in a table with missing cells.
 A table is CSV, TSV, Parquet, Arrow or Excel. How it is written is
 detected, and printed. Each command has its own --help.
 """
-# Name -> a line of help. The module has the same name.
+# Name -> a line of help. The module is `NAME_command`.
 _COMMANDS = {
     "cluster": "groups of similar rows",
     "neighbors": "the most similar rows of each row",
@@ -232,4 +232,4 @@ def _make_adder(name: str) -> Callable[[argparse.ArgumentParser], None]:
 
 
 def _load(name: str) -> Any:
-    return import_module(f".{name}", __package__)
+    return import_module(f".{name}_command", __package__)

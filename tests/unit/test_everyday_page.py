@@ -12,7 +12,7 @@ from proximity_kernel import (
     ProximityOutliers,
 )
 
-PAGE = Path(__file__).parents[1] / "docs" / "everyday.md"
+PAGE = Path(__file__).parents[2] / "docs" / "everyday.md"
 TABLES = PAGE.read_text(encoding="utf-8").partition("## Options\n")[2]
 
 
