@@ -20,6 +20,7 @@ from proximity_kernel._bins.codes import plain_codes
 from proximity_kernel._matching import pair_counts, pairwise, row_state
 
 HERE = Path(__file__).parent
+PAGE = HERE.parents[1] / "docs" / "theory.md"
 MATCHINGS = ("pairwise", "cascade")
 
 
@@ -141,7 +142,7 @@ def coded(n, d, n_bins=4, seed=0):
 
 
 def test_the_budgets_are_those_of_the_page():
-    page = (HERE.parent / "docs" / "theory.md").read_text().replace("\n", " ")
+    page = PAGE.read_text().replace("\n", " ")
     budgets = {
         f"{pairwise.MOST_CODES:,} codes": 2048,
         f"{row_state.SAMPLE:,} distinct rows": 10_000,
@@ -328,7 +329,7 @@ def test_the_seed_does_not_matter_if_all_rows_are_scored():
 
 
 def test_every_test_that_the_page_names_is_there():
-    page = (HERE.parent / "docs" / "theory.md").read_text()
+    page = PAGE.read_text()
     named = set(re.findall(r"`(test_\w+)`", page))
     there = set()
     for file in HERE.glob("test_*.py"):
