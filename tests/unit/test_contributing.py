@@ -1,0 +1,48 @@
+"""The table of folders in CONTRIBUTING.md against the tree."""
+
+import re
+from pathlib import Path
+
+import proximity_kernel
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = Path(proximity_kernel.__file__).parent
+
+
+def listed():
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    walk = text.split("## The walk")[1].split("## Chores")[0]
+    return re.findall(r"^\| `([^`]+)` \| .+ \|$", walk, re.MULTILINE)
+
+
+def test_every_file_and_folder_of_the_root_is_listed_once():
+    there = {path.name for path in PACKAGE.glob("*.py")}
+    there |= {f"{path.parent.name}/" for path in PACKAGE.glob("*/__init__.py")}
+    assert sorted(listed()) == sorted(there)
+
+
+def test_the_order_is_that_of_the_layers():
+    config = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    layers = config.split("layers = [", 1)[1].split("]", 1)[0]
+    depth = {
+        name.strip(): k
+        for k, line in enumerate(re.findall(r'"([^"]+)"', layers))
+        for name in line.split(":")
+    }
+    names = [name.removesuffix(".py").rstrip("/") for name in listed()]
+    order = [depth[name] for name in names if name != "__init__"]
+    assert order == sorted(order)
+
+
+def test_no_two_files_have_the_same_name():
+    stems = [path.stem for path in PACKAGE.rglob("*.py") if path.stem != "__init__"]
+    assert sorted(stems) == sorted(set(stems))
+
+
+def test_no_file_is_long():
+    long = {
+        str(path.relative_to(ROOT)): n
+        for path in PACKAGE.rglob("*.py")
+        if (n := len(path.read_text(encoding="utf-8").splitlines())) > 400
+    }
+    assert long == {}
