@@ -391,6 +391,26 @@ def test_tables_stack_in_a_narrow_window(browser, messy_report, width):
         assert {td.evaluate(label) for td in income.locator("td").all()} == {"none"}
 
 
+def test_long_names_leave_room_for_their_label(browser, report):
+    with Visit(browser, report, NARROW) as page:
+        rows = page.locator("#missing .stacks tbody tr").all()
+        assert len(rows) == 5
+        assert "bill_depth_mm" in rows[0].inner_text()  # one of three names
+        for row in rows:
+            assert row.bounding_box()["height"] < 200
+
+
+def test_the_map_does_not_move_when_a_row_is_chosen(browser, report):
+    with Visit(browser, report) as page:
+        tops = set()
+        for row in (0, 12, 47, 200):
+            page.fill("#row", str(row))
+            page.press("#row", "Enter")
+            place = "document.getElementById('map').getBoundingClientRect().top"
+            tops.add(page.evaluate(f"{place} + window.scrollY"))
+        assert len(tops) == 1
+
+
 @pytest.mark.parametrize("viewport", [WIDE, NARROW], ids=["wide", "narrow"])
 def test_no_line_breaks_within_numbers_and_dates(browser, messy_report, viewport):
     with Visit(browser, messy_report, viewport) as page:
