@@ -9,19 +9,16 @@ import scipy.sparse as sp
 from numpy.typing import DTypeLike, NDArray
 from sklearn import get_config
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils.validation import (
-    _check_feature_names_in,
-    validate_data,
-)
+from sklearn.utils.validation import _check_feature_names_in
 
-from ._bins.bin_state import has_no_rows
 from ._bins.codes import Codes
-from ._model.batches import LEARN, Learn, Learning, make_reader
-from ._model.fit_options import Matching, check_kernel_options, resolve_options
+from ._model.batches import LEARN, Learn, make_reader
+from ._model.fit_options import Matching, check_kernel_options
 from ._model.fitted import (
     code_table,
     fit_to_batches,
-    forget,
+    fit_to_table,
+    learn_batch,
     represent_codes,
     take_model,
 )
@@ -33,7 +30,7 @@ from ._model.imputation import (
 )
 from ._model.learnt_attributes import LearntAttributes
 from ._model.missingness import Missingness
-from ._model.model import Model, fit_model, warn_of_columns
+from ._model.model import Model
 from ._model.model_state import pack_model, unpack_model
 from ._model.provenance import list_cells
 from ._model.representation import output_names
@@ -42,7 +39,6 @@ from ._model_file.state import State
 from ._shared.options import check_choice, check_flag
 from ._shared.threads import count_threads
 from ._similarity.kernel_matrix import kernel_matrix
-from ._table.columns import read_columns
 from ._table.filling import fill_table, make_uncertainty, mark_booleans
 
 
@@ -96,19 +92,17 @@ class ProximityKernel(
     Attributes
     ----------
     bin_centers_ : list of length n_features
-        Centers of a numeric feature, float64, rising; None for a categorical one.
+        Centers of a numeric feature, rising; None for a categorical one.
     bin_groups_ : list of length n_features
-        The coarse bin, 0 or 1, of each bin of a feature that has them; else None.
+        The half, 0 or 1, of each bin of a feature that has them; else None.
     categories_ : list of length n_features
-        Categories of a categorical feature that have a bin of their own, sorted;
-        None for a numeric one.
+        Categories with a bin of their own, sorted; None for a numeric feature.
     n_bins_ : ndarray of shape (n_features,)
         Of each feature, one for informative gaps included; 0 if nothing was observed.
     prior_ : list of length n_features
         Frequencies of each feature's bins among the fitted rows.
     missingness_ : list of length n_features
-        What was decided about the gaps of each feature, with the attributes feature,
-        informative, missing (rows), p_value and reason.
+        What was decided about the gaps of each feature, and why.
     model_ : Model
         Everything that was learnt, in one piece; the other attributes are views of it.
     n_features_in_ : int
@@ -118,7 +112,7 @@ class ProximityKernel(
     Notes
     -----
     New rows are answered from what was learnt at fit, never from each other. A value
-    outside the fitted range falls in the end cell, an unseen category matches nothing.
+    outside the fitted range falls in the end bin; an unseen category matches nothing.
 
     Examples
     --------
@@ -174,7 +168,7 @@ class ProximityKernel(
         -------
         self
         """
-        self._fit(X)
+        fit_to_table(self, X)
         return self
 
     def transform(self, X: Any) -> Any:
@@ -198,15 +192,14 @@ class ProximityKernel(
 
         Parameters
         ----------
-        X : frame, array or list of rows, of shape (n_samples, n_features)
-        y : None
-            Ignored.
+        X, y
+            As in `fit`.
 
         Returns
         -------
         CSR matrix or ndarray of shape (n_samples, n_columns)
         """
-        return self._output(*self._fit(X))
+        return self._output(*fit_to_table(self, X))
 
     def fit_batches(self, batches: Any) -> Self:
         """Learn from a table in batches; they are read twice.
@@ -258,28 +251,7 @@ class ProximityKernel(
         self
         """
         check_choice("learn", learn, LEARN)
-        options = resolve_options(self)
-        before: Learning = vars(self).get("_learning", Learning())
-
-        def check(batch: Any, first: bool) -> None:
-            validate_data(self, batch, reset=first, skip_check_array=True)
-
-        if learn == "bins":
-            after = before.add_bins(X, options, check)
-            if not before.bin_state.columns and after.bin_state.columns:
-                forget(self)
-                check(X, True)
-            if after is not before:
-                self._learning = after
-            return self
-        if before.bin_state.columns and not has_no_rows(X):
-            check(X, False)
-        after = before.add_rows(X, options)
-        if after is not before:
-            self.model_ = after.finish(options)
-            self._learning = after
-            if before.row_state is None:
-                warn_of_columns(self.model_)
+        learn_batch(self, X, learn)
         return self
 
     def kernel(self, X: Any, Y: Any = None) -> NDArray[Any]:
@@ -314,24 +286,21 @@ class ProximityKernel(
     ) -> Any:
         """Fill the missing cells with the estimates, decoded to values.
 
-        The kernel itself needs no filled table; this is for what does.
-
         Parameters
         ----------
         X : frame, array or list of rows, of shape (n_samples, n_features)
             With the columns seen at fit.
         strategy : {"mean", "mode"}, default="mean"
-            What numbers, dates and durations are filled with: their expected value, or
-            the typical value of the likeliest bin. All others get the likeliest label.
+            What numbers and times are filled with: their expected value, or the typical
+            value of the likeliest bin. All others get the likeliest label.
         return_uncertainty : bool, default=False
             Whether to give a second table.
 
         Returns
         -------
         filled : of the make of X: a frame of its library, an array or a list of rows
-            What was observed is unchanged. Columns keep their types where these can
-            hold the values; whole numbers are rounded, booleans True where more than
-            half is expected.
+            Observed cells are unchanged. Columns keep their types where these can hold
+            the values: whole numbers are rounded, booleans decided by the majority.
         uncertainty : of the same make, only with ``return_uncertainty=True``
             0 where a cell was observed. For numbers the standard deviation, for dates
             a duration, for labels and booleans the chance that another is right;
@@ -403,24 +372,13 @@ class ProximityKernel(
         Returns
         -------
         ndarray of str of shape (n_columns,)
-            "age_0", "age_1" for the bins of a number, "age_low" and "age_high" for
-            its coarse ones, "blood_a" for a category, "blood_infrequent" for the bin
-            that rare ones share, "age_missing" for the bin of informative gaps.
+            "age_0" for a bin of a number, "age_low" and "age_high" for its halves,
+            "blood_a" for a category, "blood_infrequent" for the bin that rare ones
+            share, "age_missing" for the bin of informative gaps.
         """
         model = take_model(self)
         names = [str(name) for name in _check_feature_names_in(self, input_features)]
         return output_names(names, model.bins, model.informative)
-
-    def _fit(self, X: Any) -> tuple[Model, Codes]:
-        options = resolve_options(self)
-        columns = read_columns(X, categorical_features=self.categorical_features)
-        model, codes = fit_model(columns, options)
-        # From here on nothing can fail: the old model is there, or the new one.
-        validate_data(self, X, skip_check_array=True)
-        self.__dict__.pop("_learning", None)
-        self.model_ = model
-        warn_of_columns(model)
-        return model, codes
 
     def _output(self, model: Model, codes: Codes) -> Any:
         matrix = represent_codes(self, model, codes)
@@ -444,8 +402,7 @@ class ProximityKernel(
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.categorical = True
-        # Text is welcome in frames and lists, but `string` would promise that a
-        # cell may hold any object, and a dict is refused here.
+        # Text is accepted, but `string` would promise that any object is.
         tags.input_tags.string = False
         tags.transformer_tags.preserves_dtype = []
         return tags
