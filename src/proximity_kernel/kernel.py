@@ -83,8 +83,8 @@ class ProximityKernel(
     dtype : {numpy.float32, numpy.float64}, default=numpy.float32
         Of the representation and the kernel.
     n_jobs : int or None, default=None
-        Threads. None uses the cores that the process may use, and one inside a
-        joblib worker; -1 uses all. The result does not depend on it.
+        Threads. None uses the cores that the process may use, and one inside a joblib
+        worker; -1 uses all. The result does not depend on it.
     random_state : int, RandomState instance or None, default=None
         Which rows of a large table "pairwise" chooses its weights with: 10,000 distinct
         ones at the most. None is 0; an instance is drawn from, once.
@@ -218,13 +218,9 @@ class ProximityKernel(
 
         Examples
         --------
-        >>> from proximity_kernel import ProximityKernel
-        >>> rows = [[float(i % 10), "ab"[i % 2]] for i in range(100)]
-        >>> def read():
-        ...     for start in range(0, 100, 30):
-        ...         yield rows[start : start + 30]
-        >>> ProximityKernel(n_bins=2).fit_batches(read).bin_centers_[0]
-        array([0., 9.])
+        >>> batches = [[[1.0, "a"], [1.2, "a"]], [[None, "b"], [9.0, "b"]]]
+        >>> ProximityKernel(n_bins=2).fit_batches(batches).bin_centers_[0]
+        array([1., 9.])
         """
         fit_to_batches(self, make_reader(batches))
         return self
@@ -240,11 +236,8 @@ class ProximityKernel(
         Parameters
         ----------
         X : frame, array or list of rows, of shape (n_samples, n_features)
-            Without any row it changes nothing.
         y : None
-            Ignored.
         learn : {"bins", "rows"}, default="bins"
-            Which of the two passes this is.
 
         Returns
         -------
