@@ -24,6 +24,7 @@ _PARTITION = 250_000
 _PER_WORKER = 4  # partitions
 _CLUSTERS = 8
 _WORKERS = (1, 2)
+_PLANNED = 1_000_000_000  # rows
 
 
 def measure_workers(sizes: Sizes) -> list[Table]:
@@ -44,7 +45,28 @@ def measure_workers(sizes: Sizes) -> list[Table]:
     for record in rates.records:
         record["efficiency"] = float(first[record["task"]]) / float(record["seconds"])
     sent.records = _weigh_states(n_rows)
-    return [rates, sent]
+    return [rates, sent, _plan(rates.records, sent.records)]
+
+
+def _plan(rates: list[Record], sent: list[Record]) -> Table:
+    """Extrapolate to a billion rows, at the efficiency of the most workers measured."""
+    table = Table(
+        f"A billion rows x {_COLUMNS}, extrapolated from these rates (minutes; the "
+        f"partitions have {_PARTITION:,} rows)"
+    )
+    last = [record for record in rates if record["workers"] == _WORKERS[-1]]
+    for n_workers in (1, 16, 256):
+        record: Record = {"workers": n_workers}
+        for rate in last:
+            seconds = float(rate["us_per_row"] or 0) * _PLANNED / 1e6 / n_workers
+            record[str(rate["task"])] = seconds / 60
+        table.records.append(record)
+    n_parts = _PLANNED // _PARTITION
+    total = sum(float(state["kilobytes"] or 0) for state in sent[:2]) * n_parts / 1e6
+    table.notes.append(
+        f"{n_parts:,} partitions send {total:,.1f} GB in the two passes of fit"
+    )
+    return table
 
 
 def _make(i: int, n_rows: int) -> Any:

@@ -86,8 +86,7 @@ class ProximityKernel(
         Threads. None uses the cores that the process may use, and one inside a joblib
         worker; -1 uses all. The result does not depend on it.
     random_state : int, RandomState instance or None, default=None
-        Which rows of a large table "pairwise" chooses its weights with: 10,000 distinct
-        ones at the most. None is 0; an instance is drawn from, once.
+        Chooses the 10,000 rows that "pairwise" learns its weights from. None is 0.
 
     Attributes
     ----------

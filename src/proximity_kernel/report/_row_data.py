@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .. import ProximityKernel
-from .._representation import COARSE_SHARE
+from .._model.representation import COARSE_SHARE
 from ..explanation import bin_names
 from ._display_columns import DisplayColumn, take_rows
 from ._map import RowMap
