@@ -3,10 +3,10 @@
 A batch becomes a `BinState`: per column its type and what its values are, with counts.
 States merge, in any order, to the state of the whole table; from that come the bins.
 They are those of `fit_centers` on the whole table, to the last bit, for every column
-with at most 100,000 distinct values; beyond that a sketch (`_ranks`) stands for them.
+with at most 100,000 distinct values; beyond that they come from a sketch (`quantiles`).
 
-What a column is, the batches decide together. One in which it is all missing has no
-say, whatever dtype it came in.
+The batches decide together what a column is. One in which it is all missing does not
+count, whatever its dtype.
 """
 
 from __future__ import annotations
@@ -139,10 +139,10 @@ def summarize_bins(
     Examples
     --------
     >>> state = summarize_bins([[1.5, "b"], [None, "a"], [1.5, "b"]])
-    >>> size, colour = state.columns
+    >>> size, color = state.columns
     >>> size.held.values.tolist(), size.held.counts.tolist(), size.missing
     ([1.5], [2], 1)
-    >>> colour.held.labels, colour.held.counts.tolist()
+    >>> color.held.labels, color.held.counts.tolist()
     (('a', 'b'), [1, 2])
     """
     if has_no_rows(table):
@@ -158,7 +158,7 @@ def summarize_bins(
 
 
 def merge_bins(a: BinState, b: BinState) -> BinState:
-    """Merge the summaries of two parts of a table; their order is of no matter.
+    """Merge the summaries of two parts of a table, in either order.
 
     Parameters
     ----------
@@ -216,10 +216,10 @@ def finish_bins(
     Examples
     --------
     >>> state = summarize_bins([[0.0, "b"], [1.0, "a"], [2.0, None], [10.0, "b"]])
-    >>> length, colour = finish_bins(state, "from_dtype", [3, 3], 255).bins
+    >>> length, color = finish_bins(state, "from_dtype", [3, 3], 255).bins
     >>> length.centers
     array([ 0. ,  1.5, 10. ])
-    >>> colour.categories
+    >>> color.categories
     ('a', 'b')
     """
     learnt = [

@@ -60,7 +60,7 @@ class NumericBins:
         with np.errstate(over="ignore"):
             middle = (low + high) / 2
         middle = np.where(np.isfinite(middle), middle, low / 2 + high / 2)
-        # Between neighbouring floats there is no midpoint; it may have been rounded
+        # Between adjacent floats there is no midpoint; it may have been rounded
         # up to the higher center, which must lie above it.
         return np.minimum(middle, np.nextafter(high, -np.inf))
 
@@ -138,10 +138,10 @@ def fit_centers(
     --------
     >>> from proximity_kernel._table.containers.columns import read_columns
     >>> columns = read_columns([[0.0, "b"], [1.0, "a"], [2.0, None], [10.0, "b"]])
-    >>> length, colour = fit_centers(columns, [3, 3], 255, n_threads=1)
+    >>> length, color = fit_centers(columns, [3, 3], 255, n_threads=1)
     >>> length.centers
     array([ 0. ,  1.5, 10. ])
-    >>> colour.categories
+    >>> color.categories
     ('a', 'b')
     """
     bins: list[Bins] = [NumericBins(np.empty(0))] * len(columns)

@@ -5,7 +5,7 @@ its category. Two codes mean something else: the largest of the dtype is a missi
 cell, the one below it a category that was not there at fit.
 
 Equal rows have equal codes and get equal answers. Where that saves work, each distinct
-row is kept once, with its count, in lexicographic order: alike rows lie close together.
+row is kept once, with its count, in lexicographic order: similar rows lie together.
 """
 
 from __future__ import annotations

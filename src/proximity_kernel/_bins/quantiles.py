@@ -1,11 +1,11 @@
-"""Numbers in, a small state out that merges and knows which value has which rank.
+"""Quantiles of a column: exact, by selection, or from a sketch that merges.
 
 Batches of a column are summarized one by one and the summaries merged. While few values
 are distinct, each is kept with its count, and every rank is exact. Beyond `LIMIT` it
 becomes a sketch: levels of sorted items, an item of level h standing for ``2**h``
-values. A level that holds `WIDTH` items is halved: every other one moves up. Which of
-two stays is told by a checksum of the items, so equal batches merged alike give equal
-sketches, on any machine.
+values. A level that holds `WIDTH` items is halved: every other one moves up. A checksum
+of the items decides which of two stays, so the same batches merged in the same way give
+the same sketch on any machine.
 
 A halving at level h moves a rank by ``2**h`` at most and takes `WIDTH` - 1 items, so
 all of them together by a share of ``levels / (WIDTH - 1)``: 0.3 % of ten million
@@ -84,8 +84,8 @@ class Ranked:
 class Selected:
     """The values of a large column, of which only those asked for are put in order.
 
-    The values are told apart by their first 16 bits (sign, exponent, four bits more),
-    which is enough to know in which of these buckets a place of the sorted order falls.
+    The first 16 bits of a value (sign, exponent, four bits more) put it into a bucket.
+    That is enough to know into which bucket a place of the sorted order falls.
 
     Parameters
     ----------

@@ -19,9 +19,9 @@ from .._model.model import Model
 PROFILE_KEYS = (
     "cluster", "size", "feature", "value", "share", "share_overall", "lift",
 )  # fmt: skip
-"""Of what is told about a bin that is typical of a cluster."""
+"""What describes a bin that is typical of a cluster."""
 
-_LEAST_SHARE = 0.05  # a rarer bin is told only if no other of its feature is as common
+_LEAST_SHARE = 0.05  # a rarer bin is listed only if it is the most common one
 
 
 def describe_totals(

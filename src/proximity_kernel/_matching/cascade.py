@@ -6,7 +6,7 @@ there is none either, level 3, the prior: how often each bin was observed. The e
 is the mean of the one-hot blocks of these rows.
 
 Each distinct row is kept once, with its count, in bitmaps that answer "which rows have
-this code?" (`_bitmaps`).
+this code?" (`bitmaps`).
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Codes of rows with gaps in, values for these gaps out, with their uncertainty.
 
 The estimates are those of the representation: a distribution over the bins of a feature
-for each missing cell. Here it is decoded by what is typical of each bin (`_typical`):
-to the expected value of numbers, or the typical value of the likeliest bin; to the
-likeliest label of categories.
+for each missing cell. Here they are decoded with the typical values of the bins: to the
+expected value of numbers, or the typical value of the likeliest bin; to the likeliest
+label of categories.
 
 A gap that is a bin of its own, where gaps are informative, was not estimated: the
 kernel needs no value there. A filled table does. It is estimated with all such gaps of

@@ -2,8 +2,8 @@
 
 An *informative* feature has one more cell, "missing", the last of its cells: there a
 gap is not estimated, it is a code like others. With ``missingness="auto"`` the table
-decides which features these are, without labels (`_absence` says how), and with what
-is decided every later row is coded.
+decides which features these are, without labels (`absence_test`), and later rows are
+coded accordingly.
 """
 
 from __future__ import annotations

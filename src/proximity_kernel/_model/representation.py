@@ -134,7 +134,7 @@ def _start_rows(codes: Codes, layout: Layout) -> NDArray[Any]:
 
 
 def normalize_rows(matrix: sp.csr_array, n_features: int) -> None:
-    """Scale rows in place so that each is alike to itself with similarity one.
+    """Scale rows in place so that each has similarity 1 with itself.
 
     A row without entries stays as it is.
     """

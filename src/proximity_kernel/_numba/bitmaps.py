@@ -4,9 +4,9 @@ Bit r of column c says that distinct row r has code c (a column per feature and
 bin). Beside them stand a column per feature, "observes it", one for the rows that
 exist and one for those that stand in the table once; the last is empty. 512 rows
 make a block and a block keeps its columns together, so a question about a block
-reads a few neighbouring cache lines.
+reads a few adjacent cache lines.
 
-Rows are in lexicographic order, so those of a block are alike, and a summary (the
+Rows are in lexicographic order, so those of a block are similar, and a summary (the
 same layout with one bit per *block*: does any of its rows have this code?) tells
 which blocks cannot hold a row with given codes.
 
@@ -27,7 +27,7 @@ _ONE = np.uint64(1)
 
 
 class Bitmaps(NamedTuple):
-    """Distinct rows as the loops read them; `_cascade.build_cascade` makes it."""
+    """Distinct rows as the loops read them; `build_cascade` makes it."""
 
     words: NDArray[np.uint64]  # (n_blocks * width * WORDS,) one bit per row
     summary: NDArray[np.uint64]  # (n_groups * width * WORDS,) one bit per block

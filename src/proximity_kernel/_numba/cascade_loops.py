@@ -29,7 +29,7 @@ _START: Any = np.int64(0)
 class Cells(NamedTuple):
     """The missing cells of distinct rows, and what is found for them.
 
-    As `_estimates.Estimates`; until all rows are found, `probabilities` are counts.
+    As `Estimates`; until all rows are found, `probabilities` are counts.
     """
 
     row_start: NDArray[np.int64]

@@ -1,4 +1,4 @@
-"""How the loops are compiled: one decorator, and a word to the user.
+"""How the loops are compiled: two decorators, and a notice to the user.
 
 Numba compiles a function the first time it is called and keeps the machine code
 on disk, so only the first call of each in a fresh environment is slow. A process that

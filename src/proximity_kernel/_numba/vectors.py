@@ -1,6 +1,6 @@
 """Sums of few look-ups in a table, for eight or sixteen of its columns at once.
 
-As in `_lanes`, numba does not find the vector instructions by itself: in so short a
+As in `lanes`, numba does not find the vector instructions by itself: in so short a
 loop it cannot prove that what is written is not what is read. Here the sums stay in
 vector registers from the first look-up to the last. LLVM splits a vector where the
 processor's registers are shorter, with the same bits.

@@ -4,7 +4,7 @@
 rows lie in the same bin. Products are taken tile by tile, so what is held beside
 the result stays within the memory that is given. Threads take tiles of their own, and
 BLAS uses one thread for each: the bits do not depend on how many there are. The nearest
-rows are found without the matrix, in `_nearest`.
+rows are found without the matrix, in `nearest`.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def _mostly_zero(matrix: sp.csr_array) -> bool:
 
 def _multiply(left: Any, right: Any, n_features: int) -> NDArray[Any]:
     product = np.asarray(left @ right)
-    # The sum is divided, not its terms: so a complete row is alike to itself with
+    # The sum is divided, not its terms: so a complete row is similar to itself with
     # similarity exactly one; with two resolutions, whose weights are square roots, it
     # can be less by a rounding, and never more.
     product /= max(n_features, 1)

@@ -1,7 +1,7 @@
 """Representation in, the nearest rows out, without the kernel ever being there.
 
 Equal rows are compared once. Of the distinct ones every similarity is bounded from
-above first, in small whole numbers (`_scan`), and computed only where the bound leaves
+above first, in small whole numbers, and computed only where the bound leaves
 room for it: a row touches few columns, and few rows come near another.
 
 For the bounds an entry b of column c becomes ``ceil(scale * m * b)`` levels, where m is
@@ -154,7 +154,7 @@ def build_index(matrix: sp.csr_array, n_features: int) -> Index:
 def find_nearest(
     index: Index, rows: sp.csr_array | None, k: int, n_threads: int = 1
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Find the `k` rows most alike to each row; the lower number among equals.
+    """Find the `k` rows most similar to each row; the lower number among equals.
 
     Parameters
     ----------
