@@ -259,8 +259,8 @@ def warn_of_columns(model: Model) -> None:
         warnings.warn(
             f"Most texts differ in {list_places(places)}, and are compared as "
             "categories. Convert dates and numbers (pandas.to_datetime, to_numeric), "
-            "drop ids and free text. If a column is intended to be categorical, list it "
-            "in categorical_features.",
+            "drop ids and free text. If a column is intended to be categorical, list "
+            "it in categorical_features.",
             UserWarning,
             stacklevel=stacklevel,
         )
