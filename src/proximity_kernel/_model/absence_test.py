@@ -11,15 +11,18 @@
    ordered, a page that was not filled in. Absence that depends on values but comes
    alone is no event: there the values say what is missing, and it is estimated.
 
-All of it follows from how often two codes, or gaps, come together, counted once. At
-most 20,000 rows are counted, evenly spaced over all rows in the order of their codes:
-the order of the table does not matter. In a wide table they are fewer (1,000 at least),
-and absence is tested against some columns, spread evenly, of 1,024 bins together.
+All of it follows from how often two codes, or gaps, come together. The pairwise rule
+has counted that already; otherwise it is counted in rows spaced evenly over those that
+were kept. Evidence is weighed as that of 20,000 rows at the most. In a wide table fewer
+rows are counted (1,000 at least), and absence is tested against some columns, spread
+evenly, of 1,024 bins together.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -27,6 +30,7 @@ from numpy.typing import NDArray
 from scipy.special import chdtrc
 
 from .._bins.codes import Codes
+from .._matching.row_state import RowState
 
 ALPHA = 0.001
 """Chance, by design, that a table in which nothing depends has a feature flagged."""
@@ -47,7 +51,8 @@ _STEP = 256  # features whose absences are compared with all others at a time
 _Floats = NDArray[np.float64]
 
 
-class Sample(NamedTuple):
+@dataclass(frozen=True)
+class Sample:
     """How often things come together in the rows to decide from.
 
     The columns of `pairs` are the codes of the witnesses (the features that absence is
@@ -58,11 +63,62 @@ class Sample(NamedTuple):
     sizes: NDArray[np.int64]  # codes of each witness
     pairs: _Floats  # rows in which two columns are one
     gaps: _Floats  # (n_columns, n_features) and a column with each feature's gap
-    absent: _Floats  # (n_rows, n_features)
-    weights: _Floats  # (n_rows, 1) how often each row stands in the sample
+    both_absent: Callable[[NDArray[np.int64], NDArray[np.int64]], _Floats]
+    """Counts the rows that miss both features, for some features and others."""
+
+
+def count_sample(state: RowState) -> Sample | None:
+    """Take the counts of the pairwise rule; None if it has too many codes, or none.
+
+    Parameters
+    ----------
+    state : RowState
+        Of all rows.
+
+    Returns
+    -------
+    Sample or None
+    """
+    n_bins, starts = state.plan.n_bins, state.plan.starts
+    upper = state.all_pairs
+    few = n_bins.max() <= _MOST_CODES and n_bins.sum() <= _MOST_BINS
+    if not len(upper) or not few:
+        return None
+    absent = starts + n_bins
+    witnesses = np.flatnonzero(n_bins)
+    is_code = np.ones(len(upper), bool)
+    is_code[absent] = False
+    columns = np.concatenate([np.flatnonzero(is_code), absent[witnesses]])
+    n_rows = np.diagonal(upper)[starts[0] : absent[0] + 1].sum()
+    both = (upper + np.triu(upper, 1).T) * min(1.0, _MOST_ROWS / n_rows)
+    totals = np.append(np.diagonal(both), min(n_rows, _MOST_ROWS))
+    pairs = np.empty((len(columns) + 1, len(columns) + 1))
+    pairs[:-1, :-1] = both[np.ix_(columns, columns)]
+    pairs[-1] = pairs[:, -1] = totals[np.append(columns, -1)]
+    gaps = np.vstack([both[np.ix_(columns, absent)], totals[absent]])
+    return Sample(
+        witnesses,
+        n_bins[witnesses],
+        pairs,
+        gaps,
+        lambda some, others: both[np.ix_(absent[some], absent[others])],
+    )
 
 
 def draw_sample(codes: Codes, n_bins: NDArray[np.int64], n_absent: int) -> Sample:
+    """Count in rows that are spaced evenly over those given.
+
+    Parameters
+    ----------
+    codes : Codes
+    n_bins : ndarray of shape (n_features,), int64
+    n_absent : int
+        Features with gaps.
+
+    Returns
+    -------
+    Sample
+    """
     sizes = np.minimum(n_bins, _MOST_CODES)
     # Steps of the golden section: evenly spread, and in step with no pattern.
     spread = np.argsort(np.arange(len(sizes)) * (np.sqrt(5) - 1) / 2 % 1)
@@ -85,8 +141,12 @@ def draw_sample(codes: Codes, n_bins: NDArray[np.int64], n_absent: int) -> Sampl
     columns[:, -1] = 1
     absent = np.asarray(rows == codes.missing, np.float64)
     weighted = (columns * weights[:, None]).T
-    pairs, gaps = weighted @ columns, weighted @ absent
-    return Sample(witnesses, sizes, pairs, gaps, absent, weights[:, None])
+
+    def both_absent(some: NDArray[np.int64], others: NDArray[np.int64]) -> _Floats:
+        both: _Floats = (absent[:, some] * weights[:, None]).T @ absent[:, others]
+        return both
+
+    return Sample(witnesses, sizes, weighted @ columns, weighted @ absent, both_absent)
 
 
 def _space_evenly(
@@ -240,13 +300,15 @@ def find_events(
     """
     at = np.flatnonzero(flagged)
     explained = _explained_shares(sample, at)
-    share = sample.gaps[-1, at] / sample.pairs[-1, -1]
-    scaled = (sample.absent[:, at] - share) * np.sqrt(sample.weights)
-    scaled /= np.sqrt((scaled * scaled).sum(axis=0))
+    n_rows = sample.pairs[-1, -1]
+    share = sample.gaps[-1, at] / n_rows
+    spread = np.sqrt(share * (1 - share))
     events = {}
     for first in range(0, len(at), _STEP):
-        some = scaled[:, first : first + _STEP].T @ scaled
-        for place, row in enumerate(np.maximum(some, 0) ** 2, start=first):
+        here = slice(first, first + _STEP)
+        both = sample.both_absent(at[here], at) / n_rows
+        related = (both - share[here, None] * share) / (spread[here, None] * spread)
+        for place, row in enumerate(np.maximum(related, 0) ** 2, start=first):
             excess = row - explained[place] * explained
             excess[place] = -1
             others = np.flatnonzero(excess >= MARGIN)

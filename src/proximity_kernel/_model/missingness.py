@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from .._bins.codes import Codes, code_dtype
 from .._matching.row_state import RowState
 from .._shared.threads import one_blas_thread
-from .absence_test import LEAST, draw_sample, find_dependent, find_events
+from .absence_test import LEAST, count_sample, draw_sample, find_dependent, find_events
 
 Missingness = Literal["ignorable", "informative", "auto"]
 MISSINGNESSES: tuple[Missingness, ...] = ("ignorable", "informative", "auto")
@@ -78,7 +78,9 @@ def decide_missingness(
     ).tolist()  # fmt: skip
     if missingness == "auto" and some.any():
         with one_blas_thread():
-            sample = draw_sample(fitted.codes, n_bins, int(np.count_nonzero(some)))
+            sample = count_sample(fitted)
+            if sample is None:
+                sample = draw_sample(fitted.codes, n_bins, int(some.sum()))
             tested, flagged = find_dependent(sample)
             events = find_events(sample, flagged)
         for j in np.flatnonzero(some).tolist():
