@@ -179,9 +179,9 @@ def test_without_a_change_it_is_ours(seed):
 
 def test_the_other_methods_are_those_of_the_registry():
     frame = random_table(0)
-    graded = plain("graded", n_bins=3).fit_transform(frame).toarray()
-    found = differences.represent_variant(VARIANTS["graded"], frame, 3)
-    np.testing.assert_allclose(np.hstack(found), graded, atol=1e-6)
+    ours = plain("pairwise", n_bins=3).fit_transform(frame).toarray()
+    found = differences.represent_variant(VARIANTS["pairwise"], frame, 3)
+    np.testing.assert_allclose(np.hstack(found), ours, atol=1e-6)
 
     numbers = pd.DataFrame({"x": [0.0, 1.0, 9.0, None], "y": [1.0, 2.0, 3.0, 1.0]})
     filled = numbers.fillna(10 / 3)  # the mean; the bins are those of the holes
