@@ -1,10 +1,12 @@
 """Every variant against its definition, in sets and loops, on tiny tables."""
 
 import json
+from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
 import oracle
+import oracle_auto
 import pandas as pd
 import pytest
 
@@ -14,6 +16,7 @@ from proximity_kernel_paper.experiments import differences
 from proximity_kernel_paper.experiments._trials import Request, Trial
 from proximity_kernel_paper.experiments._variants import (
     Rule,
+    find_centers,
     find_touched,
     represent_by,
     split_blocks,
@@ -93,8 +96,9 @@ def code(column, rule, n_bins):
         codes = [oracle.assign_code(value, cells) for value in column.values]
         codes = [None if k == oracle.MISSING else k for k in codes]
         return codes, cells.n_bins, frequencies(codes, cells.n_bins)
-    percents = np.linspace(0, 100, n_bins + rule.more_centers)
-    centers = np.percentile(observed, percents).tolist()
+    ordered, steps = sorted(observed), n_bins + rule.more_centers - 1
+    shares = [Fraction(k, steps) for k in range(steps + 1)]
+    centers = [oracle_auto.percentile(ordered, share) for share in shares]
     if rule.merged:
         centers = sorted(set(centers))
     if rule.assignment == "interval":
@@ -179,9 +183,9 @@ def test_without_a_change_it_is_ours(seed):
 
 def test_the_other_methods_are_those_of_the_registry():
     frame = random_table(0)
-    graded = plain("graded", n_bins=3).fit_transform(frame).toarray()
-    found = differences.represent_variant(VARIANTS["graded"], frame, 3)
-    np.testing.assert_allclose(np.hstack(found), graded, atol=1e-6)
+    ours = plain("pairwise", n_bins=3).fit_transform(frame).toarray()
+    found = differences.represent_variant(VARIANTS["pairwise"], frame, 3)
+    np.testing.assert_allclose(np.hstack(found), ours, atol=1e-6)
 
     numbers = pd.DataFrame({"x": [0.0, 1.0, 9.0, None], "y": [1.0, 2.0, 3.0, 1.0]})
     filled = numbers.fillna(10 / 3)  # the mean; the bins are those of the holes
@@ -233,6 +237,11 @@ def test_a_tie_is_a_tie_whatever_the_rounding():
         for name in ("nearest", "distance")
     )
     assert (nearest, distance) == ([0, 0, 1], [0, 1, 1])
+
+
+def test_a_percentile_on_a_value_is_that_value():
+    values = np.repeat([0.0, 1.0], [67, 33])  # number 66 of 0 to 99: 4 of 6 steps
+    np.testing.assert_array_equal(find_centers(values, 7, merged=True), [0, 1])
 
 
 @pytest.mark.parametrize("most", [2, 3, 6, 9])

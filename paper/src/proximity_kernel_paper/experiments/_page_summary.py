@@ -121,10 +121,10 @@ def _tell_fidelity(chapter: Chapter) -> str:
     if "PK" not in errors or fills.empty:
         return ""
     cascade = errors.get("PK cascade")
-    by_rule = "" if cascade is None else f", {cascade:.4f} by the paper's rule"
+    by_rule = "" if cascade is None else f", by {cascade:.4f} with the paper's rule"
     return (
-        "Cells hidden, four bins for all: the kernel is off by "
-        f"{errors['PK']:.4f} on average{by_rule}, "
+        "Cells hidden, four bins for all: PK's similarities (0 to 1) deviate by "
+        f"{errors['PK']:.4f} RMS from those of the complete table{by_rule}, "
         f"and by {fills.min():.4f} after the best of {len(fills)} imputations "
         f"({fills.idxmin()})."
     )

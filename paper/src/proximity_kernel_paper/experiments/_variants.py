@@ -218,10 +218,14 @@ def read_values(column: pd.Series) -> tuple[Floats, bool]:
 def find_centers(observed: Floats, n_centers: int, merged: bool) -> Floats:
     """Find the centers of a numeric feature: evenly spaced percentiles.
 
+    A percentile that falls on a value is that value. `numpy.percentile` may miss it by
+    a rounding error, which makes two centers of one or sends a tie the other way.
+
     Parameters
     ----------
     observed : ndarray of shape (m,)
     n_centers : int
+        At least 2.
     merged : bool
         Whether equal ones are one.
 
@@ -229,7 +233,11 @@ def find_centers(observed: Floats, n_centers: int, merged: bool) -> Floats:
     -------
     ndarray, rising
     """
-    centers = np.percentile(observed, np.linspace(0, 100, n_centers))
+    values, steps = np.sort(observed), n_centers - 1
+    last = len(values) - 1
+    below, rest = np.divmod(last * np.arange(n_centers), steps)
+    low, high = values[below], values[np.minimum(below + 1, last)]
+    centers: Floats = low + (high - low) * (rest / steps)
     return np.unique(centers) if merged else centers
 
 

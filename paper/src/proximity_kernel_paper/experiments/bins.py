@@ -1,8 +1,9 @@
 """How much the number of bins matters: NMI against 2 to 10 bins.
 
 The paper's figure shows its method on mammo, hepatitis and heart with 2 to 10 bins. The
-same is done here with the paper's rule of matching ("PK cascade") and with the default
-one ("PK"): ten seeds, the real classes, k-means with the number of classes.
+same is done here with the paper's rule for missing cells ("PK cascade") and with the
+default one, pairwise ("PK"): ten seeds, the real classes, k-means with the number of
+classes.
 
 The bins of a table have no part in chance, so the spread over seeds is that of k-means
 alone. To take the best of a row is to choose the bins with the labels in hand, as the
@@ -103,8 +104,8 @@ def render(results: pd.DataFrame, request: Request) -> Rendering:  # noqa: ARG00
     seeds = ", ".join(map(str, sorted(summary["n_seeds"].unique())))
     how = (
         f"Mean ± standard deviation over {seeds} seeds; the real classes; k-means with "
-        f"their number and {N_INIT} starts. PK cascade matches by the paper's rule, PK "
-        "by the default one."
+        f"their number and {N_INIT} starts. PK cascade estimates missing cells by the "
+        "paper's rule, PK by the default one, pairwise."
     )
     notes = (how, BEST_NEEDS_LABELS)
     tables = tuple(_render_table(summary, score, notes) for score in SCORES)

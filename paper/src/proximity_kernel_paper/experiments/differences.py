@@ -93,8 +93,7 @@ VARIANTS: Mapping[str, Variant] = {
     "prior only": Variant(ABLATION, Rule(intersection=False, union=False)),
     "missing as its own bin": Variant(ABLATION, Rule(own_bin=True)),
     "mode/mean, then bins": Variant(ABLATION, method="mode/mean, then bins"),
-    "graded": Variant(OWN, method="PK", matching="graded"),
-    "weighted": Variant(OWN, method="PK", matching="weighted"),
+    "pairwise": Variant(OWN, method="PK", matching="pairwise"),
 }
 ABOUT_BINS = (OURS, "categories as numbers", "intervals", "intervals, a center more")
 
@@ -305,6 +304,11 @@ _READING = (
         "them observes the feature; would a row count itself, this would be the "
         "variant without union. Intervals: one fewer than centers, so with a center "
         "more there are as many cells as in ours."
+    ),
+    (
+        "Pairwise: this package's default rule for missing cells, with four bins and "
+        "no gap as a bin of its own. It multiplies the column's bin frequencies by "
+        "what each known cell of the row tells about it, from counts of pairs of bins."
     ),
     (
         "Two rules of the published code cannot show where the fitted table is the one "
