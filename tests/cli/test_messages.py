@@ -10,7 +10,8 @@ from command_line import run_inside
 from rich.console import Console
 
 from proximity_kernel import ProximityKernel
-from proximity_kernel.cli import explain, impute
+from proximity_kernel.cli import explain_command as explain
+from proximity_kernel.cli import impute_command as impute
 
 
 def test_the_summary_is_short_and_tells_what_sets_clusters_apart(tmp_path, capfd):
