@@ -30,7 +30,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
     arguments.add_input(parser)
     parser.add_argument(
-        "-k", type=arguments.count_from(1), metavar="N",
+        "-k", type=arguments.whole_number(1), metavar="N",
         help="number of neighbors of each row (5, or all if there are fewer)",
     )  # fmt: skip
     parser.add_argument(
@@ -68,7 +68,7 @@ def run(invocation: Invocation) -> int:
         from .. import ProximityNeighbors
 
         kernel = fitting.make_kernel(options)
-        model = ProximityNeighbors(kernel=kernel, n_jobs=options.jobs)
+        model = ProximityNeighbors(kernel=kernel, n_jobs=options.n_jobs)
         fitting.fit(invocation, model, table, ids=_pack_ids(ids))
     else:
         rows = _find_rows(invocation, asked, model.n_samples_fit_)

@@ -29,7 +29,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
     arguments.add_input(parser)
     parser.add_argument(
-        "--top", type=arguments.count_from(1), metavar="N",
+        "--top", type=arguments.whole_number(1), metavar="N",
         help="only the N most unusual rows, ordered, all with reasons",
     )  # fmt: skip
     parser.add_argument(
@@ -37,7 +37,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="share of the rows to call outliers; chosen from the scores by default",
     )  # fmt: skip
     parser.add_argument(
-        "--reasons", type=arguments.count_from(0), default=3, metavar="N",
+        "--reasons", type=arguments.whole_number(0), default=3, metavar="N",
         help="reasons for each row (3)",
     )  # fmt: skip
     arguments.add_kernel(parser)
@@ -60,7 +60,7 @@ def run(invocation: Invocation) -> int:
         model = ProximityOutliers(
             kernel=fitting.make_kernel(options, n_bins=_BINS),
             contamination=options.share or "auto",
-            n_jobs=options.jobs,
+            n_jobs=options.n_jobs,
         )
         fitting.fit(invocation, model, table)
     frame = _list_outliers(invocation, model, table)

@@ -131,7 +131,7 @@ def _list_pairs(invocation: Invocation, table: Any, other: Any) -> Any:
 
     options = invocation.options
     kernel = fitting.make_kernel(options)
-    neighbors = ProximityNeighbors(kernel=kernel, n_jobs=options.jobs)
+    neighbors = ProximityNeighbors(kernel=kernel, n_jobs=options.n_jobs)
     fitting.fit(invocation, neighbors, table)
     asked = table if other is None else other
     parts, n_pairs = [], 0

@@ -32,10 +32,9 @@ from .schema import (
     NUMBERS,
     UNCHANGED,
     USED,
-    ColumnOptions,
     ColumnSchema,
     FileLayout,
-    FileOptions,
+    ReadOptions,
     Schema,
 )
 from .spreadsheet import parse_sheet
@@ -47,18 +46,14 @@ _SHOWN = {"\t": "tab", " ": "blanks"}
 
 
 def load_table(
-    file: InputFile,
-    file_options: FileOptions,
-    column_options: ColumnOptions,
-    schema: Schema | None = None,
+    file: InputFile, options: ReadOptions, schema: Schema | None = None
 ) -> LoadedTable:
     """Read a table from a file.
 
     Parameters
     ----------
     file : InputFile
-    file_options : FileOptions
-    column_options : ColumnOptions
+    options : ReadOptions
     schema : Schema, optional
         Of an earlier table, to read this one in the same way.
 
@@ -66,26 +61,17 @@ def load_table(
     -------
     LoadedTable
     """
-    parsed = _parse(file, file_options)
+    options.refuse_for(file.name, file.type)
+    parse = {"text": parse_text, "excel": parse_sheet}.get(file.type, parse_typed)
+    parsed = parse(file, options)
+    if not len(parsed.frame):
+        raise InputError(f"{file.name}: the table has column names, but no rows.")
     if schema is not None:
         return apply_schema(parsed, schema, earlier=True)
-    schema, marks, inferred = infer_schema(parsed, column_options)
+    schema, marks, inferred = infer_schema(parsed, options)
     table = apply_schema(parsed, schema, marks=marks, inferred=inferred)
     found = [*find_missing_codes(table.frame), *_find_constants(table.frame)]
     return replace(table, assumptions=(*table.assumptions, *found))
-
-
-def _parse(file: InputFile, options: FileOptions) -> ParsedFile:
-    options.refuse_for(file.name, file.type)
-    if file.type == "text":
-        parsed = parse_text(file, options)
-    elif file.type == "excel":
-        parsed = parse_sheet(file, options)
-    else:
-        parsed = parse_typed(file)
-    if not len(parsed.frame):
-        raise InputError(f"{file.name}: the table has column names, but no rows.")
-    return parsed
 
 
 def apply_schema(

@@ -18,16 +18,16 @@ from .dialect import (
 from .errors import InputError
 from .file_type import InputFile
 from .parsed_file import ParsedFile
-from .schema import FileLayout, FileOptions
+from .schema import FileLayout, ReadOptions
 
 
-def parse_text(file: InputFile, options: FileOptions) -> ParsedFile:
+def parse_text(file: InputFile, options: ReadOptions) -> ParsedFile:
     """Parse text with a separator.
 
     Parameters
     ----------
     file : InputFile
-    options : FileOptions
+    options : ReadOptions
 
     Returns
     -------

@@ -10,6 +10,7 @@ import io
 import os
 import zipfile
 import zlib
+from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -22,13 +23,13 @@ _SUPPORTED = "supported are CSV, TSV, Parquet, Arrow and Excel (.xlsx)"
 _TABLES = {
     b"PAR1": "parquet",
     b"ARROW1": "arrow",
-    b"FEA1": "feather",
     b"\xff\xff\xff\xff": "stream",
     b"PK\x03\x04": "excel",
 }
 # First bytes -> what the file is instead of a table, and what to do.
 _OTHERS = {
     b"\xd0\xcf\x11\xe0": "an old Excel file; save it as .xlsx",
+    b"FEA1": "an old Feather file; write it again as Feather 2 or Parquet",
     b"%PDF": "a PDF file",
     b"\x89PNG": "a picture",
     b"\xff\xd8\xff": "a picture",
@@ -50,7 +51,6 @@ _TYPE_OF_ENDING = {
     ".xlsx": "excel",
     ".xlsm": "excel",
 }
-_SAME_ENDING = {"feather": "arrow", "stream": "arrow"}
 _BUFFER_NAMES = {"<stdin>": "standard input"}
 
 
@@ -62,7 +62,7 @@ class InputFile:
     ----------
     name : str
         For messages.
-    type : {"text", "parquet", "arrow", "feather", "stream", "excel"}
+    type : {"text", "parquet", "arrow", "stream", "excel"}
     data : bytes
         Decompressed.
     decoded : bool
@@ -114,14 +114,11 @@ def find_batched_type(path: str) -> str | None:
     """
     if not Path(path).is_file():
         return None
-    try:
-        with Path(path).open("rb") as file:
-            head = file.read(8)
-    except OSError:
-        return None
-    if _match_table(head) not in ("parquet", "arrow"):
-        return None
-    return _find_type(path, head, Path(path).suffix.lower())
+    with suppress(OSError), Path(path).open("rb") as file:
+        head = file.read(8)
+        if _match_table(head) in ("parquet", "arrow"):
+            return _find_type(path, head, Path(path).suffix.lower())
+    return None
 
 
 def _read_buffer(buffer: Any) -> tuple[str, bytes, bool]:
@@ -183,7 +180,7 @@ def _find_type(name: str, data: bytes, ending: str) -> str:
         raise InputError(f"{name}: this is a ZIP file, not a table; unpack it first.")
     if found == "text":
         _refuse_other_text(name, data)
-    family = _SAME_ENDING.get(found, found)
+    family = "arrow" if found == "stream" else found
     if family != _TYPE_OF_ENDING.get(ending, family):
         content = "text" if found == "text" else found.capitalize()
         raise InputError(

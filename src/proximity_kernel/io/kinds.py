@@ -34,8 +34,8 @@ from .schema import (
     NUMBERS,
     UNCHANGED,
     USED,
-    ColumnOptions,
     ColumnSchema,
+    ReadOptions,
     Schema,
     find_columns,
 )
@@ -50,14 +50,14 @@ _MAX_SHOWN = 6  # columns in a list with details
 
 
 def infer_schema(
-    parsed: ParsedFile, options: ColumnOptions
+    parsed: ParsedFile, options: ReadOptions
 ) -> tuple[Schema, str, list[str]]:
     """Infer how to read the columns of a file.
 
     Parameters
     ----------
     parsed : ParsedFile
-    options : ColumnOptions
+    options : ReadOptions
 
     Returns
     -------

@@ -68,7 +68,7 @@ class Schema:
         for text in self.missing:
             with suppress(ValueError):
                 numbers.append(float(text))
-        return [number for number in numbers if number == number]  # float("nan")
+        return [number for number in numbers if number == number]  # not "nan"
 
     def to_dict(self) -> dict[str, Any]:
         """Convert to plain data, to save it with a model."""
@@ -87,7 +87,7 @@ class FileLayout:
 
     Attributes
     ----------
-    type : {"text", "excel", "parquet", "arrow", "feather", "stream"}
+    type : {"text", "excel", "parquet", "arrow", "stream"}
     encoding : str or None
         Of text.
     separator : str or None
@@ -109,59 +109,39 @@ class FileLayout:
 
 
 @dataclass(frozen=True)
-class FileOptions:
-    """Parameters of `read_table` about the file. None means: detect it.
-
-    Attributes
-    ----------
-    sep, encoding, sheet : str or None
-    header : bool or None
-    """
+class ReadOptions:
+    """The parameters of `read_table`, which documents them. None means: detect it."""
 
     sep: str | None = None
+    decimal: str | None = None
     encoding: str | None = None
     header: bool | None = None
     sheet: str | None = None
+    missing: Any = ()
+    default_missing: bool = True
+    ids: Any = ()
+    drop: Any = ()
+    categorical: Any = ()
+    day_first: bool | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("missing", "ids", "drop", "categorical"):
+            value = getattr(self, name)
+            several = [value] if isinstance(value, str | int | float) else value
+            object.__setattr__(self, name, tuple(map(str, several)))
 
     def refuse_for(self, name: str, file_type: str) -> None:
         """Raise an error if an option was given that this type of file cannot have."""
-        foreign = {"sep": "separator", "encoding": "encoding"}
-        if file_type == "text":
-            foreign = {"sheet": "sheets"}
-        elif file_type != "excel":
-            foreign |= {"sheet": "sheets", "header": "header line"}
-        for option, noun in foreign.items():
-            if getattr(self, option) is not None:
+        nouns = {"sep": "separator", "encoding": "encoding", "sheet": "sheets"}
+        nouns["header"] = "header line"
+        kept = {"text": ("sep", "encoding", "header"), "excel": ("sheet", "header")}
+        for option, noun in nouns.items():
+            foreign = option not in kept.get(file_type, ())
+            if foreign and getattr(self, option) is not None:
                 raise InputError(
                     f"`{option}`: {name} is {file_type}, which has no {noun}; leave "
                     "the option out."
                 )
-
-
-@dataclass(frozen=True)
-class ColumnOptions:
-    """Parameters of `read_table` about the columns.
-
-    Attributes
-    ----------
-    ids, drop, categorical : tuple of str
-        Column names; one text may hold several, separated by commas.
-    missing : tuple of str
-        Additional texts that mark a missing cell.
-    default_missing : bool
-        Whether the usual marks (``NA``, ``?``, ``null``, ...) apply as well.
-    decimal : {".", ",", None}
-    day_first : bool or None
-        Whether 3/4/2020 is in April.
-    """
-
-    ids: tuple[str, ...] = ()
-    drop: tuple[str, ...] = ()
-    categorical: tuple[str, ...] = ()
-    missing: tuple[str, ...] = ()
-    default_missing: bool = True
-    decimal: str | None = None
-    day_first: bool | None = None
 
 
 def find_columns(

@@ -13,19 +13,19 @@ from .dialect import make_unique, number_columns
 from .errors import InputError
 from .file_type import InputFile
 from .parsed_file import ParsedFile, simplify_columns
-from .schema import FileLayout, FileOptions
+from .schema import FileLayout, ReadOptions
 from .wording import counted, listed
 
 _MIN_COLUMNS = 3  # from which on a row with one cell above the table is a title
 
 
-def parse_sheet(file: InputFile, options: FileOptions) -> ParsedFile:
+def parse_sheet(file: InputFile, options: ReadOptions) -> ParsedFile:
     """Parse a sheet of an Excel file.
 
     Parameters
     ----------
     file : InputFile
-    options : FileOptions
+    options : ReadOptions
 
     Returns
     -------
