@@ -40,7 +40,7 @@ def test_parts_of_many_columns_have_more_digits(capsys):
         for j in range(200)
     ]
     why = SimpleNamespace(similarity=1.0, features=features)
-    Console(width=60).print(*explain._draw(why, "1", "2"))
+    Console(width=60).print(*explain.draw_explanation(why, "1", "2"))
     assert re.search(r"^c7 +0\.0050 +same", capsys.readouterr().out, re.MULTILINE)
 
 

@@ -39,8 +39,8 @@ def test_demo_shows_bins_missing_cells_clusters_and_neighbors(capsys):
     assert [sum(column) for column in zip(*counts, strict=True)] == [
         165, 168, 11, 152, 68, 124,
     ]  # fmt: skip
-    assert re.search(r"sex +. \? +. female ~", said)
-    assert re.search(r"year +. 2007 +. 2007 =", said)
+    assert re.search(r"sex +[.\d]+ +perhaps +\? ", said)
+    assert re.search(r"year +[.\d]+ +same +2007 ", said)
 
 
 def test_as_a_module():

@@ -66,7 +66,7 @@ def add_input(parser: argparse.ArgumentParser) -> None:
         help="only empty cells and --na mark missing")  # fmt: skip
     header = group.add_mutually_exclusive_group()
     header.add_argument("--no-header", action="store_false", dest="header",
-                        default=None, help="the first line is a row, not names")  # fmt: skip
+                        default=None, help="the first line is a row")  # fmt: skip
     header.add_argument("--header", action="store_true", default=None,
                         help="the first line holds the column names")  # fmt: skip
     add("--encoding", metavar="NAME", help="of text, for example utf-8 or latin-1")

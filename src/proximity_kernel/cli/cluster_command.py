@@ -42,7 +42,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     arguments.add_model(parser)
 
 
-def run(invocation: Invocation) -> int:
+def run(invocation: Invocation) -> None:
     """Run the command."""
     from ..io.writing import open_writer
     from . import fitting
@@ -71,7 +71,6 @@ def run(invocation: Invocation) -> int:
     _write_profiles(invocation, model)
     if source.whole is not None:
         fitting.make_report(invocation, source.whole, model.kernel_, model)
-    return 0
 
 
 def _make_model(options: argparse.Namespace) -> Any:

@@ -45,7 +45,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     arguments.add_model(parser)
 
 
-def run(invocation: Invocation) -> int:
+def run(invocation: Invocation) -> None:
     """Run the command."""
     from ..io.writing import write_frame
     from . import fitting
@@ -70,7 +70,6 @@ def run(invocation: Invocation) -> int:
         second = name_rows(table).join(_convert_to_days(uncertainty), rsuffix="_")
         write_frame(second, options.uncertainty, second_format)
     write_frame(_join_columns(table, filled), options.output, file_format)
-    return 0
 
 
 def _join_columns(table: Any, filled: Any) -> Any:

@@ -35,7 +35,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     arguments.add_model(parser)
 
 
-def run(invocation: Invocation) -> int:
+def run(invocation: Invocation) -> None:
     """Run the command."""
     from ..io.writing import open_output, open_writer
     from .fitting import make_kernel
@@ -57,7 +57,7 @@ def run(invocation: Invocation) -> int:
         with open_output(options.output) as file:
             for _, table in source.read("representing rows"):
                 sp.save_npz(file, kernel.transform(table.frame))
-        return 0
+        return
     size = 4 * n_rows * n_bins
     if source.whole is not None and size > _MAX_BYTES and not options.force:
         raise InputError(
@@ -71,4 +71,3 @@ def run(invocation: Invocation) -> int:
             dense = kernel.transform(batch.frame).toarray(order="F")
             columns = dict(zip(bins, dense.T, strict=True))
             append(join_results(name_rows(batch, start), columns))
-    return 0
