@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from ..io.schema import DATES, USED
 from ..io.wording import counted, listed
 from . import arguments
 from .invocation import Invocation
@@ -109,8 +108,8 @@ def _report_dates(invocation: Invocation, table: Any, file_format: str) -> None:
     changed = [
         column.name
         for column in table.schema.columns
-        if column.role == USED
-        and column.kind == DATES
+        if column.role == "used"
+        and column.kind == "dates"
         and column.format not in ("", "iso")
     ]
     if changed and file_format in _TEXT_FORMATS:

@@ -15,7 +15,8 @@ from .._shared.extras import require
 from .errors import InputError
 from .file_type import find_batched_type
 from .reader import LoadedTable
-from .schema import ID, USED, ReadOptions, Schema
+from .schema import ReadOptions, Schema
+from .wording import counted
 
 if TYPE_CHECKING:
     from .large_file import LargeFile
@@ -66,7 +67,7 @@ class LargeTable:
     @cached_property
     def _incomplete_ids(self) -> set[str]:
         """Id columns that have missing cells in some batch."""
-        names = [name for name in self.schema.names(ID) if name in self.file.columns]
+        names = [name for name in self.schema.names("id") if name in self.file.columns]
         return {
             name
             for batch in (self.file.read(names) if names else ())
@@ -76,8 +77,8 @@ class LargeTable:
 
     def _find_columns(self) -> list[str] | None:
         """List the columns to read; None for all, if some were renamed."""
-        used, known = self.schema.names(USED), set(self.file.columns)
-        ids = self.schema.names(ID)
+        used, known = self.schema.names("used"), set(self.file.columns)
+        ids = self.schema.names("id")
         if self.earlier:  # ids may be absent
             ids = [name for name in ids if name in known]
         unique = len(known) == len(self.file.columns)
@@ -127,7 +128,7 @@ def _open(path: str) -> LargeFile | None:
 
 
 def _infer(file: LargeFile, options: ReadOptions, schema: Schema | None) -> LargeTable:
-    from .conversion import apply_schema, describe_size
+    from .conversion import apply_schema
     from .large_file import BATCH_ROWS
     from .missing_marks import find_missing_codes
 
@@ -141,7 +142,8 @@ def _infer(file: LargeFile, options: ReadOptions, schema: Schema | None) -> Larg
         known = apply_schema(sample, schema, earlier=True).assumptions[1:]
         left_out = ("unknown to the model", "left out, as when fitted")
         lines = [line for line in known if line.startswith(left_out)]
-    size = describe_size(file.n_rows, sample.frame.shape[1])
+    n_columns = counted(sample.frame.shape[1], "column")
+    size = f"{counted(file.n_rows, 'row')}, {n_columns}"
     batches = "in one batch"
     if file.n_rows > BATCH_ROWS:
         batches = f"in batches of {BATCH_ROWS:,} rows"
@@ -170,7 +172,7 @@ def _infer_schema(
     arrow = require("pyarrow", extra="cli")
     joined = arrow.concat_tables([sample, *later], promote_options="permissive")
     # Ids are kept: a column that numbers the rows does not do so in the joined rows.
-    ids = [] if options.ids else schema.names(ID)
+    ids = [] if options.ids else schema.names("id")
     id_lines = [line for line in lines if ids and line.startswith("taken as id")]
     options = replace(options, ids=(*options.ids, *ids))
     parsed = file.convert(joined.unify_dictionaries(), 0)

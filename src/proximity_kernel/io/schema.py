@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Literal
 
 from .errors import InputError
 from .wording import listed, suggest
 
-USED, ID, LEFT_OUT = "used", "id", "left out"
-NUMBERS, DATES, CATEGORIES, UNCHANGED = "numbers", "dates", "categories", "unchanged"
+Role = Literal["used", "id", "left out"]
+Kind = Literal["numbers", "dates", "categories", "unchanged"]
 MIN_MATCHED = 0.8
 """Share of a text column's cells that must be numbers (or dates) to read it as such."""
 
@@ -37,8 +37,8 @@ class ColumnSchema:
     """
 
     name: str
-    role: str
-    kind: str
+    role: Role
+    kind: Kind
     format: str = ""
     unit: str = ""
 
@@ -58,7 +58,7 @@ class Schema:
     columns: tuple[ColumnSchema, ...]
     missing: tuple[str, ...]
 
-    def names(self, role: str) -> list[str]:
+    def names(self, role: Role) -> list[str]:
         """List the columns that have a role."""
         return [column.name for column in self.columns if column.role == role]
 

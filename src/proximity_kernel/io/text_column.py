@@ -62,15 +62,3 @@ class TextColumn:
             return 0
         observed = self.codes[self.codes >= 0]
         return int(np.count_nonzero(selected[observed]))
-
-    def count_unmatched(self, matched: NDArray[np.bool_] | None) -> int:
-        """Count the distinct texts that a mask of `values` does not select."""
-        return len(self.values) if matched is None else int((~matched).sum())
-
-    def is_free_text(self, share: float, few: int) -> bool:
-        """Whether there are too many distinct texts to compare rows by them."""
-        return len(self.values) > max(few, share * self.n_observed)
-
-    def has_leading_zeros(self) -> bool:
-        """Whether some texts are numbers with leading zeros, like the code 007."""
-        return bool(self.values.str.match(r"0\d+$").any())
