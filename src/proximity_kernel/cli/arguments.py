@@ -64,11 +64,8 @@ def add_input(parser: argparse.ArgumentParser) -> None:
         "?, NA, null, -, ...); may be repeated")  # fmt: skip
     add("--na-only", action="store_false", dest="default_missing",
         help="only empty cells and --na mark missing")  # fmt: skip
-    header = group.add_mutually_exclusive_group()
-    header.add_argument("--no-header", action="store_false", dest="header",
-                        default=None, help="the first line is a row")  # fmt: skip
-    header.add_argument("--header", action="store_true", default=None,
-                        help="the first line holds the column names")  # fmt: skip
+    add("--header", action=argparse.BooleanOptionalAction,
+        help="whether the first line holds the column names")  # fmt: skip
     add("--encoding", metavar="NAME", help="of text, for example utf-8 or latin-1")
     add("--sheet", metavar="NAME", help="Excel sheet: its name or number")
     order = group.add_mutually_exclusive_group()
@@ -132,12 +129,10 @@ def add_output(
 def add_batches(parser: argparse.ArgumentParser) -> None:
     """Add whether the file is read in batches."""
     group = parser.add_argument_group("files larger than memory")
-    which = group.add_mutually_exclusive_group()
-    which.add_argument("--stream", action="store_true", default=None,
-                       help="read Parquet or Arrow in batches (the default above a "
-                       "million rows)")  # fmt: skip
-    which.add_argument("--no-stream", action="store_false", dest="stream",
-                       default=None, help="read the whole file at once")  # fmt: skip
+    group.add_argument(
+        "--stream", action=argparse.BooleanOptionalAction,
+        help="read Parquet or Arrow in batches (the default above a million rows)",
+    )  # fmt: skip
 
 
 def add_model(parser: argparse.ArgumentParser) -> None:

@@ -120,9 +120,5 @@ def _convert_to_days(uncertainty: Any) -> Any:
     """Convert durations to numbers of days."""
     import pandas as pd
 
-    days = {
-        name: uncertainty[name] / pd.Timedelta(days=1)
-        for name in uncertainty
-        if pd.api.types.is_timedelta64_dtype(uncertainty[name])
-    }
+    days = uncertainty.select_dtypes("timedelta") / pd.Timedelta(days=1)
     return uncertainty.assign(**days)

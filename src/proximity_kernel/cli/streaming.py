@@ -98,7 +98,7 @@ class Source:
     table: LoadedTable | LargeTable
     name: str
     n_rows: int
-    _n_passes: int = 0
+    _first_pass: bool = True
 
     @property
     def whole(self) -> LoadedTable | None:
@@ -141,42 +141,24 @@ class Source:
             with self.invocation.progress(task):
                 yield 0, self.table
             return
-        self._n_passes += 1
-        notes = _BatchNotes(self.invocation) if self._n_passes == 1 else None
-        with self.invocation.progress(task, self.n_rows) as advance:
-            for first, batch in self.table.read():
-                if notes is not None:
-                    notes.add(batch, first)
-                yield first, batch
-                advance(len(batch.frame))
-        if notes is not None:
-            notes.print_totals()
-
-
-class _BatchNotes:
-    """Prints the first few notes about batches, and counts the rest."""
-
-    def __init__(self, invocation: Invocation) -> None:
-        self.invocation = invocation
-        self.n_notes = self.n_empty = 0
-
-    def add(self, batch: LoadedTable, first: int) -> None:
-        """Print what was assumed about a batch."""
-        self.n_empty += int(batch.frame.isna().all(axis=1).sum())
-        for line in batch.assumptions[1:]:
-            known = name_options(line) in self.invocation.notes
-            if known or line.endswith("no observed cell"):
-                continue
-            self.n_notes += 1
-            if self.n_notes <= _MAX_NOTES:
-                last = first + len(batch.frame)
-                self.invocation.note(f"rows {first + 1:,} to {last:,}: {line}")
-
-    def print_totals(self) -> None:
-        """Print what was counted over all batches."""
         from ..io.conversion import describe_empty_rows
 
-        if self.n_notes > _MAX_NOTES:
-            self.invocation.note(f"and {self.n_notes - _MAX_NOTES:,} similar notes")
-        if self.n_empty:
-            self.invocation.note(describe_empty_rows(self.n_empty))
+        n_notes = n_empty = 0
+        with self.invocation.progress(task, self.n_rows) as advance:
+            for first, batch in self.table.read():
+                last = first + len(batch.frame)
+                n_empty += int(batch.frame.isna().all(axis=1).sum())
+                for line in batch.assumptions[1:] if self._first_pass else ():
+                    known = name_options(line) in self.invocation.notes
+                    if known or line.endswith("no observed cell"):
+                        continue
+                    n_notes += 1
+                    if n_notes <= _MAX_NOTES:
+                        self.invocation.note(f"rows {first + 1:,} to {last:,}: {line}")
+                yield first, batch
+                advance(len(batch.frame))
+        if n_notes > _MAX_NOTES:
+            self.invocation.note(f"and {n_notes - _MAX_NOTES:,} similar notes")
+        if n_empty and self._first_pass:
+            self.invocation.note(describe_empty_rows(n_empty))
+        self._first_pass = False
