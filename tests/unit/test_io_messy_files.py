@@ -94,9 +94,9 @@ def test_what_columns_have_in_common_is_said_once(read_text):
     rows = [["prefer not to say"] * 9, *([str(i % 5)] * 9 for i in range(20))]
     table = read_text("\n".join(map(",".join, [names, *rows])))
     unmatched = [line for line in table.assumptions if "prefer" in line]
-    assert unmatched == [
-        "9 columns: 'prefer not to say' is not a number, read as missing (9 cells)"
-    ]
+    assert len(unmatched) == 1
+    assert unmatched[0].startswith("'q0', 'q1', 'q2' and 6 more: 'prefer not to say'")
+    assert unmatched[0].endswith("read as missing (9 cells)")
 
 
 def test_values_without_letters_are_no_ids(read_text):

@@ -7,8 +7,11 @@ from typing import Any
 
 from ..io.errors import InputError
 from ..io.wording import counted
-from . import arguments
+from ..io.writing import open_writer, write_frame
+from . import arguments, fitting
 from .invocation import Invocation
+from .outputs import find_format
+from .streaming import open_source
 
 DESCRIPTION = """\
 Find groups of similar rows in a table with missing cells.
@@ -44,11 +47,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(invocation: Invocation) -> None:
     """Run the command."""
-    from ..io.writing import open_writer
-    from . import fitting
-    from .outputs import find_format
     from .row_names import join_results, name_rows
-    from .streaming import open_source
 
     options = invocation.options
     file_format = find_format(options.output, options.format)
@@ -75,11 +74,10 @@ def run(invocation: Invocation) -> None:
 
 def _make_model(options: argparse.Namespace) -> Any:
     from .. import ProximityKMeans
-    from .fitting import make_kernel
 
     return ProximityKMeans(
         options.n_clusters or "auto",
-        kernel=make_kernel(options),
+        kernel=fitting.make_kernel(options),
         random_state=options.seed,
         n_jobs=options.n_jobs,
     )
@@ -103,9 +101,6 @@ def _count_rows(model: Any, clusters: Any) -> Any:
 def _write_profiles(invocation: Invocation, model: Any) -> None:
     """Write the typical values of each cluster, if --profiles was given."""
     import pandas as pd
-
-    from ..io.writing import write_frame
-    from .outputs import find_format
 
     path = invocation.options.profiles
     if path is not None:

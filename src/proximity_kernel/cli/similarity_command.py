@@ -8,8 +8,10 @@ from typing import Any
 
 from ..io.errors import InputError
 from ..io.wording import counted, listed
-from . import arguments
+from ..io.writing import open_output, write_frame
+from . import arguments, fitting
 from .invocation import Invocation
+from .outputs import find_format
 
 DESCRIPTION = """\
 Compute the similarity of pairs of rows, from 0 to 1.
@@ -49,10 +51,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(invocation: Invocation) -> None:
     """Run the command."""
-    from ..io.writing import open_output, write_frame
-    from . import fitting
-    from .outputs import find_format
-
     options = invocation.options
     pairs = options.above is not None
     file_format = find_format(
@@ -114,7 +112,6 @@ def _list_pairs(invocation: Invocation, table: Any, other: Any) -> Any:
     import pandas as pd
 
     from .. import ProximityNeighbors
-    from . import fitting
 
     options, radius = invocation.options, 1 - invocation.options.above
     kernel = fitting.make_kernel(options)

@@ -172,8 +172,8 @@ class _Converter:
         self, parsed: ParsedFile, schema: Schema, assumptions: list[str]
     ) -> None:
         self.parsed, self.schema, self.assumptions = parsed, schema, assumptions
-        # Texts that are not a number (or a date), and which -> columns, with cells.
-        self.unmatched: dict[tuple[str, str], list[tuple[str, int]]] = {}
+        # Texts that are not a number (or a date) -> columns, with cells.
+        self.unmatched: dict[str, dict[str, int]] = {}
 
     def convert(self, column: ColumnSchema) -> Any:
         """Convert a column."""
@@ -222,20 +222,16 @@ class _Converter:
                 f"model, and here {n_cells:,} of {text.n_observed:,} cells are not "
                 f"{expected}, as {listed(texts, 2)}; correct them, or fit again."
             )
-        cells = (column.name, n_cells)
-        self.unmatched.setdefault((listed(texts, 3), expected), []).append(cells)
+        columns = self.unmatched.setdefault(f"{listed(texts, 3)} is not {expected}", {})
+        columns[column.name] = n_cells
 
     def describe_unmatched(self) -> list[str]:
         """Write which texts are read as missing because they do not fit."""
-        lines = []
-        for (texts, expected), columns in self.unmatched.items():
-            names, counts = zip(*columns, strict=True)
-            where = f"{names[0]!r}" if len(names) == 1 else f"{len(names)} columns"
-            cells = counted(sum(counts), "cell")
-            lines.append(
-                f"{where}: {texts} is not {expected}, read as missing ({cells})"
-            )
-        return lines
+        return [
+            f"{listed(list(columns), 3)}: {what}, read as missing "
+            f"({counted(sum(columns.values()), 'cell')})"
+            for what, columns in self.unmatched.items()
+        ]
 
     def _convert_typed(self, column: ColumnSchema, cells: Any) -> Any:
         """Convert a column that the file stores as numbers, dates or ranks."""
@@ -255,11 +251,12 @@ class _Converter:
 
 def _find_other_format(column: ColumnSchema, expected: str, texts: Any) -> str | None:
     """Find a format that all texts have, if none has the expected one."""
-    matched = match_format(expected, texts)
-    if matched is not None and matched.any():
+    if match_format(expected, texts).any():
         return None
-    for other in DATE_FORMATS if column.kind == "dates" else NUMBER_FORMATS:
-        matched = match_format(other, texts)
-        if other not in AMBIGUOUS and matched is not None and matched.all():
-            return other
-    return None
+    formats = DATE_FORMATS if column.kind == "dates" else NUMBER_FORMATS
+    found = (
+        other
+        for other in formats
+        if other not in AMBIGUOUS and match_format(other, texts).all()
+    )
+    return next(found, None)

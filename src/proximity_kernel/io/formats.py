@@ -62,8 +62,8 @@ AMBIGUOUS = _PAIRS | {second: first for first, second in _PAIRS.items()}
 _SAMPLE = 50  # texts that are looked at first, to reject a format quickly
 
 
-def match_format(name: str, texts: Any) -> NDArray[np.bool_] | None:
-    """Find which texts have a format; None if none of the first texts has it.
+def match_format(name: str, texts: Any) -> NDArray[np.bool_]:
+    """Find which texts have a format; none if none of the first texts has it.
 
     Parameters
     ----------
@@ -82,13 +82,10 @@ def match_format(name: str, texts: Any) -> NDArray[np.bool_] | None:
     >>> match_format("d/m/y", pd.Index(["31/12/2020", "12/31/2020"]))
     array([ True, False])
     """
-    if not len(texts):
-        return None
     pattern = NUMBER_FORMATS[name][0] if name in NUMBER_FORMATS else _find_pattern(name)
     if not texts[:_SAMPLE].str.fullmatch(pattern).any():
-        return None
-    values = parse_format(name, texts)
-    return np.asarray(~pd.isna(values))
+        return np.zeros(len(texts), bool)
+    return np.asarray(~pd.isna(parse_format(name, texts)))
 
 
 def parse_format(name: str, texts: Any) -> NDArray[Any]:

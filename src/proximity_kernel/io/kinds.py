@@ -14,7 +14,6 @@ from .errors import InputError
 from .formats import (
     AMBIGUOUS,
     DATE_FORMATS,
-    NUMBER_FORMATS,
     find_unit,
     has_zone,
     match_format,
@@ -102,18 +101,14 @@ def infer_schema(
 
 def _detect_decimal(columns: Iterable[TextColumn], separator: str | None) -> str:
     """Choose the comma if it makes more cells of some column numbers than the point."""
+    # With semicolons as separators, commas are rarely thousands separators.
+    points = ("1.5",) if separator == ";" else ("1.5", "1,234.5")
     for column in columns:
         texts = remove_unit(column.values, find_unit(column.values))
-        if column.n_observed and match_format("1,5", texts) is not None:
-            n_numbers = {
-                name: column.count(match_format(name, texts)) for name in NUMBER_FORMATS
-            }
-            # With semicolons as separators, commas are rarely thousands separators.
-            others = ("1.5",) if separator == ";" else ("1.5", "1,234.5")
-            n_others = max(n_numbers[name] for name in others)
-            if n_numbers["1,5"] > n_others and (
-                n_numbers["1,5"] >= MIN_MATCHED * column.n_observed
-            ):
+        n_commas = column.count(match_format("1,5", texts))
+        if n_commas and n_commas >= MIN_MATCHED * column.n_observed:
+            n_points = max(column.count(match_format(name, texts)) for name in points)
+            if n_commas > n_points:
                 return ","
     return "."
 
@@ -243,9 +238,8 @@ class _SchemaBuilder:
         for candidate in (*self.numbers, *DATE_FORMATS):
             matched = match_format(candidate, text.values)
             n_matched = text.count(matched)
-            if not n_matched or n_matched < MIN_MATCHED * text.n_observed:
-                continue
-            if matched is None or (~matched).sum() > _MAX_UNMATCHED:
+            enough = n_matched and n_matched >= MIN_MATCHED * text.n_observed
+            if not enough or (~matched).sum() > _MAX_UNMATCHED:
                 continue
             if candidate in DATE_FORMATS:
                 return self._read_dates(name, candidate, text)
@@ -258,33 +252,22 @@ class _SchemaBuilder:
     def _read_dates(
         self, name: str, candidate: str, text: TextColumn
     ) -> tuple[Kind, str]:
-        chosen = self._choose_date_format(name, candidate, text)
-        if chosen is None:
-            return "categories", ""
-        zone = ", in UTC" if chosen == "iso" and has_zone(text.values) else ""
-        described = DATE_FORMATS[chosen][0]
-        self.remark(name, f" read as dates ({described}{zone})")
-        return "dates", chosen
-
-    def _choose_date_format(
-        self, name: str, candidate: str, text: TextColumn
-    ) -> str | None:
         """Choose between day first and month first: by the option, else by the data."""
-        other = AMBIGUOUS.get(candidate)
-        if other is None:
-            return candidate
-        dmy, mdy = sorted((candidate, other), key=lambda one: not one.startswith("d"))
-        if self.day_first is not None:
-            return dmy if self.day_first else mdy
-        n_dmy, n_mdy = (text.count(match_format(f, text.values)) for f in (dmy, mdy))
-        if n_dmy == n_mdy:
+        both = sorted({candidate, AMBIGUOUS.get(candidate, candidate)})  # d before m
+        counts = [text.count(match_format(one, text.values)) for one in both]
+        chosen = both[counts.index(max(counts))]
+        if len(both) > 1 and self.day_first is not None:
+            chosen = both[0 if self.day_first else 1]
+        elif len(both) > 1 and counts[0] == counts[1]:
             self.remark(
                 name,
                 " may have the day or the month first, so read as categories "
                 "(`day_first` makes them dates)",
             )
-            return None
-        return dmy if n_dmy > n_mdy else mdy
+            return "categories", ""
+        zone = ", in UTC" if chosen == "iso" and has_zone(text.values) else ""
+        self.remark(name, f" read as dates ({DATE_FORMATS[chosen][0]}{zone})")
+        return "dates", chosen
 
     # --------------------------------------------------------------- what was assumed
 

@@ -56,9 +56,6 @@ class TextColumn:
         """Number of cells that are not missing."""
         return int(np.count_nonzero(self.codes >= 0))
 
-    def count(self, selected: NDArray[np.bool_] | None) -> int:
+    def count(self, selected: NDArray[np.bool_]) -> int:
         """Count the cells whose text is selected by a mask of `values`."""
-        if selected is None or not selected.any():
-            return 0
-        observed = self.codes[self.codes >= 0]
-        return int(np.count_nonzero(selected[observed]))
+        return int(np.count_nonzero(selected[self.codes[self.codes >= 0]]))
