@@ -47,8 +47,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(invocation: Invocation) -> None:
     """Run the command."""
-    from .row_names import join_results, name_rows
-
     options = invocation.options
     file_format = find_format(options.output, options.format)
     find_format(options.profiles, None, option="--profiles")
@@ -58,6 +56,8 @@ def run(invocation: Invocation) -> None:
         model = source.fit(
             _make_model(options), "fitting bins", "fitting rows", "moving centers"
         )
+    from .row_names import join_results, name_rows
+
     sizes: Any = 0
     with open_writer(options.output, file_format) as append:
         for start, batch in source.read("assigning rows"):

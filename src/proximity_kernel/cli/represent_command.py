@@ -40,7 +40,6 @@ def run(invocation: Invocation) -> None:
     from ..io.writing import open_output, open_writer
     from .fitting import make_kernel
     from .outputs import find_format
-    from .row_names import join_results, name_rows
     from .streaming import open_source
 
     options = invocation.options
@@ -65,6 +64,8 @@ def run(invocation: Invocation) -> None:
             f"{size / 2**30:,.1f} GiB; write them sparse with -o FILE.npz, or all with "
             "--force."
         )
+    from .row_names import join_results, name_rows
+
     with open_writer(options.output, file_format) as append:
         for start, batch in source.read("representing rows"):
             # Column-major, because columns are written.
