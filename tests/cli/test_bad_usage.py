@@ -64,7 +64,10 @@ OWN = {
             "-k: this was set when the model was fitted",
         ),
         "a marker": ([TABLE, "--model", "m", "--na-only"], "--na-only: this was set"),
-        "an order": ([TABLE, "--model", "m", "--day-first"], "--day-first: this was"),
+        "an order": (
+            [TABLE, "--model", "m", "--day-first"],
+            "--day-first or --month-first: this was",
+        ),
         "both": (
             [TABLE, "--model", "m", "--save-model", "n"],
             "--save-model: this was",

@@ -40,7 +40,7 @@ def test_parts_of_many_columns_have_more_digits(capsys):
         for j in range(200)
     ]
     why = SimpleNamespace(similarity=1.0, features=features)
-    Console(width=60).print(*explain._draw(why, "1", "2"))
+    Console(width=60).print(*explain.draw_explanation(why, "1", "2"))
     assert re.search(r"^c7 +0\.0050 +same", capsys.readouterr().out, re.MULTILINE)
 
 
@@ -59,14 +59,6 @@ def test_a_constant_column_is_said_once_with_what_it_does(tmp_path, capfd):
     assert run_inside("similarity", path, "-o", out, "--drop", "land,n") == 0
     assert "one value" not in capfd.readouterr().err
     np.testing.assert_allclose(4 * with_both - 2 * np.load(out), 2, atol=1e-5)
-
-
-def test_a_constant_column_with_holes_may_tell_by_them(tmp_path, capfd):
-    path = tmp_path / "t.csv"
-    path.write_text("x,land\n" + "1,DE\n2,\n3,DE\n" * 9)
-    assert run_inside("represent", path, "-o", tmp_path / "z.csv") == 0
-    said = capfd.readouterr().err
-    assert re.search(r"'land' has one value and missing cells.*\(--missingness\)", said)
 
 
 def test_a_row_that_is_not_found_can_be_called_by_a_column(tmp_path, capfd):

@@ -39,8 +39,8 @@ def test_demo_shows_bins_missing_cells_clusters_and_neighbors(capsys):
     assert [sum(column) for column in zip(*counts, strict=True)] == [
         165, 168, 11, 152, 68, 124,
     ]  # fmt: skip
-    assert re.search(r"sex +. \? +. female ~", said)
-    assert re.search(r"year +. 2007 +. 2007 =", said)
+    assert re.search(r"sex +[.\d]+ +perhaps +\? ", said)
+    assert re.search(r"year +[.\d]+ +same +2007 ", said)
 
 
 def test_as_a_module():
@@ -179,7 +179,7 @@ print(*sys.modules)
 
 
 def test_a_reader_that_goes_away_is_no_error(tmp_path):
-    frame = pd.DataFrame({"x": range(40_000), "y": 1.5})
+    frame = pd.DataFrame({"x": [i % 9 for i in range(40_000)], "y": 1.5})
     frame.to_csv(tmp_path / "long.csv", index=False)
     command = find_command()
     line = (

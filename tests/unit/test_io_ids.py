@@ -67,6 +67,8 @@ def test_nothing_but_a_repeated_id_is_named(put):
         read(path)
 
 
-def test_a_table_of_nothing_but_an_id_is_compared_by_it(put):
-    table = read(put("t.csv", "name\n" + "".join(f"n{i}\n" for i in range(30))))
-    assert list(table.frame) == ["name"]
+def test_a_table_of_nothing_but_an_id_is_compared_by_it_if_asked(put):
+    path = put("t.csv", "name\n" + "".join(f"n{i}\n" for i in range(30)))
+    with pytest.raises(InputError, match="taken as id, not compared: 'name'"):
+        read(path)
+    assert list(read(path, categorical="name").frame) == ["name"]

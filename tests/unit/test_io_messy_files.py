@@ -52,7 +52,8 @@ def test_numbers_with_units_and_gaps(read_text, cells, expected):
 def test_units_are_said_and_kept_with_a_model(read_text):
     first = read_text("price,w\n" + "".join(f"${i}.5,{i} kg\n" for i in range(30)))
     assert (
-        "read as numbers, without the unit: 'price' ($), 'w' (kg)" in first.assumptions
+        "read as numbers, without the unit: 'price' ($) and 'w' (kg)"
+        in first.assumptions
     )
     schema = Schema.from_dict(first.schema.to_dict())
     later = read_text("price,w\n$7.5,3 kg\n", schema)
@@ -93,27 +94,25 @@ def test_what_columns_have_in_common_is_said_once(read_text):
     rows = [["prefer not to say"] * 9, *([str(i % 5)] * 9 for i in range(20))]
     table = read_text("\n".join(map(",".join, [names, *rows])))
     unmatched = [line for line in table.assumptions if "prefer" in line]
-    assert unmatched == [
-        "9 columns: 'prefer not to say' is not a number, read as missing (9 cells)"
-    ]
+    assert len(unmatched) == 1
+    assert unmatched[0].startswith("'q0', 'q1', 'q2' and 6 more: 'prefer not to say'")
+    assert unmatched[0].endswith("read as missing (9 cells)")
 
 
 def test_values_without_letters_are_no_ids(read_text):
     clocks = [f"{i // 60:02d}:{i % 60:02d}" for i in range(30)]
     table = read_text(column(clocks))
     assert not len(table.ids.columns)
-    assert any("left out, free text: 'x' (30" in line for line in table.assumptions)
+    assert any("keeps it): 'x' (30" in line for line in table.assumptions)
 
 
-def test_numbers_that_may_name_rows_and_texts_that_differ_in_case(read_text):
+def test_numbers_that_name_rows_and_texts_that_differ_in_case(read_text):
     lines = [f"{1000 + 7 * i},{['Yes', 'yes', 'no'][i % 3]}\n" for i in range(30)]
     table = read_text("case,b\n" + "".join(lines))
-    told = " ".join(table.assumptions)
-    assert "'case' increases from row to row" in told
-    assert "'b': 'Yes' and 'yes' differ only in case" in told
+    assert list(table.frame) == ["case", "b"]
+    assert "'b': 'Yes' and 'yes' differ only in case" in " ".join(table.assumptions)
     table = read_text("Fallnummer,b\n" + "".join(lines))
     assert list(table.ids) == ["Fallnummer"]
-    assert not any("increases" in line for line in table.assumptions)
 
 
 # ------------------------------------------------------------ codes of missing cells

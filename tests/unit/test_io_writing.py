@@ -2,6 +2,7 @@
 
 import json
 import os
+from contextlib import contextmanager
 from pathlib import Path
 
 import pandas as pd
@@ -58,8 +59,10 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch, f
     path = tmp_path / f"out.{form}"
     path.write_text("old")
 
-    def fail(_, file):
+    @contextmanager
+    def fail(file):
         file.write(b"half")
+        yield list
         raise OSError("no space left")
 
     monkeypatch.setitem(writing._WRITERS, form, fail)

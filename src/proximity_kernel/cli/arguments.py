@@ -8,12 +8,13 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from ..io.dialect import SEPARATORS
 
 # Parameters that messages of the library name in backquotes -> options.
-_OPTIONS = {
+_READING = {
     "sep": "--sep",
     "decimal": "--decimal",
     "encoding": "--encoding",
@@ -24,9 +25,8 @@ _OPTIONS = {
     "drop": "--drop",
     "categorical": "--categorical",
     "day_first": "--day-first or --month-first",
-    "missingness": "--missingness",
-    "output": "--output",
 }
+_OPTIONS = _READING | {"missingness": "--missingness", "output": "--output"}
 _PARAMETER = re.compile(rf"`({'|'.join(_OPTIONS)})(=[^`]*)?`")
 
 
@@ -41,19 +41,7 @@ def name_options(text: str) -> str:
 
 def reading_options(given: argparse.Namespace) -> dict[str, Any]:
     """Collect the parameters of `read_table` from the options."""
-    return {
-        "sep": given.sep,
-        "decimal": given.decimal,
-        "encoding": given.encoding,
-        "header": True if given.header else False if given.no_header else None,
-        "sheet": given.sheet,
-        "missing": given.na,
-        "default_missing": not given.na_only,
-        "ids": given.ids,
-        "drop": given.drop,
-        "categorical": given.categorical,
-        "day_first": True if given.day_first else False if given.month_first else None,
-    }
+    return {name: getattr(given, name) for name in (*_READING, "default_missing")}
 
 
 def add_input(parser: argparse.ArgumentParser) -> None:
@@ -71,22 +59,20 @@ def add_input(parser: argparse.ArgumentParser) -> None:
         help="separator: one character, or tab, comma, semicolon, bar, "
         "space")  # fmt: skip
     add("--decimal", choices=[".", ","], help="decimal point or comma")
-    add("--na", action="append", default=[], metavar="TEXT",
+    add("--na", action="append", default=[], metavar="TEXT", dest="missing",
         help="a text that marks a missing cell, in addition to the usual (empty, "
         "?, NA, null, -, ...); may be repeated")  # fmt: skip
-    add("--na-only", action="store_true", help="only empty cells and --na mark missing")
-    header = group.add_mutually_exclusive_group()
-    header.add_argument("--no-header", action="store_true", dest="no_header",
-                        help="the first line is a row, not column names")  # fmt: skip
-    header.add_argument("--header", action="store_true",
-                        help="the first line holds the column names")  # fmt: skip
+    add("--na-only", action="store_false", dest="default_missing",
+        help="only empty cells and --na mark missing")  # fmt: skip
+    add("--header", action=argparse.BooleanOptionalAction,
+        help="whether the first line holds the column names")  # fmt: skip
     add("--encoding", metavar="NAME", help="of text, for example utf-8 or latin-1")
     add("--sheet", metavar="NAME", help="Excel sheet: its name or number")
     order = group.add_mutually_exclusive_group()
     order.add_argument("--day-first", action="store_true", default=None,
                        help="3/4/2020 is in April")  # fmt: skip
-    order.add_argument("--month-first", action="store_true", default=None,
-                       help="3/4/2020 is in March")  # fmt: skip
+    order.add_argument("--month-first", action="store_false", dest="day_first",
+                       default=None, help="3/4/2020 is in March")  # fmt: skip
     add("--id", action="append", default=[], metavar="COL", dest="ids",
         help="column that names the rows: written, but not compared; may be "
         "repeated, or several separated by commas")  # fmt: skip
@@ -101,7 +87,7 @@ def add_kernel(parser: argparse.ArgumentParser, *, seed: bool = False) -> None:
     """Add the options of the kernel."""
     group = parser.add_argument_group("how rows are compared")
     add = group.add_argument
-    add("--bins", type=_parse_bins, metavar="N",
+    add("--bins", dest="n_bins", type=whole_number(2, auto=True), metavar="N",
         help="bins of a numeric column, or auto (the default)")  # fmt: skip
     add("--matching", choices=["pairwise", "cascade"],
         help="rule that estimates missing cells: pairwise (the default), or "
@@ -110,9 +96,15 @@ def add_kernel(parser: argparse.ArgumentParser, *, seed: bool = False) -> None:
         help="whether a missing cell is estimated (ignorable) or counted as a value "
         "of its own (informative); auto (the default) decides for each "
         "column")  # fmt: skip
-    add("--jobs", type=count_from(1), metavar="N", help="threads (all cores)")
+    add(
+        "--jobs",
+        dest="n_jobs",
+        type=whole_number(1),
+        metavar="N",
+        help="threads (all cores)",
+    )
     if seed:
-        add("--seed", type=count_from(0), default=0, metavar="N",
+        add("--seed", type=whole_number(0), default=0, metavar="N",
             help="seed of the random numbers (0)")  # fmt: skip
 
 
@@ -137,13 +129,10 @@ def add_output(
 def add_batches(parser: argparse.ArgumentParser) -> None:
     """Add whether the file is read in batches."""
     group = parser.add_argument_group("files larger than memory")
-    which = group.add_mutually_exclusive_group()
-    which.add_argument("--stream", action="store_true",
-                       help="read Parquet or Arrow in batches (the default above a "
-                       "million rows)")  # fmt: skip
-    which.add_argument(
-        "--no-stream", action="store_true", help="read the whole file at once"
-    )
+    group.add_argument(
+        "--stream", action=argparse.BooleanOptionalAction,
+        help="read Parquet or Arrow in batches (the default above a million rows)",
+    )  # fmt: skip
 
 
 def add_model(parser: argparse.ArgumentParser) -> None:
@@ -163,66 +152,41 @@ def add_general(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def count_from(least: int) -> Callable[[str], int]:
-    """Make a parser of whole numbers.
+def whole_number(least: int, *, auto: bool = False) -> Callable[[str], int | str]:
+    """Make a parser of whole numbers, or of the word auto as well.
 
-    >>> count_from(1)("3")
+    >>> whole_number(1)("3")
     3
     """
 
-    def parse(text: str) -> int:
+    def parse(text: str) -> int | str:
+        if auto and text == "auto":
+            return text
         if not text.isdecimal() or int(text) < least:
-            raise argparse.ArgumentTypeError(
-                f"takes a whole number from {least} on, not {text!r}"
-            )
+            wanted = f"a whole number from {least} on{', or auto' * auto}"
+            raise argparse.ArgumentTypeError(f"takes {wanted}, not {text!r}")
         return int(text)
 
     return parse
-
-
-def count_or_auto(text: str) -> int | str:
-    """Parse a number of clusters."""
-    if text == "auto":
-        return text
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(
-            f"takes a whole number from 1 on, or auto, not {text!r}"
-        )
-    return int(text)
 
 
 def share_up_to(most: float) -> Callable[[str], float]:
     """Make a parser of numbers above 0."""
 
     def parse(text: str) -> float:
-        try:
-            value = float(text)
-        except ValueError:
-            value = -1.0
-        if not 0 < value <= most:
-            raise argparse.ArgumentTypeError(
-                f"takes a number above 0 and at most {most:g}, not {text!r}"
-            )
-        return value
+        with suppress(ValueError):
+            if 0 < float(text) <= most:
+                return float(text)
+        raise argparse.ArgumentTypeError(
+            f"takes a number above 0 and at most {most:g}, not {text!r}"
+        )
 
     return parse
 
 
-def _parse_bins(text: str) -> int | str:
-    if text == "auto":
-        return text
-    if not text.isdecimal() or not 2 <= int(text) <= 65535:
-        raise argparse.ArgumentTypeError(
-            f"takes a whole number from 2 on, or auto, not {text!r}"
-        )
-    return int(text)
-
-
 def _parse_separator(text: str) -> str:
-    text = {"\\t": "tab"}.get(text, text)
-    if text in SEPARATORS:
-        return text
-    if len(text) != 1 or text in '"\n\r':
+    text = "tab" if text == "\\t" else text
+    if text not in SEPARATORS and (len(text) != 1 or text in '"\n\r'):
         raise argparse.ArgumentTypeError(
             f"takes one character, or {', '.join(SEPARATORS)}, not {text!r}"
         )

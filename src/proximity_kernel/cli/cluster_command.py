@@ -7,8 +7,11 @@ from typing import Any
 
 from ..io.errors import InputError
 from ..io.wording import counted
-from . import arguments
+from ..io.writing import open_writer, write_frame
+from . import arguments, fitting
 from .invocation import Invocation
+from .outputs import find_format
+from .streaming import open_source
 
 DESCRIPTION = """\
 Find groups of similar rows in a table with missing cells.
@@ -30,7 +33,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
     arguments.add_input(parser)
     parser.add_argument(
-        "-k", type=arguments.count_or_auto, metavar="N",
+        "-k", dest="n_clusters", type=arguments.whole_number(1, auto=True), metavar="N",
         help="number of clusters; auto (the default) chooses it",
     )  # fmt: skip
     parser.add_argument(
@@ -42,78 +45,49 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     arguments.add_model(parser)
 
 
-def run(invocation: Invocation) -> int:
+def run(invocation: Invocation) -> None:
     """Run the command."""
-    from ..io.writing import write_frame
-    from . import fitting
-    from .outputs import find_format
-    from .streaming import should_stream
-
     options = invocation.options
     file_format = find_format(options.output, options.format)
     find_format(options.profiles, None, option="--profiles")
-    if should_stream(invocation, file_format):
-        return _run_stream(invocation, file_format)
-    model, table, _ = fitting.start(invocation, "ProximityKMeans")
+    model, source = open_source(invocation, "ProximityKMeans", file_format)
     if model is None:
-        _check_count(options, table.name, len(table.frame))
-        model = _make_model(options)
-        fitting.fit(invocation, model, table)
-    with invocation.progress("assigning rows"):
-        distances = model.transform(table.frame)
-    clusters = distances.argmin(axis=1)
-    _summarize(invocation, model, _count_rows(model, clusters))
-    _write_profiles(invocation, model)
-    fitting.make_report(invocation, table, model.kernel_, model)
-    write_frame(_list_rows(table, distances, clusters), options.output, file_format)
-    return 0
+        _check_count(options, source.name, source.n_rows)
+        model = source.fit(
+            _make_model(options), "fitting bins", "fitting rows", "moving centers"
+        )
+    from .row_names import join_results, name_rows
 
-
-def _run_stream(invocation: Invocation, file_format: str) -> int:
-    """Cluster a table that is read in batches."""
-    from ..io.writing import open_batch_writer
-    from . import fitting
-    from .streaming import start_stream
-
-    options = invocation.options
-    model, stream = start_stream(invocation, "ProximityKMeans")
-    table = stream.table
-    if model is None:
-        _check_count(options, table.file.name, table.file.n_rows)
-        model = _make_model(options)
-        tasks = ("fitting bins", "fitting rows", "moving centers")
-        model.fit_batches(stream.frames(*tasks))
-        fitting.save_model(invocation, model, table.schema)
     sizes: Any = 0
-    incomplete = table.incomplete_ids()
-    with open_batch_writer(options.output, file_format, incomplete) as append:
-        for start, batch in stream.read("assigning rows"):
+    with open_writer(options.output, file_format) as append:
+        for start, batch in source.read("assigning rows"):
             distances = model.transform(batch.frame)
             clusters = distances.argmin(axis=1)
             sizes = sizes + _count_rows(model, clusters)
-            append(_list_rows(batch, distances, clusters, start), {})
+            results = {"cluster": clusters, "distance": distances.min(axis=1).round(6)}
+            append(join_results(name_rows(batch, start), results))
     _summarize(invocation, model, sizes)
     _write_profiles(invocation, model)
-    return 0
+    if source.whole is not None:
+        fitting.make_report(invocation, source.whole, model.kernel_, model)
 
 
 def _make_model(options: argparse.Namespace) -> Any:
     from .. import ProximityKMeans
-    from .fitting import make_kernel
 
     return ProximityKMeans(
-        "auto" if options.k is None else options.k,
-        kernel=make_kernel(options),
+        options.n_clusters or "auto",
+        kernel=fitting.make_kernel(options),
         random_state=options.seed,
-        n_jobs=options.jobs,
+        n_jobs=options.n_jobs,
     )
 
 
 def _check_count(options: argparse.Namespace, name: str, n_rows: int) -> None:
-    if isinstance(options.k, int) and options.k > n_rows:
+    k = options.n_clusters
+    if isinstance(k, int) and k > n_rows:
         raise InputError(
-            f"-k {options.k}: {name} has {counted(n_rows, 'row')}; ask for fewer "
-            "clusters."
+            f"-k {k}: {name} has {counted(n_rows, 'row')}; ask for fewer clusters."
         )
 
 
@@ -124,21 +98,9 @@ def _count_rows(model: Any, clusters: Any) -> Any:
     return np.bincount(clusters, minlength=model.n_clusters_)
 
 
-def _list_rows(table: Any, distances: Any, clusters: Any, start: int = 0) -> Any:
-    from .row_names import join_results, name_rows
-
-    nearest = distances.min(axis=1).round(6)
-    return join_results(
-        name_rows(table, start), {"cluster": clusters, "distance": nearest}
-    )
-
-
 def _write_profiles(invocation: Invocation, model: Any) -> None:
     """Write the typical values of each cluster, if --profiles was given."""
     import pandas as pd
-
-    from ..io.writing import write_frame
-    from .outputs import find_format
 
     path = invocation.options.profiles
     if path is not None:
@@ -152,7 +114,7 @@ def _summarize(invocation: Invocation, model: Any, sizes: Any) -> None:
     from rich.text import Text
 
     n = model.n_clusters_
-    if invocation.options.model is None and invocation.options.k is None:
+    if invocation.options.model is None and invocation.options.n_clusters is None:
         found = f"found {n} clusters (-k sets the number)"
         if n == 1:
             found = "found 1 cluster; no larger number was stable (-k sets the number)"

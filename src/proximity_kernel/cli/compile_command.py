@@ -30,7 +30,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     del parser
 
 
-def run(invocation: Invocation) -> int:
+def run(invocation: Invocation) -> None:
     """Run the command."""
     folder = _find_cache()
     if folder is None:
@@ -43,7 +43,6 @@ def run(invocation: Invocation) -> int:
         _use_every_loop()
     seconds = time.perf_counter() - start
     invocation.note(f"all loops are compiled ({seconds:.1f} s), kept in {folder}")
-    return 0
 
 
 def _find_cache() -> str | None:

@@ -19,16 +19,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--report", metavar="FILE", help="write a report, FILE.html")
 
 
-def run(invocation: Invocation) -> int:
+def run(invocation: Invocation) -> None:
     """Run the command."""
     from .fitting import check_files
 
     check_files(invocation)
-    from .penguin_tour import print_tour, write_tour_report
+    from .penguin_tour import print_tour
 
-    print_tour(invocation.console(out=True))
-    if invocation.options.report is not None:
-        with invocation.progress("writing the report"):
-            write_tour_report(invocation.options.report)
-        invocation.note(f"report: {invocation.options.report}")
-    return 0
+    report = invocation.options.report
+    print_tour(invocation.console(out=True), report)
+    if report is not None:
+        invocation.note(f"report: {report}")

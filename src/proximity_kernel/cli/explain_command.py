@@ -34,7 +34,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     arguments.add_model(parser)
 
 
-def run(invocation: Invocation) -> int:
+def run(invocation: Invocation) -> None:
     """Run the command."""
     from ..io.writing import write_frame
     from . import fitting
@@ -53,7 +53,7 @@ def run(invocation: Invocation) -> int:
     explanation = explain(kernel, table.frame.iloc[[a]], table.frame.iloc[[b]])
     if options.output is None and options.format is None:
         invocation.console(out=True).print(
-            *_draw(explanation, options.row_a, options.row_b)
+            *draw_explanation(explanation, options.row_a, options.row_b)
         )
     else:
         import pandas as pd
@@ -61,10 +61,10 @@ def run(invocation: Invocation) -> int:
         frame = pd.DataFrame(explanation.to_rows())
         frame = frame.assign(similarity=explanation.similarity)
         write_frame(frame, options.output, file_format)
-    return 0
 
 
-def _draw(explanation: Any, a: str, b: str) -> tuple[Any, ...]:
+def draw_explanation(explanation: Any, a: str, b: str) -> tuple[Any, ...]:
+    """Draw an explanation as a text and a table of rich."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text

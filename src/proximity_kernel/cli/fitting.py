@@ -20,37 +20,22 @@ from .outputs import STANDARD_STREAM, check_outputs, check_report
 if TYPE_CHECKING:
     from .. import ProximityKernel
 
-_KERNEL = {
-    "bins": "n_bins",
-    "matching": "matching",
-    "missingness": "missingness",
-    "jobs": "n_jobs",
-}
-_OUTPUTS = {
-    "output": "--output",
-    "report": "--report",
-    "profiles": "--profiles",
-    "uncertainty": "--uncertainty",
-    "save_model": "--save-model",
-}
+_OUTPUTS = ("output", "report", "profiles", "uncertainty", "save_model")
 # Options that were set when a model was fitted, so that they cannot be given with it.
 _SET_BY_MODEL = {
-    "bins": "--bins",
+    "n_bins": "--bins",
     "matching": "--matching",
     "missingness": "--missingness",
-    "k": "-k",
+    "n_clusters": "-k",
     "share": "--share",
     "ids": "--id",
     "drop": "--drop",
     "categorical": "--categorical",
-    "na": "--na",
-    "na_only": "--na-only",
+    "missing": "--na",
     "decimal": "--decimal",
-    "day_first": "--day-first",
-    "month_first": "--month-first",
+    "day_first": "--day-first or --month-first",
     "save_model": "--save-model",
 }
-_FREE = {("neighbors", "k")}  # not set by the model
 _INPUTS = ("file", "queries", "other", "model")
 
 
@@ -58,7 +43,7 @@ def check_files(invocation: Invocation) -> None:
     """Check that all outputs can be written, before anything is read."""
     given = vars(invocation.options)
     check_outputs(
-        {option: given.get(name) for name, option in _OUTPUTS.items()},
+        {f"--{name.replace('_', '-')}": given.get(name) for name in _OUTPUTS},
         [given.get(name) for name in _INPUTS],
     )
     if given.get("report") is not None:
@@ -82,7 +67,8 @@ def make_kernel(options: argparse.Namespace, **defaults: Any) -> ProximityKernel
     """
     from .. import ProximityKernel
 
-    given = {name: getattr(options, option) for option, name in _KERNEL.items()}
+    names = ("n_bins", "matching", "missingness", "n_jobs")
+    given = {name: getattr(options, name) for name in names}
     given = {name: value for name, value in given.items() if value is not None}
     return ProximityKernel(**(defaults | given))
 
@@ -176,14 +162,13 @@ def fit(
 def save_model(
     invocation: Invocation, estimator: Any, schema: Schema, **notes: Any
 ) -> None:
-    """Save a fitted estimator, if --save-model was given.
+    """Save a fitted estimator and the schema of its table, if --save-model was given.
 
     Parameters
     ----------
     invocation : Invocation
     estimator
     schema : Schema
-        Of its table.
     **notes
         Plain data to save with the model.
     """
@@ -199,12 +184,17 @@ def load_model(invocation: Invocation, wanted: str) -> tuple[Any, dict[str, Any]
     """Load the model of --model, and what was saved with it."""
     options, command = invocation.options, invocation.command
     path = options.model
-    for option, name in _SET_BY_MODEL.items():
-        if getattr(options, option, None) and (command, option) not in _FREE:
-            raise InputError(
-                f"{name}: this was set when the model was fitted; leave the option "
-                "out, or fit without --model."
-            )
+    given = [
+        option
+        for name, option in _SET_BY_MODEL.items()
+        if getattr(options, name, None) not in (None, [])
+    ]
+    given += [] if options.default_missing else ["--na-only"]
+    if given:
+        raise InputError(
+            f"{given[0]}: this was set when the model was fitted; leave the option "
+            "out, or fit without --model."
+        )
     from ..model_file import ModelFileError, load_with_notes
 
     try:

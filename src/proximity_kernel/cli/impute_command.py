@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from ..io.schema import DATES, USED
 from ..io.wording import counted, listed
 from . import arguments
 from .invocation import Invocation
@@ -45,7 +44,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     arguments.add_model(parser)
 
 
-def run(invocation: Invocation) -> int:
+def run(invocation: Invocation) -> None:
     """Run the command."""
     from ..io.writing import write_frame
     from . import fitting
@@ -70,7 +69,6 @@ def run(invocation: Invocation) -> int:
         second = name_rows(table).join(_convert_to_days(uncertainty), rsuffix="_")
         write_frame(second, options.uncertainty, second_format)
     write_frame(_join_columns(table, filled), options.output, file_format)
-    return 0
 
 
 def _join_columns(table: Any, filled: Any) -> Any:
@@ -110,8 +108,8 @@ def _report_dates(invocation: Invocation, table: Any, file_format: str) -> None:
     changed = [
         column.name
         for column in table.schema.columns
-        if column.role == USED
-        and column.kind == DATES
+        if column.role == "used"
+        and column.kind == "dates"
         and column.format not in ("", "iso")
     ]
     if changed and file_format in _TEXT_FORMATS:
@@ -122,9 +120,5 @@ def _convert_to_days(uncertainty: Any) -> Any:
     """Convert durations to numbers of days."""
     import pandas as pd
 
-    days = {
-        name: uncertainty[name] / pd.Timedelta(days=1)
-        for name in uncertainty
-        if pd.api.types.is_timedelta64_dtype(uncertainty[name])
-    }
+    days = uncertainty.select_dtypes("timedelta") / pd.Timedelta(days=1)
     return uncertainty.assign(**days)

@@ -75,23 +75,9 @@ class Invocation:
         if self.quiet or not console.is_terminal:
             yield lambda amount=1: amount
             return
-        from rich.progress import (
-            BarColumn,
-            MofNCompleteColumn,
-            Progress,
-            TextColumn,
-            TimeElapsedColumn,
-        )
+        from rich.progress import Progress
 
-        counts = [] if total is None else [MofNCompleteColumn(separator=" of ")]
-        bar = Progress(
-            TextColumn("{task.description}", markup=False),
-            BarColumn(bar_width=24),
-            *counts,
-            TimeElapsedColumn(),
-            console=console,
-            transient=True,
-        )
+        bar = Progress(console=console, transient=True)
         with bar:
             number = bar.add_task(task, total=total)
             yield lambda amount=1: bar.advance(number, amount)

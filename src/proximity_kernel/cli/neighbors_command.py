@@ -23,14 +23,13 @@ Output: the row (from 1), the rank, the neighbor's row and their
 similarity, from 0 to 1; the ids of both, if there are any.
 """
 _DEFAULT_K = 5
-_BLOCK = 4096  # rows at a time
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
     arguments.add_input(parser)
     parser.add_argument(
-        "-k", type=arguments.count_from(1), metavar="N",
+        "-k", type=arguments.whole_number(1), metavar="N",
         help="number of neighbors of each row (5, or all if there are fewer)",
     )  # fmt: skip
     parser.add_argument(
@@ -47,8 +46,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     arguments.add_model(parser)
 
 
-def run(invocation: Invocation) -> int:
+def run(invocation: Invocation) -> None:
     """Run the command."""
+    from ..io.parsed_file import write_cell
     from ..io.writing import write_frame
     from . import fitting
     from .outputs import find_format
@@ -58,82 +58,54 @@ def run(invocation: Invocation) -> int:
     if options.model is not None and options.queries is not None:
         raise InputError("--queries: with --model, name the new table as FILE.")
     model, table, notes = fitting.start(invocation, "ProximityNeighbors")
+    import pandas as pd
+
     exclude_self = model is None and options.queries is None
-    asked, ids = table, _unpack_ids(notes)
+    asked, ids = table, pd.DataFrame(notes.get("ids", {}))
     if model is None:
-        ids = table.ids
-        if options.queries is not None:
-            asked = fitting.open_table(invocation, options.queries, table.schema)
-        rows = _find_rows(invocation, asked, len(table.frame) - exclude_self)
         from .. import ProximityNeighbors
 
+        ids = table.ids
+        saved = {name: list(map(write_cell, ids[name])) for name in ids}
+        if options.queries is not None:
+            asked = fitting.open_table(invocation, options.queries, table.schema)
+        rows, k = _find_rows(options, asked, len(table.frame) - exclude_self)
         kernel = fitting.make_kernel(options)
-        model = ProximityNeighbors(kernel=kernel, n_jobs=options.jobs)
-        fitting.fit(invocation, model, table, ids=_pack_ids(ids))
+        model = ProximityNeighbors(kernel=kernel, n_jobs=options.n_jobs)
+        fitting.fit(invocation, model, table, ids=saved)
     else:
-        rows = _find_rows(invocation, asked, model.n_samples_fit_)
-    frame = _find_neighbors(invocation, model, asked, rows, ids, exclude_self)
+        rows, k = _find_rows(options, asked, model.n_samples_fit_)
+    with invocation.progress("finding neighbors"):
+        similarities, indices = model.kneighbors(
+            asked.frame.iloc[rows].reset_index(drop=True),
+            k + exclude_self,
+            return_similarity=True,
+        )
+    if exclude_self:  # the last one where a row is not among its neighbors
+        others = indices != rows[:, None]
+        others[others.all(axis=1), -1] = False
+        similarities = similarities[others].reshape(-1, k)
+        indices = indices[others].reshape(-1, k)
+    frame = _list_neighbors(asked, rows, indices, similarities, ids)
     write_frame(frame, options.output, file_format)
-    return 0
 
 
-def _find_rows(invocation: Invocation, asked: Any, n_others: int) -> Any:
-    """Find the rows to search neighbors of, and check the number of neighbors."""
+def _find_rows(options: Any, asked: Any, n_others: int) -> tuple[Any, int]:
+    """Find the rows to search neighbors of, and the number of neighbors."""
     import numpy as np
 
     from .row_names import find_row
 
-    k = invocation.options.k
+    k = options.k or min(_DEFAULT_K, n_others)
     if n_others < 1:
         raise InputError(f"{asked.name}: there is no other row to search.")
-    if k is None:
-        invocation.options.k = min(_DEFAULT_K, n_others)
-    elif k > n_others:
+    if k > n_others:
         raise InputError(
             f"-k {k}: there {'is' if n_others == 1 else 'are'} "
             f"{counted(n_others, 'row')} to choose from; ask for fewer."
         )
-    rows = [find_row(asked, text, "--of ") for text in invocation.options.of]
-    return np.array(rows or range(len(asked.frame)), dtype=int)
-
-
-def _find_neighbors(
-    invocation: Invocation,
-    model: Any,
-    asked: Any,
-    rows: Any,
-    ids: Any,
-    exclude_self: bool,
-) -> Any:
-    """Find neighbors, block after block."""
-    import numpy as np
-
-    k = invocation.options.k
-    similarities, indices = [], []
-    with invocation.progress("finding neighbors", len(rows)) as advance:
-        for start in range(0, len(rows), _BLOCK):
-            block = rows[start : start + _BLOCK]
-            similarity, index = model.kneighbors(
-                asked.frame.iloc[block].reset_index(drop=True),
-                k + exclude_self,
-                return_similarity=True,
-            )
-            if exclude_self:
-                similarity, index = _exclude_self(block, similarity, index)
-            similarities.append(similarity)
-            indices.append(index)
-            advance(len(block))
-    return _list_neighbors(
-        asked, rows, np.vstack(indices), np.vstack(similarities), ids
-    )
-
-
-def _exclude_self(rows: Any, similarities: Any, indices: Any) -> tuple[Any, Any]:
-    """Remove each row from its neighbors; the last one where it is not among them."""
-    others = indices != rows[:, None]
-    others[others.all(axis=1), -1] = False
-    shape = (len(rows), indices.shape[1] - 1)
-    return similarities[others].reshape(shape), indices[others].reshape(shape)
+    rows = [find_row(asked, text, "--of ") for text in options.of]
+    return np.array(rows or range(len(asked.frame)), dtype=int), k
 
 
 def _list_neighbors(
@@ -144,29 +116,15 @@ def _list_neighbors(
 
     n, k = indices.shape
     neighbors, queries = indices.ravel(), np.repeat(rows, k)
-    frame = pd.DataFrame(
-        {
-            "row": queries + 1,
-            "rank": np.tile(np.arange(1, k + 1), n),
-            "neighbor": neighbors + 1,
-            "similarity": similarities.ravel().astype(float).round(6),
-        }
-    )
-    query_ids = {
-        f"{name}_" if name in frame else name: asked.ids[name].to_numpy()[queries]
-        for name in asked.ids
+    frame = {
+        "row": queries + 1,
+        "rank": np.tile(np.arange(1, k + 1), n),
+        "neighbor": neighbors + 1,
+        "similarity": similarities.ravel().astype(float).round(6),
     }
-    neighbor_ids = {f"neighbor_{name}": ids[name].to_numpy()[neighbors] for name in ids}
-    return frame.assign(**query_ids, **neighbor_ids)
-
-
-def _pack_ids(ids: Any) -> dict[str, list[str]]:
-    from ..io.parsed_file import write_cell
-
-    return {name: [write_cell(cell) for cell in ids[name]] for name in ids}
-
-
-def _unpack_ids(notes: dict[str, Any]) -> Any:
-    import pandas as pd
-
-    return pd.DataFrame(notes.get("ids", {}))
+    for name in asked.ids:
+        free = f"{name}_" if name in frame else name
+        frame[free] = asked.ids[name].to_numpy()[queries]
+    for name in ids:
+        frame[f"neighbor_{name}"] = ids[name].to_numpy()[neighbors]
+    return pd.DataFrame(frame)

@@ -29,7 +29,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
     arguments.add_input(parser)
     parser.add_argument(
-        "--top", type=arguments.count_from(1), metavar="N",
+        "--top", type=arguments.whole_number(1), metavar="N",
         help="only the N most unusual rows, ordered, all with reasons",
     )  # fmt: skip
     parser.add_argument(
@@ -37,7 +37,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="share of the rows to call outliers; chosen from the scores by default",
     )  # fmt: skip
     parser.add_argument(
-        "--reasons", type=arguments.count_from(0), default=3, metavar="N",
+        "--reasons", type=arguments.whole_number(0), default=3, metavar="N",
         help="reasons for each row (3)",
     )  # fmt: skip
     arguments.add_kernel(parser)
@@ -45,7 +45,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     arguments.add_model(parser)
 
 
-def run(invocation: Invocation) -> int:
+def run(invocation: Invocation) -> None:
     """Run the command."""
     from ..io.writing import write_frame
     from . import fitting
@@ -60,13 +60,12 @@ def run(invocation: Invocation) -> int:
         model = ProximityOutliers(
             kernel=fitting.make_kernel(options, n_bins=_BINS),
             contamination=options.share or "auto",
-            n_jobs=options.jobs,
+            n_jobs=options.n_jobs,
         )
         fitting.fit(invocation, model, table)
     frame = _list_outliers(invocation, model, table)
     fitting.make_report(invocation, table, model.kernel_)
     write_frame(frame, options.output, file_format)
-    return 0
 
 
 def _list_outliers(invocation: Invocation, model: Any, table: Any) -> Any:
@@ -88,21 +87,13 @@ def _list_outliers(invocation: Invocation, model: Any, table: Any) -> Any:
         rows = np.argsort(scores, kind="stable")[: invocation.options.top]
         explained = rows
     reasons = np.full(len(scores), "", dtype=object)
-    if invocation.options.reasons:
-        reasons[explained] = _write_reasons(invocation, model, table, explained)
+    n_reasons = invocation.options.reasons
+    with invocation.progress("finding reasons", len(explained)) as advance:
+        for start in range(0, len(explained) if n_reasons else 0, _BLOCK):
+            block = explained[start : start + _BLOCK]
+            frame = table.frame.iloc[block].reset_index(drop=True)
+            found = model.reasons(frame, n_reasons)
+            reasons[block] = ["; ".join(map(str, of_row)) for of_row in found]
+            advance(len(block))
     results = {"score": scores.round(6), "outlier": outlying, "reasons": reasons}
     return join_results(name_rows(table), results).iloc[rows]
-
-
-def _write_reasons(
-    invocation: Invocation, model: Any, table: Any, rows: Any
-) -> list[str]:
-    texts = []
-    with invocation.progress("finding reasons", len(rows)) as advance:
-        for start in range(0, len(rows), _BLOCK):
-            block = table.frame.iloc[rows[start : start + _BLOCK]]
-            block = block.reset_index(drop=True)
-            reasons = model.reasons(block, invocation.options.reasons)
-            texts += ["; ".join(map(str, of_row)) for of_row in reasons]
-            advance(len(block))
-    return texts

@@ -82,30 +82,25 @@ def check_outputs(
     inputs : iterable of str or None
         Files that are read.
     """
-    taken: dict[Path, str] = {}
-    read = [Path(one).resolve() for one in inputs if one and one != STANDARD_STREAM]
+    taken = {Path(one).resolve(): "" for one in inputs if one}
     for option, name in outputs.items():
         if name is None or name == STANDARD_STREAM:
             continue
         _check_place(option, Path(name))
         path = Path(name).resolve()
-        if path in read:
-            raise InputError(
-                f"{option} {name}: this is the input itself; name another file."
-            )
         if path in taken:
-            raise InputError(
-                f"{option} {name}: {taken[path]} writes there too; name another file."
-            )
+            other = taken[path]
+            clash = f"{other} writes there too" if other else "this is the input itself"
+            raise InputError(f"{option} {name}: {clash}; name another file.")
         taken[path] = option
 
 
 def _check_place(option: str, path: Path) -> None:
     try:
-        if path.is_dir():
-            raise InputError(f"{option} {path}: this is a folder; name a file in it.")
         if is_device(path):
             return
+        if path.is_dir():
+            raise InputError(f"{option} {path}: this is a folder; name a file in it.")
         if not path.parent.exists():
             raise InputError(
                 f"{option} {path}: there is no folder {path.parent}; create it first."
@@ -113,10 +108,8 @@ def _check_place(option: str, path: Path) -> None:
         part = name_beside(path)
         part.touch()
         part.unlink()
-    except InputError:
-        raise
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
+    except OSError as error:
         raise InputError(
-            f"{option} {path}: it cannot be written ({reason}); name another place."
+            f"{option} {path}: it cannot be written ({error.strerror}); name another "
+            "place."
         ) from None

@@ -12,20 +12,27 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
-from .. import ProximityKernel, ProximityKMeans
+from .. import ProximityKernel, ProximityKMeans, explain
 from ..datasets import load_penguins
+from .explain_command import draw_explanation
 
 _ROW = 47  # a penguin whose sex was not recorded
 _LABEL = "species"  # not used to fit, only compared with the clusters
 
 
-def print_tour(console: Console) -> None:
-    """Fit the penguins, cluster them, and show the neighbors of one penguin."""
+def print_tour(console: Console, report: str | None = None) -> None:
+    """Fit the penguins, cluster them, and explain the nearest penguin of one.
+
+    Parameters
+    ----------
+    console : Console
+    report : str, optional
+        Path of a report to write.
+    """
     penguins = load_penguins()
     species = penguins.pop(_LABEL)
-    pk = ProximityKernel(n_bins=4)
-    found = ProximityKMeans(3, kernel=pk, random_state=0).fit(penguins)
-    pk = found.kernel_
+    found = ProximityKMeans(3, kernel=ProximityKernel(n_bins=4), random_state=0)
+    pk = found.fit(penguins).kernel_
 
     n, d = penguins.shape
     n_missing = int(penguins.isna().to_numpy().sum())
@@ -45,36 +52,26 @@ def print_tour(console: Console) -> None:
     )
 
     nearest = np.argsort(-pk.kernel(penguins.iloc[[_ROW]], penguins)[0], kind="stable")
-    nearest = nearest[nearest != _ROW][:4]
-    console.print(make_neighbor_table(pk, penguins, species, _ROW, nearest), "")
+    other = int(nearest[nearest != _ROW][0])
+    why = explain(pk, penguins.iloc[[_ROW]], penguins.iloc[[other]])
+    console.print(f"The nearest to penguin {_ROW} is penguin {other}:")
+    console.print(*draw_explanation(why, f"penguin {_ROW}", f"penguin {other}"), "")
     console.print(
         "With your own table: proximity-kernel cluster FILE.csv --report page.html\n"
         "In Python: from proximity_kernel import ProximityKMeans"
     )
+    if report is not None:
+        from ..report import write_report
 
-
-def write_tour_report(path: str) -> None:
-    """Write the report about the penguins, with their clusters.
-
-    Parameters
-    ----------
-    path : str
-    """
-    from ..report import write_report
-
-    penguins = load_penguins()
-    penguins.pop(_LABEL)
-    found = ProximityKMeans(3, kernel=ProximityKernel(n_bins=4), random_state=0)
-    found.fit(penguins)
-    write_report(
-        path,
-        penguins,
-        clusters=found,
-        kernel=found.kernel_,
-        ids=[str(i) for i in range(1, len(penguins) + 1)],
-        title="Palmer penguins",
-        assumptions=("left out: 'species'",),
-    )
+        write_report(
+            report,
+            penguins,
+            clusters=found,
+            kernel=pk,
+            ids=[str(i) for i in range(1, len(penguins) + 1)],
+            title="Palmer penguins",
+            assumptions=("left out: 'species'",),
+        )
 
 
 def make_column_table(pk: ProximityKernel, frame: Any) -> Table:
@@ -122,47 +119,3 @@ def make_cluster_table(clusters: NDArray[Any], frame: Any, species: Any) -> Tabl
         counts += [int((species[inside] == kind).sum()) for kind in kinds]
         table.add_row(str(cluster), *map(str, counts))
     return table
-
-
-def make_neighbor_table(
-    pk: ProximityKernel, frame: Any, species: Any, row: int, nearest: NDArray[Any]
-) -> Table:
-    """Show a row, its nearest rows, and in which columns they agree.
-
-    A column contributes the probability that both rows lie in the same bin.
-    """
-    shares = _measure_agreement(pk, frame.iloc[[row]], frame.iloc[nearest])
-    known = frame.notna().to_numpy() & frame.iloc[[row]].notna().to_numpy()
-    table = Table(
-        "", str(row), *map(str, nearest),
-        title=f"Nearest to penguin {row} (= same bin, ~ perhaps, blank: another)",
-    )  # fmt: skip
-    similarity = [f"{share:.2f}" for share in shares.mean(axis=1)]
-    table.add_row("similarity", "", *similarity, end_section=True)
-    for j, name in enumerate(frame.columns):
-        others = [
-            f"{_cell(frame, other, name)} {_mark(share, known[other, j])}"
-            for other, share in zip(nearest, shares[:, j], strict=True)
-        ]
-        last = j == len(frame.columns) - 1
-        table.add_row(name, _cell(frame, row, name), *others, end_section=last)
-    table.add_row(_LABEL, species[row], *species[nearest])
-    return table
-
-
-def _measure_agreement(pk: ProximityKernel, a: Any, b: Any) -> NDArray[Any]:
-    """Compute the probability of the same bin of row `a` and each row of `b`."""
-    products = pk.transform(b).multiply(pk.transform(a)).toarray()
-    starts = np.concatenate([[0], np.cumsum(pk.n_bins_)[:-1]])
-    return np.add.reduceat(products, starts, axis=1)
-
-
-def _cell(frame: Any, row: int, name: str) -> str:
-    value = frame[name].iloc[row]
-    if value != value:
-        return "?"
-    return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def _mark(share: float, known: bool) -> str:
-    return "=" if share == 1 and known else "~" if share > 0 else " "

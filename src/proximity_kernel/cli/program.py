@@ -9,9 +9,10 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from importlib import import_module
 from importlib.util import find_spec
+from traceback import walk_tb
 from typing import Any, NoReturn
 
 from .. import __version__
@@ -49,39 +50,25 @@ _COMMANDS = {
 _BROKEN_PIPE = 141  # as shells report it
 
 
-class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
-    """Formats the help with room for the longest command."""
-
-    def __init__(self, prog: str, **given: Any) -> None:
-        super().__init__(prog, **({"max_help_position": 22} | given))
-        # Otherwise the longer names would get lines of their own.
-        self._action_max_length = 16
-
-
 class _Parser(argparse.ArgumentParser):
-    """A parser that imports its options when needed, and reports errors in one line.
+    """A parser that reports errors in one line.
 
     Options cannot be abbreviated: a new option could make a short form ambiguous.
-
-    Attributes
-    ----------
-    add_options : callable or None
-        Adds the options when the command is called.
     """
 
-    add_options: Callable[[argparse.ArgumentParser], None] | None = None
+    def __init__(self, prog: str, description: str) -> None:
+        super().__init__(
+            prog,
+            description=description,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
 
-    def __init__(self, **given: Any) -> None:
-        super().__init__(**({"allow_abbrev": False} | given))
-
-    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        if self.add_options is not None:
-            add_options, self.add_options = self.add_options, None
-            add_options(self)
-        known, rest = super().parse_known_args(args, namespace)
-        if rest:  # an error of the command, which names its own help
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        known, rest = self.parse_known_args(args, namespace)
+        if rest:
             self.error(f"unrecognized arguments: {' '.join(rest)}{self._suggest(rest)}")
-        return known, rest
+        return known
 
     def _suggest(self, rest: list[str]) -> str:
         """Suggest an option that is similar to the first unknown one."""
@@ -111,15 +98,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         interrupt, 141 if the reader of the output is gone.
     """
     _allow_any_encoding()
-    parser = _make_parser()
     given = sys.argv[1:] if arguments is None else list(arguments)
     try:
-        _check_command(parser, given)
-        options = parser.parse_args(given)
-        if options.command is None:
-            parser.print_help(sys.stderr)
-            return 2
-        return _run(options)
+        if not given or given[0] not in _COMMANDS:
+            return _refuse(given)
+        command = import_module(f".{given[0]}_command", __package__)
+        parser = _Parser(f"{_PROGRAM} {given[0]}", command.DESCRIPTION)
+        command.add_options(parser)
+        names = [str(one.metavar) for one in parser._get_positional_actions()]  # noqa: SLF001
+        parser.usage = " ".join(["%(prog)s", *names, "[options]"])
+        add_general(parser)
+        return _run(command, Invocation(given[0], parser.parse_args(given[1:])))
     except BrokenPipeError:
         # Otherwise Python reports the error again when it flushes the stream at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -129,18 +118,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 130
 
 
-def _check_command(parser: argparse.ArgumentParser, given: list[str]) -> None:
-    """Report an unknown command, and suggest a similar one."""
+def _refuse(given: list[str]) -> int:
+    """Print the help or the version, or report that there is no such command."""
+    listed = "\n".join(f"  {name:<12}{text}" for name, text in _COMMANDS.items())
+    parser = _Parser(_PROGRAM, f"{_DESCRIPTION}\ncommands:\n{listed}")
+    parser.usage = "%(prog)s COMMAND FILE ... [options]"
+    version = f"%(prog)s {__version__}"
+    parser.add_argument("--version", action="version", version=version)
     name = next((one for one in given if not one.startswith("-")), None)
-    if name is None or name in _COMMANDS:
-        return
-    hint = suggest(name, _COMMANDS) or f"; there are {', '.join(_COMMANDS)}"
-    parser.error(f"{name}: there is no such command{hint}")
+    if name is not None and name not in _COMMANDS:
+        hint = suggest(name, _COMMANDS) or f"; there are {', '.join(_COMMANDS)}"
+        parser.error(f"{name}: there is no such command{hint}")
+    parser.parse_args([one for one in given if one != name])
+    parser.print_help(sys.stderr)
+    return 2
 
 
-def _run(options: argparse.Namespace) -> int:
+def _run(command: Any, invocation: Invocation) -> int:
     """Run a command, and report its errors."""
-    invocation = Invocation(options.command, options)
+    options = invocation.options
     try:
         for package in ("rich", "pandas"):
             if find_spec(package) is None:
@@ -148,16 +144,16 @@ def _run(options: argparse.Namespace) -> int:
         if sys.stdout is None:
             raise InputError("standard output is closed; leave it open, and use -o.")
         with invocation.warnings_as_notes():
-            status = _load(options.command).run(invocation)
+            command.run(invocation)
             sys.stdout.flush()
-            return int(status)
+            return 0
     except BrokenPipeError:
         raise
     except Exception as error:
         if options.debug:
             raise
         status, message = _describe_error(error, options)
-        print_error(f"{_PROGRAM} {options.command}: {name_options(message)}")
+        print_error(f"{_PROGRAM} {invocation.command}: {name_options(message)}")
         return status
 
 
@@ -183,10 +179,8 @@ def _describe_error(error: Exception, options: argparse.Namespace) -> tuple[int,
 
 def _is_from_library(error: Exception) -> bool:
     """Whether code of this package raised the error, not that of another package."""
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    module = trace.tb_frame.f_globals.get("__name__", "") if trace else ""
+    frames = [frame for frame, _ in walk_tb(error.__traceback__)]
+    module: str = frames[-1].f_globals.get("__name__", "") if frames else ""
     return module.startswith("proximity_kernel.")
 
 
@@ -196,40 +190,3 @@ def _allow_any_encoding() -> None:
         encoding = getattr(stream, "encoding", None) or "utf-8"
         if not encoding.lower().startswith("utf") and hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
-
-
-def _make_parser() -> argparse.ArgumentParser:
-    parser = _Parser(
-        prog=_PROGRAM,
-        description=_DESCRIPTION,
-        formatter_class=_HelpFormatter,
-        usage="%(prog)s COMMAND FILE ... [options]",
-    )
-    parser.add_argument(
-        "--version", action="version", version=f"%(prog)s {__version__}"
-    )
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
-    for name, text in _COMMANDS.items():
-        command = commands.add_parser(
-            name, prog=f"{_PROGRAM} {name}", help=text, formatter_class=_HelpFormatter
-        )
-        command.add_options = _make_adder(name)
-    return parser
-
-
-def _make_adder(name: str) -> Callable[[argparse.ArgumentParser], None]:
-    def add_options(parser: argparse.ArgumentParser) -> None:
-        module = _load(name)
-        parser.description = module.DESCRIPTION
-        module.add_options(parser)
-        parser.formatter_class = _HelpFormatter
-        arguments = parser._get_positional_actions()  # noqa: SLF001
-        metavars = [str(argument.metavar) for argument in arguments]
-        parser.usage = " ".join(["%(prog)s", *metavars, "[options]"])
-        add_general(parser)
-
-    return add_options
-
-
-def _load(name: str) -> Any:
-    return import_module(f".{name}_command", __package__)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
 from ..io.errors import InputError
 from ..io.wording import counted
@@ -36,81 +35,40 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     arguments.add_model(parser)
 
 
-def run(invocation: Invocation) -> int:
+def run(invocation: Invocation) -> None:
     """Run the command."""
-    from ..io.writing import write_frame
-    from . import fitting
+    from ..io.writing import open_output, open_writer
+    from .fitting import make_kernel
     from .outputs import find_format
-    from .streaming import should_stream
+    from .streaming import open_source
 
     options = invocation.options
     file_format = find_format(options.output, options.format, (".npz",))
-    if should_stream(invocation, file_format):
-        return _run_stream(invocation, file_format)
-    kernel, table, _ = fitting.start(invocation, "ProximityKernel")
+    kernel, source = open_source(invocation, "ProximityKernel", file_format)
     if kernel is None:
-        kernel = fitting.fit(invocation, fitting.make_kernel(options), table)
-    with invocation.progress("representing rows"):
-        matrix = kernel.transform(table.frame)
-    n_rows, n_bins = matrix.shape
+        kernel = source.fit(make_kernel(options), "fitting bins", "fitting rows")
+    bins = kernel.get_feature_names_out()
+    n_rows, n_bins = source.n_rows, len(bins)
     invocation.note(f"{counted(n_rows, 'row')}, {counted(n_bins, 'column')} of bins")
     if file_format == "npz":
-        _write_sparse(matrix, options.output)
-    else:
-        frame = _make_frame(invocation, matrix, kernel, table)
-        write_frame(frame, options.output, file_format)
-    return 0
+        import scipy.sparse as sp
 
-
-def _run_stream(invocation: Invocation, file_format: str) -> int:
-    """Represent a table that is read in batches."""
-    from ..io.writing import open_batch_writer
-    from . import fitting
-    from .row_names import name_rows
-    from .streaming import start_stream
-
-    options = invocation.options
-    kernel, stream = start_stream(invocation, "ProximityKernel")
-    table = stream.table
-    if kernel is None:
-        kernel = fitting.make_kernel(options)
-        kernel.fit_batches(stream.frames("fitting bins", "fitting rows"))
-        fitting.save_model(invocation, kernel, table.schema)
-    bins = kernel.get_feature_names_out().tolist()
-    incomplete = table.incomplete_ids()
-    with open_batch_writer(options.output, file_format, incomplete) as append:
-        for start, batch in stream.read("representing rows"):
-            names = name_rows(batch, start)
-            # Column-major, because columns are written.
-            dense = kernel.transform(batch.frame).toarray(order="F")
-            free = (f"{one}_" if one in names else one for one in bins)
-            append(names, dict(zip(free, dense.T, strict=True)))
-    invocation.note(f"{table.file.n_rows:,} rows, {len(bins):,} columns of bins")
-    return 0
-
-
-def _write_sparse(matrix: Any, path: str) -> None:
-    import scipy.sparse as sp
-
-    from ..io.writing import open_output
-
-    with open_output(path) as file:
-        sp.save_npz(file, matrix)
-
-
-def _make_frame(invocation: Invocation, matrix: Any, kernel: Any, table: Any) -> Any:
-    import pandas as pd
-
-    from .row_names import name_rows
-
-    size = 4 * matrix.shape[0] * matrix.shape[1]
-    if size > _MAX_BYTES and not invocation.options.force:
+        with open_output(options.output) as file:
+            for _, table in source.read("representing rows"):
+                sp.save_npz(file, kernel.transform(table.frame))
+        return
+    size = 4 * n_rows * n_bins
+    if source.whole is not None and size > _MAX_BYTES and not options.force:
         raise InputError(
-            f"{table.name}: {matrix.shape[0]:,} x {matrix.shape[1]:,} numbers take "
+            f"{source.name}: {n_rows:,} x {n_bins:,} numbers take "
             f"{size / 2**30:,.1f} GiB; write them sparse with -o FILE.npz, or all with "
             "--force."
         )
-    names = name_rows(table)
-    bins = pd.DataFrame(matrix.toarray(), columns=kernel.get_feature_names_out())
-    taken = {name: f"{name}_" for name in bins.columns if name in names.columns}
-    return pd.concat([names, bins.rename(columns=taken)], axis=1)
+    from .row_names import join_results, name_rows
+
+    with open_writer(options.output, file_format) as append:
+        for start, batch in source.read("representing rows"):
+            # Column-major, because columns are written.
+            dense = kernel.transform(batch.frame).toarray(order="F")
+            columns = dict(zip(bins, dense.T, strict=True))
+            append(join_results(name_rows(batch, start), columns))

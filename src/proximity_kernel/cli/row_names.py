@@ -39,7 +39,7 @@ def label_rows(table: LoadedTable) -> list[str]:
 def join_results(names: Any, results: dict[str, Any]) -> Any:
     """Append results to the columns of `name_rows`; a name that is taken gets a "_"."""
     free = {f"{name}_" if name in names else name: v for name, v in results.items()}
-    return names.assign(**free)
+    return pd.concat([names, pd.DataFrame(free, index=names.index)], axis=1)
 
 
 def find_row(table: LoadedTable, text: str, option: str = "") -> int:

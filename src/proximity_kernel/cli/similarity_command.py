@@ -8,8 +8,10 @@ from typing import Any
 
 from ..io.errors import InputError
 from ..io.wording import counted, listed
-from . import arguments
+from ..io.writing import open_output, write_frame
+from . import arguments, fitting
 from .invocation import Invocation
+from .outputs import find_format
 
 DESCRIPTION = """\
 Compute the similarity of pairs of rows, from 0 to 1.
@@ -47,12 +49,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     arguments.add_model(parser)
 
 
-def run(invocation: Invocation) -> int:
+def run(invocation: Invocation) -> None:
     """Run the command."""
-    from ..io.writing import write_frame
-    from . import fitting
-    from .outputs import find_format
-
     options = invocation.options
     pairs = options.above is not None
     file_format = find_format(
@@ -64,42 +62,29 @@ def run(invocation: Invocation) -> int:
             "--save-model."
         )
     kernel, table, _ = fitting.start(invocation, "ProximityKernel")
-    other = None
+    other = table
     if options.other is not None:
         other = fitting.open_table(invocation, options.other, table.schema)
     if pairs:
         write_frame(_list_pairs(invocation, table, other), options.output, file_format)
-        return 0
-    _check_size(invocation, table, other)
+        return
+    n, m = len(table.frame), len(other.frame)
+    if 4 * n * m > _MAX_BYTES and not options.force:
+        raise InputError(
+            f"{table.name}: {n:,} x {m:,} similarities take {n * m / 2**28:,.1f} GiB; "
+            "list the pairs --above a limit, use neighbors, or give --force."
+        )
     if kernel is None:
         kernel = fitting.fit(invocation, fitting.make_kernel(options), table)
     with invocation.progress("comparing rows"):
-        matrix = kernel.kernel(table.frame, None if other is None else other.frame)
+        matrix = kernel.kernel(table.frame, None if other is table else other.frame)
     if file_format == "npy":
-        _write_matrix(matrix, options.output)
+        import numpy as np
+
+        with open_output(options.output) as file:
+            np.save(file, matrix, allow_pickle=False)
     else:
         write_frame(_name_matrix(matrix, table, other), options.output, file_format)
-    return 0
-
-
-def _write_matrix(matrix: Any, path: str) -> None:
-    import numpy as np
-
-    from ..io.writing import open_output
-
-    with open_output(path) as file:
-        np.save(file, matrix, allow_pickle=False)
-
-
-def _check_size(invocation: Invocation, table: Any, other: Any) -> None:
-    n = len(table.frame)
-    m = n if other is None else len(other.frame)
-    size = 4 * n * m
-    if size > _MAX_BYTES and not invocation.options.force:
-        raise InputError(
-            f"{table.name}: {n:,} x {m:,} similarities take {size / 2**30:,.1f} GiB; "
-            "list the pairs --above a limit, use neighbors, or give --force."
-        )
 
 
 def _name_matrix(matrix: Any, table: Any, other: Any) -> Any:
@@ -109,11 +94,11 @@ def _name_matrix(matrix: Any, table: Any, other: Any) -> Any:
 
     names = name_rows(table)
     first = names.columns[0]
-    columns = label_rows(table if other is None else other)
+    columns = label_rows(other)
     repeated = [name for name, n in Counter([first, *columns]).items() if n > 1]
     if repeated:
         raise InputError(
-            f"{(other or table).name}: several columns of the matrix would be called "
+            f"{other.name}: several columns of the matrix would be called "
             f"{listed(repeated)}; choose another --id, or write a .npy file."
         )
     frame = pd.DataFrame(matrix.astype(float).round(6), columns=columns)
@@ -127,52 +112,32 @@ def _list_pairs(invocation: Invocation, table: Any, other: Any) -> Any:
     import pandas as pd
 
     from .. import ProximityNeighbors
-    from . import fitting
 
-    options = invocation.options
+    options, radius = invocation.options, 1 - invocation.options.above
     kernel = fitting.make_kernel(options)
-    neighbors = ProximityNeighbors(kernel=kernel, n_jobs=options.jobs)
-    fitting.fit(invocation, neighbors, table)
-    asked = table if other is None else other
+    model = ProximityNeighbors(kernel=kernel, n_jobs=options.n_jobs)
+    fitting.fit(invocation, model, table)
     parts, n_pairs = [], 0
-    with invocation.progress("comparing rows", len(asked.frame)) as advance:
-        for start in range(0, len(asked.frame), _BLOCK):
-            block = asked.frame.iloc[start : start + _BLOCK].reset_index(drop=True)
-            parts.append(_find_pairs(neighbors, block, start, options.above))
-            if other is None:
-                parts[-1] = parts[-1][:, parts[-1][0] < parts[-1][1]]
+    with invocation.progress("comparing rows", len(other.frame)) as advance:
+        for start in range(0, len(other.frame), _BLOCK):
+            block = other.frame.iloc[start : start + _BLOCK].reset_index(drop=True)
+            near, found = model.radius_neighbors(block, radius, return_similarity=True)
+            others = np.repeat(start + np.arange(len(block)), list(map(len, found)))
+            part = np.vstack([np.concatenate(found), others, np.concatenate(near)])
+            parts.append(part[:, part[0] < part[1]] if other is table else part)
             n_pairs += parts[-1].shape[1]
-            _check_pairs(invocation, n_pairs)
+            if n_pairs > _MAX_PAIRS and not options.force:
+                raise InputError(
+                    f"--above {options.above:g}: there are more than {_MAX_PAIRS:,} "
+                    "such pairs; choose a higher limit, use neighbors, or give --force."
+                )
             advance(len(block))
-    asked_rows, fitted_rows, similarity = np.hstack(parts)
-    rows, others = fitted_rows.astype(int), asked_rows.astype(int)
-    if other is None:
-        rows, others = others, rows
+    rows, others, similarity = np.hstack(parts)
     order = np.lexsort((others, rows))
-    rows, others, similarity = rows[order], others[order], similarity[order].round(6)
-    frame = {"row": rows + 1, "other": others + 1, "similarity": similarity}
+    rows, others = rows[order].astype(int), others[order].astype(int)
+    frame = {"row": rows + 1, "other": others + 1}
+    frame["similarity"] = similarity[order].round(6)
     frame |= {name: table.ids[name].to_numpy()[rows] for name in table.ids}
-    frame |= {f"other_{name}": asked.ids[name].to_numpy()[others] for name in asked.ids}
+    frame |= {f"other_{name}": other.ids[name].to_numpy()[others] for name in other.ids}
     invocation.note(f"{counted(len(rows), 'pair')} of at least {options.above:g}")
     return pd.DataFrame(frame)
-
-
-def _find_pairs(neighbors: Any, block: Any, start: int, above: float) -> Any:
-    """Find the pairs of a block of rows: row, fitted row, similarity, as an array."""
-    import numpy as np
-
-    similarity, found = neighbors.radius_neighbors(
-        block, 1 - above, return_similarity=True
-    )
-    lengths = [len(one) for one in found]
-    rows = np.repeat(np.arange(start, start + len(block)), lengths)
-    return np.vstack([rows, np.concatenate(found), np.concatenate(similarity)])
-
-
-def _check_pairs(invocation: Invocation, n_pairs: int) -> None:
-    options = invocation.options
-    if n_pairs > _MAX_PAIRS and not options.force:
-        raise InputError(
-            f"--above {options.above:g}: there are more than {_MAX_PAIRS:,} such "
-            "pairs; choose a higher limit, use neighbors, or give --force."
-        )

@@ -23,21 +23,7 @@ from .kinds import infer_schema
 from .missing_marks import find_missing_codes
 from .parsed_file import ParsedFile, is_text, to_categories
 from .reader import LoadedTable
-from .schema import (
-    CATEGORIES,
-    DATES,
-    ID,
-    LEFT_OUT,
-    MIN_MATCHED,
-    NUMBERS,
-    UNCHANGED,
-    USED,
-    ColumnOptions,
-    ColumnSchema,
-    FileLayout,
-    FileOptions,
-    Schema,
-)
+from .schema import MIN_MATCHED, ColumnSchema, FileLayout, ReadOptions, Schema
 from .spreadsheet import parse_sheet
 from .text_column import TextColumn
 from .typed_file import parse_typed
@@ -47,18 +33,14 @@ _SHOWN = {"\t": "tab", " ": "blanks"}
 
 
 def load_table(
-    file: InputFile,
-    file_options: FileOptions,
-    column_options: ColumnOptions,
-    schema: Schema | None = None,
+    file: InputFile, options: ReadOptions, schema: Schema | None = None
 ) -> LoadedTable:
     """Read a table from a file.
 
     Parameters
     ----------
     file : InputFile
-    file_options : FileOptions
-    column_options : ColumnOptions
+    options : ReadOptions
     schema : Schema, optional
         Of an earlier table, to read this one in the same way.
 
@@ -66,26 +48,17 @@ def load_table(
     -------
     LoadedTable
     """
-    parsed = _parse(file, file_options)
+    options.refuse_for(file.name, file.type)
+    parse = {"text": parse_text, "excel": parse_sheet}.get(file.type, parse_typed)
+    parsed = parse(file, options)
+    if not len(parsed.frame):
+        raise InputError(f"{file.name}: the table has column names, but no rows.")
     if schema is not None:
         return apply_schema(parsed, schema, earlier=True)
-    schema, marks, inferred = infer_schema(parsed, column_options)
+    schema, marks, inferred = infer_schema(parsed, options)
     table = apply_schema(parsed, schema, marks=marks, inferred=inferred)
     found = [*find_missing_codes(table.frame), *_find_constants(table.frame)]
     return replace(table, assumptions=(*table.assumptions, *found))
-
-
-def _parse(file: InputFile, options: FileOptions) -> ParsedFile:
-    options.refuse_for(file.name, file.type)
-    if file.type == "text":
-        parsed = parse_text(file, options)
-    elif file.type == "excel":
-        parsed = parse_sheet(file, options)
-    else:
-        parsed = parse_typed(file)
-    if not len(parsed.frame):
-        raise InputError(f"{file.name}: the table has column names, but no rows.")
-    return parsed
 
 
 def apply_schema(
@@ -114,38 +87,32 @@ def apply_schema(
     -------
     LoadedTable
     """
-    size = f"{parsed.name}: {describe_size(*parsed.frame.shape)}"
-    assumptions = [f"{size}{_describe_separator(parsed.layout)}{marks}"]
+    n_rows, n_columns = parsed.frame.shape
+    size = f"{counted(n_rows, 'row')}, {counted(n_columns, 'column')}"
+    separator = _describe_separator(parsed.layout)
+    assumptions = [f"{parsed.name}: {size}{separator}{marks}"]
     assumptions += [*parsed.assumptions, *(inferred or [])]
     if earlier:
         assumptions += _compare_columns(parsed, schema)
     converter = _Converter(parsed, schema, assumptions)
     present = [c for c in schema.columns if c.name in parsed.frame]
     frame = pd.DataFrame(
-        {c.name: converter.convert(c) for c in present if c.role == USED}
+        {c.name: converter.convert(c) for c in present if c.role == "used"}
     )
     assumptions += converter.describe_unmatched()
     if n_empty := int(frame.isna().all(axis=1).sum()):
         assumptions.append(describe_empty_rows(n_empty))
-    ids = {c.name: _keep_text(parsed.frame[c.name]) for c in present if c.role == ID}
+    ids = parsed.frame[[c.name for c in present if c.role == "id"]]
+    texts = dict.fromkeys(ids.select_dtypes("category"), object)
     return LoadedTable(
         parsed.name,
         frame,
-        pd.DataFrame(ids, index=parsed.frame.index),
-        parsed.frame[[c.name for c in present if c.role == LEFT_OUT]],
+        ids.astype(texts),
+        parsed.frame[[c.name for c in present if c.role == "left out"]],
         schema,
         parsed.layout,
         tuple(assumptions),
     )
-
-
-def describe_size(n_rows: int, n_columns: int) -> str:
-    """Write the size of a table.
-
-    >>> describe_size(2000, 1)
-    '2,000 rows, 1 column'
-    """
-    return f"{counted(n_rows, 'row')}, {counted(n_columns, 'column')}"
 
 
 def describe_empty_rows(n_rows: int) -> str:
@@ -167,10 +134,14 @@ def _compare_columns(parsed: ParsedFile, schema: Schema) -> list[str]:
     names = list(parsed.frame.columns)
     known = {column.name for column in schema.columns}
     new = [name for name in names if name not in known]
-    absent = [name for name in schema.names(USED) if name not in names]
+    absent = [name for name in schema.names("used") if name not in names]
     if absent:
         several = len(absent) > 1
-        hint = _suggest_names(absent, new) or f"; it has {listed(names, 8)}."
+        similar = {name: find_similar(name, new) for name in absent}
+        pairs = [f"{other!r} for {name!r}" for name, other in similar.items() if other]
+        hint = f"; it has {listed(names, 8)}."
+        if pairs:
+            hint = f", did you mean {', '.join(pairs[:5])}? Rename to match."
         raise InputError(
             f"{parsed.name}: the model was fitted with the column{'s' * several} "
             f"{listed(absent)}, which {'are' if several else 'is'} not in this table"
@@ -179,52 +150,19 @@ def _compare_columns(parsed: ParsedFile, schema: Schema) -> list[str]:
     lines = []
     if new:
         lines.append(f"unknown to the model, left out: {listed(new)}")
-    if out := [name for name in schema.names(LEFT_OUT) if name in names]:
+    if out := [name for name in schema.names("left out") if name in names]:
         lines.append(f"left out, as when fitted: {listed(out)}")
     return lines
 
 
-def _suggest_names(absent: list[str], new: list[str]) -> str:
-    """Suggest new columns that may be the absent ones under another name."""
-    found = [(name, find_similar(name, new)) for name in absent]
-    pairs = [f"{other!r} for {name!r}" for name, other in found if other is not None]
-    if not pairs:
-        return ""
-    if len(absent) == 1:
-        return f", did you mean {found[0][1]!r}? Rename it."
-    return f", did you mean {', '.join(pairs[:5])}? Rename them."
-
-
 def _find_constants(frame: Any) -> list[str]:
     """Report the columns with a single value, which cannot tell rows apart."""
-    if len(frame) < 2:
+    constant = [name for name in frame if frame[name].nunique(dropna=False) == 1]
+    if len(frame) < 2 or not constant:
         return []
-    constant = [name for name in frame if _is_constant(frame[name].dropna())]
-    complete = [name for name in constant if frame[name].notna().all()]
-    gappy = [name for name in constant if name not in complete]
-    effect = "the same to every similarity (`drop` leaves it out)"
-    lines = []
-    if complete:
-        verb = "has one value: it" if len(complete) == 1 else "have one value: each"
-        lines.append(f"{listed(complete)} {verb} adds {effect}")
-    if gappy:
-        verb = "has one value" if len(gappy) == 1 else "have one value each"
-        lines.append(
-            f"{listed(gappy)} {verb} and missing cells: unless missing is informative "
-            f"(`missingness`), it adds {effect}"
-        )
-    return lines
-
-
-def _is_constant(observed: Any) -> bool:
-    return bool(len(observed) and observed.eq(observed.iloc[0]).all())
-
-
-def _keep_text(column: Any) -> Any:
-    """Keep the cells of an id column as they are, text as text."""
-    if isinstance(column.dtype, pd.CategoricalDtype):
-        return column.astype(object)
-    return column
+    verb = "has one value: it" if len(constant) == 1 else "have one value: each"
+    effect = "adds the same to every similarity (`drop` leaves it out)"
+    return [f"{listed(constant)} {verb} {effect}"]
 
 
 class _Converter:
@@ -234,8 +172,8 @@ class _Converter:
         self, parsed: ParsedFile, schema: Schema, assumptions: list[str]
     ) -> None:
         self.parsed, self.schema, self.assumptions = parsed, schema, assumptions
-        # Texts that are not a number (or a date), and which -> columns, with cells.
-        self.unmatched: dict[tuple[str, str], list[tuple[str, int]]] = {}
+        # Texts that are not a number (or a date) -> columns, with cells.
+        self.unmatched: dict[str, dict[str, int]] = {}
 
     def convert(self, column: ColumnSchema) -> Any:
         """Convert a column."""
@@ -246,13 +184,13 @@ class _Converter:
                 cells = cells.mask(cells.isin(numbers))
             return self._convert_typed(column, cells.reset_index(drop=True))
         text = TextColumn.from_categories(cells, self.schema.missing)
-        if column.kind in (CATEGORIES, UNCHANGED):
+        if column.kind in ("categories", "unchanged"):
             return pd.Series(pd.Categorical.from_codes(text.codes, text.values))
         return self._convert_text(column, text)
 
     def _convert_text(self, column: ColumnSchema, text: TextColumn) -> Any:
         """Convert text to numbers or dates."""
-        is_date = column.kind == DATES
+        is_date = column.kind == "dates"
         # A model may have been fitted to a file that stores numbers as numbers.
         expected = column.format or ("iso" if is_date else "1.5")
         texts = remove_unit(text.values, column.unit)
@@ -277,37 +215,33 @@ class _Converter:
         if not n_cells:
             return
         texts = list(text.values[unmatched])
-        expected = "a date" if column.kind == DATES else "a number"
+        expected = "a date" if column.kind == "dates" else "a number"
         if n_cells > (1 - MIN_MATCHED) * text.n_observed + 1:
             raise InputError(
                 f"{self.parsed.name}: column {column.name!r} has {column.kind} in the "
                 f"model, and here {n_cells:,} of {text.n_observed:,} cells are not "
                 f"{expected}, as {listed(texts, 2)}; correct them, or fit again."
             )
-        cells = (column.name, n_cells)
-        self.unmatched.setdefault((listed(texts, 3), expected), []).append(cells)
+        columns = self.unmatched.setdefault(f"{listed(texts, 3)} is not {expected}", {})
+        columns[column.name] = n_cells
 
     def describe_unmatched(self) -> list[str]:
         """Write which texts are read as missing because they do not fit."""
-        lines = []
-        for (texts, expected), columns in self.unmatched.items():
-            names, counts = zip(*columns, strict=True)
-            where = f"{names[0]!r}" if len(names) == 1 else f"{len(names)} columns"
-            cells = counted(sum(counts), "cell")
-            lines.append(
-                f"{where}: {texts} is not {expected}, read as missing ({cells})"
-            )
-        return lines
+        return [
+            f"{listed(list(columns), 3)}: {what}, read as missing "
+            f"({counted(sum(columns.values()), 'cell')})"
+            for what, columns in self.unmatched.items()
+        ]
 
     def _convert_typed(self, column: ColumnSchema, cells: Any) -> Any:
         """Convert a column that the file stores as numbers, dates or ranks."""
         dtype = cells.dtype
-        if column.kind == CATEGORIES:
+        if column.kind == "categories":
             is_ranked = isinstance(dtype, pd.CategoricalDtype)
             return cells.cat.as_unordered() if is_ranked else to_categories(cells)
         if pd.api.types.is_bool_dtype(dtype) or pd.api.types.is_numeric_dtype(dtype):
             return cells.astype("Float64").to_numpy(dtype=float, na_value=np.nan)
-        if column.kind == NUMBERS and pd.api.types.is_datetime64_any_dtype(dtype):
+        if column.kind == "numbers" and pd.api.types.is_datetime64_any_dtype(dtype):
             raise InputError(
                 f"{self.parsed.name}: column {column.name!r} holds dates, and numbers "
                 "in the model; correct it, or fit again."
@@ -317,11 +251,12 @@ class _Converter:
 
 def _find_other_format(column: ColumnSchema, expected: str, texts: Any) -> str | None:
     """Find a format that all texts have, if none has the expected one."""
-    matched = match_format(expected, texts)
-    if matched is not None and matched.any():
+    if match_format(expected, texts).any():
         return None
-    for other in DATE_FORMATS if column.kind == DATES else NUMBER_FORMATS:
-        matched = match_format(other, texts)
-        if other not in AMBIGUOUS and matched is not None and matched.all():
-            return other
-    return None
+    formats = DATE_FORMATS if column.kind == "dates" else NUMBER_FORMATS
+    found = (
+        other
+        for other in formats
+        if other not in AMBIGUOUS and match_format(other, texts).all()
+    )
+    return next(found, None)

@@ -8,45 +8,37 @@ from typing import Any
 import pandas as pd
 
 from .._shared.extras import require
-from .dialect import (
-    SEPARATORS,
-    Dialect,
-    find_dialect,
-    find_open_quote,
-    find_ragged_line,
-)
+from .dialect import Dialect, find_bad_line, find_dialect
 from .errors import InputError
 from .file_type import InputFile
 from .parsed_file import ParsedFile
-from .schema import FileLayout, FileOptions
+from .schema import FileLayout, ReadOptions
 
 
-def parse_text(file: InputFile, options: FileOptions) -> ParsedFile:
+def parse_text(file: InputFile, options: ReadOptions) -> ParsedFile:
     """Parse text with a separator.
 
     Parameters
     ----------
     file : InputFile
-    options : FileOptions
+    options : ReadOptions
 
     Returns
     -------
     ParsedFile
     """
-    dialect = find_dialect(
-        file,
-        separator=SEPARATORS.get(options.sep or "", options.sep),
-        encoding=options.encoding,
-        header=options.header,
-    )
-    if problem := find_open_quote(dialect):
+    dialect = find_dialect(file, options)
+    blanks = dialect.separator == " "
+    # pandas would fill short lines, and pyarrow would close the quote at the end.
+    suspect = blanks or dialect.text.count('"') % 2
+    if suspect and (problem := find_bad_line(dialect)):
         raise InputError(f"{file.name}: {problem}")
-    parse = _parse_blanks if dialect.separator == " " else _parse_csv
+    parse = _parse_blanks if blanks else _parse_csv
     try:
         frame = parse(dialect)
     except ValueError as error:  # the errors of pandas and pyarrow are ValueErrors too
         reason = str(error).partition("\n")[0]
-        problem = find_ragged_line(dialect) or (
+        problem = find_bad_line(dialect) or (
             f"the file cannot be read as {dialect.encoding} text in columns "
             f"({reason}); see `sep` and `encoding`."
         )
@@ -89,9 +81,6 @@ def _parse_csv(dialect: Dialect) -> Any:
 
 
 def _parse_blanks(dialect: Dialect) -> Any:
-    problem = find_ragged_line(dialect)
-    if problem:  # pandas would fill short lines with missing cells
-        raise ValueError(problem)
     return pd.read_csv(
         io.StringIO(dialect.text),
         sep=r"\s+",

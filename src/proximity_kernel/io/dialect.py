@@ -13,9 +13,11 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 from itertools import count
+from textwrap import shorten
 
 from .errors import InputError
-from .file_type import InputFile, find_utf16
+from .file_type import UTF16_MARKS, InputFile
+from .schema import ReadOptions
 from .wording import counted, listed
 
 SEPARATORS = {"tab": "\t", "comma": ",", "semicolon": ";", "bar": "|", "space": " "}
@@ -64,27 +66,21 @@ class Dialect:
     skipped: int = 0
 
 
-def find_dialect(
-    file: InputFile,
-    *,
-    separator: str | None = None,
-    encoding: str | None = None,
-    header: bool | None = None,
-) -> Dialect:
+def find_dialect(file: InputFile, options: ReadOptions) -> Dialect:
     """Detect how a text is written.
 
     Parameters
     ----------
     file : InputFile
-    separator, encoding : str, optional
-    header : bool, optional
+    options : ReadOptions
         What is given is not detected.
 
     Returns
     -------
     Dialect
     """
-    text, encoding, assumptions = _decode(file, encoding)
+    separator = SEPARATORS.get(options.sep or "", options.sep)
+    text, encoding, assumptions = _decode(file, options.encoding)
     sep_line = _SEP_LINE.match(text)
     if sep_line:
         text = text[sep_line.end() :]
@@ -94,13 +90,14 @@ def find_dialect(
         raise InputError(f"{file.name}: the file has no rows.")
     start = _find_start(lines, separator)
     if start:
-        assumptions.append(_describe_skipped(lines[:start]))
+        shown = shorten(lines[0], _MAX_SHOWN, placeholder="...")
+        n_lines = counted(start, "line")
+        assumptions.append(f"{n_lines} above the table skipped: {shown!r}")
     text, skipped = _skip_lines(text, start)
     lines = lines[start:]
     separator = separator or _detect_separator(lines)
     rows = split_lines(lines, separator)
-    if header is None:
-        header = _has_header(rows)
+    header = _has_header(rows) if options.header is None else options.header
     names, named = _name_columns(rows, header)
     skipped += bool(sep_line)
     assumptions += named
@@ -127,12 +124,6 @@ def _find_start(lines: list[str], given: str | None) -> int:
     return 0
 
 
-def _describe_skipped(lines: list[str]) -> str:
-    first = " ".join(lines[0].split())
-    shown = repr(first if len(first) <= _MAX_SHOWN else f"{first[:_MAX_SHOWN]}...")
-    return f"{counted(len(lines), 'line')} above the table skipped: {shown}"
-
-
 def _skip_lines(text: str, n_lines: int) -> tuple[str, int]:
     """Remove the first lines of a text that are not empty; count all lines removed."""
     at, skipped = 0, 0
@@ -148,32 +139,29 @@ def _skip_lines(text: str, n_lines: int) -> tuple[str, int]:
 
 def _decode(file: InputFile, encoding: str | None) -> tuple[str, str, list[str]]:
     data = file.data
-    if encoding is not None and not file.decoded:
+    if encoding is None or file.decoded:
+        if data.startswith(UTF16_MARKS):
+            return data.decode("utf-16", "replace"), "utf-16", ["encoding UTF-16"]
         try:
-            return data.decode(encoding).removeprefix("\ufeff"), encoding, []
-        except LookupError:
-            raise InputError(
-                f"`encoding` {encoding}: there is no such encoding; utf-8, latin-1, "
-                "cp1252 and utf-16 are common."
-            ) from None
+            return data.decode("utf-8-sig"), "utf-8", []
         except UnicodeDecodeError as error:
             line = data.count(b"\n", 0, error.start) + 1
-            raise InputError(
-                f"{file.name}: line {line} is not {encoding} "
-                f"({data[error.start : error.start + 1]!r}); try latin-1 (`encoding`)."
-            ) from None
-    utf16 = find_utf16(data)
-    if utf16:
-        return data.decode(utf16, "replace"), utf16, ["encoding UTF-16"]
+            assumed = f"line {line} is not UTF-8, so read as Windows Latin (`encoding`)"
+            # Five bytes have no meaning there.
+            return data.decode("cp1252", "replace"), "cp1252", [assumed]
     try:
-        return data.decode("utf-8-sig"), "utf-8", []
+        return data.decode(encoding).removeprefix("\ufeff"), encoding, []
+    except LookupError:
+        raise InputError(
+            f"`encoding` {encoding}: there is no such encoding; utf-8, latin-1, "
+            "cp1252 and utf-16 are common."
+        ) from None
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        assumed = f"line {line} is not UTF-8, so read as Windows Latin (`encoding`)"
-        try:
-            return data.decode("cp1252"), "cp1252", [assumed]
-        except UnicodeDecodeError:
-            return data.decode("latin-1"), "latin-1", [assumed.replace("Windows ", "")]
+        raise InputError(
+            f"{file.name}: line {line} is not {encoding} "
+            f"({data[error.start : error.start + 1]!r}); try latin-1 (`encoding`)."
+        ) from None
 
 
 def _sample(text: str) -> list[str]:
@@ -258,8 +246,6 @@ def number_columns(n_columns: int) -> tuple[list[str], list[str]]:
     ['column_1', 'column_2']
     """
     names = [f"column_{j + 1}" for j in range(n_columns)]
-    if n_columns == 1:
-        return names, ["no header line: the column is called column_1"]
     return names, [f"no header line: columns are called column_1 to {names[-1]}"]
 
 
@@ -269,52 +255,39 @@ def make_unique(names: list[str]) -> tuple[list[str], list[str]]:
     >>> make_unique(["a", "b", "a"])
     (['a', 'b', 'a_2'], ["several columns are called 'a': renamed the later to 'a_2'"])
     """
-    taken, renamed, assumptions = set(names), [], []
-    for name, n in Counter(names).items():
-        if n > 1:
-            new = (f"{name}_{i}" for i in count(2))
-            later = [next(one for one in new if one not in taken) for _ in range(n - 1)]
-            assumptions.append(
-                f"several columns are called {name!r}: renamed the later to "
-                f"{listed(later, 3)}"
-            )
-            renamed.append((name, iter([name, *later])))
-            taken.update(later)
-    new_names = dict(renamed)
-    unique = [next(new_names[name]) if name in new_names else name for name in names]
-    return unique, assumptions
+    unique: list[str] = []
+    renamed: dict[str, list[str]] = {}
+    for name in names:
+        new = name
+        if name in unique:
+            numbered = (f"{name}_{i}" for i in count(2))
+            new = next(one for one in numbered if one not in (*names, *unique))
+            renamed.setdefault(name, []).append(new)
+        unique.append(new)
+    return unique, [
+        f"several columns are called {name!r}: renamed the later to {listed(later, 3)}"
+        for name, later in renamed.items()
+    ]
 
 
-def find_ragged_line(dialect: Dialect) -> str | None:
-    """Describe the first line whose number of fields differs from the header's."""
-    wanted = len(dialect.names)
+def find_bad_line(dialect: Dialect) -> str | None:
+    """Describe the first line with another number of fields, or with an open quote."""
+    wanted, line = len(dialect.names), 0
     lines = dialect.text.splitlines(keepends=True)
     if dialect.separator == " ":
-        found = ((at, len(line.split())) for at, line in enumerate(lines, 1))
-    else:
-        reader = csv.reader(lines, delimiter=dialect.separator)
-        found = ((reader.line_num, len(row)) for row in reader)
-    for line, n_fields in found:
-        if n_fields not in (0, wanted) and line > dialect.header:
-            expected = "1 is" if wanted == 1 else f"{wanted} are"
-            return (
-                f"line {line + dialect.skipped} has {counted(n_fields, 'field')} where "
-                f"{expected} expected; correct the line (a separator in a text needs "
-                "quotes), or choose another separator (`sep`)."
-            )
-    return None
-
-
-def find_open_quote(dialect: Dialect) -> str | None:
-    """Describe the line with a quote that is never closed."""
-    if dialect.separator == " " or not dialect.text.count('"') % 2:
-        return None
-    lines = io.StringIO(dialect.text, newline="")
+        # Quotes mean nothing there.
+        lines = [" ".join(one.replace('"', "'").split()) for one in lines]
     reader = csv.reader(lines, delimiter=dialect.separator, strict=True)
-    line = 0
     try:
-        for _ in reader:
+        for row in reader:
             line = reader.line_num
+            if len(row) not in (0, wanted) and line > dialect.header:
+                expected = "1 is" if wanted == 1 else f"{wanted} are"
+                return (
+                    f"line {line + dialect.skipped} has {counted(len(row), 'field')} "
+                    f"where {expected} expected; correct the line (a separator in a "
+                    "text needs quotes), or choose another separator (`sep`)."
+                )
     except csv.Error as error:
         if "unexpected end" in str(error):
             return (

@@ -2,42 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-
-@dataclass(frozen=True)
-class NumberFormat:
-    """A way to write numbers: its pattern, thousands separators and decimal mark."""
-
-    pattern: str
-    thousands: str  # each of these characters is removed
-    decimal: str
-
-
-@dataclass(frozen=True)
-class DateFormat:
-    """A way to write dates: its pattern, the format for pandas, and its description."""
-
-    pattern: str
-    format: str
-    description: str
-
-
 _PLAIN = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _BLANKS = "\u00a0\u202f '\u2019"  # thousands separators of many countries
+# Name -> pattern, thousands separators, decimal mark.
 NUMBER_FORMATS = {
-    "1.5": NumberFormat(_PLAIN, "", "."),
-    "1,5": NumberFormat(
+    "1.5": (_PLAIN, "", "."),
+    "1,5": (
         rf"[+-]?(?:\d+|\d{{1,3}}(?:[.{_BLANKS}]\d{{3}})+)?(?:,\d+)?(?:[eE][+-]?\d+)?",
         f".{_BLANKS}",
         ",",
     ),
-    "1,234.5": NumberFormat(
+    "1,234.5": (
         rf"[+-]?\d{{1,3}}(?:[,{_BLANKS}]\d{{3}})+(?:\.\d+)?|{_PLAIN}",
         f",{_BLANKS}",
         ".",
@@ -51,40 +33,37 @@ _WITH_UNIT = (
 _ZONE = r"Z|UTC|GMT|[+-]\d{2}(?::?\d{2})?"
 _TIME = rf"[T ]\d{{1,2}}:\d{{2}}(?::\d{{2}}(?:\.\d+)?)?(?: ?(?:{_ZONE}))?"
 # A time after a date that is not ISO: hours, minutes, seconds, AM or PM.
-_CLOCK = r"(?:,?[T ] ?(\d{1,2}):(\d{2})(?::(\d{2}(?:\.\d+)?))?(?: ?([AaPp])[Mm])?)?"
-_MONTH = r"[A-Za-z]{3,9}\.?"
-_SHORT_YEARS = ", years 1969 to 2068"
+_CLOCK = r"(?:,?[T ] ?\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?: ?[AaPp][Mm])?)?"
+_CLOCKS = ("", " %H:%M", " %H:%M:%S", " %H:%M:%S.%f", " %I:%M%p", " %I:%M:%S%p")
+# Name -> description, format for pandas.
 DATE_FORMATS = {
-    "iso": DateFormat(rf"\d{{4}}-\d{{1,2}}-\d{{1,2}}(?:{_TIME})?", "ISO8601", "ISO"),
-    "y/m/d": DateFormat(r"\d{4}/\d{1,2}/\d{1,2}", "%Y/%m/%d", "year/month/day"),
-    "d.m.y": DateFormat(r"\d{1,2}\.\d{1,2}\.\d{4}", "%d.%m.%Y", "day.month.year"),
-    "d/m/y": DateFormat(r"\d{1,2}/\d{1,2}/\d{4}", "%d/%m/%Y", "day/month/year"),
-    "m/d/y": DateFormat(r"\d{1,2}/\d{1,2}/\d{4}", "%m/%d/%Y", "month/day/year"),
-    "d-m-y": DateFormat(r"\d{1,2}-\d{1,2}-\d{4}", "%d-%m-%Y", "day-month-year"),
-    "m-d-y": DateFormat(r"\d{1,2}-\d{1,2}-\d{4}", "%m-%d-%Y", "month-day-year"),
-    "d b y": DateFormat(rf"\d{{1,2}} {_MONTH} \d{{4}}", "%d %b %Y", "day month year"),
-    "d-b-y": DateFormat(rf"\d{{1,2}}-{_MONTH}-\d{{4}}", "%d-%b-%Y", "day-month-year"),
-    "b d, y": DateFormat(
-        rf"{_MONTH} \d{{1,2}}, ?\d{{4}}", "%b %d,%Y", "month day, year"
-    ),
-    "d.m.yy": DateFormat(
-        r"\d{1,2}\.\d{1,2}\.\d{2}", "%d.%m.%y", f"day.month.year{_SHORT_YEARS}"
-    ),
-    "d/m/yy": DateFormat(
-        r"\d{1,2}/\d{1,2}/\d{2}", "%d/%m/%y", f"day/month/year{_SHORT_YEARS}"
-    ),
-    "m/d/yy": DateFormat(
-        r"\d{1,2}/\d{1,2}/\d{2}", "%m/%d/%y", f"month/day/year{_SHORT_YEARS}"
-    ),
+    "iso": ("ISO", "ISO8601"),
+    "y/m/d": ("year/month/day", "%Y/%m/%d"),
+    "d.m.y": ("day.month.year", "%d.%m.%Y"),
+    "d/m/y": ("day/month/year", "%d/%m/%Y"),
+    "m/d/y": ("month/day/year", "%m/%d/%Y"),
+    "d-m-y": ("day-month-year", "%d-%m-%Y"),
+    "m-d-y": ("month-day-year", "%m-%d-%Y"),
+    "d b y": ("day month year", "%d %b %Y"),
+    "d-b-y": ("day-month-year", "%d-%b-%Y"),
+    "b d, y": ("month day, year", "%b %d,%Y"),
+    "d.m.yy": ("day.month.year, years 1969 to 2068", "%d.%m.%y"),
+    "d/m/yy": ("day/month/year, years 1969 to 2068", "%d/%m/%y"),
+    "m/d/yy": ("month/day/year, years 1969 to 2068", "%m/%d/%y"),
 }
+# Part of a format for pandas -> pattern.
+_PARTS = {
+    "%Y": r"\d{4}", "%y": r"\d{2}", "%m": r"\d{1,2}", "%d": r"\d{1,2}",
+    "%b": r"[A-Za-z]{3,9}\.?", ".": r"\.", ",": ", ?",
+}  # fmt: skip
 # Formats that the same text may have.
 _PAIRS = {"d/m/y": "m/d/y", "d-m-y": "m-d-y", "d/m/yy": "m/d/yy"}
 AMBIGUOUS = _PAIRS | {second: first for first, second in _PAIRS.items()}
 _SAMPLE = 50  # texts that are looked at first, to reject a format quickly
 
 
-def match_format(name: str, texts: Any) -> NDArray[np.bool_] | None:
-    """Find which texts have a format; None if none of the first texts has it.
+def match_format(name: str, texts: Any) -> NDArray[np.bool_]:
+    """Find which texts have a format; none if none of the first texts has it.
 
     Parameters
     ----------
@@ -103,14 +82,10 @@ def match_format(name: str, texts: Any) -> NDArray[np.bool_] | None:
     >>> match_format("d/m/y", pd.Index(["31/12/2020", "12/31/2020"]))
     array([ True, False])
     """
-    if not len(texts):
-        return None
-    number = NUMBER_FORMATS.get(name)
-    pattern = number.pattern if number else _with_clock(DATE_FORMATS[name])
+    pattern = NUMBER_FORMATS[name][0] if name in NUMBER_FORMATS else _find_pattern(name)
     if not texts[:_SAMPLE].str.fullmatch(pattern).any():
-        return None
-    values = parse_format(name, texts)
-    return np.asarray(~pd.isna(values))
+        return np.zeros(len(texts), bool)
+    return np.asarray(~pd.isna(parse_format(name, texts)))
 
 
 def parse_format(name: str, texts: Any) -> NDArray[Any]:
@@ -131,16 +106,16 @@ def parse_format(name: str, texts: Any) -> NDArray[Any]:
     >>> parse_format("1,5", pd.Index(["1.234,5", "x"]))
     array([1234.5,    nan])
     """
-    number = NUMBER_FORMATS.get(name)
-    if number is None:
-        return _parse_dates(DATE_FORMATS[name], texts)
+    if name in DATE_FORMATS:
+        return _parse_dates(name, texts)
+    pattern, thousands, decimal = NUMBER_FORMATS[name]
     texts = pd.Index(texts).astype(str).str.replace("\u2212", "-", regex=False)
     if name != "1.5":
-        fits = np.asarray(texts.str.fullmatch(number.pattern), bool)
+        fits = np.asarray(texts.str.fullmatch(pattern), bool)
         texts = texts.where(fits, "")
-        for sign in number.thousands:
+        for sign in thousands:
             texts = texts.str.replace(sign, "", regex=False)
-        texts = texts.str.replace(number.decimal, ".", regex=False)
+        texts = texts.str.replace(decimal, ".", regex=False)
     values = pd.to_numeric(texts, errors="coerce").to_numpy(dtype=float)
     return np.where(np.isfinite(values), values, np.nan)
 
@@ -191,37 +166,33 @@ def has_zone(texts: Any) -> bool:
     return bool(texts.str.contains(rf":\d{{2}}.*?(?:{_ZONE})$", regex=True).any())
 
 
-def _with_clock(date_format: DateFormat) -> str:
-    if date_format.format == "ISO8601":
-        return date_format.pattern
-    return f"{date_format.pattern}{_CLOCK}"
+def _find_pattern(name: str) -> str:
+    """Find the pattern of the dates in a format."""
+    if name == "iso":
+        return rf"\d{{4}}-\d{{1,2}}-\d{{1,2}}(?:{_TIME})?"
+    parts = re.split(r"(%\w|[.,])", DATE_FORMATS[name][1])
+    return "".join(_PARTS.get(part, part) for part in parts) + _CLOCK
 
 
-def _parse_dates(date_format: DateFormat, texts: Any) -> NDArray[Any]:
+def _parse_dates(name: str, texts: Any) -> NDArray[Any]:
     texts = pd.Index(texts).astype(str)
-    fits = np.asarray(texts.str.fullmatch(_with_clock(date_format)), bool)
+    fits = np.asarray(texts.str.fullmatch(_find_pattern(name)), bool)
     texts = texts.where(fits, None)
-    if date_format.format == "ISO8601":
+    if name == "iso":
         texts = texts.str.replace(r" ?(?:UTC|GMT)$", "Z", regex=True)
         texts = texts.str.replace(r" ([+-])", r"\1", regex=True)
-        dates = pd.to_datetime(
-            texts, format=date_format.format, errors="coerce", utc=True
-        )
-        values: NDArray[Any] = dates.tz_localize(None).to_numpy()
-        return values
-    parts = texts.str.extract(f"^({date_format.pattern}){_CLOCK}$")
-    days = parts[0].str.replace(r"([A-Za-z]{3})[a-z]*\.?", r"\1", regex=True)
-    days = days.str.replace(", ", ",", regex=False)
-    moments = pd.to_datetime(days, format=date_format.format, errors="coerce")
-    return np.asarray(moments + _read_clock(parts))
-
-
-def _read_clock(parts: Any) -> Any:
-    """Compute durations from hours, minutes, seconds, and AM or PM."""
-    hours, minutes, seconds = (
-        pd.to_numeric(parts[j]).fillna(0).astype(float) for j in (1, 2, 3)
-    )
-    half = parts[4].str.lower()
-    hours = hours.where(half.isna(), hours % 12) + 12.0 * (half == "p")
-    times = pd.to_timedelta(3600 * hours + 60 * minutes + seconds, unit="s")
-    return times.where((hours < 24) & (minutes < 60) & (seconds < 60))
+        dates = pd.to_datetime(texts, format="ISO8601", errors="coerce", utc=True)
+        return np.asarray(dates.tz_localize(None))
+    day = texts.str.replace(r",?[T ] ?(\d{1,2}:)", r" \1", regex=True)
+    day = day.str.replace(r" ?([AaPp][Mm])$", r"\1", regex=True)
+    day = day.str.replace(r"([A-Za-z]{3})[a-z]*\.?", r"\1", regex=True)
+    day = day.str.replace(", ", ",", regex=False)
+    moments: Any = None
+    for clock in _CLOCKS:
+        form = f"{DATE_FORMATS[name][1]}{clock}"
+        found = pd.Series(pd.to_datetime(day, format=form, errors="coerce"))
+        found = found.astype("datetime64[us]")
+        moments = found if moments is None else moments.fillna(found)
+        if moments[fits].notna().all():
+            break
+    return np.asarray(moments)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from .schema import CATEGORIES, DATES
 from .text_column import TextColumn
 
 _MIN_ROWS = 20  # with fewer rows, distinct cells are no evidence
@@ -25,29 +23,10 @@ _CAMEL_ID = re.compile(r"[a-z]I[Dd]$|nummer$")
 _VALUE = r"[^A-Za-z]*[:/%.,$€£()<>][^A-Za-z]*"
 
 
-@dataclass(frozen=True)
-class IdEvidence:
-    """The evidence that a column is an id.
-
-    Attributes
-    ----------
-    is_id : bool
-        All cells are distinct, and the name or the cells look like an id.
-    n_repeats : int
-        Rows that repeat a cell, if the column looks like an id otherwise; else 0.
-    increases : bool
-        The column is not taken as an id, but increases from row to row.
-    """
-
-    is_id: bool = False
-    n_repeats: int = 0
-    increases: bool = False
-
-
 def check_id(
     name: str, column: Any, text: TextColumn | None, kind: str, *, first: bool
-) -> IdEvidence:
-    """Collect the evidence that a column is an id.
+) -> tuple[bool, int]:
+    """Decide whether a column is an id: all cells are distinct, and look like ids.
 
     Parameters
     ----------
@@ -63,36 +42,39 @@ def check_id(
 
     Returns
     -------
-    IdEvidence
+    bool
+        Whether it is an id.
+    int
+        Rows that repeat a cell, if it would be an id without them; else 0.
 
     Examples
     --------
-    >>> check_id("user_id", pd.Series([7, 3, 5]), None, "numbers", first=False).is_id
-    True
+    >>> check_id("user_id", pd.Series([7, 3, 5]), None, "numbers", first=False)
+    (True, 0)
     """
     n_rows = len(column)
-    if n_rows < 3 or kind == DATES:
-        return IdEvidence()
+    if n_rows < 3 or kind == "dates":
+        return False, 0
     named = bool(_NAMED_ID.search(name) or _CAMEL_ID.search(name))
     if text is None:
         if not pd.api.types.is_numeric_dtype(column):
-            return IdEvidence()
+            return False, 0
         return _check_numbers(column.dropna().to_numpy(float), n_rows, named, first)
-    if kind == CATEGORIES:
+    if kind == "categories":
         return _check_texts(text, n_rows, named)
     numbers = pd.to_numeric(text.values, errors="coerce").to_numpy(float)
     values = numbers[text.codes[text.codes >= 0]]
     return _check_numbers(values, n_rows, named, first)
 
 
-def _check_texts(text: TextColumn, n_rows: int, named: bool) -> IdEvidence:
+def _check_texts(text: TextColumn, n_rows: int, named: bool) -> tuple[bool, int]:
     unique = len(text.values) == n_rows
     n_repeats = text.n_observed - len(text.values)
     if not unique and not _are_few(n_repeats, n_rows):
-        return IdEvidence()
+        return False, 0
     if not named and not (n_rows >= _MIN_ROWS and _look_like_ids(text.values)):
-        return IdEvidence()
-    return IdEvidence(unique, n_repeats)
+        return False, 0
+    return unique, n_repeats
 
 
 def _look_like_ids(texts: Any) -> bool:
@@ -103,22 +85,18 @@ def _look_like_ids(texts: Any) -> bool:
     return bool(short and one_word and not are_values)
 
 
-def _check_numbers(values: Any, n_rows: int, named: bool, first: bool) -> IdEvidence:
+def _check_numbers(
+    values: Any, n_rows: int, named: bool, first: bool
+) -> tuple[bool, int]:
     if not len(values) or not np.isfinite(values).all() or (values % 1).any():
-        return IdEvidence()
+        return False, 0
     complete = len(values) == n_rows
-    steps = np.diff(values)
     if named:
         n_repeats = len(values) - len(np.unique(values))
-        if complete and not n_repeats:
-            return IdEvidence(is_id=True)
-        if _are_few(n_repeats, n_rows):
-            return IdEvidence(n_repeats=n_repeats)
-    if not (complete and first and n_rows >= _MIN_ROWS):
-        return IdEvidence()
-    counts_rows = bool((steps == 1).all())
-    increases = not counts_rows and bool((steps > 0).all())
-    return IdEvidence(is_id=counts_rows, increases=increases)
+        if (complete and not n_repeats) or _are_few(n_repeats, n_rows):
+            return not n_repeats, n_repeats
+    counts_rows = complete and first and n_rows >= _MIN_ROWS
+    return counts_rows and bool((np.diff(values) == 1).all()), 0
 
 
 def _are_few(n_repeats: int, n_rows: int) -> bool:

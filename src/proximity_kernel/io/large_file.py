@@ -39,17 +39,13 @@ class LargeFile:
     n_rows: int
     columns: tuple[str, ...]
 
-    def read(
-        self, columns: Sequence[str] | None = None, observing: Sequence[str] = ()
-    ) -> Iterator[Any]:
+    def read(self, columns: Sequence[str] | None = None) -> Iterator[Any]:
         """Read the batches, from the start of the file.
 
         Parameters
         ----------
         columns : sequence of str, optional
             To read; all by default.
-        observing : sequence of str
-            Skip groups of rows in which all of these columns are known to be missing.
 
         Yields
         ------
@@ -57,23 +53,11 @@ class LargeFile:
             Of at most `BATCH_ROWS` rows.
         """
         arrow = require("pyarrow", extra="cli")
-        parts = (
-            _read_parquet(self.name, columns, observing)
-            if self.type == "parquet"
-            else _read_ipc(self.name, columns)
-        )
+        read = _read_parquet if self.type == "parquet" else _read_ipc
         try:
-            yield from _make_even(arrow, parts)
+            yield from _make_even(arrow, read(self.name, columns))
         except (arrow.ArrowException, OSError) as error:
             raise make_damage_error(self.name, self.type, error) from None
-
-    def may_be_missing(self, column: str) -> bool:
-        """Whether a column has, or may have, missing cells."""
-        if self.type == "parquet":
-            metadata = _open_parquet(self.name).metadata
-            counts = [_count_missing(group, column) for group in _groups(metadata)]
-            return any(n is None or n > 0 for n in counts)
-        return any(part[column].null_count for part in _read_ipc(self.name, [column]))
 
     def convert(self, batch: Any, start: int) -> ParsedFile:
         """Convert a batch whose first row is row `start` of the file."""
@@ -112,47 +96,15 @@ def open_large_file(path: str, file_type: str) -> LargeFile:
     return LargeFile(path, file_type, n_rows, tuple(names))
 
 
-def _open_parquet(path: str, texts: Sequence[str] = ()) -> Any:
+def _open_parquet(path: str) -> Any:
     parquet = require("pyarrow.parquet", extra="cli")
     # Columns are read in small parts: a group of rows may be as large as the file.
-    return parquet.ParquetFile(
-        path, read_dictionary=list(texts), pre_buffer=False, buffer_size=_BUFFER
-    )
+    return parquet.ParquetFile(path, pre_buffer=False, buffer_size=_BUFFER)
 
 
-def _read_parquet(
-    path: str, columns: Sequence[str] | None, observing: Sequence[str]
-) -> Iterator[Any]:
-    texts = _find_texts(_open_parquet(path).schema_arrow)
-    with _open_parquet(path, texts) as file:
-        groups = [
-            i
-            for i, group in enumerate(_groups(file.metadata))
-            if group.num_rows and (not observing or _may_observe(group, observing))
-        ]
-        if groups:
-            yield from file.iter_batches(
-                batch_size=BATCH_ROWS, row_groups=groups, columns=columns
-            )
-
-
-def _groups(metadata: Any) -> list[Any]:
-    return [metadata.row_group(i) for i in range(metadata.num_row_groups)]
-
-
-def _may_observe(group: Any, columns: Sequence[str]) -> bool:
-    counts = (_count_missing(group, name) for name in columns)
-    return any(n is None or n < group.num_rows for n in counts)
-
-
-def _count_missing(group: Any, column: str) -> int | None:
-    """Count the missing cells of a column in a group of rows; None if unknown."""
-    for j in range(group.num_columns):
-        chunk = group.column(j)
-        if chunk.path_in_schema == column:
-            known = chunk.is_stats_set and chunk.statistics.has_null_count
-            return int(chunk.statistics.null_count) if known else None
-    return None
+def _read_parquet(path: str, columns: Sequence[str] | None) -> Iterator[Any]:
+    with _open_parquet(path) as file:
+        yield from file.iter_batches(batch_size=BATCH_ROWS, columns=columns)
 
 
 def _open_ipc(path: str) -> Any:
@@ -162,27 +114,9 @@ def _open_ipc(path: str) -> Any:
 
 def _read_ipc(path: str, columns: Sequence[str] | None) -> Iterator[Any]:
     with _open_ipc(path) as file:
-        texts = _find_texts(file.schema)
         for i in range(file.num_record_batches):
             part = file.get_batch(i)
-            part = part if columns is None else part.select(columns)
-            for start in range(0, part.num_rows, BATCH_ROWS):
-                piece = part.slice(start, BATCH_ROWS)
-                for name in texts:
-                    if name in piece.schema.names:
-                        j = piece.schema.names.index(name)
-                        coded = piece.column(j).dictionary_encode()
-                        piece = piece.set_column(j, name, coded)
-                yield piece
-
-
-def _find_texts(schema: Any) -> list[str]:
-    types = require("pyarrow", extra="cli").types
-    return [
-        field.name
-        for field in schema
-        if types.is_string(field.type) or types.is_large_string(field.type)
-    ]
+            yield part if columns is None else part.select(columns)
 
 
 def _make_even(arrow: Any, parts: Iterable[Any]) -> Iterator[Any]:
@@ -202,4 +136,9 @@ def _make_even(arrow: Any, parts: Iterable[Any]) -> Iterator[Any]:
 
 
 def _join(arrow: Any, parts: list[Any]) -> Any:
-    return arrow.Table.from_batches(parts).unify_dictionaries()
+    """Join parts, with dictionaries for text."""
+    table = arrow.Table.from_batches(parts)
+    for j, field in enumerate(table.schema):
+        if field.type in (arrow.string(), arrow.large_string()):
+            table = table.set_column(j, field.name, table[j].dictionary_encode())
+    return table.unify_dictionaries()

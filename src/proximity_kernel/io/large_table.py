@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from .._shared.extras import require
 from .errors import InputError
 from .file_type import find_batched_type
-from .reader import LoadedTable, make_column_options
-from .schema import ID, USED, ColumnOptions, FileOptions, Schema
+from .reader import LoadedTable
+from .schema import ReadOptions, Schema
+from .wording import counted
 
 if TYPE_CHECKING:
     from .large_file import LargeFile
@@ -56,18 +58,27 @@ class LargeTable:
         columns, start = self._find_columns(), 0
         for batch in self.file.read(columns):
             parsed = self.file.convert(batch, start)
-            yield start, apply_schema(parsed, self.schema, earlier=self.earlier)
+            table = apply_schema(parsed, self.schema, earlier=self.earlier)
+            for name in self._incomplete_ids & set(table.ids.select_dtypes("integer")):
+                table.ids[name] = table.ids[name].astype(float)  # as in the others
+            yield start, table
             start += batch.num_rows
 
-    def incomplete_ids(self) -> set[str]:
-        """Find the id columns that have missing cells."""
-        names = set(self.schema.names(ID)) & set(self.file.columns)
-        return {name for name in names if self.file.may_be_missing(name)}
+    @cached_property
+    def _incomplete_ids(self) -> set[str]:
+        """Id columns that have missing cells in some batch."""
+        names = [name for name in self.schema.names("id") if name in self.file.columns]
+        return {
+            name
+            for batch in (self.file.read(names) if names else ())
+            for name in names
+            if batch[name].null_count
+        }
 
     def _find_columns(self) -> list[str] | None:
         """List the columns to read; None for all, if some were renamed."""
-        used, known = self.schema.names(USED), set(self.file.columns)
-        ids = self.schema.names(ID)
+        used, known = self.schema.names("used"), set(self.file.columns)
+        ids = self.schema.names("id")
         if self.earlier:  # ids may be absent
             ids = [name for name in ids if name in known]
         unique = len(known) == len(self.file.columns)
@@ -95,10 +106,9 @@ def open_large_table(
     file = _open(path)
     if file is None:
         raise InputError(f"{path} is not a Parquet or Arrow file; convert it to one.")
-    layout = ("sep", "encoding", "header", "sheet")
-    given = FileOptions(**{name: options.pop(name, None) for name in layout})
+    given = ReadOptions(**options)
     given.refuse_for(path, file.type)
-    return _infer(file, make_column_options(**options), schema)
+    return _infer(file, given, schema)
 
 
 def count_rows(path: str) -> int | None:
@@ -117,10 +127,8 @@ def _open(path: str) -> LargeFile | None:
     return open_large_file(path, file_type)
 
 
-def _infer(
-    file: LargeFile, options: ColumnOptions, schema: Schema | None
-) -> LargeTable:
-    from .conversion import apply_schema, describe_size
+def _infer(file: LargeFile, options: ReadOptions, schema: Schema | None) -> LargeTable:
+    from .conversion import apply_schema
     from .large_file import BATCH_ROWS
     from .missing_marks import find_missing_codes
 
@@ -132,9 +140,10 @@ def _infer(
         lines += find_missing_codes(apply_schema(sample, schema).frame)
     else:
         known = apply_schema(sample, schema, earlier=True).assumptions[1:]
-        lines = [line for line in known if "unknown to the model" in line]
-        lines += [line for line in known if "as when fitted" in line]
-    size = describe_size(file.n_rows, sample.frame.shape[1])
+        left_out = ("unknown to the model", "left out, as when fitted")
+        lines = [line for line in known if line.startswith(left_out)]
+    n_columns = counted(sample.frame.shape[1], "column")
+    size = f"{counted(file.n_rows, 'row')}, {n_columns}"
     batches = "in one batch"
     if file.n_rows > BATCH_ROWS:
         batches = f"in batches of {BATCH_ROWS:,} rows"
@@ -147,23 +156,23 @@ def _infer(
 
 
 def _infer_schema(
-    file: LargeFile, sample: Any, options: ColumnOptions
+    file: LargeFile, sample: Any, options: ReadOptions
 ) -> tuple[Schema, str, list[str]]:
     """Infer a schema from the first rows, and from later ones where these are empty."""
     from .kinds import infer_schema
 
     parsed = file.convert(sample, 0)
     schema, marks, lines = infer_schema(parsed, options)
-    empty: list[str] = []
+    later = []
     if sample.num_rows < file.n_rows:
         empty = _find_empty(parsed.frame, schema.missing)
-    later = _find_later(file, empty, schema.missing) if empty else []
+        later = _find_later(file, empty, schema.missing)
     if not later:
         return schema, marks, lines
     arrow = require("pyarrow", extra="cli")
     joined = arrow.concat_tables([sample, *later], promote_options="permissive")
     # Ids are kept: a column that numbers the rows does not do so in the joined rows.
-    ids = [] if options.ids else schema.names(ID)
+    ids = [] if options.ids else schema.names("id")
     id_lines = [line for line in lines if ids and line.startswith("taken as id")]
     options = replace(options, ids=(*options.ids, *ids))
     parsed = file.convert(joined.unify_dictionaries(), 0)
@@ -173,25 +182,22 @@ def _infer_schema(
 
 def _find_empty(frame: Any, missing: Sequence[str]) -> list[str]:
     """List the columns in which no cell is observed."""
-    return [
-        name
-        for name in frame
-        if frame[name].isna().all() or _holds_only_marks(frame[name], missing)
-    ]
+    from .parsed_file import is_text
+    from .text_column import TextColumn
 
+    def is_empty(column: Any) -> bool:
+        if is_text(column):
+            return not TextColumn.from_categories(column, missing).n_observed
+        return bool(column.isna().all())
 
-def _holds_only_marks(column: Any, missing: Sequence[str]) -> bool:
-    if not hasattr(column, "cat"):
-        return False
-    texts = column.cat.remove_unused_categories().cat.categories
-    return bool(texts.astype(str).str.strip().isin(list(missing)).all())
+    return [name for name in frame if is_empty(frame[name])]
 
 
 def _find_later(file: LargeFile, empty: list[str], missing: Sequence[str]) -> list[Any]:
     """Find batches that observe columns which are empty in the first rows."""
     searched = [name for name in empty if name in file.columns]
     found = []
-    for batch in file.read(observing=searched):
+    for batch in file.read() if searched else ():
         frame = file.convert(batch.select(searched), 0).frame
         still_empty = _find_empty(frame, missing)
         if len(still_empty) < len(searched):

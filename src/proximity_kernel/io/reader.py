@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING
 
 from .._shared.extras import require
 from .file_type import open_file
-from .schema import ColumnOptions, FileLayout, FileOptions, Schema
+from .schema import FileLayout, ReadOptions, Schema
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -133,26 +133,12 @@ def read_table(
     >>> table.schema.columns[1]
     ColumnSchema(name='weight', role='used', kind='numbers', format='1,5', unit='')
     """
+    options = ReadOptions(
+        sep, decimal, encoding, header, sheet, missing, default_missing, ids, drop,
+        categorical, day_first,
+    )  # fmt: skip
     file = open_file(path_or_buffer)
     require("pandas", extra="cli")
     from .conversion import load_table
 
-    columns = make_column_options(
-        missing=missing,
-        default_missing=default_missing,
-        ids=ids,
-        drop=drop,
-        categorical=categorical,
-        decimal=decimal,
-        day_first=day_first,
-    )
-    return load_table(file, FileOptions(sep, encoding, header, sheet), columns, schema)
-
-
-def make_column_options(**given: Any) -> ColumnOptions:
-    """Collect parameters of `read_table` about columns; a text is one name."""
-    for name in ("missing", "ids", "drop", "categorical"):
-        value = given.get(name, ())
-        several = [value] if isinstance(value, str | int | float) else value
-        given[name] = tuple(map(str, several))
-    return ColumnOptions(**given)
+    return load_table(file, options, schema)

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Literal
 
 from .errors import InputError
 from .wording import listed, suggest
 
-USED, ID, LEFT_OUT = "used", "id", "left out"
-NUMBERS, DATES, CATEGORIES, UNCHANGED = "numbers", "dates", "categories", "unchanged"
+Role = Literal["used", "id", "left out"]
+Kind = Literal["numbers", "dates", "categories", "unchanged"]
 MIN_MATCHED = 0.8
 """Share of a text column's cells that must be numbers (or dates) to read it as such."""
 
@@ -37,8 +37,8 @@ class ColumnSchema:
     """
 
     name: str
-    role: str
-    kind: str
+    role: Role
+    kind: Kind
     format: str = ""
     unit: str = ""
 
@@ -58,7 +58,7 @@ class Schema:
     columns: tuple[ColumnSchema, ...]
     missing: tuple[str, ...]
 
-    def names(self, role: str) -> list[str]:
+    def names(self, role: Role) -> list[str]:
         """List the columns that have a role."""
         return [column.name for column in self.columns if column.role == role]
 
@@ -68,7 +68,7 @@ class Schema:
         for text in self.missing:
             with suppress(ValueError):
                 numbers.append(float(text))
-        return [number for number in numbers if number == number]  # float("nan")
+        return [number for number in numbers if number == number]  # not "nan"
 
     def to_dict(self) -> dict[str, Any]:
         """Convert to plain data, to save it with a model."""
@@ -87,7 +87,7 @@ class FileLayout:
 
     Attributes
     ----------
-    type : {"text", "excel", "parquet", "arrow", "feather", "stream"}
+    type : {"text", "excel", "parquet", "arrow", "stream"}
     encoding : str or None
         Of text.
     separator : str or None
@@ -109,59 +109,39 @@ class FileLayout:
 
 
 @dataclass(frozen=True)
-class FileOptions:
-    """Parameters of `read_table` about the file. None means: detect it.
-
-    Attributes
-    ----------
-    sep, encoding, sheet : str or None
-    header : bool or None
-    """
+class ReadOptions:
+    """The parameters of `read_table`, which documents them. None means: detect it."""
 
     sep: str | None = None
+    decimal: str | None = None
     encoding: str | None = None
     header: bool | None = None
     sheet: str | None = None
+    missing: Any = ()
+    default_missing: bool = True
+    ids: Any = ()
+    drop: Any = ()
+    categorical: Any = ()
+    day_first: bool | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("missing", "ids", "drop", "categorical"):
+            value = getattr(self, name)
+            several = [value] if isinstance(value, str | int | float) else value
+            object.__setattr__(self, name, tuple(map(str, several)))
 
     def refuse_for(self, name: str, file_type: str) -> None:
         """Raise an error if an option was given that this type of file cannot have."""
-        foreign = {"sep": "separator", "encoding": "encoding"}
-        if file_type == "text":
-            foreign = {"sheet": "sheets"}
-        elif file_type != "excel":
-            foreign |= {"sheet": "sheets", "header": "header line"}
-        for option, noun in foreign.items():
-            if getattr(self, option) is not None:
+        nouns = {"sep": "separator", "encoding": "encoding", "sheet": "sheets"}
+        nouns["header"] = "header line"
+        kept = {"text": ("sep", "encoding", "header"), "excel": ("sheet", "header")}
+        for option, noun in nouns.items():
+            foreign = option not in kept.get(file_type, ())
+            if foreign and getattr(self, option) is not None:
                 raise InputError(
                     f"`{option}`: {name} is {file_type}, which has no {noun}; leave "
                     "the option out."
                 )
-
-
-@dataclass(frozen=True)
-class ColumnOptions:
-    """Parameters of `read_table` about the columns.
-
-    Attributes
-    ----------
-    ids, drop, categorical : tuple of str
-        Column names; one text may hold several, separated by commas.
-    missing : tuple of str
-        Additional texts that mark a missing cell.
-    default_missing : bool
-        Whether the usual marks (``NA``, ``?``, ``null``, ...) apply as well.
-    decimal : {".", ",", None}
-    day_first : bool or None
-        Whether 3/4/2020 is in April.
-    """
-
-    ids: tuple[str, ...] = ()
-    drop: tuple[str, ...] = ()
-    categorical: tuple[str, ...] = ()
-    missing: tuple[str, ...] = ()
-    default_missing: bool = True
-    decimal: str | None = None
-    day_first: bool | None = None
 
 
 def find_columns(

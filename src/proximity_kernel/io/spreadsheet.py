@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -13,19 +12,19 @@ from .dialect import make_unique, number_columns
 from .errors import InputError
 from .file_type import InputFile
 from .parsed_file import ParsedFile, simplify_columns
-from .schema import FileLayout, FileOptions
+from .schema import FileLayout, ReadOptions
 from .wording import counted, listed
 
 _MIN_COLUMNS = 3  # from which on a row with one cell above the table is a title
 
 
-def parse_sheet(file: InputFile, options: FileOptions) -> ParsedFile:
+def parse_sheet(file: InputFile, options: ReadOptions) -> ParsedFile:
     """Parse a sheet of an Excel file.
 
     Parameters
     ----------
     file : InputFile
-    options : FileOptions
+    options : ReadOptions
 
     Returns
     -------
@@ -37,7 +36,7 @@ def parse_sheet(file: InputFile, options: FileOptions) -> ParsedFile:
             io.BytesIO(file.data), read_only=True, data_only=True
         )
         sheet, chosen = _choose_sheet(file.name, book.sheetnames, options.sheet)
-        rows = [list(row) for row in book[sheet].iter_rows(values_only=True)]
+        cells = pd.DataFrame(book[sheet].values, dtype=object)
         book.close()
     except InputError:
         raise
@@ -45,17 +44,18 @@ def parse_sheet(file: InputFile, options: FileOptions) -> ParsedFile:
         raise InputError(
             f"{file.name}: this Excel file is damaged ({error}); save it again."
         ) from None
-    cells = pd.DataFrame(rows, dtype=object)
     cells = cells.dropna(how="all").dropna(how="all", axis=1)
     if not cells.size:
         raise InputError(f"{file.name}: the sheet {sheet!r} is empty; see `sheet`.")
-    n_rows = len(cells)
-    cells, skipped = _skip_titles(cells)
-    layout = FileLayout("excel", skipped_lines=n_rows - len(cells), sheet=sheet)
-    n_rows = len(cells)
-    cells, named = _take_names(cells, options.header)
-    layout = replace(layout, header=len(cells) < n_rows)
-    frame = simplify_columns(cells.reset_index(drop=True))
+    table, skipped = _skip_titles(cells)
+    rows, named = _take_names(table, options.header)
+    layout = FileLayout(
+        "excel",
+        header=len(rows) < len(table),
+        skipped_lines=len(cells) - len(table),
+        sheet=sheet,
+    )
+    frame = simplify_columns(rows.reset_index(drop=True))
     return ParsedFile(file.name, frame, layout, (*chosen, *skipped, *named))
 
 

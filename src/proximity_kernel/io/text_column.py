@@ -56,21 +56,6 @@ class TextColumn:
         """Number of cells that are not missing."""
         return int(np.count_nonzero(self.codes >= 0))
 
-    def count(self, selected: NDArray[np.bool_] | None) -> int:
+    def count(self, selected: NDArray[np.bool_]) -> int:
         """Count the cells whose text is selected by a mask of `values`."""
-        if selected is None or not selected.any():
-            return 0
-        observed = self.codes[self.codes >= 0]
-        return int(np.count_nonzero(selected[observed]))
-
-    def count_unmatched(self, matched: NDArray[np.bool_] | None) -> int:
-        """Count the distinct texts that a mask of `values` does not select."""
-        return len(self.values) if matched is None else int((~matched).sum())
-
-    def is_free_text(self, share: float, few: int) -> bool:
-        """Whether there are too many distinct texts to compare rows by them."""
-        return len(self.values) > max(few, share * self.n_observed)
-
-    def has_leading_zeros(self) -> bool:
-        """Whether some texts are numbers with leading zeros, like the code 007."""
-        return bool(self.values.str.match(r"0\d+$").any())
+        return int(np.count_nonzero(selected[self.codes[self.codes >= 0]]))

@@ -10,11 +10,11 @@ from .dialect import make_unique
 from .errors import InputError
 from .file_type import InputFile
 from .parsed_file import ParsedFile, simplify_columns
-from .schema import FileLayout
+from .schema import FileLayout, ReadOptions
 
 
-def parse_typed(file: InputFile) -> ParsedFile:
-    """Parse a Parquet, Arrow or Feather file.
+def parse_typed(file: InputFile, _: ReadOptions) -> ParsedFile:
+    """Parse a Parquet or Arrow file.
 
     Parameters
     ----------
@@ -29,8 +29,6 @@ def parse_typed(file: InputFile) -> ParsedFile:
     try:
         if file.type == "parquet":
             table = require("pyarrow.parquet", extra="cli").read_table(data)
-        elif file.type == "feather":
-            table = require("pyarrow.feather", extra="cli").read_table(data)
         else:
             ipc = require("pyarrow.ipc", extra="cli")
             opener = ipc.open_stream if file.type == "stream" else ipc.open_file
@@ -65,10 +63,10 @@ def convert_arrow(name: str, file_type: str, table: Any) -> ParsedFile:
     arrow = require("pyarrow", extra="cli")
     names, assumptions = make_unique(table.column_names)
     table = table.rename_columns(names)
-    decimals = [f.name for f in table.schema if arrow.types.is_decimal(f.type)]
-    for column in decimals:
-        j = table.column_names.index(column)
-        table = table.set_column(j, column, table[column].cast(arrow.float64()))
+    for j, field in enumerate(table.schema):
+        if arrow.types.is_decimal(field.type):
+            numbers = table[j].cast(arrow.float64())
+            table = table.set_column(j, field.name, numbers)
     frame = table.to_pandas(date_as_object=False)
     if list(frame.columns) != table.column_names:  # the file holds an index of pandas
         frame = frame.reset_index()

@@ -13,7 +13,12 @@ def listed(names: Sequence[Any], most: int = 5) -> str:
     >>> listed(["a", "b"]), listed(range(8), most=2)
     ("'a' and 'b'", '0, 1 and 6 more')
     """
-    shown = [repr(name) for name in list(names)[:most]]
+    return join_names([repr(name) for name in names], most)
+
+
+def join_names(names: Sequence[str], most: int = 5) -> str:
+    """Join names that are quoted already."""
+    shown = names[:most]
     more = len(names) - len(shown)
     if more:
         return f"{', '.join(shown)} and {more:,} more"
