@@ -13,6 +13,7 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
@@ -183,8 +184,8 @@ def explain(kernel: Any, a: Any, b: Any) -> Explanation:
     names = bin_names(kernel)
     left = _read_row(kernel, model, a, names, "a")
     right = _read_row(kernel, model, b, names, "b")
-    products = (left.vector * right.vector) / max(model.n_counted, 1)
-    parts = np.bincount(column_features(model), products, len(model.bins))
+    products = left.matrix.multiply(right.matrix)
+    parts = sum_by_feature(model, products)[0] / max(model.n_counted, 1)
     features = tuple(
         _compare(model, j, float(parts[j]), left, right) for j in range(len(names))
     )
@@ -232,17 +233,19 @@ def bin_names(kernel: ProximityKernel) -> list[list[str]]:
     ]
 
 
-def column_features(model: Model) -> NDArray[np.int64]:
-    """Tell the feature of each column of the representation."""
-    coarse = np.array([len(bins.shared) for bins in model.bins], np.int64)
-    return np.repeat(np.arange(len(model.bins)), model.n_bins + coarse)
+def sum_by_feature(model: Model, matrix: Any) -> NDArray[np.float64]:
+    """Add up the columns of each feature in a sparse matrix that has those of rows."""
+    features = np.repeat(np.arange(len(model.bins)), model.n_columns)
+    entries = (np.ones(len(features)), (np.arange(len(features)), features))
+    sums = sp.csr_array(entries, shape=(len(features), len(model.bins)))
+    return np.asarray((sp.csr_array(matrix) @ sums).toarray())
 
 
 @dataclass(frozen=True)
 class _Row:
     """A row: its representation, its cells, and its share of each bin of a feature."""
 
-    vector: NDArray[np.float64]
+    matrix: sp.csr_array
     cells: list[Cell]
     shares: list[NDArray[np.float64]]
 
@@ -264,7 +267,7 @@ def _read_row(
         raise
     codes = model.code(table, n_threads=1)
     estimates = model.matcher.estimate(codes, 1)
-    matrix = represent_codes(kernel, model, codes)
+    matrix = represent_codes(kernel, model, codes).astype(np.float64)
     listed = {int(cell["feature"]): cell for cell in list_cells(model, codes, 1)}
     features = [column.name for column in model.types]
     places = {int(j): at for at, j in enumerate(estimates.feature)}
@@ -279,7 +282,7 @@ def _read_row(
         shares.append(share)
         value = _read_value(columns[j])
         cells.append(_make_cell(value, share, names[j], listed.get(j), features))
-    return _Row(matrix.toarray()[0].astype(np.float64), cells, shares)
+    return _Row(matrix, cells, shares)
 
 
 def _make_cell(

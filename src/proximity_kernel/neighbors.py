@@ -266,7 +266,7 @@ class ProximityNeighbors(ModelFileMixin, BaseEstimator):  # type: ignore[misc]  
         k_found = k + (X is None)
         similarities, indices = find_nearest(self._index, rows, k_found, self._threads)
         if X is None:
-            return _drop_itself(similarities, indices)
+            return drop_itself(similarities, indices, np.arange(len(indices)))
         return similarities, indices
 
     def _within(
@@ -350,12 +350,12 @@ def _check_radius(radius: Any) -> float:
     return float(radius)
 
 
-def _drop_itself(
-    similarities: NDArray[Any], indices: NDArray[np.int64]
+def drop_itself(
+    similarities: NDArray[Any], indices: NDArray[np.int64], rows: NDArray[np.int64]
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Leave each row out of its own neighbours, or the last where it is not there."""
     n, k = indices.shape
-    others = indices != np.arange(n)[:, None]
+    others = indices != rows[:, None]
     others[others.all(axis=1), -1] = False
     return similarities[others].reshape(n, k - 1), indices[others].reshape(n, k - 1)
 
