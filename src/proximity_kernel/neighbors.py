@@ -159,11 +159,7 @@ class ProximityNeighbors(ModelFileMixin, BaseEstimator):  # type: ignore[misc]  
         similarities, indices = self._nearest(X, n_neighbors)
         if return_similarity:
             return similarities, indices
-        distances = 1 - similarities
-        # Similarities that differ in the last bit can be equal distances.
-        order = np.lexsort((indices, distances), axis=1)
-        indices = np.take_along_axis(indices, order, axis=1)
-        distances = np.take_along_axis(distances, order, axis=1)
+        distances, indices = sort_distances(similarities, indices)
         return (distances, indices) if return_distance else indices
 
     def kneighbors_graph(
@@ -348,6 +344,19 @@ def _check_radius(radius: Any) -> float:
             f"rows may differ, got {radius!r}."
         )
     return float(radius)
+
+
+def sort_distances(
+    similarities: NDArray[Any], indices: NDArray[np.int64]
+) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Make distances of similarities, among equal ones the lower index first.
+
+    Similarities that differ in the last bit can be equal distances.
+    """
+    distances = 1 - similarities
+    order = np.lexsort((indices, distances), axis=1)
+    distances = np.take_along_axis(distances, order, axis=1)
+    return distances, np.take_along_axis(indices, order, axis=1)
 
 
 def drop_itself(
