@@ -241,8 +241,8 @@ class ProximityOutliers(ModelFileMixin, OutlierMixin, BaseEstimator):  # type: i
         self.kernel_ = unpack_kernel(state)
         n_columns = int(self.kernel_.model_.n_columns.sum())
         self.mean_ = state.array("mean", np.float64)
-        check(self.mean_.shape == (n_columns,), "the mean row")
-        check(np.isfinite(self.mean_).all(), "the mean row")
+        right = self.mean_.shape == (n_columns,) and np.isfinite(self.mean_).all()
+        check(right, "the mean row")
         offset = state.values["offset"]
         check(type(offset) is float and np.isfinite(offset), "the offset")
         self.offset_ = offset

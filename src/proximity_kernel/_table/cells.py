@@ -56,7 +56,7 @@ _UNITS = {
     "fs": 1000,
     "as": 1,
 }
-_EPOCH = dt.date(1970, 1, 1)
+_EPOCH, _FIRST = dt.date(1970, 1, 1), dt.datetime(1970, 1, 1)
 _ERA = 146097  # days in 400 years, any 400
 
 
@@ -248,27 +248,19 @@ def _plain(cell: Any) -> Any:
 
 def _count(cell: Any, header: Header) -> int | None:
     """Count a time in attoseconds, a date since 1970 in UTC; None if it is missing."""
-    if isinstance(cell, dt.timedelta | dt.date):
-        cell = getattr(cell, "asm8", cell)  # pandas' own are finer, and reach farther
-    if isinstance(cell, dt.timedelta):
-        days, seconds, micro = cell.days, cell.seconds, cell.microseconds
-    elif isinstance(cell, dt.date):
+    cell = getattr(cell, "asm8", cell)  # pandas' own are finer, and reach farther
+    if isinstance(cell, dt.datetime):
         # Not by a datetime in UTC: near the ends there is none.
-        days, seconds, micro = cell.toordinal() - _EPOCH.toordinal(), 0, 0
-        if isinstance(cell, dt.datetime):
-            seconds = (cell.hour * 60 + cell.minute) * 60 + cell.second
-            micro = cell.microsecond
-            if offset := cell.utcoffset():
-                days, seconds = days - offset.days, seconds - offset.seconds
-                micro -= offset.microseconds
-    elif isinstance(cell, np.datetime64 | np.timedelta64):
-        if np.isnat(cell):
-            return None
-        count, size, step = _measure(cell, header)
-        return int(count) * size * step
-    else:
+        offset = cell.utcoffset() or dt.timedelta()
+        cell = cell.replace(tzinfo=None) - _FIRST - offset
+    elif isinstance(cell, dt.date):
+        cell = cell - _EPOCH
+    if isinstance(cell, dt.timedelta):
+        return cell // dt.timedelta(microseconds=1) * 10**12
+    if not isinstance(cell, np.datetime64 | np.timedelta64) or np.isnat(cell):
         return None
-    return ((days * 86400 + seconds) * 10**6 + micro) * 10**12
+    count, size, step = _measure(cell, header)
+    return int(count) * size * step
 
 
 def _measure(times: Any, header: Header) -> tuple[Any, int, int]:

@@ -90,9 +90,8 @@ class Shared:
     held : object
     """
 
-    def __init__(self, held: Any) -> None:
-        self._held = held
-        self._packed: bytes | None = None
+    def __init__(self, held: Any, packed: bytes | None = None) -> None:
+        self._held, self._packed = held, packed
         self._lock = Lock()
 
     def get(self) -> Any:
@@ -109,13 +108,7 @@ class Shared:
             if packed is None:
                 plain = pickle.dumps(self._held, pickle.HIGHEST_PROTOCOL)
                 packed = zlib.compress(plain, level=1)
-        return _receive, (packed,)
-
-
-def _receive(packed: bytes) -> Shared:
-    shared = Shared(None)
-    shared._packed = packed  # noqa: SLF001  (of the same room)
-    return shared
+        return Shared, (None, packed)
 
 
 def share(held: Any) -> Any:

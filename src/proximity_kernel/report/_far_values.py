@@ -80,9 +80,12 @@ def find_usual_range(known: NDArray[np.float64]) -> UsualRange:
     # Scaled: the difference of the ends may be too large for a float.
     scaled = known / max(abs(known[0]), abs(known[-1]), np.finfo(float).tiny)
     first, last = 0, len(known)
-    if last >= _MIN_VALUES and (fences := _find_fences(scaled)) is not None:
-        first = int(np.searchsorted(scaled, fences[0], "left"))
-        last = int(np.searchsorted(scaled, fences[1], "right"))
+    pairs = (np.quantile(scaled, [part, 1 - part]) for part in _QUANTILES)
+    low, high = next((pair for pair in pairs if pair[1] > pair[0]), (0.0, 0.0))
+    if last >= _MIN_VALUES and high > low:
+        reach = _N_DISTANCES * (high - low)
+        first = int(np.searchsorted(scaled, low - reach, "left"))
+        last = int(np.searchsorted(scaled, high + reach, "right"))
         span = scaled[last - 1] - scaled[first]
         if first and scaled[first] - scaled[first - 1] <= span:
             first = 0
@@ -93,12 +96,3 @@ def find_usual_range(known: NDArray[np.float64]) -> UsualRange:
     return UsualRange(
         float(known[first]), float(known[last - 1]), known[:first], known[last:]
     )
-
-
-def _find_fences(scaled: NDArray[np.float64]) -> tuple[float, float] | None:
-    for part in _QUANTILES:
-        low, high = np.quantile(scaled, [part, 1 - part])
-        if high > low:
-            reach = _N_DISTANCES * (high - low)
-            return float(low - reach), float(high + reach)
-    return None

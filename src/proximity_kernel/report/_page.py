@@ -163,8 +163,8 @@ def _collect(
     """Compute everything that the page shows."""
     rng = np.random.default_rng(random_state)
     labels = None if clusters is None else clusters.predict(table).astype(np.int64)
-    features = (absence.feature for absence in kernel.missingness_)
-    by_name = dict(zip(features, columns, strict=True))
+    types = kernel.model_.types
+    by_name = {one.name: column for one, column in zip(types, columns, strict=True)}
     unusual = _unusual_rows.find_unusual_rows(table, kernel, by_name)
     far = _overview.list_far_values(columns)
     sure = np.unique([*unusual["rows"], *(row for one in far for row in one["rows"])])
@@ -214,11 +214,7 @@ def _render(content: dict[str, Any]) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {
-        "count": _text.count,
-        "number": _text.number,
-        "share": _text.share,
-    }
+    environment.filters |= {"count": _text.count, "share": _text.share}
     environment.filters |= {"breakable": _breakable, "whole": _keep_whole}
     environment.globals["some"] = _text.some
     folder = resources.files("proximity_kernel.report") / "templates"
