@@ -13,14 +13,13 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from ._bins.names import name_bins, write_moment
-from ._model.fitted import represent_codes
 from ._model.model import Model
 from ._model.provenance import list_cells
-from ._model.representation import COARSE_SHARE
 from ._table.columns import Column, read_columns
 from ._table.containers import split_table
 from .kernel import ProximityKernel
@@ -66,7 +65,14 @@ class Cell:
 
     def __str__(self) -> str:
         if not self.assumed:
-            shown = "" if self.value is None else _write_value(self.value)
+            number = isinstance(self.value, float)
+            shown = (
+                f"{self.value:.12g}"
+                if number
+                else ""
+                if self.value is None
+                else str(self.value)
+            )
             return self.bin if shown in ("", self.bin) else f"{shown} ({self.bin})"
         likely = [f"{name} {share:.0%}" for name, share in self.assumed[:_MOST_SHARES]]
         more = ", ..." if len(self.assumed) > _MOST_SHARES else ""
@@ -141,12 +147,7 @@ class Explanation:
                 (feature.name, part, feature.alike, str(feature.a), str(feature.b))
             )
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        lines = [
-            "  ".join(
-                cell.ljust(width) for cell, width in zip(row, widths, strict=True)
-            ).rstrip()
-            for row in rows
-        ]
+        lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
         return "\n".join([f"similarity {self.similarity:.3f}", *lines])
 
 
@@ -181,14 +182,20 @@ def explain(kernel: Any, a: Any, b: Any) -> Explanation:
     kernel = _find_kernel(kernel)
     model = kernel.model_
     names = bin_names(kernel)
-    left = _read_row(kernel, model, a, names, "a")
-    right = _read_row(kernel, model, b, names, "b")
-    products = (left.vector * right.vector) / max(model.n_counted, 1)
-    parts = np.bincount(column_features(model), products, len(model.bins))
-    features = tuple(
-        _compare(model, j, float(parts[j]), left, right) for j in range(len(names))
-    )
-    return Explanation(min(float(parts.sum()), 1.0), features)
+    left, right = _read_row(model, a, names, "a"), _read_row(model, b, names, "b")
+    agreements = sum_by_feature(model, left.matrix.multiply(right.matrix))[0]
+    whole = float(model.n_counted)
+    if kernel.normalize:
+        squares = [row.matrix.power(2).sum() for row in (left, right)]
+        whole = float(np.sqrt(squares[0] * squares[1]))
+    parts = agreements / (whole or 1.0)
+    features = []
+    for j, column in enumerate(model.types):
+        pair = float(parts[j]), float(agreements[j])
+        alike = _compare(j, pair[1], left, right)
+        cells = left.cells[j], right.cells[j]
+        features.append(Feature(column.name, *pair, alike, *cells))
+    return Explanation(min(float(parts.sum()), 1.0), tuple(features))
 
 
 def _find_kernel(estimator: Any) -> ProximityKernel:
@@ -232,27 +239,28 @@ def bin_names(kernel: ProximityKernel) -> list[list[str]]:
     ]
 
 
-def column_features(model: Model) -> NDArray[np.int64]:
-    """Tell the feature of each column of the representation."""
-    coarse = np.array([len(bins.shared) for bins in model.bins], np.int64)
-    return np.repeat(np.arange(len(model.bins)), model.n_bins + coarse)
+def sum_by_feature(model: Model, matrix: Any) -> NDArray[np.float64]:
+    """Add up the columns of each feature in a sparse matrix that has those of rows."""
+    features = np.repeat(np.arange(len(model.bins)), model.n_columns)
+    entries = (np.ones(len(features)), (np.arange(len(features)), features))
+    sums = sp.csr_array(entries, shape=(len(features), len(model.bins)))
+    return np.asarray((sp.csr_array(matrix) @ sums).toarray())
 
 
 @dataclass(frozen=True)
 class _Row:
-    """A row: its representation, its cells, and its share of each bin of a feature."""
+    """A row: its representation, its cells, and its share of each bin of a feature.
 
-    vector: NDArray[np.float64]
+    The representation is that of a kernel that is not normalized.
+    """
+
+    matrix: sp.csr_array
     cells: list[Cell]
     shares: list[NDArray[np.float64]]
 
 
 def _read_row(
-    kernel: ProximityKernel,
-    model: Model,
-    row: Any,
-    names: Sequence[Sequence[str]],
-    which: str,
+    model: Model, row: Any, names: Sequence[Sequence[str]], which: str
 ) -> _Row:
     try:
         table = _as_table(model, row, which)
@@ -264,7 +272,6 @@ def _read_row(
         raise
     codes = model.code(table, n_threads=1)
     estimates = model.matcher.estimate(codes, 1)
-    matrix = represent_codes(kernel, model, codes)
     listed = {int(cell["feature"]): cell for cell in list_cells(model, codes, 1)}
     features = [column.name for column in model.types]
     places = {int(j): at for at, j in enumerate(estimates.feature)}
@@ -279,7 +286,7 @@ def _read_row(
         shares.append(share)
         value = _read_value(columns[j])
         cells.append(_make_cell(value, share, names[j], listed.get(j), features))
-    return _Row(matrix.toarray()[0].astype(np.float64), cells, shares)
+    return _Row(model.represent(codes, np.float64, False, 1), cells, shares)
 
 
 def _make_cell(
@@ -292,10 +299,8 @@ def _make_cell(
     if not names:
         return Cell(value, _LEFT_OUT, missing=value is None)
     if estimate is None:
-        known = bool(share.any())
-        return Cell(
-            value, names[int(share.argmax())] if known else UNKNOWN, value is None
-        )
+        where = names[int(share.argmax())] if share.any() else UNKNOWN
+        return Cell(value, where, value is None)
     order = np.argsort(-share, kind="stable")
     return Cell(
         None,
@@ -313,23 +318,13 @@ def _make_cell(
     )
 
 
-def _compare(model: Model, j: int, part: float, left: _Row, right: _Row) -> Feature:
-    a, b = left.shares[j], right.shares[j]
-    fine = float(a @ b)
-    agreement, close = fine, 0.0
-    for members in model.bins[j].shared.values():
-        both = float(a[members].sum() * b[members].sum())
-        close += both
-        agreement += COARSE_SHARE * (both - float(a[members] @ b[members]))
+def _compare(j: int, agreement: float, left: _Row, right: _Row) -> str:
     if left.cells[j].assumed or right.cells[j].assumed:
-        alike = "perhaps"
-    elif not a.any() or not b.any():
-        alike = "unknown"
-    else:
-        alike = "same" if fine else "close" if close else "different"
-    return Feature(
-        model.types[j].name, part, agreement, alike, left.cells[j], right.cells[j]
-    )
+        return "perhaps"
+    a, b = left.shares[j], right.shares[j]
+    if not a.any() or not b.any():
+        return "unknown"
+    return "same" if a @ b else "close" if agreement else "different"
 
 
 def _as_table(model: Model, row: Any, which: str) -> Any:
@@ -391,20 +386,13 @@ def _read_value(column: Column) -> Any:
     return float(value)
 
 
-def _write_value(value: Any) -> str:
-    return f"{value:.12g}" if isinstance(value, float) else str(value)
-
-
 def _flatten(cell: Cell, which: str) -> dict[str, Any]:
-    assumed = ", ".join(f"{name} {share:.3f}" for name, share in cell.assumed)
-    return {
-        which: cell.value,
-        f"bin_{which}": cell.bin,
-        f"missing_{which}": cell.missing,
-        f"assumed_{which}": assumed,
-        f"level_{which}": cell.level,
-        f"support_{which}": cell.support,
-        f"moved_by_{which}": ", ".join(
-            f"{name} {far:.3f}" for name, far in cell.moved_by
-        ),
+    held = {
+        "bin": cell.bin,
+        "missing": cell.missing,
+        "assumed": ", ".join(f"{name} {share:.3f}" for name, share in cell.assumed),
+        "level": cell.level,
+        "support": cell.support,
+        "moved_by": ", ".join(f"{name} {far:.3f}" for name, far in cell.moved_by),
     }
+    return {which: cell.value} | {f"{key}_{which}": one for key, one in held.items()}

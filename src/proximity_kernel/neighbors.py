@@ -159,11 +159,7 @@ class ProximityNeighbors(ModelFileMixin, BaseEstimator):  # type: ignore[misc]  
         similarities, indices = self._nearest(X, n_neighbors)
         if return_similarity:
             return similarities, indices
-        distances = 1 - similarities
-        # Similarities that differ in the last bit can be equal distances.
-        order = np.lexsort((indices, distances), axis=1)
-        indices = np.take_along_axis(indices, order, axis=1)
-        distances = np.take_along_axis(distances, order, axis=1)
+        distances, indices = sort_distances(similarities, indices)
         return (distances, indices) if return_distance else indices
 
     def kneighbors_graph(
@@ -266,7 +262,7 @@ class ProximityNeighbors(ModelFileMixin, BaseEstimator):  # type: ignore[misc]  
         k_found = k + (X is None)
         similarities, indices = find_nearest(self._index, rows, k_found, self._threads)
         if X is None:
-            return _drop_itself(similarities, indices)
+            return drop_itself(similarities, indices, np.arange(len(indices)))
         return similarities, indices
 
     def _within(
@@ -350,12 +346,25 @@ def _check_radius(radius: Any) -> float:
     return float(radius)
 
 
-def _drop_itself(
+def sort_distances(
     similarities: NDArray[Any], indices: NDArray[np.int64]
+) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Make distances of similarities, among equal ones the lower index first.
+
+    Similarities that differ in the last bit can be equal distances.
+    """
+    distances = 1 - similarities
+    order = np.lexsort((indices, distances), axis=1)
+    distances = np.take_along_axis(distances, order, axis=1)
+    return distances, np.take_along_axis(indices, order, axis=1)
+
+
+def drop_itself(
+    similarities: NDArray[Any], indices: NDArray[np.int64], rows: NDArray[np.int64]
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Leave each row out of its own neighbours, or the last where it is not there."""
     n, k = indices.shape
-    others = indices != np.arange(n)[:, None]
+    others = indices != rows[:, None]
     others[others.all(axis=1), -1] = False
     return similarities[others].reshape(n, k - 1), indices[others].reshape(n, k - 1)
 

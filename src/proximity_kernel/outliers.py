@@ -25,12 +25,11 @@ from ._inner_kernel import (
     represent,
     unpack_kernel,
 )
-from ._model.model import Model
 from ._model_file.saving import ModelFileMixin
 from ._model_file.state import State, check
 from ._shared.options import check_count, check_n_jobs
 from ._shared.threads import count_threads
-from .explanation import UNKNOWN, bin_names, column_features
+from .explanation import UNKNOWN, bin_names, sum_by_feature
 from .kernel import ProximityKernel
 
 __all__ = ["ProximityOutliers", "Reason"]
@@ -212,20 +211,24 @@ class ProximityOutliers(ModelFileMixin, OutlierMixin, BaseEstimator):  # type: i
         """
         most = check_count("n", n, 1)
         matrix = self._embed(X)
-        kernel = self.kernel_
-        model = kernel.model_
-        features = column_features(model)
-        sums = sp.csr_array(
-            (np.ones(len(features)), (np.arange(len(features)), features)),
-            shape=(len(features), len(model.bins)),
-        )
-        shares = np.asarray((matrix.multiply(self.mean_) @ sums).toarray())
-        typical = sums.T @ self.mean_**2
+        model, names = self.kernel_.model_, bin_names(self.kernel_)
+        shares = sum_by_feature(model, matrix.multiply(self.mean_))
+        typical = sum_by_feature(model, self.mean_[None] ** 2)[0]
         codes = model.code(X, count_threads(self.n_jobs))
-        missing = np.argwhere(codes.rows[codes.inverse] == codes.missing)
-        estimated = {(int(i), int(j)) for i, j in missing}
-        tell = _Teller(model, bin_names(kernel), matrix, estimated)
-        return [tell.row(i, shares[i], typical, most) for i in range(len(shares))]
+        missing = (codes.rows == codes.missing)[codes.inverse]
+        layout = model.layout
+        out = []
+        for i, share in enumerate(shares):
+            weights = matrix[[i]].toarray()[0][layout.columns] / layout.weights
+            reasons = []
+            for j in np.argsort(share - typical, kind="stable")[:most].tolist():
+                if share[j] < typical[j] - _LEAST_LACK:
+                    held = weights[layout.offsets[j] :][: len(names[j])]
+                    where = names[j][held.argmax()] if held.any() else UNKNOWN
+                    parts = bool(missing[i, j]), float(share[j]), float(typical[j])
+                    reasons.append(Reason(model.types[j].name, where, *parts))
+            out.append(reasons)
+        return out
 
     def __get_model_state__(self) -> State:
         state = State({"offset": float(self.offset_)}, {"mean": self.mean_})
@@ -238,8 +241,8 @@ class ProximityOutliers(ModelFileMixin, OutlierMixin, BaseEstimator):  # type: i
         self.kernel_ = unpack_kernel(state)
         n_columns = int(self.kernel_.model_.n_columns.sum())
         self.mean_ = state.array("mean", np.float64)
-        check(self.mean_.shape == (n_columns,), "the mean row")
-        check(np.isfinite(self.mean_).all(), "the mean row")
+        right = self.mean_.shape == (n_columns,) and np.isfinite(self.mean_).all()
+        check(right, "the mean row")
         offset = state.values["offset"]
         check(type(offset) is float and np.isfinite(offset), "the offset")
         self.offset_ = offset
@@ -250,50 +253,6 @@ class ProximityOutliers(ModelFileMixin, OutlierMixin, BaseEstimator):  # type: i
 
     def __sklearn_tags__(self) -> Any:
         return accept_gaps(super().__sklearn_tags__())
-
-
-class _Teller:
-    """Puts the parts of a score into words."""
-
-    def __init__(
-        self,
-        model: Model,
-        bins: list[list[str]],
-        matrix: sp.csr_array,
-        estimated: set[tuple[int, int]],
-    ) -> None:
-        layout = model.layout
-        self.matrix, self.bins, self.estimated = matrix, bins, estimated
-        self.columns, self.weights = layout.columns, layout.weights
-        self.names = [column.name for column in model.types]
-        self.starts = np.cumsum(model.n_bins) - model.n_bins
-
-    def row(
-        self,
-        i: int,
-        shares: NDArray[np.float64],
-        typical: NDArray[np.float64],
-        most: int,
-    ) -> list[Reason]:
-        """Find the reasons of row i."""
-        order = np.argsort(shares - typical, kind="stable")[:most]
-        held = self.matrix[[i]].toarray()[0][self.columns] / self.weights
-        return [
-            Reason(
-                self.names[j],
-                self._name(j, held),
-                (i, j) in self.estimated,
-                float(shares[j]),
-                float(typical[j]),
-            )
-            for j in order.tolist()
-            if shares[j] < typical[j] - _LEAST_LACK
-        ]
-
-    def _name(self, j: int, held: NDArray[Any]) -> str:
-        start = self.starts[j]
-        share = held[start : start + len(self.bins[j])]
-        return self.bins[j][int(share.argmax())] if share.any() else UNKNOWN
 
 
 def _score(

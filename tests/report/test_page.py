@@ -20,7 +20,7 @@ from proximity_kernel import (
 from proximity_kernel.datasets import load_penguins
 from proximity_kernel.explanation import bin_names
 from proximity_kernel.report import _map, _missing_cells, write_report
-from proximity_kernel.report._row_data import split_bins
+from proximity_kernel.report._row_data import estimate_cells
 
 
 @pytest.fixture(scope="module")
@@ -178,8 +178,8 @@ def test_the_distance_from_the_whole_column_is_that_of_the_estimates(penguins):
         row = table.iloc[[i]]
         assumed = dict(explain(kernel, row, row).features[j].a.assumed)
         far.append(sum(abs(assumed.get(name, 0) - prior[name]) for name in prior) / 2)
-    shares = split_bins(kernel, kernel.transform(table))[j]
-    found = _missing_cells._measure_distance(shares, kernel.prior_[j])
+    shares = estimate_cells(kernel, table)[2][j]
+    found = _missing_cells.measure_distance(shares, kernel.prior_[j])
     assert found == pytest.approx(np.mean(far), abs=1e-6)
     assert 0.1 < found < 0.5
 
@@ -278,17 +278,18 @@ def test_the_map_is_the_principal_plane_of_the_representation(page, penguins, cl
     assert f"They show {100 * shown:.0f} % of the variance" in visible(page)
 
 
-@pytest.mark.parametrize("n_rows", [6, 300])
-def test_the_plane_is_the_same_by_rows_and_by_columns(n_rows):
+@pytest.mark.parametrize("n_rows", [2, 6, 300])
+def test_the_plane_is_that_of_few_and_of_many_rows(n_rows):
     rng = np.random.default_rng(1)
     table = [[float(a), str(b)] for a, b in rng.integers(0, 9, size=(n_rows, 2))]
     matrix = ProximityKernel(4).fit_transform(table)
-    plane = _map._principal_plane(matrix)
-    places = plane.place(matrix)
+    places, shown = _map.place_rows(matrix, n_rows)
     dense = matrix.toarray().astype(np.float64)
     values = np.linalg.svd(dense - dense.mean(axis=0), compute_uv=False) ** 2
-    assert plane.shown == pytest.approx(values[:2].sum() / values.sum())
-    np.testing.assert_allclose((places**2).sum(axis=0), values[:2], rtol=1e-6)
+    assert shown == pytest.approx(values[:2].sum() / values.sum())
+    np.testing.assert_allclose(
+        (places**2).sum(axis=0), values[:2], rtol=1e-6, atol=1e-12
+    )
 
 
 def test_clusters_and_their_profiles(page, clusters):
@@ -310,11 +311,12 @@ def test_the_most_unusual_rows_come_with_reasons(page, penguins, tmp_path):
     feature, bin_ = reason[0][0].feature, reason[0][0].bin
     value = penguins.loc[unusual[0], feature]
     assert f"{feature} : {value:g}, {bin_} (" in words
-    assert "numbers have four bins of their own" in words
+    assert "numbers have four bins, the first and the last" in words
+    assert "so that no number would be rare" in words
     assert "Values far from the others" not in words
     with_four = ProximityKernel(4).fit(penguins)
     words = visible(write(tmp_path, penguins, kernel=with_four))
-    assert "bins of their own" not in words  # they are those that the page shows
+    assert "so that no number would be rare" not in words
 
 
 def test_the_bins_lie_on_the_histogram(page, clusters, penguins):

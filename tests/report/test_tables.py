@@ -15,9 +15,8 @@ from sklearn.exceptions import NotFittedError
 
 from proximity_kernel import ProximityKernel, ProximityKMeans, ProximityOutliers
 from proximity_kernel.datasets import load_penguins
-from proximity_kernel.report import _map, _page, write_report
+from proximity_kernel.report import _page, write_report
 from proximity_kernel.report._display_columns import read_display_columns, take_rows
-from proximity_kernel.report._row_data import count_columns
 
 
 @pytest.fixture(scope="module")
@@ -165,31 +164,6 @@ def test_rows_that_were_not_drawn_lie_on_the_same_plane(large, tmp_path):
     np.testing.assert_allclose(data["places"], wanted, atol=1e-3)
 
 
-def test_both_ways_to_the_nearest_agree(large, monkeypatch):
-    table = large.iloc[:500].round(0)  # with many equal similarities
-    kernel = ProximityKernel().fit(table)
-    rows = np.arange(0, 500, 7)
-    quick = _map.make_map(table, kernel, rows)
-    monkeypatch.setattr(_map, "_search_index", lambda *_: None)
-    whole = _map.make_map(table, kernel, rows)
-    monkeypatch.setattr(_map, "_BLOCK", 64)
-    pieces = _map.make_map(table, kernel, rows)
-    np.testing.assert_array_equal(whole.nearest, pieces.nearest)
-    np.testing.assert_array_equal(whole.similarity, pieces.similarity)
-    np.testing.assert_allclose(quick.similarity, whole.similarity, atol=2e-6)
-    assert (quick.nearest != rows[:, None]).all()
-
-
-def test_neighbors_are_asked_only_with_the_same_kernel(large):
-    kernel = ProximityKernel().fit(large)
-    for table, same in ((large, True), (large.iloc[:4_000], False)):
-        rows = np.arange(0, len(table), 50)
-        drawn = table.iloc[rows]
-        matrix = kernel.transform(drawn)
-        found = _map._search_index(table, kernel, rows, drawn, matrix)
-        assert (found is not None) == same
-
-
 def test_the_same_seed_gives_the_same_page(large, tmp_path):
     assert write(tmp_path, large) == write(tmp_path, large)
     other = write(tmp_path, large, random_state=1)
@@ -220,16 +194,6 @@ def test_a_kernel_that_was_fitted_to_other_rows(penguins, tmp_path):
     assert -2 in data["columns"][0]["bins"]
     assert not kernel.sparse_output
     assert hasattr(kernel.transform(later), "columns")  # its options are as they were
-
-
-@pytest.mark.parametrize("n_bins", ["auto", 4])
-def test_columns_of_the_representation_are_counted(penguins, n_bins):
-    kernel = ProximityKernel(n_bins, missingness="informative").fit(penguins)
-    names = kernel.get_feature_names_out()
-    wanted = [
-        sum(out.startswith(f"{name}_") for out in names) for name in penguins.columns
-    ]
-    assert count_columns(kernel).tolist() == wanted
 
 
 def test_ids_title_and_assumptions(penguins, tmp_path):

@@ -36,8 +36,8 @@ UNITS = ["Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns", "ps", "fs", "as"]
 @pytest.mark.parametrize("step", [1, 7])
 @pytest.mark.parametrize("kind", "mM")
 def test_every_unit_keeps_its_order_to_the_ends(unit, step, kind):
-    if kind == "m" and unit in "YM":
-        pytest.skip("months have no fixed length")
+    if unit in "YM":
+        pytest.skip("months have no fixed length, and dates are counted in days")
     counts = np.array([-(2**62), -(2**53) - 1, -1, 0, 1, 2**53 + 1, 2**62])
     times = counts.astype(f"{kind}8[{step}{unit}]").reshape(-1, 1)
     (array,) = read_columns(times)

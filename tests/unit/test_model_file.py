@@ -7,7 +7,6 @@ import sys
 import tempfile
 import warnings
 from dataclasses import fields
-from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -308,7 +307,7 @@ def test_set_output_and_notes_survive(tmp_path, table):
 
 @pytest.mark.parametrize(
     "value",
-    [float("inf"), (1, (2.5, None)), Decimal("1.50"), np.float32(0.1), np.str_("a"),
+    [float("inf"), (1, (2.5, None)), np.float32(0.1), np.str_("a"),
      np.array(["a", "bc"]), np.array([[1, 2]], np.uint8), np.dtype("f4"), np.int8,
      pd.Timestamp("2020-01-01T05", tz="UTC")],
     ids=repr,

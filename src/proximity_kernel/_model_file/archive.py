@@ -91,7 +91,6 @@ def write_archive(
             os.fsync(file.fileno())
     except OSError as error:
         raise ModelFileError(f"{path} cannot be written: {error.strerror}.") from error
-    _sync_folder(target.parent)
 
 
 def read_archive(path: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -233,13 +232,3 @@ def _read_array(archive: zipfile.ZipFile, name: str, known: Any) -> NDArray[Any]
     if _describe(array) != known:
         raise ValueError(f"array {name} is not what the header says")
     return array
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make the new name last through a crash, where the system can."""
-    with contextlib.suppress(OSError, AttributeError):
-        handle = os.open(folder, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)

@@ -11,7 +11,6 @@ import base64
 import datetime as dt
 import math
 from collections.abc import Callable
-from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -119,10 +118,6 @@ def _is_list_like(value: Any) -> bool:
     )
 
 
-def _write_list(items: Any) -> list[Any]:
-    return sorted(items) if isinstance(items, set | frozenset) else list(items)
-
-
 def _read_array(parts: Any) -> Any:
     text, shape, items = parts
     dtype = np.dtype(text)
@@ -131,10 +126,6 @@ def _read_array(parts: Any) -> Any:
     if dtype.kind == "U":  # as long as the text is, not as a file says
         dtype = np.dtype("U")
     return np.array(items, dtype=dtype).reshape(shape)
-
-
-def _read_list(items: Any) -> list[Any]:
-    return list(items)
 
 
 # tag -> whether it is for a value, what is written of it, how that is read
@@ -146,15 +137,7 @@ _TAGGED: dict[str, tuple[Callable[[Any], bool], Callable[[Any], Any], Any]] = {
         lambda value: base64.b64encode(value).decode(),
         lambda text: base64.b64decode(text, validate=True),
     ),
-    "date": (_is(dt.date), dt.date.isoformat, dt.date.fromisoformat),
-    "datetime": (_is(dt.datetime), dt.datetime.isoformat, dt.datetime.fromisoformat),
     "time": (_is(dt.time), dt.time.isoformat, dt.time.fromisoformat),
-    "timedelta": (
-        _is(dt.timedelta),
-        lambda value: [value.days, value.seconds, value.microseconds],
-        lambda parts: dt.timedelta(*parts),
-    ),
-    "decimal": (_is(Decimal), str, Decimal),
     "dtype": (lambda value: isinstance(value, np.dtype), lambda d: d.str, np.dtype),
     "scalar type": (
         _is_scalar_type,
@@ -176,15 +159,15 @@ _TAGGED: dict[str, tuple[Callable[[Any], bool], Callable[[Any], Any], Any]] = {
         lambda value: [value.left, value.right, value.closed],
         _from_pandas("Interval"),
     ),
-    "Timestamp": (
-        _is_pandas("Timestamp"),
-        _write_moment,
-        _read_moment,
-    ),
+    "Timestamp": (_is_pandas("Timestamp"), _write_moment, _read_moment),
     "Period": (
         _is_pandas("Period"),
         lambda value: [str(value), value.freqstr],
         _from_pandas("Period"),
     ),
-    "list": (_is_list_like, _write_list, _read_list),
+    "list": (
+        _is_list_like,
+        lambda items: sorted(items) if isinstance(items, set | frozenset) else [*items],
+        list,
+    ),
 }

@@ -56,9 +56,7 @@ _UNITS = {
     "fs": 1000,
     "as": 1,
 }
-_MONTHS = {"Y": 12, "M": 1}
-_NAT = np.iinfo(np.int64).min  # the count that is no time
-_EPOCH = dt.date(1970, 1, 1)
+_EPOCH, _FIRST = dt.date(1970, 1, 1), dt.datetime(1970, 1, 1)
 _ERA = 146097  # days in 400 years, any 400
 
 
@@ -196,9 +194,11 @@ def label_numbers(present: _Array, observed: _Array) -> _Codes:
 def label_dates(dates: _Array, header: Header) -> _Codes:
     """Make labels of an array of numpy's dates, as `label_cells` does of cells."""
     observed = ~np.isnat(dates)
-    unit, step = _unit(dates.dtype, header) if observed.any() else ("s", 1)
-    codes, counts = label_numbers(dates[observed].astype(np.int64), observed)
-    return codes, [_write_date(_scale(n * step, unit)) for n in counts]
+    if not observed.any():  # perhaps without a unit
+        return np.full(len(dates), -1, np.int32), []
+    present, size, step = _measure(dates[observed], header)
+    codes, counts = label_numbers(present, observed)
+    return codes, [_write_date(n * size * step) for n in counts]
 
 
 def count_seconds(times: _Array, header: Header) -> NDArray[np.float64]:
@@ -206,22 +206,18 @@ def count_seconds(times: _Array, header: Header) -> NDArray[np.float64]:
     missing = np.isnat(times)
     if missing.all():  # perhaps without a unit
         return np.full(len(times), np.nan)
-    unit, step = _unit(times.dtype, header)
-    counts = times.astype(np.int64)
-    if unit in _MONTHS:  # few, as calendars go
-        distinct, inverse = np.unique(counts, return_inverse=True)
-        exact = [_scale(n * step, unit) / _SECOND for n in distinct.tolist()]
-        seconds = np.array(exact)[inverse]
-    elif _UNITS[unit] >= _SECOND:
-        seconds = counts * float(_UNITS[unit] // _SECOND * step)
+    counts, size, step = _measure(times, header)
+    seconds: NDArray[np.float64]
+    if size >= _SECOND:
+        seconds = counts * float(size // _SECOND * step)
     else:
-        per_second = _SECOND // _UNITS[unit]
+        per_second = _SECOND // size
         seconds = counts / float(per_second)
         # A count that is no float64 is split, or it would be rounded twice: the
         # same moment in another unit would be another number.
-        if (large := (size := np.abs(counts)) >= 2**53).any():
-            whole = size // per_second
-            split = whole + (size - whole * per_second) / per_second
+        if (large := (far := np.abs(counts)) >= 2**53).any():
+            whole = far // per_second
+            split = whole + (far - whole * per_second) / per_second
             np.copyto(seconds, np.copysign(split, seconds), where=large)
         seconds *= step
     seconds[missing] = np.nan
@@ -252,48 +248,41 @@ def _plain(cell: Any) -> Any:
 
 def _count(cell: Any, header: Header) -> int | None:
     """Count a time in attoseconds, a date since 1970 in UTC; None if it is missing."""
-    if isinstance(cell, dt.timedelta | dt.date):
-        cell = getattr(cell, "asm8", cell)  # pandas' own are finer, and reach farther
-    if isinstance(cell, dt.timedelta):
-        days, seconds, micro = cell.days, cell.seconds, cell.microseconds
-    elif isinstance(cell, dt.date):
+    cell = getattr(cell, "asm8", cell)  # pandas' own are finer, and reach farther
+    if isinstance(cell, dt.datetime):
         # Not by a datetime in UTC: near the ends there is none.
-        days, seconds, micro = cell.toordinal() - _EPOCH.toordinal(), 0, 0
-        if isinstance(cell, dt.datetime):
-            seconds = (cell.hour * 60 + cell.minute) * 60 + cell.second
-            micro = cell.microsecond
-            if offset := cell.utcoffset():
-                days, seconds = days - offset.days, seconds - offset.seconds
-                micro -= offset.microseconds
-    elif isinstance(cell, np.datetime64 | np.timedelta64):
-        if (count := int(cell.view(np.int64))) == _NAT:
-            return None
-        unit, step = _unit(cell.dtype, header)
-        return _scale(count * step, unit)
-    else:
+        offset = cell.utcoffset() or dt.timedelta()
+        cell = cell.replace(tzinfo=None) - _FIRST - offset
+    elif isinstance(cell, dt.date):
+        cell = cell - _EPOCH
+    if isinstance(cell, dt.timedelta):
+        return cell // dt.timedelta(microseconds=1) * 10**12
+    if not isinstance(cell, np.datetime64 | np.timedelta64) or np.isnat(cell):
         return None
-    return ((days * 86400 + seconds) * 10**6 + micro) * 10**12
+    count, size, step = _measure(cell, header)
+    return int(count) * size * step
 
 
-def _scale(count: int, unit: str) -> int:
-    """Turn a count of numpy's units into attoseconds; of months, since 1970."""
-    if unit not in _MONTHS:
-        return count * _UNITS[unit]
-    eras, months = divmod(count * _MONTHS[unit], 4800)
-    first = dt.date(1970 + months // 12, 1 + months % 12, 1)
-    return ((first - _EPOCH).days + eras * _ERA) * _DAY
+def _measure(times: Any, header: Header) -> tuple[Any, int, int]:
+    """Count numpy's times in steps of a unit that must have a length.
 
-
-def _unit(dtype: Any, header: Header) -> tuple[str, int]:
-    """Numpy's unit of times, and how many are one step; it must have a length."""
+    Returns
+    -------
+    counts : ndarray or scalar, int64
+    size, step : int
+        Attoseconds of the unit, and units of a step.
+    """
+    dtype = times.dtype
     unit, step = np.datetime_data(dtype)
-    if unit == "generic" or (unit in _MONTHS and dtype.kind == "m"):
+    if unit == "generic" or (unit in "YM" and dtype.kind == "m"):
         what = "durations" if dtype.kind == "m" else "dates"
         raise TypeError(
             f"{header.place} holds {what} in a unit of no fixed length ({unit}); "
             f"convert it to days, e.g. astype('{dtype.kind}8[D]'), or to a number."
         )
-    return unit, step
+    if unit in "YM":
+        times, unit, step = times.astype("M8[D]"), "D", 1
+    return times.astype(np.int64), _UNITS[unit], step
 
 
 def _write_date(count: int) -> str:

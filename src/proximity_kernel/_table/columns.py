@@ -313,14 +313,13 @@ def _stand_in(observed: NDArray[np.bool_], fitted: ColumnType) -> Column:
 
 def _rank(column: Column, labels: _Labels, order: _Labels) -> _Array:
     """Rank a column of labels in the fitted order."""
-    observed = column.observed
-    codes = column.values[observed].astype(np.intp)
-    if lost := [labels[k] for k in np.unique(codes) if labels[k] not in order]:
+    codes = np.where(column.observed, column.values, -1).astype(np.intp)
+    if lost := [
+        labels[k] for k in np.unique(codes) if k >= 0 and labels[k] not in order
+    ]:
         raise ValueError(
             f"{column.type.place} has labels without a rank in the fitted order "
             f"{order}: {lost}; replace them by labels of that order, or fit again."
         )
-    ranks = [order.index(label) if label in order else -1 for label in labels]
-    values = np.full(len(observed), np.nan)
-    values[observed] = np.array(ranks)[codes]
-    return values
+    rank = {label: float(k) for k, label in enumerate(order)}
+    return np.array([*(rank.get(label, np.nan) for label in labels), np.nan])[codes]

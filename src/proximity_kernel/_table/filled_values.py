@@ -27,24 +27,14 @@ def is_plain(gaps: Gaps) -> bool:
 
 
 def count_micros(seconds: _Array, dtype: str) -> _Array:
-    """Make microseconds of seconds, split so that few digits are lost; NaT of NaN."""
-    whole = np.floor(seconds)
-    with np.errstate(invalid="ignore"):
-        count = np.where(np.isnan(seconds), 0, whole).astype(np.int64) * 10**6
-        count += np.where(
-            np.isnan(seconds), 0, np.round((seconds - whole) * 1e6)
-        ).astype(np.int64)
-    out = count.astype(dtype)
-    out[np.isnan(seconds)] = "NaT"
-    return out
+    """Make microseconds of seconds, NaT of NaN."""
+    return np.round(seconds * 1e6).astype(dtype)
 
 
 def as_times(gaps: Gaps) -> _Array:
     """Make numpy's times of what is filled in, dates in UTC."""
     dtype = "M8[us]" if gaps.type.family == "dates" else "m8[us]"
-    if gaps.values.dtype.kind == "f":
-        return count_micros(gaps.values, dtype)
-    if gaps.type.family == "durations":  # labels are seconds
+    if gaps.values.dtype.kind == "f" or gaps.type.family == "durations":
         return count_micros(gaps.values.astype(np.float64), dtype)
     return np.array([np.datetime64(text) for text in gaps.values.tolist()])
 

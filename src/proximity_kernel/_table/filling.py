@@ -68,13 +68,9 @@ def make_uncertainty(table: Any, gaps: Sequence[Gaps]) -> Any:
         return make_frame(table, columns)
     if isinstance(table, list | tuple):
         return [list(row) for row in zip(*(c.tolist() for c in columns), strict=True)]
-    held = {column.dtype.kind for column in columns}
-    out = np.empty((len(table), len(columns)), float if len(held) == 1 else object)
-    if held == {"m"}:
-        out = out.astype("m8[us]")
-    for j, column in enumerate(columns):
-        out[:, j] = column
-    return out
+    if len({column.dtype for column in columns}) > 1:
+        columns = [column.astype(object) for column in columns]
+    return np.column_stack(columns)
 
 
 def mark_booleans(table: Any, gaps: Sequence[Gaps]) -> list[Gaps]:
@@ -89,10 +85,7 @@ def mark_booleans(table: Any, gaps: Sequence[Gaps]) -> list[Gaps]:
 
 def _list_uncertainty(n_rows: int, gaps: Gaps) -> _Array:
     out = np.zeros(n_rows)
-    if gaps.fillable:
-        out[gaps.rows] = gaps.uncertainty
-    elif len(gaps.rows):
-        out[gaps.rows] = np.nan
+    out[gaps.rows] = gaps.uncertainty if gaps.fillable else np.nan
     if gaps.type.family in TIMES and is_plain(gaps):
         return count_micros(out, "m8[us]")
     return out

@@ -23,6 +23,7 @@ from .._shared.extras import require
 from .._shared.options import check_count, check_flag
 from .._shared.whole_files import name_beside
 from ..kernel import ProximityKernel
+from ..neighbors import sort_distances
 from .kernel_tasks import (
     MAKERS,
     Nearest,
@@ -142,7 +143,7 @@ class DaskProximityKernel(BaseEstimator):  # type: ignore[misc]  # untyped
         made = get_config().get("sparse_interface", "spmatrix")
         if not kernel.sparse_output:
             made = "dense"
-        blocks = parts.map(represent_part, share(prepare(kernel)), made)
+        blocks = parts.map(represent_part, prepare(kernel), made)
         meta = MAKERS[made](np.empty((0, 0), kernel.dtype))
         return stack_blocks(blocks, parts.sizes, count_columns(kernel), meta)
 
@@ -211,7 +212,7 @@ class DaskProximityKernel(BaseEstimator):  # type: ignore[misc]  # untyped
         kernel = self._fitted()
         parts = split_fitted(X, kernel)
         right = self._represent_small(kernel, "Y", Y)
-        blocks = parts.map(compare_part, share(prepare(kernel)), share(right))
+        blocks = parts.map(compare_part, prepare(kernel), share(right))
         meta = np.empty((0, 0), kernel.dtype)
         return stack_blocks(blocks, parts.sizes, right.shape[0], meta)
 
@@ -248,19 +249,14 @@ class DaskProximityKernel(BaseEstimator):  # type: ignore[misc]  # untyped
         wanted = check_count("n_neighbors", n_neighbors, 1)
         check_flag("return_distance", return_distance)
         rows = self._represent_small(kernel, "queries", queries)
-        states = parts.map(search_part, share(prepare(kernel)), share(rows), wanted)
+        states = parts.map(search_part, prepare(kernel), share(rows), wanted)
         found: Nearest = reduce_parts(states, merge_nearest)
         if found.n_rows < wanted:
             raise ValueError(
                 f"Expected n_neighbors <= {found.n_rows}, the rows of X, got {wanted}."
             )
-        distances = 1 - found.similarities
-        # Similarities that differ in the last bit can be equal distances.
-        order = np.lexsort((found.indices, distances), axis=1)
-        indices = np.take_along_axis(found.indices, order, axis=1)
-        if not return_distance:
-            return indices
-        return np.take_along_axis(distances, order, axis=1), indices
+        distances, indices = sort_distances(found.similarities, found.indices)
+        return (distances, indices) if return_distance else indices
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Name the columns of the representation, as `ProximityKernel` does."""
@@ -307,20 +303,23 @@ def fit_partitions(estimator: DaskProximityKernel, X: Any) -> RowState:
     rows = check_same_rows(bin_state, reduce_parts(states, merge_rows), _STEADY)
     kernel.model_ = finish_model(binned, rows, options)
     validate_data(kernel, header, skip_check_array=True)
-    estimator.__dict__.pop("feature_names_in_", None)
-    if hasattr(kernel, "feature_names_in_"):
-        estimator.feature_names_in_ = kernel.feature_names_in_
-    estimator.n_features_in_ = kernel.n_features_in_
-    estimator.kernel_ = kernel
+    take_kernel(estimator, kernel)
     warn_of_columns(kernel.model_)
     return rows
+
+
+def take_kernel(estimator: Any, kernel: ProximityKernel) -> None:
+    """Set a fitted kernel, and the names of its columns, in an estimator."""
+    vars(estimator).pop("feature_names_in_", None)
+    held = {name: own for name, own in vars(kernel).items() if name.endswith("_in_")}
+    vars(estimator).update(held, kernel_=kernel)
 
 
 def _write(parts: Parts, kernel: ProximityKernel, folder: Path) -> None:
     """Write a file for each partition."""
     dask = require("dask", extra="dask")
     task = dask.delayed(write_part, pure=False, traverse=False)
-    shared = share(prepare(kernel))
+    shared = prepare(kernel)
     numbered = enumerate(parts.parts)
     dask.compute([task(part, shared, str(folder), i) for i, part in numbered])
     for left_by_the_dead in folder.glob(".*"):

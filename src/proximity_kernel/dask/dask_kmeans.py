@@ -24,7 +24,7 @@ from .._shared.extras import require
 from .._shared.options import check_flag
 from .._shared.threads import count_threads
 from ..kernel import ProximityKernel
-from .dask_kernel import DaskProximityKernel, fit_partitions
+from .dask_kernel import DaskProximityKernel, fit_partitions, take_kernel
 from .kernel_tasks import prepare
 from .kmeans_tasks import gather_part, label_part, sum_shared
 from .partitions import (
@@ -143,11 +143,7 @@ class DaskProximityKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]  #
         rows = gather_rows(*represent_kept(kernel, kept), count_threads(kernel.n_jobs))
         passes = self._plan_passes(parts, kernel) if kept.sampled else None
         found = find_clusters(rows, kernel.model_, options, passes=passes)
-        self.__dict__.pop("feature_names_in_", None)
-        if hasattr(kernel, "feature_names_in_"):
-            self.feature_names_in_ = kernel.feature_names_in_
-        self.n_features_in_ = kernel.n_features_in_
-        self.kernel_ = kernel
+        take_kernel(self, kernel)
         self.cluster_centers_ = found.centers
         self.profiles_ = describe_totals(
             kernel.model_, found.sums.bins, found.sums.sizes
@@ -171,13 +167,13 @@ class DaskProximityKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]  #
         """
         check_is_fitted(self)
         parts = split_fitted(X, self.kernel_)
-        shared = share(prepare(self.kernel_))
-        blocks = parts.map(label_part, shared, share(self.cluster_centers_))
+        centers = share(self.cluster_centers_)
+        blocks = parts.map(label_part, prepare(self.kernel_), centers)
         return stack_blocks(blocks, parts.sizes, None, np.empty(0, np.int32))
 
     def _plan_passes(self, parts: Parts, kernel: ProximityKernel) -> Passes:
         """Say how the partitions are added up around centers."""
-        shared = share(prepare(kernel))
+        shared = prepare(kernel)
         blocks = parts.map(gather_part, shared)
         if self.persist:
             blocks = list(require("dask", extra="dask").persist(*blocks))

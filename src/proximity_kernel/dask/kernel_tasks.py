@@ -20,17 +20,15 @@ from .._shared.whole_files import whole_file
 from .._similarity.kernel_matrix import kernel_matrix
 from .._similarity.nearest import build_index, find_nearest
 from ..kernel import ProximityKernel
-from .partitions import Shared
+from .partitions import Shared, share
 
 MAKERS = {"spmatrix": sp.csr_matrix, "sparray": sp.csr_array, "dense": np.asarray}
 """What blocks of a representation are, by how they are asked for."""
 
 
-def prepare(kernel: ProximityKernel) -> ProximityKernel:
-    """Copy a fitted kernel for tasks: one thread each. The model is the same object."""
-    single = copy.copy(kernel)
-    single.set_params(n_jobs=1)
-    return single
+def prepare(kernel: ProximityKernel) -> Any:
+    """Give all tasks a fitted kernel with one thread, as `share` does."""
+    return share(copy.copy(kernel).set_params(n_jobs=1))
 
 
 def count_columns(kernel: ProximityKernel) -> int:

@@ -90,9 +90,8 @@ class Shared:
     held : object
     """
 
-    def __init__(self, held: Any) -> None:
-        self._held = held
-        self._packed: bytes | None = None
+    def __init__(self, held: Any, packed: bytes | None = None) -> None:
+        self._held, self._packed = held, packed
         self._lock = Lock()
 
     def get(self) -> Any:
@@ -109,13 +108,7 @@ class Shared:
             if packed is None:
                 plain = pickle.dumps(self._held, pickle.HIGHEST_PROTOCOL)
                 packed = zlib.compress(plain, level=1)
-        return _receive, (packed,)
-
-
-def _receive(packed: bytes) -> Shared:
-    shared = Shared(None)
-    shared._packed = packed  # noqa: SLF001  (of the same room)
-    return shared
+        return Shared, (None, packed)
 
 
 def share(held: Any) -> Any:
@@ -164,27 +157,21 @@ def split_parts(table: Any) -> Parts:
     if not dask.is_dask_collection(table):
         sizes = (len(table) if hasattr(table, "__len__") else math.nan,)
         return Parts((dask.delayed(table, pure=False, traverse=False),), sizes, table)
-    ndim = None
-    if isinstance(table, require("dask.array", extra="dask").Array):
-        if table.ndim == 2:
-            return _split_array(table)
-        ndim = table.ndim
-    elif isinstance(table, require("dask.dataframe", extra="dask").DataFrame):
+    if isinstance(table, require("dask.dataframe", extra="dask").DataFrame):
         parts = tuple(table.to_delayed())
         return Parts(parts, (math.nan,) * len(parts), table._meta)  # noqa: SLF001
-    dimensions = "" if ndim is None else f" of {ndim} dimensions"
+    array = isinstance(table, require("dask.array", extra="dask").Array)
+    if array and table.ndim == 2:
+        whole = table if table.numblocks[1] == 1 else table.rechunk({1: -1})
+        width = table.shape[1]
+        header = None if math.isnan(width) else np.empty((0, width), table.dtype)
+        return Parts(tuple(whole.to_delayed().ravel()), whole.chunks[0], header)
+    dimensions = f" of {table.ndim} dimensions" if array else ""
     raise TypeError(
         "Expected a dask DataFrame or a dask array of 2 dimensions, got a "
         f"{type(table).__name__}{dimensions}; make one of it, e.g. with "
         "series.to_frame() or dask.dataframe.from_delayed(...)."
     )
-
-
-def _split_array(table: Any) -> Parts:
-    whole = table if table.numblocks[1] == 1 else table.rechunk({1: -1})
-    width = table.shape[1]
-    header = None if math.isnan(width) else np.empty((0, width), table.dtype)
-    return Parts(tuple(whole.to_delayed().ravel()), whole.chunks[0], header)
 
 
 def reduce_parts(states: Sequence[Any], merge: Callable[[Any, Any], Any]) -> Any:
@@ -202,18 +189,14 @@ def reduce_parts(states: Sequence[Any], merge: Callable[[Any, Any], Any]) -> Any
         Computed.
     """
     dask = require("dask", extra="dask")
-    merge_some = dask.delayed(_merge_some, pure=False)
+    merge_some = dask.delayed(lambda *states: merge_all(states, merge), pure=False)
     level = list(states)
     while len(level) > 1:
         groups = [
             level[i : i + _SPLIT_EVERY] for i in range(0, len(level), _SPLIT_EVERY)
         ]
-        level = [merge_some(merge, *group) for group in groups]
+        level = [merge_some(*group) for group in groups]
     return dask.compute(level[0])[0]
-
-
-def _merge_some(merge: Callable[[Any, Any], Any], *states: Any) -> Any:
-    return merge_all(states, merge)
 
 
 def stack_blocks(

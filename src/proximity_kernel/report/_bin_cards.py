@@ -8,9 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from .. import ProximityKernel
 from ..explanation import bin_names
 from ._display_columns import DisplayColumn
@@ -36,50 +33,44 @@ def describe_bins(
     -------
     list of dict
         name, kind, bins (their names), n_bins, and ``histogram`` (see `draw_histogram`)
-        or ``labels`` (label, count, share, rest); neither for an empty column.
+        or ``labels`` (label, share, rest); neither for an empty column.
     """
-    names = bin_names(kernel)
     cards = []
-    for j, column in enumerate(columns):
-        bins = [column.write_bin(name) for name in names[j]]
+    for j, (column, names) in enumerate(zip(columns, bin_names(kernel), strict=True)):
+        groups, centers = kernel.bin_groups_[j], kernel.bin_centers_[j]
         card: dict[str, Any] = {
             "name": column.name,
             "kind": column.kind,
-            "n_bins": len(bins),
-            "bins": bins[:_MAX_BINS],
-            "more_bins": max(0, len(bins) - _MAX_BINS),
-            "two": kernel.bin_groups_[j] is not None,
+            "n_bins": len(names),
+            "bins": [column.write_bin(name) for name in names[:_MAX_BINS]],
+            "more_bins": max(0, len(names) - _MAX_BINS),
+            "two": groups is not None,
         }
-        categories, centers = kernel.categories_[j], kernel.bin_centers_[j]
-        if categories is not None:
+        if (categories := kernel.categories_[j]) is not None:
             gaps = kernel.missingness_[j].informative
-            card["description"] = _describe_bins(len(bins), len(categories), gaps)
-        known = column.values[~column.missing]
-        if column.labels is not None and len(known):
-            card["labels"] = _count_labels(column, known, column.labels)
-        elif len(known) and centers is not None:
-            card["histogram"] = draw_histogram(column, centers, kernel.bin_groups_[j])
+            card["description"] = _describe_bins(len(names), len(categories), gaps)
+        if column.labels is not None:
+            card["labels"] = _count_labels(column, column.labels)
+        elif column.usual is not None and centers is not None:
+            card["histogram"] = draw_histogram(column, column.usual, centers, groups)
         cards.append(card)
     return cards
 
 
 def _count_labels(
-    column: DisplayColumn, known: NDArray[np.float64], labels: tuple[str, ...]
+    column: DisplayColumn, labels: tuple[str, ...]
 ) -> list[dict[str, Any]]:
     """Count the most common labels, ordered by rank if they have one, else by count."""
-    counts = np.bincount(known.astype(np.int64), minlength=len(labels))
-    order = np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)]
-    others = len(order) - _MAX_LABELS
-    if others > 1:
-        order = order[:_MAX_LABELS]
-    rest = int(counts.sum() - counts[order].sum())
+    counts = column.count_labels()
+    shown = counts if len(counts) == _MAX_LABELS + 1 else counts[:_MAX_LABELS]
+    rest = sum(n for _, n in counts[len(shown) :])
     if column.kind != "category":
-        order = np.sort(order)
-    bars = [(labels[k], int(counts[k]), False) for k in order]
+        shown = sorted(shown)
+    bars = [(labels[k], n, False) for k, n in shown]
     if rest:
-        bars.append((f"and {count(others)} more", rest, True))
+        bars.append((f"and {count(len(counts) - len(shown))} more", rest, True))
     return [
-        {"label": label, "count": n, "share": n / len(known), "rest": is_rest}
+        {"label": label, "share": n / len(column.known), "rest": is_rest}
         for label, n, is_rest in bars
     ]
 
@@ -94,7 +85,6 @@ def _describe_bins(n_bins: int, n_categories: int, gaps: bool) -> str:
     >>> _describe_bins(5, 3, True)
     '5 bins: one for each category, one for the rare ones, one for gaps'
     """
-    parts = [f"{some(n_bins, 'bin')}: one for each category"]
-    if n_bins - gaps > n_categories:
-        parts.append("one for the rare ones")
-    return ", ".join([*parts, "one for gaps"] if gaps else parts)
+    rare = ", one for the rare ones" if n_bins - gaps > n_categories else ""
+    missing = ", one for gaps" if gaps else ""
+    return f"{some(n_bins, 'bin')}: one for each category{rare}{missing}"

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from .. import ProximityKMeans
 from ._display_columns import DisplayColumn
 
-_MAX_VALUES = 30  # listed for a cluster
-
 
 def describe_profiles(
     clusters: ProximityKMeans,
@@ -33,30 +31,21 @@ def describe_profiles(
     Returns
     -------
     list of dict
-        cluster, size, share, values (feature, value, share, overall and lift), the most
-        typical first, and more (the number of other values).
+        cluster, size, share, and values (feature, value, share and overall), the most
+        typical first.
     """
-    sizes = np.bincount(labels, minlength=clusters.n_clusters_)
-    out = []
-    for c, size in enumerate(sizes.tolist()):
-        values = [
+    out: list[dict[str, Any]] = [
+        {"cluster": c, "size": size, "share": size / len(labels), "values": []}
+        for c, size in enumerate(np.bincount(labels, minlength=clusters.n_clusters_))
+    ]
+    for one in clusters.profiles_:
+        column = columns[one["feature"]]
+        out[one["cluster"]]["values"].append(
             {
-                "feature": columns[one["feature"]].name,
-                "value": columns[one["feature"]].write_bin(one["value"]),
+                "feature": column.name,
+                "value": column.write_bin(one["value"]),
                 "share": min(1.0, one["share"]),
                 "overall": min(1.0, one["share_overall"]),
-                "lift": one["lift"],
-            }
-            for one in clusters.profiles_
-            if one["cluster"] == c
-        ]
-        out.append(
-            {
-                "cluster": c,
-                "size": size,
-                "share": size / len(labels),
-                "values": values[:_MAX_VALUES],
-                "more": max(0, len(values) - _MAX_VALUES),
             }
         )
     return out

@@ -1,8 +1,8 @@
 """A table in, columns that the page can show out.
 
-The table is read as the kernel reads it (`_columns`). A display column adds how values
-are written: it is floats in which NaN is missing, and which are numbers, dates and
-durations in seconds, or indices of labels.
+The table is read as the kernel reads it (`_table.columns`). A display column adds how
+values are written: it is floats in which NaN is missing, and which are numbers, dates
+and durations in seconds, or indices of labels.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import narwhals.stable.v2 as nw
@@ -19,6 +20,8 @@ from numpy.typing import NDArray
 from .. import ProximityKernel
 from .._table.columns import Column, read_columns
 from .._table.containers import split_table
+from .._table.frames import holds_booleans
+from ._far_values import UsualRange, find_usual_range
 from ._text import clean, count, moment, number
 
 _Floats: TypeAlias = NDArray[np.float64]
@@ -47,10 +50,28 @@ class DisplayColumn:
     values: _Floats
     labels: tuple[str, ...] | None = None
 
-    @property
+    @cached_property
     def missing(self) -> NDArray[np.bool_]:
         """Whether each cell is missing, shape (n_samples,)."""
         return np.isnan(self.values)
+
+    @cached_property
+    def known(self) -> _Floats:
+        """The observed values."""
+        return self.values[~self.missing]
+
+    @cached_property
+    def usual(self) -> UsualRange | None:
+        """The range of most values, None if the column is not measured, or empty."""
+        measured = self.labels is None and len(self.known)
+        return find_usual_range(self.known) if measured else None
+
+    def count_labels(self) -> list[tuple[int, int]]:
+        """Count the labels that occur: pairs of index and count, most common first."""
+        found, counts = np.unique(self.known.astype(np.int64), return_counts=True)
+        order = np.argsort(-counts, kind="stable")
+        pairs = zip(found[order].tolist(), counts[order].tolist(), strict=True)
+        return list(pairs)
 
     def write_bin(self, name: str) -> str:
         """Write the name of a bin as the column's values are written."""
@@ -102,46 +123,38 @@ def read_display_columns(table: Any, kernel: ProximityKernel) -> list[DisplayCol
 
 def _make_display_column(column: Column, cells: Any) -> DisplayColumn:
     name, observed = clean(column.type.name), column.observed
-    if not observed.any():
-        return DisplayColumn(name, "empty", np.full(len(observed), np.nan))
     values = np.where(observed, column.values, np.nan)
+    if not observed.any():
+        return DisplayColumn(name, "empty", values)
     if column.type.kind == "categorical":
-        labels = tuple(_write_label(label) for label in column.labels)
-        return DisplayColumn(name, "category", values, labels)
+        return DisplayColumn(name, "category", values, _write_labels(column.labels))
     if column.type.order is not None:
-        labels = tuple(_write_label(label) for label in column.type.order)
-        return DisplayColumn(name, "ordered", values, labels)
-    if _is_boolean(cells, observed):
+        return DisplayColumn(name, "ordered", values, _write_labels(column.type.order))
+    if holds_booleans(cells, np.flatnonzero(~observed)):
         return DisplayColumn(name, "yes or no", values, _NO_YES)
     return DisplayColumn(name, _KINDS.get(column.type.family, "number"), values)
 
 
-def _write_label(label: Any) -> str:
-    if isinstance(label, bool):
-        return _NO_YES[label]
-    return number(label) if isinstance(label, int | float) else clean(label)
+def _write_labels(labels: Sequence[Any]) -> tuple[str, ...]:
+    return tuple(
+        _NO_YES[label]
+        if isinstance(label, bool)
+        else (number if isinstance(label, int | float) else clean)(label)
+        for label in labels
+    )
 
 
-def _is_boolean(cells: Any, observed: NDArray[np.bool_]) -> bool:
-    """Whether a column as the table holds it is one of booleans."""
-    if isinstance(cells, nw.Series):
-        return bool(cells.dtype == nw.Boolean)
-    if cells.dtype.kind == "O":
-        return set(map(type, cells[observed])) <= {bool, np.bool_}
-    return bool(cells.dtype.kind == "b")
-
-
-def take_rows(table: Any, rows: Sequence[int] | NDArray[np.int64]) -> Any:
+def take_rows(table: Any, rows: NDArray[np.int64]) -> Any:
     """Take rows of a table, as a table of the same type.
 
     Examples
     --------
-    >>> take_rows([[1, "a"], [2, "b"], [3, "c"]], [2, 0])
+    >>> take_rows([[1, "a"], [2, "b"], [3, "c"]], np.array([2, 0]))
     [[3, 'c'], [1, 'a']]
     """
     frame = nw.from_native(table, eager_only=True, pass_through=True)
     if isinstance(frame, nw.DataFrame):
-        return frame[np.asarray(rows)].to_native()
+        return frame[rows].to_native()
     if isinstance(table, list | tuple):
         return [table[i] for i in rows]
-    return (table if np.ma.isMaskedArray(table) else np.asarray(table))[rows]
+    return np.asanyarray(table)[rows]

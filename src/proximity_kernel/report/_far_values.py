@@ -6,22 +6,18 @@ if the gap to the others is wider than the range of these. So a long tail is not
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ._display_columns import DisplayColumn
 from ._text import some
 
 _N_DISTANCES = 6.0  # between the quartiles
 _MIN_VALUES = 20  # from which on values can be far
 _MAX_SHARE = 0.05  # of the values that can be far
 _QUANTILES = (0.25, 0.1, 0.05)  # the next pair is used if a pair is equal
-_MAX_ROWS = 5  # named for a column
-_MAX_COLUMNS = 10  # with named rows
 
 
 @dataclass(frozen=True)
@@ -40,6 +36,26 @@ class UsualRange:
     high: float
     below: NDArray[np.float64]
     above: NDArray[np.float64]
+
+    def describe(self, write: Callable[[float], str]) -> list[str]:
+        """Describe the far values, in one line for each end that has some.
+
+        Examples
+        --------
+        >>> found = find_usual_range(np.array([*range(100), 999.0, 999.0]))
+        >>> found.describe(lambda value: f"{value:g}")
+        ['2 values of 999, far above the others, which end at 99']
+        """
+        lines = []
+        for far, where, end in (
+            (self.below, "below the others, which begin at", self.low),
+            (self.above, "above the others, which end at", self.high),
+        ):
+            if len(far):
+                what = " to ".join(dict.fromkeys([write(far[0]), write(far[-1])]))
+                values = some(len(far), "value")
+                lines.append(f"{values} of {what}, far {where} {write(end)}")
+        return lines
 
 
 def find_usual_range(known: NDArray[np.float64]) -> UsualRange:
@@ -64,9 +80,12 @@ def find_usual_range(known: NDArray[np.float64]) -> UsualRange:
     # Scaled: the difference of the ends may be too large for a float.
     scaled = known / max(abs(known[0]), abs(known[-1]), np.finfo(float).tiny)
     first, last = 0, len(known)
-    if last >= _MIN_VALUES and (fences := _find_fences(scaled)) is not None:
-        first = int(np.searchsorted(scaled, fences[0], "left"))
-        last = int(np.searchsorted(scaled, fences[1], "right"))
+    pairs = (np.quantile(scaled, [part, 1 - part]) for part in _QUANTILES)
+    low, high = next((pair for pair in pairs if pair[1] > pair[0]), (0.0, 0.0))
+    if last >= _MIN_VALUES and high > low:
+        reach = _N_DISTANCES * (high - low)
+        first = int(np.searchsorted(scaled, low - reach, "left"))
+        last = int(np.searchsorted(scaled, high + reach, "right"))
         span = scaled[last - 1] - scaled[first]
         if first and scaled[first] - scaled[first - 1] <= span:
             first = 0
@@ -77,67 +96,3 @@ def find_usual_range(known: NDArray[np.float64]) -> UsualRange:
     return UsualRange(
         float(known[first]), float(known[last - 1]), known[:first], known[last:]
     )
-
-
-def _find_fences(scaled: NDArray[np.float64]) -> tuple[float, float] | None:
-    for part in _QUANTILES:
-        low, high = np.quantile(scaled, [part, 1 - part])
-        if high > low:
-            reach = _N_DISTANCES * (high - low)
-            return float(low - reach), float(high + reach)
-    return None
-
-
-def describe_far_values(column: DisplayColumn, usual: UsualRange) -> list[str]:
-    """Describe the far values, in one line for each end that has some.
-
-    Examples
-    --------
-    >>> column = DisplayColumn("age", "number", np.array([*range(100), 999.0, 999.0]))
-    >>> describe_far_values(column, find_usual_range(column.values))
-    ['2 values of 999, far above the others, which end at 99']
-    """
-    lines = []
-    for far, where, end in (
-        (usual.below, "below the others, which begin at", usual.low),
-        (usual.above, "above the others, which end at", usual.high),
-    ):
-        if len(far):
-            ends = [column.write(one) for one in (far[0], far[-1])]
-            what = ends[0] if far[0] == far[-1] else " to ".join(ends)
-            values = some(len(far), "value")
-            lines.append(f"{values} of {what}, far {where} {column.write(end)}")
-    return lines
-
-
-def list_far_values(columns: Sequence[DisplayColumn]) -> list[dict[str, Any]]:
-    """List the columns that have far values, with some of their rows.
-
-    Parameters
-    ----------
-    columns : sequence of DisplayColumn
-
-    Returns
-    -------
-    list of dict
-        name, lines (descriptions), rows (the first few indices) and more (the number of
-        other rows).
-    """
-    out: list[dict[str, Any]] = []
-    for column in columns:
-        if column.labels is not None or column.missing.all():
-            continue
-        usual = find_usual_range(column.values[~column.missing])
-        if lines := describe_far_values(column, usual):
-            outside = (column.values < usual.low) | (column.values > usual.high)
-            rows = np.flatnonzero(outside).tolist()
-            n_named = _MAX_ROWS if len(out) < _MAX_COLUMNS else 0
-            out.append(
-                {
-                    "name": column.name,
-                    "lines": lines,
-                    "rows": rows[:n_named],
-                    "more": max(0, len(rows) - n_named),
-                }
-            )
-    return out

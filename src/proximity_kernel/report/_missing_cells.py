@@ -6,16 +6,14 @@ columns do not help, it is the share of each bin in the whole column.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .. import ProximityKernel
 from ._display_columns import take_rows
-from ._row_data import split_bins
+from ._row_data import estimate_cells
 from ._text import clean
 
 MAX_ROWS = 100_000
@@ -30,38 +28,9 @@ _BASES = {
 }
 
 
-@dataclass(frozen=True)
-class MissingCells:
-    """How well the missing cells are known.
-
-    Attributes
-    ----------
-    cells : int
-        Number of cells that were estimated.
-    looked : int
-        Rows looked at.
-    features : list of dict
-        Columns with such cells, those with the most first: name, cells, certainty (the
-        mean probability of the likeliest bin), usual (the share of the most common
-        bin), informed (whether the estimates differ from the shares in the whole
-        column), movers (the columns that moved informed estimates most) and basis
-        (what the estimates rest on if there are no movers).
-    empty : list of str
-        Columns without an observed value; their cells are not counted here.
-    kept : list of dict
-        Columns whose gaps are a bin of their own: name, missing and reason.
-    """
-
-    cells: int
-    looked: int
-    features: list[dict[str, Any]]
-    empty: list[str]
-    kept: list[dict[str, Any]]
-
-
 def describe_missing_cells(
     table: Any, kernel: ProximityKernel, rng: np.random.Generator
-) -> MissingCells:
+) -> dict[str, Any]:
     """Describe how well the missing cells are known.
 
     Parameters
@@ -74,29 +43,33 @@ def describe_missing_cells(
 
     Returns
     -------
-    MissingCells
+    dict
+        ``cells``: number of cells that were estimated. ``looked``: rows looked at.
+        ``features``: columns with such cells, those with the most first: name, cells,
+        certainty (the mean probability of the likeliest bin), usual (the share of the
+        most common bin), informed (whether the estimates differ from the shares in the
+        whole column), movers (the columns that moved informed estimates most) and basis
+        (what the estimates rest on if there are no movers). ``empty``: columns without
+        an observed value; their cells are not counted here. ``kept``: columns whose
+        gaps are a bin of their own: name, missing and reason.
     """
     looked = len(table)
     if looked > MAX_ROWS:
         rows = np.sort(rng.choice(looked, MAX_ROWS, replace=False))
         table, looked = take_rows(table, rows), MAX_ROWS
-    cells = kernel.provenance(table)
-    n_bins = np.asarray(kernel.n_bins_)
-    cells = cells[n_bins[cells["feature"]] > 0]
+    _, cells, shares = estimate_cells(kernel, table)
     names = [clean(absence.feature) for absence in kernel.missingness_]
-    shares = split_bins(kernel, sp.csr_array(kernel.transform(table)))
     features = [
-        _describe_feature(
-            names, j, kernel.prior_[j], shares[j], cells[cells["feature"] == j]
-        )
-        for j in np.unique(cells["feature"]).tolist()
+        _describe_feature(names, j, prior, cells[cells["feature"] == j], shares[j])
+        for j, prior in enumerate(kernel.prior_)
+        if len(prior) and len(shares[j])
     ]
-    return MissingCells(
-        cells=len(cells),
-        looked=looked,
-        features=sorted(features, key=lambda one: -one["cells"]),
-        empty=[names[j] for j in np.flatnonzero(n_bins == 0)],
-        kept=[
+    return {
+        "cells": sum(one["cells"] for one in features),
+        "looked": looked,
+        "features": sorted(features, key=lambda one: -one["cells"]),
+        "empty": [names[j] for j, prior in enumerate(kernel.prior_) if not len(prior)],
+        "kept": [
             {
                 "name": clean(absence.feature),
                 "missing": absence.missing,
@@ -105,15 +78,15 @@ def describe_missing_cells(
             for absence in kernel.missingness_
             if absence.informative
         ],
-    )
+    }
 
 
 def _describe_feature(
     names: list[str],
     j: int,
     prior: NDArray[np.float64],
-    shares: sp.csr_array,
     cells: NDArray[np.void],
+    shares: NDArray[np.float64],
 ) -> dict[str, Any]:
     levels, counts = np.unique(cells["level"], return_counts=True)
     moved = np.bincount(
@@ -121,7 +94,7 @@ def _describe_feature(
     )
     movers = np.argsort(-moved, kind="stable")[:_MAX_MOVERS]
     least = _MIN_PART * moved.max()
-    informed = _measure_distance(shares[cells["row"]], prior) > _MIN_MOVED
+    informed = measure_distance(shares, prior) > _MIN_MOVED
     return {
         "name": names[j],
         "cells": len(cells),
@@ -133,7 +106,6 @@ def _describe_feature(
     }
 
 
-def _measure_distance(estimates: sp.csr_array, prior: NDArray[np.float64]) -> float:
+def measure_distance(shares: NDArray[np.float64], prior: NDArray[np.float64]) -> float:
     """Compute the mean total variation distance of estimates from the prior."""
-    common = np.minimum(estimates.data, prior[estimates.indices]).sum()
-    return float(1 - common / estimates.shape[0])
+    return float(1 - np.minimum(shares, prior).sum() / len(shares))

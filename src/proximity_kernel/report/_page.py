@@ -22,7 +22,6 @@ from .._shared.whole_files import whole_file
 from . import (
     _bin_cards,
     _cluster_cards,
-    _far_values,
     _histogram,
     _map,
     _missing_cells,
@@ -34,9 +33,10 @@ from . import (
 from ._display_columns import DisplayColumn, read_display_columns
 
 _JOINERS = re.compile(r"([_.-])(?=.)")
-# Numbers, dates and times, with their units; very long ones may break.
+# Numbers, dates and times, with their units; very long ones may break. Not those of
+# escaped characters, as &#39;.
 _UNBREAKABLE = re.compile(
-    r"(?<!\w)[-+]?\d[\d,.:+-]{0,22}(?:e[+-]?\d+)?(?: %| s\b)?(?!\w)"
+    r"(?<![\w#])[-+]?\d[\d,.:+-]{0,22}(?:e[+-]?\d+)?(?: %| s\b)?(?!\w)"
 )
 _SCRIPTS = ("page.js", "gaps.js", "panel.js", "map.js")
 
@@ -139,7 +139,7 @@ def _find_kernel(
             f"kernel must be a fitted ProximityKernel or None, got {kernel!r}."
         )
     check_is_fitted(kernel)
-    return _map.as_sparse(kernel)
+    return kernel
 
 
 def _name_rows(ids: Sequence[Any] | None, n_rows: int) -> list[str]:
@@ -163,21 +163,18 @@ def _collect(
     """Compute everything that the page shows."""
     rng = np.random.default_rng(random_state)
     labels = None if clusters is None else clusters.predict(table).astype(np.int64)
-    features = (absence.feature for absence in kernel.missingness_)
-    by_name = dict(zip(features, columns, strict=True))
+    types = kernel.model_.types
+    by_name = {one.name: column for one, column in zip(types, columns, strict=True)}
     unusual = _unusual_rows.find_unusual_rows(table, kernel, by_name)
-    far = _far_values.list_far_values(columns)
-    sure = np.union1d(unusual.rows, [row for one in far for row in one["rows"]])
-    rows = _map.draw_rows(len(names), len(kernel.n_bins_), sure.astype(np.int64), rng)
-    rowmap = _map.make_map(table, kernel, rows)
+    far = _overview.list_far_values(columns)
+    sure = np.unique([*unusual["rows"], *(row for one in far for row in one["rows"])])
+    rows = _map.draw_rows(len(names), len(columns), sure, rng)
     gaps = _overview.describe_gaps(columns, rng)
-    cells = _row_data.describe_rows(table, kernel, columns, rowmap)
-    picture = gaps.picture | {"names": [names[i] for i in gaps.picture["rows"]]}
-    data = cells | {
-        "ids": [names[i] for i in cells["rows"]],
-        "clusters": None if labels is None else labels[cells["rows"]].tolist(),
-        "gaps": picture,
-    }
+    data = _row_data.describe_rows(table, kernel, columns, rows)
+    data["ids"] = [names[i] for i in data["rows"]]
+    data["clusters"] = None if labels is None else labels[data["rows"]].tolist()
+    picture = gaps["picture"]
+    data["gaps"] = picture | {"names": [names[i] for i in picture["rows"]]}
     size = f"{_text.some(len(names), 'row')}, {_text.some(len(columns), 'column')}"
     return {
         "size": size,
@@ -186,7 +183,7 @@ def _collect(
         "gaps": gaps,
         "missing": _missing_cells.describe_missing_cells(table, kernel, rng),
         "cards": _bin_cards.describe_bins(columns, kernel),
-        "map": rowmap,
+        "map": data,
         "clusters": None
         if clusters is None or labels is None
         else _cluster_cards.describe_profiles(clusters, labels, by_name),
@@ -217,11 +214,7 @@ def _render(content: dict[str, Any]) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {
-        "count": _text.count,
-        "number": _text.number,
-        "share": _text.share,
-    }
+    environment.filters |= {"count": _text.count, "share": _text.share}
     environment.filters |= {"breakable": _breakable, "whole": _keep_whole}
     environment.globals["some"] = _text.some
     folder = resources.files("proximity_kernel.report") / "templates"
@@ -259,12 +252,8 @@ def _keep_whole(text: str) -> Any:
     """Escape a text, and keep its numbers and dates on one line."""
     from markupsafe import Markup, escape
 
-    parts, end = [], 0
-    for found in _UNBREAKABLE.finditer(text):
-        parts += [escape(text[end : found.start()]), Markup('<span class="whole">')]
-        parts += [escape(found[0]), Markup("</span>")]
-        end = found.end()
-    return Markup("").join([*parts, escape(text[end:])])
+    whole = r'<span class="whole">\g<0></span>'
+    return Markup(_UNBREAKABLE.sub(whole, str(escape(text))))
 
 
 def _hash(script: str) -> str:

@@ -11,34 +11,28 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
+from sklearn.frozen import FrozenEstimator
 
-from .. import ProximityKernel
-from .._model.representation import COARSE_SHARE
-from ..explanation import bin_names
+from .. import ProximityKernel, ProximityNeighbors
+from .._bins.codes import plain_codes
+from .._inner_kernel import represent
+from .._model.provenance import list_cells
+from .._shared.threads import count_threads
+from ..explanation import bin_names, sum_by_feature
+from ..neighbors import drop_itself
 from ._display_columns import DisplayColumn, take_rows
-from ._map import RowMap
+from ._map import N_NEAREST, place_rows
 
 ESTIMATED, UNKNOWN = -1, -2  # in place of a bin
 _MAX_ESTIMATED = 3  # bins of an estimate
-_DIGITS = 5  # significant ones of a number
-
-
-def count_columns(kernel: ProximityKernel) -> NDArray[np.int64]:
-    """Count the columns of each feature in the representation: bins and coarse bins."""
-    shared = [
-        0 if groups is None else int((np.bincount(groups) > 1).sum())
-        for groups in kernel.bin_groups_
-    ]
-    return np.asarray(kernel.n_bins_, np.int64) + np.array(shared, np.int64)
 
 
 def describe_rows(
     table: Any,
     kernel: ProximityKernel,
     columns: Sequence[DisplayColumn],
-    rowmap: RowMap,
+    drawn: NDArray[np.int64],
 ) -> dict[str, Any]:
     """Collect what the page needs to compare the rows of the map with their nearest.
 
@@ -46,121 +40,97 @@ def describe_rows(
     ----------
     table : frame, array or list of rows, of shape (n_samples, n_features)
     kernel : ProximityKernel
-        Fitted, with sparse output.
+        Fitted.
     columns : sequence of DisplayColumn
         Of the whole table.
-    rowmap : RowMap
+    drawn : ndarray of shape (n,), int64
+        Indices of the rows on the map, increasing.
 
     Returns
     -------
     dict
         ``rows``: indices of the rows, the ``n`` of the map first. ``places``: their
-        positions on the plane. ``near``: for each row of the map, the positions in
-        ``rows`` of its nearest ones. ``similarity``: of these, in thousandths.
-        ``agreement``: of these pairs for each feature, in hundredths. ``columns``:
-        name, kind, labels, values, bins, and names and groups of the bins.
-        ``estimates``: position of the row, feature, number of matching rows (0 without
-        any), how many features moved it most and which, then bins with their
-        probabilities in hundredths.
+        positions on the plane, which shows the share ``variance``. ``near``: for each
+        row of the map, the positions in ``rows`` of its nearest ones in the whole
+        table. ``similarity``: of these, in thousandths. ``agreement``: of these pairs
+        for each feature, in hundredths. ``columns``: name, kind, labels, values, bins,
+        and names and groups of the bins. ``estimates``: position of the row, feature,
+        number of matching rows (0 without any), how many features moved it most and
+        which, then bins with their probabilities in hundredths.
     """
-    others = np.setdiff1d(rowmap.nearest, rowmap.rows)
-    rows = np.concatenate([rowmap.rows, others])
-    place = {int(row): at for at, row in enumerate(rows)}
-    near = [[place[int(row)] for row in some] for some in rowmap.nearest]
+    k = min(N_NEAREST, len(table) - 1)
+    neighbors = ProximityNeighbors(kernel=FrozenEstimator(kernel)).fit(table)
+    queries = take_rows(table, drawn)
+    similarity, nearest = neighbors.kneighbors(queries, k + 1, return_similarity=True)
+    similarity, nearest = drop_itself(similarity, nearest, drawn)
+    rows = np.concatenate([drawn, np.setdiff1d(nearest, drawn)])
+    order = np.argsort(rows)
+    near = order[np.searchsorted(rows, nearest, sorter=order)]
     table = take_rows(table, rows)
-    matrix = sp.csr_array(kernel.transform(table))
-    shares = split_bins(kernel, matrix)
-    cells = kernel.provenance(table)
-    bins = np.column_stack([_find_bins(share) for share in shares])
-    bins[cells["row"], cells["feature"]] = ESTIMATED
-    estimates, used = _describe_estimates(cells, shares)
-    pairs = _measure_agreement(kernel, matrix, near)
+    matrix = represent(kernel, table)
+    places, shown = place_rows(matrix, len(drawn))
+    pairs = matrix[np.repeat(np.arange(len(drawn)), k)].multiply(matrix[near.ravel()])
+    agreement = np.clip(sum_by_feature(kernel.model_, pairs), 0, 1)
+    bins, cells, shares = estimate_cells(kernel, table)
     return {
         "rows": rows.tolist(),
-        "n": len(rowmap.rows),
-        "places": np.round(rowmap.plane.place(matrix), 4).tolist(),
-        "near": near,
-        "similarity": np.round(1000 * rowmap.similarity).astype(int).tolist(),
-        "agreement": pairs,
-        "estimates": estimates,
-        "columns": _describe_columns(kernel, columns, rows, bins, used),
+        "n": len(drawn),
+        "places": np.round(places, 4).tolist(),
+        "variance": shown,
+        "near": near.tolist(),
+        "similarity": np.round(1000 * similarity).astype(int).tolist(),
+        "agreement": np.round(100 * agreement)
+        .astype(int)
+        .reshape(len(drawn), k, len(columns))
+        .tolist(),
+        "estimates": (estimates := _describe_estimates(cells, shares)),
+        "columns": _describe_columns(kernel, columns, rows, bins, estimates),
     }
 
 
-def split_bins(kernel: ProximityKernel, matrix: sp.csr_array) -> list[sp.csr_array]:
-    """Split the representation into the bins of each feature, each row's sum one."""
-    widths = count_columns(kernel)
-    ends = np.cumsum(widths)
-    by_column = matrix.tocsc()
-    out = []
-    for j, (end, width) in enumerate(zip(ends, widths, strict=True)):
-        n_bins = int(kernel.n_bins_[j])
-        block = by_column[:, end - width : end - width + n_bins].tocsr()
-        block = sp.csr_array(block @ sp.diags_array(_unscale_bins(kernel, j)))
-        sums = np.asarray(block.sum(axis=1), np.float64).ravel()
-        out.append(
-            sp.csr_array(sp.diags_array(1 / np.where(sums > 0, sums, 1)) @ block)
-        )
-    return out
+def estimate_cells(
+    kernel: ProximityKernel, table: Any
+) -> tuple[NDArray[np.int64], NDArray[np.void], list[NDArray[np.float64]]]:
+    """Find the bins of observed cells, and the estimates of missing ones.
 
-
-def _unscale_bins(kernel: ProximityKernel, j: int) -> NDArray[np.float64]:
-    """Compute the factors that undo the smaller weight of bins with a coarse bin."""
-    factors = np.ones(int(kernel.n_bins_[j]))
-    groups = kernel.bin_groups_[j]
-    if groups is not None:  # the bin of informative gaps is not in a group
-        shared = np.bincount(groups)[groups] > 1
-        factors[: len(groups)][shared] = 1 / np.sqrt(1 - COARSE_SHARE)
-    return factors
-
-
-def _find_bins(share: sp.csr_array) -> NDArray[np.int64]:
-    """Find the first bin with a share in each row: that of an observed cell."""
-    bins = np.full(share.shape[0], UNKNOWN, np.int64)
-    some = np.flatnonzero(np.diff(share.indptr))
-    bins[some] = share.indices[share.indptr[some]]
-    return bins
+    Returns
+    -------
+    bins : ndarray of shape (n_samples, n_features), int64
+        `ESTIMATED` if a cell is missing, `UNKNOWN` if it is a new category.
+    cells : structured ndarray of shape (n_missing,)
+        As `ProximityKernel.provenance` lists them.
+    shares : list of ndarray of shape (n_missing in the feature, n_bins)
+        Estimates of the cells of each feature, in the order of `cells`.
+    """
+    model, n_threads = kernel.model_, count_threads(kernel.n_jobs)
+    coded = model.code(table, n_threads)
+    codes = plain_codes(coded.rows[coded.inverse])
+    bins = np.where(codes.rows < model.n_bins, codes.rows.astype(np.int64), UNKNOWN)
+    bins[codes.rows == codes.missing] = ESTIMATED
+    found = model.matcher.estimate(codes, n_threads)
+    shares = []
+    for j, n_bins in enumerate(model.n_bins.tolist()):
+        starts = found.start[:-1][found.feature == j]
+        shares.append(found.probabilities[starts[:, None] + np.arange(n_bins)])
+    return bins, list_cells(model, codes, n_threads), shares
 
 
 def _describe_estimates(
-    cells: NDArray[np.void], shares: list[sp.csr_array]
-) -> tuple[list[list[int]], list[set[int]]]:
-    """Pack the estimates, and collect the bins of each feature that they use."""
-    used: list[set[int]] = [set() for _ in shares]
+    cells: NDArray[np.void], shares: list[NDArray[np.float64]]
+) -> list[list[int]]:
     out = []
+    rest = [iter(own) for own in shares]
     for cell in cells:
         row, j = int(cell["row"]), int(cell["feature"])
-        held = shares[j]
-        here = slice(held.indptr[row], held.indptr[row + 1])
-        order = np.argsort(-held.data[here], kind="stable")[:_MAX_ESTIMATED]
-        names = held.indices[here][order].tolist()
-        parts = np.round(100 * held.data[here][order]).astype(int).tolist()
-        used[j].update(names)
+        share = next(rest[j])
+        order = np.argsort(-share, kind="stable")[:_MAX_ESTIMATED]
+        order = order[share[order] > 0]
+        parts = np.column_stack([order, np.round(100 * share[order]).astype(int)])
         movers = [i for i in cell["columns"].tolist() if i >= 0]
         matched = cell["level"] in ("intersection", "union")
         head = [row, j, int(cell["support"]) * matched, len(movers), *movers]
-        out.append(head + [n for pair in zip(names, parts, strict=True) for n in pair])
-    return out, used
-
-
-def _measure_agreement(
-    kernel: ProximityKernel, matrix: sp.csr_array, near: list[list[int]]
-) -> list[list[list[int]]]:
-    """Compute how much each pair of near rows agrees in each feature, in hundredths."""
-    widths = count_columns(kernel)
-    of_column = np.repeat(np.arange(len(widths)), widths)
-    sums = sp.csr_array(
-        (np.ones(len(of_column)), (np.arange(len(of_column)), of_column)),
-        shape=(len(of_column), len(widths)),
-    )
-    k = len(near[0])
-    left = np.repeat(np.arange(len(near)), k)
-    right = np.array(near, np.int64).ravel()
-    products = matrix[left].multiply(matrix[right])
-    agreement = np.asarray((sp.csr_array(products) @ sums).toarray())
-    whole = np.round(100 * np.clip(agreement, 0, 1)).astype(int)
-    parts: list[list[list[int]]] = whole.reshape(len(near), k, len(widths)).tolist()
-    return parts
+        out.append(head + parts.ravel().tolist())
+    return out
 
 
 def _describe_columns(
@@ -168,12 +138,15 @@ def _describe_columns(
     columns: Sequence[DisplayColumn],
     rows: NDArray[np.int64],
     bins: NDArray[np.int64],
-    used: list[set[int]],
+    estimates: list[list[int]],
 ) -> list[dict[str, Any]]:
+    """Describe the cells of rows, with the names of the bins that they use."""
+    used = [set(own.tolist()) - {ESTIMATED, UNKNOWN} for own in bins.T]
+    for _, j, _, n_movers, *rest in estimates:
+        used[j].update(rest[n_movers::2])
     names = bin_names(kernel)
     out = []
     for j, column in enumerate(columns):
-        kept = sorted({*used[j], *(bins[:, j][bins[:, j] >= 0].tolist())})
         groups = kernel.bin_groups_[j]
         values, labels = _write_values(column, column.values[rows])
         out.append(
@@ -183,8 +156,8 @@ def _describe_columns(
                 "values": values,
                 "labels": labels,
                 "bins": bins[:, j].tolist(),
-                "names": {str(k): column.write_bin(names[j][k]) for k in kept},
-                "groups": None if groups is None else np.asarray(groups).tolist(),
+                "names": {k: column.write_bin(names[j][k]) for k in sorted(used[j])},
+                "groups": None if groups is None else groups.tolist(),
             }
         )
     return out
@@ -197,12 +170,11 @@ def _write_values(
     if column.labels is None:
         short = [None if v != v else _shorten(v) for v in values.tolist()]
         return short, None
-    there = np.unique(values[~np.isnan(values)]).astype(np.int64)
-    place = {float(label): at for at, label in enumerate(there.tolist())}
+    there = np.unique(values[~np.isnan(values)]).astype(np.int64).tolist()
+    place = {label: at for at, label in enumerate(there)}
     return [place.get(v) for v in values.tolist()], [column.labels[k] for k in there]
 
 
 def _shorten(value: float) -> float | int:
-    if value == round(value) and abs(value) < 1e15:
-        return int(value)
-    return float(f"{value:.{_DIGITS}g}")
+    whole = value == round(value) and abs(value) < 1e15
+    return int(value) if whole else float(f"{value:.5g}")

@@ -62,9 +62,7 @@ def number(value: float) -> str:
     """
     if value == round(value) and abs(value) < 1e15:
         return count(round(value))
-    if abs(value) >= _GROUPED:
-        return f"{value:,.0f}" if abs(value) < 1e15 else f"{value:.5g}"
-    return f"{value:.5g}"
+    return f"{value:,.0f}" if _GROUPED <= abs(value) < 1e15 else f"{value:.5g}"
 
 
 def share(part: float) -> str:
