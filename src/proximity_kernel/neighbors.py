@@ -82,12 +82,12 @@ class ProximityNeighbors(ModelFileMixin, BaseEstimator):  # type: ignore[misc]  
     >>> distances.round(2)
     array([[0.  , 0.  ],
            [0.41, 0.5 ]], dtype=float32)
-    >>> near.kneighbors_graph(mode="distance").toarray()
-    array([[0., 0., 1., 0., 0.],
-           [0., 0., 1., 0., 0.],
-           [0., 0., 0., 0., 0.],
-           [0., 0., 0., 0., 0.],
-           [0., 0., 0., 0., 0.]], dtype=float32)
+    >>> near.kneighbors_graph(mode="distance").toarray().round(2)
+    array([[0.  , 0.  , 0.91, 0.  , 0.  ],
+           [0.  , 0.  , 0.91, 0.  , 0.  ],
+           [0.  , 0.  , 0.  , 0.09, 0.18],
+           [0.  , 0.  , 0.09, 0.  , 0.09],
+           [0.  , 0.  , 0.18, 0.09, 0.  ]], dtype=float32)
     """
 
     kernel_class = ProximityKernel
