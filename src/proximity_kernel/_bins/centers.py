@@ -136,7 +136,7 @@ def fit_centers(
 
     Examples
     --------
-    >>> from proximity_kernel._table.containers.columns import read_columns
+    >>> from proximity_kernel._table.columns import read_columns
     >>> columns = read_columns([[0.0, "b"], [1.0, "a"], [2.0, None], [10.0, "b"]])
     >>> length, color = fit_centers(columns, [3, 3], 255, n_threads=1)
     >>> length.centers

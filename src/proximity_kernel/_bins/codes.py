@@ -90,7 +90,7 @@ def assign_codes(
     Examples
     --------
     >>> from proximity_kernel._bins.centers import NumericBins
-    >>> from proximity_kernel._table.containers.columns import read_columns
+    >>> from proximity_kernel._table.columns import read_columns
     >>> columns = read_columns([[0.9], [5.0], [None], [1.1], [0.9]])
     >>> bins = [NumericBins(np.array([0.0, 2.0, 8.0]))]
     >>> codes = assign_codes(columns, bins, 1, distinct=True)

@@ -61,7 +61,7 @@ def learn_typical(
 
     Examples
     --------
-    >>> from proximity_kernel._table.containers.columns import read_columns
+    >>> from proximity_kernel._table.columns import read_columns
     >>> columns = read_columns([[0.0], [1.0], [1.0], [2.0], [20.0]])
     >>> (found,) = learn_typical(columns, [NumericBins(np.array([0.0, 20.0]))], 1)
     >>> found.values.tolist(), found.spread.round(2).tolist()
