@@ -34,7 +34,6 @@ from .._numba.pairwise_loops import (
     POWERS,
     Evidence,
     estimate_cells,
-    make_room,
     score_weights,
 )
 from .._shared.threads import run_pieces
@@ -47,7 +46,6 @@ SMOOTHINGS = (1, 4, 16)
 
 _MOST_SCORED = 1 << 27  # rows x features x sources that the choice looks at
 _PIECE = 4096  # rows
-_SCORE_PIECES = 8
 _DIGITS = 9  # of errors, so that ties are ties on every machine
 _Floats = NDArray[np.float64]
 _Ints = NDArray[np.int64]
@@ -173,35 +171,36 @@ def learn_pairwise(counts: PairCounts, rows: Codes, n_threads: int) -> Pairwise:
     -------
     Pairwise
     """
-    errors = _score(counts, rows, n_threads)
-    best = int(np.argmin(np.round(errors.min(axis=2).sum(axis=1), _DIGITS)))
-    chosen = np.argmin(np.round(errors[best], _DIGITS), axis=1)
+    layout = lay_out_evidence(counts)
+    errors = np.array([_score(counts, layout, s, rows, n_threads) for s in SMOOTHINGS])
+    best = int(np.argmin(np.round(errors.min(axis=1).sum(axis=1), _DIGITS)))
+    chosen = np.argmin(np.round(errors[best], _DIGITS), axis=0)
     weights = (np.array(POWERS) / POWERS[-1])[chosen]
     return restore_pairwise(counts, SMOOTHINGS[best], weights)
 
 
-def _score(counts: PairCounts, rows: Codes, n_threads: int) -> _Floats:
-    """Add up squared errors, of shape (n_smoothings, n_features, n_weights)."""
-    layout = lay_out_evidence(counts)
-    told = [_weigh(counts, smoothing) for smoothing in SMOOTHINGS]
-    values, without = (np.stack([one[k].ravel() for one in told]) for k in (0, 1))
+def _score(
+    counts: PairCounts, layout: Evidence, smoothing: int, rows: Codes, n_threads: int
+) -> _Floats:
+    """Add up the squared errors, of shape (n_weights, n_features)."""
+    values, without = _weigh(counts, smoothing)
+    evidence = layout._replace(values=values.ravel())
     affordable = _MOST_SCORED // max(1, len(layout.source))
     if counts.sources is not None:
         affordable //= 4  # they lie far apart in memory
     n_rows = max(1, min(len(rows.rows), affordable))
     codes = np.ascontiguousarray(rows.rows[:n_rows].T)
-    places, powers = find_places(layout, codes), np.array(POWERS)
-    n_features = len(counts.n_bins)
-    errors = np.zeros((len(SMOOTHINGS), n_features, len(POWERS)))
+    at = find_places(layout, codes) * layout.stride
+    n_features, room = len(counts.n_bins), int(layout.n_places.max(initial=1))
+    powers, errors = np.array(POWERS), np.zeros((len(POWERS), n_features))
 
     def score_some(first: int, last: int) -> None:
-        room = make_room(layout, n_rows)
         score_weights(
-            codes, places, rows.counts, first, last, layout, values, without, powers,
-            room, errors,
+            codes, rows.counts, at, first, last, evidence, without.ravel(),
+            np.empty((n_rows + 1, room)), powers, errors,
         )  # fmt: skip
 
-    run_pieces(score_some, n_features, -(-n_features // _SCORE_PIECES), n_threads)
+    run_pieces(score_some, n_features, max(1, n_features // 64), n_threads)
     return errors
 
 

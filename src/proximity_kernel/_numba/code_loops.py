@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .compiling import compiled, inlined
+from .compiling import compiled, merged
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _STIR_1 = np.uint64(0xBF58476D1CE4E5B9)
@@ -15,7 +15,7 @@ _STIR_2 = np.uint64(0x94D049BB133111EB)
 _FEW_MIDPOINTS = 16  # up to here, comparing with each beats a binary search
 
 
-@inlined
+@merged
 def _find_nearest(x: float, midpoints: NDArray[np.float64]) -> int:
     """Count the midpoints strictly below a value."""
     n_midpoints = midpoints.shape[0]

@@ -49,6 +49,15 @@ def inlined(function: _Function) -> _Function:
     return inline(function)  # type: ignore[no-any-return]  # numba has no types
 
 
+def merged(function: _Function) -> _Function:
+    """Merge `function` into its callers before these are compiled.
+
+    That takes half the time of `inlined`, which compiles it by itself as well.
+    """
+    merge = numba.njit(inline="always", **_OPTIONS)
+    return merge(function)  # type: ignore[no-any-return]  # numba has no types
+
+
 def _digest_loops() -> str:
     """Digest the sources of all loops."""
     digest = hashlib.sha256()

@@ -10,16 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .compiling import compiled, inlined
+from .compiling import compiled, merged
 
 STEP = 0.05
 """Every weight is a whole multiple of it."""
 POWERS = (0, 1, 2, 3, 4, 6, 8, 10, 13, 16, 20)
 """The weights to choose from, in steps."""
-LANES = 64
-"""Cells that are scored at a time."""
-
-_TABLE = 2048  # entries that a group of sources may take
 
 
 class Evidence(NamedTuple):
@@ -42,39 +38,6 @@ class Evidence(NamedTuple):
     base: NDArray[np.int64]  # (n_sources,)
     stride: int
     values: NDArray[np.float64]
-
-
-class Room(NamedTuple):
-    """Memory for `score_weights`; a lane holds one of the cells scored at a time."""
-
-    groups: NDArray[np.int64]  # (n_groups, 3)
-    numbers: NDArray[np.int64]  # (n_groups, n_rows)
-    table: NDArray[np.float64]
-    without: NDArray[np.float64]
-    factor: NDArray[np.float64]  # (n_places, LANES)
-    share: NDArray[np.float64]  # (n_places, LANES)
-    total: NDArray[np.float64]  # (n_weights, LANES)
-    copies: NDArray[np.float64]  # (LANES,) and the others too
-    own: NDArray[np.float64]
-    step: NDArray[np.float64]
-    beside: NDArray[np.float64]
-    mass: NDArray[np.float64]
-    squares: NDArray[np.float64]
-    hit: NDArray[np.float64]
-
-
-def make_room(evidence: Evidence, n_rows: int) -> Room:
-    """Make memory for scoring rows with this evidence."""
-    n_sources = int(np.diff(evidence.source_start).max(initial=0))
-    n_places = max(1, int(evidence.n_places.max(initial=1)))
-    codes = int(evidence.n_places.sum()) + len(evidence.n_places)
-    size = n_sources * _TABLE + codes * n_places
-    lanes = [np.ones(LANES) for _ in range(7)]
-    return Room(
-        np.empty((n_sources, 3), np.int64), np.empty((n_sources, n_rows), np.int64),
-        np.empty(size), np.empty(size), np.ones((n_places, LANES)),
-        np.empty((n_places, LANES)), np.zeros((len(POWERS), LANES)), *lanes,
-    )  # fmt: skip
 
 
 @compiled
@@ -104,7 +67,7 @@ def count_codes(
                     pairs[found[x], found[y]] += 1
 
 
-@inlined
+@merged
 def _largest(e: Evidence, j: int, total: Any) -> float:
     """Find the largest evidence for a possible bin of j; 0 for one without a place."""
     largest = -np.inf
@@ -136,169 +99,61 @@ def count_kept_pairs(
                     pairs[j, s, a, b] += counts[r]
 
 
-@inlined
-def _number_groups(e: Evidence, places: Any, j: int, groups: Any, numbers: Any) -> Any:
-    """Join the sources of j to groups, and number the rows by their codes in each.
-
-    ``groups[g]`` gets the first and last entry of group g and how many numbers it has;
-    ``numbers[g, r]`` that of row r. A code without a place counts as one more code.
-    """
-    n_groups = np.int64(0)
-    most = _TABLE // e.n_places[j] if e.n_places[j] else np.int64(1)
-    for m in range(e.source_start[j], e.source_start[j + 1]):
-        base = e.n_places[e.source[m]] + 1
-        g = n_groups - 1
-        if n_groups == 0 or groups[g, 2] * base > most:
-            g = n_groups
-            n_groups += 1
-            groups[g, 0] = m
-            groups[g, 2] = 1
-            for r in range(places.shape[1]):
-                numbers[g, r] = 0
-        groups[g, 1] = m + 1
-        groups[g, 2] *= base
-        for r in range(places.shape[1]):
-            numbers[g, r] = numbers[g, r] * base + places[e.source[m], r] + 1
-    return n_groups
-
-
-@inlined
-def _tabulate(
-    e: Evidence, values: Any, j: int, groups: Any, n_groups: int, table: Any
-) -> None:
-    """Write ``exp(STEP * evidence)`` of all numbers of all groups, bin after bin."""
-    at = 0
-    for g in range(n_groups):
-        for number in range(groups[g, 2]):
-            for b in range(e.n_places[j]):
-                table[at + b] = 0.0
-            rest = number
-            for m in range(groups[g, 1] - 1, groups[g, 0] - 1, -1):
-                base = e.n_places[e.source[m]] + 1
-                place = rest % base - 1
-                rest //= base
-                if place >= 0:
-                    for b in range(e.n_places[j]):
-                        table[at + b] += values[e.base[m] + place * e.stride + b]
-            for b in range(e.n_places[j]):
-                table[at + b] = np.exp(STEP * table[at + b])
-            at += e.n_places[j]
-
-
-@inlined
-def _look_up(
-    e: Evidence, j: int, own: int, numbers: Any, r: int, groups: Any, n_groups: int,
-    table: Any, without: Any, factor: Any, lane: int,
-) -> float:  # fmt: skip
-    """Multiply what the groups tell about a cell; gives the factor without evidence.
-
-    ``factor[b, lane]`` becomes ``exp(STEP * evidence)`` for the bin at place b, over
-    the largest of a possible bin, with the row itself left out for its `own` bin.
-    """
-    n_places, offset = e.n_places[j], e.offsets[j]
-    for b in range(n_places):
-        factor[b, lane] = 1.0
-    at = 0
-    exact = 1.0
-    for g in range(n_groups):
-        first = at + numbers[g, r] * n_places
-        for b in range(n_places):
-            factor[b, lane] *= table[first + b]
-        if own >= 0:
-            exact *= without[first + own]
-        at += groups[g, 2] * n_places
-    if own >= 0:
-        factor[own, lane] = exact
-    largest = 1.0 if e.rest[j, 0] > 0 else 0.0
-    for b in range(n_places):
-        if e.placed[offset + b] > 0:
-            largest = max(largest, factor[b, lane])
-    for b in range(n_places):
-        factor[b, lane] = factor[b, lane] / largest if e.placed[offset + b] > 0 else 0.0
-    return 1.0 / largest
-
-
-@inlined
-def _add_errors(e: Evidence, j: int, room: Room, powers: Any) -> None:
-    """Add up the squared errors of the cells in the lanes, for every weight."""
-    n_places, offset = e.n_places[j], e.offsets[j]
-    mass, squares, hit, beside = room.mass, room.squares, room.hit, room.beside
-    for lane in range(LANES):
-        beside[lane] = 1.0
-    for b in range(n_places):
-        for lane in range(LANES):
-            room.share[b, lane] = e.placed[offset + b]
-    power = 0
-    for w in range(powers.shape[0]):
-        while power < powers[w]:
-            power += 1
-            for lane in range(LANES):
-                beside[lane] *= room.step[lane]
-            for lane in range(LANES):
-                hit[lane] *= room.own[lane]
-            for b in range(n_places):
-                for lane in range(LANES):
-                    room.share[b, lane] *= room.factor[b, lane]
-        for lane in range(LANES):
-            mass[lane] = e.rest[j, 0] * beside[lane]
-        for lane in range(LANES):
-            squares[lane] = e.rest[j, 1] * beside[lane] * beside[lane]
-        for b in range(n_places):
-            for lane in range(LANES):
-                mass[lane] += room.share[b, lane]
-            for lane in range(LANES):
-                squares[lane] += room.share[b, lane] * room.share[b, lane]
-        for lane in range(LANES):
-            scale = 1.0 / mass[lane]
-            error = (squares[lane] * scale - 2 * hit[lane]) * scale + 1
-            room.total[w, lane] += room.copies[lane] * error
-
-
 @compiled
 def score_weights(
-    codes: NDArray[Any], places: Any, counts: Any, first: int, last: int,
-    evidence: Evidence, values: Any, without: Any, powers: Any, room: Room, errors: Any,
+    codes: NDArray[Any], counts: Any, at: Any, first: int, last: int,
+    evidence: Evidence, without: Any, totals: Any, powers: Any, errors: Any,
 ) -> None:  # fmt: skip
     """Add up the squared error of each weight, estimating every cell as if missing.
 
-    ``errors[s, j, w]`` gets that of the cells of feature j, from `first` up to `last`,
-    with the evidence ``values[s]``; ``without[s]`` is that with the row itself left
-    out. ``codes[j, r]`` is row r's code of feature j and ``places[j, r]`` its place.
-
-    Every weight is a multiple of `STEP`, so estimates are products of powers. What
-    several sources tell together is looked up in one table.
+    ``errors[w, j]`` gets that of the cells of feature j, from `first` up to `last`.
+    ``codes[j, r]`` is row r's code of feature j and ``at[j, r]`` its place times the
+    stride, -1 without a place. `without` is the evidence with the row itself left out.
+    `totals` is room for the evidence of a feature's cells, and for one estimate.
     """
     e = evidence
     n_rows = codes.shape[1]
+    share = totals[n_rows]
     for j in range(first, last):
-        n_groups = _number_groups(e, places, j, room.groups, room.numbers)
-        for s in range(values.shape[0]):
-            _tabulate(e, values[s], j, room.groups, n_groups, room.table)
-            _tabulate(e, without[s], j, room.groups, n_groups, room.without)
-            lane = 0
+        n_bins, n_places, offset = e.n_bins[j], e.n_places[j], e.offsets[j]
+        totals[:n_rows] = 0.0
+        for m in range(e.source_start[j], e.source_start[j + 1]):
+            i, base = e.source[m], e.base[m]
             for r in range(n_rows):
-                code = np.int64(codes[j, r])
-                if code < e.n_bins[j]:
-                    own = e.place[e.offsets[j] + code]
-                    step = _look_up(
-                        e, j, own, room.numbers, r, room.groups, n_groups, room.table,
-                        room.without, room.factor, lane,
-                    )  # fmt: skip
-                    room.step[lane] = step
-                    room.own[lane] = room.factor[own, lane] if own >= 0 else step
-                    room.hit[lane] = e.prior[e.offsets[j] + code]
-                    room.copies[lane] = counts[r]
-                    lane += 1
-                if lane == LANES or r == n_rows - 1:
-                    for empty in range(lane, LANES):
-                        room.copies[empty] = 0
-                    if lane:
-                        _add_errors(e, j, room, powers)
-                    lane = 0
+                if at[i, r] >= 0 and codes[j, r] < n_bins:
+                    own = e.place[offset + np.int64(codes[j, r])]
+                    place = base + at[i, r]
+                    for b in range(n_places):
+                        totals[r, b] += e.values[place + b]
+                    if own >= 0:
+                        totals[r, own] += without[place + own] - e.values[place + own]
+        for r in range(n_rows):
+            if codes[j, r] >= n_bins:
+                continue
+            total, code = totals[r], np.int64(codes[j, r])
+            largest = _largest(e, j, total)
+            for b in range(n_places):
+                share[b] = e.placed[offset + b]
+                if share[b] > 0:
+                    total[b] = np.exp(STEP * (total[b] - largest))
+            step, beside = np.exp(-STEP * largest), 1.0
+            power = 0
             for w in range(powers.shape[0]):
-                for lane in range(LANES):
-                    errors[s, j, w] += room.total[w, lane]
-                    room.total[w, lane] = 0.0
+                while power < powers[w]:
+                    power += 1
+                    beside *= step
+                    for b in range(n_places):
+                        share[b] *= total[b]
+                mass = e.rest[j, 0] * beside
+                squares = e.rest[j, 1] * beside * beside
+                for b in range(n_places):
+                    mass += share[b]
+                    squares += share[b] * share[b]
+                hit = e.prior[offset + code] * beside
+                if e.place[offset + code] >= 0:
+                    hit = share[e.place[offset + code]]
+                error = (squares / mass - 2 * hit) / mass + 1
+                errors[w, j] += counts[r] * error
 
 
 @compiled
