@@ -230,7 +230,7 @@ def test_a_column_is_selected_from_or_sorted_with_the_same_centers(monkeypatch, 
     for name, values in columns.items():
         wanted = in_memory(values, n_bins)
         with monkeypatch.context() as patch:
-            patch.setattr(centers, "_FEW_ROWS", 100)
+            patch.setattr(centers, "FEW_ROWS", 100)
             got = in_memory(values, n_bins)
             strided = in_memory(np.repeat(values, 2)[::2], n_bins)
         for each in (got, strided):

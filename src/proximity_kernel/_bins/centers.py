@@ -31,7 +31,8 @@ from .quantiles import Ordered, Selected, rank_values
 AUTO: Final = "auto"
 BinCount = int | Literal["auto"]
 _FINE, _COARSE = 4, 2  # centers of the two resolutions
-_FEW_ROWS = 1 << 16  # up to here a column is sorted whole
+FEW_ROWS = 1 << 16
+"""Up to here a column is sorted whole, and needs no threads."""
 
 
 @dataclass(frozen=True)
@@ -153,7 +154,9 @@ def fit_centers(
             else:
                 bins[j] = _fit_categorical(columns[j], max_categories)
 
-    run_pieces(fit_some, len(columns), piece=1, n_threads=n_threads)
+    # Short columns are mostly the interpreter's work, of which it does one at a time.
+    long = len(columns[0].values) > FEW_ROWS
+    run_pieces(fit_some, len(columns), 1, n_threads if long else 1)
     return tuple(bins)
 
 
@@ -191,7 +194,7 @@ def count_categories(
 
 def _fit_numeric(column: Column, n_bins: BinCount) -> NumericBins:
     values = column.values
-    if len(values) <= _FEW_ROWS:
+    if len(values) <= FEW_ROWS:
         return rank_centers(rank_values(values[~np.isnan(values)]), n_bins)
     selected = Selected(values + 0.0)  # a copy in one piece, and no -0.0
     return rank_centers(selected, n_bins)

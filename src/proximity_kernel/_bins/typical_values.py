@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from .._numba.code_loops import average_bins
 from .._shared.threads import run_pieces
 from .._table.columns import Column
-from .centers import Bins, CategoricalBins, NumericBins
+from .centers import FEW_ROWS, Bins, CategoricalBins, NumericBins
 
 _ONCE = np.empty(0, np.int64)
 
@@ -73,7 +73,8 @@ def learn_typical(
         for j in range(first, last):
             out[j] = _learn(columns[j], bins[j])
 
-    run_pieces(learn_some, len(columns), piece=1, n_threads=n_threads)
+    long = len(columns[0].values) > FEW_ROWS
+    run_pieces(learn_some, len(columns), 1, n_threads if long else 1)
     return tuple(out)
 
 

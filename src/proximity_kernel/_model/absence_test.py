@@ -42,7 +42,8 @@ LEAST = 5
 _LEAST_EXPECTED = 5  # rows, of a chi-square
 _ROUNDS = 10  # of testing the rest again; two or three are usual
 _MOST_ROWS, _FEWEST_ROWS = 20_000, 1_000
-_MOST_BINS = 1024  # of the columns that absence is tested against
+_MOST_BINS, _FEWEST_BINS = 1024, 320  # of the columns that absence is tested against
+_MOST_PRODUCTS = 1 << 21  # of these bins and the features
 _MOST_CODES = 64  # of one of them; the rarest share the last
 _OWN_NULL_UP_TO = 256  # bins; above, one null distribution serves all features
 _PRODUCTS = 1 << 30  # multiplications of counting: some tenths of a second
@@ -123,7 +124,8 @@ def draw_sample(codes: Codes, n_bins: NDArray[np.int64], n_absent: int) -> Sampl
     # Steps of the golden section: evenly spread, and in step with no pattern.
     spread = np.argsort(np.arange(len(sizes)) * (np.sqrt(5) - 1) / 2 % 1)
     spread = spread[sizes[spread] > 0]
-    witnesses = np.sort(spread[np.cumsum(sizes[spread]) <= _MOST_BINS])
+    most = min(_MOST_BINS, max(_FEWEST_BINS, _MOST_PRODUCTS // len(sizes)))
+    witnesses = np.sort(spread[np.cumsum(sizes[spread]) <= most])
     sizes = sizes[witnesses]
     width = int(sizes.sum())
     held = width + len(witnesses)
