@@ -96,14 +96,21 @@ def open_large_file(path: str, file_type: str) -> LargeFile:
     return LargeFile(path, file_type, n_rows, tuple(names))
 
 
-def _open_parquet(path: str) -> Any:
+def _open_parquet(path: str, texts: Sequence[str] = ()) -> Any:
     parquet = require("pyarrow.parquet", extra="cli")
     # Columns are read in small parts: a group of rows may be as large as the file.
-    return parquet.ParquetFile(path, pre_buffer=False, buffer_size=_BUFFER)
+    return parquet.ParquetFile(
+        path, read_dictionary=list(texts), pre_buffer=False, buffer_size=_BUFFER
+    )
 
 
 def _read_parquet(path: str, columns: Sequence[str] | None) -> Iterator[Any]:
+    types = require("pyarrow", extra="cli").types
     with _open_parquet(path) as file:
+        fields = list(file.schema_arrow)
+    # Text as the file's own dictionaries: encoding it again takes half of the time.
+    texts = [f.name for f in fields if types.is_string(f.type)]
+    with _open_parquet(path, texts) as file:
         yield from file.iter_batches(batch_size=BATCH_ROWS, columns=columns)
 
 
