@@ -214,7 +214,7 @@ def rank_centers(values: Ordered, n_bins: BinCount) -> NumericBins:
 
     Examples
     --------
-    >>> ranked = Ranked(np.array([0.0, 1.0, 10.0]), np.array([1, 2, 1]))
+    >>> ranked = rank_values(np.array([0.0, 1.0, 1.0, 10.0]))
     >>> rank_centers(ranked, 4).centers
     array([ 0.,  1., 10.])
     """
