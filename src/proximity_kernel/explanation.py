@@ -27,6 +27,7 @@ from .kernel import ProximityKernel
 __all__ = ["Cell", "Explanation", "Feature", "bin_names", "explain"]
 
 _MOST_SHARES = 3  # bins of a distribution that a line shows
+_LEAST = 0.005  # of a movement that a line shows: half a percent
 _LEFT_OUT = "nothing observed at fit"
 UNKNOWN = "unknown category"
 
@@ -78,8 +79,9 @@ class Cell:
         more = ", ..." if len(self.assumed) > _MOST_SHARES else ""
         rows = "row" if self.support == 1 else "rows"
         held = f"{self.level}, {self.support:,} {rows}"
-        if self.moved_by:
-            held = "by " + ", ".join(f"{name} {far:.0%}" for name, far in self.moved_by)
+        moved = [f"{name} {far:.0%}" for name, far in self.moved_by if far >= _LEAST]
+        if moved:
+            held = f"by {', '.join(moved)}"
         return f"? {', '.join(likely)}{more} [{held}]"
 
 
