@@ -383,3 +383,19 @@ def test_pickle_and_clone():
     assert fresh.missingness == "auto"
     assert not hasattr(fresh, "missingness_")
     assert len(pd.DataFrame(pk.missingness_).columns) == 5
+
+
+def test_the_counts_of_the_pairwise_rule_are_those_of_the_rows():
+    table = with_panel(300)
+    pk = ProximityKernel(4, missingness="ignorable").fit(table)
+    codes, n = pk.model_.code(table, 1), len(table)
+    state = keep_rows(codes, plan_rows("pairwise", pk.n_bins_, n, 0), 1)
+    counted = absence_test.count_sample(state)
+    drawn = absence_test.draw_sample(codes, pk.n_bins_, 1)
+    np.testing.assert_array_equal(counted.witnesses, drawn.witnesses)
+    np.testing.assert_allclose(counted.pairs, drawn.pairs)
+    np.testing.assert_allclose(counted.gaps, drawn.gaps)
+    every = np.arange(len(pk.n_bins_))
+    np.testing.assert_allclose(
+        counted.both_absent(every[:2], every), drawn.both_absent(every[:2], every)
+    )
