@@ -126,8 +126,8 @@ def _weigh_states(n_rows: int) -> list[Record]:
     from proximity_kernel import ProximityKMeans
     from proximity_kernel._bins.bin_state import finish_bins, summarize_bins
     from proximity_kernel._inner_kernel import represent_distinct
+    from proximity_kernel._kmeans.iterations import sum_part
     from proximity_kernel._kmeans.points import gather_rows
-    from proximity_kernel._kmeans.sums import sum_part
     from proximity_kernel._matching.row_state import plan_rows, summarize_rows
 
     part = _make(0, n_rows)

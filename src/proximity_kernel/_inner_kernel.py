@@ -20,8 +20,7 @@ from ._bins.codes import Codes, merge_distinct
 from ._matching.row_state import RowState
 from ._model.fitted import code_table, represent_codes, take_model
 from ._model.missingness import code_absences
-from ._model_file.saving import pack_estimator, unpack_estimator
-from ._model_file.state import State
+from ._saving.estimator_state import State, pack_estimator, unpack_estimator
 from .kernel import ProximityKernel
 
 

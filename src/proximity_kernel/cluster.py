@@ -28,20 +28,20 @@ from ._inner_kernel import (
     unpack_kernel,
 )
 from ._kmeans.driver import (
+    PROFILE_KEYS,
     Clusters,
     Passes,
     check_kmeans_options,
+    check_sums,
     find_clusters,
     resolve_kmeans_options,
 )
-from ._kmeans.iterations import nearest_centers
-from ._kmeans.points import Rows, distances_to, gather_rows
-from ._kmeans.profiles import PROFILE_KEYS, describe_totals
-from ._kmeans.sums import Sums, check_sums, merge_sums, sum_part
+from ._kmeans.iterations import nearest_centers, sum_part
+from ._kmeans.points import Rows, Sums, distances_to, gather_rows, merge_sums
 from ._model.batches import make_reader, merge_all
 from ._model.fitted import fit_to_batches
-from ._model_file.saving import ModelFileMixin
-from ._model_file.state import State, check
+from ._saving.archive import ModelFileMixin
+from ._saving.estimator_state import State, check
 from ._shared.options import check_count, check_n_jobs
 from ._shared.threads import count_threads
 from .kernel import ProximityKernel
@@ -330,9 +330,7 @@ class ProximityKMeans(
         self.n_features_in_ = kernel.n_features_in_
         self.kernel_ = kernel
         self.cluster_centers_ = found.centers
-        self.profiles_ = describe_totals(
-            kernel.model_, found.sums.bins, found.sums.sizes
-        )
+        self.profiles_ = found.profiles
         self.inertia_ = found.inertia
         self.n_iter_ = found.n_iter
         self.strengths_ = found.strengths

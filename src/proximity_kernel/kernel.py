@@ -34,8 +34,8 @@ from ._model.model import Model
 from ._model.model_state import pack_model, unpack_model
 from ._model.provenance import list_cells
 from ._model.representation import output_names
-from ._model_file.saving import ModelFileMixin
-from ._model_file.state import State
+from ._saving.archive import ModelFileMixin
+from ._saving.estimator_state import State
 from ._shared.options import check_choice, check_flag
 from ._shared.threads import count_threads
 from ._similarity.kernel_matrix import kernel_matrix

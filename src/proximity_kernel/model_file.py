@@ -16,8 +16,12 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from ._model_file.archive import ModelFileError
-from ._model_file.saving import ModelFileMixin, read_estimator, write_estimator
+from ._saving.archive import (
+    ModelFileError,
+    ModelFileMixin,
+    read_estimator,
+    write_estimator,
+)
 from .cluster import ProximityKMeans
 from .kernel import ProximityKernel
 from .neighbors import ProximityNeighbors

@@ -27,8 +27,8 @@ from ._inner_kernel import (
     represent,
     unpack_kernel,
 )
-from ._model_file.saving import ModelFileMixin
-from ._model_file.state import State, check, pack_sparse, unpack_sparse
+from ._saving.archive import ModelFileMixin
+from ._saving.estimator_state import State, check, pack_sparse, unpack_sparse
 from ._shared.options import check_choice, check_count, check_flag, check_n_jobs
 from ._shared.threads import count_threads
 from ._similarity.nearest import build_index, find_near, find_nearest

@@ -25,8 +25,8 @@ from ._inner_kernel import (
     represent,
     unpack_kernel,
 )
-from ._model_file.saving import ModelFileMixin
-from ._model_file.state import State, check
+from ._saving.archive import ModelFileMixin
+from ._saving.estimator_state import State, check
 from ._shared.options import check_count, check_n_jobs
 from ._shared.threads import count_threads
 from .explanation import UNKNOWN, bin_names, sum_by_feature

@@ -14,9 +14,9 @@ from proximity_kernel import ProximityKernel, ProximityKMeans
 from proximity_kernel._bins.bin_state import Binned
 from proximity_kernel._bins.codes import Codes
 from proximity_kernel._inner_kernel import represent
+from proximity_kernel._kmeans.driver import describe_clusters
 from proximity_kernel._kmeans.iterations import best_clustering, iterate
-from proximity_kernel._kmeans.points import gather_rows
-from proximity_kernel._kmeans.profiles import describe_totals, total_bins
+from proximity_kernel._kmeans.points import gather_rows, total_bins
 from proximity_kernel._matching import row_state
 from proximity_kernel._matching.row_state import plan_rows, summarize_rows
 from proximity_kernel._model.fitted import represent_codes
@@ -95,7 +95,7 @@ def test_a_sample_only_gives_the_seeds(monkeypatch, frame, n_parts, normalize, p
     labels = labels.astype(np.int32)
     totals = total_bins(model, rows.matrix, rows.counts, labels, 4)
     sizes = np.bincount(labels, rows.counts, 4)
-    wanted = describe_totals(model, totals, sizes)
+    wanted = describe_clusters(model, totals, sizes)
     assert len(got.profiles_) == len(wanted)
     for one_, other in zip(got.profiles_, wanted, strict=True):
         assert one_.keys() == other.keys()

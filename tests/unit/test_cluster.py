@@ -24,12 +24,12 @@ from proximity_kernel import ProximityKernel, ProximityKMeans
 from proximity_kernel._kmeans import iterations
 from proximity_kernel._kmeans.iterations import (
     best_clustering,
+    choose_seeds,
     iterate,
     nearest_centers,
 )
 from proximity_kernel._kmeans.number_of_clusters import choose_count, least_shared
 from proximity_kernel._kmeans.points import gather_rows
-from proximity_kernel._kmeans.seeds import choose_seeds
 
 
 # A check has bins of two groups only, and asks for more clusters.

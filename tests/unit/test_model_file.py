@@ -31,8 +31,8 @@ from proximity_kernel import (
     ProximityOutliers,
 )
 from proximity_kernel._model import model_state
-from proximity_kernel._model_file import archive, saving
-from proximity_kernel._model_file.json_values import decode, encode
+from proximity_kernel._saving import archive
+from proximity_kernel._saving.estimator_state import decode, encode
 from proximity_kernel.model_file import load_model, load_with_notes, save_model
 
 ESTIMATORS = {
@@ -280,13 +280,13 @@ def test_loading_leaves_the_warnings_of_other_threads_alone(
     tmp_path, table, monkeypatch
 ):
     ProximityKernel().fit(table).save(tmp_path / "m")
-    seen, unpack = [], saving.unpack_estimator
+    seen, unpack = [], archive.unpack_estimator
 
     def watch(*arguments):
         seen.append(list(warnings.filters))
         return unpack(*arguments)
 
-    monkeypatch.setattr(saving, "unpack_estimator", watch)
+    monkeypatch.setattr(archive, "unpack_estimator", watch)
     with warnings.catch_warnings():
         warnings.simplefilter("always")
         before = list(warnings.filters)

@@ -17,7 +17,7 @@ from proximity_kernel import (
     ProximityOutliers,
 )
 from proximity_kernel._matching import row_state
-from proximity_kernel._model_file import archive
+from proximity_kernel._saving import archive
 from proximity_kernel.model_file import load_model
 
 pytestmark = pytest.mark.filterwarnings("error")

@@ -16,7 +16,7 @@ from proximity_kernel import (
     ProximityKMeans,
     ProximityNeighbors,
 )
-from proximity_kernel._model_file import archive as archive_module
+from proximity_kernel._saving import archive as archive_module
 from proximity_kernel.model_file import load_model
 
 pytestmark = pytest.mark.filterwarnings("error")

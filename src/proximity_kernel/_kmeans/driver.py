@@ -3,6 +3,10 @@
 k-means runs on distinct rows with counts. If they are all rows of the table, that is
 all. If they are a sample, its centers are where passes over the whole table start: each
 pass adds up all rows by their nearest center and moves the centers to the means.
+
+The mean of a cluster's rows holds, for every feature, the shares of its bins: a table
+of probabilities. A bin is worth telling where it is more common in the cluster than
+elsewhere, and the most common bin of a feature always is.
 """
 
 from __future__ import annotations
@@ -14,20 +18,27 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
+from .._bins.names import name_bins
 from .._model.model import Model
 from .._shared.caller import find_caller
 from .._shared.options import check_count, check_seed
-from .iterations import best_clustering
+from .iterations import best_clustering, move_centers
 from .number_of_clusters import MOST_ROWS, choose_count
-from .points import Rows
-from .sums import Sums, move_centers, sum_clusters
+from .points import Rows, Sums, sum_clusters
 
 AUTO: Literal["auto"] = "auto"
 
+PROFILE_KEYS = (
+    "cluster", "size", "feature", "value", "share", "share_overall", "lift",
+)  # fmt: skip
+"""What describes a bin that is typical of a cluster."""
+
+_LEAST_SHARE = 0.05  # a rarer bin is listed only if it is the most common one
 _MOST_TO_DRAW_FROM = 10**9  # numpy's limit for draws without replacement
 
 
@@ -72,8 +83,8 @@ class Clusters:
     centers : ndarray of shape (n_clusters, n_columns)
     labels : ndarray of shape (n_rows,), int32
         Of the rows that k-means ran on.
-    sums : Sums
-        Of all rows, with their bins.
+    profiles : list of dict
+        What is typical of each.
     inertia : float
     n_iter : int
         Iterations of k-means, and passes over the table.
@@ -83,7 +94,7 @@ class Clusters:
 
     centers: NDArray[Any]
     labels: NDArray[np.int32]
-    sums: Sums
+    profiles: list[dict[str, Any]]
     inertia: float
     n_iter: int
     strengths: NDArray[np.float64] | None
@@ -171,9 +182,8 @@ def find_clusters(
     place = np.argsort(order)
     labels = place[best.labels].astype(np.int32)
     _warn_of_empty_clusters(sums.sizes)
-    return Clusters(
-        centers[order], labels, sums.take(order), inertia, n_iter, strengths
-    )
+    profiles = describe_clusters(model, sums.bins[order], sums.sizes[order])
+    return Clusters(centers[order], labels, profiles, inertia, n_iter, strengths)
 
 
 def _draw_rows(rows: Rows, seed: int) -> NDArray[np.int64]:
@@ -202,3 +212,83 @@ def _warn_of_empty_clusters(sizes: NDArray[np.float64]) -> None:
             ConvergenceWarning,
             stacklevel=find_caller(),
         )
+
+
+def check_sums(sums: Sums | None, model: Model) -> Sums:
+    """Refuse a pass that met other rows than the fit."""
+    seen = 0 if sums is None else sums.sizes.sum()
+    if sums is None or seen != model.n_samples:
+        raise ValueError(
+            f"The batches gave other rows when read again ({model.n_samples:,} first, "
+            f"then {seen:,.0f}); pass a list, or a function that returns a new "
+            "iterator of the same batches each time."
+        )
+    return sums
+
+
+def describe_clusters(
+    model: Model, totals: NDArray[np.float64], sizes: NDArray[np.float64]
+) -> list[dict[str, Any]]:
+    """Tell the typical bins of each cluster.
+
+    Parameters
+    ----------
+    model : Model
+    totals : ndarray of shape (n_clusters, total bins)
+        As `total_bins` gives them, of all rows.
+    sizes : ndarray of shape (n_clusters,)
+        Rows of each cluster.
+
+    Returns
+    -------
+    list of dict
+        With the keys of `PROFILE_KEYS`; what sets a cluster apart most comes first.
+    """
+    feature = np.repeat(np.arange(len(model.n_bins)), model.n_bins)
+    shares = _to_shares(totals, feature)
+    overall = _to_shares(totals.sum(axis=0), feature)
+    starts = np.concatenate([[0], np.cumsum(model.n_bins)])
+    values = [
+        name_bins(bins, column, bool(gaps))
+        for bins, column, gaps in zip(
+            model.bins, model.types, model.informative, strict=True
+        )
+    ]
+    out: list[dict[str, Any]] = []
+    for c in np.flatnonzero(sizes):
+        told = [
+            {
+                "cluster": int(c),
+                "size": round(sizes[c]),
+                "feature": model.types[j].name,
+                "value": value,
+                "share": float(shares[c, b]),
+                "share_overall": float(overall[b]),
+                "lift": float(shares[c, b] / overall[b]),
+            }
+            for j, names in enumerate(values)
+            for b, value in enumerate(names, starts[j])
+            if _is_typical(shares[c, starts[j] : starts[j + 1]], overall, starts[j], b)
+        ]
+        out += sorted(told, key=lambda one: -one["share"] * np.log(one["lift"]))
+    return out
+
+
+def _is_typical(
+    shares: NDArray[np.float64], overall: NDArray[np.float64], start: int, b: int
+) -> bool:
+    share = shares[b - start]
+    if b - start == np.argmax(shares):
+        return bool(share > 0)
+    return bool(share >= _LEAST_SHARE and share > overall[b] * (1 + 1e-6))
+
+
+def _to_shares(
+    totals: NDArray[np.float64], feature: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Divide by the sum over the bins of each feature, where it is not 0."""
+    if not len(feature):
+        return totals
+    same = sp.csr_array(feature[:, None] == np.arange(feature[-1] + 1), dtype=float)
+    sums = (totals @ same)[..., feature]
+    return totals / np.where(sums > 0, sums, 1)

@@ -1,4 +1,4 @@
-"""k-means on sparse rows with counts: Lloyd's iterations, the best of several runs.
+"""k-means on sparse rows with counts: seeds, Lloyd's iterations, the best of runs.
 
 Only rows that change their cluster touch the sums, and these become few after some
 iterations. Most rows are not even looked at then (G. Hamerly, "Making k-means even
@@ -8,16 +8,17 @@ centers moved.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._numba.kmeans_loops import assign_rows
+from .._model.model import Model
+from .._numba.kmeans_loops import assign_rows, try_seeds
 from .._shared.threads import Threads
-from .points import Rows, distances_to, tabulate
-from .seeds import choose_seeds
+from .points import Rows, Sums, distances_to, sum_clusters, tabulate
 
 _NEAR = 1e-6  # of a mean square: below it two rows are the same but for rounding
 _FEW = 8192  # rows that one thread looks at
@@ -73,6 +74,70 @@ def best_clustering(
     return found
 
 
+def choose_seeds(rows: Rows, n_clusters: int, rng: np.random.Generator) -> NDArray[Any]:
+    """Draw seeds by greedy k-means++, as scikit-learn does.
+
+    Each seed is a row, drawn with probability in proportion to its squared distance
+    from the seeds before it; of a few drawn the one that leaves the least is taken.
+
+    Parameters
+    ----------
+    rows : Rows
+    n_clusters : int
+    rng : Generator
+
+    Returns
+    -------
+    ndarray of shape (n_clusters, n_columns)
+    """
+    matrix, n_rows = rows.matrix, len(rows.counts)
+    n_trials = 2 + int(np.log(n_clusters))
+    chosen = np.empty(n_clusters, np.int64)
+    closest: NDArray[np.float64] = np.full(n_rows, np.inf)
+    drawn = _draw(rows.counts, 1, rng)
+    with Threads(rows.n_threads) as threads:
+        for c in range(n_clusters):
+            potentials, distances = _try(rows, drawn, closest, threads)
+            best = int(np.argmin(potentials))
+            chosen[c] = drawn[best]
+            closest = np.ascontiguousarray(distances[:, best])
+            closest[drawn[best]] = 0
+            drawn = _draw(rows.counts * closest, n_trials, rng)
+    seeds: NDArray[Any] = matrix[chosen].toarray()
+    return seeds
+
+
+def _draw(
+    weights: NDArray[np.float64], n: int, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    total = np.cumsum(weights)
+    found = np.searchsorted(total, rng.random(n) * total[-1], side="right")
+    drawn: NDArray[np.int64] = np.minimum(found, len(weights) - 1)
+    return drawn
+
+
+def _try(
+    rows: Rows,
+    drawn: NDArray[np.int64],
+    closest: NDArray[np.float64],
+    threads: Threads,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Sum of squared distances with each drawn row as a seed, and the distances."""
+    table, offsets = tabulate(rows.matrix[drawn].toarray())
+    distances = np.empty((len(closest), len(drawn)))
+    potentials = np.zeros((rows.n_pieces, len(drawn)))
+    sums, alike = rows.make_sums(offsets), rows.alike
+
+    def try_some(piece: int, first: int, last: int) -> None:
+        try_seeds(
+            *rows.csr, alike, rows.counts, rows.squares, first, last, table,
+            len(offsets), sums[piece], closest, distances, potentials[piece],
+        )  # fmt: skip
+
+    rows.run(try_some, threads)
+    return potentials.sum(axis=0), distances
+
+
 class _State:
     """Where an iteration stands: labels, and the sums that make centers of them.
 
@@ -92,8 +157,12 @@ class _State:
         self.labels = np.full(n_rows, -1, np.int32)
         self.squares = rows.squares.astype(rows.matrix.dtype)
         self.slacks = np.full(n_rows, -np.inf, rows.matrix.dtype)
-        self.sums = np.zeros((n_clusters, n_columns))
-        self.weights = np.zeros(n_clusters)
+        self.sums = Sums(
+            np.zeros((n_clusters, n_columns)),
+            np.zeros(n_clusters),
+            np.asarray(rows.total_square),
+            np.zeros((n_clusters, 0)),
+        )
 
     def assign(self, centers: NDArray[Any], falls: NDArray[np.float64]) -> int:
         """Give each row its nearest center; returns how many changed theirs.
@@ -110,8 +179,8 @@ class _State:
         lost = falls.astype(rows.matrix.dtype)
         margin = _find_margin(rows, offsets[: len(centers)])
         sums, alike = rows.make_sums(offsets), rows.alike
-        totals = np.zeros((n_pieces, *self.sums.shape))
-        weights = np.zeros((n_pieces, len(self.weights)))
+        totals = np.zeros((n_pieces, *self.sums.rows.shape))
+        weights = np.zeros((n_pieces, len(centers)))
         counted = np.zeros((n_pieces, 2), np.int64)
 
         def assign_some(piece: int, first: int, last: int) -> None:
@@ -123,14 +192,14 @@ class _State:
 
         # A few rows are done before other threads would have heard of them.
         rows.run(assign_some, self.threads if self.seen > _FEW else Threads(1))
-        self.sums += totals.sum(axis=0)
-        self.weights += weights.sum(axis=0)
+        self.sums.rows[:] += totals.sum(axis=0)
+        self.sums.sizes[:] += weights.sum(axis=0)
         changed, self.seen = counted.sum(axis=0).tolist()
         return int(changed)
 
     def fill_empty(self, centers: NDArray[Any]) -> int:
         """Move the farthest rows to the clusters without any; returns how many."""
-        empty = np.flatnonzero(self.weights <= 0)
+        empty = np.flatnonzero(self.sums.sizes <= 0)
         if not len(empty):
             return 0
         squares = self.rows.squares
@@ -142,8 +211,8 @@ class _State:
         for c, i in zip(empty, found, strict=False):
             row = self.rows.matrix[[i]].toarray()[0].astype(np.float64)
             for label, count in ((self.labels[i], -1), (c, 1)):
-                self.sums[label] += count * self.rows.counts[i] * row
-                self.weights[label] += count * self.rows.counts[i]
+                self.sums.rows[label] += count * self.rows.counts[i] * row
+                self.sums.sizes[label] += count * self.rows.counts[i]
             self.labels[i] = c
             self.slacks[i] = -np.inf
             moved += 1
@@ -151,20 +220,7 @@ class _State:
 
     def _can_leave(self, i: int) -> bool:
         """Whether the cluster of a row has others."""
-        return bool(self.weights[self.labels[i]] > self.rows.counts[i])
-
-    def means(self, before: NDArray[Any]) -> NDArray[Any]:
-        """Mean of each cluster; one without rows stays where it was `before`."""
-        filled = self.weights > 0
-        out = before.copy()
-        out[filled] = self.sums[filled] / self.weights[filled, None]
-        return out
-
-    def inertia(self, centers: NDArray[Any]) -> float:
-        """Sum of the squared distances, from the sums alone."""
-        exact = centers.astype(np.float64)
-        own, cross = self.rows.total_square, float(np.vdot(self.sums, exact))
-        return max(0.0, own - 2 * cross + float(self.weights @ (exact**2).sum(axis=1)))
+        return bool(self.sums.sizes[self.labels[i]] > self.rows.counts[i])
 
 
 def iterate(rows: Rows, seeds: NDArray[Any], max_iter: int, tol: float) -> Clustering:
@@ -187,7 +243,7 @@ def iterate(rows: Rows, seeds: NDArray[Any], max_iter: int, tol: float) -> Clust
     with Threads(rows.n_threads) as threads:
         state = _State(rows, len(seeds), threads)
         centers, n_iter = _settle(state, seeds, max_iter, tol)
-    return Clustering(centers, state.labels, state.inertia(centers), n_iter)
+    return Clustering(centers, state.labels, state.sums.inertia(centers), n_iter)
 
 
 def _settle(
@@ -201,7 +257,7 @@ def _settle(
         changed += state.fill_empty(centers)
         if not changed:
             return centers, n_iter
-        before, centers = centers, state.means(centers)
+        before, centers = centers, state.sums.means(centers)
         moved = np.square(centers - before, dtype=np.float64).sum(axis=1)
         falls = _fall(np.sqrt(moved))
         if moved.sum() <= tol:
@@ -255,4 +311,52 @@ def nearest_centers(rows: Rows, centers: NDArray[Any]) -> Clustering:
     with Threads(rows.n_threads) as threads:
         state = _State(rows, len(centers), threads)
         state.assign(centers, np.zeros(len(centers)))
-    return Clustering(centers, state.labels, state.inertia(centers), 0)
+    return Clustering(centers, state.labels, state.sums.inertia(centers), 0)
+
+
+def sum_part(
+    rows: Rows | None, centers: NDArray[Any], model: Model | None
+) -> Sums | None:
+    """Add up the rows of a part by their nearest centers."""
+    if rows is None:
+        return None
+    found = nearest_centers(rows, centers)
+    return sum_clusters(rows, found.centers, found.labels, model)
+
+
+def move_centers(
+    add_up: Callable[[NDArray[Any]], Sums],
+    centers: NDArray[Any],
+    max_passes: int,
+    tol: float,
+) -> tuple[NDArray[Any], Sums, int]:
+    """Move centers to the means of all rows, pass after pass, until they hold still.
+
+    Parameters
+    ----------
+    add_up : callable
+        Adds up all rows by their nearest of the centers that it gets: one pass.
+    centers : ndarray of shape (n_clusters, n_columns)
+    max_passes : int
+        At least 1.
+    tol : float
+        Of the mean variance of a column: centers that move less, squared and summed,
+        hold still.
+
+    Returns
+    -------
+    ndarray of shape (n_clusters, n_columns)
+        The means of the rows as the last pass found them.
+    Sums
+        Of that pass.
+    int
+        Passes.
+    """
+    n_passes, moved, still = 0, np.inf, 0.0
+    while moved > still and n_passes < max_passes:
+        n_passes += 1
+        sums = add_up(centers)
+        before, centers = centers, sums.means(centers)
+        moved = float(np.square(centers - before, dtype=np.float64).sum())
+        still = tol * sums.variance
+    return centers, sums, n_passes

@@ -1,5 +1,9 @@
 """Rows of a representation as points: each distinct one once, with its count.
 
+The sums of the rows of each cluster add up, so k-means can move its centers over a
+table that is never held whole, whoever reads it: batches one after the other, or
+partitions side by side.
+
 Rows are read in pieces, on threads, and how they are cut is a matter of their number
 only. So sums that each piece makes for itself, added in the order of the rows, have the
 same bits for any number of threads.
@@ -7,7 +11,7 @@ same bits for any number of threads.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
@@ -15,6 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from .._model.model import Model
 from .._numba.kmeans_loops import count_alike, measure_rows
 from .._shared.threads import Threads
 
@@ -186,3 +191,124 @@ def distances_to(rows: Rows, centers: NDArray[Any]) -> NDArray[np.float64]:
     with Threads(rows.n_threads) as threads:
         rows.run(measure_some, threads)
     return distances
+
+
+@dataclass(frozen=True)
+class Sums:
+    """What the rows of a part of a table bring to their clusters; it adds up.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (n_clusters, n_columns)
+        Sum of the rows of each cluster.
+    sizes : ndarray of shape (n_clusters,)
+        How many they are.
+    squares : ndarray of shape ()
+        Sum of the squares of all rows.
+    bins : ndarray of shape (n_clusters, total bins)
+        As of `total_bins`; of no bins when nobody asks for them.
+    """
+
+    rows: NDArray[np.float64]
+    sizes: NDArray[np.float64]
+    squares: NDArray[np.float64]
+    bins: NDArray[np.float64]
+
+    def __add__(self, other: Sums) -> Sums:
+        names = (one.name for one in fields(self))
+        return Sums(*(getattr(self, name) + getattr(other, name) for name in names))
+
+    @property
+    def variance(self) -> float:
+        """Mean of the variances of the columns."""
+        n = self.sizes.sum()
+        mean = self.rows.sum(axis=0) / n
+        spread = float(self.squares / n - mean @ mean)
+        return max(0.0, spread) / max(1, len(mean))
+
+    def means(self, before: NDArray[Any]) -> NDArray[Any]:
+        """Mean of each cluster; one without rows stays where it was `before`."""
+        filled = self.sizes > 0
+        out = before.copy()
+        out[filled] = self.rows[filled] / self.sizes[filled, None]
+        return out
+
+    def inertia(self, centers: NDArray[Any]) -> float:
+        """Sum of the squared distances of the rows to their centers."""
+        exact = centers.astype(np.float64)
+        cross = float(np.vdot(self.rows, exact))
+        spread = float(self.squares) - 2 * cross
+        return max(0.0, spread + float(self.sizes @ (exact**2).sum(axis=1)))
+
+
+def sum_clusters(
+    rows: Rows, centers: NDArray[Any], labels: NDArray[np.int32], model: Model | None
+) -> Sums:
+    """Add up rows by their clusters.
+
+    Parameters
+    ----------
+    rows : Rows
+    centers : ndarray of shape (n_clusters, n_columns)
+    labels : ndarray of shape (n_rows,)
+    model : Model or None
+        To add up the bins too.
+
+    Returns
+    -------
+    Sums
+    """
+    k, n = len(centers), len(labels)
+    member = sp.csr_array((rows.counts, (labels, np.arange(n))), shape=(k, n))
+    sizes: Any = np.bincount(labels, rows.counts, k)
+    bins = np.zeros((k, 0))
+    if model is not None:
+        bins = total_bins(model, rows.matrix, rows.counts, labels, k)
+    return Sums(
+        (member @ rows.matrix).toarray().astype(np.float64),
+        sizes,
+        np.asarray(rows.counts @ rows.squares),
+        bins,
+    )
+
+
+def total_bins(
+    model: Model,
+    matrix: sp.csr_array,
+    counts: NDArray[np.float64],
+    labels: NDArray[np.int32],
+    n_clusters: int,
+) -> NDArray[np.float64]:
+    """How many rows of each cluster lie in each bin, of shape (n_clusters, total bins).
+
+    The totals of parts of a table add up to those of the whole.
+
+    Parameters
+    ----------
+    model : Model
+        With which the rows are represented.
+    matrix : csr_array of shape (n_rows, n_columns)
+    counts : ndarray of shape (n_rows,)
+        How often each row is in the table.
+    labels : ndarray of shape (n_rows,)
+        The cluster of each.
+    n_clusters : int
+    """
+    layout = model.layout
+    bins = matrix[:, layout.columns].astype(np.float64)
+    bins = sp.csr_array(bins / layout.weights)
+    # Every feature of a fitted row sums to one, but where the row was normalized.
+    scale = np.asarray(bins.sum(axis=1)).ravel() / max(1, model.n_counted)
+    weights = counts / np.where(scale > 0, scale, 1)
+    member = sp.csr_array(
+        (weights, (labels, np.arange(len(labels)))), (n_clusters, len(labels))
+    )
+    totals: NDArray[np.float64] = (member @ bins).toarray()
+    return totals
+
+
+def merge_sums(a: Sums | None, b: Sums | None) -> Sums | None:
+    """Add what two parts bring."""
+    if a is None or b is None:
+        return b if a is None else a
+    return a + b

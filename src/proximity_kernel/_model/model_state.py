@@ -24,8 +24,14 @@ from .._matching.pairwise import (
     Pairwise,
     restore_pairwise,
 )
-from .._model_file.json_values import decode, encode
-from .._model_file.state import State, check, check_number, is_finite
+from .._saving.estimator_state import (
+    State,
+    check,
+    check_number,
+    decode,
+    encode,
+    is_finite,
+)
 from .._table.columns import ColumnType
 from .missingness import Absence
 from .model import Model

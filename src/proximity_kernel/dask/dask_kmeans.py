@@ -14,12 +14,11 @@ from .._kmeans.driver import (
     AUTO,
     Passes,
     check_kmeans_options,
+    check_sums,
     find_clusters,
     resolve_kmeans_options,
 )
-from .._kmeans.points import gather_rows
-from .._kmeans.profiles import describe_totals
-from .._kmeans.sums import Sums, check_sums, merge_sums
+from .._kmeans.points import Sums, gather_rows, merge_sums
 from .._shared.extras import require
 from .._shared.options import check_flag
 from .._shared.threads import count_threads
@@ -145,9 +144,7 @@ class DaskProximityKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]  #
         found = find_clusters(rows, kernel.model_, options, passes=passes)
         take_kernel(self, kernel)
         self.cluster_centers_ = found.centers
-        self.profiles_ = describe_totals(
-            kernel.model_, found.sums.bins, found.sums.sizes
-        )
+        self.profiles_ = found.profiles
         self.inertia_ = found.inertia
         self.n_iter_ = found.n_iter
         self.labels_ = self.predict(X)

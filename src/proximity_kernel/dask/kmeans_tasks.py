@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 
 from .._bins.bin_state import has_no_rows
 from .._inner_kernel import represent_distinct
-from .._kmeans.iterations import nearest_centers
-from .._kmeans.points import Rows, gather_rows
-from .._kmeans.sums import Sums, sum_part
+from .._kmeans.iterations import nearest_centers, sum_part
+from .._kmeans.points import Rows, Sums, gather_rows
 from .partitions import Shared
 
 

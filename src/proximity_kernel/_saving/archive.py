@@ -1,9 +1,10 @@
-"""Named arrays and a header in, one file out, and back: the container of a model file.
+"""Fitted estimators to files and back, without pickle.
 
-A zip archive as numpy's npz is one: first the header, in JSON, then each array as an
-npy file, nothing compressed. The header holds the dtype, shape and SHA-256 of every
-array. The last bytes, the archive's comment, are the SHA-256 of all bytes before them:
-no byte of a file can change unseen. Nothing in it is code, and nothing is unpickled.
+A model file is a zip archive as numpy's npz is one: first the header, in JSON, then
+each array as an npy file, nothing compressed. The header holds the dtype, shape and
+SHA-256 of every array. The last bytes, the archive's comment, are the SHA-256 of all
+bytes before them: no byte of a file can change unseen. Nothing in it is code, and
+nothing is unpickled.
 
 The checksums tell damage, not intent: what is read here is still checked for sense by
 those who use it.
@@ -16,14 +17,17 @@ import hashlib
 import json
 import os
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
 from .._shared.whole_files import whole_file
+from .estimator_state import State, check, pack_estimator, unpack_estimator
 
 FORMAT = "proximity-kernel model"
 FORMAT_VERSION = 2
@@ -52,6 +56,118 @@ class ModelFileError(ValueError):
     ...     print(error)
     no/such.model is not there.
     """
+
+
+class ModelFileMixin:
+    """Saves a fitted estimator to a file, and loads it."""
+
+    def save(self, path: Any) -> None:
+        """Keep the fitted estimator in a file, without pickle.
+
+        The file is written whole or not at all. A RandomState instance among the
+        options is saved as None: it matters only to another fit.
+
+        Parameters
+        ----------
+        path : str or path
+            An existing file is replaced.
+
+        See Also
+        --------
+        proximity_kernel.model_file : The format, and notes beside the estimator.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from proximity_kernel import ProximityKernel
+        >>> pk = ProximityKernel(n_bins=2).fit([[1.0, "a"], [2.0, "b"]])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     pk.save(f"{folder}/kernel.model")
+        ...     ProximityKernel.load(f"{folder}/kernel.model").bin_centers_[0]
+        array([1., 2.])
+        """
+        write_estimator(self, path, None)
+
+    @classmethod
+    def load(cls, path: Any) -> Self:
+        """Load an estimator of this class from a file.
+
+        Parameters
+        ----------
+        path : str or path
+
+        Returns
+        -------
+        estimator
+            Fitted; its answers are those of the saved one, bit for bit.
+
+        Raises
+        ------
+        ModelFileError
+            If the file is damaged, foreign, of another class, or newer than this
+            library.
+        """
+
+        def only_this(name: str) -> type[Any]:
+            if name != cls.__name__:
+                raise ModelFileError(
+                    f"{path} holds a {name}, not a {cls.__name__}; load it with "
+                    f"{name}.load(...), or with proximity_kernel.model_file.load_model."
+                )
+            return cls
+
+        loaded: Self = read_estimator(path, only_this)[0]
+        return loaded
+
+
+def write_estimator(estimator: Any, path: Any, notes: Mapping[str, Any] | None) -> None:
+    """Write a fitted estimator, with notes, into a file."""
+    check_is_fitted(estimator)
+    state = pack_estimator(estimator)
+    try:
+        own_version = version("proximity-kernel")
+    except PackageNotFoundError:  # run from the sources
+        own_version = "unknown"
+    header = {
+        "library_version": own_version,
+        "class": type(estimator).__name__,
+        "notes": dict(notes or {}),
+        **state.values,
+    }
+    write_archive(path, header, state.arrays)
+
+
+def read_estimator(
+    path: Any, find_class: Callable[[str], type[Any]]
+) -> tuple[Any, dict[str, Any]]:
+    """Read an estimator and the notes beside it.
+
+    Parameters
+    ----------
+    path : str or path
+    find_class : callable
+        Gives the class of a name, or refuses it.
+
+    Returns
+    -------
+    estimator
+    notes : dict
+    """
+    header, arrays = read_archive(path)
+    name, notes = header.get("class"), header.get("notes")
+    try:
+        check(type(name) is str and type(notes) is dict, "no class, or no notes")
+        # Not by filters of warnings: these are the whole process's, other threads' too.
+        with np.errstate(all="ignore"):
+            estimator = unpack_estimator(find_class(str(name)), State(header, arrays))
+            return estimator, dict(notes or {})
+    except (ModelFileError, ImportError):
+        raise
+    # The checksums fit, but no fit makes such a model.
+    except Exception as error:
+        raise ModelFileError(
+            f"{path} holds no {name} that can be used ({error}); save the model again."
+        ) from error
 
 
 def write_archive(

@@ -1,0 +1,1 @@
+"""Estimators to model files and back, without pickle."""
