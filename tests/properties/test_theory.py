@@ -1,6 +1,7 @@
 """The claims of docs/theory.md, each with a test that fails if it is false.
 
-Here are sections 1, 3 and 4; `test_theory_estimates` has section 2.
+Here are sections 1, 3 and 4; `test_theory_estimates` and `test_theory_centers` have
+section 2.
 """
 
 import pickle
