@@ -1,10 +1,11 @@
-"""Two classifiers of rows with holes: by the kernel, and by the representation.
+"""
+Classify rows with gaps: by the kernel, or by the representation
+================================================================
 
-A support vector machine takes the matrix of similarities; a linear model takes the
+A support vector machine takes the matrix of similarities. A linear model takes the
 representation, which is sparse and grows with the rows only. Both see the same
-similarity. The species of the penguins is learnt with a third of the cells hidden.
-
-Run it with ``python examples/kernel_classifiers.py``.
+similarity. Here they learn the species of the penguins with a third of the cells
+hidden.
 """
 
 import numpy as np
@@ -41,14 +42,15 @@ def _folds() -> StratifiedKFold:
     return StratifiedKFold(5, shuffle=True, random_state=0)
 
 
+# %%
+# Accuracy in five folds.
+
 if __name__ == "__main__":
     penguins = load_penguins()
     species = penguins.pop("species")
     hidden = np.random.default_rng(0).random(penguins.shape) < 1 / 3
     holed = penguins.mask(hidden)
-    print("accuracy in five folds, a third of the cells hidden")
-    print(
-        f"  SVC on the kernel:            {score_support_vectors(holed, species):.3f}"
-    )
-    print(f"  logistic regression:          {score_linear_model(holed, species):.3f}")
-    print(f"  always the commonest species: {species.value_counts(True).max():.3f}")
+    commonest = species.value_counts(normalize=True).max()
+    print(f"SVC on the kernel:           {score_support_vectors(holed, species):.3f}")
+    print(f"logistic regression:         {score_linear_model(holed, species):.3f}")
+    print(f"always the commonest class:  {commonest:.3f}")

@@ -1,15 +1,13 @@
-"""Clusters of the penguins by their neighbours, with what scikit-learn has for graphs.
+"""
+Cluster by neighbors, with the graph methods of scikit-learn
+============================================================
 
-`ProximityNeighbors` finds the rows most alike to each row without filling a hole, and
-hands them on as a sparse graph of distances or similarities. DBSCAN, HDBSCAN and
-spectral clustering take it as it is, by ``"precomputed"``.
-
-UMAP takes neighbours too (it is not needed here)::
+`ProximityNeighbors` finds the most similar rows without filling a gap, and returns them
+as a sparse graph of distances or similarities. DBSCAN, HDBSCAN and spectral clustering
+take it by ``"precomputed"``. UMAP takes neighbors as well::
 
     distances, indices = near.kneighbors(penguins, n_neighbors=15)
     umap.UMAP(precomputed_knn=(indices, distances)).fit_transform(any_array_of_the_rows)
-
-Run it with ``python examples/neighbors_graph.py``.
 """
 
 import numpy as np
@@ -46,6 +44,9 @@ def cluster(table: pd.DataFrame) -> dict[str, np.ndarray]:
         ).fit_predict(nearest),
     }
 
+
+# %%
+# The species are not used to find the clusters, only to look at them afterwards.
 
 if __name__ == "__main__":
     penguins = load_penguins()

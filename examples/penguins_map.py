@@ -1,9 +1,13 @@
-"""Draws docs/pictures/penguins.svg: the penguins, placed by how alike they are.
+"""
+A map of the rows
+=================
 
-Run it with ``python examples/penguins_map.py`` (needs matplotlib).
+Kernel PCA places the penguins so that similar rows lie near each other. The species are
+not used; they only color the dots. ``python examples/penguins_map.py FILE.svg`` draws
+the picture of the README.
 """
 
-from pathlib import Path
+import sys
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
@@ -12,28 +16,29 @@ from sklearn.decomposition import KernelPCA
 from proximity_kernel import ProximityKernel
 from proximity_kernel.datasets import load_penguins
 
-PICTURE = Path(__file__).parents[1] / "docs" / "pictures" / "penguins.svg"
-# Okabe and Ito's colours, told apart by the colour-blind; shapes for print.
+# Okabe and Ito's colors, which the color-blind can tell apart; shapes for print.
 STYLE = {
     "Adelie": ("#E69F00", "o"),
     "Chinstrap": ("#56B4E9", "s"),
     "Gentoo": ("#009E73", "^"),
 }
 
+# %%
+
 if __name__ == "__main__":
     mpl.rcParams.update({"svg.hashsalt": "penguins", "font.size": 9})
     penguins = load_penguins()
     species = penguins.pop("species")
-    holes = penguins.isna().any(axis=1)
+    gaps = penguins.isna().any(axis=1)
     kernel = ProximityKernel(n_bins=4).fit(penguins).kernel(penguins)
     place = KernelPCA(2, kernel="precomputed").fit_transform(kernel)
 
     figure, axes = plt.subplots(figsize=(6.4, 3.4), layout="constrained")
-    for name, (colour, marker) in STYLE.items():
+    for name, (color, marker) in STYLE.items():
         inside = (species == name).to_numpy()
-        axes.scatter(*place[inside].T, s=16, c=colour, marker=marker, label=name)
+        axes.scatter(*place[inside].T, s=16, c=color, marker=marker, label=name)
     axes.scatter(
-        *place[holes.to_numpy()].T, s=70, facecolors="none", edgecolors="black",
+        *place[gaps.to_numpy()].T, s=70, facecolors="none", edgecolors="black",
         linewidths=0.9, label="with cells missing",
     )  # fmt: skip
     axes.set(
@@ -42,5 +47,5 @@ if __name__ == "__main__":
         title="344 penguins, placed by similarity; species not used",
     )
     axes.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
-    figure.savefig(PICTURE, metadata={"Date": None})
-    plt.close(figure)
+    if len(sys.argv) > 1:  # the file to draw to
+        figure.savefig(sys.argv[1], metadata={"Date": None})

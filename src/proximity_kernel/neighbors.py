@@ -177,7 +177,7 @@ class ProximityNeighbors(ModelFileMixin, BaseEstimator):  # type: ignore[misc]  
 
         Returns
         -------
-        CSR matrix of shape (n_queries, n_samples_fit_)
+        CSR matrix of shape (n_queries, n_samples_fit)
         """
         check_choice("mode", mode, _MODES)
         similarities, indices = self._nearest(X, n_neighbors)
@@ -239,7 +239,7 @@ class ProximityNeighbors(ModelFileMixin, BaseEstimator):  # type: ignore[misc]  
 
         Returns
         -------
-        CSR matrix of shape (n_queries, n_samples_fit_)
+        CSR matrix of shape (n_queries, n_samples_fit)
             Symmetric if `X` is None.
         """
         check_choice("mode", mode, _MODES)

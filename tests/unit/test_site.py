@@ -1,0 +1,41 @@
+"""The site: its reference has the public names, and its index reaches every page."""
+
+import importlib
+import re
+from pathlib import Path
+
+import pytest
+
+import proximity_kernel
+
+DOCS = Path(__file__).parents[2] / "docs"
+REFERENCE = re.findall(
+    r"module:: (\S+)\n\n\.\. autosummary::\n   :toctree: generated/api\n\n(.*?)\n```",
+    (DOCS / "api.md").read_text(encoding="utf-8"),
+    re.DOTALL,
+)
+
+
+@pytest.mark.parametrize(("module", "names"), REFERENCE, ids=lambda text: text[:40])
+def test_the_reference_lists_the_public_names(module, names):
+    exported = importlib.import_module(module).__all__
+    if module != "proximity_kernel":  # its names are listed once
+        exported = [name for name in exported if name not in proximity_kernel.__all__]
+    assert names.split() == exported
+
+
+def test_every_public_module_is_in_the_reference():
+    listed = {module for module, _ in REFERENCE}
+    public = {"", ".dask", ".datasets", ".model_file", ".report"}
+    assert listed == {f"proximity_kernel{name}" for name in public}
+
+
+def test_every_page_is_in_a_table_of_contents():
+    pages = {path.stem for path in DOCS.glob("*.md")} - {"index"}
+    trees = re.findall(
+        r"```\{toctree\}\n(.*?)```",
+        (DOCS / "index.md").read_text(encoding="utf-8"),
+        re.DOTALL,
+    )
+    listed = {line for tree in trees for line in tree.split()}
+    assert pages <= listed
