@@ -16,10 +16,15 @@ from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from ._bins.codes import Codes, merge_distinct
+from ._bins.codes import Codes, code_absences
+from ._bins.distinct import merge_distinct
 from ._matching.row_state import RowState
-from ._model.fitted import code_table, represent_codes, take_model
-from ._model.missingness import code_absences
+from ._model.fitted_kernel import (
+    code_table,
+    represent_codes,
+    represent_table,
+    take_model,
+)
 from ._saving.estimator_state import State, pack_estimator, unpack_estimator
 from .kernel import ProximityKernel
 
@@ -94,8 +99,7 @@ def fit_kernel(kernel: Any, X: Any, n_jobs: int | None) -> ProximityKernel:
 
 def represent(kernel: ProximityKernel, X: Any) -> sp.csr_array:
     """Represent rows by a fitted kernel, of shape (n_samples, n_columns)."""
-    model = take_model(kernel)
-    return represent_codes(kernel, model, code_table(kernel, model, X))
+    return represent_table(kernel, take_model(kernel), X)
 
 
 def represent_distinct(kernel: ProximityKernel, X: Any) -> tuple[Codes, sp.csr_array]:
@@ -135,11 +139,3 @@ def unpack_kernel(state: State) -> ProximityKernel:
     """Take the kernel out of a state."""
     kernel: ProximityKernel = unpack_estimator(ProximityKernel, state.inner("kernel"))
     return kernel
-
-
-def accept_gaps(tags: Any) -> Any:
-    """Set scikit-learn's tags: tables may have missing cells and mixed columns."""
-    tags.input_tags.allow_nan = True
-    tags.input_tags.categorical = True
-    tags.input_tags.string = False  # as `ProximityKernel`
-    return tags

@@ -17,7 +17,6 @@ from sklearn.utils.validation import check_is_fitted
 from ._bins.bin_state import has_no_rows
 from ._bins.codes import Codes
 from ._inner_kernel import (
-    accept_gaps,
     check_kernel,
     check_not_frozen,
     copy_kernel,
@@ -38,11 +37,10 @@ from ._kmeans.driver import (
 )
 from ._kmeans.iterations import nearest_centers, sum_part
 from ._kmeans.points import Rows, Sums, distances_to, gather_rows, merge_sums
-from ._model.batches import make_reader, merge_all
-from ._model.fitted import fit_to_batches
+from ._model.batches import fit_to_batches, make_reader, merge_all
 from ._saving.archive import ModelFileMixin
 from ._saving.estimator_state import State, check
-from ._shared.options import check_count, check_n_jobs
+from ._shared.options import accept_gaps, check_count, check_n_jobs
 from ._shared.threads import count_threads
 from .kernel import ProximityKernel
 

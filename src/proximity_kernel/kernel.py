@@ -9,42 +9,38 @@ import scipy.sparse as sp
 from numpy.typing import DTypeLike, NDArray
 from sklearn import get_config
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils.validation import _check_feature_names_in
+from sklearn.utils.validation import _check_feature_names_in, validate_data
 
 from ._bins.codes import Codes
-from ._model.batches import LEARN, Learn, make_reader
-from ._model.fit_options import Matching, check_kernel_options
-from ._model.fitted import (
+from ._bins.names import output_names
+from ._model.batches import Learn, fit_to_batches, learn_batch, make_reader
+from ._model.fitted_kernel import (
+    FittedKernel,
     code_table,
-    fit_to_batches,
-    fit_to_table,
-    learn_batch,
-    represent_codes,
+    represent_table,
     take_model,
 )
-from ._model.imputation import (
-    STRATEGIES,
-    Strategy,
-    estimate_gaps,
-    warn_of_open_gaps,
-)
-from ._model.learnt_attributes import LearntAttributes
-from ._model.missingness import Missingness
-from ._model.model import Model
+from ._model.imputation import Strategy, estimate_gaps
+from ._model.model import Model, fit_model, warn_of_columns
 from ._model.model_state import pack_model, unpack_model
 from ._model.provenance import list_cells
-from ._model.representation import output_names
 from ._saving.archive import ModelFileMixin
 from ._saving.estimator_state import State
-from ._shared.options import check_choice, check_flag
+from ._shared.options import (
+    Matching,
+    Missingness,
+    accept_gaps,
+    check_flag,
+    check_kernel_options,
+    resolve_options,
+)
 from ._shared.threads import count_threads
 from ._similarity.kernel_matrix import kernel_matrix
+from ._table.columns import read_columns
 from ._table.filling import fill_table, make_uncertainty, mark_booleans
 
 
-class ProximityKernel(
-    LearntAttributes, ModelFileMixin, TransformerMixin, BaseEstimator
-):
+class ProximityKernel(FittedKernel, ModelFileMixin, TransformerMixin, BaseEstimator):
     """Similarity of rows, measured on the incomplete, mixed-type table itself.
 
     Every value becomes the bin of its nearest center; centers crowd where the data
@@ -167,7 +163,7 @@ class ProximityKernel(
         -------
         self
         """
-        fit_to_table(self, X)
+        self._fit(X)
         return self
 
     def transform(self, X: Any) -> Any:
@@ -198,7 +194,7 @@ class ProximityKernel(
         -------
         CSR matrix or ndarray of shape (n_samples, n_columns)
         """
-        return self._output(*fit_to_table(self, X))
+        return self._output(*self._fit(X))
 
     def fit_batches(self, batches: Any) -> Self:
         """Learn from a table in batches; they are read twice.
@@ -242,7 +238,6 @@ class ProximityKernel(
         -------
         self
         """
-        check_choice("learn", learn, LEARN)
         learn_batch(self, X, learn)
         return self
 
@@ -261,11 +256,11 @@ class ProximityKernel(
             Similarities in [0, 1].
         """
         model = take_model(self)
-        left = represent_codes(self, model, code_table(self, model, X))
+        left = represent_table(self, model, X)
         right = None
         if Y is not None:
             try:
-                right = represent_codes(self, model, code_table(self, model, Y))
+                right = represent_table(self, model, Y)
             except (TypeError, ValueError) as error:
                 error.add_note("This is about Y, the second table.")
                 raise
@@ -308,13 +303,10 @@ class ProximityKernel(
         >>> round(uncertainty[2][0], 2), round(uncertainty[4][1], 2)
         (2.89, 0.18)
         """
-        check_choice("strategy", strategy, STRATEGIES)
         check_flag("return_uncertainty", return_uncertainty)
         model = take_model(self)
         codes, threads = code_table(self, model, X), count_threads(self.n_jobs)
-        gaps = estimate_gaps(model, codes, strategy, threads)
-        warn_of_open_gaps(gaps, stacklevel=3)
-        gaps = mark_booleans(X, gaps)
+        gaps = mark_booleans(X, estimate_gaps(model, codes, strategy, threads))
         filled = fill_table(X, gaps)
         return (filled, make_uncertainty(X, gaps)) if return_uncertainty else filled
 
@@ -372,8 +364,20 @@ class ProximityKernel(
         names = [str(name) for name in _check_feature_names_in(self, input_features)]
         return output_names(names, model.bins, model.informative)
 
+    def _fit(self, X: Any) -> tuple[Model, Codes]:
+        options = resolve_options(self)
+        columns = read_columns(X, categorical_features=options.categorical_features)
+        model, codes = fit_model(columns, options)
+        # From here on nothing can fail: the old model is there, or the new one.
+        validate_data(self, X, skip_check_array=True)
+        self.__dict__.pop("_learning", None)
+        self.model_ = model
+        warn_of_columns(model)
+        return model, codes
+
     def _output(self, model: Model, codes: Codes) -> Any:
-        matrix = represent_codes(self, model, codes)
+        threads = count_threads(self.n_jobs)
+        matrix = model.represent(codes, self.dtype, self.normalize, threads)
         if not self.sparse_output:
             return matrix.toarray()
         if get_config().get("sparse_interface", "spmatrix") == "spmatrix":
@@ -391,10 +395,6 @@ class ProximityKernel(
         return "model_" in vars(self)
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.categorical = True
-        # Text is accepted, but `string` would promise that any object is.
-        tags.input_tags.string = False
+        tags = accept_gaps(super().__sklearn_tags__())
         tags.transformer_tags.preserves_dtype = []
         return tags

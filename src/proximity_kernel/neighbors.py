@@ -20,7 +20,6 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._inner_kernel import (
-    accept_gaps,
     check_kernel,
     fit_kernel,
     pack_with_kernel,
@@ -29,7 +28,13 @@ from ._inner_kernel import (
 )
 from ._saving.archive import ModelFileMixin
 from ._saving.estimator_state import State, check, pack_sparse, unpack_sparse
-from ._shared.options import check_choice, check_count, check_flag, check_n_jobs
+from ._shared.options import (
+    accept_gaps,
+    check_choice,
+    check_count,
+    check_flag,
+    check_n_jobs,
+)
 from ._shared.threads import count_threads
 from ._similarity.nearest import build_index, find_near, find_nearest
 from .kernel import ProximityKernel

@@ -18,7 +18,6 @@ from sklearn.base import BaseEstimator, OutlierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._inner_kernel import (
-    accept_gaps,
     check_kernel,
     fit_kernel,
     pack_with_kernel,
@@ -27,7 +26,7 @@ from ._inner_kernel import (
 )
 from ._saving.archive import ModelFileMixin
 from ._saving.estimator_state import State, check
-from ._shared.options import check_count, check_n_jobs
+from ._shared.options import accept_gaps, check_count, check_n_jobs
 from ._shared.threads import count_threads
 from .explanation import UNKNOWN, bin_names, sum_by_feature
 from .kernel import ProximityKernel

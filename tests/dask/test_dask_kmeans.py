@@ -11,16 +11,14 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from strategies import cut, mixed_table, raises_naming
 
 from proximity_kernel import ProximityKernel, ProximityKMeans
-from proximity_kernel._bins.bin_state import Binned
-from proximity_kernel._bins.codes import Codes
+from proximity_kernel._bins.codes import Binned, Codes, code_absences
 from proximity_kernel._inner_kernel import represent
 from proximity_kernel._kmeans.driver import describe_clusters
 from proximity_kernel._kmeans.iterations import best_clustering, iterate
 from proximity_kernel._kmeans.points import gather_rows, total_bins
 from proximity_kernel._matching import row_state
 from proximity_kernel._matching.row_state import plan_rows, summarize_rows
-from proximity_kernel._model.fitted import represent_codes
-from proximity_kernel._model.missingness import code_absences
+from proximity_kernel._model.fitted_kernel import represent_codes
 from proximity_kernel.dask import DaskProximityKMeans
 
 

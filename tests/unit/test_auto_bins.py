@@ -23,7 +23,8 @@ from strategies import (
 
 from proximity_kernel import ProximityKernel
 from proximity_kernel._bins.centers import CategoricalBins, NumericBins
-from proximity_kernel._model.representation import lay_out, output_names
+from proximity_kernel._bins.names import output_names
+from proximity_kernel._model.model import lay_out
 
 
 def fit_values(values, **options):

@@ -15,7 +15,7 @@ from proximity_kernel import ProximityKernel
 from proximity_kernel._matching import row_state
 from proximity_kernel._numba import compiling
 from proximity_kernel._numba.cascade_loops import match_rows
-from proximity_kernel._numba.pairwise_loops import (
+from proximity_kernel._numba.kernel_loops import (
     count_codes,
     estimate_cells,
     score_weights,

@@ -22,11 +22,9 @@ from strategies import (
 )
 
 from proximity_kernel import ProximityKernel
-from proximity_kernel._bins.codes import gather_distinct
 from proximity_kernel._matching.row_state import keep_rows, plan_rows
-from proximity_kernel._model import absence_test
-from proximity_kernel._model.absence_test import ALPHA
-from proximity_kernel._model.missingness import decide_missingness
+from proximity_kernel._model import missingness as absence_test
+from proximity_kernel._model.missingness import ALPHA, decide_missingness
 
 
 def correlated(n, d, seed):
@@ -248,7 +246,7 @@ def test_what_is_flagged_helps_to_flag_the_rest():
     second = rng.random(1000) < np.where(first, 0.35, 0.1)
     table[first, 1], table[second, 2] = np.nan, np.nan
     codes = ProximityKernel(4, missingness="ignorable").fit(table).model_.code(table, 1)
-    sample = absence_test.draw_sample(codes, np.full(4, 4), 2)
+    sample = absence_test._draw_sample(codes, np.full(4, 4), 2)
     alone = absence_test._test_round(sample, np.zeros(4, bool), np.array([1, 2]))
     known = np.array([False, True, False, False])
     helped = absence_test._test_round(sample, known, np.array([2]))
@@ -270,7 +268,7 @@ def test_equal_rows_count_as_often_as_they_stand_there():
     table = np.repeat(np.round(with_panel(200)), 3, axis=0)
     pk, _ = decided(table, n_bins=3)
     plain = ProximityKernel(3, missingness="ignorable").fit(table)
-    codes = gather_distinct(plain.model_.code(table, 1), plain.n_bins_)
+    codes = plain.model_.code(table, 1).distinct(plain.n_bins_)
     assert codes.counts.min() >= 3
     one_by_one = np.repeat(codes.rows, codes.counts, axis=0)
     apart = type(codes)(one_by_one, np.ones(600, np.int64), np.arange(600))
@@ -312,7 +310,7 @@ def test_wide_tables():
     table[rng.random(table.shape) < 0.02] = np.nan
     table[np.ix_(factor > 0.8, np.arange(0, 900, 30))] = np.nan
     codes = ProximityKernel(4, missingness="ignorable").fit(table).model_.code(table, 1)
-    sample = absence_test.draw_sample(codes, np.full(900, 4), 900)
+    sample = absence_test._draw_sample(codes, np.full(900, 4), 900)
     assert sample.sizes.sum() <= 1024
     names = [str(j) for j in range(900)]
     fitted = keep_rows(codes, plan_rows("pairwise", np.full(900, 4), 400, 0), 1)
@@ -390,8 +388,8 @@ def test_the_counts_of_the_pairwise_rule_are_those_of_the_rows():
     pk = ProximityKernel(4, missingness="ignorable").fit(table)
     codes, n = pk.model_.code(table, 1), len(table)
     state = keep_rows(codes, plan_rows("pairwise", pk.n_bins_, n, 0), 1)
-    counted = absence_test.count_sample(state)
-    drawn = absence_test.draw_sample(codes, pk.n_bins_, 1)
+    counted = absence_test._count_sample(state)
+    drawn = absence_test._draw_sample(codes, pk.n_bins_, 1)
     np.testing.assert_array_equal(counted.witnesses, drawn.witnesses)
     np.testing.assert_allclose(counted.pairs, drawn.pairs)
     np.testing.assert_allclose(counted.gaps, drawn.gaps)

@@ -7,17 +7,10 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from proximity_kernel import ProximityKernel
-from proximity_kernel._bins import centers, quantiles
-from proximity_kernel._bins.centers import fit_centers, rank_centers
-from proximity_kernel._bins.quantiles import (
-    Ranked,
-    Selected,
-    Sketch,
-    hold_values,
-    merge_held,
-    rank_held,
-    rank_values,
-)
+from proximity_kernel._bins import codes, sketch
+from proximity_kernel._bins.centers import Ranked, Selected, rank_centers, rank_values
+from proximity_kernel._bins.codes import learn_bins
+from proximity_kernel._bins.sketch import Sketch, hold_values, merge_held, rank_held
 from proximity_kernel._table.columns import (
     Column,
     ColumnType,
@@ -30,7 +23,7 @@ VALUES = hnp.arrays(np.float64, st.integers(1, 60), elements=TIES | ODD)
 
 def in_memory(values, n_bins):
     column = Column(ColumnType("a", "numeric", "numbers"), values)
-    return fit_centers([column], [n_bins], 255, 1)[0]
+    return learn_bins([column], None, [n_bins], 255, 1).bins[0]
 
 
 @settings(max_examples=300)
@@ -72,7 +65,7 @@ def test_nothing_at_all():
 
 
 def test_whether_it_is_a_sketch_depends_on_all_values_together(monkeypatch):
-    monkeypatch.setattr(quantiles, "LIMIT", 50)
+    monkeypatch.setattr(sketch, "LIMIT", 50)
     values = np.arange(51.0)
     halves = [hold_values(values[::2]), hold_values(values[1::2])]
     assert all(isinstance(half, Ranked) for half in halves)
@@ -89,8 +82,8 @@ def test_whether_it_is_a_sketch_depends_on_all_values_together(monkeypatch):
 )
 def test_a_sketch_stands_for_every_value(values, cuts):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(quantiles, "LIMIT", 10)
-        patch.setattr(quantiles, "WIDTH", 8)
+        patch.setattr(sketch, "LIMIT", 10)
+        patch.setattr(sketch, "WIDTH", 8)
         sketch = hold_values(np.empty(0))
         for part in np.array_split(values, cuts):
             sketch = merge_held(hold_values(part), sketch)
@@ -230,7 +223,7 @@ def test_a_column_is_selected_from_or_sorted_with_the_same_centers(monkeypatch, 
     for name, values in columns.items():
         wanted = in_memory(values, n_bins)
         with monkeypatch.context() as patch:
-            patch.setattr(centers, "FEW_ROWS", 100)
+            patch.setattr(codes, "FEW_ROWS", 100)
             got = in_memory(values, n_bins)
             strided = in_memory(np.repeat(values, 2)[::2], n_bins)
         for each in (got, strided):

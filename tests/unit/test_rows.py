@@ -21,10 +21,10 @@ from strategies import (
 )
 
 from proximity_kernel import ProximityKernel
-from proximity_kernel._bins.bin_state import Binned
+from proximity_kernel._bins.codes import Binned
 from proximity_kernel._matching import row_state
 from proximity_kernel._matching.row_state import merge_rows, plan_rows, summarize_rows
-from proximity_kernel._numba.code_loops import hash_rows
+from proximity_kernel._numba.kernel_loops import hash_rows
 
 WORD = (1 << 64) - 1
 

@@ -20,7 +20,7 @@ from strategies import (
 )
 
 from proximity_kernel import ProximityKernel
-from proximity_kernel._matching import pair_counts, row_state
+from proximity_kernel._matching import kept_pairs, row_state
 
 
 @pytest.fixture
@@ -109,7 +109,7 @@ def test_with_all_sources_and_codes_it_equals_the_dense_way(n_bins, monkeypatch)
 
 @pytest.mark.usefixtures("always")
 def test_few_sources_and_codes_by_hand(monkeypatch):
-    monkeypatch.setattr(pair_counts, "_MOST_EVIDENCE", 1)  # four of each
+    monkeypatch.setattr(kept_pairs, "_MOST_EVIDENCE", 1)  # four of each
     rng = np.random.default_rng(0)
     table = rng.normal(size=(500, 9)).cumsum(axis=1)
     table[rng.random(table.shape) < 0.2] = np.nan
@@ -137,7 +137,7 @@ def test_few_sources_and_codes_by_hand(monkeypatch):
 @pytest.mark.usefixtures("always")
 def test_the_sources_are_those_that_tell_most(monkeypatch):
     """Every column has a twin half the table away, and forty that tell nothing."""
-    monkeypatch.setattr(pair_counts, "_MOST_EVIDENCE", 1)
+    monkeypatch.setattr(kept_pairs, "_MOST_EVIDENCE", 1)
     rng = np.random.default_rng(1)
     first = rng.normal(size=(300, 21))
     twins = np.hstack([first, first**2])  # no straight line shows the second half

@@ -29,7 +29,7 @@ def wide():
 @pytest.mark.parametrize(
     ("step", "matching"),
     [
-        ("fit_centers", "pairwise"),
+        ("learn_bins", "pairwise"),
         ("assign_codes", "pairwise"),
         ("count_pairs", "pairwise"),
         ("learn_pairwise", "pairwise"),

@@ -2,8 +2,8 @@
 
 A batch becomes a `BinState`: per column its type and what its values are, with counts.
 States merge, in any order, to the state of the whole table; from that come the bins.
-They are those of `fit_centers` on the whole table, to the last bit, for every column
-with at most 100,000 distinct values; beyond that they come from a sketch (`quantiles`).
+They are those of `learn_bins` on the whole table, to the last bit, for every column
+with at most 100,000 distinct values; beyond that they come from a sketch (`sketch`).
 
 The batches decide together what a column is. One in which it is all missing does not
 count, whatever its dtype.
@@ -19,14 +19,14 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from .._shared.options import BinCount
 from .._shared.threads import run_pieces
 from .._table.cells import NOTHING
 from .._table.columns import Column, ColumnType, read_columns
 from .._table.containers import Table, check_same_columns
-from .centers import BinCount, Bins, count_categories, rank_centers
-from .codes import Codes, assign_codes
-from .quantiles import Held, hold_values, merge_held, rank_held
-from .typical_values import Typical, average, find_common
+from .centers import Bins, rank_centers
+from .codes import Binned, Typical, average, bin_labels
+from .sketch import Held, hold_values, merge_held, rank_held
 
 
 @dataclass(frozen=True)
@@ -79,38 +79,6 @@ class BinState:
     def names(self) -> list[str]:
         """Names of the columns."""
         return [column.type.name for column in self.columns]
-
-
-@dataclass(frozen=True)
-class Binned:
-    """The bins of a table: what its rows are coded with.
-
-    Attributes
-    ----------
-    types : tuple of ColumnType
-    categorical_features
-        The option that the columns were read with.
-    bins : tuple of NumericBins and CategoricalBins
-    typical : tuple of Typical
-        The values that bins are decoded to.
-    """
-
-    types: tuple[ColumnType, ...]
-    categorical_features: Any
-    bins: tuple[Bins, ...]
-    typical: tuple[Typical, ...]
-
-    @property
-    def n_bins(self) -> NDArray[np.int64]:
-        """Bins of each feature, none for its gaps."""
-        return np.array([b.n_bins for b in self.bins], np.int64)
-
-    def code(self, table: Any, n_threads: int, distinct: bool) -> Codes:
-        """Code the rows of a table that has these columns; see `assign_codes`."""
-        columns = read_columns(
-            table, categorical_features=self.categorical_features, fitted=self.types
-        )
-        return assign_codes(columns, self.bins, n_threads, distinct)
 
 
 def has_no_rows(table: Any) -> bool:
@@ -207,7 +175,7 @@ def finish_bins(
     categorical_features
         The option that the batches were read with.
     n_bins, max_categories
-        As in `fit_centers`.
+        As in `learn_bins`.
 
     Returns
     -------
@@ -236,8 +204,7 @@ def _finish(
 ) -> tuple[Bins, Typical]:
     held = column.held
     if isinstance(held, Labels):
-        labels = count_categories(held.labels, held.counts, max_categories)
-        return labels, find_common(held.labels, held.counts, labels)
+        return bin_labels(held.labels, held.counts, max_categories)
     ranked = rank_held(held)
     bins = rank_centers(ranked, n_bins)
     ordered = column.type.order is not None

@@ -19,20 +19,22 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._shared.threads import run_pieces
-from .._table.columns import Column
-from .quantiles import Ordered, Selected, rank_values
+from .._shared.options import AUTO, BinCount
 
-AUTO: Final = "auto"
-BinCount = int | Literal["auto"]
 _FINE, _COARSE = 4, 2  # centers of the two resolutions
 FEW_ROWS = 1 << 16
 """Up to here a column is sorted whole, and needs no threads."""
+
+_Floats = NDArray[np.float64]
+# Buckets by the first 16 bits of a float: negative numbers come first, and fall.
+_RISING = np.concatenate([np.arange(0xFFFF, 0x7FFF, -1), np.arange(0x8000)])
+_PLACES = np.argsort(_RISING)
+_NAN_KEYS = np.flatnonzero((np.arange(1 << 16) & 0x7FF0) == 0x7FF0)
 
 
 @dataclass(frozen=True)
@@ -114,50 +116,124 @@ class CategoricalBins:
 Bins = NumericBins | CategoricalBins
 
 
-def fit_centers(
-    columns: Sequence[Column],
-    n_bins: Sequence[BinCount],
-    max_categories: int,
-    n_threads: int,
-) -> tuple[Bins, ...]:
-    """Learn the bins of every column.
+@dataclass(frozen=True)
+class Ranked:
+    """Values, sorted, with how often each is there.
 
-    Parameters
+    Attributes
     ----------
-    columns : sequence of Column
-    n_bins : sequence of int and "auto"
-        Bins asked for, one entry per column; categorical columns ignore theirs.
-    max_categories : int
-        Most bins of a categorical column.
-    n_threads : int
-
-    Returns
-    -------
-    tuple of NumericBins and CategoricalBins, one per column
+    values : ndarray of shape (n_distinct,), float64, strictly rising
+    counts : ndarray of shape (n_distinct,), int64
 
     Examples
     --------
-    >>> from proximity_kernel._table.columns import read_columns
-    >>> columns = read_columns([[0.0, "b"], [1.0, "a"], [2.0, None], [10.0, "b"]])
-    >>> length, color = fit_centers(columns, [3, 3], 255, n_threads=1)
-    >>> length.centers
-    array([ 0. ,  1.5, 10. ])
-    >>> color.categories
-    ('a', 'b')
+    >>> ranked = rank_values(np.array([2.0, 1.0, 2.0]))
+    >>> len(ranked), ranked.at([0, 1, 2]).tolist(), ranked.count(2.0)
+    (3, [1.0, 2.0, 2.0], 2)
     """
-    bins: list[Bins] = [NumericBins(np.empty(0))] * len(columns)
 
-    def fit_some(first: int, last: int) -> None:
-        for j in range(first, last):
-            if columns[j].type.kind == "numeric":
-                bins[j] = _fit_numeric(columns[j], n_bins[j])
-            else:
-                bins[j] = _fit_categorical(columns[j], max_categories)
+    values: _Floats
+    counts: NDArray[np.int64]
 
-    # Short columns are mostly the interpreter's work, of which it does one at a time.
-    long = len(columns[0].values) > FEW_ROWS
-    run_pieces(fit_some, len(columns), 1, n_threads if long else 1)
-    return tuple(bins)
+    @cached_property
+    def _ends(self) -> NDArray[np.int64]:
+        return np.cumsum(self.counts)
+
+    def __len__(self) -> int:
+        return int(self._ends[-1]) if len(self.counts) else 0
+
+    def at(self, places: Any) -> _Floats:
+        """Values at places of the sorted order, the first at 0."""
+        found: _Floats = self.values[self._ends.searchsorted(places, side="right")]
+        return found
+
+    def count(self, value: float) -> int:
+        """How often a value is there."""
+        return int(self.counts[self.values.searchsorted(value)])
+
+    def without(self, values: list[float]) -> Ranked:
+        """Leave some values out."""
+        kept = ~np.isin(self.values, values)
+        return Ranked(self.values[kept], self.counts[kept])
+
+    def few(self, most: int) -> _Floats | None:
+        """Give the distinct values, or nothing if there are more than `most`."""
+        return self.values if len(self.values) <= most else None
+
+
+class Selected:
+    """The values of a large column, of which only those asked for are put in order.
+
+    The first 16 bits of a value (sign, exponent, four bits more) put it into a bucket.
+    That is enough to know into which bucket a place of the sorted order falls.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n,), float64, in one piece, without -0.0 and infinity
+        NaN is left out.
+
+    Examples
+    --------
+    >>> selected = Selected(np.array([2.0, np.nan, 1.0, 2.0]))
+    >>> len(selected), selected.at([0, 1, 2]).tolist(), selected.count(2.0)
+    (3, [1.0, 2.0, 2.0], 2)
+    """
+
+    def __init__(self, values: _Floats) -> None:
+        self._values = values
+        self._keys = (values.view(np.uint64) >> np.uint64(48)).astype(np.uint16)
+        counts = np.bincount(self._keys, minlength=1 << 16)
+        counts[_NAN_KEYS] = 0
+        self._ends = np.cumsum(counts[_RISING])
+        self._sorted: dict[int, _Floats] = {}
+
+    def __len__(self) -> int:
+        return int(self._ends[-1])
+
+    def _bucket(self, bucket: int) -> _Floats:
+        """Sort the values of a bucket, by its place in the rising order."""
+        if bucket not in self._sorted:
+            self._sorted[bucket] = np.sort(self._values[self._keys == _RISING[bucket]])
+        return self._sorted[bucket]
+
+    def at(self, places: Any) -> _Floats:
+        """Values at places of the sorted order, the first at 0."""
+        places = np.asarray(places)
+        found = np.empty(len(places))
+        buckets = self._ends.searchsorted(places, side="right")
+        for bucket in np.unique(buckets).tolist():
+            held = self._bucket(bucket)
+            here = buckets == bucket
+            found[here] = held[places[here] - (self._ends[bucket] - len(held))]
+        return found
+
+    def count(self, value: float) -> int:
+        """How often a value is there, which was found by `at`."""
+        key = int(np.float64(value).view(np.uint64) >> np.uint64(48))
+        held = self._bucket(int(_PLACES[key]))
+        return int(held.searchsorted(value, "right") - held.searchsorted(value))
+
+    def without(self, values: list[float]) -> Selected:
+        """Leave some values out."""
+        return Selected(self._values[~np.isin(self._values, values)])
+
+    def few(self, most: int) -> _Floats | None:
+        """Give the distinct values, or nothing if there are more than `most`."""
+        used = np.flatnonzero(np.diff(self._ends, prepend=0))
+        if len(used) > most:
+            return None
+        found = np.concatenate([np.unique(self._bucket(k)) for k in used.tolist()])
+        return found if len(found) <= most else None
+
+
+Ordered = Ranked | Selected
+"""Values as if sorted."""
+
+
+def rank_values(values: _Floats) -> Ranked:
+    """Sort values and count the equal ones; -0.0 is 0.0."""
+    found, counts = np.unique(values, return_counts=True)
+    return Ranked(found + 0.0, counts.astype(np.int64))
 
 
 def count_categories(
@@ -190,14 +266,6 @@ def count_categories(
         tuple(label for k, label in enumerate(labels) if k in frequent),
         frozenset(label for k, label in enumerate(labels) if k not in frequent),
     )
-
-
-def _fit_numeric(column: Column, n_bins: BinCount) -> NumericBins:
-    values = column.values
-    if len(values) <= FEW_ROWS:
-        return rank_centers(rank_values(values[~np.isnan(values)]), n_bins)
-    selected = Selected(values + 0.0)  # a copy in one piece, and no -0.0
-    return rank_centers(selected, n_bins)
 
 
 def rank_centers(values: Ordered, n_bins: BinCount) -> NumericBins:
@@ -301,10 +369,3 @@ def _more_than_a_share(values: Ordered, n_parts: int) -> list[float]:
     counts = {v: values.count(v) for v in set(borders.tolist())}
     frequent = [v for v in counts if counts[v] * n_parts > n]
     return sorted(frequent, key=lambda v: (-counts[v], v))[: n_parts - 1]
-
-
-def _fit_categorical(column: Column, max_categories: int) -> CategoricalBins:
-    if len(column.labels) <= max_categories:  # nobody needs to count
-        return CategoricalBins(column.labels)
-    counts = np.bincount(column.values[column.observed], minlength=len(column.labels))
-    return count_categories(column.labels, counts, max_categories)

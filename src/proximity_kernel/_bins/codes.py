@@ -1,38 +1,48 @@
-"""Columns and bins in, codes out: from here on no NaN exists.
+"""Columns and bins in, codes out, and what codes are decoded to.
 
 A cell's code is the number of its nearest center, the lower one in a tie, or of
 its category. Two codes mean something else: the largest of the dtype is a missing
-cell, the one below it a category that was not there at fit.
+cell, the one below it a category that was not there at fit. From here on no NaN exists.
 
 Equal rows have equal codes and get equal answers. Where that saves work, each distinct
 row is kept once, with its count, in lexicographic order: similar rows lie together.
+
+Who needs a value for a missing cell gets the one that is typical of a bin. Of numbers
+that is the mean of those observed in it, not the center: the first and the last center
+of evenly spaced percentiles are the extremes, which hardly any value of their bins
+comes near. Of ordered categories it is the most frequent one, and likewise of the rare
+labels that share a bin.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._numba.code_loops import (
-    assign_nearest,
-    number_distinct,
-    pack_digits,
-    sort_by_digit,
-)
+from .._numba.kernel_loops import assign_nearest, average_bins
+from .._shared.options import BinCount
 from .._shared.threads import run_pieces
-from .._table.columns import Column
-from .centers import Bins, NumericBins
-
-MAX_BINS = int(np.iinfo(np.uint16).max) - 2
-"""Most bins a feature can have; a cell for its gaps may come beside them."""
+from .._table.columns import Column, ColumnType, read_columns
+from .centers import (
+    FEW_ROWS,
+    Bins,
+    CategoricalBins,
+    NumericBins,
+    Selected,
+    count_categories,
+    rank_centers,
+    rank_values,
+)
+from .distinct import find_distinct
 
 _PIECE = 16384  # rows; in a row-major table they stay in cache for all columns
-_LARGEST_DIGIT = 4096  # the counters of one sorting pass stay in cache too
+_NO_COUNTS = np.empty(0, np.int64)
+_Ints = NDArray[np.int64]
+_Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -50,12 +60,16 @@ class Codes:
     """
 
     rows: NDArray[Any]
-    counts: NDArray[np.int64]
-    inverse: NDArray[np.int64]
+    counts: _Ints
+    inverse: _Ints
 
     def without_copies(self) -> Codes:
         """Take the rows as a table that has each of them once."""
         return Codes(self.rows, self.counts, np.arange(len(self.rows)))
+
+    def distinct(self, n_bins: _Ints) -> Codes:
+        """Keep each distinct row once; of the rows of a table, as they are."""
+        return Codes(*find_distinct(self.rows, n_bins))
 
     @property
     def missing(self) -> int:
@@ -63,9 +77,189 @@ class Codes:
         return int(np.iinfo(self.rows.dtype).max)
 
 
+@dataclass(frozen=True)
+class Typical:
+    """What is typical of each bin of a feature.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n_bins,), float64, or tuple of labels
+        Numbers, dates and durations in seconds, ranks; labels of a categorical.
+    spread : ndarray of shape (n_bins,), float64
+        Standard deviation of numbers within the bin; for ranks and labels the share of
+        the bin's rows that have another.
+    """
+
+    values: _Floats | tuple[Hashable, ...]
+    spread: _Floats
+
+
+@dataclass(frozen=True)
+class Binned:
+    """The bins of a table: what its rows are coded with.
+
+    Attributes
+    ----------
+    types : tuple of ColumnType
+    categorical_features
+        The option that the columns were read with.
+    bins : tuple of NumericBins and CategoricalBins
+    typical : tuple of Typical
+        The values that bins are decoded to.
+    """
+
+    types: tuple[ColumnType, ...]
+    categorical_features: Any
+    bins: tuple[Bins, ...]
+    typical: tuple[Typical, ...]
+
+    @property
+    def n_bins(self) -> _Ints:
+        """Bins of each feature, none for its gaps."""
+        return np.array([b.n_bins for b in self.bins], np.int64)
+
+    def code(self, table: Any, n_threads: int, distinct: bool) -> Codes:
+        """Code the rows of a table that has these columns; see `assign_codes`."""
+        columns = read_columns(
+            table, categorical_features=self.categorical_features, fitted=self.types
+        )
+        return assign_codes(columns, self.bins, n_threads, distinct)
+
+
 def plain_codes(rows: NDArray[Any]) -> Codes:
     """Take rows of codes as they are, equal ones too."""
     return Codes(rows, np.ones(len(rows), np.int64), np.arange(len(rows)))
+
+
+def learn_bins(
+    columns: Sequence[Column],
+    categorical_features: Any,
+    n_bins: Sequence[BinCount],
+    max_categories: int,
+    n_threads: int,
+) -> Binned:
+    """Learn the bins of every column, and what they are decoded to.
+
+    Parameters
+    ----------
+    columns : sequence of Column
+    categorical_features
+        The option that they were read with.
+    n_bins : sequence of int and "auto"
+        Bins asked for, one entry per column; categorical columns ignore theirs.
+    max_categories : int
+        Most bins of a categorical column.
+    n_threads : int
+
+    Returns
+    -------
+    Binned
+
+    Examples
+    --------
+    >>> columns = read_columns([[0.0, "b"], [1.0, "a"], [2.0, None], [10.0, "b"]])
+    >>> binned = learn_bins(columns, "from_dtype", [3, 3], 255, n_threads=1)
+    >>> binned.bins[0].centers.tolist(), binned.typical[0].values.tolist()
+    ([0.0, 1.5, 10.0], [0.0, 1.5, 10.0])
+    >>> binned.bins[1].categories
+    ('a', 'b')
+    """
+    learnt: list[Any] = [None] * len(columns)
+
+    def learn_some(first: int, last: int) -> None:
+        for j in range(first, last):
+            learnt[j] = _learn_column(columns[j], n_bins[j], max_categories)
+
+    # Short columns are mostly the interpreter's work, of which it does one at a time.
+    long = len(columns[0].values) > FEW_ROWS
+    run_pieces(learn_some, len(columns), 1, n_threads if long else 1)
+    bins, typical = zip(*learnt, strict=True)
+    types = tuple(column.type for column in columns)
+    return Binned(types, categorical_features, bins, typical)
+
+
+def _learn_column(
+    column: Column, n_bins: BinCount, max_categories: int
+) -> tuple[Bins, Typical]:
+    if column.type.kind == "categorical":
+        counts = _NO_COUNTS
+        if len(column.labels) > max_categories:
+            observed = column.values[column.observed]
+            counts = np.bincount(observed, minlength=len(column.labels))
+        return bin_labels(column.labels, counts, max_categories)
+    values = column.values + 0.0  # a copy in one piece, and no -0.0
+    few = len(values) <= FEW_ROWS
+    ordered = rank_values(values[~np.isnan(values)]) if few else Selected(values)
+    bins = rank_centers(ordered, n_bins)
+    return bins, average(values, _NO_COUNTS, bins, column.type.order is not None)
+
+
+def bin_labels(
+    labels: tuple[Hashable, ...], counts: _Ints, max_categories: int
+) -> tuple[CategoricalBins, Typical]:
+    """Give labels their bins, and each bin its most frequent label.
+
+    Parameters
+    ----------
+    labels : tuple
+        Sorted.
+    counts : ndarray of shape (n_labels,), int64
+        Not needed if each label has a bin of its own.
+    max_categories : int
+
+    Returns
+    -------
+    CategoricalBins
+    Typical
+    """
+    bins = count_categories(labels, counts, max_categories)
+    spread = np.zeros(bins.n_bins)
+    if not bins.infrequent:
+        return bins, Typical(bins.categories, spread)
+    here = np.where([label in bins.infrequent for label in labels], counts, 0)
+    spread[-1] = 1 - here.max() / here.sum()
+    return bins, Typical((*bins.categories, labels[int(here.argmax())]), spread)
+
+
+def average(
+    values: _Floats, counts: _Ints, bins: NumericBins, ordered: bool
+) -> Typical:
+    """Learn the typical values of a numeric column from values with their counts.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n,), float64, in one piece
+        NaN is left out.
+    counts : ndarray of shape (n,), int64, or without entries
+        How often each is there; without entries, once.
+    bins : NumericBins
+    ordered : bool
+        Whether they are ranks of categories.
+
+    Returns
+    -------
+    Typical
+    """
+    if ordered:
+        return _find_common_ranks(values, counts, bins)
+    totals, shift, squares = (np.zeros(bins.n_bins) for _ in range(3))
+    average_bins(values, counts, bins.midpoints, bins.centers, totals, shift, squares)
+    means = bins.centers + shift
+    spread = np.sqrt(squares / np.maximum(totals, 1))
+    wrong = ~(np.isfinite(means) & np.isfinite(spread))  # near the ends of float64
+    return Typical(np.where(wrong, bins.centers, means), np.where(wrong, 0, spread))
+
+
+def _find_common_ranks(ranks: _Floats, counts: _Ints, bins: NumericBins) -> Typical:
+    values, spread = np.round(bins.centers), np.zeros(bins.n_bins)
+    whole = ranks[~np.isnan(ranks)].astype(np.intp)
+    of_rank = np.bincount(whole, counts) if len(counts) else np.bincount(whole)
+    held = np.searchsorted(bins.midpoints, np.arange(len(of_rank)))
+    for k in np.unique(held[of_rank > 0]):
+        here = np.where(held == k, of_rank, 0)
+        values[k] = here.argmax()
+        spread[k] = 1 - here.max() / here.sum()
+    return Typical(values, spread)
 
 
 def assign_codes(
@@ -89,7 +283,6 @@ def assign_codes(
 
     Examples
     --------
-    >>> from proximity_kernel._bins.centers import NumericBins
     >>> from proximity_kernel._table.columns import read_columns
     >>> columns = read_columns([[0.9], [5.0], [None], [1.1], [0.9]])
     >>> bins = [NumericBins(np.array([0.0, 2.0, 8.0]))]
@@ -110,10 +303,10 @@ def assign_codes(
 
     run_pieces(code_some, len(cells), _PIECE, n_threads)
     codes = plain_codes(cells)
-    return gather_distinct(codes, n_bins) if distinct else codes
+    return codes.distinct(n_bins) if distinct else codes
 
 
-def code_dtype(n_bins: NDArray[np.int64]) -> type[np.uint8] | type[np.uint16]:
+def code_dtype(n_bins: _Ints) -> type[np.uint8] | type[np.uint16]:
     """Find the smallest dtype that holds the codes: bins, unknown and missing."""
     return np.uint8 if n_bins.max() <= np.iinfo(np.uint8).max - 1 else np.uint16
 
@@ -150,9 +343,42 @@ def _coder(
     return category
 
 
-def count_bins(
-    rows: NDArray[Any], counts: NDArray[np.int64], n_bins: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def code_absences(codes: Codes, n_bins: _Ints, informative: NDArray[np.bool_]) -> Codes:
+    """Give the gaps of informative features the code after their last bin.
+
+    Parameters
+    ----------
+    codes : Codes
+    n_bins : ndarray of shape (n_features,), int64
+        Without that cell.
+    informative : ndarray of shape (n_features,), bool
+
+    Returns
+    -------
+    Codes
+        In the same order. It is that of the new codes too, unless a row holds a
+        category that was not there at fit.
+
+    Examples
+    --------
+    >>> rows = np.array([[0, 1], [1, 255], [255, 0]], np.uint8)
+    >>> codes = Codes(rows, np.ones(3, np.int64), np.arange(3))
+    >>> code_absences(codes, np.array([2, 2]), np.array([True, False])).rows.tolist()
+    [[0, 1], [1, 255], [2, 0]]
+    """
+    if not informative.any():
+        return codes
+    rows: NDArray[Any] = codes.rows.astype(code_dtype(n_bins + informative))
+    # Unknown and missing are the last codes of the dtype, whichever it is.
+    beyond = np.iinfo(rows.dtype).max - codes.missing
+    if beyond:
+        rows[codes.rows >= codes.missing - 1] += rows.dtype.type(beyond)
+    for j in np.flatnonzero(informative):
+        rows[codes.rows[:, j] == codes.missing, j] = n_bins[j]
+    return replace(codes, rows=rows)
+
+
+def count_bins(rows: NDArray[Any], counts: _Ints, n_bins: _Ints) -> _Ints:
     """Count how often each bin is observed.
 
     Parameters
@@ -170,82 +396,3 @@ def count_bins(
         known = rows[:, j] < size
         out.append(np.bincount(rows[known, j], counts[known], minlength=size))
     return np.concatenate(out).astype(np.int64)
-
-
-def merge_distinct(
-    parts: Sequence[tuple[NDArray[Any], NDArray[np.int64]]], n_bins: NDArray[np.int64]
-) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Merge tables of distinct rows and add the counts of equal ones.
-
-    Parameters
-    ----------
-    parts : sequence of pairs
-        Rows of codes, of one dtype, and their counts.
-    n_bins : ndarray of shape (n_features,), int64
-
-    Returns
-    -------
-    rows : ndarray of shape (n_distinct, n_features)
-        In lexicographic order.
-    counts : ndarray of shape (n_distinct,), int64
-
-    Examples
-    --------
-    >>> few = np.array([[0], [1]], np.uint8), np.array([2, 3])
-    >>> more = np.array([[1], [255]], np.uint8), np.array([1, 1])
-    >>> rows, counts = merge_distinct([few, more], np.array([2]))
-    >>> rows.ravel().tolist(), counts.tolist()
-    ([0, 1, 255], [2, 4, 1])
-    """
-    rows = np.concatenate([rows for rows, _ in parts])
-    found = gather_distinct(plain_codes(rows), n_bins)
-    counts = np.concatenate([counts for _, counts in parts])
-    totals = np.zeros(len(found.rows), np.int64)
-    np.add.at(totals, found.inverse, counts)
-    return found.rows, totals
-
-
-def gather_distinct(codes: Codes, n_bins: NDArray[np.int64]) -> Codes:
-    """Keep each distinct row once.
-
-    Parameters
-    ----------
-    codes : Codes
-        Of the rows of a table, as they are.
-    n_bins : ndarray of shape (n_features,), int64
-
-    Returns
-    -------
-    Codes
-    """
-    cells = codes.rows
-    firsts = _group_features(n_bins + 2)
-    largest = max(int(np.prod(n_bins[a:b] + 2)) for a, b in pairwise(firsts))
-    digits = np.empty((len(firsts) - 1, len(cells)), np.uint16)
-    pack_digits(cells, np.array(firsts), n_bins, digits)
-    order = np.arange(len(cells))
-    other = np.empty_like(order)
-    start = np.empty(largest + 1, np.int64)
-    for digit in digits[::-1]:  # the least significant first
-        sort_by_digit(digit, start, order, other)
-        order, other = other, order
-    inverse = np.empty(len(cells), np.int64)
-    starts = np.empty(len(cells) + 1, np.int64)
-    n_distinct = number_distinct(digits, order, inverse, starts)
-    starts[n_distinct] = len(cells)
-    starts = starts[: n_distinct + 1]
-    return Codes(cells[order[starts[:-1]]], np.diff(starts), inverse)
-
-
-def _group_features(sizes: NDArray[np.int64]) -> list[int]:
-    """Split features into runs whose codes together make a small number.
-
-    Sorting takes a pass per run, so fewer runs are faster.
-    """
-    firsts, product = [0], 1
-    for j, size in enumerate(sizes.tolist()):
-        if j > firsts[-1] and product * size > _LARGEST_DIGIT:
-            firsts.append(j)
-            product = 1
-        product *= size
-    return [*firsts, len(sizes)]

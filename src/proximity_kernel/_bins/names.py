@@ -14,6 +14,7 @@ from .._table.columns import ColumnType
 from .centers import Bins, CategoricalBins
 
 _DATE_UNITS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}  # in a second
+_COARSE_NAMES = ("low", "high")
 _DIGITS = 4  # of a number, unless two neighbors need more to differ
 
 
@@ -105,3 +106,30 @@ def _shorten(number: float, digits: int) -> str:
     if number and not 1e-4 <= abs(number) < 1e15:
         return f"{number:.{digits}g}"
     return np.format_float_positional(number, digits, fractional=False, trim="-")
+
+
+def output_names(
+    names: Sequence[str], bins: Sequence[Bins], informative: NDArray[np.bool_]
+) -> NDArray[np.object_]:
+    """Name every column of the representation.
+
+    A name that stands there already gets underscores until it does not: the column
+    "a" with a category "1_0" beside a numeric column "a_1".
+
+    Examples
+    --------
+    >>> from proximity_kernel._bins.centers import CategoricalBins, NumericBins
+    >>> bins = [NumericBins(np.array([1.0, 2.0])), CategoricalBins(("a", "b"))]
+    >>> output_names(["age", "blood"], bins, np.array([True, False])).tolist()
+    ['age_0', 'age_1', 'age_missing', 'blood_a', 'blood_b']
+    """
+    out: dict[str, None] = {}  # a set that keeps its order
+    for feature, feature_bins, gaps in zip(names, bins, informative, strict=True):
+        missing = ["missing"] if gaps else []
+        coarse = [_COARSE_NAMES[group] for group in feature_bins.shared]
+        for suffix in [*feature_bins.names(), *missing, *coarse]:
+            name = f"{feature}_{suffix}"
+            while name in out:
+                name += "_"
+            out[name] = None
+    return np.array(list(out), dtype=object)

@@ -12,7 +12,6 @@ elsewhere, and the most common bin of a feature always is.
 from __future__ import annotations
 
 import numbers
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -25,8 +24,8 @@ from sklearn.utils import check_random_state
 
 from .._bins.names import name_bins
 from .._model.model import Model
-from .._shared.caller import find_caller
 from .._shared.options import check_count, check_seed
+from .._shared.warning import warn_user
 from .iterations import best_clustering, move_centers
 from .number_of_clusters import MOST_ROWS, choose_count
 from .points import Rows, Sums, sum_clusters
@@ -206,11 +205,10 @@ def _draw_rows(rows: Rows, seed: int) -> NDArray[np.int64]:
 def _warn_of_empty_clusters(sizes: NDArray[np.float64]) -> None:
     n_found = np.count_nonzero(sizes)
     if n_found < len(sizes):
-        warnings.warn(
+        warn_user(
             f"Only {n_found} of the {len(sizes)} clusters have rows: the table has no "
             "more rows that differ. Ask for fewer.",
             ConvergenceWarning,
-            stacklevel=find_caller(),
         )
 
 

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._bins.codes import Codes, count_bins
+from .._numba.bit_vectors import WORDS
 from .._numba.bitmaps import (
     Bitmaps,
     bitmap_width,
@@ -28,9 +29,8 @@ from .._numba.bitmaps import (
     summarize,
 )
 from .._numba.cascade_loops import Cells, match_rows
-from .._numba.lanes import WORDS
 from .._shared.threads import run_pieces
-from .estimates import Estimates, Part, lay_out_cells
+from .pairwise import Estimates, Part, lay_out_cells
 
 LEVELS = ("prior", "union", "intersection")
 """Names of the levels, by their number."""

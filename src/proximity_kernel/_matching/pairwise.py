@@ -24,20 +24,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._bins.codes import Codes, plain_codes
-from .._numba.pairwise_loops import (
+from .._numba.kernel_loops import (
     POWERS,
     Evidence,
     estimate_cells,
     score_weights,
 )
 from .._shared.threads import run_pieces
-from .estimates import Estimates, Part, lay_out_cells
 
 MOST_CODES = 2048
 """Most codes of a table, gaps included, whose pairs are counted in all rows."""
@@ -49,6 +48,30 @@ _PIECE = 4096  # rows
 _DIGITS = 9  # of errors, so that ties are ties on every machine
 _Floats = NDArray[np.float64]
 _Ints = NDArray[np.int64]
+
+
+class Estimates(NamedTuple):
+    """The distributions of the missing cells of coded rows.
+
+    Attributes
+    ----------
+    row_start : ndarray of shape (n_rows + 1,), int64
+        The missing cells of row r are those from ``row_start[r]`` up to
+        ``row_start[r + 1]``, in the order of their features.
+    feature : ndarray of shape (n_cells,), int64
+    start : ndarray of shape (n_cells + 1,), int64
+        Where each cell's distribution begins in `probabilities`.
+    probabilities : ndarray of shape (start[-1],), float64
+    """
+
+    row_start: NDArray[np.int64]
+    feature: NDArray[np.int64]
+    start: NDArray[np.int64]
+    probabilities: NDArray[np.float64]
+
+
+Part = tuple[NDArray[Any], NDArray[np.int64], Estimates]
+"""Coded rows, which of them each row of a part is, and the estimates of the rows."""
 
 
 @dataclass(frozen=True)
@@ -148,6 +171,21 @@ class Pairwise:
             return some.rows, some.inverse, self.estimate(some, 1)
 
         return estimate_part
+
+
+def lay_out_cells(codes: Codes, n_bins: NDArray[np.int64]) -> Estimates:
+    """Make room for the estimates of the missing cells of coded rows."""
+    missing = codes.rows == codes.missing
+    cells = np.flatnonzero(missing)
+    row, feature = np.divmod(cells, missing.shape[1])
+    start = np.zeros(len(cells) + 1, np.int64)
+    np.cumsum(n_bins[feature], out=start[1:])
+    return Estimates(
+        row_start=np.searchsorted(row, np.arange(len(missing) + 1)),
+        feature=feature,
+        start=start,
+        probabilities=np.zeros(start[-1]),
+    )
 
 
 def restore_pairwise(counts: PairCounts, smoothing: int, weights: _Floats) -> Pairwise:

@@ -21,13 +21,14 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from .._bins.bin_state import Binned, has_no_rows
-from .._bins.codes import Codes, code_dtype, merge_distinct
-from .._numba.code_loops import hash_rows
-from .._numba.pairwise_loops import count_codes
+from .._bins.bin_state import has_no_rows
+from .._bins.codes import Binned, Codes, code_dtype
+from .._bins.distinct import merge_distinct
+from .._numba.kernel_loops import count_codes, hash_rows
 from .._shared.threads import run_pieces
 from .._table.columns import ColumnType
-from .pairwise import MOST_CODES
+from .kept_pairs import count_kept
+from .pairwise import MOST_CODES, PairCounts
 
 SAMPLE = 10_000
 """Distinct rows that the weights of the pairwise rule are chosen with."""
@@ -328,6 +329,36 @@ def _count_distinct(codes: Codes, plan: RowPlan) -> _Ints:
         column = np.minimum(codes.rows[:, j], size)  # missing comes after the bins
         out.append(np.bincount(column, codes.counts, minlength=size + 1))
     return np.concatenate(out).astype(np.int64)
+
+
+def count_pairs(
+    fitted: RowState, codes: Codes, informative: NDArray[np.bool_], n_threads: int
+) -> PairCounts:
+    """Collect the counts that evidence is made of.
+
+    Parameters
+    ----------
+    fitted : RowState
+        Of all rows.
+    codes : Codes
+        The rows it keeps, informative gaps being codes.
+    informative : ndarray of shape (n_features,), bool
+    n_threads : int
+
+    Returns
+    -------
+    PairCounts
+    """
+    plan = fitted.plan
+    n_bins = plan.n_bins + informative
+    used = plan.mark_codes(informative)
+    totals = fitted.totals[used]
+    counted = fitted.all_pairs
+    if len(counted):
+        upper = counted[np.ix_(used, used)]
+        pairs = upper + np.triu(upper, 1).T
+        return PairCounts(n_bins, totals, np.diagonal(pairs).copy(), pairs)
+    return count_kept(codes, n_bins, totals, n_threads)
 
 
 def _check_known(codes: Codes, types: tuple[ColumnType, ...]) -> None:

@@ -13,14 +13,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeVar
 
+from sklearn.utils.validation import validate_data
+
 from .._bins.bin_state import (
-    Binned,
     BinState,
     finish_bins,
     has_no_rows,
     merge_bins,
     summarize_bins,
 )
+from .._bins.codes import Binned
 from .._matching.row_state import (
     RowPlan,
     RowState,
@@ -28,8 +30,8 @@ from .._matching.row_state import (
     plan_rows,
     summarize_rows,
 )
-from .fit_options import FitOptions
-from .model import Model, finish_model
+from .._shared.options import FitOptions, check_choice, resolve_options
+from .model import Model, finish_model, warn_of_columns
 
 Learn = Literal["bins", "rows"]
 LEARN: tuple[Learn, ...] = ("bins", "rows")
@@ -235,3 +237,71 @@ def check_same_rows(
             f"({bin_state.n_samples:,} first, then {seen:,}); {advice}."
         )
     return rows
+
+
+def learn_batch(kernel: Any, batch: Any, learn: Learn) -> None:
+    """Let a kernel learn from one batch, in the first or the second pass.
+
+    Parameters
+    ----------
+    kernel : ProximityKernel
+    batch : frame, array or list of rows, of shape (n_samples, n_features)
+    learn : {"bins", "rows"}
+    """
+    check_choice("learn", learn, LEARN)
+    options = resolve_options(kernel)
+    before: Learning = vars(kernel).get("_learning", Learning())
+
+    def check(batch: Any, first: bool) -> None:
+        validate_data(kernel, batch, reset=first, skip_check_array=True)
+
+    if learn == "bins":
+        after = before.add_bins(batch, options, check)
+        if not before.bin_state.columns and after.bin_state.columns:
+            forget(kernel)
+            check(batch, True)
+    else:
+        if before.bin_state.columns and not has_no_rows(batch):
+            check(batch, False)
+        after = before.add_rows(batch, options)
+        if after is not before:
+            kernel.model_ = after.finish(options)
+            if before.row_state is None:
+                warn_of_columns(kernel.model_)
+    if after is not before:
+        vars(kernel)["_learning"] = after
+
+
+def fit_to_batches(kernel: Any, read: Callable[[], Iterator[Any]]) -> RowState:
+    """Fit a kernel to batches.
+
+    Parameters
+    ----------
+    kernel : ProximityKernel
+    read : callable
+        Returns a new iterator of the batches.
+
+    Returns
+    -------
+    RowState
+        What was kept of the rows.
+    """
+    header = type(kernel)()  # takes the column names until everything is learnt
+
+    def check(batch: Any, first: bool) -> None:
+        validate_data(header, batch, reset=first, skip_check_array=True)
+
+    model, rows = learn_batches(read, resolve_options(kernel), check)
+    forget(kernel)
+    names = (name for name in vars(header) if name.endswith("_in_"))
+    vars(kernel).update({name: vars(header)[name] for name in names})
+    kernel.model_ = model
+    warn_of_columns(model)
+    return rows
+
+
+def forget(kernel: Any) -> None:
+    """Drop all that a kernel learnt."""
+    learnt = [name for name in vars(kernel) if name.endswith("_")]
+    for name in (*learnt, "_learning"):
+        vars(kernel).pop(name, None)

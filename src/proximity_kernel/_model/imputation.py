@@ -13,7 +13,6 @@ left out.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -21,9 +20,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from .._bins.codes import Codes, plain_codes
-from .._bins.typical_values import Typical
-from .._matching.estimates import Estimates
+from .._bins.codes import Codes, Typical, plain_codes
+from .._matching.pairwise import Estimates
+from .._shared.options import check_choice
+from .._shared.warning import warn_user
 from .._table.columns import ColumnType
 from .._table.gaps import Gaps
 from .model import Model, list_places
@@ -53,6 +53,8 @@ def estimate_gaps(
 ) -> list[Gaps]:
     """Find what to fill in for the missing cells of coded rows.
 
+    Warns of columns whose gaps cannot be filled.
+
     Parameters
     ----------
     model : Model
@@ -66,6 +68,7 @@ def estimate_gaps(
     -------
     list of Gaps, one per feature
     """
+    check_choice("strategy", strategy, STRATEGIES)
     parts: list[list[_Decoded]] = [[] for _ in model.types]
     step = max(1, min(_MOST_ROWS, _MOST_SHARES // max(1, int(model.n_bins.sum()))))
     for first in range(0, len(codes.rows), step):
@@ -74,9 +77,11 @@ def estimate_gaps(
             parts, _decode_rows(model, rows, n_threads), strict=True
         ):
             part += [replace(one, rows=one.rows + first) for one in decoded]
-    return [
+    gaps = [
         _spread_over(model, codes, j, part, strategy) for j, part in enumerate(parts)
     ]
+    _warn_of_open_gaps(gaps)
+    return gaps
 
 
 def _decode_rows(
@@ -176,13 +181,11 @@ def _label_bins(column: ColumnType, typical: Typical) -> NDArray[np.object_]:
     return np.fromiter(labels, object, len(labels))
 
 
-def warn_of_open_gaps(gaps: Sequence[Gaps], stacklevel: int) -> None:
+def _warn_of_open_gaps(gaps: Sequence[Gaps]) -> None:
     """Name the columns whose gaps cannot be filled, if there are any."""
     left = [one.type.place for one in gaps if len(one.rows) and not one.fillable]
     if left:
-        warnings.warn(
+        warn_user(
             f"{list_places(left)} had nothing observed at fit: gaps there stay. Drop "
-            "it, or fit on rows that have it.",
-            UserWarning,
-            stacklevel=stacklevel,
+            "it, or fit on rows that have it."
         )

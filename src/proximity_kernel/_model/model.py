@@ -8,7 +8,6 @@ is replaced, and a method takes it once and works with that.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,24 +17,33 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import DTypeLike, NDArray
 
-from .._bins.bin_state import Binned
-from .._bins.centers import Bins, CategoricalBins, NumericBins, fit_centers
-from .._bins.codes import Codes, assign_codes, gather_distinct
-from .._bins.typical_values import Typical, learn_typical
+from .._bins.centers import Bins, CategoricalBins
+from .._bins.codes import (
+    Binned,
+    Codes,
+    Typical,
+    assign_codes,
+    code_absences,
+    learn_bins,
+)
 from .._matching.cascade import Cascade, build_cascade
-from .._matching.pair_counts import count_pairs
 from .._matching.pairwise import Pairwise, learn_pairwise
-from .._matching.row_state import RowState, keep_rows, plan_rows
-from .._numba.representation_loops import Layout
-from .._shared.caller import find_caller
+from .._matching.row_state import RowState, count_pairs, keep_rows, plan_rows
+from .._numba.kernel_loops import Layout, fill_rows, size_rows
+from .._shared.options import FitOptions
+from .._shared.threads import run_pieces
+from .._shared.warning import warn_user
 from .._table.columns import Column, ColumnType, read_columns
-from .fit_options import FitOptions
-from .missingness import Absence, code_absences, decide_missingness
-from .representation import build_representation, lay_out, normalize_rows
+from .missingness import Absence, decide_missingness
 
+COARSE_SHARE = 0.8
+"""What the same coarse bin counts for; the same bin counts for 1."""
+
+_PIECE = 1 << 18  # cells
 _MOST_NAMES = 5  # columns that a warning lists
 _FEW = 50  # texts of which nothing can be said
 _FREE = 0.5  # different ones for each text: ids, free text, dates as text
+_Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -67,16 +75,16 @@ class Model:
     absences: tuple[Absence, ...]
     matcher: Pairwise | Cascade
     typical: tuple[Typical, ...]
-    totals: NDArray[np.int64]
+    totals: _Ints
     n_samples: int
 
     @cached_property
-    def n_bins(self) -> NDArray[np.int64]:
+    def n_bins(self) -> _Ints:
         """Bins of each feature, the one for its gaps among them."""
-        return _count_bins(self.bins) + self.informative
+        return np.array([b.n_bins for b in self.bins], np.int64) + self.informative
 
     @property
-    def totals_by_feature(self) -> list[NDArray[np.int64]]:
+    def totals_by_feature(self) -> list[_Ints]:
         """How often each bin of each feature was observed."""
         return np.split(self.totals, np.cumsum(self.n_bins)[:-1])
 
@@ -91,7 +99,7 @@ class Model:
         return lay_out(self.totals_by_feature, self.bins)
 
     @property
-    def n_columns(self) -> NDArray[np.int64]:
+    def n_columns(self) -> _Ints:
         """Columns of each feature: its bins, and the coarse ones that hold several."""
         coarse = np.array([len(bins.shared) for bins in self.bins], np.int64)
         return self.n_bins + coarse
@@ -125,26 +133,6 @@ class Model:
                     found.append(f"{column.place} ({different:,} of {texts:,})")
         return found
 
-    @property
-    def bin_centers(self) -> list[NDArray[np.float64] | None]:
-        """Centers of the numeric features, None for the others."""
-        return [b.centers if isinstance(b, NumericBins) else None for b in self.bins]
-
-    @property
-    def bin_groups(self) -> list[NDArray[np.int64] | None]:
-        """The coarse bin of each bin where there are two resolutions, else None."""
-        return [b.groups if isinstance(b, NumericBins) else None for b in self.bins]
-
-    @property
-    def categories(self) -> list[NDArray[np.object_] | None]:
-        """Categories with a bin of their own, None for numeric features."""
-        return [
-            np.array(b.categories, dtype=object)
-            if isinstance(b, CategoricalBins)
-            else None
-            for b in self.bins
-        ]
-
     def code(self, table: Any, n_threads: int) -> Codes:
         """Code the rows of a table that has the fitted columns."""
         columns = read_columns(
@@ -152,13 +140,12 @@ class Model:
         )
         distinct = isinstance(self.matcher, Cascade)
         codes = assign_codes(columns, self.bins, n_threads, distinct)
-        return code_absences(codes, _count_bins(self.bins), self.informative)
+        return code_absences(codes, self.n_bins - self.informative, self.informative)
 
     def gather(self, codes: Codes) -> Codes:
         """Keep each distinct row once."""
-        if isinstance(self.matcher, Cascade):
-            return codes
-        return gather_distinct(codes, self.n_bins)
+        gathered = isinstance(self.matcher, Cascade)
+        return codes if gathered else codes.distinct(self.n_bins)
 
     def represent(
         self, codes: Codes, dtype: DTypeLike, normalize: bool, n_threads: int
@@ -189,13 +176,11 @@ def fit_model(columns: Sequence[Column], options: FitOptions) -> tuple[Model, Co
     """
     n_threads = options.n_threads
     n_bins = options.spread_bins(len(columns))
-    bins = fit_centers(columns, n_bins, options.max_categories, n_threads)
-    types = tuple(column.type for column in columns)
-    typical = learn_typical(columns, bins, n_threads)
-    binned = Binned(types, options.categorical_features, bins, typical)
+    chosen, most = options.categorical_features, options.max_categories
+    binned = learn_bins(columns, chosen, n_bins, most, n_threads)
     n_samples = len(columns[0].values)
     plan = plan_rows(options.matching, binned.n_bins, n_samples, options.seed)
-    codes = assign_codes(columns, bins, n_threads, plan.every_row)
+    codes = assign_codes(columns, binned.bins, n_threads, plan.every_row)
     fitted = keep_rows(codes, plan, n_threads)
     model = finish_model(binned, fitted, options)
     return model, code_absences(codes, binned.n_bins, model.informative)
@@ -241,28 +226,130 @@ def finish_model(binned: Binned, fitted: RowState, options: FitOptions) -> Model
     )
 
 
-def _count_bins(bins: Sequence[Bins]) -> NDArray[np.int64]:
-    return np.array([b.n_bins for b in bins], np.int64)
+def lay_out(totals: Sequence[_Ints], bins: Sequence[Bins]) -> Layout:
+    """Give every code its column, and every coarse bin that holds several.
+
+    Parameters
+    ----------
+    totals : sequence of ndarray of int64, one per feature
+        How often each of its codes was observed at fit.
+    bins : sequence of Bins, one per feature
+        Codes past its bins count in full.
+
+    Returns
+    -------
+    Layout
+
+    Examples
+    --------
+    >>> from proximity_kernel._bins.centers import NumericBins
+    >>> bins = [NumericBins(np.array([1.0, 2.0, 9.0]), np.array([0, 0, 1]))]
+    >>> layout = lay_out([np.array([5, 5, 5])], bins)
+    >>> layout.weights.round(2).tolist(), layout.coarse.tolist()
+    ([0.45, 0.45, 1.0], [3, 3, -1])
+    """
+    n_bins = np.array([len(own) for own in totals], np.int64)
+    shared = [list(b.shared.values()) for b in bins]
+    before = np.cumsum([0, *map(len, shared)])
+    columns = np.arange(n_bins.sum()) + np.repeat(before[:-1], n_bins)
+    coarse = np.full(len(columns), -1)
+    possible = np.concatenate(totals) > 0
+    ends = np.cumsum(n_bins)
+    first = ends - n_bins
+    owner = np.repeat(np.arange(len(n_bins)), n_bins)
+    gap_sizes = np.bincount(owner[possible], minlength=len(n_bins))
+    for j, groups in enumerate(shared):
+        for at, members in enumerate(groups):
+            coarse[first[j] + members] = ends[j] + before[j] + at
+            gap_sizes[j] += bool(possible[first[j] + members].any())
+    weights = np.where(coarse < 0, 1, np.sqrt(1 - COARSE_SHARE))
+    return Layout(
+        n_bins, first, columns, weights, coarse, float(np.sqrt(COARSE_SHARE)),
+        possible, gap_sizes,
+    )  # fmt: skip
+
+
+def build_representation(
+    codes: Codes,
+    matcher: Pairwise | Cascade,
+    layout: Layout,
+    n_columns: int,
+    dtype: DTypeLike,
+    n_threads: int,
+) -> sp.csr_array:
+    """Write the rows of the representation.
+
+    Parameters
+    ----------
+    codes : Codes
+    matcher : Pairwise or Cascade
+        Estimates the missing cells.
+    layout : Layout
+    n_columns : int
+    dtype : dtype
+        Of the result.
+    n_threads : int
+
+    Returns
+    -------
+    csr_array of shape (n_samples, n_columns)
+    """
+    indptr = _start_rows(codes, layout)
+    indices = np.empty(indptr[-1], indptr.dtype)
+    data = np.empty(indptr[-1], dtype)
+
+    estimate_part = matcher.by_parts(codes, n_threads)
+
+    def fill_some(first: int, last: int) -> None:
+        rows, which, cells = estimate_part(first, last)
+        fill_rows(
+            rows, which, layout, cells.row_start, cells.start, cells.probabilities,
+            indptr[first : last + 1], indices, data,
+        )  # fmt: skip
+
+    piece = max(1, _PIECE // codes.rows.shape[1])
+    run_pieces(fill_some, len(codes.inverse), piece, n_threads)
+    matrix = sp.csr_array((data, indices, indptr), (len(codes.inverse), n_columns))
+    matrix.has_sorted_indices = True
+    matrix.has_canonical_format = True
+    if matcher.leaves_bins_out:
+        matrix.eliminate_zeros()
+    return matrix
+
+
+def _start_rows(codes: Codes, layout: Layout) -> NDArray[Any]:
+    """Where the entries of each row begin, shape (n_samples + 1,)."""
+    sizes = np.empty(len(codes.rows), np.int64)
+    size_rows(codes.rows, layout, sizes)
+    indptr = np.zeros(len(codes.inverse) + 1, np.int64)
+    np.cumsum(sizes[codes.inverse], out=indptr[1:])
+    small = indptr[-1] <= np.iinfo(np.int32).max
+    return indptr.astype(np.int32 if small else np.int64)
+
+
+def normalize_rows(matrix: sp.csr_array, n_features: int) -> None:
+    """Scale rows in place so that each has similarity 1 with itself.
+
+    A row without entries stays as it is.
+    """
+    squares = np.asarray(matrix.multiply(matrix).sum(axis=1), np.float64).ravel()
+    scale = np.sqrt(n_features / np.where(squares > 0, squares, 1))
+    matrix.data *= np.repeat(scale, np.diff(matrix.indptr)).astype(matrix.dtype)
 
 
 def warn_of_columns(model: Model) -> None:
     """Name the columns that had nothing observed, and texts that mostly differ."""
-    stacklevel = find_caller()
     if places := model.empty:
-        warnings.warn(
+        warn_user(
             f"Nothing is observed in {list_places(places)}; left out of the kernel. "
-            "Drop it, or fit on rows that have it.",
-            UserWarning,
-            stacklevel=stacklevel,
+            "Drop it, or fit on rows that have it."
         )
     if places := model.free_text:
-        warnings.warn(
+        warn_user(
             f"Most texts differ in {list_places(places)}, and are compared as "
             "categories. Convert dates and numbers (pandas.to_datetime, to_numeric), "
             "drop ids and free text. If a column is intended to be categorical, list "
-            "it in categorical_features.",
-            UserWarning,
-            stacklevel=stacklevel,
+            "it in categorical_features."
         )
 
 

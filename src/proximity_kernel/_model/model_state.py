@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._bins.centers import Bins, CategoricalBins, NumericBins
-from .._bins.codes import MAX_BINS, code_dtype, count_bins
-from .._bins.typical_values import Typical
+from .._bins.codes import Typical, code_dtype, count_bins
 from .._matching.cascade import Cascade, build_cascade
 from .._matching.pairwise import (
     MOST_CODES,
@@ -32,6 +31,7 @@ from .._saving.estimator_state import (
     encode,
     is_finite,
 )
+from .._shared.options import MAX_BINS
 from .._table.columns import ColumnType
 from .missingness import Absence
 from .model import Model

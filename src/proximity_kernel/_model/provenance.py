@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 
 from .._bins.codes import Codes, plain_codes
 from .._matching.cascade import LEVELS, Cascade
-from .._matching.estimates import Estimates
-from .._matching.pairwise import Pairwise
-from .._numba.pairwise_loops import Evidence
+from .._matching.pairwise import Estimates, Pairwise
+from .._numba.kernel_loops import Evidence
 from .model import Model
 
 MOST_COLUMNS = 3

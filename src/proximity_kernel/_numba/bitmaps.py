@@ -20,8 +20,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .bit_vectors import ROWS, WORDS, any_row, load
 from .compiling import compiled, inlined
-from .lanes import ROWS, WORDS, any_row, load
 
 _ONE = np.uint64(1)
 

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .bit_vectors import ROWS, WORDS, any_row, count_rows, load, lowest_bit, store
 from .bitmaps import Bitmaps, shared_by_all, shared_by_none
 from .compiling import compiled, inlined
-from .lanes import ROWS, WORDS, any_row, count_rows, load, lowest_bit, store
 
 PRIOR, UNION, INTERSECTION = 0, 1, 2
 """Levels of the cascade."""

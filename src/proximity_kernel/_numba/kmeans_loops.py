@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from .compiling import compiled, inlined
-from .vectors import find_two_least, sum_eight, sum_sixteen
+from .float_vectors import find_two_least, sum_eight, sum_sixteen
 
 
 @inlined

@@ -1,12 +1,134 @@
-"""Checks of options: an error names the option and says what it must be."""
+"""What estimators share: checked options, and tags for scikit-learn.
+
+An error names the option and says what it must be.
+"""
 
 from __future__ import annotations
 
 import numbers
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal
 
 import numpy as np
+
+from .threads import count_threads
+
+AUTO: Final = "auto"
+BinCount = int | Literal["auto"]
+Matching = Literal["pairwise", "cascade"]
+MATCHINGS: tuple[Matching, ...] = ("pairwise", "cascade")
+Missingness = Literal["ignorable", "informative", "auto"]
+MISSINGNESSES: tuple[Missingness, ...] = ("ignorable", "informative", "auto")
+MAX_BINS = int(np.iinfo(np.uint16).max) - 2
+"""Most bins a feature can have; a cell for its gaps may come beside them."""
+
+_PAPER_BINS = 4
+
+
+@dataclass(frozen=True)
+class FitOptions:
+    """What a fit needs to know, with nothing left to be chosen.
+
+    Attributes
+    ----------
+    n_bins : int, "auto" or sequence of these
+    matching : {"pairwise", "cascade"}
+    missingness : {"ignorable", "informative", "auto"}
+    categorical_features
+        As `ProximityKernel` takes it.
+    max_categories : int
+    seed : int
+        Of the sample of rows.
+    n_threads : int
+    """
+
+    n_bins: Any
+    matching: Matching
+    missingness: Missingness
+    categorical_features: Any
+    max_categories: int
+    seed: int
+    n_threads: int
+
+    def spread_bins(self, n_features: int) -> list[BinCount]:
+        """Give each feature its number of bins."""
+        return check_n_bins(self.n_bins, n_features)
+
+
+def resolve_options(kernel: Any) -> FitOptions:
+    """Check the parameters of a `ProximityKernel` and resolve those left to us.
+
+    With ``matching="cascade"`` None is the paper's choice.
+
+    Parameters
+    ----------
+    kernel : ProximityKernel
+        A RandomState among its parameters is drawn from, once.
+
+    Returns
+    -------
+    FitOptions
+    """
+    check_kernel_options(kernel)
+    of_the_paper = kernel.matching == "cascade"
+    n_bins, missingness = kernel.n_bins, kernel.missingness
+    if n_bins is None:
+        n_bins = _PAPER_BINS if of_the_paper else AUTO
+    if missingness is None:
+        missingness = "ignorable" if of_the_paper else "auto"
+    return FitOptions(
+        n_bins,
+        kernel.matching,
+        missingness,
+        kernel.categorical_features,
+        kernel.max_categories,
+        draw_seed(kernel.random_state),
+        count_threads(kernel.n_jobs),
+    )
+
+
+def check_kernel_options(kernel: Any) -> None:
+    """Refuse bad parameters of a `ProximityKernel`, but for those that need a table."""
+    check_choice("matching", kernel.matching, MATCHINGS)
+    if kernel.missingness is not None:
+        check_choice("missingness", kernel.missingness, MISSINGNESSES)
+    check_count("max_categories", kernel.max_categories, 2, MAX_BINS)
+    check_flag("normalize", kernel.normalize)
+    check_flag("sparse_output", kernel.sparse_output)
+    check_float_dtype("dtype", kernel.dtype)
+    check_n_jobs(kernel.n_jobs)
+    check_seed(kernel.random_state)
+
+
+def check_n_bins(n_bins: Any, n_features: int) -> list[BinCount]:
+    """Spread `n_bins` over the features: one number each, or "auto"."""
+    if isinstance(n_bins, str) or not np.iterable(n_bins):
+        return [_check_bin_count("n_bins", n_bins)] * n_features
+    if not hasattr(n_bins, "__getitem__") or isinstance(n_bins, Mapping):
+        raise ValueError(
+            "n_bins must be a number, 'auto' or a sequence of these, got "
+            f"{type(n_bins).__name__}."
+        )
+    given = list(n_bins)
+    if len(given) != n_features:
+        raise ValueError(
+            f"n_bins must be one number or one for each of the {n_features} features, "
+            f"got {len(given)} of them."
+        )
+    return [_check_bin_count(f"n_bins[{j}]", value) for j, value in enumerate(given)]
+
+
+def _check_bin_count(name: str, value: Any) -> BinCount:
+    """Refuse what is neither a number of bins nor "auto"."""
+    if not isinstance(value, str):
+        return check_count(name, value, 2, MAX_BINS)
+    if value != AUTO:
+        raise ValueError(
+            f"{name} must be {AUTO!r} or a whole number, at least 2 and at most "
+            f"{MAX_BINS}, got {value!r}."
+        )
+    return AUTO
 
 
 def check_choice(name: str, value: Any, choices: Sequence[str]) -> None:
@@ -65,3 +187,12 @@ def draw_seed(random_state: Any) -> int:
     if isinstance(random_state, np.random.RandomState):
         return int(random_state.randint(1 << 31))
     return int(random_state or 0) % (1 << 64)
+
+
+def accept_gaps(tags: Any) -> Any:
+    """Set scikit-learn's tags: tables may have missing cells and mixed columns."""
+    tags.input_tags.allow_nan = True
+    tags.input_tags.categorical = True
+    # Text is accepted, but `string` would promise that any object is.
+    tags.input_tags.string = False
+    return tags

@@ -17,10 +17,9 @@ from .._bins.bin_state import BinState, merge_bins, summarize_bins
 from .._inner_kernel import check_kernel
 from .._matching.row_state import RowState, merge_rows
 from .._model.batches import check_same_rows, make_bins, make_plan
-from .._model.fit_options import resolve_options
 from .._model.model import finish_model, warn_of_columns
 from .._shared.extras import require
-from .._shared.options import check_count, check_flag
+from .._shared.options import check_count, check_flag, resolve_options
 from .._shared.whole_files import name_beside
 from ..kernel import ProximityKernel
 from ..neighbors import sort_distances

@@ -1,11 +1,10 @@
-"""State of the rows in, counts of pairs out: all of them, or the most telling ones.
+"""The pairs of a table with very many codes: the frequent and the telling ones.
 
-A table with few codes has the pairs of all of them counted in all rows. With more, each
-feature keeps its most frequent codes and draws on the features that tell most about it,
-and the pairs are counted in the sample of rows. How much two features tell about each
-other is measured by correlations of their codes: a code becomes up to three numbers
-(its polynomials, orthogonal under the frequencies), of which the squared correlations
-add up. Over four codes these three numbers hold everything.
+There not all pairs are counted. Each feature keeps its most frequent codes and draws on
+the features that tell most about it, and the pairs are counted in the sample of rows.
+How much two features tell about each other is measured by correlations of their codes:
+a code becomes up to three numbers (its polynomials, orthogonal under the frequencies),
+of which the squared correlations add up. Over four codes these hold everything.
 """
 
 from __future__ import annotations
@@ -15,11 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._bins.codes import Codes
-from .._numba.pairwise_loops import count_kept_pairs
+from .._bins.codes import Codes, count_bins
+from .._numba.kernel_loops import count_kept_pairs
 from .._shared.threads import one_blas_thread, run_pieces
 from .pairwise import PairCounts, find_places, lay_out_evidence
-from .row_state import RowState
 
 _MOST_EVIDENCE = 1 << 21  # entries
 _MOST_SOURCES = 32
@@ -33,39 +31,24 @@ _Ints = NDArray[np.int64]
 _Floats = NDArray[np.float32]
 
 
-def count_pairs(
-    fitted: RowState, codes: Codes, informative: NDArray[np.bool_], n_threads: int
+def count_kept(
+    codes: Codes, n_bins: _Ints, totals: _Ints, n_threads: int
 ) -> PairCounts:
-    """Collect the counts that evidence is made of.
+    """Count the pairs of frequent codes, of each feature and those that tell most.
 
     Parameters
     ----------
-    fitted : RowState
-        Of all rows.
     codes : Codes
-        The rows it keeps, informative gaps being codes.
-    informative : ndarray of shape (n_features,), bool
+        A sample of the rows.
+    n_bins : ndarray of shape (n_features,), int64
+    totals : ndarray of shape (total bins,), int64
+        How often each code is observed, in all rows.
     n_threads : int
 
     Returns
     -------
     PairCounts
     """
-    plan = fitted.plan
-    n_bins = plan.n_bins + informative
-    used = plan.mark_codes(informative)
-    totals = fitted.totals[used]
-    counted = fitted.all_pairs
-    if len(counted):
-        upper = counted[np.ix_(used, used)]
-        pairs = upper + np.triu(upper, 1).T
-        return PairCounts(n_bins, totals, np.diagonal(pairs).copy(), pairs)
-    return _count_some(codes, n_bins, totals, n_threads)
-
-
-def _count_some(
-    codes: Codes, n_bins: _Ints, totals: _Ints, n_threads: int
-) -> PairCounts:
     n_features = len(n_bins)
     room = int(np.sqrt(_MOST_EVIDENCE / _MOST_SOURCES / n_features))
     n_kept = max(_FEWEST, min(int(n_bins.max()), room))
@@ -77,7 +60,7 @@ def _count_some(
         own = totals[offsets[j] : offsets[j] + size]
         most = np.argsort(-own, kind="stable")[:n_kept]
         kept[j, : len(most)] = np.sort(most)
-    marginals = _count_marginals(codes, n_bins)
+    marginals = count_bins(codes.rows, codes.counts, n_bins)
     sources = choose_sources(codes, n_bins, marginals, n_sources, n_threads)
     pairs = np.zeros((n_features, n_sources, n_kept + 1, n_kept), np.int64)
     counts = PairCounts(n_bins, totals, marginals, pairs, sources, kept)
@@ -88,14 +71,6 @@ def _count_some(
 
     run_pieces(count_some, n_features, max(1, n_features // 16), n_threads)
     return counts
-
-
-def _count_marginals(codes: Codes, n_bins: _Ints) -> _Ints:
-    out = []
-    for j, size in enumerate(n_bins.tolist()):
-        known = codes.rows[:, j] < size
-        out.append(np.bincount(codes.rows[known, j], codes.counts[known], size))
-    return np.concatenate(out).astype(np.int64)
 
 
 def choose_sources(

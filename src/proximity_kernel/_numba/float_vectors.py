@@ -1,7 +1,7 @@
 """Sums of few look-ups in a table, for eight or sixteen of its columns at once.
 
-As in `lanes`, numba does not find the vector instructions by itself: in so short a
-loop it cannot prove that what is written is not what is read. Here the sums stay in
+As in `bit_vectors`, numba does not find the vector instructions by itself: in so short
+a loop it cannot prove that what is written is not what is read. Here the sums stay in
 vector registers from the first look-up to the last. LLVM splits a vector where the
 processor's registers are shorter, with the same bits.
 

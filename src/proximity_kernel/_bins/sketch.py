@@ -1,4 +1,4 @@
-"""Quantiles of a column: exact, by selection, or from a sketch that merges.
+"""The values of a column in batches: counted, or in a sketch of their quantiles.
 
 Batches of a column are summarized one by one and the summaries merged. While few values
 are distinct, each is kept with its count, and every rank is exact. Beyond `LIMIT` it
@@ -15,13 +15,13 @@ values in the worst case. They go both ways, and mostly cancel.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import count, zip_longest
-from typing import Any
 from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
+
+from .centers import Ranked, rank_values
 
 LIMIT = 100_000
 """Most distinct values that are kept with their counts."""
@@ -30,124 +30,6 @@ WIDTH = 4096
 
 _Floats = NDArray[np.float64]
 _NONE: _Floats = np.empty(0)
-# Buckets by the first 16 bits of a float: negative numbers come first, and fall.
-_RISING = np.concatenate([np.arange(0xFFFF, 0x7FFF, -1), np.arange(0x8000)])
-_PLACES = np.argsort(_RISING)
-_NAN_KEYS = np.flatnonzero((np.arange(1 << 16) & 0x7FF0) == 0x7FF0)
-
-
-@dataclass(frozen=True)
-class Ranked:
-    """Values, sorted, with how often each is there.
-
-    Attributes
-    ----------
-    values : ndarray of shape (n_distinct,), float64, strictly rising
-    counts : ndarray of shape (n_distinct,), int64
-
-    Examples
-    --------
-    >>> ranked = rank_values(np.array([2.0, 1.0, 2.0]))
-    >>> len(ranked), ranked.at([0, 1, 2]).tolist(), ranked.count(2.0)
-    (3, [1.0, 2.0, 2.0], 2)
-    """
-
-    values: _Floats
-    counts: NDArray[np.int64]
-
-    @cached_property
-    def _ends(self) -> NDArray[np.int64]:
-        return np.cumsum(self.counts)
-
-    def __len__(self) -> int:
-        return int(self._ends[-1]) if len(self.counts) else 0
-
-    def at(self, places: Any) -> _Floats:
-        """Values at places of the sorted order, the first at 0."""
-        found: _Floats = self.values[self._ends.searchsorted(places, side="right")]
-        return found
-
-    def count(self, value: float) -> int:
-        """How often a value is there."""
-        return int(self.counts[self.values.searchsorted(value)])
-
-    def without(self, values: list[float]) -> Ranked:
-        """Leave some values out."""
-        kept = ~np.isin(self.values, values)
-        return Ranked(self.values[kept], self.counts[kept])
-
-    def few(self, most: int) -> _Floats | None:
-        """Give the distinct values, or nothing if there are more than `most`."""
-        return self.values if len(self.values) <= most else None
-
-
-class Selected:
-    """The values of a large column, of which only those asked for are put in order.
-
-    The first 16 bits of a value (sign, exponent, four bits more) put it into a bucket.
-    That is enough to know into which bucket a place of the sorted order falls.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n,), float64, in one piece, without -0.0 and infinity
-        NaN is left out.
-
-    Examples
-    --------
-    >>> selected = Selected(np.array([2.0, np.nan, 1.0, 2.0]))
-    >>> len(selected), selected.at([0, 1, 2]).tolist(), selected.count(2.0)
-    (3, [1.0, 2.0, 2.0], 2)
-    """
-
-    def __init__(self, values: _Floats) -> None:
-        self._values = values
-        self._keys = (values.view(np.uint64) >> np.uint64(48)).astype(np.uint16)
-        counts = np.bincount(self._keys, minlength=1 << 16)
-        counts[_NAN_KEYS] = 0
-        self._ends = np.cumsum(counts[_RISING])
-        self._sorted = {-1: _NONE}
-
-    def __len__(self) -> int:
-        return int(self._ends[-1])
-
-    def _bucket(self, bucket: int) -> _Floats:
-        """Sort the values of a bucket, by its place in the rising order."""
-        if bucket not in self._sorted:
-            self._sorted[bucket] = np.sort(self._values[self._keys == _RISING[bucket]])
-        return self._sorted[bucket]
-
-    def at(self, places: Any) -> _Floats:
-        """Values at places of the sorted order, the first at 0."""
-        places = np.asarray(places)
-        found = np.empty(len(places))
-        buckets = self._ends.searchsorted(places, side="right")
-        for bucket in np.unique(buckets).tolist():
-            held = self._bucket(bucket)
-            here = buckets == bucket
-            found[here] = held[places[here] - (self._ends[bucket] - len(held))]
-        return found
-
-    def count(self, value: float) -> int:
-        """How often a value is there, which was found by `at`."""
-        key = int(np.float64(value).view(np.uint64) >> np.uint64(48))
-        held = self._bucket(int(_PLACES[key]))
-        return int(held.searchsorted(value, "right") - held.searchsorted(value))
-
-    def without(self, values: list[float]) -> Selected:
-        """Leave some values out."""
-        return Selected(self._values[~np.isin(self._values, values)])
-
-    def few(self, most: int) -> _Floats | None:
-        """Give the distinct values, or nothing if there are more than `most`."""
-        used = np.flatnonzero(np.diff(self._ends, prepend=0))
-        if len(used) > most:
-            return None
-        found = np.concatenate([np.unique(self._bucket(k)) for k in used.tolist()])
-        return found if len(found) <= most else None
-
-
-Ordered = Ranked | Selected
-"""Values as if sorted."""
 
 
 @dataclass(frozen=True)
@@ -168,12 +50,6 @@ class Sketch:
 
 
 Held = Ranked | Sketch
-
-
-def rank_values(values: _Floats) -> Ranked:
-    """Sort values and count the equal ones; -0.0 is 0.0."""
-    found, counts = np.unique(values, return_counts=True)
-    return Ranked(found + 0.0, counts.astype(np.int64))
 
 
 def hold_values(values: _Floats) -> Held:

@@ -1,6 +1,7 @@
-"""The compiled loops of the pairwise rule: counting, choosing, estimating.
+"""The compiled loops of the kernel, in the order of the walk.
 
-Naked arrays in and out; everything is checked before it comes here.
+Values to codes, codes to counts, counts to weights and estimates, estimates to the
+representation. Naked arrays in and out; everything is checked before it comes here.
 """
 
 from __future__ import annotations
@@ -16,6 +17,11 @@ STEP = 0.05
 """Every weight is a whole multiple of it."""
 POWERS = (0, 1, 2, 3, 4, 6, 8, 10, 13, 16, 20)
 """The weights to choose from, in steps."""
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_STIR_1 = np.uint64(0xBF58476D1CE4E5B9)
+_STIR_2 = np.uint64(0x94D049BB133111EB)
+_FEW_MIDPOINTS = 16  # up to here, comparing with each beats a binary search
 
 
 class Evidence(NamedTuple):
@@ -38,6 +44,113 @@ class Evidence(NamedTuple):
     base: NDArray[np.int64]  # (n_sources,)
     stride: int
     values: NDArray[np.float64]
+
+
+class Layout(NamedTuple):
+    """Where codes go in the representation, feature after feature.
+
+    Attributes
+    ----------
+    n_bins, offsets : ndarray of shape (n_features,), int64
+        Codes of each feature, and which of all codes is its first.
+    columns : ndarray of shape (n_codes,), int64
+        Of each code.
+    weights : ndarray of shape (n_codes,), float64
+        What a cell that certainly has the code has there.
+    coarse : ndarray of shape (n_codes,), int64
+        The column that a bin shares with others of its coarse bin, or -1.
+    coarse_weight : float
+        What a cell that is certainly in the coarse bin has there.
+    possible : ndarray of shape (n_codes,), bool
+        Whether any fitted row has the code: then it has an entry in each estimate.
+    gap_sizes : ndarray of shape (n_features,), int64
+        Entries of a missing cell.
+    """
+
+    n_bins: NDArray[np.int64]
+    offsets: NDArray[np.int64]
+    columns: NDArray[np.int64]
+    weights: NDArray[np.float64]
+    coarse: NDArray[np.int64]
+    coarse_weight: float
+    possible: NDArray[np.bool_]
+    gap_sizes: NDArray[np.int64]
+
+
+@merged
+def _find_nearest(x: float, midpoints: NDArray[np.float64]) -> int:
+    """Count the midpoints strictly below a value."""
+    n_midpoints = midpoints.shape[0]
+    code = 0
+    if n_midpoints <= _FEW_MIDPOINTS:
+        for k in range(n_midpoints):
+            code += midpoints[k] < x
+        return code
+    above = n_midpoints
+    while code < above:
+        middle = (code + above) // 2
+        if midpoints[middle] < x:
+            code = middle + 1
+        else:
+            above = middle
+    return code
+
+
+@compiled
+def assign_nearest(
+    values: NDArray[np.float64],
+    midpoints: NDArray[np.float64],
+    missing: int,
+    codes: Any,
+) -> None:
+    """Write the number of midpoints strictly below each value, `missing` for NaN."""
+    for i in range(values.shape[0]):
+        x = values[i]
+        codes[i] = missing if x != x else _find_nearest(x, midpoints)
+
+
+@compiled
+def average_bins(
+    values: NDArray[np.float64], counts: Any, midpoints: NDArray[np.float64],
+    centers: Any, totals: Any, shift: Any, squares: Any,
+) -> None:  # fmt: skip
+    """Find the mean of each bin's values, less its center, and their squared deviation.
+
+    From the center on: sums of large numbers, or of many, would lose digits. `totals`,
+    `shift` and `squares` start at zero. Values are there `counts` times, or once if
+    that is empty; NaN is left out.
+    """
+    for i in range(values.shape[0]):
+        x = values[i]
+        if x == x:
+            k = _find_nearest(x, midpoints)
+            weight = counts[i] if counts.shape[0] else 1
+            totals[k] += weight
+            shift[k] += weight * (x - centers[k])
+    for k in range(centers.shape[0]):
+        shift[k] /= max(totals[k], 1)
+    for i in range(values.shape[0]):
+        x = values[i]
+        if x == x:
+            k = _find_nearest(x, midpoints)
+            weight = counts[i] if counts.shape[0] else 1
+            squares[k] += weight * (x - centers[k] - shift[k]) ** 2
+
+
+@compiled
+def hash_rows(rows: NDArray[Any], seed: Any, hashes: Any) -> None:
+    """Write a number of 64 bits for each row that looks drawn at random.
+
+    Equal rows have equal ones. Each code is stirred in by the finalizer of splitmix64.
+    """
+    for i in range(rows.shape[0]):
+        h = seed
+        for j in range(rows.shape[1]):
+            h += _GOLDEN + np.uint64(rows[i, j])
+            h = (h ^ (h >> np.uint64(30))) * _STIR_1
+            h = (h ^ (h >> np.uint64(27))) * _STIR_2
+            h ^= h >> np.uint64(31)
+        hashes[i] = h
 
 
 @compiled
@@ -194,3 +307,67 @@ def estimate_cells(
             mass += share
         for k in range(e.n_bins[j]):
             out[start[cell] + k] /= mass
+
+
+@compiled
+def size_rows(rows: NDArray[Any], layout: Layout, sizes: Any) -> None:
+    """Count the entries of each row of the representation."""
+    missing = np.iinfo(rows.dtype).max
+    for r in range(rows.shape[0]):
+        size = 0
+        for j in range(rows.shape[1]):
+            code = np.int64(rows[r, j])
+            if code < layout.n_bins[j]:
+                size += 1 + (layout.coarse[layout.offsets[j] + code] >= 0)
+            elif code == missing:
+                size += layout.gap_sizes[j]
+        sizes[r] = size
+
+
+@compiled
+def fill_rows(
+    rows: NDArray[Any], inverse: Any, layout: Layout, row_start: Any, start: Any,
+    probabilities: Any, indptr: Any, indices: Any, data: Any,
+) -> None:  # fmt: skip
+    """Write a part of the representation: row i is ``rows[inverse[i]]``.
+
+    An observed cell is the weight of its bin, a missing one the weighted entries of its
+    estimate, a category unknown at fit nothing. Bins of a coarse one add to it.
+    """
+    missing = np.iinfo(rows.dtype).max
+    for i in range(inverse.shape[0]):
+        at = indptr[i]
+        cell = row_start[inverse[i]]
+        for j in range(rows.shape[1]):
+            code = rows[inverse[i], j]
+            first = layout.offsets[j]
+            if code < layout.n_bins[j]:
+                b = first + np.int64(code)
+                indices[at] = layout.columns[b]
+                data[at] = layout.weights[b]
+                at += 1
+                if layout.coarse[b] >= 0:
+                    indices[at] = layout.coarse[b]
+                    data[at] = layout.coarse_weight
+                    at += 1
+            elif code == missing:
+                estimate = start[cell] - first
+                cell += 1
+                any_shared = False
+                for b in range(first, first + layout.n_bins[j]):
+                    if layout.possible[b]:
+                        indices[at] = layout.columns[b]
+                        data[at] = probabilities[estimate + b] * layout.weights[b]
+                        at += 1
+                        any_shared |= layout.coarse[b] >= 0
+                if not any_shared:
+                    continue
+                for b in range(first, first + layout.n_bins[j]):
+                    if layout.possible[b] and layout.coarse[b] >= 0:
+                        if indices[at - 1] != layout.coarse[b]:
+                            indices[at] = layout.coarse[b]
+                            data[at] = 0
+                            at += 1
+                        data[at - 1] += (
+                            probabilities[estimate + b] * layout.coarse_weight
+                        )

@@ -1,0 +1,112 @@
+"""What a fitted `ProximityKernel` shows of its model, and how it codes a table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from .._bins.centers import CategoricalBins, NumericBins
+from .._bins.codes import Codes
+from .._shared.options import check_kernel_options
+from .._shared.threads import count_threads
+from .._table.columns import read_columns
+from .missingness import Absence
+from .model import Model
+
+
+class FittedKernel:
+    """What a fitted `ProximityKernel` shows of its ``model_``."""
+
+    model_: Model
+
+    @property
+    def n_bins_(self) -> NDArray[np.int64]:
+        """Bins of each feature."""
+        return self.model_.n_bins
+
+    @property
+    def bin_centers_(self) -> list[NDArray[np.float64] | None]:
+        """Centers of the numeric features."""
+        bins = self.model_.bins
+        return [b.centers if isinstance(b, NumericBins) else None for b in bins]
+
+    @property
+    def bin_groups_(self) -> list[NDArray[np.int64] | None]:
+        """The coarse bin of each bin."""
+        bins = self.model_.bins
+        return [b.groups if isinstance(b, NumericBins) else None for b in bins]
+
+    @property
+    def categories_(self) -> list[NDArray[np.object_] | None]:
+        """Categories of the categorical features."""
+        return [
+            np.array(b.categories, dtype=object)
+            if isinstance(b, CategoricalBins)
+            else None
+            for b in self.model_.bins
+        ]
+
+    @property
+    def prior_(self) -> list[NDArray[np.float64]]:
+        """Frequencies of each feature's bins."""
+        return self.model_.prior
+
+    @property
+    def missingness_(self) -> list[Absence]:
+        """What was decided about the gaps of each feature."""
+        return list(self.model_.absences)
+
+
+def take_model(kernel: Any) -> Model:
+    """Take the model of a kernel, once: another thread may fit it at the same time.
+
+    Refuses a kernel that is not fitted, or whose options are bad.
+    """
+    if "_learning" in vars(kernel) and "model_" not in vars(kernel):
+        raise NotFittedError(
+            "The bins are learnt, the rows are not; call partial_fit(batch, "
+            "learn='rows') for every batch."
+        )
+    check_is_fitted(kernel)
+    check_kernel_options(kernel)
+    model: Model = kernel.model_
+    return model
+
+
+def code_table(kernel: Any, model: Model, X: Any) -> Codes:
+    """Code the rows of a table with the model of a kernel.
+
+    Parameters
+    ----------
+    kernel : ProximityKernel
+    model : Model
+        Of that kernel.
+    X : frame, array or list of rows, of shape (n_samples, n_features)
+
+    Returns
+    -------
+    Codes
+    """
+    try:
+        if len(getattr(X, "shape", (0, 0))) == 2:
+            validate_data(kernel, X, reset=False, skip_check_array=True)
+    except (ValueError, TypeError, LookupError):
+        read_columns(X)  # a better message, if it is the table that is wrong
+        raise
+    return model.code(X, count_threads(kernel.n_jobs))
+
+
+def represent_table(kernel: Any, model: Model, X: Any) -> sp.csr_array:
+    """Represent the rows of a table as the options of a kernel ask for."""
+    return represent_codes(kernel, model, code_table(kernel, model, X))
+
+
+def represent_codes(kernel: Any, model: Model, codes: Codes) -> sp.csr_array:
+    """Represent coded rows as the options of a kernel ask for."""
+    threads = count_threads(kernel.n_jobs)
+    return model.represent(codes, kernel.dtype, kernel.normalize, threads)
