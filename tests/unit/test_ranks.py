@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from proximity_kernel import ProximityKernel
-from proximity_kernel._bins import codes, sketch
+from proximity_kernel._bins import codes
+from proximity_kernel._bins import sketch as sketches
 from proximity_kernel._bins.centers import Ranked, Selected, rank_centers, rank_values
 from proximity_kernel._bins.codes import learn_bins
 from proximity_kernel._bins.sketch import Sketch, hold_values, merge_held, rank_held
@@ -65,7 +66,7 @@ def test_nothing_at_all():
 
 
 def test_whether_it_is_a_sketch_depends_on_all_values_together(monkeypatch):
-    monkeypatch.setattr(sketch, "LIMIT", 50)
+    monkeypatch.setattr(sketches, "LIMIT", 50)
     values = np.arange(51.0)
     halves = [hold_values(values[::2]), hold_values(values[1::2])]
     assert all(isinstance(half, Ranked) for half in halves)
@@ -82,8 +83,8 @@ def test_whether_it_is_a_sketch_depends_on_all_values_together(monkeypatch):
 )
 def test_a_sketch_stands_for_every_value(values, cuts):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sketch, "LIMIT", 10)
-        patch.setattr(sketch, "WIDTH", 8)
+        patch.setattr(sketches, "LIMIT", 10)
+        patch.setattr(sketches, "WIDTH", 8)
         sketch = hold_values(np.empty(0))
         for part in np.array_split(values, cuts):
             sketch = merge_held(hold_values(part), sketch)
