@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
@@ -25,7 +25,10 @@ from ._model.fitted_kernel import (
     represent_table,
     take_model,
 )
+from ._saving.archive import ModelFileMixin
 from ._saving.estimator_state import State, pack_estimator, unpack_estimator
+from ._shared.options import accept_gaps, check_n_jobs
+from ._shared.threads import count_threads
 from .kernel import ProximityKernel
 
 
@@ -139,3 +142,40 @@ def unpack_kernel(state: State) -> ProximityKernel:
     """Take the kernel out of a state."""
     kernel: ProximityKernel = unpack_estimator(ProximityKernel, state.inner("kernel"))
     return kernel
+
+
+def take_kernel(estimator: Any, kernel: ProximityKernel) -> None:
+    """Set a fitted kernel and the columns it was fitted to in an estimator."""
+    estimator.kernel_ = kernel
+    estimator.n_features_in_ = kernel.n_features_in_
+    vars(estimator).pop("feature_names_in_", None)
+    if hasattr(kernel, "feature_names_in_"):
+        estimator.feature_names_in_ = kernel.feature_names_in_
+
+
+class KernelEstimator(ModelFileMixin, BaseEstimator):  # type: ignore[misc]  # untyped
+    """An estimator with the option `kernel`, which holds the fitted kernel_."""
+
+    kernel_class = ProximityKernel
+    kernel: ProximityKernel | FrozenEstimator | None
+    n_jobs: int | None
+    kernel_: ProximityKernel
+    n_features_in_: int
+
+    def _check_options(self) -> None:
+        check_kernel(self.kernel)
+        check_n_jobs(self.n_jobs)
+
+    @property
+    def _threads(self) -> int:
+        check_n_jobs(self.n_jobs)
+        return count_threads(
+            self.kernel_.n_jobs if self.n_jobs is None else self.n_jobs
+        )
+
+    def _represent(self, X: Any) -> sp.csr_array:
+        check_is_fitted(self)
+        return represent(self.kernel_, X)
+
+    def __sklearn_tags__(self) -> Any:
+        return accept_gaps(super().__sklearn_tags__())

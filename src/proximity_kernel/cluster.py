@@ -7,23 +7,24 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import (
-    BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
     ClusterMixin,
     TransformerMixin,
 )
+from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from ._bins.bin_state import has_no_rows
 from ._bins.codes import Codes
 from ._inner_kernel import (
-    check_kernel,
+    KernelEstimator,
     check_not_frozen,
     copy_kernel,
     fit_kernel,
     pack_with_kernel,
     represent_distinct,
     represent_kept,
+    take_kernel,
     unpack_kernel,
 )
 from ._kmeans.driver import (
@@ -38,9 +39,8 @@ from ._kmeans.driver import (
 from ._kmeans.iterations import nearest_centers, sum_part
 from ._kmeans.points import Rows, Sums, distances_to, gather_rows, merge_sums
 from ._model.batches import fit_to_batches, make_reader, merge_all
-from ._saving.archive import ModelFileMixin
 from ._saving.estimator_state import State, check
-from ._shared.options import accept_gaps, check_count, check_n_jobs
+from ._shared.options import check_count
 from ._shared.threads import count_threads
 from .kernel import ProximityKernel
 
@@ -48,29 +48,31 @@ __all__ = ["ProximityKMeans"]
 
 
 class ProximityKMeans(
-    ModelFileMixin,
     ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]  # scikit-learn has no types
     TransformerMixin,  # type: ignore[misc]
     ClusterMixin,  # type: ignore[misc]
-    BaseEstimator,  # type: ignore[misc]
+    KernelEstimator,
 ):
     """k-means on the rows of an incomplete, mixed-type table.
 
-    The rows are represented by a `ProximityKernel`, so no hole is filled and no column
+    The rows are represented by a `ProximityKernel`, so no gap is filled and no column
     is scaled or encoded first. A center is a table of probabilities: the shares of the
-    bins of every feature among the rows of its cluster; `profiles_` says it in words.
+    bins of every feature among the rows of its cluster. `profiles_` describes the
+    clusters in words.
 
     Parameters
     ----------
     n_clusters : int or "auto", default=8
-        How many. "auto" takes the most, up to 10, that are found again in the other
-        half of the rows (prediction strength of at least 0.8) and leave less spread
-        than in tables whose columns were shuffled, each by itself, the last of them
-        included; 1 if there are none. It looks at 2,000 rows at the most.
-    kernel : ProximityKernel or None, default=None
-        How rows are represented. It is cloned; None is one with its default options.
+        Number of clusters. "auto" takes the largest number, up to 10, for which the
+        clusters of one half of the rows are found again in the other half (prediction
+        strength of at least 0.8) and the inertia is below that of tables whose columns
+        were shuffled one by one, by a margin that the last cluster widened; 1 if there
+        is none. It uses at most 2,000 rows.
+    kernel : ProximityKernel, FrozenEstimator or None, default=None
+        Represents the rows; a copy is fitted, unless it is a fitted kernel in a
+        `sklearn.frozen.FrozenEstimator`. None is a kernel with default options.
     n_init : int, default=10
-        Runs of k-means, each from other seeds; the one of least inertia is kept.
+        Runs of k-means, each from other seeds; the one with the least inertia is kept.
     max_iter : int, default=300
         Most iterations of a run.
     tol : float, default=1e-4
@@ -87,27 +89,26 @@ class ProximityKMeans(
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,), int32
-        The cluster of each row. Cluster 0 is the largest, and so on. Not there after
-        `fit_batches`.
+        The cluster of each row; cluster 0 is the largest. Absent after `fit_batches`.
     cluster_centers_ : ndarray of shape (n_clusters, n_columns)
         In the representation, whose columns ``kernel_.get_feature_names_out()`` names.
     profiles_ : list of dict
         What is typical of each cluster, for ``pandas.DataFrame(profiles_)``: cluster,
         size (rows), feature, value (a category, or "12.5 to 30", the upper limit
         included), share (of the cluster's rows), share_overall (of all rows) and lift
-        (the ratio of the two). Missing cells count by their estimates. Of every feature
-        the most common value is there, and those of at least 5 % that are more common
-        than overall. What sets a cluster apart most comes first.
+        (the ratio of the two). Missing cells count by their estimates. Each feature is
+        listed with its most common value, and with those of at least 5 % that are more
+        common than overall. What distinguishes a cluster most comes first.
     inertia_ : float
         Sum of the squared distances of the rows to their centers.
     n_iter_ : int
         Iterations of the run that was kept.
     n_clusters_ : int
-        How many centers there are.
+        Number of centers.
     strengths_ : ndarray of shape (n_tried,) or None
-        With "auto" the prediction strength of 2, 3, ... clusters.
+        With "auto", the prediction strength of 2, 3, ... clusters.
     kernel_ : ProximityKernel
-        As fitted.
+        The fitted kernel.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
         Only when the table had column names, all of them strings.
@@ -117,9 +118,6 @@ class ProximityKMeans(
     Distances are Euclidean in the representation: between complete rows the square is
     ``2 * d * (1 - similarity)`` with d features. A cluster that loses all its rows
     takes the row that is farthest from its center.
-
-    There is no `sample_weight`: the bins and the matching of `ProximityKernel` have
-    none.
 
     Examples
     --------
@@ -140,13 +138,11 @@ class ProximityKMeans(
     1 3 b 80%
     """
 
-    kernel_class = ProximityKernel
-
     def __init__(
         self,
         n_clusters: int | Literal["auto"] = 8,
         *,
-        kernel: ProximityKernel | None = None,
+        kernel: ProximityKernel | FrozenEstimator | None = None,
         n_init: int = 10,
         max_iter: int = 300,
         tol: float = 1e-4,
@@ -196,22 +192,22 @@ class ProximityKMeans(
     def fit_batches(self, batches: Any, *, max_passes: int = 1) -> Self:
         """Find the clusters of a table in batches, which is never held whole.
 
-        The batches are read twice for the kernel (`ProximityKernel.fit_batches`). The
-        first centers are those of k-means on the rows that this keeps. If they are all
-        rows (at most 10,000 distinct ones, or ``matching="cascade"``), the clusters are
-        those of `fit`. Else the batches are read `max_passes` times more: all rows are
-        assigned, and the centers move to their means.
+        The batches are read twice to fit the kernel (`ProximityKernel.fit_batches`).
+        k-means on the rows that this keeps gives the first centers. If all rows are
+        kept (at most 10,000 distinct ones, or ``matching="cascade"``), the clusters are
+        those of `fit`. Otherwise the batches are read `max_passes` more times: all rows
+        are assigned, and the centers move to their means.
 
-        There are no ``labels_`` then: `predict` tells them, batch by batch.
-        ``profiles_`` and ``inertia_`` are of all rows as the last pass assigned them.
-        "auto" looks at other rows than `fit` does.
+        ``labels_`` is not set; call `predict` batch by batch. ``profiles_`` and
+        ``inertia_`` describe all rows as the last pass assigned them. "auto" uses other
+        rows than `fit` does.
 
         Parameters
         ----------
         batches : list of tables, or callable
             As in `ProximityKernel.fit_batches`.
         max_passes : int, default=1
-            Most passes that move the centers; they end when these hold still (`tol`).
+            Most passes that move the centers; fewer if these converge (`tol`).
 
         Returns
         -------
@@ -240,7 +236,8 @@ class ProximityKMeans(
 
         passes = Passes(add_up, max_passes, closing=False) if kept.sampled else None
         options = resolve_kmeans_options(self, kernel.model_)
-        self._adopt(kernel, find_clusters(rows, kernel.model_, options, passes=passes))
+        found = find_clusters(rows, kernel.model_, options, passes=passes)
+        take_clusters(self, kernel, found)
         self.__dict__.pop("labels_", None)
         return self
 
@@ -284,7 +281,7 @@ class ProximityKMeans(
         return distances_to(rows, self.cluster_centers_)[codes.inverse]
 
     def score(self, X: Any, y: Any = None) -> float:  # noqa: ARG002
-        """Tell how near rows are to their centers: the negative inertia.
+        """Compute the negative inertia of rows around their nearest centers.
 
         Parameters
         ----------
@@ -307,7 +304,7 @@ class ProximityKMeans(
         options = resolve_kmeans_options(self, kernel.model_)
         found = find_clusters(rows, kernel.model_, options, codes.inverse)
         # From here on nothing can fail: the old clusters are there, or the new ones.
-        self._adopt(kernel, found)
+        take_clusters(self, kernel, found)
         self.labels_ = found.labels[codes.inverse]
         return rows, codes
 
@@ -321,21 +318,9 @@ class ProximityKMeans(
         self._check_options()
         return self._gather(self.kernel_, X)
 
-    def _adopt(self, kernel: ProximityKernel, found: Clusters) -> None:
-        self.__dict__.pop("feature_names_in_", None)
-        if hasattr(kernel, "feature_names_in_"):
-            self.feature_names_in_ = kernel.feature_names_in_
-        self.n_features_in_ = kernel.n_features_in_
-        self.kernel_ = kernel
-        self.cluster_centers_ = found.centers
-        self.profiles_ = found.profiles
-        self.inertia_ = found.inertia
-        self.n_iter_ = found.n_iter
-        self.strengths_ = found.strengths
-
     @property
     def n_clusters_(self) -> int:
-        """How many centers there are."""
+        """Number of centers."""
         return len(self.cluster_centers_)
 
     @property
@@ -376,11 +361,20 @@ class ProximityKMeans(
         self.strengths_ = state.arrays.get("strengths")
 
     def _check_options(self) -> None:
-        check_kernel(self.kernel)
+        super()._check_options()
         check_kmeans_options(self)
-        check_n_jobs(self.n_jobs)
 
     def __sklearn_tags__(self) -> Any:
-        tags = accept_gaps(super().__sklearn_tags__())
+        tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = []
         return tags
+
+
+def take_clusters(estimator: Any, kernel: ProximityKernel, found: Clusters) -> None:
+    """Set a fitted kernel and the clusters that were found in an estimator."""
+    take_kernel(estimator, kernel)
+    estimator.cluster_centers_ = found.centers
+    estimator.profiles_ = found.profiles
+    estimator.inertia_ = found.inertia
+    estimator.n_iter_ = found.n_iter
+    estimator.strengths_ = found.strengths

@@ -1,20 +1,24 @@
-"""Why two rows are alike: feature by feature, with what was assumed about the holes.
+"""`explain`: why two rows are similar, feature by feature.
 
-The similarity of two rows is a sum over the features, so each has a part in it. A
-missing cell enters as a distribution over the bins of its feature, with the cells that
-moved it most.
+The similarity of two rows is a sum over the features, so each feature contributes a
+part. A missing cell is shown as the distribution over bins that was estimated for it,
+with the cells that influenced the estimate most.
+
+The module is not called `explain`: importing a submodule sets the attribute of that
+name in the package, which would replace the public function.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from ._bins.names import name_bins, write_moment
@@ -27,32 +31,34 @@ from .kernel import ProximityKernel
 __all__ = ["Cell", "Explanation", "Feature", "bin_names", "explain"]
 
 _MOST_SHARES = 3  # bins of a distribution that a line shows
-_LEAST = 0.005  # of a movement that a line shows: half a percent
+_LEAST = 0.005  # least influence that a line shows: half a percent
 _LEFT_OUT = "nothing observed at fit"
 UNKNOWN = "unknown category"
+
+Alike = Literal["same", "close", "different", "perhaps", "unknown"]
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell of a row, and what the kernel makes of it.
+    """One cell of a row, and how the kernel represents it.
 
     Attributes
     ----------
     value
         As it was read: a number, a label, a date as text; None if it is missing.
     bin : str
-        In words: "12.5 to 30", a category; empty where a distribution was assumed.
+        In words: "12.5 to 30", a category; empty for an estimated cell.
     missing : bool
     assumed : tuple of (str, float)
-        Of a missing cell that was estimated: bins and probabilities, the likeliest
-        first. Empty for others; a gap that is informative is a bin itself.
+        Bins and probabilities of an estimated cell, the most likely first. Empty for
+        other cells; an informative gap is a bin itself.
     level : str
-        What the estimate rests on, as in `ProximityKernel.provenance`.
+        What the estimate is based on, as in `ProximityKernel.provenance`.
     observed, support : int
         Features that the row observes, and fitted rows behind the estimate.
     moved_by : tuple of (str, float)
-        The features whose cells moved the estimate most, and how far: the share of the
-        probability that lies elsewhere without that cell.
+        The features whose cells influenced the estimate most, and by how much: the
+        share of the probability that moves to other bins without that cell.
     """
 
     value: Any
@@ -66,14 +72,8 @@ class Cell:
 
     def __str__(self) -> str:
         if not self.assumed:
-            number = isinstance(self.value, float)
-            shown = (
-                f"{self.value:.12g}"
-                if number
-                else ""
-                if self.value is None
-                else str(self.value)
-            )
+            value = "" if self.value is None else self.value
+            shown = f"{value:.12g}" if isinstance(value, float) else str(value)
             return self.bin if shown in ("", self.bin) else f"{shown} ({self.bin})"
         likely = [f"{name} {share:.0%}" for name, share in self.assumed[:_MOST_SHARES]]
         more = ", ..." if len(self.assumed) > _MOST_SHARES else ""
@@ -87,39 +87,39 @@ class Cell:
 
 @dataclass(frozen=True)
 class Feature:
-    """The part that one feature has in a similarity.
+    """The part of one feature in a similarity.
 
     Attributes
     ----------
     name : str
     contribution : float
-        To the similarity; those of all features add up to it.
+        To the similarity; the contributions of all features add up to it.
     agreement : float
-        Probability that both rows lie in the same bin; where a feature has two
-        resolutions, a part of it is for the same coarse bin.
-    alike : str
-        "same" bin; "close": another bin of the same coarse one; "different"; "perhaps":
-        a cell was estimated; "unknown": a category that was not there at fit, or a
-        feature with nothing observed there.
+        Similarity in this feature alone, from 0 to 1: the probability that both rows
+        lie in the same bin; with "auto", bins of the same half score 0.8.
+    alike : {"same", "close", "different", "perhaps", "unknown"}
+        "same" bin; "close": another bin of the same half; "different"; "perhaps": a
+        cell was estimated; "unknown": a category not seen at fit, or a feature without
+        observed values at fit.
     a, b : Cell
     """
 
     name: str
     contribution: float
     agreement: float
-    alike: str
+    alike: Alike
     a: Cell
     b: Cell
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """Why two rows are alike, or are not.
+    """Why two rows are similar, or are not.
 
     Attributes
     ----------
     similarity : float
-        As `ProximityKernel.kernel` has it, up to rounding.
+        As of `ProximityKernel.kernel`, up to rounding.
     features : tuple of Feature
         In the order of the table.
     """
@@ -128,7 +128,7 @@ class Explanation:
     features: tuple[Feature, ...]
 
     def to_rows(self) -> list[dict[str, Any]]:
-        """Make a record for each feature, for `pandas.DataFrame` or a writer of CSV."""
+        """Make a record of each feature, for `pandas.DataFrame` or a CSV file."""
         return [
             {
                 "feature": feature.name,
@@ -143,25 +143,23 @@ class Explanation:
 
     def __str__(self) -> str:
         rows = [("feature", "part", "alike", "a", "b")]
-        for feature in sorted(self.features, key=lambda one: -one.contribution):
-            part = f"{feature.contribution:.3f}"
-            rows.append(
-                (feature.name, part, feature.alike, str(feature.a), str(feature.b))
-            )
+        for one in sorted(self.features, key=lambda one: -one.contribution):
+            part = f"{one.contribution:.3f}"
+            rows.append((one.name, part, one.alike, str(one.a), str(one.b)))
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
         return "\n".join([f"similarity {self.similarity:.3f}", *lines])
 
 
-def explain(kernel: Any, a: Any, b: Any) -> Explanation:
-    """Tell which features make two rows alike, and what was assumed about their holes.
+def explain(kernel: BaseEstimator, a: Any, b: Any) -> Explanation:
+    """Explain which features make two rows similar, and how gaps were estimated.
 
     Parameters
     ----------
     kernel : ProximityKernel
-        Fitted; or a fitted estimator that holds one as ``kernel_``.
+        Fitted; or a fitted estimator with the attribute ``kernel_``.
     a, b : mapping, Series, list of cells, or table of one row
-        With the columns seen at fit. A mapping names them, in any order.
+        With the columns seen at fit; a mapping can have them in any order.
 
     Returns
     -------
@@ -191,17 +189,22 @@ def explain(kernel: Any, a: Any, b: Any) -> Explanation:
         squares = [row.matrix.power(2).sum() for row in (left, right)]
         whole = float(np.sqrt(squares[0] * squares[1]))
     parts = agreements / (whole or 1.0)
-    features = []
-    for j, column in enumerate(model.types):
-        pair = float(parts[j]), float(agreements[j])
-        alike = _compare(j, pair[1], left, right)
-        cells = left.cells[j], right.cells[j]
-        features.append(Feature(column.name, *pair, alike, *cells))
-    return Explanation(min(float(parts.sum()), 1.0), tuple(features))
+    features = tuple(
+        Feature(
+            column.name,
+            contribution=float(parts[j]),
+            agreement=float(agreements[j]),
+            alike=_compare(j, agreements[j], left, right),
+            a=left.cells[j],
+            b=right.cells[j],
+        )
+        for j, column in enumerate(model.types)
+    )
+    return Explanation(min(float(parts.sum()), 1.0), features)
 
 
 def _find_kernel(estimator: Any) -> ProximityKernel:
-    """Take a fitted kernel, or the one that a fitted estimator holds."""
+    """Find the fitted kernel of a kernel or of another estimator."""
     if hasattr(estimator, "fit") and hasattr(estimator, "kernel"):
         check_is_fitted(estimator)
     kernel = getattr(estimator, "kernel_", estimator)
@@ -212,7 +215,7 @@ def _find_kernel(estimator: Any) -> ProximityKernel:
 
 
 def bin_names(kernel: ProximityKernel) -> list[list[str]]:
-    """Say in words what each bin of each feature holds.
+    """Describe each bin of each feature in words.
 
     Parameters
     ----------
@@ -223,7 +226,7 @@ def bin_names(kernel: ProximityKernel) -> list[list[str]]:
     -------
     list of length n_features, of lists of str
         Ranges of a numeric feature, categories of others, and "missing" for the bin of
-        informative gaps.
+        informative gaps; empty if nothing was observed.
 
     Examples
     --------
@@ -242,7 +245,7 @@ def bin_names(kernel: ProximityKernel) -> list[list[str]]:
 
 
 def sum_by_feature(model: Model, matrix: Any) -> NDArray[np.float64]:
-    """Add up the columns of each feature in a sparse matrix that has those of rows."""
+    """Sum the columns of each feature of a matrix of shape (n, n_columns)."""
     features = np.repeat(np.arange(len(model.bins)), model.n_columns)
     entries = (np.ones(len(features)), (np.arange(len(features)), features))
     sums = sp.csr_array(entries, shape=(len(features), len(model.bins)))
@@ -251,19 +254,14 @@ def sum_by_feature(model: Model, matrix: Any) -> NDArray[np.float64]:
 
 @dataclass(frozen=True)
 class _Row:
-    """A row: its representation, its cells, and its share of each bin of a feature.
-
-    The representation is that of a kernel that is not normalized.
-    """
+    """A row: its representation (not normalized), its cells, its shares of bins."""
 
     matrix: sp.csr_array
     cells: list[Cell]
     shares: list[NDArray[np.float64]]
 
 
-def _read_row(
-    model: Model, row: Any, names: Sequence[Sequence[str]], which: str
-) -> _Row:
+def _read_row(model: Model, row: Any, names: list[list[str]], which: str) -> _Row:
     try:
         table = _as_table(model, row, which)
         columns = read_columns(
@@ -294,9 +292,9 @@ def _read_row(
 def _make_cell(
     value: Any,
     share: NDArray[np.float64],
-    names: Sequence[str],
+    names: list[str],
     estimate: Any,
-    features: Sequence[str],
+    features: list[str],
 ) -> Cell:
     if not names:
         return Cell(value, _LEFT_OUT, missing=value is None)
@@ -320,7 +318,7 @@ def _make_cell(
     )
 
 
-def _compare(j: int, agreement: float, left: _Row, right: _Row) -> str:
+def _compare(j: int, agreement: float, left: _Row, right: _Row) -> Alike:
     if left.cells[j].assumed or right.cells[j].assumed:
         return "perhaps"
     a, b = left.shares[j], right.shares[j]
@@ -369,13 +367,13 @@ def _order_cells(model: Model, row: Mapping[Any, Any], which: str) -> list[Any]:
     strange = [str(name) for name in row if name not in names]
     if missing or strange:
         wrong = [f"lacks {name!r}" for name in missing]
-        wrong += [f"has {name!r}, which was not there at fit" for name in strange]
+        wrong += [f"has {name!r}, which was not seen at fit" for name in strange]
         raise ValueError(f"{which} {'; it '.join(wrong[:3])}. A missing cell is None.")
     return [row[name] for name in names]
 
 
 def _read_value(column: Column) -> Any:
-    """Take the only cell of a column: a number, a label, a date as text, or None."""
+    """Read the only cell of a column: a number, a label, a date as text, or None."""
     if not column.observed[0]:
         return None
     value = column.values[0]
@@ -389,7 +387,7 @@ def _read_value(column: Column) -> Any:
 
 
 def _flatten(cell: Cell, which: str) -> dict[str, Any]:
-    held = {
+    parts = {
         "bin": cell.bin,
         "missing": cell.missing,
         "assumed": ", ".join(f"{name} {share:.3f}" for name, share in cell.assumed),
@@ -397,4 +395,4 @@ def _flatten(cell: Cell, which: str) -> dict[str, Any]:
         "support": cell.support,
         "moved_by": ", ".join(f"{name} {far:.3f}" for name, far in cell.moved_by),
     }
-    return {which: cell.value} | {f"{key}_{which}": one for key, one in held.items()}
+    return {which: cell.value} | {f"{key}_{which}": one for key, one in parts.items()}

@@ -1,69 +1,65 @@
-"""The rows most alike to a row, on the incomplete, mixed-type table itself.
+"""`ProximityNeighbors`: the most similar rows of an incomplete, mixed-type table.
 
 The distance of two rows is ``1 - K``: the share of the features in which they are
 expected to lie in different bins. It lies between 0 and 1, is symmetric, and keeps the
 triangle inequality (unless the kernel is normalized). A complete row has distance 0 to
-itself, an incomplete one more, since nobody knows that two rows with the same hole are
-equal in it.
+itself. An incomplete row has more: two rows that both miss a value need not be equal
+there.
 """
 
 from __future__ import annotations
 
 import numbers
-from typing import Any, Self
+from typing import Any, Literal, Self, overload
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn import get_config
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.frozen import FrozenEstimator
+from sklearn.utils.validation import check_is_fitted
 
 from ._inner_kernel import (
-    check_kernel,
+    KernelEstimator,
     fit_kernel,
     pack_with_kernel,
     represent,
+    take_kernel,
     unpack_kernel,
 )
-from ._saving.archive import ModelFileMixin
 from ._saving.estimator_state import State, check, pack_sparse, unpack_sparse
-from ._shared.options import (
-    accept_gaps,
-    check_choice,
-    check_count,
-    check_flag,
-    check_n_jobs,
-)
-from ._shared.threads import count_threads
-from ._similarity.nearest import build_index, find_near, find_nearest
+from ._shared.options import check_choice, check_count, check_flag
+from ._similarity.nearest import Index, build_index, find_near, find_nearest
 from .kernel import ProximityKernel
 
-_MODES = ("connectivity", "distance", "similarity")
+Mode = Literal["connectivity", "distance", "similarity"]
+
+_MODES: tuple[Mode, ...] = ("connectivity", "distance", "similarity")
 _ROUNDINGS = 8  # by which a distance may pass the radius
 
 
-class ProximityNeighbors(ModelFileMixin, BaseEstimator):  # type: ignore[misc]  # untyped
-    """Nearest rows of a table with holes, found exactly.
+class ProximityNeighbors(KernelEstimator):
+    """Nearest rows of an incomplete table, found exactly.
 
     Parameters
     ----------
     n_neighbors : int, default=5
-        Neighbours that `kneighbors` finds.
-    kernel : ProximityKernel or None, default=None
-        Measures the similarity; a copy is fitted. None means one with default options.
+        Neighbors that `kneighbors` finds.
+    kernel : ProximityKernel, FrozenEstimator or None, default=None
+        Measures the similarity; a copy is fitted, unless it is a fitted kernel in a
+        `sklearn.frozen.FrozenEstimator`. None is a kernel with default options.
     radius : float, default=0.25
         Distance up to which `radius_neighbors` finds rows: the share of the features
         in which they are expected to differ, from 0 to 1.
     n_jobs : int or None, default=None
-        Threads, as in `ProximityKernel`; None leaves the kernel its own.
+        Threads, as in `ProximityKernel`; None is the option of the kernel.
 
     Attributes
     ----------
     kernel_ : ProximityKernel
         The fitted kernel.
     n_samples_fit_ : int
-        Rows among which neighbours are found.
+        Rows among which neighbors are found.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
         Only when the table had column names, all of them strings.
@@ -71,9 +67,9 @@ class ProximityNeighbors(ModelFileMixin, BaseEstimator):  # type: ignore[misc]  
     Notes
     -----
     Distances are ``1 - K(x, y)``, not those of the kernel's feature space: there a row
-    with many holes is near to everybody. Among equal distances the lower row number
-    comes first. The answer depends neither on threads nor on memory, and the
-    similarities of all pairs are never held.
+    with many gaps is near to every row. Among equal distances the lower row number
+    comes first. The result depends neither on the number of threads nor on memory, and
+    the similarities of all pairs are never held.
 
     Examples
     --------
@@ -95,15 +91,13 @@ class ProximityNeighbors(ModelFileMixin, BaseEstimator):  # type: ignore[misc]  
            [0.  , 0.  , 0.18, 0.09, 0.  ]], dtype=float32)
     """
 
-    kernel_class = ProximityKernel
-
     def __init__(
         self,
-        n_neighbors: Any = 5,
+        n_neighbors: int = 5,
         *,
-        kernel: Any = None,
-        radius: Any = 0.25,
-        n_jobs: Any = None,
+        kernel: ProximityKernel | FrozenEstimator | None = None,
+        radius: float = 0.25,
+        n_jobs: int | None = None,
     ) -> None:
         self.n_neighbors = n_neighbors
         self.kernel = kernel
@@ -111,7 +105,7 @@ class ProximityNeighbors(ModelFileMixin, BaseEstimator):  # type: ignore[misc]  
         self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002  (scikit-learn's)
-        """Learn the bins, and keep the rows to find neighbours among.
+        """Learn the bins, and keep the rows to search.
 
         Parameters
         ----------
@@ -125,38 +119,60 @@ class ProximityNeighbors(ModelFileMixin, BaseEstimator):  # type: ignore[misc]  
         """
         self._check_options()
         kernel = fit_kernel(self.kernel, X, self.n_jobs)
-        matrix = represent(kernel, X)
-        index = build_index(matrix, kernel.model_.n_counted)
-        validate_data(self, X, skip_check_array=True)
-        self.kernel_, self._index = kernel, index
-        self.n_samples_fit_ = matrix.shape[0]
+        index = build_index(represent(kernel, X), kernel.model_.n_counted)
+        take_kernel(self, kernel)
+        self._take_index(index)
         return self
+
+    @overload
+    def kneighbors(
+        self,
+        X: Any = ...,
+        n_neighbors: int | None = ...,
+        return_distance: Literal[True] = ...,
+        *,
+        return_similarity: bool = ...,
+    ) -> tuple[NDArray[np.floating], NDArray[np.int64]]: ...
+
+    @overload
+    def kneighbors(
+        self, X: Any, n_neighbors: int | None, return_distance: Literal[False]
+    ) -> NDArray[np.int64]: ...
+
+    @overload
+    def kneighbors(
+        self,
+        X: Any = ...,
+        n_neighbors: int | None = ...,
+        *,
+        return_distance: Literal[False],
+    ) -> NDArray[np.int64]: ...
 
     def kneighbors(
         self,
         X: Any = None,
-        n_neighbors: Any = None,
-        return_distance: Any = True,
+        n_neighbors: int | None = None,
+        return_distance: bool = True,
         *,
-        return_similarity: Any = False,
+        return_similarity: bool = False,
     ) -> Any:
         """Find the nearest of the fitted rows.
 
         Parameters
         ----------
         X : frame, array or list of rows, of shape (n_queries, n_features), optional
-            None asks for the neighbours of each fitted row, without itself.
+            None searches the neighbors of each fitted row, without the row itself.
         n_neighbors : int, optional
-            None means the option of the estimator.
+            None is the option of the estimator.
         return_distance : bool, default=True
-            False gives the indices alone.
+            False returns the indices alone.
         return_similarity : bool, default=False
-            True gives similarities, falling, in place of the distances.
+            True returns similarities, largest first, in place of the distances.
 
         Returns
         -------
         distances : ndarray of shape (n_queries, n_neighbors)
-            ``1 - K``, rising along each row.
+            ``1 - K``, smallest first.
         indices : ndarray of shape (n_queries, n_neighbors), int64
         """
         check_flag("return_distance", return_distance)
@@ -168,8 +184,11 @@ class ProximityNeighbors(ModelFileMixin, BaseEstimator):  # type: ignore[misc]  
         return (distances, indices) if return_distance else indices
 
     def kneighbors_graph(
-        self, X: Any = None, n_neighbors: Any = None, mode: Any = "connectivity"
-    ) -> Any:
+        self,
+        X: Any = None,
+        n_neighbors: int | None = None,
+        mode: Mode = "connectivity",
+    ) -> sp.csr_matrix:
         """Join each row to its nearest of the fitted rows.
 
         Parameters
@@ -187,18 +206,38 @@ class ProximityNeighbors(ModelFileMixin, BaseEstimator):  # type: ignore[misc]  
         check_choice("mode", mode, _MODES)
         similarities, indices = self._nearest(X, n_neighbors)
         n, k = indices.shape
-        return self._graph(
-            np.arange(0, n * k + 1, k), indices.ravel(), similarities.ravel(), mode
-        )
+        starts = np.arange(0, n * k + 1, k)
+        return self._graph(starts, indices.ravel(), similarities.ravel(), mode)
+
+    @overload
+    def radius_neighbors(
+        self,
+        X: Any = ...,
+        radius: float | None = ...,
+        return_distance: Literal[True] = ...,
+        *,
+        sort_results: bool = ...,
+        return_similarity: bool = ...,
+    ) -> tuple[NDArray[np.object_], NDArray[np.object_]]: ...
+
+    @overload
+    def radius_neighbors(
+        self,
+        X: Any = ...,
+        radius: float | None = ...,
+        *,
+        return_distance: Literal[False],
+        sort_results: bool = ...,
+    ) -> NDArray[np.object_]: ...
 
     def radius_neighbors(
         self,
         X: Any = None,
-        radius: Any = None,
-        return_distance: Any = True,
+        radius: float | None = None,
+        return_distance: bool = True,
         *,
-        sort_results: Any = False,
-        return_similarity: Any = False,
+        sort_results: bool = False,
+        return_similarity: bool = False,
     ) -> Any:
         """Find the fitted rows within a distance.
 
@@ -207,32 +246,31 @@ class ProximityNeighbors(ModelFileMixin, BaseEstimator):  # type: ignore[misc]  
         X, return_distance, return_similarity
             As in `kneighbors`.
         radius : float, optional
-            None means the option of the estimator. What lies at it, up to rounding,
-            is within.
+            None is the option of the estimator. A row at this distance, up to
+            rounding, is included.
         sort_results : bool, default=False
-            The nearest first; otherwise the lowest row number.
+            Whether the nearest row comes first; otherwise the lowest row number.
 
         Returns
         -------
         distances : ndarray of shape (n_queries,) of arrays
         indices : ndarray of shape (n_queries,) of arrays
         """
-        check_flag("sort_results", sort_results)
         check_flag("return_distance", return_distance)
         check_flag("return_similarity", return_similarity)
         starts, indices, similarities = self._within(X, radius, sort_results)
-        held = _split(indices, starts)
+        found = _split(indices, starts)
         if return_similarity:
-            return _split(similarities, starts), held
-        return (_split(1 - similarities, starts), held) if return_distance else held
+            return _split(similarities, starts), found
+        return (_split(1 - similarities, starts), found) if return_distance else found
 
     def radius_neighbors_graph(
         self,
         X: Any = None,
-        radius: Any = None,
-        mode: Any = "connectivity",
-        sort_results: Any = False,
-    ) -> Any:
+        radius: float | None = None,
+        mode: Mode = "connectivity",
+        sort_results: bool = False,
+    ) -> sp.csr_matrix:
         """Join each row to the fitted rows within a distance.
 
         Parameters
@@ -248,54 +286,67 @@ class ProximityNeighbors(ModelFileMixin, BaseEstimator):  # type: ignore[misc]  
             Symmetric if `X` is None.
         """
         check_choice("mode", mode, _MODES)
-        check_flag("sort_results", sort_results)
         return self._graph(*self._within(X, radius, sort_results), mode)
 
     def _nearest(
-        self, X: Any, n_neighbors: Any
+        self, X: Any, n_neighbors: int | None
     ) -> tuple[NDArray[Any], NDArray[np.int64]]:
         check_is_fitted(self)
         asked = self.n_neighbors if n_neighbors is None else n_neighbors
-        k = check_count("n_neighbors", asked, 1)
-        most = self.n_samples_fit_ - (X is None)
+        k, itself = check_count("n_neighbors", asked, 1), X is None
+        most = self.n_samples_fit_ - itself
         if k > most:
-            others = " other than the row itself" if X is None else ""
+            others = " other than the row itself" if itself else ""
             raise ValueError(
                 f"Expected n_neighbors <= {most}, the fitted rows{others}, got {k}."
             )
-        rows = None if X is None else represent(self.kernel_, X)
-        k_found = k + (X is None)
-        similarities, indices = find_nearest(self._index, rows, k_found, self._threads)
-        if X is None:
-            return drop_itself(similarities, indices, np.arange(len(indices)))
-        return similarities, indices
+        rows = None if itself else self._represent(X)
+        found = find_nearest(self._index, rows, k + itself, self._threads)
+        return drop_itself(*found, np.arange(most + 1)) if itself else found
 
     def _within(
-        self, X: Any, radius: Any, nearest_first: bool
+        self, X: Any, radius: float | None, nearest_first: bool
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any]]:
+        check_flag("sort_results", nearest_first)
         check_is_fitted(self)
         reach = _check_radius(self.radius if radius is None else radius)
-        rows = None if X is None else represent(self.kernel_, X)
+        rows = None if X is None else self._represent(X)
         rounding = _ROUNDINGS * float(np.finfo(self.kernel_.dtype).eps)
         starts, indices, similarities = find_near(
             self._index, rows, 1 - reach - rounding, self._threads
         )
         row = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+        order = np.lexsort((indices, -similarities if nearest_first else row, row))
         if X is None:
-            others = indices != row
-            indices, similarities = indices[others], similarities[others]
-            row = row[others]
-            starts = np.searchsorted(row, np.arange(len(starts)))
-        if nearest_first:
-            order = np.lexsort((indices, -similarities, row))
-            indices, similarities = indices[order], similarities[order]
-        return starts, indices, similarities
+            order = order[(indices != row)[order]]
+            starts = np.searchsorted(row[order], np.arange(len(starts)))
+        return starts, indices[order], similarities[order]
 
-    @property
-    def _threads(self) -> int:
-        check_n_jobs(self.n_jobs)
-        jobs = self.kernel_.n_jobs if self.n_jobs is None else self.n_jobs
-        return count_threads(jobs)
+    def _graph(
+        self,
+        starts: NDArray[np.int64],
+        indices: NDArray[np.int64],
+        similarities: NDArray[Any],
+        mode: Mode,
+    ) -> sp.csr_matrix:
+        data = similarities
+        if mode == "connectivity":
+            data = np.ones_like(similarities)
+        elif mode == "distance":
+            data = 1 - similarities
+        plain = get_config().get("sparse_interface", "spmatrix") == "spmatrix"
+        make = sp.csr_matrix if plain else sp.csr_array
+        shape = len(starts) - 1, self.n_samples_fit_
+        return make((data, indices, starts), shape=shape)
+
+    def _take_index(self, index: Index) -> None:
+        self._index = index
+        self.n_samples_fit_ = len(index.groups.inverse)
+
+    def _check_options(self) -> None:
+        super()._check_options()
+        check_count("n_neighbors", self.n_neighbors, 1)
+        _check_radius(self.radius)
 
     def __get_model_state__(self) -> State:
         groups = self._index.groups
@@ -311,34 +362,7 @@ class ProximityNeighbors(ModelFileMixin, BaseEstimator):  # type: ignore[misc]  
         known = len(inverse) and inverse.min() >= 0 and inverse.max() < matrix.shape[0]
         check(known, "rows of the index")
         self.kernel_ = kernel
-        self._index = build_index(matrix[inverse], kernel.model_.n_counted)
-        self.n_samples_fit_ = len(inverse)
-
-    def _check_options(self) -> None:
-        check_count("n_neighbors", self.n_neighbors, 1)
-        _check_radius(self.radius)
-        check_n_jobs(self.n_jobs)
-        check_kernel(self.kernel)
-
-    def _graph(
-        self,
-        starts: NDArray[np.int64],
-        indices: NDArray[np.int64],
-        similarities: NDArray[Any],
-        mode: str,
-    ) -> Any:
-        data = similarities
-        if mode != "similarity":
-            ones = np.ones_like(similarities)
-            data = ones if mode == "connectivity" else 1 - similarities
-        plain = get_config().get("sparse_interface", "spmatrix") == "spmatrix"
-        make = sp.csr_matrix if plain else sp.csr_array
-        return make(
-            (data, indices, starts), shape=(len(starts) - 1, self.n_samples_fit_)
-        )
-
-    def __sklearn_tags__(self) -> Any:
-        return accept_gaps(super().__sklearn_tags__())
+        self._take_index(build_index(matrix[inverse], kernel.model_.n_counted))
 
 
 def _check_radius(radius: Any) -> float:
@@ -354,9 +378,9 @@ def _check_radius(radius: Any) -> float:
 def sort_distances(
     similarities: NDArray[Any], indices: NDArray[np.int64]
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Make distances of similarities, among equal ones the lower index first.
+    """Turn similarities into distances; among equal ones the lower index comes first.
 
-    Similarities that differ in the last bit can be equal distances.
+    Similarities that differ in the last bit can give equal distances.
     """
     distances = 1 - similarities
     order = np.lexsort((indices, distances), axis=1)
@@ -367,7 +391,7 @@ def sort_distances(
 def drop_itself(
     similarities: NDArray[Any], indices: NDArray[np.int64], rows: NDArray[np.int64]
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Leave each row out of its own neighbours, or the last where it is not there."""
+    """Remove each row from its own neighbors, or the last one if it is not there."""
     n, k = indices.shape
     others = indices != rows[:, None]
     others[others.all(axis=1), -1] = False

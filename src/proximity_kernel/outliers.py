@@ -1,39 +1,38 @@
-"""The rows that resemble the rest least, and in which features.
+"""`ProximityOutliers`: the rows that are least similar to the others, with reasons.
 
 The mean similarity of a row with all fitted rows is the inner product of its
 representation with their mean. So a score takes one pass over the rows, and it is a sum
-over the features: each tells in how far the row is like the others there.
+over the features: the part of each is the mean similarity in that feature.
 """
 
 from __future__ import annotations
 
 import numbers
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, OutlierMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.base import OutlierMixin
+from sklearn.frozen import FrozenEstimator
 
 from ._inner_kernel import (
-    check_kernel,
+    KernelEstimator,
     fit_kernel,
     pack_with_kernel,
     represent,
+    take_kernel,
     unpack_kernel,
 )
-from ._saving.archive import ModelFileMixin
 from ._saving.estimator_state import State, check
-from ._shared.options import accept_gaps, check_count, check_n_jobs
-from ._shared.threads import count_threads
+from ._shared.options import check_count
 from .explanation import UNKNOWN, bin_names, sum_by_feature
 from .kernel import ProximityKernel
 
 __all__ = ["ProximityOutliers", "Reason"]
 
-_AUTO = "auto"
+_AUTO: Literal["auto"] = "auto"
 _N_BINS = 4  # of the default kernel
 # Iglewicz and Hoaglin: deviations from the median, in units that would be standard
 # deviations for normal scores. Of the median deviation and the mean one the larger:
@@ -45,18 +44,18 @@ _LEAST_LACK = 1e-6  # of a reason
 
 @dataclass(frozen=True)
 class Reason:
-    """A feature in which a row is unlike the others.
+    """A feature in which a row differs from most others.
 
     Attributes
     ----------
     feature : str
     bin : str
-        Where the row lies, in words; of a missing cell, where it most likely does.
+        The bin of the row, in words; of a missing cell, its most likely bin.
     missing : bool
         Whether the cell was estimated.
     share : float
-        How alike the fitted rows are to the row in this feature, in the mean: the
-        share of them in the same bin, where there is one resolution.
+        Mean similarity of the row with the fitted rows in this feature: the share of
+        them in the same bin, where an integer `n_bins` makes one resolution.
     typical : float
         The mean of this share over the fitted rows.
     """
@@ -70,25 +69,27 @@ class Reason:
     def __str__(self) -> str:
         where = f"missing, perhaps {self.bin}" if self.missing else self.bin
         return (
-            f"{self.feature}: {where} ({self.share:.0%} are alike, {self.typical:.0%} "
-            "for a typical row)"
+            f"{self.feature}: {where} (similar to {self.share:.0%} of the rows; a "
+            f"typical row: {self.typical:.0%})"
         )
 
 
-class ProximityOutliers(ModelFileMixin, OutlierMixin, BaseEstimator):  # type: ignore[misc]
-    """Rows of a table with holes that are unlike the rest, with reasons.
+class ProximityOutliers(OutlierMixin, KernelEstimator):  # type: ignore[misc]  # untyped
+    """Unusual rows of an incomplete, mixed-type table, with reasons.
 
     Parameters
     ----------
-    kernel : ProximityKernel or None, default=None
-        Measures the similarity; a copy is fitted. None means one with four bins, whose
-        first and last center are the extremes: so far values are rare ones.
+    kernel : ProximityKernel, FrozenEstimator or None, default=None
+        Measures the similarity; a copy is fitted, unless it is a fitted kernel in a
+        `sklearn.frozen.FrozenEstimator`. None is a kernel with four bins, whose first
+        and last centers are the extremes, so that extreme values are rare ones.
     contamination : "auto" or float, default="auto"
-        Share of the fitted rows to call outliers, above 0 and at most 0.5. "auto" calls
-        those so whose score lies 3.5 robust deviations below the median: of 1.4826
-        times the median deviation and 1.2533 times the mean one the larger.
+        Share of the fitted rows to call outliers, above 0 and at most 0.5. "auto" takes
+        the rows whose score lies 3.5 robust deviations below the median. A robust
+        deviation is 1.4826 times the median deviation or 1.2533 times the mean
+        deviation, whichever is larger.
     n_jobs : int or None, default=None
-        Threads, as in `ProximityKernel`; None leaves the kernel its own.
+        Threads, as in `ProximityKernel`; None is the option of the kernel.
 
     Attributes
     ----------
@@ -104,11 +105,11 @@ class ProximityOutliers(ModelFileMixin, OutlierMixin, BaseEstimator):  # type: i
 
     Notes
     -----
-    The score of a row is its mean similarity with the fitted rows, from 0 to 1, itself
-    among them if it is one. It takes one pass over the rows. A row with many holes is
-    neither strange nor typical: what is missing counts as expected for rows like it.
+    The score of a row is its mean similarity with the fitted rows, from 0 to 1, and
+    takes one pass over the rows. A fitted row is compared with itself too. Missing
+    cells make a row neither unusual nor typical: they count by their estimates.
 
-    What is strange is a rare value, not a rare combination of common ones. In equally
+    The score finds rare values, not rare combinations of common values. In equally
     filled bins, as of ``n_bins="auto"``, no number is rare.
 
     Examples
@@ -120,20 +121,22 @@ class ProximityOutliers(ModelFileMixin, OutlierMixin, BaseEstimator):  # type: i
     array([ 1, -1])
     >>> for reason in odd.reasons([[40.0, "a"]])[0]:
     ...     print(reason)
-    x0: above 20.5 (5% are alike, 51% for a typical row)
+    x0: above 20.5 (similar to 5% of the rows; a typical row: 51%)
     """
 
-    kernel_class = ProximityKernel
-
     def __init__(
-        self, *, kernel: Any = None, contamination: Any = _AUTO, n_jobs: Any = None
+        self,
+        *,
+        kernel: ProximityKernel | FrozenEstimator | None = None,
+        contamination: float | Literal["auto"] = _AUTO,
+        n_jobs: int | None = None,
     ) -> None:
         self.kernel = kernel
         self.contamination = contamination
         self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002  (scikit-learn's)
-        """Learn what rows are like.
+        """Learn the bins, the mean row and the limit of outliers.
 
         Parameters
         ----------
@@ -145,20 +148,19 @@ class ProximityOutliers(ModelFileMixin, OutlierMixin, BaseEstimator):  # type: i
         -------
         self
         """
-        share = _check_contamination(self.contamination)
-        check_n_jobs(self.n_jobs)
+        self._check_options()
         chosen = ProximityKernel(_N_BINS) if self.kernel is None else self.kernel
         kernel = fit_kernel(chosen, X, self.n_jobs)
         matrix = represent(kernel, X)
         mean = np.asarray(matrix.mean(axis=0, dtype=np.float64)).ravel()
         scores = _score(matrix, mean, kernel.model_.n_counted)
-        validate_data(self, X, skip_check_array=True)
-        self.kernel_, self.mean_ = kernel, mean
-        self.offset_ = _find_offset(scores, share)
+        take_kernel(self, kernel)
+        self.mean_ = mean
+        self.offset_ = _find_offset(scores, self.contamination)
         return self
 
     def score_samples(self, X: Any) -> NDArray[np.float64]:
-        """Tell how much each row resembles the fitted rows.
+        """Measure the mean similarity of each row with the fitted rows.
 
         Parameters
         ----------
@@ -167,21 +169,25 @@ class ProximityOutliers(ModelFileMixin, OutlierMixin, BaseEstimator):  # type: i
         Returns
         -------
         ndarray of shape (n_samples,)
-            Mean similarities; the lower, the stranger.
+            The lower, the more unusual.
         """
-        return _score(self._embed(X), self.mean_, self.kernel_.model_.n_counted)
+        return _score(self._represent(X), self.mean_, self.kernel_.model_.n_counted)
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Tell the score above `offset_`, of shape (n_samples,); outliers are negative.
+        """Subtract `offset_` from the score: outliers are negative.
 
         Parameters
         ----------
         X : frame, array or list of rows, of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
         """
         return self.score_samples(X) - self.offset_
 
     def predict(self, X: Any) -> NDArray[np.int64]:
-        """Tell outliers, -1, from the others, 1.
+        """Label outliers with -1, other rows with 1.
 
         Parameters
         ----------
@@ -193,27 +199,27 @@ class ProximityOutliers(ModelFileMixin, OutlierMixin, BaseEstimator):  # type: i
         """
         return np.where(self.decision_function(X) < 0, -1, 1)
 
-    def reasons(self, X: Any, n: Any = 3) -> list[list[Reason]]:
-        """Tell in which features each row is unlike the others.
+    def reasons(self, X: Any, n: int = 3) -> list[list[Reason]]:
+        """List the features in which each row differs from most others.
 
         Parameters
         ----------
         X : frame, array or list of rows, of shape (n_samples, n_features)
         n : int, default=3
-            Features to name at the most.
+            Most features of a row.
 
         Returns
         -------
         list of length n_samples, of lists of Reason
-            The features in which fewer rows are alike than for a typical row, those
-            where the difference is greatest first.
+            The features in which the row is less similar to the others than a typical
+            row is, the largest difference first.
         """
         most = check_count("n", n, 1)
-        matrix = self._embed(X)
+        matrix = self._represent(X)
         model, names = self.kernel_.model_, bin_names(self.kernel_)
         shares = sum_by_feature(model, matrix.multiply(self.mean_))
         typical = sum_by_feature(model, self.mean_[None] ** 2)[0]
-        codes = model.code(X, count_threads(self.n_jobs))
+        codes = model.code(X, self._threads)
         missing = (codes.rows == codes.missing)[codes.inverse]
         layout = model.layout
         out = []
@@ -234,9 +240,7 @@ class ProximityOutliers(ModelFileMixin, OutlierMixin, BaseEstimator):  # type: i
         return pack_with_kernel(self.kernel_, state)
 
     def __set_model_state__(self, state: State) -> None:
-        _check_contamination(self.contamination)
-        check_n_jobs(self.n_jobs)
-        check_kernel(self.kernel)
+        self._check_options()
         self.kernel_ = unpack_kernel(state)
         n_columns = int(self.kernel_.model_.n_columns.sum())
         self.mean_ = state.array("mean", np.float64)
@@ -246,12 +250,16 @@ class ProximityOutliers(ModelFileMixin, OutlierMixin, BaseEstimator):  # type: i
         check(type(offset) is float and np.isfinite(offset), "the offset")
         self.offset_ = offset
 
-    def _embed(self, X: Any) -> sp.csr_array:
-        check_is_fitted(self)
-        return represent(self.kernel_, X)
-
-    def __sklearn_tags__(self) -> Any:
-        return accept_gaps(super().__sklearn_tags__())
+    def _check_options(self) -> None:
+        super()._check_options()
+        share = self.contamination
+        if isinstance(share, str) and share == _AUTO:
+            return
+        real = isinstance(share, numbers.Real) and not isinstance(share, bool)
+        if not real or not 0 < share <= 0.5:
+            raise ValueError(
+                f"contamination must be in (0, 0.5] or {_AUTO!r}, got {share!r}."
+            )
 
 
 def _score(
@@ -261,22 +269,12 @@ def _score(
     return scores
 
 
-def _find_offset(scores: NDArray[np.float64], share: float | None) -> float:
-    if share is not None:
-        return float(np.percentile(scores, 100 * share))
+def _find_offset(
+    scores: NDArray[np.float64], contamination: float | Literal["auto"]
+) -> float:
+    if contamination != _AUTO:
+        return float(np.percentile(scores, 100 * contamination))
     middle = np.median(scores)
     apart = np.abs(scores - middle)
     spread = max(_PER_MEDIAN * np.median(apart), _PER_MEAN * np.mean(apart))
     return float(middle - _FAR * spread - _ROUNDING)
-
-
-def _check_contamination(contamination: Any) -> float | None:
-    """Refuse what is neither "auto", which gives None, nor a share up to a half."""
-    if isinstance(contamination, str) and contamination == _AUTO:
-        return None
-    real = isinstance(contamination, numbers.Real)
-    if not real or isinstance(contamination, bool) or not 0 < contamination <= 0.5:
-        raise ValueError(
-            f"contamination must be in (0, 0.5] or {_AUTO!r}, got {contamination!r}."
-        )
-    return float(contamination)

@@ -1,4 +1,4 @@
-"""On dask: neighbours by partitions, and the representation in files."""
+"""On dask: neighbors by partitions, and the representation in files."""
 
 import dask
 import dask.bag
@@ -27,12 +27,12 @@ def frame():
     return mixed_table(120, 4, 0.3, seed=6)
 
 
-# ------------------------------------------------------------------- neighbours
+# ------------------------------------------------------------------- neighbors
 
 
 @pytest.mark.parametrize("n_parts", [1, 2, 7, 50])
 @pytest.mark.parametrize("k", [1, 5, 40])
-def test_neighbours_are_those_of_the_whole_table(n_parts, k):
+def test_neighbors_are_those_of_the_whole_table(n_parts, k):
     frame = mixed_table(300, 3, 0.2, seed=1)  # few columns: many ties
     queries = mixed_table(20, 3, 0.2, seed=1)
     parts = [frame[:0], *cut(frame, n_parts, np.random.RandomState(1)), frame[:0]]
@@ -48,7 +48,7 @@ def test_neighbours_are_those_of_the_whole_table(n_parts, k):
     np.testing.assert_array_equal(only, rows)
 
 
-def test_more_neighbours_than_rows(frame):
+def test_more_neighbors_than_rows(frame):
     got = DaskProximityKernel().fit(as_dask(cut(frame, 3)))
     with pytest.raises(ValueError, match="n_neighbors <= 120, the rows of X, got 121"):
         got.kneighbors(as_dask(cut(frame, 3)), frame[:2], 121)

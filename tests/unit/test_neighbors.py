@@ -153,7 +153,7 @@ def test_no_entries_at_all():
     st.integers(1, 6),
 )
 @pytest.mark.filterwarnings("ignore:Nothing is observed")
-def test_neighbours_are_those_of_the_kernel(both, options, normalize, bins, k):
+def test_neighbors_are_those_of_the_kernel(both, options, normalize, bins, k):
     frame, new = both
     if bins:
         options["n_bins"] = bins
@@ -180,7 +180,7 @@ def near(frame):
     return ProximityNeighbors(4).fit(frame)
 
 
-def test_a_fitted_row_is_not_its_own_neighbour(frame, near):
+def test_a_fitted_row_is_not_its_own_neighbor(frame, near):
     whole = near.kernel_.kernel(frame).astype(np.float64)
     np.fill_diagonal(whole, -1)
     distances, indices = near.kneighbors()
@@ -216,7 +216,7 @@ def test_a_row_alone_has_the_answer_it_has_among_others(frame, near):
 
 
 @pytest.mark.parametrize("mode", ["connectivity", "distance", "similarity"])
-def test_graph_holds_the_neighbours(frame, near, mode):
+def test_graph_holds_the_neighbors(frame, near, mode):
     distances, indices = near.kneighbors(frame[:9])
     graph = near.kneighbors_graph(frame[:9], mode=mode)
     assert graph.shape == (9, 120)
@@ -227,7 +227,7 @@ def test_graph_holds_the_neighbours(frame, near, mode):
 
 
 @pytest.mark.parametrize("itself", [False, True])
-def test_radius_neighbours(frame, near, itself):
+def test_radius_neighbors(frame, near, itself):
     whole = near.kernel_.kernel(frame).astype(np.float64)
     if not itself:
         np.fill_diagonal(whole, -1)

@@ -120,7 +120,7 @@ def test_a_missing_cell_is_said_to_be_missing():
     gap = next(reason for reason in reasons if reason.feature == "a")
     assert gap.missing
     assert str(gap) == (
-        "a: missing, perhaps above 3 (25% are alike, 62% for a typical row)"
+        "a: missing, perhaps above 3 (similar to 25% of the rows; a typical row: 62%)"
     )
 
 

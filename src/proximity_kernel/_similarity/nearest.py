@@ -82,6 +82,51 @@ class Index:
 
 
 @dataclass(frozen=True)
+class Nearest:
+    """The nearest rows of each query, in consecutive parts of a table.
+
+    Attributes
+    ----------
+    similarities : ndarray of shape (n_queries, n_found)
+        Largest first; among equals the lower row number first.
+    indices : ndarray of shape (n_queries, n_found), int64
+        Row numbers, counted from the first of these parts.
+    n_rows : int
+        Rows of these parts.
+    wanted : int
+        Neighbors to find; fewer are found if there are fewer rows.
+    """
+
+    similarities: NDArray[Any]
+    indices: NDArray[np.int64]
+    n_rows: int
+    wanted: int
+
+
+def merge_nearest(a: Nearest, b: Nearest) -> Nearest:
+    """Keep the nearest rows of two parts of a table, of which `b` follows `a`.
+
+    Examples
+    --------
+    >>> a = Nearest(np.array([[0.9, 0.5]]), np.array([[4, 0]]), 5, 2)
+    >>> b = Nearest(np.array([[0.9, 0.7]]), np.array([[1, 0]]), 3, 2)
+    >>> merged = merge_nearest(a, b)
+    >>> merged.indices.tolist(), merged.similarities.tolist()
+    ([[4, 6]], [[0.9, 0.9]])
+    """
+    similarities = np.hstack([a.similarities, b.similarities])
+    indices = np.hstack([a.indices, b.indices + a.n_rows])
+    # Stable: equal ones stay in the order of the rows.
+    best = np.argsort(-similarities, axis=1, kind="stable")[:, : a.wanted]
+    return Nearest(
+        np.take_along_axis(similarities, best, axis=1),
+        np.take_along_axis(indices, best, axis=1),
+        a.n_rows + b.n_rows,
+        a.wanted,
+    )
+
+
+@dataclass(frozen=True)
 class _Queries:
     """Rows to compare: entries, their shares, and the bound of a similarity of one."""
 

@@ -1,10 +1,15 @@
-"""`DaskProximityKernel`: the walk of `ProximityKernel`, partition by partition."""
+"""`DaskProximityKernel`: `ProximityKernel` for tables in partitions.
+
+The functions named ``_..._part`` run as tasks, one for each partition. They use one
+thread, because other tasks run at the same time.
+"""
 
 from __future__ import annotations
 
+import copy
 import shutil
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self, overload
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,58 +18,40 @@ from sklearn import get_config
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._bins.bin_state import BinState, merge_bins, summarize_bins
-from .._inner_kernel import check_kernel
-from .._matching.row_state import RowState, merge_rows
+from .._bins.bin_state import BinState, has_no_rows, merge_bins, summarize_bins
+from .._inner_kernel import check_kernel, represent, take_kernel
+from .._matching.row_state import RowState, merge_rows, summarize_rows
 from .._model.batches import check_same_rows, make_bins, make_plan
 from .._model.model import finish_model, warn_of_columns
 from .._shared.extras import require
 from .._shared.options import check_count, check_flag, resolve_options
-from .._shared.whole_files import name_beside
+from .._shared.whole_files import name_beside, whole_file
+from .._similarity.kernel_matrix import kernel_matrix
+from .._similarity.nearest import Nearest, build_index, find_nearest, merge_nearest
 from ..kernel import ProximityKernel
 from ..neighbors import sort_distances
-from .kernel_tasks import (
-    MAKERS,
-    Nearest,
-    compare_part,
-    count_columns,
-    merge_nearest,
-    prepare,
-    represent,
-    represent_part,
-    search_part,
-    summarize_part,
-    write_part,
-)
-from .partitions import (
-    Parts,
-    reduce_parts,
-    share,
-    split_fitted,
-    split_parts,
-    stack_blocks,
-)
+from .partitions import Shared, reduce_parts, share, split_parts, stack_blocks
 
-_STEADY = "make the table of something that gives the same each time, or persist it"
+_STEADY = "make the table of a source that gives the same rows each time, or persist it"
+_MAKERS = {"spmatrix": sp.csr_matrix, "sparray": sp.csr_array, "dense": np.asarray}
 
 
 class DaskProximityKernel(BaseEstimator):  # type: ignore[misc]  # untyped
-    """`ProximityKernel` for tables in partitions, more than fit into memory.
+    """`ProximityKernel` for tables in partitions, which need not fit into memory.
 
     Takes dask DataFrames and dask arrays, and learns what `ProximityKernel` learns from
-    the whole table: which partitions there are, and in what order, is of no matter.
-    A table in memory counts as one partition.
+    the whole table, however it is partitioned. A table in memory is one partition.
 
     Parameters
     ----------
     estimator : ProximityKernel or None, default=None
-        With the options; it is cloned. None is one with its default options.
-        ``n_jobs`` is not for the tasks, which use one thread each.
+        With the options; it is cloned. None is a kernel with default options. Tasks
+        use one thread each, whatever its ``n_jobs`` is.
 
     Attributes
     ----------
     kernel_ : ProximityKernel
-        As fitted, for all that needs no dask: ``save``, ``kernel``, ``explain``.
+        The fitted kernel, for everything that needs no dask: ``save``, ``explain``.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
         Only when the table had column names, all of them strings.
@@ -72,10 +59,10 @@ class DaskProximityKernel(BaseEstimator):  # type: ignore[misc]  # untyped
     Notes
     -----
     `fit` computes at once, in two passes over the table: the bins, then the counts.
-    `transform` and `kernel` compute nothing before they are asked to. A table that is
-    costly to make and fits into the memory of the workers is best persisted first.
+    `transform` and `kernel` are lazy. If a table is slow to read and fits into the
+    memory of the workers, persist it first.
 
-    The model travels as one node of the graph, and every worker builds it once.
+    The model is one node of the graph, and every worker unpacks it once.
 
     Examples
     --------
@@ -101,17 +88,19 @@ class DaskProximityKernel(BaseEstimator):  # type: ignore[misc]  # untyped
     array([1., 9.])
     """
 
+    kernel_: ProximityKernel
+
     def __init__(self, estimator: ProximityKernel | None = None) -> None:
         self.estimator = estimator
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002  (scikit-learn's)
-        """Learn the bins and count the codes; two passes, both now.
+        """Learn the bins and count the codes, at once, in two passes.
 
         Parameters
         ----------
         X : dask DataFrame, dask array or table in memory, (n_samples, n_features)
-            Partitions without rows change nothing. One in which a column is all
-            missing has no say in what the column is.
+            Partitions without rows change nothing. A partition in which a column is
+            all missing does not influence the kind of that column.
         y : None
             Ignored.
 
@@ -133,21 +122,21 @@ class DaskProximityKernel(BaseEstimator):  # type: ignore[misc]  # untyped
         Returns
         -------
         dask array of shape (n_samples, n_columns)
-            A block for each partition, a CSR matrix, or dense if the kernel's
-            ``sparse_output`` says so; ``compute()`` gives one such matrix. The number
-            of rows is unknown (NaN) where `X` does not know it.
+            A block for each partition: a CSR matrix, or a dense array with
+            ``sparse_output=False``; ``compute()`` gives one such matrix. The number of
+            rows is unknown (NaN) if that of `X` is.
         """
-        kernel = self._fitted()
-        parts = split_fitted(X, kernel)
-        made = get_config().get("sparse_interface", "spmatrix")
-        if not kernel.sparse_output:
-            made = "dense"
-        blocks = parts.map(represent_part, prepare(kernel), made)
-        meta = MAKERS[made](np.empty((0, 0), kernel.dtype))
-        return stack_blocks(blocks, parts.sizes, count_columns(kernel), meta)
+        check_is_fitted(self)
+        kernel = self.kernel_
+        parts = split_parts(X, kernel)
+        kind = get_config().get("sparse_interface", "spmatrix")
+        kind = kind if kernel.sparse_output else "dense"
+        blocks = parts.map(_represent_part, share_kernel(kernel), kind)
+        meta = _MAKERS[kind](np.empty((0, 0), kernel.dtype))
+        return stack_blocks(blocks, parts.sizes, _count_columns(kernel), meta)
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:  # noqa: ARG002
-        """Learn from a table now, and represent it lazily.
+        """Learn from a table at once, and represent it lazily.
 
         Parameters
         ----------
@@ -160,36 +149,41 @@ class DaskProximityKernel(BaseEstimator):  # type: ignore[misc]  # untyped
         dask array of shape (n_samples, n_columns)
             As `transform`.
         """
-        fit_partitions(self, X)
-        return self.transform(X)
+        return self.fit(X).transform(X)
 
-    def to_parquet(self, X: Any, path: Any, *, overwrite: Any = False) -> None:
+    def to_parquet(self, X: Any, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the representation to a folder of Parquet files, one per partition.
 
-        Computes. The folder is there when all is written, and not before.
+        Computes. The folder appears when everything is written.
 
         Parameters
         ----------
         X : dask DataFrame, dask array or table in memory, (n_samples, n_features)
             With the columns seen at fit.
         path : str or path
-            Of the folder, which all workers must see. The files sort in the order of
-            the partitions; a column per bin, dense, named by `get_feature_names_out`.
+            Of the folder, which all workers must be able to write. The order of the
+            file names is that of the partitions. Columns are dense, one per bin, and
+            have the names of `get_feature_names_out`.
         overwrite : bool, default=False
-            Whether to replace what is there.
+            Whether to replace an existing folder or file.
         """
         check_flag("overwrite", overwrite)
-        kernel, final = self._fitted(), Path(path)
+        check_is_fitted(self)
+        final = Path(path)
         if final.exists() and not overwrite:
             raise FileExistsError(
                 f"{final} exists; choose another path, or pass overwrite=True."
             )
-        parts = split_fitted(X, kernel)
+        parts = split_parts(X, self.kernel_)
         final.parent.mkdir(parents=True, exist_ok=True)
         unfinished = name_beside(final)
         unfinished.mkdir()
         try:
-            _write(parts, kernel, unfinished)
+            dask = require("dask", extra="dask")
+            shared = share_kernel(self.kernel_)
+            dask.compute(parts.map(_write_part, shared, str(unfinished), numbered=True))
+            for left_by_lost_tasks in unfinished.glob(".*"):
+                left_by_lost_tasks.unlink()
             _replace(unfinished, final)
         finally:
             shutil.rmtree(unfinished, ignore_errors=True)
@@ -201,54 +195,71 @@ class DaskProximityKernel(BaseEstimator):  # type: ignore[misc]  # untyped
         ----------
         X : dask DataFrame, dask array or table in memory, (n, n_features)
         Y : table in memory, (m, n_features)
-            Its representation goes to all workers.
+            Its representation is sent to all workers.
 
         Returns
         -------
         dask array of shape (n, m)
             Similarities in [0, 1].
         """
-        kernel = self._fitted()
-        parts = split_fitted(X, kernel)
-        right = self._represent_small(kernel, "Y", Y)
-        blocks = parts.map(compare_part, prepare(kernel), share(right))
-        meta = np.empty((0, 0), kernel.dtype)
+        check_is_fitted(self)
+        parts = split_parts(X, self.kernel_)
+        right = self._represent_small("Y", Y)
+        blocks = parts.map(_compare_part, share_kernel(self.kernel_), share(right))
+        meta = np.empty((0, 0), self.kernel_.dtype)
         return stack_blocks(blocks, parts.sizes, right.shape[0], meta)
+
+    @overload
+    def kneighbors(
+        self,
+        X: Any,
+        queries: Any,
+        n_neighbors: int = ...,
+        return_distance: Literal[True] = ...,
+    ) -> tuple[NDArray[np.floating], NDArray[np.int64]]: ...
+
+    @overload
+    def kneighbors(
+        self,
+        X: Any,
+        queries: Any,
+        n_neighbors: int = ...,
+        *,
+        return_distance: Literal[False],
+    ) -> NDArray[np.int64]: ...
 
     def kneighbors(
         self,
         X: Any,
         queries: Any,
-        n_neighbors: Any = 5,
-        return_distance: Any = True,
+        n_neighbors: int = 5,
+        return_distance: bool = True,
     ) -> Any:
         """Find the rows of a table that are nearest to a few rows, exactly; computes.
-
-        Every partition finds its own nearest, and these are merged.
 
         Parameters
         ----------
         X : dask DataFrame, dask array or table in memory, (n_samples, n_features)
-            Where to look.
+            The rows to search.
         queries : table in memory, (n_queries, n_features)
         n_neighbors : int, default=5
         return_distance : bool, default=True
-            False gives the indices alone.
+            False returns the indices alone.
 
         Returns
         -------
         distances : ndarray of shape (n_queries, n_neighbors)
-            ``1 - K``, rising along each row.
+            ``1 - K``, smallest first.
         indices : ndarray of shape (n_queries, n_neighbors), int64
             Row numbers, counted through the partitions in their order; among equal
             distances the lower first.
         """
-        kernel = self._fitted()
-        parts = split_fitted(X, kernel)
+        check_is_fitted(self)
+        parts = split_parts(X, self.kernel_)
         wanted = check_count("n_neighbors", n_neighbors, 1)
         check_flag("return_distance", return_distance)
-        rows = self._represent_small(kernel, "queries", queries)
-        states = parts.map(search_part, prepare(kernel), share(rows), wanted)
+        rows = share(self._represent_small("queries", queries))
+        states = parts.map(_search_part, share_kernel(self.kernel_), rows, wanted)
         found: Nearest = reduce_parts(states, merge_nearest)
         if found.n_rows < wanted:
             raise ValueError(
@@ -259,34 +270,27 @@ class DaskProximityKernel(BaseEstimator):  # type: ignore[misc]  # untyped
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Name the columns of the representation, as `ProximityKernel` does."""
-        return self._fitted().get_feature_names_out(input_features)
-
-    def _fitted(self) -> ProximityKernel:
         check_is_fitted(self)
-        kernel: ProximityKernel = self.kernel_
-        return kernel
+        return self.kernel_.get_feature_names_out(input_features)
 
-    def _represent_small(
-        self, kernel: ProximityKernel, name: str, table: Any
-    ) -> sp.csr_array:
+    def _represent_small(self, name: str, table: Any) -> sp.csr_array:
         if require("dask", extra="dask").is_dask_collection(table):
             raise TypeError(
                 f"{name} is a {type(table).__name__} of dask, and must be in memory; "
                 "call .compute() on it first."
             )
         try:
-            return represent(kernel, table)
+            return _represent_rows(self.kernel_, table)
         except (TypeError, ValueError) as error:
             error.add_note(f"This is about {name}, the second table.")
             raise
 
 
 def fit_partitions(estimator: DaskProximityKernel, X: Any) -> RowState:
-    """Fit an estimator to a table in partitions; gives what was kept of the rows."""
-    check_kernel(estimator.estimator, "estimator")
-    kernel = (
-        ProximityKernel() if estimator.estimator is None else clone(estimator.estimator)
-    )
+    """Fit an estimator to a table in partitions; returns what was kept of the rows."""
+    given = estimator.estimator
+    check_kernel(given, "estimator")
+    kernel: ProximityKernel = ProximityKernel() if given is None else clone(given)
     options = resolve_options(kernel)
     parts = split_parts(X)
     bin_state: BinState = reduce_parts(
@@ -298,7 +302,7 @@ def fit_partitions(estimator: DaskProximityKernel, X: Any) -> RowState:
     if header is None:
         header = np.empty((0, len(bin_state.columns)))
     plan = make_plan(bin_state, binned, options)
-    states = parts.map(summarize_part, share((binned, plan)))
+    states = parts.map(_summarize_part, share((binned, plan)))
     rows = check_same_rows(bin_state, reduce_parts(states, merge_rows), _STEADY)
     kernel.model_ = finish_model(binned, rows, options)
     validate_data(kernel, header, skip_check_array=True)
@@ -307,26 +311,64 @@ def fit_partitions(estimator: DaskProximityKernel, X: Any) -> RowState:
     return rows
 
 
-def take_kernel(estimator: Any, kernel: ProximityKernel) -> None:
-    """Set a fitted kernel, and the names of its columns, in an estimator."""
-    vars(estimator).pop("feature_names_in_", None)
-    held = {name: own for name, own in vars(kernel).items() if name.endswith("_in_")}
-    vars(estimator).update(held, kernel_=kernel)
+def share_kernel(kernel: ProximityKernel) -> Any:
+    """Share a fitted kernel with all tasks, set to one thread."""
+    return share(copy.copy(kernel).set_params(n_jobs=1))
 
 
-def _write(parts: Parts, kernel: ProximityKernel, folder: Path) -> None:
-    """Write a file for each partition."""
-    dask = require("dask", extra="dask")
-    task = dask.delayed(write_part, pure=False, traverse=False)
-    shared = prepare(kernel)
-    numbered = enumerate(parts.parts)
-    dask.compute([task(part, shared, str(folder), i) for i, part in numbered])
-    for left_by_the_dead in folder.glob(".*"):
-        left_by_the_dead.unlink()
+def _count_columns(kernel: ProximityKernel) -> int:
+    return int(kernel.model_.n_columns.sum())
+
+
+def _represent_rows(kernel: ProximityKernel, part: Any) -> sp.csr_array:
+    """Represent the rows of a table, which may have none."""
+    if has_no_rows(part):
+        return sp.csr_array((0, _count_columns(kernel)), dtype=kernel.dtype)
+    return represent(kernel, part)
+
+
+def _summarize_part(part: Any, shared: Shared) -> RowState:
+    return summarize_rows(part, *shared.get())
+
+
+def _represent_part(part: Any, shared: Shared, kind: str) -> Any:
+    matrix = _represent_rows(shared.get(), part)
+    return matrix.toarray() if kind == "dense" else _MAKERS[kind](matrix)
+
+
+def _write_part(part: Any, shared: Shared, folder: str, number: int) -> None:
+    """Write the representation of a partition to a file.
+
+    The file gets its name when it is complete: a worker may die at any time, and
+    another one repeats the task.
+    """
+    arrow = require("pyarrow", extra="dask")
+    parquet = require("pyarrow.parquet", extra="dask")
+    kernel = shared.get()
+    matrix = _represent_rows(kernel, part).tocsc()
+    names = kernel.get_feature_names_out().tolist()
+    columns = [matrix[:, [j]].toarray().ravel() for j in range(matrix.shape[1])]
+    table = arrow.Table.from_arrays([arrow.array(c) for c in columns], names)
+    with whole_file(Path(folder, f"part.{number:05d}.parquet")) as unfinished:
+        parquet.write_table(table, unfinished)
+
+
+def _compare_part(part: Any, shared: Shared, right: Shared) -> NDArray[Any]:
+    kernel, other = shared.get(), right.get()
+    memory = int(get_config()["working_memory"] * 2**20)
+    left = _represent_rows(kernel, part)
+    return kernel_matrix(left, other, kernel.model_.n_counted, memory, 1)
+
+
+def _search_part(part: Any, shared: Shared, queries: Shared, wanted: int) -> Nearest:
+    kernel, rows = shared.get(), queries.get()
+    index = build_index(_represent_rows(kernel, part), kernel.model_.n_counted)
+    n_rows = len(index.groups.inverse)
+    return Nearest(*find_nearest(index, rows, min(wanted, n_rows)), n_rows, wanted)
 
 
 def _replace(unfinished: Path, final: Path) -> None:
-    """Move a folder to its place, and what is there out of the way."""
+    """Rename a folder, and remove what had its name before."""
     final = final.resolve()
     old = unfinished.with_name(f"{unfinished.name}.old")
     if final.exists():

@@ -1,4 +1,4 @@
-"""`DaskProximityKMeans`: k-means on the rows kept at fit, then sums of partitions."""
+"""`DaskProximityKMeans`: `ProximityKMeans` for tables in partitions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,14 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .._inner_kernel import check_kernel, check_not_frozen, copy_kernel, represent_kept
+from .._bins.bin_state import has_no_rows
+from .._inner_kernel import (
+    check_kernel,
+    check_not_frozen,
+    copy_kernel,
+    represent_distinct,
+    represent_kept,
+)
 from .._kmeans.driver import (
     AUTO,
     Passes,
@@ -18,64 +25,57 @@ from .._kmeans.driver import (
     find_clusters,
     resolve_kmeans_options,
 )
-from .._kmeans.points import Sums, gather_rows, merge_sums
+from .._kmeans.iterations import nearest_centers, sum_part
+from .._kmeans.points import Rows, Sums, gather_rows, merge_sums
 from .._shared.extras import require
 from .._shared.options import check_flag
 from .._shared.threads import count_threads
+from ..cluster import take_clusters
 from ..kernel import ProximityKernel
-from .dask_kernel import DaskProximityKernel, fit_partitions, take_kernel
-from .kernel_tasks import prepare
-from .kmeans_tasks import gather_part, label_part, sum_shared
-from .partitions import (
-    Parts,
-    reduce_parts,
-    share,
-    split_fitted,
-    split_parts,
-    stack_blocks,
-)
+from .dask_kernel import DaskProximityKernel, fit_partitions, share_kernel
+from .partitions import Parts, Shared, reduce_parts, share, split_parts, stack_blocks
 
 
 class DaskProximityKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # untyped
-    """`ProximityKMeans` for tables in partitions, more than fit into memory.
+    """`ProximityKMeans` for tables in partitions, which need not fit into memory.
 
-    The first centers are those of k-means on the rows that the fit of the kernel keeps:
-    distinct rows with their counts. If they are all rows (at most 10,000 distinct ones,
+    k-means on the rows that the fit of the kernel keeps (distinct rows with their
+    counts) gives the first centers. If all rows are kept (at most 10,000 distinct ones,
     or ``matching="cascade"``), the clusters are those of `ProximityKMeans`. If they are
-    a sample, the centers then move to the means of all rows: each pass adds up every
+    a sample, the centers then move to the means of all rows: each pass sums every
     partition and merges the sums.
 
     Parameters
     ----------
     n_clusters : int, default=8
     kernel : ProximityKernel or None, default=None
-        How rows are represented. It is cloned; None is one with its default options.
+        Represents the rows; it is cloned. None is a kernel with default options.
     n_init : int, default=10
-        Runs of k-means on the rows kept at fit; the one of least inertia is kept.
+        Runs of k-means on the rows kept at fit; the one with the least inertia is kept.
     max_iter : int, default=300
         Most iterations of such a run, and most passes over the table.
     tol : float, default=1e-4
-        It ends when the centers move less than this, as in `ProximityKMeans`.
+        Movement of the centers at which a run ends, as in `ProximityKMeans`.
     random_state : int, RandomState instance or None, default=None
         For the seeds.
     persist : bool, default=True
         Whether the workers keep the representation (each distinct row of a partition
-        once) from pass to pass. False makes it anew from the table each time: slower,
-        and nothing is held.
+        once) between passes. False computes it again in each pass, which is slower and
+        needs no memory.
 
     Attributes
     ----------
     cluster_centers_ : ndarray of shape (n_clusters, n_columns)
     labels_ : dask array of shape (n_samples,), int32
-        The cluster of each row, computed when asked for. Cluster 0 is the largest.
+        The cluster of each row, lazy. Cluster 0 is the largest.
     profiles_ : list of dict
         What is typical of each cluster, as in `ProximityKMeans`.
     inertia_ : float
         Sum of the squared distances of the rows to their centers.
     n_iter_ : int
-        Iterations on the rows kept at fit, and passes over the table.
+        Iterations on the rows kept at fit, plus passes over the table.
     kernel_ : ProximityKernel
-        As fitted.
+        The fitted kernel.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
         Only when the table had column names, all of them strings.
@@ -122,7 +122,7 @@ class DaskProximityKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]  #
         self.persist = persist
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002  (scikit-learn's)
-        """Find the clusters of the rows of a table, now; their labels are lazy.
+        """Find the clusters of the rows of a table at once; the labels are lazy.
 
         Parameters
         ----------
@@ -142,11 +142,7 @@ class DaskProximityKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]  #
         rows = gather_rows(*represent_kept(kernel, kept), count_threads(kernel.n_jobs))
         passes = self._plan_passes(parts, kernel) if kept.sampled else None
         found = find_clusters(rows, kernel.model_, options, passes=passes)
-        take_kernel(self, kernel)
-        self.cluster_centers_ = found.centers
-        self.profiles_ = found.profiles
-        self.inertia_ = found.inertia
-        self.n_iter_ = found.n_iter
+        take_clusters(self, kernel, found)
         self.labels_ = self.predict(X)
         return self
 
@@ -163,21 +159,21 @@ class DaskProximityKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]  #
         dask array of shape (n_samples,), int32
         """
         check_is_fitted(self)
-        parts = split_fitted(X, self.kernel_)
+        parts = split_parts(X, self.kernel_)
         centers = share(self.cluster_centers_)
-        blocks = parts.map(label_part, prepare(self.kernel_), centers)
+        blocks = parts.map(_label_part, share_kernel(self.kernel_), centers)
         return stack_blocks(blocks, parts.sizes, None, np.empty(0, np.int32))
 
     def _plan_passes(self, parts: Parts, kernel: ProximityKernel) -> Passes:
-        """Say how the partitions are added up around centers."""
-        shared = prepare(kernel)
-        blocks = parts.map(gather_part, shared)
+        """Prepare the sums of all partitions by their nearest centers."""
+        shared = share_kernel(kernel)
+        blocks = parts.map(_gather_part, shared)
         if self.persist:
             blocks = list(require("dask", extra="dask").persist(*blocks))
         held = Parts(tuple(blocks), parts.sizes, None)
 
         def add_up(centers: NDArray[Any], bins: bool) -> Sums:
-            states = held.map(sum_shared, share(centers), shared if bins else None)
+            states = held.map(_sum_rows, share(centers), shared if bins else None)
             return check_sums(reduce_parts(states, merge_sums), kernel.model_)
 
         return Passes(add_up, self.max_iter, closing=True)
@@ -192,3 +188,24 @@ class DaskProximityKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]  #
         check_not_frozen(self.kernel)
         check_kmeans_options(self)
         check_flag("persist", self.persist)
+
+
+def _gather_part(part: Any, shared: Shared) -> Rows | None:
+    """Represent each distinct row of a partition once; None if it has no rows."""
+    if has_no_rows(part):
+        return None
+    codes, matrix = represent_distinct(shared.get(), part)
+    return gather_rows(matrix, codes.counts)
+
+
+def _sum_rows(rows: Rows | None, centers: Shared, shared: Shared | None) -> Sums | None:
+    model = None if shared is None else shared.get().model_
+    return sum_part(rows, centers.get(), model)
+
+
+def _label_part(part: Any, shared: Shared, centers: Shared) -> NDArray[np.int32]:
+    if has_no_rows(part):
+        return np.empty(0, np.int32)
+    codes, matrix = represent_distinct(shared.get(), part)
+    rows = gather_rows(matrix, codes.counts)
+    return nearest_centers(rows, centers.get()).labels[codes.inverse]

@@ -1,9 +1,9 @@
-"""A table in, its partitions out, and back: what is known of dask stays here.
+"""Tables of dask to partitions, and results of partitions to arrays of dask.
 
-Work on partitions is put together from `dask.delayed`: one task for each, then a tree
-of tasks that merge, or an array of the blocks that the tasks return. The graph is the
-same whoever runs it, threads, processes or a cluster, and so is the result: the tree
-depends on the number of partitions only. A task that is lost is run again.
+Work is built from `dask.delayed`: one task for each partition, then a tree of tasks
+that merge, or an array of the blocks that the tasks return. The graph, and so the
+result, is the same for threads, processes and clusters: the tree depends on the number
+of partitions only. A lost task can be repeated.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from typing import Any
 from uuid import uuid4
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from .._model.batches import merge_all
 from .._shared.extras import require
@@ -37,9 +36,9 @@ class Parts:
     parts : tuple of dask Delayed
         Each a frame or an array with all columns.
     sizes : tuple of float
-        Rows of each, NaN where nobody knows before it is computed.
+        Rows of each, NaN where they are unknown before it is computed.
     header : frame, array or None
-        Without rows, but with the columns; None if their number is not known.
+        A table with the columns and no rows; None if their number is unknown.
     """
 
     parts: tuple[Any, ...]
@@ -47,13 +46,7 @@ class Parts:
     header: Any
 
     def check_columns(self, fitted: Sequence[str]) -> None:
-        """Refuse columns that are not the fitted ones, where they are known.
-
-        Parameters
-        ----------
-        fitted : sequence of str
-            Names at fit, as in `check_same_columns`.
-        """
+        """Refuse other columns than the fitted ones, where they are known."""
         names = getattr(self.header, "columns", None)
         names = getattr(self.header, "column_names", names)  # pyarrow's
         shape: tuple[int, ...] = getattr(self.header, "shape", ())
@@ -61,33 +54,30 @@ class Parts:
             known = None if names is None else [str(name) for name in names]
             check_same_columns(Table([None] * shape[1], known), fitted)
 
-    def map(self, work: Callable[..., Any], *arguments: Any) -> list[Any]:
-        """Make the tasks ``work(part, *arguments)``.
+    def map(
+        self, work: Callable[..., Any], *arguments: Any, numbered: bool = False
+    ) -> list[Any]:
+        """Make the tasks ``work(part, *arguments)``, as Delayed of dask.
 
         Parameters
         ----------
         work : callable
         *arguments
-            The same for all tasks; what is large, as `share` gives it.
-
-        Returns
-        -------
-        list of dask Delayed
+            The same for all tasks; wrap large ones by `share`.
+        numbered : bool, default=False
+            Whether the number of the partition is a last argument.
         """
         task = require("dask", extra="dask").delayed(work, pure=False, traverse=False)
+        if numbered:
+            return [task(part, *arguments, i) for i, part in enumerate(self.parts)]
         return [task(part, *arguments) for part in self.parts]
 
 
 class Shared:
-    """Something that all tasks use, built once by each process that runs some.
+    """An object that all tasks use, unpickled once by each process that runs tasks.
 
-    Pickled it is a string of bytes, compressed (codes of rows become a third), which
-    the scheduler never opens. Where tasks run in the process that made it, it is the
-    very object.
-
-    Parameters
-    ----------
-    held : object
+    It is pickled as compressed bytes (codes of rows shrink to a third), which the
+    scheduler does not unpickle. Tasks in the process that made it use the very object.
     """
 
     def __init__(self, held: Any, packed: bytes | None = None) -> None:
@@ -95,7 +85,7 @@ class Shared:
         self._lock = Lock()
 
     def get(self) -> Any:
-        """Give the object."""
+        """Return the object."""
         with self._lock:
             if self._packed is not None:
                 self._held = pickle.loads(zlib.decompress(self._packed))
@@ -112,36 +102,21 @@ class Shared:
 
 
 def share(held: Any) -> Any:
-    """Give all tasks one object, as a node of the graph: no task holds a copy.
-
-    Parameters
-    ----------
-    held : object
-
-    Returns
-    -------
-    dask Delayed
-        That a task receives as a `Shared`.
-    """
+    """Make an object one node of the graph; a task receives it as a `Shared`."""
     dask = require("dask", extra="dask")
     return dask.delayed(Shared(held), pure=False, traverse=False)
 
 
-def split_fitted(table: Any, kernel: ProximityKernel) -> Parts:
-    """Take a table apart whose columns must be those that a kernel was fitted to."""
-    parts = split_parts(table)
-    check_is_fitted(kernel)
-    parts.check_columns([column.name for column in kernel.model_.types])
-    return parts
-
-
-def split_parts(table: Any) -> Parts:
-    """Take a table apart.
+def split_parts(table: Any, kernel: ProximityKernel | None = None) -> Parts:
+    """Split a table into its partitions.
 
     Parameters
     ----------
     table : dask DataFrame, dask array or table in memory
-        An array is joined along its columns first. What is in memory is one partition.
+        Blocks of an array are joined along the columns. A table in memory is one
+        partition.
+    kernel : ProximityKernel or None
+        A fitted one, whose columns the table must have.
 
     Returns
     -------
@@ -153,6 +128,13 @@ def split_parts(table: Any) -> Parts:
     >>> split_parts(da.ones((5, 4), chunks=(2, 2))).sizes
     (2, 2, 1)
     """
+    parts = _split(table)
+    if kernel is not None:
+        parts.check_columns([column.name for column in kernel.model_.types])
+    return parts
+
+
+def _split(table: Any) -> Parts:
     dask = require("dask", extra="dask")
     if not dask.is_dask_collection(table):
         sizes = (len(table) if hasattr(table, "__len__") else math.nan,)
@@ -169,24 +151,23 @@ def split_parts(table: Any) -> Parts:
     dimensions = f" of {table.ndim} dimensions" if array else ""
     raise TypeError(
         "Expected a dask DataFrame or a dask array of 2 dimensions, got a "
-        f"{type(table).__name__}{dimensions}; make one of it, e.g. with "
+        f"{type(table).__name__}{dimensions}; convert it, for example with "
         "series.to_frame() or dask.dataframe.from_delayed(...)."
     )
 
 
 def reduce_parts(states: Sequence[Any], merge: Callable[[Any, Any], Any]) -> Any:
-    """Merge the states of partitions in a tree, neighbours with each other.
+    """Merge the states of partitions in a tree, adjacent ones first, and compute.
 
     Parameters
     ----------
     states : sequence of dask Delayed
     merge : callable
-        Of two states, the left one first.
+        Merges two states, the left one first.
 
     Returns
     -------
     state
-        Computed.
     """
     dask = require("dask", extra="dask")
     merge_some = dask.delayed(lambda *states: merge_all(states, merge), pure=False)
@@ -202,7 +183,7 @@ def reduce_parts(states: Sequence[Any], merge: Callable[[Any, Any], Any]) -> Any
 def stack_blocks(
     blocks: Sequence[Any], sizes: Sequence[float], width: int | None, meta: Any
 ) -> Any:
-    """Make one array of what tasks return for the partitions, without computing it.
+    """Make one lazy array of the results of tasks.
 
     Parameters
     ----------
@@ -210,9 +191,9 @@ def stack_blocks(
     sizes : sequence of float
         Rows of each, or NaN.
     width : int or None
-        Columns, None if there is one dimension.
+        Columns; None makes an array of one dimension.
     meta : array or sparse matrix
-        Of no rows: of the type and dtype of the blocks.
+        Without rows, with the type and dtype of the blocks.
 
     Returns
     -------
