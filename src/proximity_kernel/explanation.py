@@ -338,24 +338,19 @@ def _as_table(model: Model, row: Any, which: str) -> Any:
         row = list(row)
     if isinstance(row, Mapping):
         row = _order_cells(model, row, which)
-    table = row
     if isinstance(row, list | tuple):
-        nested = [_is_nested(cell) for cell in row]
+        nested = [isinstance(c, list | tuple) or np.ndim(c) > 0 for c in row]
         if any(nested) and not all(nested):
             at = nested.index(True)
             raise ValueError(
                 f"{which} must be one row: a list of {len(model.types)} cells; cell "
                 f"{at} is {row[at]!r}."
             )
-        table = row if any(nested) else [list(row)]
-    n_rows = len(split_table(table).columns[0])
+        row = row if any(nested) else [list(row)]
+    n_rows = len(split_table(row).columns[0])
     if n_rows != 1:
         raise ValueError(f"{which} must be one row, got a table of {n_rows:,}.")
-    return table
-
-
-def _is_nested(cell: Any) -> bool:
-    return isinstance(cell, list | tuple) or np.ndim(cell) > 0
+    return row
 
 
 def _order_cells(model: Model, row: Mapping[Any, Any], which: str) -> list[Any]:

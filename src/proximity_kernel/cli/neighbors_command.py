@@ -81,11 +81,10 @@ def run(invocation: Invocation) -> None:
             k + exclude_self,
             return_similarity=True,
         )
-    if exclude_self:  # the last one where a row is not among its neighbors
-        others = indices != rows[:, None]
-        others[others.all(axis=1), -1] = False
-        similarities = similarities[others].reshape(-1, k)
-        indices = indices[others].reshape(-1, k)
+    if exclude_self:
+        from ..neighbors import drop_itself
+
+        similarities, indices = drop_itself(similarities, indices, rows)
     frame = _list_neighbors(asked, rows, indices, similarities, ids)
     write_frame(frame, options.output, file_format)
 
