@@ -29,7 +29,14 @@ from ._inner_kernel import (
 )
 from ._saving.estimator_state import State, check, pack_sparse, unpack_sparse
 from ._shared.options import check_choice, check_count, check_flag
-from ._similarity.nearest import Index, build_index, find_near, find_nearest
+from ._similarity.nearest import (
+    Index,
+    build_index,
+    drop_itself,
+    find_near,
+    find_nearest,
+    sort_distances,
+)
 from .kernel import ProximityKernel
 
 Mode = Literal["connectivity", "distance", "similarity"]
@@ -373,29 +380,6 @@ def _check_radius(radius: Any) -> float:
             f"rows may differ, got {radius!r}."
         )
     return float(radius)
-
-
-def sort_distances(
-    similarities: NDArray[Any], indices: NDArray[np.int64]
-) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Turn similarities into distances; among equal ones the lower index comes first.
-
-    Similarities that differ in the last bit can give equal distances.
-    """
-    distances = 1 - similarities
-    order = np.lexsort((indices, distances), axis=1)
-    distances = np.take_along_axis(distances, order, axis=1)
-    return distances, np.take_along_axis(indices, order, axis=1)
-
-
-def drop_itself(
-    similarities: NDArray[Any], indices: NDArray[np.int64], rows: NDArray[np.int64]
-) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Remove each row from its own neighbors, or the last one if it is not there."""
-    n, k = indices.shape
-    others = indices != rows[:, None]
-    others[others.all(axis=1), -1] = False
-    return similarities[others].reshape(n, k - 1), indices[others].reshape(n, k - 1)
 
 
 def _split(values: NDArray[Any], starts: NDArray[np.int64]) -> NDArray[np.object_]:

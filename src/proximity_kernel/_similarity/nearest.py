@@ -126,6 +126,29 @@ def merge_nearest(a: Nearest, b: Nearest) -> Nearest:
     )
 
 
+def sort_distances(
+    similarities: NDArray[Any], indices: NDArray[np.int64]
+) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Turn similarities into distances; among equal ones the lower index comes first.
+
+    Similarities that differ in the last bit can give equal distances.
+    """
+    distances = 1 - similarities
+    order = np.lexsort((indices, distances), axis=1)
+    distances = np.take_along_axis(distances, order, axis=1)
+    return distances, np.take_along_axis(indices, order, axis=1)
+
+
+def drop_itself(
+    similarities: NDArray[Any], indices: NDArray[np.int64], rows: NDArray[np.int64]
+) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Remove each row from its own neighbors, or the last one if it is not there."""
+    n, k = indices.shape
+    others = indices != rows[:, None]
+    others[others.all(axis=1), -1] = False
+    return similarities[others].reshape(n, k - 1), indices[others].reshape(n, k - 1)
+
+
 @dataclass(frozen=True)
 class _Queries:
     """Rows to compare: entries, their shares, and the bound of a similarity of one."""

@@ -82,7 +82,7 @@ def run(invocation: Invocation) -> None:
             return_similarity=True,
         )
     if exclude_self:
-        from ..neighbors import drop_itself
+        from .._similarity.nearest import drop_itself
 
         similarities, indices = drop_itself(similarities, indices, rows)
     frame = _list_neighbors(asked, rows, indices, similarities, ids)

@@ -27,9 +27,14 @@ from .._shared.extras import require
 from .._shared.options import check_count, check_flag, resolve_options
 from .._shared.whole_files import name_beside, whole_file
 from .._similarity.kernel_matrix import kernel_matrix
-from .._similarity.nearest import Nearest, build_index, find_nearest, merge_nearest
+from .._similarity.nearest import (
+    Nearest,
+    build_index,
+    find_nearest,
+    merge_nearest,
+    sort_distances,
+)
 from ..kernel import ProximityKernel
-from ..neighbors import sort_distances
 from .partitions import Shared, reduce_parts, share, split_parts, stack_blocks
 
 _STEADY = "make the table of a source that gives the same rows each time, or persist it"

@@ -19,8 +19,8 @@ from .._bins.codes import plain_codes
 from .._inner_kernel import represent
 from .._model.provenance import list_cells
 from .._shared.threads import count_threads
+from .._similarity.nearest import drop_itself
 from ..explanation import bin_names, sum_by_feature
-from ..neighbors import drop_itself
 from ._display_columns import DisplayColumn, take_rows
 from ._map import N_NEAREST, place_rows
 
