@@ -1,84 +1,17 @@
-"""The report's page in a real browser: Debian's chromium, driven by Playwright.
-
-Where either is absent the tests are skipped. Nothing is ever downloaded for them.
-"""
+"""The controls of the report's page, in a browser."""
 
 import re
-import shutil
-from itertools import pairwise
 
 import numpy as np
 import pandas as pd
 import pytest
-from report_pages import EVIL, large, many_columns, messy
+from browser_visits import NARROW, WIDE, Visit, needs_chromium
+from report_pages import EVIL, large, many_columns
 
-from proximity_kernel import ProximityKernel, ProximityKMeans, explain
-from proximity_kernel.datasets import load_penguins
+from proximity_kernel import ProximityKernel, explain
 from proximity_kernel.report import write_report
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-WIDE, NARROW = {"width": 1280, "height": 900}, {"width": 360, "height": 740}
-
-pytestmark = pytest.mark.skipif(
-    CHROMIUM is None, reason="chromium is not installed; apt-get install chromium"
-)
-
-
-@pytest.fixture(scope="module")
-def browser():
-    api = pytest.importorskip(
-        "playwright.sync_api", reason="playwright is not installed"
-    )
-    with api.sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield started
-        started.close()
-
-
-class Visit:
-    """An open page, with everything that it logged and requested."""
-
-    def __init__(self, browser, path, viewport=None, **options):
-        self.page = browser.new_page(viewport=viewport or WIDE, **options)
-        self.logged, self.requested = [], []
-        self.page.on("console", lambda message: self.logged.append(message.text))
-        self.page.on("pageerror", lambda error: self.logged.append(str(error)))
-        self.page.on("dialog", self._dismiss)
-        self.page.on("request", lambda request: self.requested.append(request.url))
-        self.address = path.as_uri()
-        self.page.goto(self.address)
-        self.page.wait_for_selector("#map path.point")
-
-    def _dismiss(self, dialog):
-        self.logged.append(f"dialog: {dialog.message}")
-        dialog.dismiss()
-
-    def __enter__(self):
-        return self.page
-
-    def __exit__(self, kind, *_):
-        self.page.wait_for_timeout(50)
-        self.page.close()
-        if kind is None:
-            assert self.logged == []
-            assert self.requested == [self.address]
-
-
-@pytest.fixture(scope="module")
-def penguins():
-    return load_penguins()
-
-
-@pytest.fixture(scope="module")
-def clusters(penguins):
-    return ProximityKMeans(3, random_state=0).fit(penguins)
-
-
-@pytest.fixture(scope="module")
-def report(penguins, clusters, tmp_path_factory):
-    path = tmp_path_factory.mktemp("browser") / "penguins.html"
-    return write_report(path, penguins, clusters=clusters)
+pytestmark = needs_chromium
 
 
 def hostile():
@@ -119,7 +52,8 @@ def test_every_control_works_without_errors_and_requests(browser, make, tmp_path
         page.set_viewport_size(WIDE)
         while page.locator("button.more:has-text('Show all')").count():
             page.locator("button.more:has-text('Show all')").first.click()
-        page.locator(".goto").first.click()
+        for button in page.locator(".goto").all()[:1]:
+            button.click()
         page.emulate_media(color_scheme="dark")
         assert page.locator("img").count() == 0
         assert fits(page)
@@ -300,62 +234,6 @@ def test_columns_are_found_and_folds_open(browser, tmp_path):
         assert page.locator("#table tbody tr:visible").count() >= 200
 
 
-def test_everything_has_a_name(browser, report):
-    with Visit(browser, report) as page:
-        unnamed = page.evaluate(
-            """() => [...document.querySelectorAll(
-                 "input, select, button, svg[role], [role=region], [role=application]")]
-               .filter((one) => !(one.getAttribute("aria-label") || one.labels?.length
-                 || one.textContent.trim()
-                 || document.getElementById(one.getAttribute("aria-labelledby"))))
-               .map((one) => one.outerHTML.slice(0, 80))"""
-        )
-        assert unnamed == []
-        text = page.inner_text("#gaps-text")
-        assert page.get_attribute("#gaps", "aria-labelledby") == "gaps-text"
-        assert "5 columns of 8 have gaps" in text
-        levels = page.evaluate(
-            "[...document.querySelectorAll('h1, h2, h3')].map((h) => +h.tagName[1])"
-        )
-        assert levels[0] == 1
-        assert all(b - a <= 1 for a, b in pairwise(levels))
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_text_has_enough_contrast(browser, report, scheme):
-    def luminance(color):
-        parts = [int(color[at : at + 2], 16) / 255 for at in (1, 3, 5)]
-        linear = [
-            p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts
-        ]
-        return np.dot(linear, [0.2126, 0.7152, 0.0722])
-
-    def contrast(one, other):
-        low, high = sorted([luminance(one), luminance(other)])
-        return (high + 0.05) / (low + 0.05)
-
-    with Visit(browser, report, color_scheme=scheme) as page:
-        value = page.evaluate("(names) => names.map(color)", [
-            "--paper", "--wash", "--ink", "--ink-soft", "--accent", "--warn",
-            "--gap", "--known", *(f"--mark-{k}" for k in range(8)),
-        ])  # fmt: skip
-        paper, wash, *texts = value[:6]
-        for text in texts:
-            assert contrast(text, paper) >= 4.5
-            assert contrast(text, wash) >= 4.5
-        assert contrast(value[6], value[7]) >= 3  # a gap beside what is known
-        behind = page.evaluate("getComputedStyle(document.body).backgroundColor")
-        assert (behind == "rgb(255, 255, 255)") == (scheme == "light")
-        for mark in value[8:]:
-            assert contrast(mark, paper) >= 2.2
-
-
-def test_motion_is_left_out_where_it_is_not_wanted(browser, report):
-    with Visit(browser, report, reduced_motion="reduce") as page:
-        smooth = "getComputedStyle(document.documentElement).scrollBehavior"
-        assert page.evaluate(smooth) == "auto"
-
-
 def test_a_kernel_of_other_rows_and_unknown_categories(browser, penguins, tmp_path):
     kernel = ProximityKernel().fit(penguins.iloc[:150])  # of one species
     path = write_report(tmp_path / "r.html", penguins.iloc[140:], kernel=kernel)
@@ -364,77 +242,6 @@ def test_a_kernel_of_other_rows_and_unknown_categories(browser, penguins, tmp_pa
         page.press("#row", "Enter")
         assert "not comparable" in page.inner_text("#why")
         assert "not in the fitted table" in page.inner_text("#why")
-
-
-@pytest.fixture(scope="module")
-def messy_report(tmp_path_factory):
-    return write_report(tmp_path_factory.mktemp("messy") / "r.html", messy())
-
-
-@pytest.mark.parametrize("width", [360, 400])
-def test_tables_stack_in_a_narrow_window(browser, messy_report, width):
-    with Visit(browser, messy_report, {"width": width, "height": 740}) as page:
-        for table in page.locator(".scroll").all():
-            assert table.evaluate("(box) => box.scrollWidth <= box.clientWidth")
-        for cell in page.locator(".stacks td:visible").all():
-            box = cell.bounding_box()
-            assert 0 <= box["x"] < box["x"] + box["width"] <= width
-        income = page.locator(".stacks tr", has_text="income").first
-        text = income.inner_text()
-        assert "number" in text
-        assert "5 values of 990,000,000, far above the others" in text
-        label = "(td) => getComputedStyle(td, '::before').content"
-        labels = [td.evaluate(label) for td in income.locator("td").all()]
-        assert labels == ["none", '"Missing"', '"Distinct"', '"Values"']
-        assert income.bounding_box()["height"] < 200
-        page.set_viewport_size(WIDE)
-        assert {td.evaluate(label) for td in income.locator("td").all()} == {"none"}
-
-
-def test_long_names_leave_room_for_their_label(browser, report):
-    with Visit(browser, report, NARROW) as page:
-        rows = page.locator("#missing .stacks tbody tr").all()
-        assert len(rows) == 5
-        assert "bill_depth_mm" in rows[0].inner_text()  # one of three names
-        for row in rows:
-            assert row.bounding_box()["height"] < 200
-
-
-def test_the_map_does_not_move_when_a_row_is_chosen(browser, report):
-    with Visit(browser, report) as page:
-        tops = set()
-        for row in (0, 12, 47, 200):
-            page.fill("#row", str(row))
-            page.press("#row", "Enter")
-            place = "document.getElementById('map').getBoundingClientRect().top"
-            tops.add(page.evaluate(f"{place} + window.scrollY"))
-        assert len(tops) == 1
-
-
-@pytest.mark.parametrize("viewport", [WIDE, NARROW], ids=["wide", "narrow"])
-def test_no_line_breaks_within_numbers_and_dates(browser, messy_report, viewport):
-    with Visit(browser, messy_report, viewport) as page:
-        broken = page.evaluate(
-            """() => {
-              const walk = document.createTreeWalker(
-                document.querySelector("main"), NodeFilter.SHOW_TEXT);
-              const broken = [];
-              while (walk.nextNode()) {
-                const node = walk.currentNode;
-                if (!node.parentElement.checkVisibility()) continue;
-                for (const found of node.data.matchAll(/[-+]?\\d[\\d.,:-]*/g)) {
-                  const range = document.createRange();
-                  range.setStart(node, found.index);
-                  range.setEnd(node, found.index + found[0].length);
-                  const tops = [...range.getClientRects()]
-                    .map((box) => Math.round(box.top));
-                  if (new Set(tops).size > 1) broken.push(found[0]);
-                }
-              }
-              return broken;
-            }"""
-        )
-        assert broken == []
 
 
 def test_far_values_lead_to_their_rows(browser, messy_report):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from report_pages import SENTINEL, messy, missing_table, section, visible, write
 
-from proximity_kernel.report._far_values import find_usual_range
+from proximity_kernel.report.display_columns import find_usual_range
 
 
 @pytest.fixture(scope="module")

@@ -14,23 +14,10 @@ from proximity_kernel import (
     ProximityKernel,
     ProximityKMeans,
     ProximityNeighbors,
-    ProximityOutliers,
     explain,
 )
-from proximity_kernel.datasets import load_penguins
 from proximity_kernel.explanation import bin_names
-from proximity_kernel.report import _map, _missing_cells, write_report
-from proximity_kernel.report._row_data import estimate_cells
-
-
-@pytest.fixture(scope="module")
-def penguins():
-    return load_penguins()
-
-
-@pytest.fixture(scope="module")
-def clusters(penguins):
-    return ProximityKMeans(3, random_state=0).fit(penguins)
+from proximity_kernel.report import missing_cells, row_map, write_report
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +80,7 @@ def test_the_missing_cells_are_those_of_provenance(penguins, tmp_path, matching)
 
 
 def test_the_missing_cells_of_a_sample_of_the_rows(penguins, tmp_path, monkeypatch):
-    monkeypatch.setattr(_missing_cells, "MAX_ROWS", 200)
+    monkeypatch.setattr(missing_cells, "MAX_ROWS", 200)
     table = pd.concat([penguins] * 2, ignore_index=True)
     text = write(tmp_path, table)
     assert "Counted over 200 rows, drawn at random from 688." in visible(text)
@@ -178,8 +165,9 @@ def test_the_distance_from_the_whole_column_is_that_of_the_estimates(penguins):
         row = table.iloc[[i]]
         assumed = dict(explain(kernel, row, row).features[j].a.assumed)
         far.append(sum(abs(assumed.get(name, 0) - prior[name]) for name in prior) / 2)
-    shares = estimate_cells(kernel, table)[2][j]
-    found = _missing_cells.measure_distance(shares, kernel.prior_[j])
+    codes = kernel.model_.code(table, 1).rows
+    shares = missing_cells.estimate_cells(kernel, codes)[1][j]
+    found = missing_cells.measure_distance(shares, kernel.prior_[j])
     assert found == pytest.approx(np.mean(far), abs=1e-6)
     assert 0.1 < found < 0.5
 
@@ -283,7 +271,7 @@ def test_the_plane_is_that_of_few_and_of_many_rows(n_rows):
     rng = np.random.default_rng(1)
     table = [[float(a), str(b)] for a, b in rng.integers(0, 9, size=(n_rows, 2))]
     matrix = ProximityKernel(4).fit_transform(table)
-    places, shown = _map.place_rows(matrix, n_rows)
+    places, shown = row_map.place_rows(matrix, n_rows)
     dense = matrix.toarray().astype(np.float64)
     values = np.linalg.svd(dense - dense.mean(axis=0), compute_uv=False) ** 2
     assert shown == pytest.approx(values[:2].sum() / values.sum())
@@ -302,21 +290,45 @@ def test_clusters_and_their_profiles(page, clusters):
     assert f"{first['feature']} {first['value']} {share} % here, {overall} %" in words
 
 
-def test_the_most_unusual_rows_come_with_reasons(page, penguins, tmp_path):
-    scores = ProximityOutliers().fit(penguins).score_samples(penguins)
-    unusual = np.argsort(scores, kind="stable")[:10]
-    words = visible(section(page, "unusual"))
-    assert re.findall(r"Row (\d+) mean", words) == [str(i) for i in unusual]
-    reason = ProximityOutliers().fit(penguins).reasons(penguins.iloc[unusual[:1]])
-    feature, bin_ = reason[0][0].feature, reason[0][0].bin
-    value = penguins.loc[unusual[0], feature]
-    assert f"{feature} : {value:g}, {bin_} (" in words
-    assert "numbers have four bins, the first and the last" in words
-    assert "so that no number would be rare" in words
-    assert "Values far from the others" not in words
-    with_four = ProximityKernel(4).fit(penguins)
-    words = visible(write(tmp_path, penguins, kernel=with_four))
-    assert "so that no number would be rare" not in words
+def surprise(kernel, table):
+    """How much less likely each cell is, given the others, than it was expected."""
+    names, out = bin_names(kernel), np.zeros(table.shape)
+    for j in range(table.shape[1]):
+        hidden = table.copy()
+        hidden.isetitem(j, hidden.iloc[:, j].where(np.zeros(len(table), bool)))
+        for i in np.flatnonzero(table.iloc[:, j].notna()):
+            row = hidden.iloc[[i]]
+            assumed = explain(kernel, row, row).features[j].a.assumed
+            shares = np.array([share for _, share in assumed])
+            shares = np.maximum(shares, 1e-300)
+            own = explain(kernel, table.iloc[[i]], row).features[j].a.bin
+            assert own in names[j]
+            out[i, j] = -np.log(dict(assumed)[own]) + (shares * np.log(shares)).sum()
+    return out
+
+
+def test_the_cells_of_the_most_unusual_rows_are_the_least_likely(penguins, tmp_path):
+    table = penguins.iloc[::12].reset_index(drop=True)
+    kernel = ProximityKernel(missingness="ignorable").fit(table)
+    text = section(write(tmp_path, table, kernel=kernel), "unusual")
+    found = surprise(kernel, table)
+    rows = re.findall(r'class="goto" data-row="(\d+)"', text)
+    most = np.argsort(-found.sum(axis=1))[:10]
+    reasons = found[most].max(axis=1) > np.log(2)
+    assert reasons.any()
+    assert [int(row) for row in rows] == most[reasons].tolist()
+    first = int(rows[0])
+    j = int(found[first].argmax())
+    words = visible(text)
+    at = words.index(f"Row {first} ")
+    assert words[at:].startswith(f"Row {first} Show on the map {table.columns[j]} : ")
+    assert "; expected: " in words[at:]
+
+
+def test_where_no_cell_is_surprising_no_row_is_unusual(tmp_path):
+    table = pd.DataFrame({"a": [1.0, 2.0] * 20, "b": list("xxyy") * 10})
+    words = visible(section(write(tmp_path, table), "unusual"))
+    assert "No row has a cell that is much less likely than expected." in words
 
 
 def test_the_bins_lie_on_the_histogram(page, clusters, penguins):

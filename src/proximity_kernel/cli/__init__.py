@@ -1,14 +1,13 @@
 """The command line: parse, call the library, print.
 
-``program`` parses and reports errors. Each command has a file of its own, imported when
-the command is called. They share:
+``program`` parses, and prints notes and errors. Each command has a file of its
+own, imported when the command is called. They share:
 
 - ``arguments``: the options, with their help; imports nothing that takes long
-- ``invocation``: notes, progress and warnings on standard error
 - ``fitting``: a table and options -> a fitted estimator; saves and loads models
 - ``streaming``: the same for files that are read in batches
 - ``outputs``: checks of the files to write, before the work begins
-- ``row_names``: ids and row numbers in results, and to find rows by
+- ``results``: ids and row numbers in results, and to find rows by
 """
 
 from __future__ import annotations

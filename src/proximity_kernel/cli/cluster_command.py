@@ -9,8 +9,8 @@ from ..io.errors import InputError
 from ..io.wording import counted
 from ..io.writing import open_writer, write_frame
 from . import arguments, fitting
-from .invocation import Invocation
 from .outputs import find_format
+from .program import Invocation
 from .streaming import open_source
 
 DESCRIPTION = """\
@@ -56,7 +56,7 @@ def run(invocation: Invocation) -> None:
         model = source.fit(
             _make_model(options), "fitting bins", "fitting rows", "moving centers"
         )
-    from .row_names import join_results, name_rows
+    from .results import join_results, name_rows
 
     sizes: Any = 0
     with open_writer(options.output, file_format) as append:

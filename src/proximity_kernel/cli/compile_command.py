@@ -6,7 +6,7 @@ import argparse
 import time
 from typing import Any
 
-from .invocation import Invocation
+from .program import Invocation
 
 DESCRIPTION = """\
 Compile the loops of all estimators, and keep the machine code on disk.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from .invocation import Invocation
+from .program import Invocation
 
 DESCRIPTION = """\
 Fit, cluster and explain the Palmer penguins, which come with the package.

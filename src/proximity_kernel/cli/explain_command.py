@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from . import arguments
-from .invocation import Invocation
+from .program import Invocation
 
 DESCRIPTION = """\
 Explain why two rows are similar, column by column, and how their
@@ -43,7 +43,7 @@ def run(invocation: Invocation) -> None:
     options = invocation.options
     file_format = find_format(options.output, options.format)
     kernel, table, _ = fitting.start(invocation, "ProximityKernel")
-    from .row_names import find_row
+    from .results import find_row
 
     a, b = find_row(table, options.row_a), find_row(table, options.row_b)
     if kernel is None:

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from .._shared.extras import require
 from ..io import InputError, LoadedTable, Schema, read_table
 from .arguments import name_options, reading_options
-from .invocation import Invocation
 from .outputs import STANDARD_STREAM, check_outputs, check_report
+from .program import Invocation
 
 if TYPE_CHECKING:
     from .. import ProximityKernel
@@ -223,7 +223,7 @@ def make_report(
     if path is None:
         return
     from ..report import write_report
-    from .row_names import label_rows
+    from .results import label_rows
 
     with invocation.progress(f"writing {path}"):
         write_report(

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..io.wording import counted, listed
 from . import arguments
-from .invocation import Invocation
+from .program import Invocation
 
 DESCRIPTION = """\
 Fill the missing cells with estimates from the other cells of their row.
@@ -64,7 +64,7 @@ def run(invocation: Invocation) -> None:
     invocation.note(f"{counted(n_before - n_after, 'missing cell')} filled")
     _report_dates(invocation, table, file_format)
     if options.uncertainty is not None:
-        from .row_names import name_rows
+        from .results import name_rows
 
         second = name_rows(table).join(_convert_to_days(uncertainty), rsuffix="_")
         write_frame(second, options.uncertainty, second_format)

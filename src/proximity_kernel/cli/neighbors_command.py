@@ -8,7 +8,7 @@ from typing import Any
 from ..io.errors import InputError
 from ..io.wording import counted
 from . import arguments
-from .invocation import Invocation
+from .program import Invocation
 
 DESCRIPTION = """\
 Find the most similar rows of each row, or of some rows.
@@ -93,7 +93,7 @@ def _find_rows(options: Any, asked: Any, n_others: int) -> tuple[Any, int]:
     """Find the rows to search neighbors of, and the number of neighbors."""
     import numpy as np
 
-    from .row_names import find_row
+    from .results import find_row
 
     k = options.k or min(_DEFAULT_K, n_others)
     if n_others < 1:

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..io.wording import counted
 from . import arguments
-from .invocation import Invocation
+from .program import Invocation
 
 DESCRIPTION = """\
 Find the rows that are least similar to the others, with reasons.
@@ -71,7 +71,7 @@ def run(invocation: Invocation) -> None:
 def _list_outliers(invocation: Invocation, model: Any, table: Any) -> Any:
     import numpy as np
 
-    from .row_names import join_results, name_rows
+    from .results import join_results, name_rows
 
     with invocation.progress("scoring"):
         scores = model.score_samples(table.frame)

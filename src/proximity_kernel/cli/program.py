@@ -1,4 +1,4 @@
-"""The program: parse the arguments, call a command, print errors in one line.
+"""The program: parse the arguments, call a command, print notes and errors.
 
 Nothing that takes long is imported here, so that the help appears at once. Each command
 is a module of its own, imported when it is called.
@@ -7,9 +7,13 @@ is a module of its own, imported when it is called.
 from __future__ import annotations
 
 import argparse
+import logging
 import os
 import sys
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.util import find_spec
 from traceback import walk_tb
@@ -20,7 +24,6 @@ from .._shared.extras import require
 from ..io.errors import InputError
 from ..io.wording import find_similar, suggest
 from .arguments import add_general, name_options
-from .invocation import Invocation, print_error
 
 _PROGRAM = "proximity-kernel"
 _DESCRIPTION = """\
@@ -48,6 +51,104 @@ _COMMANDS = {
     "demo": "a tour of the Palmer penguins",
 }
 _BROKEN_PIPE = 141  # as shells report it
+
+
+@dataclass
+class Invocation:
+    """One call of a command.
+
+    Attributes
+    ----------
+    command : str
+        Its name.
+    options : argparse.Namespace
+    notes : list of str
+        All notes so far, whether or not they were printed.
+    """
+
+    command: str
+    options: Any
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def quiet(self) -> bool:
+        """Whether only errors are printed."""
+        return bool(getattr(self.options, "quiet", False))
+
+    def note(self, text: str) -> None:
+        """Print a note on standard error."""
+        text = name_options(" ".join(text.split()))
+        self.notes.append(text)
+        if not self.quiet:
+            self.console().print(text, markup=False, highlight=False, soft_wrap=True)
+
+    def show(self, *things: Any) -> None:
+        """Print tables and texts of rich on standard error."""
+        if not self.quiet:
+            self.console().print(*things)
+
+    def console(self, *, out: bool = False) -> Any:
+        """Create rich's console for standard error, or for standard output."""
+        from rich.console import Console
+
+        return Console(stderr=not out, highlight=False)
+
+    @contextmanager
+    def progress(
+        self, task: str, total: int | None = None
+    ) -> Iterator[Callable[..., Any]]:
+        """Show a progress bar, if standard error is a terminal.
+
+        Parameters
+        ----------
+        task : str
+            What is being done.
+        total : int, optional
+            Amount of work; None if unknown.
+
+        Yields
+        ------
+        callable
+            Takes the amount of work done since the last call.
+        """
+        console = self.console()
+        if self.quiet or not console.is_terminal:
+            yield lambda amount=1: amount
+            return
+        from rich.progress import Progress
+
+        bar = Progress(console=console, transient=True)
+        with bar:
+            number = bar.add_task(task, total=total)
+            yield lambda amount=1: bar.advance(number, amount)
+
+    @contextmanager
+    def warnings_as_notes(self) -> Iterator[None]:
+        """Print the library's warnings as notes, and hide those of other packages."""
+
+        def note(message: Any, *_: Any, **__: Any) -> None:
+            self.note(f"note: {message}")
+
+        logger = logging.getLogger("proximity_kernel")
+        level = logger.level
+        with warnings.catch_warnings():
+            if self.quiet:
+                logger.setLevel(logging.ERROR)
+            warnings.simplefilter("ignore")
+            warnings.simplefilter("always", UserWarning)
+            warnings.showwarning = note  # restored by the context manager
+            try:
+                yield
+            finally:
+                logger.setLevel(level)
+
+
+def print_error(text: str) -> None:
+    """Print one line on standard error, in any encoding of the terminal."""
+    line = " ".join(text.split())
+    encoding = getattr(sys.stderr, "encoding", None) or "utf-8"
+    shown = line.encode(encoding, "backslashreplace").decode(encoding)
+    sys.stderr.write(f"{shown}\n")
 
 
 class _Parser(argparse.ArgumentParser):

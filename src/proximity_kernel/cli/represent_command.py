@@ -7,7 +7,7 @@ import argparse
 from ..io.errors import InputError
 from ..io.wording import counted
 from . import arguments
-from .invocation import Invocation
+from .program import Invocation
 
 DESCRIPTION = """\
 Represent rows as vectors without missing cells: an observed cell by its
@@ -64,7 +64,7 @@ def run(invocation: Invocation) -> None:
             f"{size / 2**30:,.1f} GiB; write them sparse with -o FILE.npz, or all with "
             "--force."
         )
-    from .row_names import join_results, name_rows
+    from .results import join_results, name_rows
 
     with open_writer(options.output, file_format) as append:
         for start, batch in source.read("representing rows"):

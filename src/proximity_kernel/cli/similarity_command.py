@@ -10,8 +10,8 @@ from ..io.errors import InputError
 from ..io.wording import counted, listed
 from ..io.writing import open_output, write_frame
 from . import arguments, fitting
-from .invocation import Invocation
 from .outputs import find_format
+from .program import Invocation
 
 DESCRIPTION = """\
 Compute the similarity of pairs of rows, from 0 to 1.
@@ -90,7 +90,7 @@ def run(invocation: Invocation) -> None:
 def _name_matrix(matrix: Any, table: Any, other: Any) -> Any:
     import pandas as pd
 
-    from .row_names import label_rows, name_rows
+    from .results import label_rows, name_rows
 
     names = name_rows(table)
     first = names.columns[0]

@@ -16,8 +16,8 @@ from ..io.large_table import count_rows
 from ..io.writing import BATCHED_FORMATS
 from .arguments import name_options, reading_options
 from .fitting import check_files, fit, load_model, save_model, start
-from .invocation import Invocation
 from .outputs import STANDARD_STREAM
+from .program import Invocation
 
 LARGE = 1_000_000
 """Rows above which a file is read in batches unless an option says otherwise."""

@@ -3,6 +3,6 @@
 It uses the public library, and reads the table with the reader of the kernel.
 """
 
-from ._page import write_report
+from .page import write_report
 
 __all__ = ["write_report"]

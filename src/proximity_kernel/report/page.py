@@ -14,23 +14,28 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from .. import ProximityKernel, ProximityKMeans, __version__
 from .._shared.extras import require
+from .._shared.threads import count_threads
 from .._shared.whole_files import whole_file
-from . import (
-    _bin_cards,
-    _cluster_cards,
-    _histogram,
-    _map,
-    _missing_cells,
-    _overview,
-    _row_data,
-    _text,
-    _unusual_rows,
+from ..io.wording import counted
+from .column_cards import HEIGHT, WIDTH, describe_columns, list_far_values
+from .display_columns import (
+    DisplayColumn,
+    clean,
+    read_display_columns,
+    write_share,
 )
-from ._display_columns import DisplayColumn, read_display_columns
+from .missing_cells import (
+    PICTURE_COLUMNS,
+    PICTURE_ROWS,
+    describe_gaps,
+    describe_missing_cells,
+)
+from .row_map import describe_rows, draw_map_rows, find_unusual_rows
 
 _JOINERS = re.compile(r"([_.-])(?=.)")
 # Numbers, dates and times, with their units; very long ones may break. Not those of
@@ -38,7 +43,7 @@ _JOINERS = re.compile(r"([_.-])(?=.)")
 _UNBREAKABLE = re.compile(
     r"(?<![\w#])[-+]?\d[\d,.:+-]{0,22}(?:e[+-]?\d+)?(?: %| s\b)?(?!\w)"
 )
-_SCRIPTS = ("page.js", "gaps.js", "panel.js", "map.js")
+_SCRIPTS = ("page.js", "map.js")
 
 
 def write_report(
@@ -99,8 +104,8 @@ def write_report(
     columns = read_display_columns(table, kernel)
     names = _name_rows(ids, len(table))
     content = _collect(table, columns, kernel, clusters, names, random_state)
-    content["title"] = _text.clean(title, 200) if title else content["size"]
-    content["assumptions"] = [_text.clean(line, 500) for line in assumptions]
+    content["title"] = clean(title, 200) if title else content["size"]
+    content["assumptions"] = [clean(line, 500) for line in assumptions]
     with whole_file(target) as part:
         part.write_text(_render(content), encoding="utf-8", newline="\n")
     return target
@@ -149,7 +154,7 @@ def _name_rows(ids: Sequence[Any] | None, n_rows: int) -> list[str]:
         raise ValueError(
             f"ids must have one name for each of the {n_rows:,} rows, got {len(ids):,}."
         )
-    return [_text.clean(one) for one in ids]
+    return [clean(one) for one in ids]
 
 
 def _collect(
@@ -162,37 +167,61 @@ def _collect(
 ) -> dict[str, Any]:
     """Compute everything that the page shows."""
     rng = np.random.default_rng(random_state)
-    labels = None if clusters is None else clusters.predict(table).astype(np.int64)
-    types = kernel.model_.types
-    by_name = {one.name: column for one, column in zip(types, columns, strict=True)}
-    unusual = _unusual_rows.find_unusual_rows(table, kernel, by_name)
-    far = _overview.list_far_values(columns)
-    sure = np.unique([*unusual["rows"], *(row for one in far for row in one["rows"])])
-    rows = _map.draw_rows(len(names), len(columns), sure, rng)
-    gaps = _overview.describe_gaps(columns, rng)
-    data = _row_data.describe_rows(table, kernel, columns, rows)
+    coded = kernel.model_.code(table, count_threads(kernel.n_jobs))
+    codes = coded.rows[coded.inverse]
+    unusual = find_unusual_rows(kernel, columns, codes, rng)
+    far = list_far_values(columns)
+    named = [one["row"] for one in unusual["rows"]]
+    named += [row for one in far for row in one["rows"]]
+    rows = draw_map_rows(len(names), len(columns), np.unique(named).astype(int), rng)
+    gaps = describe_gaps(columns, rng)
+    data = describe_rows(kernel, columns, codes, rows)
     data["ids"] = [names[i] for i in data["rows"]]
-    data["clusters"] = None if labels is None else labels[data["rows"]].tolist()
-    picture = gaps["picture"]
-    data["gaps"] = picture | {"names": [names[i] for i in picture["rows"]]}
-    size = f"{_text.some(len(names), 'row')}, {_text.some(len(columns), 'column')}"
+    data["gaps"] = gaps["picture"] | {
+        "names": [names[i] for i in gaps["picture"]["rows"]]
+    }
+    data["clusters"] = profiles = None
+    if clusters is not None:
+        labels = clusters.predict(table).astype(np.int64)
+        data["clusters"] = labels[data["rows"]].tolist()
+        profiles = _describe_clusters(clusters, labels, columns)
     return {
-        "size": size,
+        "size": f"{counted(len(names), 'row')}, {counted(len(columns), 'column')}",
         "n_rows": len(names),
-        "columns": _overview.describe_columns(columns),
+        "columns": describe_columns(columns, kernel),
         "gaps": gaps,
-        "missing": _missing_cells.describe_missing_cells(table, kernel, rng),
-        "cards": _bin_cards.describe_bins(columns, kernel),
+        "missing": describe_missing_cells(kernel, codes, rng),
         "map": data,
-        "clusters": None
-        if clusters is None or labels is None
-        else _cluster_cards.describe_profiles(clusters, labels, by_name),
+        "clusters": profiles,
         "unusual": unusual,
         "far": far,
         "names": names,
         "kernel": kernel,
         "json": _dump(data),
     }
+
+
+def _describe_clusters(
+    clusters: ProximityKMeans, labels: NDArray[np.int64], columns: list[DisplayColumn]
+) -> list[dict[str, Any]]:
+    """Describe the size and the typical values of each cluster."""
+    types = clusters.kernel_.model_.types
+    by_name = {one.name: column for one, column in zip(types, columns, strict=True)}
+    out: list[dict[str, Any]] = [
+        {"cluster": c, "size": size, "share": size / len(labels), "values": []}
+        for c, size in enumerate(np.bincount(labels, minlength=clusters.n_clusters_))
+    ]
+    for one in clusters.profiles_:
+        column = by_name[one["feature"]]
+        out[one["cluster"]]["values"].append(
+            {
+                "feature": column.name,
+                "value": column.write_bin(one["value"]),
+                "share": min(1.0, one["share"]),
+                "overall": min(1.0, one["share_overall"]),
+            }
+        )
+    return out
 
 
 def _dump(data: Any) -> str:
@@ -214,9 +243,9 @@ def _render(content: dict[str, Any]) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"count": _text.count, "share": _text.share}
+    environment.filters |= {"count": "{:,}".format, "share": write_share}
     environment.filters |= {"breakable": _breakable, "whole": _keep_whole}
-    environment.globals["some"] = _text.some
+    environment.globals["some"] = counted
     folder = resources.files("proximity_kernel.report") / "templates"
     read = {
         name: (folder / name).read_text(encoding="utf-8")
@@ -231,11 +260,10 @@ def _render(content: dict[str, Any]) -> str:
         hashes=[_hash(script) for script in scripts],
         version=__version__,
         limits={
-            "nearest": _map.N_NEAREST,
-            "picture_rows": _overview.PICTURE_ROWS,
-            "picture_columns": _overview.PICTURE_COLUMNS,
-            "width": _histogram.WIDTH,
-            "height": _histogram.HEIGHT,
+            "picture_rows": PICTURE_ROWS,
+            "picture_columns": PICTURE_COLUMNS,
+            "width": WIDTH,
+            "height": HEIGHT,
         },
     )
     return page

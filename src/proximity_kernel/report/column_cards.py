@@ -1,0 +1,228 @@
+"""Columns and the kernel in, a card for each column out: its values and its bins.
+
+A card is data; the template draws it. Far values would squeeze all others into one bar
+of a histogram. They get a bar of their own at the end of the scale.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import ProximityKernel
+from ..explanation import bin_names
+from ..io.wording import counted
+from .display_columns import DisplayColumn, UsualRange, write_share
+
+WIDTH, HEIGHT = 300.0, 88.0  # of a histogram
+_N_BARS = 30
+_GAP, _FAR_WIDTH = 9.0, 11.0  # between the scale and a bar of far values; of the bar
+_LEAST = 4 / HEIGHT  # height of a bar of far values
+_MAX_LABELS = 8
+_MAX_BINS = 12  # listed on a card
+_MAX_VALUES = 3  # in the summary of a column
+_MAX_ROWS = 5  # named for a column with far values
+_MAX_COLUMNS = 10  # with named rows
+
+
+def describe_columns(
+    columns: Sequence[DisplayColumn], kernel: ProximityKernel
+) -> list[dict[str, Any]]:
+    """Make the cards.
+
+    Parameters
+    ----------
+    columns : sequence of DisplayColumn
+    kernel : ProximityKernel
+        Fitted.
+
+    Returns
+    -------
+    list of dict
+        name, kind, share (of missing cells), distinct (values), values (a summary), far
+        (lines), bins (names), n_bins, two (whether the bins have groups), and
+        ``histogram`` (see `draw_histogram`) or ``labels`` (label, share, rest); neither
+        for an empty column.
+    """
+    cards = []
+    for j, (column, names) in enumerate(zip(columns, bin_names(kernel), strict=True)):
+        groups, centers = kernel.bin_groups_[j], kernel.bin_centers_[j]
+        card: dict[str, Any] = {
+            "name": column.name,
+            "kind": column.kind,
+            "share": float(column.missing.mean()),
+            "distinct": len(np.unique(column.known)),
+            "values": _summarize(column),
+            "far": column.far,
+            "n_bins": len(names),
+            "bins": [column.write_bin(name) for name in names[:_MAX_BINS]],
+            "two": groups is not None,
+        }
+        if column.labels is not None:
+            card["labels"] = _count_labels(column, column.labels)
+        elif column.usual is not None and centers is not None:
+            card["histogram"] = draw_histogram(column, column.usual, centers, groups)
+        cards.append(card)
+    return cards
+
+
+def list_far_values(columns: Sequence[DisplayColumn]) -> list[dict[str, Any]]:
+    """List the columns that have far values, with some of their rows.
+
+    Returns
+    -------
+    list of dict
+        name, lines (descriptions), rows (the first few indices) and more (the number of
+        other rows).
+    """
+    out: list[dict[str, Any]] = []
+    for column in columns:
+        if column.usual and column.far:
+            values, usual = column.values, column.usual
+            rows = np.flatnonzero((values < usual.low) | (values > usual.high)).tolist()
+            named = rows[: _MAX_ROWS if len(out) < _MAX_COLUMNS else 0]
+            more = len(rows) - len(named)
+            out.append(
+                {"name": column.name, "lines": column.far, "rows": named, "more": more}
+            )
+    return out
+
+
+def _summarize(column: DisplayColumn) -> str:
+    known = column.known
+    if not len(known):
+        return "nothing observed"
+    if column.labels is None:
+        ends = np.quantile(known, [0, 0.5, 1], method="lower")
+        low, middle, high = map(column.write, ends)
+        return f"always {low}" if low == high else f"{low} to {high}, median {middle}"
+    counts = column.count_labels()
+    if len(counts) == len(known) > _MAX_VALUES:
+        return f"{len(known):,} values, all different"
+    shown = ", ".join(
+        f"{column.labels[k]} ({write_share(n / len(known))})"
+        for k, n in counts[:_MAX_VALUES]
+    )
+    more = len(counts) - _MAX_VALUES
+    return f"{shown} and {counted(more, 'other')}" if more > 0 else shown
+
+
+def _count_labels(
+    column: DisplayColumn, labels: tuple[str, ...]
+) -> list[dict[str, Any]]:
+    """Count the most common labels, ordered by rank if they have one, else by count."""
+    counts = column.count_labels()
+    shown = counts if len(counts) == _MAX_LABELS + 1 else counts[:_MAX_LABELS]
+    rest = sum(n for _, n in counts[len(shown) :])
+    if column.kind != "category":
+        shown = sorted(shown)
+    bars = [(labels[k], n, False) for k, n in shown]
+    if rest:
+        bars.append((f"and {len(counts) - len(shown):,} more", rest, True))
+    return [
+        {"label": label, "share": n / len(column.known), "rest": is_rest}
+        for label, n, is_rest in bars
+    ]
+
+
+def draw_histogram(
+    column: DisplayColumn,
+    usual: UsualRange,
+    centers: NDArray[np.float64],
+    groups: NDArray[np.int64] | None,
+) -> dict[str, Any]:
+    """Draw the observed values of a measured column, and the limits of its bins.
+
+    Parameters
+    ----------
+    column : DisplayColumn
+        With an observed value.
+    usual : UsualRange
+        Of the column.
+    centers : ndarray of shape (n_bins,), float64
+        Of the bins, increasing.
+    groups : ndarray of shape (n_bins,), int64, or None
+        The coarse bin of each.
+
+    Returns
+    -------
+    dict
+        bars and beyond (x, y, width, height), bands (x, width), limits (x, strong),
+        left and right (of the scale), low, high and text.
+    """
+    known, low, high = column.known, usual.low, usual.high
+    if low == high:
+        return {"bars": [(WIDTH / 2 - 6, 0.0, 12.0, HEIGHT)], "beyond": [],
+                "bands": [], "limits": [], "left": 0.0, "right": WIDTH,
+                "low": column.write(low), "high": "",
+                "text": f"Every known value is {column.write(low)}."}  # fmt: skip
+    whole = high / 2 - low / 2 < _N_BARS / 2 and bool((known == known.round()).all())
+    inside = known[(known >= low) & (known <= high)]
+    if whole:  # a bar for each whole number
+        low, high = low - 0.5, high + 0.5
+    left = _GAP + _FAR_WIDTH if len(usual.below) else 0.0
+    right = WIDTH - (_GAP + _FAR_WIDTH if len(usual.above) else 0.0)
+    # Scaled: the difference of the ends may be too large for a float.
+    size = max(abs(low), abs(high))
+    ends, places = (low / size, high / size), (left, right)
+    n_bars = round(high - low) if whole else _N_BARS
+    positions = np.interp(inside / size, ends, places)
+    counts, edges = np.histogram(positions, n_bars, places)
+    peak = int(counts.argmax())
+    tallest = size * np.interp(edges[peak : peak + 2], places, ends)
+    where = [usual.low + peak] if whole else tallest.tolist()
+    middles = (centers[:-1] / 2 + centers[1:] / 2) / size
+    return {
+        **_draw_bars(edges, counts, usual),
+        **_draw_bins(np.interp(middles, ends, places), left, right, groups),
+        "left": left,
+        "right": right,
+        "low": column.write(usual.low),
+        "high": column.write(usual.high),
+        "text": f"Values from {column.write(usual.low)} to {column.write(usual.high)}; "
+        f"the tallest bar, {' to '.join(map(column.write, where))}, holds "
+        f"{write_share(counts[peak] / len(known))}.",
+    }
+
+
+def _draw_bars(
+    edges: NDArray[np.float64], counts: NDArray[np.int64], usual: UsualRange
+) -> dict[str, Any]:
+    parts = counts / counts.max()
+    bars = [
+        (x, HEIGHT - HEIGHT * part, end - x, HEIGHT * part)
+        for (x, end), part in zip(pairwise(edges.tolist()), parts.tolist(), strict=True)
+        if part
+    ]
+    beyond = [
+        (x, HEIGHT - height, _FAR_WIDTH, height)
+        for x, far in ((0.0, usual.below), (WIDTH - _FAR_WIDTH, usual.above))
+        if len(far)
+        for height in [HEIGHT * min(1, max(_LEAST, len(far) / int(counts.max())))]
+    ]
+    return {"bars": bars, "beyond": beyond}
+
+
+def _draw_bins(
+    limits: NDArray[np.float64],
+    left: float,
+    right: float,
+    groups: NDArray[np.int64] | None,
+) -> dict[str, Any]:
+    """Shade every other bin, or group of bins, and draw the limits between them."""
+    owner = range(len(limits) + 1) if groups is None else groups.tolist()
+    at = [left, *limits.tolist(), right]
+    return {
+        "bands": [
+            (x, end - x) for k, (x, end) in enumerate(pairwise(at)) if owner[k] % 2
+        ],
+        "limits": [
+            (x, groups is not None and owner[k] != owner[k + 1])
+            for k, x in enumerate(at[1:-1])
+            if left < x < right
+        ],
+    }

@@ -1,0 +1,215 @@
+"""Columns and coded rows in, out: where the missing cells are, and how well known.
+
+An estimate is a probability distribution over the bins of its column. Where the other
+columns do not help, it is the share of each bin in the whole column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import ProximityKernel
+from .._bins.codes import plain_codes
+from .._model.provenance import list_cells
+from .._shared.threads import count_threads
+from .display_columns import DisplayColumn, clean
+
+MAX_ROWS = 100_000
+"""Rows whose cells are estimated."""
+PICTURE_ROWS = 500
+PICTURE_COLUMNS = 60
+_MAX_PATTERNS = 8
+_MAX_NAMES = 4  # columns listed for a pattern
+_MAX_MOVERS = 3  # columns named for each
+_MIN_PART = 0.1  # of what the first of these moved, to be named too
+_MIN_MOVED = 0.02  # probability that an informed estimate moves to other bins, in mean
+_WHOLE_COLUMN = "the shares in the whole column"
+_BASES = {
+    "intersection": "rows that agree in every observed cell",
+    "union": "rows that agree in some observed cell",
+}
+
+
+def describe_gaps(
+    columns: Sequence[DisplayColumn], rng: np.random.Generator
+) -> dict[str, Any]:
+    """Find where the missing cells are, and draw rows for a picture of them.
+
+    Parameters
+    ----------
+    columns : sequence of DisplayColumn
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    dict
+        ``cells`` (number of missing cells), ``share`` (of all cells), ``columns`` (with
+        missing cells), ``complete`` (rows), ``n_patterns`` (sets of columns that are
+        missing together in a row), ``patterns`` (the most common: rows, share and text;
+        if there are many, only those of several rows), and ``picture``: ``rows`` and
+        ``columns`` (indices) and ``cells`` (a text of 0 and 1 for each row), ordered by
+        pattern.
+    """
+    missing = np.column_stack([column.missing for column in columns])
+    packed = np.packbits(missing, axis=1)
+    _, first, of_row, rows = np.unique(
+        packed, axis=0, return_index=True, return_inverse=True, return_counts=True
+    )
+    order = np.argsort(-rows, kind="stable").tolist()
+    incomplete = [p for p in order if missing[first[p]].any()]
+    many = len(incomplete) > _MAX_PATTERNS
+    names = np.array([column.name for column in columns])
+    return {
+        "cells": int(missing.sum()),
+        "share": float(missing.mean()),
+        "columns": int(missing.any(axis=0).sum()),
+        "complete": int((~missing.any(axis=1)).sum()),
+        "n_patterns": len(incomplete),
+        "patterns": [
+            {
+                "rows": int(rows[p]),
+                "share": float(rows[p] / len(missing)),
+                "text": _name_pattern(missing[first[p]], names),
+            }
+            for p in incomplete[:_MAX_PATTERNS]
+            if rows[p] > many
+        ],
+        "picture": _draw_gaps(missing, of_row.ravel(), rows, rng),
+    }
+
+
+def _draw_gaps(
+    missing: NDArray[np.bool_],
+    of_row: NDArray[np.int64],
+    frequency: NDArray[np.int64],
+    rng: np.random.Generator,
+) -> dict[str, Any]:
+    rows = draw_rows(len(missing), PICTURE_ROWS, rng)
+    rows = rows[np.lexsort((rows, of_row[rows], -frequency[of_row[rows]]))]
+    order = np.argsort(-missing.sum(axis=0), kind="stable")
+    columns = np.sort(order[:PICTURE_COLUMNS])
+    cells = ["".join(map(str, missing[i, columns].astype(int))) for i in rows]
+    return {"rows": rows.tolist(), "columns": columns.tolist(), "cells": cells}
+
+
+def draw_rows(n_rows: int, most: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Draw rows at random, in their order; all of them if there are few."""
+    if n_rows <= most:
+        return np.arange(n_rows)
+    return np.sort(rng.choice(n_rows, most, replace=False))
+
+
+def _name_pattern(is_missing: NDArray[np.bool_], names: NDArray[np.str_]) -> str:
+    if is_missing.all() and len(names) > 1:
+        return "every column"
+    most = is_missing.sum() > len(names) / 2 > _MAX_NAMES
+    listed = names[~is_missing if most else is_missing].tolist()
+    more = len(listed) - _MAX_NAMES
+    shown = ", ".join(listed[:_MAX_NAMES]) + (f" and {more} more" if more > 0 else "")
+    return f"all but {shown}" if most else shown
+
+
+def describe_missing_cells(
+    kernel: ProximityKernel, codes: NDArray[Any], rng: np.random.Generator
+) -> dict[str, Any]:
+    """Describe how well the missing cells are known.
+
+    Parameters
+    ----------
+    kernel : ProximityKernel
+        Fitted.
+    codes : ndarray of shape (n_samples, n_features)
+        Of the rows.
+    rng : numpy.random.Generator
+        Draws `MAX_ROWS` rows of a table that has more.
+
+    Returns
+    -------
+    dict
+        ``cells``: number of cells that were estimated. ``looked``: rows looked at.
+        ``features``: columns with such cells, those with the most first: name, cells,
+        certainty (the mean probability of the likeliest bin), usual (the share of the
+        most common bin), informed (whether the estimates differ from the shares in the
+        whole column), movers (the columns that moved informed estimates most) and basis
+        (what the estimates rest on if there are no movers). ``empty``: columns without
+        an observed value; their cells are not counted here. ``kept``: columns whose
+        gaps are a bin of their own: name, missing and reason.
+    """
+    rows = draw_rows(len(codes), MAX_ROWS, rng)
+    cells, shares = estimate_cells(kernel, codes[rows])
+    names = [clean(absence.feature) for absence in kernel.missingness_]
+    features = [
+        _describe_feature(names, j, prior, cells[cells["feature"] == j], shares[j])
+        for j, prior in enumerate(kernel.prior_)
+        if len(prior) and len(shares[j])
+    ]
+    return {
+        "cells": sum(one["cells"] for one in features),
+        "looked": len(rows),
+        "features": sorted(features, key=lambda one: -one["cells"]),
+        "empty": [names[j] for j, prior in enumerate(kernel.prior_) if not len(prior)],
+        "kept": [
+            {
+                "name": name,
+                "missing": absence.missing,
+                "reason": clean(absence.reason, 300),
+            }
+            for name, absence in zip(names, kernel.missingness_, strict=True)
+            if absence.informative
+        ],
+    }
+
+
+def estimate_cells(
+    kernel: ProximityKernel, codes: NDArray[Any]
+) -> tuple[NDArray[np.void], list[NDArray[np.float64]]]:
+    """Estimate the missing cells of coded rows.
+
+    Returns
+    -------
+    cells : structured ndarray of shape (n_missing,)
+        As `ProximityKernel.provenance` lists them.
+    shares : list of ndarray of shape (n_missing in the feature, n_bins)
+        Estimates of the cells of each feature, in the order of `cells`.
+    """
+    model, n_threads = kernel.model_, count_threads(kernel.n_jobs)
+    found = model.matcher.estimate(plain_codes(codes), n_threads)
+    shares = []
+    for j, n_bins in enumerate(model.n_bins.tolist()):
+        starts = found.start[:-1][found.feature == j]
+        shares.append(found.probabilities[starts[:, None] + np.arange(n_bins)])
+    return list_cells(model, plain_codes(codes), n_threads), shares
+
+
+def _describe_feature(
+    names: list[str],
+    j: int,
+    prior: NDArray[np.float64],
+    cells: NDArray[np.void],
+    shares: NDArray[np.float64],
+) -> dict[str, Any]:
+    levels, counts = np.unique(cells["level"], return_counts=True)
+    moved = np.bincount(
+        np.maximum(cells["columns"], 0).ravel(), cells["moved"].ravel(), len(names)
+    )
+    movers = np.argsort(-moved, kind="stable")[:_MAX_MOVERS]
+    least = _MIN_PART * moved.max()
+    informed = measure_distance(shares, prior) > _MIN_MOVED
+    return {
+        "name": names[j],
+        "cells": len(cells),
+        "certainty": float(cells["certainty"].mean()),
+        "usual": float(prior.max()),
+        "informed": informed,
+        "movers": [names[i] for i in movers if informed and moved[i] > least],
+        "basis": _BASES.get(str(levels[counts.argmax()]), _WHOLE_COLUMN),
+    }
+
+
+def measure_distance(shares: NDArray[np.float64], prior: NDArray[np.float64]) -> float:
+    """Compute the mean total variation distance of estimates from the prior."""
+    return float(1 - np.minimum(shares, prior).sum() / len(shares))

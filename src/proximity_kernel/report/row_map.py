@@ -1,0 +1,303 @@
+"""Coded rows in, out: a map of the rows, their nearest rows, and the unusual ones.
+
+The map shows the first two principal components of the rows that are drawn for it. The
+page compares any row of the map with its nearest rows. So it holds the value and the
+bin of every cell of these rows, the estimate of every missing one, and for each pair
+how much each feature agrees.
+
+A row is unusual if its cells are improbable given the others: each observed cell is
+estimated as if it were missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.decomposition import PCA
+
+from .. import ProximityKernel
+from .._bins.codes import plain_codes
+from .._model.fitted_kernel import represent_codes
+from .._model.model import Model
+from .._shared.threads import count_threads
+from .._similarity.nearest import build_index, drop_itself, find_nearest
+from ..explanation import bin_names, sum_by_feature
+from .display_columns import DisplayColumn
+from .missing_cells import MAX_ROWS, draw_rows, estimate_cells
+
+MAP_ROWS = 2_000
+N_NEAREST = 5
+ESTIMATED, UNKNOWN = -1, -2  # in place of a bin
+_MAX_CELLS = 170_000  # of the rows in the page
+_MIN_ROWS = 100
+_MAX_ESTIMATED = 3  # bins of an estimate
+_N_UNUSUAL = 10
+_N_REASONS = 3
+_SURPRISING = np.log(2)  # half as probable as a cell of this estimate is expected to be
+_CASCADE_ROWS = 2_000  # each cell is matched again, which takes long
+_ROOM = 1 << 22  # numbers held at a time
+_LEAST_SHARE = 1e-6  # of a bin that no matching row has
+
+
+def draw_map_rows(
+    n_rows: int, n_columns: int, always: NDArray[np.int64], rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """Draw the rows of the map at random, in addition to `always`; all if they fit."""
+    # The page also holds the nearest rows of each row of the map.
+    fit = _MAX_CELLS // n_columns // (1 + N_NEAREST)
+    most = min(MAP_ROWS, max(_MIN_ROWS, fit))
+    if n_rows <= most or (n_rows <= MAP_ROWS and n_rows * n_columns <= _MAX_CELLS):
+        return np.arange(n_rows)
+    others = np.setdiff1d(np.arange(n_rows), always)
+    drawn = rng.choice(others, most - len(always), replace=False)
+    return np.sort(np.concatenate([always, drawn]))
+
+
+def place_rows(matrix: sp.csr_array, n_drawn: int) -> tuple[NDArray[np.float64], float]:
+    """Place rows on the plane in which the first of them differ most.
+
+    Parameters
+    ----------
+    matrix : csr_array of shape (n, n_columns)
+        Represented rows.
+    n_drawn : int
+        Rows that make the plane.
+
+    Returns
+    -------
+    places : ndarray of shape (n, 2), float64
+        The farthest of the drawn rows along each axis is on the positive side.
+    shown : float
+        The share of the variance of the drawn rows that the plane shows.
+    """
+    matrix = matrix.astype(np.float64)
+    places = np.zeros((matrix.shape[0], 2))
+    drawn = matrix[:n_drawn]
+    few = min(drawn.shape)
+    if not few or (drawn.max(axis=0) - drawn.min(axis=0)).max() < 1e-9:  # all equal
+        return places, 1.0
+    if few > 2:
+        pca = PCA(2, svd_solver="arpack", random_state=0).fit(drawn)
+        places = pca.transform(matrix)
+    else:
+        pca = PCA(few, svd_solver="full").fit(drawn.toarray())
+        places[:, :few] = pca.transform(matrix.toarray())
+    far = places[np.abs(places[:n_drawn]).argmax(axis=0), [0, 1]]
+    return places * np.where(far < 0, -1, 1), float(pca.explained_variance_ratio_.sum())
+
+
+def describe_rows(
+    kernel: ProximityKernel,
+    columns: Sequence[DisplayColumn],
+    codes: NDArray[Any],
+    drawn: NDArray[np.int64],
+) -> dict[str, Any]:
+    """Collect what the page needs to compare the rows of the map with their nearest.
+
+    Parameters
+    ----------
+    kernel : ProximityKernel
+        Fitted.
+    columns : sequence of DisplayColumn
+    codes : ndarray of shape (n_samples, n_features)
+        Of all rows.
+    drawn : ndarray of shape (n,), int64
+        Indices of the rows on the map, increasing.
+
+    Returns
+    -------
+    dict
+        ``rows``: indices of the rows, the ``n`` of the map first. ``places``: their
+        positions on the plane, which shows the share ``variance``. ``near``: for each
+        row of the map, the positions in ``rows`` of its nearest ones in the whole
+        table. ``similarity``: of these, in thousandths. ``agreement``: of these pairs
+        for each feature, in hundredths. ``columns``: name, kind, labels, values, bins,
+        and names and groups of the bins. ``estimates``: position of the row, feature,
+        number of matching rows (0 without any), how many features moved it most and
+        which, then bins with their probabilities in hundredths.
+    """
+    model, n_threads = kernel.model_, count_threads(kernel.n_jobs)
+    k = min(N_NEAREST, len(codes) - 1)
+    matrix = represent_codes(kernel, model, plain_codes(codes))
+    index = build_index(matrix, model.n_counted)
+    found = find_nearest(index, matrix[drawn], k + 1, n_threads)
+    similarity, nearest = drop_itself(*found, drawn)
+    rows = np.concatenate([drawn, np.setdiff1d(nearest, drawn)])
+    order = np.argsort(rows)
+    near = order[np.searchsorted(rows, nearest, sorter=order)]
+    matrix, codes = matrix[rows], codes[rows]
+    places, shown = place_rows(matrix, len(drawn))
+    pairs = matrix[np.repeat(np.arange(len(drawn)), k)].multiply(matrix[near.ravel()])
+    agreement = np.clip(sum_by_feature(model, pairs), 0, 1)
+    estimates = _describe_estimates(*estimate_cells(kernel, codes))
+    return {
+        "rows": rows.tolist(),
+        "n": len(drawn),
+        "places": np.round(places, 4).tolist(),
+        "variance": shown,
+        "near": near.tolist(),
+        "similarity": np.round(1000 * similarity).astype(int).tolist(),
+        "agreement": np.round(100 * agreement)
+        .astype(int)
+        .reshape(len(drawn), k, len(columns))
+        .tolist(),
+        "estimates": estimates,
+        "columns": _describe_cells(kernel, columns, rows, codes, estimates),
+    }
+
+
+def _describe_estimates(
+    cells: NDArray[np.void], shares: list[NDArray[np.float64]]
+) -> list[list[int]]:
+    out = []
+    rest = [iter(own) for own in shares]
+    for cell in cells:
+        row, j = int(cell["row"]), int(cell["feature"])
+        share = next(rest[j])
+        order = np.argsort(-share, kind="stable")[:_MAX_ESTIMATED]
+        order = order[share[order] > 0]
+        parts = np.column_stack([order, np.round(100 * share[order]).astype(int)])
+        movers = [i for i in cell["columns"].tolist() if i >= 0]
+        matched = cell["level"] in ("intersection", "union")
+        head = [row, j, int(cell["support"]) * matched, len(movers), *movers]
+        out.append(head + parts.ravel().tolist())
+    return out
+
+
+def _describe_cells(
+    kernel: ProximityKernel,
+    columns: Sequence[DisplayColumn],
+    rows: NDArray[np.int64],
+    codes: NDArray[Any],
+    estimates: list[list[int]],
+) -> list[dict[str, Any]]:
+    """Describe the cells of rows, with the names of the bins that they use."""
+    bins = np.where(codes < kernel.model_.n_bins, codes.astype(np.int64), UNKNOWN)
+    bins[codes == plain_codes(codes).missing] = ESTIMATED
+    used = [set(own.tolist()) - {ESTIMATED, UNKNOWN} for own in bins.T]
+    for _, j, _, n_movers, *rest in estimates:
+        used[j].update(rest[n_movers::2])
+    names = bin_names(kernel)
+    out = []
+    for j, column in enumerate(columns):
+        groups = kernel.bin_groups_[j]
+        values, labels = _write_values(column, column.values[rows])
+        out.append(
+            {
+                "name": column.name,
+                "kind": column.kind,
+                "values": values,
+                "labels": labels,
+                "bins": bins[:, j].tolist(),
+                "names": {k: column.write_bin(names[j][k]) for k in sorted(used[j])},
+                "groups": None if groups is None else groups.tolist(),
+            }
+        )
+    return out
+
+
+def _write_values(
+    column: DisplayColumn, values: NDArray[np.float64]
+) -> tuple[list[float | int | None], list[str] | None]:
+    """Round numbers, and keep only the labels that occur."""
+    if column.labels is None:
+        short = [None if v != v else _shorten(v) for v in values.tolist()]
+        return short, None
+    there = np.unique(values[~np.isnan(values)]).astype(np.int64).tolist()
+    place = {label: at for at, label in enumerate(there)}
+    return [place.get(v) for v in values.tolist()], [column.labels[k] for k in there]
+
+
+def _shorten(value: float) -> float | int:
+    whole = value == round(value) and abs(value) < 1e15
+    return int(value) if whole else float(f"{value:.5g}")
+
+
+def find_unusual_rows(
+    kernel: ProximityKernel,
+    columns: Sequence[DisplayColumn],
+    codes: NDArray[Any],
+    rng: np.random.Generator,
+) -> dict[str, Any]:
+    """Find the rows whose cells are least probable given the others.
+
+    Parameters
+    ----------
+    kernel : ProximityKernel
+        Fitted.
+    columns : sequence of DisplayColumn
+    codes : ndarray of shape (n_samples, n_features)
+        Of all rows.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    dict
+        ``looked``: rows looked at. ``rows``: the most unusual first: row (its index)
+        and reasons, a list of dict: feature, value (None if it adds nothing to the
+        bin), bin, share (its probability), expected (the likeliest bin) and
+        expected_share.
+    """
+    model, n_threads = kernel.model_, count_threads(kernel.n_jobs)
+    most = _CASCADE_ROWS if model.matcher.leaves_bins_out else MAX_ROWS
+    looked = draw_rows(len(codes), most, rng)
+    surprise = np.zeros((len(looked), len(columns)), np.float32)
+    for j, n_bins in enumerate(model.n_bins.tolist()):
+        here = np.flatnonzero(codes[looked, j] < n_bins)
+        step = max(1, _ROOM // max(1, n_bins))
+        for some in np.split(here, range(step, len(here), step)):
+            rows = codes[looked[some]]
+            shares = _estimate_observed(model, rows, j, n_threads)
+            own = -np.log(shares[np.arange(len(rows)), rows[:, j]])
+            surprise[some, j] = own + (shares * np.log(shares)).sum(axis=1)
+    order = np.argsort(-surprise.sum(axis=1), kind="stable")[:_N_UNUSUAL]
+    unusual = []
+    for at in order.tolist():
+        found = np.argsort(-surprise[at], kind="stable")[:_N_REASONS]
+        reasons = [
+            _give_reason(kernel, columns[j], j, codes[looked[[at]]], looked[at])
+            for j in found.tolist()
+            if surprise[at, j] > _SURPRISING
+        ]
+        if reasons:
+            unusual.append({"row": int(looked[at]), "reasons": reasons})
+    return {"looked": len(looked), "rows": unusual}
+
+
+def _estimate_observed(
+    model: Model, rows: NDArray[Any], j: int, n_threads: int
+) -> NDArray[np.float64]:
+    """Estimate feature j of coded rows as if it were missing."""
+    missing = plain_codes(rows).missing
+    if not model.matcher.leaves_bins_out:
+        # Other gaps need no estimate: an unknown category tells as little.
+        rows = np.where(rows == missing, missing - 1, rows).astype(rows.dtype)
+    rows = rows.copy()
+    rows[:, j] = missing
+    found = model.matcher.estimate(plain_codes(rows), n_threads)
+    starts = found.start[:-1][found.feature == j]
+    shares = found.probabilities[starts[:, None] + np.arange(model.n_bins[j])]
+    probabilities: NDArray[np.float64] = np.maximum(shares, _LEAST_SHARE)
+    return probabilities
+
+
+def _give_reason(
+    kernel: ProximityKernel, column: DisplayColumn, j: int, code: NDArray[Any], row: int
+) -> dict[str, Any]:
+    shares = _estimate_observed(kernel.model_, code, j, 1)[0]
+    names = [column.write_bin(name) for name in bin_names(kernel)[j]]
+    own, likeliest = int(code[0, j]), int(shares.argmax())
+    measured = column.labels is None and not column.missing[row]
+    value = column.write(column.values[row]) if measured else None
+    return {
+        "feature": column.name,
+        "value": None if value == names[own] else value,
+        "bin": names[own],
+        "share": float(shares[own]),
+        "expected": names[likeliest],
+        "expected_share": float(shares[likeliest]),
+    }
