@@ -134,6 +134,13 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     add("--data-home", metavar="DIR", help="where the tables are, or will be")
     add("--page", type=Path, metavar="FILE", help="default: docs/paper.md, likewise")
     add("--retry", action="store_true", help="try again what failed")
+    add(
+        "--redo",
+        action="append",
+        default=[],
+        metavar="COMMIT",
+        help="run again what has this commit in the results; may be repeated",
+    )
     add("--verbose", action="store_true", help="all tables: ARI and AMI too")
     add("--debug", action="store_true", help="show the traceback of an error")
 
@@ -158,7 +165,11 @@ class _Session:
     def request(self) -> Request:
         given = self.options
         return Request(
-            given.quick, tuple(given.only), tuple(given.protocol), given.data_home
+            given.quick,
+            tuple(given.only),
+            tuple(given.protocol),
+            given.data_home,
+            tuple(given.redo),
         )
 
     @property

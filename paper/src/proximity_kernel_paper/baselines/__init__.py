@@ -2,7 +2,9 @@
 
 `registry` maps a name to a `Method`, the paper's names and grids. Beside the paper's
 nine baselines it holds PK, which is `ProximityKernel` with its defaults
-(``matching="cascade"`` is the paper's rule), and two ablations of it.
+(``matching="cascade"`` is the paper's rule), two ablations of it, and methods that the
+paper does not compare: scaled imputers, imputers that give distributions, and Gower's
+similarity.
 
 The imputation methods see the *coded* table: categories as integers in sorted order,
 ordered ones by rank. They give the filled, coded table with every column scaled to
@@ -20,7 +22,8 @@ array([[0.  , 0.  ],
        [1.  , 0.67]])
 >>> list(registry)
 ['Mean', 'MissForest', 'MICE', 'KNN', 'EM', 'GAIN', 'MIRACLE', 'MIWAE', 'HI-PMK', 'PK',
- 'prior only', 'mode/mean, then bins']
+ 'prior only', 'mode/mean, then bins', 'mean or mode', 'scaled KNN', 'MICE, draws',
+ 'MIWAE, draws', 'scaled KNN, shares', 'forest, probabilities', 'Gower']
 """
 
 from __future__ import annotations
@@ -35,7 +38,7 @@ __all__ = ["Method", "registry"]
 _STEPS = (10, 100, 200, 500)
 _EPOCHS = (100, 200, 500)
 _BATCHES = (32, 64, 128, 256)
-_BINS = tuple(range(2, 11))
+_BINS = (2, 3, 4, 6, 8)
 
 _METHODS = (
     imputation("Mean", "._simple", "Mean"),
@@ -58,6 +61,13 @@ _METHODS = (
     transformer(
         "mode/mean, then bins", "._ablations", "ModeMeanThenBins", n_bins=_BINS
     ),
+    imputation("mean or mode", "._simple", "ModeMean"),
+    imputation("scaled KNN", "._simple", "ScaledKNN"),
+    transformer("MICE, draws", "._soft", "MiceDraws"),
+    transformer("MIWAE, draws", "._soft", "MiwaeDraws"),
+    transformer("scaled KNN, shares", "._soft", "KNNShares"),
+    transformer("forest, probabilities", "._soft", "ForestShares"),
+    transformer("Gower", "._gower", "Gower"),
 )
 
 registry: Mapping[str, Method] = MappingProxyType(

@@ -20,11 +20,12 @@ from ._encoding import ImputedTable
 from ._simple import ModeMean
 
 
-class _Ablation(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
-    """What the ablations share: a proximity kernel fitted on the incomplete table."""
+class BinnedRows(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    """What the ablations share: the bins of an incomplete table."""
 
-    def __init__(self, n_bins: Any = "auto") -> None:
+    def __init__(self, n_bins: Any = "auto", missingness: Any = None) -> None:
         self.n_bins = n_bins
+        self.missingness = missingness
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002 (scikit-learn passes y)
         """Learn the bins.
@@ -39,7 +40,8 @@ class _Ablation(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sciki
         -------
         self
         """
-        self.kernel_ = ProximityKernel(n_bins=self.n_bins).fit(X)
+        kernel = ProximityKernel(self.n_bins, missingness=self.missingness)
+        self.kernel_ = kernel.fit(X)
         return self
 
     def __sklearn_tags__(self) -> Any:
@@ -49,12 +51,13 @@ class _Ablation(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # sciki
         return tags
 
 
-class PriorOnly(_Ablation):
+class PriorOnly(BinnedRows):
     """Give every missing cell its feature's bin frequencies, whatever the row.
 
     Parameters
     ----------
-    n_bins : int, "auto" or sequence of these, default=4
+    n_bins : int, "auto" or sequence of these, default="auto"
+    missingness : str or None, default=None
         As for `ProximityKernel`.
 
     Attributes
@@ -97,7 +100,7 @@ class PriorOnly(_Ablation):
         return type(matched)(matrix)  # as scikit-learn is set: array or matrix
 
 
-class ModeMeanThenBins(_Ablation):
+class ModeMeanThenBins(BinnedRows):
     """Fill with the mode or mean of the fitted table, then put into the same bins.
 
     The bins come from the incomplete table, not from the filled one, so only the
@@ -107,7 +110,8 @@ class ModeMeanThenBins(_Ablation):
 
     Parameters
     ----------
-    n_bins : int, "auto" or sequence of these, default=4
+    n_bins : int, "auto" or sequence of these, default="auto"
+    missingness : str or None, default=None
         As for `ProximityKernel`.
 
     Attributes

@@ -145,6 +145,25 @@ class ImputedTable(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
         filled = self._impute(X)
         return self.encoder_.decode(filled, X)
 
+    def draw(self, X: Any, seed: int) -> Any:
+        """Fill rows with one draw of an imputer that can draw.
+
+        Parameters
+        ----------
+        X : pandas.DataFrame or array of numbers, of shape (n_samples, n_features)
+        seed : int
+            Of the draw.
+
+        Returns
+        -------
+        pandas.DataFrame or ndarray of shape (n_samples, n_features)
+            As of `fill`.
+        """
+        check_is_fitted(self)
+        values = self.encoder_.encode(X)
+        drawn = self.imputer_.draw(values, seed)
+        return self.encoder_.decode(self._put_into_gaps(values, drawn), X)
+
     def _fit(self, X: Any) -> _Floats:
         self.encoder_ = TableEncoder().fit(X)
         values = self.encoder_.encode(X)
@@ -165,8 +184,10 @@ class ImputedTable(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
         return self._fill_gaps(self.encoder_.encode(X))
 
     def _fill_gaps(self, values: _Floats) -> _Floats:
-        """Fill the gaps, and leave the observed cells whatever the imputer does."""
-        fills = self.imputer_.impute(values)
+        return self._put_into_gaps(values, self.imputer_.impute(values))
+
+    def _put_into_gaps(self, values: _Floats, fills: _Floats) -> _Floats:
+        """Leave the observed cells as they are, whatever the imputer does."""
         fills = np.where(np.isnan(self.constant_), fills, self.constant_)
         return np.where(np.isnan(values), fills, values)
 

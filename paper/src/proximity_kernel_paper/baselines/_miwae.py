@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn.functional import softplus
@@ -88,8 +89,10 @@ class Miwae(DeepImputer):
                 descend(optimizer, loss)
             self._report(epoch, loss.item())
 
-    def _weigh(self, cells: Tensor, noise: Tensor) -> tuple[Tensor, Tensor]:
-        """Log p(x_obs|z) p(z)/q(z|x) and the mean of x given z, for each draw of z."""
+    def _weigh(
+        self, cells: Tensor, noise: Tensor
+    ) -> tuple[Tensor, tuple[Tensor, Tensor, Tensor]]:
+        """Log p(x_obs|z) p(z)/q(z|x) and the law of x given z, for each draw of z."""
         mask, observed = cells.isfinite(), cells.nan_to_num()
         center, spread = self._encoder(observed).chunk(2, -1)
         spread = softplus(spread) + 1e-6
@@ -97,18 +100,57 @@ class Miwae(DeepImputer):
         # The constants of the two normal densities cancel.
         prior_to_proposal = (noise.square() - z.square()) / 2 + spread.log()
         loc, scale, df = self._decoder(z).chunk(3, -1)
-        density = _log_student(observed, loc, softplus(scale) + 1e-3, softplus(df) + 3)
-        return (density * mask).sum(-1) + prior_to_proposal.sum(-1), loc
+        law = (loc, softplus(scale) + 1e-3, softplus(df) + 3)
+        density = _log_student(observed, *law)
+        return (density * mask).sum(-1) + prior_to_proposal.sum(-1), law
+
+    def draw(self, values: Floats, seed: int) -> Floats:
+        """Fill the holes with draws from what the model takes for likely.
+
+        Parameters
+        ----------
+        values : ndarray of shape (m, d)
+            As of `impute`.
+        seed : int
+            Of the draws.
+
+        Returns
+        -------
+        ndarray of shape (m, d)
+        """
+        drawn = np.zeros(values.shape)
+        if self._used.any() and len(values):
+            with torch.no_grad():
+                drawn[:, self._used] = self._sample(values[:, self._used], seed)
+        return np.where(np.isnan(values), drawn, values)
+
+    def _sample(self, values: Floats, seed: int) -> Floats:
+        """Draw z by its weight, and then every cell given z."""
+        rng = np.random.default_rng(seed)
+        found = []
+        for cells in self._split(values):
+            log_weights, law = self._weigh(cells, self._draws)
+            below = log_weights.softmax(0).cumsum(0).numpy()
+            chosen = (below < rng.random(len(cells))).sum(0).clip(max=len(below) - 1)
+            loc, scale, df = (
+                part.numpy()[chosen, np.arange(len(cells))] for part in law
+            )
+            found.append(torch.from_numpy(loc + scale * rng.standard_t(df)))
+        return self._scaling.undo(torch.cat(found))
 
     def _predict(self, values: Floats) -> Floats:
+        blocks = self._split(values)
+        return self._scaling.undo(torch.cat([self._average(rows) for rows in blocks]))
+
+    def _split(self, values: Floats) -> tuple[Tensor, ...]:
+        """Scale, and split into blocks whose draws fit into memory."""
         width = max(self.hidden, 3 * values.shape[1])
         size = max(1, _BLOCK_FLOATS // (len(self._draws) * width))
-        blocks = torch.split(self._scaling.apply(values), size)
-        return self._scaling.undo(torch.cat([self._average(rows) for rows in blocks]))
+        return torch.split(self._scaling.apply(values), size)
 
     def _average(self, cells: Tensor) -> Tensor:
         """Average x given z, by self-normalised importance weights."""
-        log_weights, loc = self._weigh(cells, self._draws)
+        log_weights, (loc, _, _) = self._weigh(cells, self._draws)
         return torch.einsum("sn,snp->np", log_weights.softmax(0), loc)
 
 

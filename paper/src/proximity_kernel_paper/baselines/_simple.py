@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.impute import KNNImputer, SimpleImputer
 from sklearn.linear_model import BayesianRidge
+from sklearn.preprocessing import MinMaxScaler
 from sklearn.utils import check_random_state
 
 _Floats: TypeAlias = NDArray[np.float64]
@@ -58,6 +59,23 @@ class KNN(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     def impute(self, values: _Floats) -> _Floats:
         """Fill the gaps."""
         return np.asarray(self.model_.transform(values), dtype=np.float64)
+
+
+class ScaledKNN(KNN):
+    """`KNN` with every column scaled to [0, 1] before distances are measured."""
+
+    def __init__(self, n_neighbors: int = 10) -> None:
+        super().__init__(n_neighbors)
+
+    def fit(self, values: _Floats, categorical: _Mask) -> Self:
+        """Learn the ranges and keep the rows."""
+        self.scaler_ = MinMaxScaler().fit(values)
+        return super().fit(self.scaler_.transform(values), categorical)
+
+    def impute(self, values: _Floats) -> _Floats:
+        """Fill the gaps."""
+        filled = super().impute(self.scaler_.transform(values))
+        return np.asarray(self.scaler_.inverse_transform(filled), dtype=np.float64)
 
 
 class MICE(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
@@ -104,9 +122,13 @@ class MICE(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
 
     def impute(self, values: _Floats) -> _Floats:
         """Fill the gaps."""
+        return self.draw(values, 0)
+
+    def draw(self, values: _Floats, seed: int) -> _Floats:
+        """Fill the gaps with the draws of a seed."""
         # The model's own random state would move on with every call.
         model = copy(self.model_)
-        model.random_state_ = np.random.RandomState(self._draws[1])
+        model.random_state_ = np.random.RandomState(self._draws[1] + seed)
         return np.asarray(model.transform(values), dtype=np.float64)
 
 

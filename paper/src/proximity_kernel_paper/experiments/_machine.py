@@ -66,8 +66,11 @@ def find_commit() -> str:
     Returns
     -------
     str
-        With a plus sign if the sources differ from the commit.
+        With a plus sign if the sources differ from the commit. Where the sources were
+        copied without git, the variable PROXIMITY_KERNEL_COMMIT can name it.
     """
+    if given := os.environ.get("PROXIMITY_KERNEL_COMMIT"):
+        return given
     from proximity_kernel import __version__
 
     folder = Path(__file__).parent

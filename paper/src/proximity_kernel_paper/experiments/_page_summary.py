@@ -57,12 +57,13 @@ def _tell_protocol(chapter: Chapter, protocol: str) -> str:
     n_tables, n_methods = scores.nmi.shape
     means = scores.nmi.mean().sort_values(ascending=False)
     place = mean_ranks(scores.nmi)
-    other = means.drop("PK").index[0]
+    other = means.drop(nmi.PAPER).index[0]
     whole = "" if n_tables == len(nmi.TABLES) else ", those where all have a number"
-    few = "" if n_methods == len(nmi.METHODS) else f" (of {len(nmi.METHODS)})"
+    few = "" if n_methods == len(ranks.METHODS) else f" (of {len(ranks.METHODS)})"
     return (
         f'Protocol "{protocol}", {n_methods} methods{few} on {n_tables} tables{whole}: '
-        f"PK has a mean NMI of {means['PK']:.3f} and a mean rank of {place['PK']:.2f}. "
+        f"{nmi.PAPER} has a mean NMI of {means[nmi.PAPER]:.3f} and a mean rank of "
+        f"{place[nmi.PAPER]:.2f}. "
         f"The best other is {other} with {means[other]:.3f} and "
         f"{place[other]:.2f}; the best mean rank is that of {place.idxmin()}."
     )
@@ -73,7 +74,7 @@ def _ours(chapter: Chapter) -> pd.DataFrame | None:
     results = _shown(chapter)
     if results is None or not (results["protocol"] == "paper").any():
         return None
-    return nmi.pivot(nmi.summarise(results, "paper"), "paper")
+    return nmi.pivot(nmi.summarise(results, "paper"))
 
 
 def _tell_paper(chapter: Chapter) -> str:
@@ -115,18 +116,17 @@ def _tell_fidelity(chapter: Chapter) -> str:
     if results is None:
         return ""
     summary = fidelity.summarise(results)
-    summary = summary[summary["bins"] == fidelity.FOUR]
     errors = summary.groupby("label")["kernel_error"].mean()
-    fills = errors.reindex(fidelity.IMPUTATIONS).dropna()
-    if "PK" not in errors or fills.empty:
+    fills = errors.reindex(list(fidelity.HARD)).dropna()
+    if fidelity.PAIRWISE not in errors or fills.empty:
         return ""
-    cascade = errors.get("PK cascade")
+    cascade = errors.get(nmi.PAPER)
     by_rule = "" if cascade is None else f", by {cascade:.4f} with the paper's rule"
     return (
-        "Cells hidden, four bins for all: PK's similarities (0 to 1) deviate by "
-        f"{errors['PK']:.4f} RMS from those of the complete table{by_rule}, "
-        f"and by {fills.min():.4f} after the best of {len(fills)} imputations "
-        f"({fills.idxmin()})."
+        "Cells hidden, four bins for all: Our similarities (0 to 1) deviate by "
+        f"{errors[fidelity.PAIRWISE]:.4f} RMS from those of the complete table"
+        f"{by_rule}, and by {fills.min():.4f} after the best of {len(fills)} "
+        f"imputations ({fills.idxmin()})."
     )
 
 

@@ -98,7 +98,9 @@ def survey(
     """
     assert experiment.plan is not None
     done = ledger.read()
-    known = set(done[list(KEY)].astype(str).itertuples(index=False, name=None))
+    outdated = done["commit"].isin(set(request.redo) - {find_commit()})
+    kept = done.loc[~outdated, list(KEY)]
+    known = set(kept.astype(str).itertuples(index=False, name=None))
     planned = experiment.plan(request, done)
     return done, planned, [trial for trial in planned if trial.key not in known]
 

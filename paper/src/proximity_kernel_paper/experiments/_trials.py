@@ -110,6 +110,8 @@ class Request:
         Empty for all that the experiment has.
     data_home : str or None
         The folder with the tables; see `proximity_kernel_paper.datasets.load`.
+    redo : tuple of str
+        Commits whose results are made again.
 
     Examples
     --------
@@ -127,6 +129,7 @@ class Request:
     only: tuple[str, ...] = ()
     protocols: tuple[str, ...] = ()
     data_home: str | None = None
+    redo: tuple[str, ...] = ()
 
     def choose(
         self, names: tuple[Any, ...], few: tuple[Any, ...] | None = None

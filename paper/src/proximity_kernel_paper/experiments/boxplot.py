@@ -56,7 +56,7 @@ def render(results: pd.DataFrame, request: Request) -> Rendering:
     tables, figures = [], {}
     for protocol in request.protocols or PROTOCOLS:
         if (results["protocol"] == protocol).any():
-            scores = pivot(summarise(results, protocol), protocol)
+            scores = pivot(summarise(results, protocol))
             tables.append(_render_table(scores, protocol, request.quick))
             figures[f"boxplot-{protocol}"] = partial(draw, scores, protocol)
     return Rendering(tuple(tables), figures)

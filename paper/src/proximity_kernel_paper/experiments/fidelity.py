@@ -1,29 +1,33 @@
 """How much of the true similarity survives the holes; the paper leaves it open.
 
-Cells of complete tables are hidden, by three mechanisms and at five rates. A method
+Cells of complete tables are hidden, by three mechanisms and at three rates. A method
 sees the holed table only: it gives a kernel, or a filled table from which the kernel is
 computed. Both are compared with the kernel of the complete table:
 
 - ``kernel_error``: root mean squared difference over all pairs of rows;
 - ``relative_error``: the same, as a share of the standard deviation of the true kernel;
 - ``top10``: true similarity of the ten rows that the method calls nearest, as a share
-  of that of the ten truly nearest.
+  of that of the ten truly nearest;
+- ``fit_seconds``: what it took, from the holed table to the kernel, on one thread.
 
-One set of bins is used for all, that of `ProximityKernel` fitted to the holed table, so
-that only what fills the holes differs: four bins, and, with fewer methods, rates and
-seeds, the default ones. HI-PMK is a kernel of its own and is compared with itself on
-the complete table; its error has another scale, so only its relative error is shown.
+One set of bins is used for all, four percentile bins fitted to the holed table, so that
+only what fills the holes differs. Imputers that fill in one value (`HARD`) are apart
+from methods that give a distribution over the bins (`SOFT`). HI-PMK and Gower (`OWN`)
+are kernels of their own and are compared with themselves on the complete table; their
+error has another scale, so only the relative one is shown.
 """
 
 from __future__ import annotations
 
 import json
+import time
 from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
 from proximity_kernel import ProximityKernel
 
@@ -34,72 +38,60 @@ from ._budget import BUDGET, QUICK_BUDGET, cut_epochs
 from ._clustering import load_once
 from ._rendering import Rendering, Table, mark_best, write_numbers
 from ._trials import Experiment, Request, Trial
-from .nmi import BIN0, FOUR_BINS, METHODS
+from .nmi import BASELINES, FOUR_BINS, PAPER
 
 TABLES = ("messidor", "cancer", "heart", "credit", "mushroom", "adult")
 QUICK_TABLES = ("heart", "credit")
 MECHANISMS = ("mcar", "mar", "mnar")
-RATES, QUICK_RATES = (0.1, 0.2, 0.3, 0.4, 0.5), (0.1, 0.3, 0.5)
-SEEDS, QUICK_SEEDS = 2, 1
+RATES = (0.1, 0.3, 0.5)
 ROWS, QUICK_ROWS = 800, 200
 NEIGHBORS = 10
-SCORES = ("kernel_error", "relative_error", "top10")
-FOUR, DEFAULT = "four bins", "default bins"
-IMPUTATIONS = tuple(name for name in METHODS if name not in ("PK", "HI-PMK"))
-FOUR_BINS_ONLY = ("MICE", "GAIN", "MIRACLE")  # behind the others there, and slow
-# bins -> label -> method, parameters
-LABELS: dict[str, dict[str, tuple[str, dict[str, Any]]]] = {
-    FOUR: {
-        **{name: (name, {}) for name in IMPUTATIONS},
-        "PK": ("PK", {"n_bins": 4, "missingness": "ignorable"}),
-        "PK cascade": ("PK", FOUR_BINS),
-        "prior only": ("prior only", {"n_bins": 4}),
-        "HI-PMK": ("HI-PMK", {}),
-        "HI-PMK bin0": ("HI-PMK", BIN0),
-    },
-    DEFAULT: {
-        **{name: (name, {}) for name in IMPUTATIONS if name not in FOUR_BINS_ONLY},
-        "PK": ("PK", {}),
-        "prior only": ("prior only", {}),
-    },
+SCORES = ("kernel_error", "relative_error", "top10", "fit_seconds")
+PAIRWISE = "PK, pairwise"  # our rule for gaps, in the paper's bins
+IN_FOUR_BINS: dict[str, Any] = {"n_bins": 4, "missingness": "ignorable"}
+HARD = (*BASELINES[:-1], "mean or mode", "scaled KNN")
+DISTRIBUTIONS = (
+    "MICE, draws",
+    "MIWAE, draws",
+    "scaled KNN, shares",
+    "forest, probabilities",
+    "prior only",
+)
+OWN = ("HI-PMK", "Gower")
+# label -> method, parameters
+LABELS: dict[str, tuple[str, dict[str, Any]]] = {
+    **{name: (name, {}) for name in HARD},
+    **{name: (name, IN_FOUR_BINS) for name in DISTRIBUTIONS},
+    PAPER: ("PK", FOUR_BINS),
+    PAIRWISE: ("PK", IN_FOUR_BINS),
+    **{name: (name, {}) for name in OWN},
 }
+SOFT = (*DISTRIBUTIONS, PAPER, PAIRWISE)
+QUICK_LABELS = ("Mean", "scaled KNN", "scaled KNN, shares", PAPER, PAIRWISE)
 
 Kernel = NDArray[np.float64]
 
 
 def plan(request: Request, done: pd.DataFrame) -> list[Trial]:  # noqa: ARG001 (one round)
-    """List the trials: every table, mechanism, rate, method and seed."""
-    tables = request.choose(TABLES, QUICK_TABLES)
-    trials = _plan_bins(request, tables, FOUR, RATES, SEEDS)
-    return trials + _plan_bins(request, tables, DEFAULT, QUICK_RATES, QUICK_SEEDS)
-
-
-def _plan_bins(
-    request: Request,
-    tables: tuple[str, ...],
-    bins: str,
-    rates: tuple[float, ...],
-    n_seeds: int,
-) -> list[Trial]:
+    """List the trials: every table, mechanism, rate and method."""
     quick = request.quick
-    labels = LABELS[bins]
-    always: dict[str, Any] = {"rows": QUICK_ROWS if quick else ROWS}
-    if bins == DEFAULT:
-        always["bins"] = "default"
     return [
         Trial(
             table,
-            labels[label][0],
-            seed,
-            parameters=labels[label][1],
-            setting={"mechanism": mechanism, "rate": rate, **always},
+            LABELS[label][0],
+            0,
+            parameters=LABELS[label][1],
+            setting={
+                "mechanism": mechanism,
+                "rate": rate,
+                "rows": QUICK_ROWS if quick else ROWS,
+            },
             budget=QUICK_BUDGET if quick else BUDGET,
         )
-        for table in tables
-        for label in request.choose(tuple(labels))
+        for table in request.choose(TABLES, QUICK_TABLES)
+        for label in request.choose(tuple(LABELS), QUICK_LABELS)
         for mechanism in MECHANISMS
-        for rate in (QUICK_RATES if quick else rates)
-        for seed in range(QUICK_SEEDS if quick else n_seeds)
+        for rate in RATES
     ]
 
 
@@ -138,30 +130,21 @@ def measure(trial: Trial, data_home: str | None) -> dict[str, Any]:
         trial.method, trial.parameters, len(holed), trial.budget
     )
     model = registry[trial.method].build(random_state=trial.seed, **parameters)
-    kernel = ProximityKernel()
-    if "bins" not in setting:
-        kernel = ProximityKernel(n_bins=4, missingness="ignorable")
-    estimate, truth = _kernels(trial.method, model.fit(holed), kernel, holed, whole)
-    return {**compare_kernels(estimate, truth), "note": note}
-
-
-def _kernels(
-    method: str,
-    model: Any,
-    bins: ProximityKernel,
-    holed: pd.DataFrame,
-    whole: pd.DataFrame,
-) -> tuple[Kernel, Kernel]:
-    """Give the kernel of the holed table by a method, and that of the complete one."""
-    if method == "PK":
-        return model.kernel(holed), model.kernel(whole)
-    if method == "HI-PMK":
-        return model.transform(holed), type(model)(model.missing).fit_transform(whole)
-    bins.fit(holed)
-    if method == "prior only":
+    bins = ProximityKernel(**IN_FOUR_BINS).fit(holed)
+    own = trial.method in OWN
+    started = time.perf_counter()
+    model.fit(holed)
+    if trial.method in HARD:
+        estimate = bins.kernel(model.fill(holed))
+    elif trial.method == "PK":
+        estimate = model.kernel(holed)
+    else:
         points = model.transform(holed)
-        return (points @ points.T).toarray() / holed.shape[1], bins.kernel(whole)
-    return bins.kernel(model.fill(holed)), bins.kernel(whole)
+        dense = points.toarray() if issparse(points) else points
+        estimate = dense if own else dense @ dense.T / holed.shape[1]
+    seconds = time.perf_counter() - started
+    truth = model.fit(whole).transform(whole) if own else bins.kernel(whole)
+    return {**compare_kernels(estimate, truth), "fit_seconds": seconds, "note": note}
 
 
 def compare_kernels(estimate: Kernel, truth: Kernel) -> dict[str, float]:
@@ -199,7 +182,7 @@ def compare_kernels(estimate: Kernel, truth: Kernel) -> dict[str, float]:
 
 
 def summarise(results: pd.DataFrame) -> pd.DataFrame:
-    """Give the mean over tables and seeds.
+    """Give the mean over tables.
 
     Parameters
     ----------
@@ -209,76 +192,74 @@ def summarise(results: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        A row for each ``bins``, ``label``, ``mechanism`` and ``rate``, with the scores.
-        A mean over fewer tables than the others would not compare, so it is NaN.
+        A row for each ``label``, ``mechanism`` and ``rate``, with the scores. A mean
+        over fewer tables than the others would not compare, so it is NaN.
     """
     settings = results["setting"].map(json.loads)
-    bins = settings.map(lambda setting: DEFAULT if "bins" in setting else FOUR)
-    asked = zip(bins, results["method"], results["parameters"], strict=True)
+    asked = zip(results["method"], results["parameters"], strict=True)
     tidy = results.assign(
-        bins=bins,
-        label=[_label(kind, method, json.loads(text)) for kind, method, text in asked],
+        label=[_label(method, json.loads(text)) for method, text in asked],
         mechanism=settings.map(lambda setting: setting["mechanism"]),
         rate=settings.map(lambda setting: setting["rate"]),
     )
-    groups = tidy.groupby(["bins", "label", "mechanism", "rate"])[list(SCORES)]
+    groups = tidy.groupby(["label", "mechanism", "rate"])[list(SCORES)]
     return groups.agg(lambda scores: scores.mean(skipna=False)).reset_index()
 
 
-def _label(bins: str, method: str, parameters: dict[str, Any]) -> str:
-    known = LABELS[bins].items()
+def _label(method: str, parameters: dict[str, Any]) -> str:
+    known = LABELS.items()
     return next(label for label, entry in known if entry == (method, parameters))
 
 
+def arrange(summary: pd.DataFrame) -> pd.DataFrame:
+    """Give the mean over mechanisms and rates: methods by scores."""
+    means = summary.groupby("label")[list(SCORES)].mean()
+    means = means.loc[[label for label in LABELS if label in means.index]]
+    own = [name for name in OWN if name in means.index]
+    means.loc[own, "kernel_error"] = float("nan")
+    means.index.name = "method"
+    return means
+
+
 def render(results: pd.DataFrame, request: Request) -> Rendering:
-    """Show the mean errors and the curves against the share of hidden cells."""
+    """Show the mean errors beside the time, and the curves against the rate."""
     summary = summarise(results)
-    tables: list[Table] = []
-    figures = {}
-    for bins, labels in LABELS.items():
-        part = summary[summary["bins"] == bins]
-        order = [label for label in labels if label in set(part["label"])]
-        if order:
-            tables += _render_bins(part, order, bins + ", quick" * request.quick)
-            stem = "fidelity" + "-default" * (bins == DEFAULT)
-            figures[stem] = partial(draw, part, order)
-    return Rendering(tuple(tables), figures)
-
-
-def _render_bins(summary: pd.DataFrame, order: list[str], bins: str) -> list[Table]:
-    note = (
-        "Mean over tables, rates and seeds. Error: root mean squared difference from "
-        f"the kernel of the complete table. Top 10: the {NEIGHBORS} nearest rows by "
-        "the method, their true similarity as a share of the best possible. HI-PMK is "
-        "compared with itself."
+    means = arrange(summary)
+    down = ["kernel_error", "relative_error", "fit_seconds"]
+    marks = mark_best(
+        means.assign(**{name: -means[name] for name in down}), axis=0, digits=4
     )
-    return [
-        Table(f"{title}, {bins}", *_arrange(summary, order, score), (note,))
-        for score, title in (
-            ("kernel_error", "Kernel error"),
-            ("relative_error", "Kernel error, as a share of the kernel's spread"),
-            ("top10", "Top-10 quality"),
-        )
-    ]
-
-
-def _arrange(
-    summary: pd.DataFrame, order: list[str], score: str
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Text and marks of one score: methods by mechanisms, and the mean over them."""
-    means = summary.groupby(["label", "mechanism"])[score].mean().unstack()
-    means = means.loc[order, [name for name in MECHANISMS if name in means]]
-    if score == "kernel_error":
-        means = means.drop(index=[name for name in order if name.startswith("HI-PMK")])
-    means["mean"] = means.mean(axis=1, skipna=False)
-    means.index.name, means.columns.name = "method", None
-    higher_is_better = means if score == "top10" else -means
-    return write_numbers(means, 4), mark_best(higher_is_better, axis=0, digits=4)
+    text = write_numbers(means, 4).assign(
+        fit_seconds=means["fit_seconds"].map("{:.2g}".format)
+    )
+    kinds = dict.fromkeys(SOFT, "distribution") | dict.fromkeys(OWN, "own kernel")
+    text.insert(0, "gives", [kinds.get(name, "one value") for name in text.index])
+    marks.insert(0, "gives", "")
+    names = {
+        "kernel_error": "kernel error",
+        "relative_error": "error / spread",
+        "top10": "top-10 quality",
+        "fit_seconds": "seconds",
+    }
+    n_tables = results["dataset"].nunique()
+    note = (
+        f"Mean over {n_tables} tables ({ROWS} rows each), {', '.join(MECHANISMS)} and "
+        f"rates {', '.join(map(str, RATES))}; the paper's four bins for all. Error: "
+        "root mean squared difference from the similarities of the complete table. Top "
+        f"10: the {NEIGHBORS} nearest rows by the method, their true similarity as a "
+        "share of the best possible. HI-PMK and Gower are compared with themselves. "
+        "Seconds: mean of a trial, one thread."
+    )
+    title = "Similarities with holes against complete ones" + ", quick" * request.quick
+    table = Table(
+        title, text.rename(columns=names), marks.rename(columns=names), (note,)
+    )
+    return Rendering((table,), {"fidelity": partial(draw, summary, list(means.index))})
 
 
 def draw(summary: pd.DataFrame, order: list[str]) -> Any:
     """Draw error and top-10 quality against the rate, a column for each mechanism."""
-    shown = [name for name in order if name != "HI-PMK bin0"]
+    shown = order
     mechanisms = [name for name in MECHANISMS if name in set(summary["mechanism"])]
     rows = (("relative_error", "kernel error / spread"), ("top10", "top-10 quality"))
     titles = [name.upper() for name in mechanisms] + [""] * len(mechanisms)
@@ -296,7 +277,7 @@ def draw(summary: pd.DataFrame, order: list[str]) -> Any:
                 ax=next(places),
                 xlabel="share of cells hidden",
                 ylabel=name,
-                highlight=("PK",),
+                highlight=(PAPER, PAIRWISE),
             )
     share_legend(figure, axes)
     return figure
@@ -309,6 +290,6 @@ EXPERIMENT = Experiment(
     scores=SCORES,
     plan=plan,
     measure=measure,
-    choices=(*TABLES, *LABELS[FOUR]),
+    choices=(*TABLES, *LABELS),
     unit=("dataset",),  # means over tables compare only where all methods have them
 )

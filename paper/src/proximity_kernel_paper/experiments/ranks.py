@@ -36,10 +36,11 @@ from ._rendering import Rendering, Table, write_numbers
 from ._scores import complete_cases
 from ._trials import Experiment, Request
 from .boxplot import NAMES
-from .nmi import METHODS, PROTOCOLS, TABLES, pivot, summarise
+from .nmi import BASELINES, PAPER, PROTOCOLS, TABLES, pivot, summarise
 
 ALPHAS = (0.1, 0.05)
-OURS = "PK"
+OURS = PAPER
+METHODS = (*BASELINES, PAPER)
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +83,7 @@ def collect(results: pd.DataFrame, protocol: str) -> Scores:
     -------
     Scores
     """
-    wide = pivot(summarise(results, protocol), protocol)
+    wide = pivot(summarise(results, protocol))
     cases = complete_cases(wide[[method for method in METHODS if method in wide]])
     whole = cases.scores.shape == (len(TABLES), len(METHODS))
     dropped = tuple(map(str, cases.dropped))

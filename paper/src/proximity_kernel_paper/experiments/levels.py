@@ -1,0 +1,70 @@
+"""Two claims about the paper's method that need no classes.
+
+First, that the intersection (rows that share all observed bins) answers for most rows:
+here, the share of missing cells that each level answers, and the share of incomplete
+rows whose gaps are all answered by the intersection. Second, that the kernel is
+positive semi-definite: here, the smallest eigenvalue of its matrix, beside the largest.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from proximity_kernel import ProximityKernel
+
+from ..baselines import registry
+from ._clustering import load_once
+from ._rendering import Rendering, Table, write_numbers
+from ._trials import Experiment, Request, Trial
+from .nmi import CASCADE, QUICK_TABLES, TABLES
+
+MOST_ROWS = 2_000  # of the matrix
+LEVELS = ("intersection", "union", "prior")
+SCORES = (*LEVELS, "rows", "smallest", "largest")
+
+
+def plan(request: Request, done: pd.DataFrame) -> list[Trial]:  # noqa: ARG001 (one round)
+    """List the trials: every table and number of bins; there is no chance in them."""
+    return [
+        Trial(table, "PK", 0, parameters=CASCADE | {"n_bins": n_bins})
+        for table in request.choose(TABLES, QUICK_TABLES)
+        for n_bins in registry["PK"].grid["n_bins"]
+    ]
+
+
+def measure(trial: Trial, data_home: str | None) -> dict[str, Any]:
+    """Ask for the level of each missing cell, and for the eigenvalues."""
+    frame = load_once(trial.dataset, data_home).frame
+    kernel = ProximityKernel(**trial.parameters).fit(frame)
+    cells = kernel.provenance(frame)
+    shares = {name: float(np.mean(cells["level"] == name)) for name in LEVELS}
+    by_row = pd.Series(cells["level"] == LEVELS[0]).groupby(cells["row"]).all()
+    part = frame.sample(min(len(frame), MOST_ROWS), random_state=0)
+    eigenvalues = np.linalg.eigvalsh(kernel.kernel(part).astype(np.float64))
+    return {
+        **shares,
+        "rows": float(by_row.mean()),
+        "smallest": float(eigenvalues[0]),
+        "largest": float(eigenvalues[-1]),
+    }
+
+
+def render(results: pd.DataFrame, request: Request) -> Rendering:  # noqa: ARG001
+    """Show the levels with four bins, and the smallest eigenvalue over all."""
+    four = results[results["parameters"].str.contains('"n_bins": 4')]
+    wide = four.set_index("dataset")[[*LEVELS, "rows"]]
+    return Rendering((Table("Who answers for a missing cell", write_numbers(wide)),))
+
+
+EXPERIMENT = Experiment(
+    "levels",
+    "Who answers for a missing cell, and is the kernel valid",
+    render,
+    scores=SCORES,
+    plan=plan,
+    measure=measure,
+    choices=TABLES,
+)
