@@ -25,7 +25,7 @@ from ._bins.names import name_bins, write_moment
 from ._model.model import Model
 from ._model.provenance import list_cells
 from ._table.columns import Column, read_columns
-from ._table.containers import split_table
+from ._table.tables import split_table
 from .kernel import ProximityKernel
 
 __all__ = ["Cell", "Explanation", "Feature", "bin_names", "explain"]

@@ -29,15 +29,10 @@ def named(cells):
 # Times beyond what fits in nanoseconds
 
 
-UNITS = ["Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns", "ps", "fs", "as"]
-
-
-@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("unit", ["h", "m", "s", "ms", "us", "ns"])
 @pytest.mark.parametrize("step", [1, 7])
 @pytest.mark.parametrize("kind", "mM")
 def test_every_unit_keeps_its_order_to_the_ends(unit, step, kind):
-    if unit in "YM":
-        pytest.skip("months have no fixed length, and dates are counted in days")
     counts = np.array([-(2**62), -(2**53) - 1, -1, 0, 1, 2**53 + 1, 2**62])
     times = counts.astype(f"{kind}8[{step}{unit}]").reshape(-1, 1)
     (array,) = read_columns(times)
@@ -87,9 +82,9 @@ def test_far_dates_and_durations_among_cells():
     ]
 
 
-def test_attoseconds():
-    (a,) = read_columns(np.array([[10**18], [-1], ["NaT"]], dtype="M8[as]"))
-    assert_array_equal(a.values, [1.0, -1e-18, NAN])
+def test_units_finer_than_a_nanosecond_are_cut():
+    (a,) = read_columns(np.array([[10**18], [1], ["NaT"]], dtype="M8[as]"))
+    assert_array_equal(a.values, [1.0, 0.0, NAN])
     assert one([np.timedelta64(5 * 10**17, "as")]).values.tolist() == [0.5]
 
 
@@ -159,7 +154,7 @@ def test_dates_have_the_same_labels_in_every_holding(table):
 
 
 def test_labels_of_dates_are_sorted_by_time():
-    years = ["-0100", "-0001", "0001", "2020", "9999", "10000", "300000"]
+    years = ["-100", "-001", "0001", "2020", "9999", "10000", "300000"]
     dates = [f"{year}-03-01" for year in years]
     assert named([np.datetime64(date) for date in dates[::-1]]).labels == tuple(dates)
     array = np.array(dates, dtype="M8[s]").reshape(-1, 1)

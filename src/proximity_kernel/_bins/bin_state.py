@@ -23,7 +23,7 @@ from .._shared.options import BinCount
 from .._shared.threads import run_pieces
 from .._table.cells import NOTHING
 from .._table.columns import Column, ColumnType, read_columns
-from .._table.containers import Table, check_same_columns
+from .._table.tables import Table, check_same_columns
 from .centers import Bins, rank_centers
 from .codes import Binned, Typical, average, bin_labels
 from .sketch import Held, hold_values, merge_held, rank_held

@@ -5,10 +5,10 @@ nothing of its kind, so its observed cells do: they must be of one family. Here 
 makes of a value meet: numpy's, pandas' and Python's own numbers are one number, and
 a moment is one moment, whichever clock and unit it is kept in.
 
-Times are counted in whole attoseconds, the finest unit of numpy, as Python integers
-without a limit: nothing wraps, and equal times have equal counts. What leaves is a
-float of seconds, or, for a date as a label, ISO text in UTC: "2020-01-01" at
-midnight, else "2020-01-01T12:00:00.5", with as much of the fraction as there is.
+Times are counted in whole nanoseconds, as Python integers without a limit: nothing
+wraps, and equal times have equal counts. What leaves is a float of seconds, or, for a
+date as a label, ISO text in UTC: "2020-01-01" at midnight, else
+"2020-01-01T12:00:00.5", with as much of the fraction as there is.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from .containers import Header, check_finite
+from .tables import Header, check_finite
 
 _Array: TypeAlias = NDArray[Any]
 _Codes: TypeAlias = tuple[NDArray[np.int32], list[Any]]
@@ -41,7 +41,7 @@ _FAMILIES: dict[str, tuple[type, ...]] = {
     "numbers": (numbers.Real, Decimal, np.bool_),
     "complex": (numbers.Complex,),
 }
-_SECOND = 10**18  # attoseconds
+_SECOND = 10**9  # nanoseconds
 _DAY = 86400 * _SECOND
 _UNITS = {
     "W": 7 * _DAY,
@@ -49,15 +49,11 @@ _UNITS = {
     "h": 3600 * _SECOND,
     "m": 60 * _SECOND,
     "s": _SECOND,
-    "ms": 10**15,
-    "us": 10**12,
-    "ns": 10**9,
-    "ps": 10**6,
-    "fs": 1000,
-    "as": 1,
+    "ms": 10**6,
+    "us": 1000,
+    "ns": 1,
 }
 _EPOCH, _FIRST = dt.date(1970, 1, 1), dt.datetime(1970, 1, 1)
-_ERA = 146097  # days in 400 years, any 400
 
 
 def find_family(cells: Collection[Any], header: Header, any_type: bool = False) -> str:
@@ -247,7 +243,7 @@ def _plain(cell: Any) -> Any:
 
 
 def _count(cell: Any, header: Header) -> int | None:
-    """Count a time in attoseconds, a date since 1970 in UTC; None if it is missing."""
+    """Count a time in nanoseconds, a date since 1970 in UTC; None if it is missing."""
     cell = getattr(cell, "asm8", cell)  # pandas' own are finer, and reach farther
     if isinstance(cell, dt.datetime):
         # Not by a datetime in UTC: near the ends there is none.
@@ -256,7 +252,7 @@ def _count(cell: Any, header: Header) -> int | None:
     elif isinstance(cell, dt.date):
         cell = cell - _EPOCH
     if isinstance(cell, dt.timedelta):
-        return cell // dt.timedelta(microseconds=1) * 10**12
+        return cell // dt.timedelta(microseconds=1) * 1000
     if not isinstance(cell, np.datetime64 | np.timedelta64) or np.isnat(cell):
         return None
     count, size, step = _measure(cell, header)
@@ -270,7 +266,7 @@ def _measure(times: Any, header: Header) -> tuple[Any, int, int]:
     -------
     counts : ndarray or scalar, int64
     size, step : int
-        Attoseconds of the unit, and units of a step.
+        Nanoseconds of the unit, and units of a step.
     """
     dtype = times.dtype
     unit, step = np.datetime_data(dtype)
@@ -282,18 +278,17 @@ def _measure(times: Any, header: Header) -> tuple[Any, int, int]:
         )
     if unit in "YM":
         times, unit, step = times.astype("M8[D]"), "D", 1
+    elif unit not in _UNITS:  # finer
+        times, unit, step = times.astype(f"{dtype.kind}8[ns]"), "ns", 1
     return times.astype(np.int64), _UNITS[unit], step
 
 
 def _write_date(count: int) -> str:
     """Write a date in ISO's format, with the time if it is not midnight."""
     days, time = divmod(count, _DAY)
-    eras, day = divmod(days, _ERA)
-    date = _EPOCH + dt.timedelta(day)
-    year = date.year + 400 * eras
-    text = f"{year:0{4 + (year < 0)}d}-{date:%m-%d}"
+    text = str(np.datetime64(days, "D"))
     if time:
         seconds, rest = divmod(time, _SECOND)
         text += f"T{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
-        text += f".{rest:018d}".rstrip("0") if rest else ""
+        text += f".{rest:09d}".rstrip("0") if rest else ""
     return text

@@ -8,7 +8,7 @@ Behind this door there are only two kinds of column:
   missing: text, unordered categoricals, whatever `categorical_features` names.
 
 A frame's dtype tells the kind. Where it says nothing (object columns, lists) the
-observed cells tell it, in `_cells`, and cells that disagree are an error, as infinity
+observed cells tell it, in `cells`, and cells that disagree are an error, as infinity
 is: met here, or taken for data later.
 
 A later table has to agree with the types learnt from the first one, in kind and in
@@ -38,7 +38,7 @@ from .cells import (
     name_label,
     number_cells,
 )
-from .containers import (
+from .tables import (
     Header,
     check_finite,
     check_same_columns,

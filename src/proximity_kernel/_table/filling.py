@@ -3,31 +3,31 @@
 A frame comes back as a frame of its own library, with its columns in their order and
 their types where these can hold the values; an array as an array; a list of rows as a
 list of rows. Cells that were there stay as they are. The caller's table is not touched.
+
+A frame's column keeps its type also where narwhals has none for it (an index of
+categories, a time zone, a nullable integer), so the libraries are asked themselves. A
+column of which nothing is known in this table may have a type that cannot hold the
+values, as floats for a text that is all missing: it gets the natural one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from importlib import import_module
 from typing import Any
 
+import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from .containers import split_table
-from .filled_values import (
-    TIMES,
-    as_cells,
-    as_numbers,
-    as_times,
-    count_micros,
-    is_plain,
-    known_cells,
-)
-from .frames import fill_frame, holds_booleans, is_frame, make_frame
-from .gaps import Gaps
+from .cells import name_label
+from .gaps import TIMES, Gaps, count_micros, known_cells
+from .tables import Header, split_table
 
 _Array = NDArray[Any]
+_HOLDING: dict[str, Any] = {"dates": nw.Datetime | nw.Date, "durations": nw.Duration}
+_LABELS = nw.String | nw.Categorical | nw.Enum
 
 
 def fill_table(table: Any, gaps: Sequence[Gaps]) -> Any:
@@ -43,8 +43,8 @@ def fill_table(table: Any, gaps: Sequence[Gaps]) -> Any:
     frame, array or list of rows
         As `table` is.
     """
-    if is_frame(table):
-        return fill_frame(table, gaps)
+    if _is_frame(table):
+        return _fill_frame(table, gaps)
     if isinstance(table, list | tuple):
         return _fill_rows(table, gaps)
     return _fill_array(table, gaps)
@@ -64,8 +64,8 @@ def make_uncertainty(table: Any, gaps: Sequence[Gaps]) -> Any:
         Numbers; durations for numeric columns of times.
     """
     columns = [_list_uncertainty(len(table), own) for own in gaps]
-    if is_frame(table):
-        return make_frame(table, columns)
+    if _is_frame(table):
+        return _make_frame(table, columns)
     if isinstance(table, list | tuple):
         return [list(row) for row in zip(*(c.tolist() for c in columns), strict=True)]
     if len({column.dtype for column in columns}) > 1:
@@ -77,7 +77,7 @@ def mark_booleans(table: Any, gaps: Sequence[Gaps]) -> list[Gaps]:
     """Tell the uncertainty of booleans as that of labels."""
     return [
         replace(own, uncertainty=np.minimum(own.means, 1 - own.means))
-        if own.fillable and is_plain(own) and holds_booleans(column, own.rows)
+        if own.fillable and own.plain and holds_booleans(column, own.rows)
         else own
         for column, own in zip(split_table(table).columns, gaps, strict=True)
     ]
@@ -86,7 +86,7 @@ def mark_booleans(table: Any, gaps: Sequence[Gaps]) -> list[Gaps]:
 def _list_uncertainty(n_rows: int, gaps: Gaps) -> _Array:
     out = np.zeros(n_rows)
     out[gaps.rows] = gaps.uncertainty if gaps.fillable else np.nan
-    if gaps.type.family in TIMES and is_plain(gaps):
+    if gaps.type.family in TIMES and gaps.plain:
         return count_micros(out, "m8[us]")
     return out
 
@@ -95,8 +95,8 @@ def _fill_rows(rows: Any, gaps: Sequence[Gaps]) -> list[Any]:
     out = [list(row) for row in rows]
     for j, own in enumerate(gaps):
         if own.fillable:
-            known = known_cells([row[j] for row in out], own.rows)
-            for i, value in zip(own.rows.tolist(), as_cells(own, known), strict=True):
+            made = own.as_cells([row[j] for row in out])
+            for i, value in zip(own.rows.tolist(), made, strict=True):
                 out[i][j] = value
     return [
         tuple(new) if isinstance(old, tuple) else new
@@ -125,15 +125,216 @@ def _fill_array(table: Any, gaps: Sequence[Gaps]) -> _Array:
         if not own.fillable:
             continue
         if out.dtype.kind == "O":
-            known = known_cells(out[:, j].tolist(), own.rows)
-            values: Any = np.fromiter(as_cells(own, known), object, len(own.rows))
+            values: Any = own.as_cells(out[:, j].tolist())
         elif out.dtype.kind in "mM":
-            values = as_times(own).astype(out.dtype)
+            values = own.as_times().astype(out.dtype)
         else:
-            values = as_numbers(own, out.dtype)
+            values = own.as_numbers(out.dtype)
         out[own.rows, j] = values
         if hidden is not None:
             hidden[own.rows, j] = False
     out = out.astype(str) if kind in "UT" else out
     # What stays missing must not come to light with what lies under a mask.
     return out if hidden is None or not hidden.any() else np.ma.array(out, mask=hidden)
+
+
+def _is_frame(table: Any) -> bool:
+    """Tell a frame from other tables."""
+    wrapped = nw.from_native(table, pass_through=True, eager_only=True)
+    return isinstance(wrapped, nw.DataFrame)
+
+
+def holds_booleans(column: Any, gaps: _Array) -> bool:
+    """Tell whether the known cells of a column of `split_table` are booleans."""
+    if isinstance(column, nw.Series):
+        return bool(column.dtype == nw.Boolean)
+    if column.dtype.kind != "O":
+        return bool(column.dtype.kind == "b")
+    types = set(map(type, known_cells(column.tolist(), gaps)))
+    return bool(types) and types <= {bool, np.bool_}
+
+
+def _fill_frame(frame: Any, gaps: Sequence[Gaps]) -> Any:
+    """Fill the gaps of a frame, in a copy of it."""
+    made = nw.from_native(frame, eager_only=True).implementation
+    if made.is_pandas():
+        out = frame.copy()
+        for j, own in enumerate(gaps):
+            if own.fillable:
+                out.isetitem(j, _fill_pandas(frame.iloc[:, j], own))
+        return out
+    if made.is_polars():
+        pairs = zip(frame.get_columns(), gaps, strict=True)
+        return frame.with_columns(
+            [_fill_polars(series, own) for series, own in pairs if own.fillable]
+        )
+    if made.is_pyarrow():
+        for j, own in enumerate(gaps):
+            if own.fillable:
+                filled = _fill_chunks(frame.column(j), own)
+                field = frame.schema.field(j).with_type(filled.type)
+                frame = frame.set_column(j, field, filled)
+        return frame
+    raise TypeError(
+        f"A {made.value} frame cannot be filled; make it one of pandas, polars or "
+        "pyarrow first."
+    )
+
+
+def _make_frame(frame: Any, columns: Sequence[_Array]) -> Any:
+    """Make a frame of the make, names and index of another, of numpy columns."""
+    like = nw.from_native(frame, eager_only=True)
+    held = dict(zip(like.columns, columns, strict=True))
+    made = nw.from_dict(held, backend=like.implementation).to_native()
+    return made.set_index(frame.index) if like.implementation.is_pandas() else made
+
+
+def _map_labels(gaps: Gaps, held: Sequence[Any]) -> tuple[list[Any], _Array]:
+    """Find labels among those that a column holds; others come behind them.
+
+    Returns
+    -------
+    held : list
+        With what was not among them.
+    places : ndarray of shape (n_gaps,), int64
+    """
+    header = Header(gaps.type.name, gaps.type.place, named=True)
+    held = list(held)
+    known = {name_label(label, header): k for k, label in reversed([*enumerate(held)])}
+    for label in dict.fromkeys(gaps.values.tolist()):
+        if label not in known:
+            known[label] = len(held)
+            held.append(label)
+    return held, np.array([known[label] for label in gaps.values.tolist()], np.int64)
+
+
+def _needs_own_type(series: Any, gaps: Gaps) -> bool:
+    """Whether nothing is known of a column, and its type cannot hold the values."""
+    if len(gaps.rows) < len(series):
+        return False
+    dtype = nw.from_native(series, series_only=True).dtype
+    if gaps.type.family == "numbers":
+        return not (dtype.is_numeric() or dtype == nw.Boolean)
+    return not isinstance(dtype, _HOLDING.get(gaps.type.family, _LABELS))
+
+
+def _make_natural(gaps: Gaps) -> Any:
+    """Make what a column of nothing else would hold."""
+    if gaps.type.family in TIMES:
+        return gaps.as_times()
+    return gaps.values if gaps.plain else gaps.values.tolist()
+
+
+def _make_values(series: Any, gaps: Gaps) -> Any:
+    """Make an array or a list of what a column of this type holds; dates in UTC."""
+    dtype = nw.from_native(series, series_only=True).dtype
+    if dtype.is_temporal():
+        # Of a categorical column of dates they may be in any unit, and the libraries
+        # do not take them all.
+        unit = "ns" if getattr(dtype, "time_unit", None) == "ns" else "us"
+        kind = "m8" if isinstance(dtype, nw.Duration) else "M8"
+        return gaps.as_times().astype(f"{kind}[{unit}]")
+    if isinstance(dtype, nw.Int128 | nw.UInt128):  # numpy has none of these
+        return [round(value) for value in gaps.values.tolist()]
+    if dtype.is_integer():
+        return gaps.as_numbers(np.dtype(str(dtype).lower()))
+    if dtype == nw.Boolean:
+        return gaps.as_numbers(np.dtype(bool))
+    if dtype.is_numeric():
+        return gaps.as_numbers(np.dtype(float))
+    return gaps.values.tolist()
+
+
+def _fill_pandas(series: Any, gaps: Gaps) -> Any:
+    pd = import_module("pandas")
+    dtype = series.dtype
+    objects = isinstance(dtype, np.dtype) and dtype.kind == "O"
+    made: Any
+    if isinstance(dtype, pd.SparseDtype):  # cannot be written to
+        dense = _fill_pandas(series.sparse.to_dense(), gaps)
+        return dense.astype(pd.SparseDtype(dense.dtype, dtype.fill_value))
+    if isinstance(dtype, pd.CategoricalDtype):
+        held = series.cat.categories.tolist()
+        labels, places = _map_labels(gaps, held)
+        series = series.cat.add_categories(labels[len(held) :])
+        codes = series.cat.codes.to_numpy(np.int64, copy=True)
+        codes[gaps.rows] = places
+        made = pd.Categorical.from_codes(codes, dtype=series.dtype)
+    elif hasattr(dtype, "pyarrow_dtype"):
+        chunks = series.array.__arrow_array__()
+        made = type(series.array)(_fill_chunks(chunks, gaps))
+    elif _needs_own_type(series, gaps) and (
+        not objects or gaps.type.family == "numbers"
+    ):
+        made = pd.array(_make_natural(gaps))
+    else:
+        made = series.array.copy()
+        made[gaps.rows] = _as_pandas(pd, series, gaps)
+    # Of this dtype: among objects pandas would look for times.
+    return pd.Series(made, index=series.index, name=series.name, dtype=made.dtype)
+
+
+def _as_pandas(pd: Any, series: Any, gaps: Gaps) -> Any:
+    if isinstance(series.dtype, np.dtype) and series.dtype.kind == "O":
+        return gaps.as_cells(series.tolist())
+    values = _make_values(series, gaps)
+    if getattr(series.dtype, "tz", None) is not None:
+        values = pd.to_datetime(values, utc=True).astype(series.dtype)
+    return pd.array(values, dtype=series.dtype)
+
+
+def _fill_polars(series: Any, gaps: Gaps) -> Any:
+    pl = import_module("polars")
+    dtype = series.dtype
+    if _needs_own_type(series, gaps):
+        return pl.Series(series.name, _make_natural(gaps))
+    if dtype == pl.Object:
+        cells = np.fromiter(series.to_list(), object)
+        cells[gaps.rows] = gaps.as_cells(cells.tolist())
+        return pl.Series(series.name, cells.tolist(), dtype=pl.Object)
+    if dtype == pl.Enum:
+        dtype = pl.Enum(_map_labels(gaps, dtype.categories.to_list())[0])
+    values = _make_values(series, gaps)
+    made = pl.Series(values, dtype=dtype if isinstance(values, list) else None)
+    if getattr(dtype, "time_zone", None) is not None:
+        made = made.dt.replace_time_zone("UTC").dt.convert_time_zone(dtype.time_zone)
+    return series.cast(dtype).clone().scatter(gaps.rows, made.cast(dtype))
+
+
+def _fill_chunks(chunks: Any, gaps: Gaps) -> Any:
+    """Fill a column of arrow."""
+    pa = import_module("pyarrow")
+    dtype = chunks.type
+    if _needs_own_type(chunks, gaps):
+        return pa.chunked_array([pa.array(_make_natural(gaps))])
+    if pa.types.is_dictionary(dtype):
+        return _fill_dictionary(pa, chunks, gaps)
+    if pa.types.is_run_end_encoded(dtype):
+        compute = import_module("pyarrow.compute")
+        plain = _fill_chunks(compute.run_end_decode(chunks), gaps)
+        return compute.run_end_encode(plain, run_end_type=dtype.run_end_type)
+    if pa.types.is_string_view(dtype):  # cannot be taken from yet
+        return _fill_chunks(chunks.cast(pa.string()), gaps).cast(dtype)
+    # Taken from behind the column: there is a way to replace cells for some types only.
+    places = np.arange(len(chunks))
+    places[gaps.rows] = len(chunks) + np.arange(len(gaps.rows))
+    values = pa.array(_make_values(chunks, gaps)).cast(dtype, safe=False)
+    return pa.chunked_array(
+        [pa.concat_arrays([*chunks.chunks, values]).take(pa.array(places))]
+    )
+
+
+def _fill_dictionary(pa: Any, chunks: Any, gaps: Gaps) -> Any:
+    whole = chunks.unify_dictionaries().combine_chunks()
+    if isinstance(whole, pa.ChunkedArray):  # of older versions
+        whole = whole.chunk(0)
+    held, places = _map_labels(gaps, whole.dictionary.to_pylist())
+    codes = whole.indices.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
+    codes[gaps.rows] = places
+    dtype = chunks.type
+    made = pa.DictionaryArray.from_arrays(
+        pa.array(codes).cast(dtype.index_type),
+        pa.array(held, dtype.value_type),
+        ordered=dtype.ordered,
+    )
+    return pa.chunked_array([made])

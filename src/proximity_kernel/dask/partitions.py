@@ -21,7 +21,7 @@ import numpy as np
 
 from .._model.batches import merge_all
 from .._shared.extras import require
-from .._table.containers import Table, check_same_columns
+from .._table.tables import Table, check_same_columns
 from ..kernel import ProximityKernel
 
 _SPLIT_EVERY = 4  # states that one task merges

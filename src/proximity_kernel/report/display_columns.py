@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from .. import ProximityKernel
 from .._bins.names import write_moment
 from .._table.columns import Column, read_columns
-from .._table.containers import split_table
-from .._table.frames import holds_booleans
+from .._table.filling import holds_booleans
+from .._table.tables import split_table
 from ..io.wording import counted
 
 _Floats: TypeAlias = NDArray[np.float64]

@@ -6,7 +6,7 @@ a frame gives narwhals series and names, an array gives views of its columns, ro
 give columns of Python objects. What is no table, or has no rows or columns, or two
 columns of one name, is refused, with a word on what to do.
 
-What a column means is read from its dtype and its cells in `_columns`. One question
+What a column means is read from its dtype and its cells in `columns`. One question
 about values is asked here because it is cheapest of the whole array: is infinity in it?
 """
 
