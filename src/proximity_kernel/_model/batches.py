@@ -31,7 +31,7 @@ from .._matching.row_state import (
     summarize_rows,
 )
 from .._shared.options import FitOptions, check_choice, resolve_options
-from .model import Model, finish_model, warn_of_columns
+from .model import finish_model, warn_of_columns
 
 Learn = Literal["bins", "rows"]
 LEARN: tuple[Learn, ...] = ("bins", "rows")
@@ -61,87 +61,6 @@ class Learning:
     bin_state: BinState = field(default_factory=BinState)
     binned: Binned | None = None
     row_state: RowState | None = None
-
-    def add_bins(
-        self, batch: Any, options: FitOptions, check: Callable[[Any, bool], None]
-    ) -> Learning:
-        """Learn bins from one more batch; `check` is as in `learn_batches`."""
-        if self.row_state is not None:
-            raise ValueError(
-                "The bins are fixed since the first batch with learn='rows'; learn "
-                "them from all batches first, with a new estimator "
-                "(sklearn.base.clone), or call fit_batches."
-            )
-        if has_no_rows(batch):
-            return self
-        found = summarize_bins(batch, options.categorical_features, options.n_threads)
-        if self.bin_state.columns:
-            check(batch, False)
-        return replace(self, bin_state=merge_bins(self.bin_state, found))
-
-    def add_rows(self, batch: Any, options: FitOptions) -> Learning:
-        """Count the codes of one more batch."""
-        if not self.bin_state.columns:
-            raise ValueError(
-                "No bins are learnt yet; call partial_fit(batch, learn='bins') for "
-                "every batch, then partial_fit(batch, learn='rows') for every batch."
-            )
-        if has_no_rows(batch):
-            return self
-        binned = self.binned or make_bins(self.bin_state, options)
-        known = self.row_state
-        plan = known.plan if known else make_plan(self.bin_state, binned, options)
-        rows = summarize_rows(batch, binned, plan, options.n_threads)
-        rows = rows if known is None else merge_rows(known, rows)
-        return replace(self, binned=binned, row_state=rows)
-
-    def finish(self, options: FitOptions) -> Model:
-        """Make a model of the rows so far."""
-        assert self.binned is not None  # there are rows
-        assert self.row_state is not None
-        return finish_model(self.binned, self.row_state, options)
-
-
-def learn_batches(
-    read: Callable[[], Iterator[Any]],
-    options: FitOptions,
-    check: Callable[[Any, bool], None],
-) -> tuple[Model, RowState]:
-    """Learn a model from batches that are read twice.
-
-    Parameters
-    ----------
-    read : callable
-        Returns a new iterator of the batches.
-    options : FitOptions
-    check : callable
-        Called with each batch and whether it is the first; checks its column names.
-
-    Returns
-    -------
-    Model
-    RowState
-        What was kept of the rows.
-    """
-    bin_state = BinState()
-    for i, batch in enumerate(read()):
-        if has_no_rows(batch):
-            continue
-        with _naming_batch(i):
-            chosen, threads = options.categorical_features, options.n_threads
-            found = summarize_bins(batch, chosen, threads)
-            check(batch, not bin_state.columns)
-            bin_state = merge_bins(bin_state, found)
-    binned = make_bins(bin_state, options)
-    plan = make_plan(bin_state, binned, options)
-
-    def summarize(i: int, batch: Any) -> RowState:
-        with _naming_batch(i):
-            return summarize_rows(batch, binned, plan, options.n_threads)
-
-    rows = merge_all((summarize(*one) for one in enumerate(read())), merge_rows)
-    rows = check_same_rows(bin_state, rows)
-    return finish_model(binned, rows, options), rows
 
 
 def make_bins(bin_state: BinState, options: FitOptions) -> Binned:
@@ -251,29 +170,51 @@ def learn_batch(kernel: Any, batch: Any, learn: Learn) -> None:
     check_choice("learn", learn, LEARN)
     options = resolve_options(kernel)
     before: Learning = vars(kernel).get("_learning", Learning())
+    if learn == "bins" and before.row_state is not None:
+        raise ValueError(
+            "The bins are fixed since the first batch with learn='rows'; learn "
+            "them from all batches first, with a new estimator "
+            "(sklearn.base.clone), or call fit_batches."
+        )
+    if learn == "rows" and not before.bin_state.columns:
+        raise ValueError(
+            "No bins are learnt yet; call partial_fit(batch, learn='bins') for "
+            "every batch, then partial_fit(batch, learn='rows') for every batch."
+        )
+    if has_no_rows(batch):
+        return
+    add = _add_bins if learn == "bins" else _add_rows
+    vars(kernel)["_learning"] = add(kernel, batch, before, options)
 
-    def check(batch: Any, first: bool) -> None:
-        validate_data(kernel, batch, reset=first, skip_check_array=True)
 
-    if learn == "bins":
-        after = before.add_bins(batch, options, check)
-        if not before.bin_state.columns and after.bin_state.columns:
-            forget(kernel)
-            check(batch, True)
-    else:
-        if before.bin_state.columns and not has_no_rows(batch):
-            check(batch, False)
-        after = before.add_rows(batch, options)
-        if after is not before:
-            kernel.model_ = after.finish(options)
-            if before.row_state is None:
-                warn_of_columns(kernel.model_)
-    if after is not before:
-        vars(kernel)["_learning"] = after
+def _add_bins(
+    kernel: Any, batch: Any, before: Learning, options: FitOptions
+) -> Learning:
+    found = summarize_bins(batch, options.categorical_features, options.n_threads)
+    first = not before.bin_state.columns
+    if first:
+        forget(kernel)
+    validate_data(kernel, batch, reset=first, skip_check_array=True)
+    return replace(before, bin_state=merge_bins(before.bin_state, found))
+
+
+def _add_rows(
+    kernel: Any, batch: Any, before: Learning, options: FitOptions
+) -> Learning:
+    validate_data(kernel, batch, reset=False, skip_check_array=True)
+    binned = before.binned or make_bins(before.bin_state, options)
+    known = before.row_state
+    plan = known.plan if known else make_plan(before.bin_state, binned, options)
+    rows = summarize_rows(batch, binned, plan, options.n_threads)
+    rows = merge_rows(known, rows) if known else rows
+    kernel.model_ = finish_model(binned, rows, options)
+    if known is None:
+        warn_of_columns(kernel.model_)
+    return replace(before, binned=binned, row_state=rows)
 
 
 def fit_to_batches(kernel: Any, read: Callable[[], Iterator[Any]]) -> RowState:
-    """Fit a kernel to batches.
+    """Fit a kernel to batches that are read twice.
 
     Parameters
     ----------
@@ -286,12 +227,28 @@ def fit_to_batches(kernel: Any, read: Callable[[], Iterator[Any]]) -> RowState:
     RowState
         What was kept of the rows.
     """
+    options = resolve_options(kernel)
     header = type(kernel)()  # takes the column names until everything is learnt
+    bin_state = BinState()
+    for i, batch in enumerate(read()):
+        if has_no_rows(batch):
+            continue
+        with _naming_batch(i):
+            chosen, threads = options.categorical_features, options.n_threads
+            found = summarize_bins(batch, chosen, threads)
+            first = not bin_state.columns
+            validate_data(header, batch, reset=first, skip_check_array=True)
+            bin_state = merge_bins(bin_state, found)
+    binned = make_bins(bin_state, options)
+    plan = make_plan(bin_state, binned, options)
 
-    def check(batch: Any, first: bool) -> None:
-        validate_data(header, batch, reset=first, skip_check_array=True)
+    def summarize(i: int, batch: Any) -> RowState:
+        with _naming_batch(i):
+            return summarize_rows(batch, binned, plan, options.n_threads)
 
-    model, rows = learn_batches(read, resolve_options(kernel), check)
+    rows = merge_all((summarize(*one) for one in enumerate(read())), merge_rows)
+    rows = check_same_rows(bin_state, rows)
+    model = finish_model(binned, rows, options)
     forget(kernel)
     names = (name for name in vars(header) if name.endswith("_in_"))
     vars(kernel).update({name: vars(header)[name] for name in names})
