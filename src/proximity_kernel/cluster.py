@@ -14,9 +14,9 @@ from sklearn.base import (
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from ._bins.bin_state import has_no_rows
+from ._bins.bin_summary import has_no_rows
 from ._bins.codes import Codes
-from ._inner_kernel import (
+from ._kernel_estimator import (
     KernelEstimator,
     check_not_frozen,
     copy_kernel,

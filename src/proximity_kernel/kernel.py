@@ -22,7 +22,7 @@ from ._model.fitted_kernel import (
 )
 from ._model.imputation import Strategy, estimate_gaps
 from ._model.model import Model, fit_model, warn_of_columns
-from ._model.model_state import pack_model, unpack_model
+from ._model.model_packing import pack_model, unpack_model
 from ._model.provenance import list_cells
 from ._saving.archive import ModelFileMixin
 from ._saving.estimator_state import State

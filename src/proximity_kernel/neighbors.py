@@ -19,7 +19,7 @@ from sklearn import get_config
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from ._inner_kernel import (
+from ._kernel_estimator import (
     KernelEstimator,
     fit_kernel,
     pack_with_kernel,

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sklearn.base import OutlierMixin
 from sklearn.frozen import FrozenEstimator
 
-from ._inner_kernel import (
+from ._kernel_estimator import (
     KernelEstimator,
     fit_kernel,
     pack_with_kernel,

@@ -13,7 +13,7 @@ import pytest
 from command_line import run_inside
 
 from proximity_kernel import ProximityKernel, ProximityKMeans
-from proximity_kernel._matching import row_state
+from proximity_kernel._matching import row_summary
 from proximity_kernel.cli import streaming
 from proximity_kernel.io import large_file, large_table
 from proximity_kernel.model_file import load_model
@@ -103,7 +103,7 @@ def test_clusters_are_those_of_the_whole_file(tmp_path):
 
 
 def test_clusters_of_more_rows_than_are_kept(tmp_path, monkeypatch):
-    monkeypatch.setattr(row_state, "SAMPLE", 60)  # distinct rows, to start from
+    monkeypatch.setattr(row_summary, "SAMPLE", 60)  # distinct rows, to start from
     frame = make_frame()
     path = write(tmp_path / "t.parquet", frame)
     out = tmp_path / "c.parquet"

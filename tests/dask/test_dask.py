@@ -27,7 +27,7 @@ from strategies import (
 
 from proximity_kernel import ProximityKernel
 from proximity_kernel._bins import quantiles
-from proximity_kernel._matching import row_state
+from proximity_kernel._matching import row_summary
 from proximity_kernel.dask import DaskProximityKernel
 from proximity_kernel.dask.partitions import Shared
 
@@ -47,7 +47,7 @@ def frame():
 @pytest.mark.parametrize("most", [10_000, 100])
 @pytest.mark.parametrize("scheduler", ["synchronous", "threads"])
 def test_however_the_table_is_cut(monkeypatch, n_parts, most, scheduler):
-    monkeypatch.setattr(row_state, "SAMPLE", most)
+    monkeypatch.setattr(row_summary, "SAMPLE", most)
     frame = mixed_table(1500, 7, 0.2, seed=4)
     frame.loc[frame.index % 5 == 0, ["col1", "col5"]] = None  # an event
     parts = cut(frame, n_parts, np.random.RandomState(n_parts))

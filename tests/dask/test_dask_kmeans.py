@@ -12,12 +12,12 @@ from strategies import cut, mixed_table, raises_naming
 
 from proximity_kernel import ProximityKernel, ProximityKMeans
 from proximity_kernel._bins.codes import Binned, Codes, code_absences
-from proximity_kernel._inner_kernel import represent
+from proximity_kernel._kernel_estimator import represent
 from proximity_kernel._kmeans.driver import describe_clusters
 from proximity_kernel._kmeans.iterations import best_clustering, iterate
 from proximity_kernel._kmeans.points import gather_rows, total_bins
-from proximity_kernel._matching import row_state
-from proximity_kernel._matching.row_state import plan_rows, summarize_rows
+from proximity_kernel._matching import row_summary
+from proximity_kernel._matching.row_summary import plan_rows, summarize_rows
 from proximity_kernel._model.fitted_kernel import represent_codes
 from proximity_kernel.dask import DaskProximityKMeans
 
@@ -58,7 +58,7 @@ def lloyd_in_memory(frame, options, kernel):
     plan = plan_rows(kernel.matching, bins.n_bins, len(frame), 0)
     kept = summarize_rows(frame, bins, plan)
     assert kept.sampled
-    assert len(kept.rows) == row_state.SAMPLE
+    assert len(kept.rows) == row_summary.SAMPLE
     order = np.lexsort(kept.rows.T[::-1])  # as in a table in memory
     codes = Codes(kept.rows[order], kept.counts[order], np.arange(len(order)))
     codes = code_absences(codes, bins.n_bins, model.informative)
@@ -75,7 +75,7 @@ def lloyd_in_memory(frame, options, kernel):
 @pytest.mark.parametrize("normalize", [False, True])
 @pytest.mark.parametrize("persist", [False, True])
 def test_a_sample_only_gives_the_seeds(monkeypatch, frame, n_parts, normalize, persist):
-    monkeypatch.setattr(row_state, "SAMPLE", 60)
+    monkeypatch.setattr(row_summary, "SAMPLE", 60)
     kernel = ProximityKernel(normalize=normalize)
     options = {"n_clusters": 4, "n_init": 2, "random_state": 0}
     parts = [*cut(frame, n_parts), frame[:0]]
@@ -105,7 +105,7 @@ def test_a_sample_only_gives_the_seeds(monkeypatch, frame, n_parts, normalize, p
 
 
 def test_what_is_persisted_is_not_read_again(monkeypatch, frame, tmp_path):
-    monkeypatch.setattr(row_state, "SAMPLE", 60)
+    monkeypatch.setattr(row_summary, "SAMPLE", 60)
     reads = {}
     for persist in (True, False):
         folder = tmp_path / str(persist)

@@ -18,7 +18,7 @@ from strategies import assert_same_bits, dense, fitted, mixed_table, tables
 
 from proximity_kernel import ProximityKernel
 from proximity_kernel._bins.codes import plain_codes
-from proximity_kernel._matching import pair_counts, pairwise, row_state
+from proximity_kernel._matching import pair_counts, pairwise, row_summary
 
 HERE = Path(__file__).parent
 PAGE = HERE.parents[1] / "docs" / "theory.md"
@@ -146,9 +146,9 @@ def test_the_budgets_are_those_of_the_page():
     page = PAGE.read_text().replace("\n", " ")
     budgets = {
         f"{pairwise.MOST_CODES:,} codes": 2048,
-        f"{row_state.SAMPLE:,} distinct rows": 10_000,
-        f"2^{row_state._MOST_PAIRS.bit_length() - 1} pairs of cells": 32,
-        f"{row_state._MOST_COPIES} times": 100,
+        f"{row_summary.SAMPLE:,} distinct rows": 10_000,
+        f"2^{row_summary._MOST_PAIRS.bit_length() - 1} pairs of cells": 32,
+        f"{row_summary._MOST_COPIES} times": 100,
         f"{pair_counts._MOST_SOURCES} sources": 32,
         f"2^{pair_counts._MOST_EVIDENCE.bit_length() - 1} entries": 21,
         f"2^{pairwise._MOST_SCORED.bit_length() - 1} triples": 27,
@@ -161,8 +161,8 @@ def test_counting_adds_the_same_number_of_pairs_for_every_row():
     for n in (500, 1500):
         codes = coded(n, 9)
         codes.rows[::3, 4] = 255  # missing
-        plan = row_state.plan_rows("pairwise", np.full(9, 4), n, seed=0)
-        state = row_state.keep_rows(codes, plan, 1)
+        plan = row_summary.plan_rows("pairwise", np.full(9, 4), n, seed=0)
+        state = row_summary.keep_rows(codes, plan, 1)
         assert state.pairs.sum() == n * 9 * 10 / 2
 
 
@@ -177,35 +177,35 @@ def test_what_the_model_keeps_does_not_grow_with_the_rows():
 
 
 def test_the_sample_is_bounded_and_rows_left_out_cap_the_copies():
-    plan = row_state.plan_rows("pairwise", np.full(10, 4), 30_000, seed=0)
+    plan = row_summary.plan_rows("pairwise", np.full(10, 4), 30_000, seed=0)
     many = coded(30_000, 10)
     many.rows[:20_000:2] = many.rows[0]  # one row 10,000 times
     seeds = [
-        row_state.keep_rows(many, replace(plan, seed=seed), 1) for seed in range(8)
+        row_summary.keep_rows(many, replace(plan, seed=seed), 1) for seed in range(8)
     ]
     assert all(state.sampled and len(state.rows) == 10_000 for state in seeds)
     assert max(state.counts.max() for state in seeds) == 10_000
     assert all(state.codes.counts.max() <= 100 for state in seeds)
-    few = row_state.keep_rows(plain_codes(many.rows[:10_000]), plan, 1)
+    few = row_summary.keep_rows(plain_codes(many.rows[:10_000]), plan, 1)
     assert not few.sampled  # all rows are scored, with their exact counts
     assert few.codes.counts.max() == 5000
 
 
 def test_above_the_budget_a_share_of_the_rows_has_its_pairs_counted():
     n_bins = np.full(10, 4)
-    every = row_state.plan_rows("pairwise", n_bins, 2 * 2**32 // 100, seed=0)
+    every = row_summary.plan_rows("pairwise", n_bins, 2 * 2**32 // 100, seed=0)
     assert every.limit == 2**64 - 1
-    fourth = row_state.plan_rows("pairwise", n_bins, 4 * 2 * 2**32 // 100, seed=0)
+    fourth = row_summary.plan_rows("pairwise", n_bins, 4 * 2 * 2**32 // 100, seed=0)
     assert fourth.limit / 2**64 == pytest.approx(1 / 4)
-    state = row_state.keep_rows(coded(8000, 10), fourth, 1)
+    state = row_summary.keep_rows(coded(8000, 10), fourth, 1)
     assert state.totals[:4].sum() == 8000  # codes are counted in all rows
     counted = np.diagonal(state.pairs)[:4].sum()
     assert counted == pytest.approx(2000, abs=4 * np.sqrt(1500))
     assert not state.sampled  # the kept rows are all: their pairs are counted instead
     assert np.diagonal(state.all_pairs)[:4].sum() == 8000
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(row_state, "SAMPLE", 4000)
-        state = row_state.keep_rows(coded(8000, 10), fourth, 1)
+        patch.setattr(row_summary, "SAMPLE", 4000)
+        state = row_summary.keep_rows(coded(8000, 10), fourth, 1)
     assert np.diagonal(state.all_pairs)[:4].sum() == counted
     assert state.counts[state.counted].sum() == counted  # these are scored
 
@@ -216,10 +216,10 @@ def test_wide_tables_have_few_sources_and_keep_the_frequent_codes(d, bins):
     rng = np.random.default_rng(0)
     rows = (bins * rng.random((n, d)) ** 2).astype(np.uint8)  # low codes are frequent
     n_bins = np.full(d, bins)
-    plan = row_state.plan_rows("pairwise", n_bins, n, seed=0)
+    plan = row_summary.plan_rows("pairwise", n_bins, n, seed=0)
     assert plan.n_codes > 2048
     assert not plan.limit
-    state = row_state.keep_rows(plain_codes(rows), plan, 1)
+    state = row_summary.keep_rows(plain_codes(rows), plan, 1)
     none = np.zeros(d, bool)
     counts = pair_counts.count_pairs(state, state.codes, none, 1)
     assert counts.sources.shape[1] == {500: 32, 10: 9, 5000: 26}[d]
@@ -241,8 +241,8 @@ def test_wide_tables_are_scored_on_fewer_rows(d, n_scored, monkeypatch):
     )
     n = 9000 if d < 600 else 3000
     codes = coded(n, d)
-    plan = row_state.plan_rows("pairwise", np.full(d, 4), n, seed=0)
-    state = row_state.keep_rows(codes, plan, 1)
+    plan = row_summary.plan_rows("pairwise", np.full(d, 4), n, seed=0)
+    state = row_summary.keep_rows(codes, plan, 1)
     counts = pair_counts.count_pairs(state, state.codes, np.zeros(d, bool), 1)
     learnt = pairwise.learn_pairwise(counts, state.codes, 1)
     assert seen == {n_scored}

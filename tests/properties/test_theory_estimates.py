@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from strategies import dense, fitted, tables
 
 from proximity_kernel import ProximityKernel
-from proximity_kernel._matching import row_state
+from proximity_kernel._matching import row_summary
 
 MATCHINGS = ("pairwise", "cascade")
 WEIGHTS = (0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.65, 0.8, 1)
@@ -245,10 +245,10 @@ def test_repeated_features_need_a_weight_below_one():
 
 def test_a_sample_of_frequent_rows_finds_the_same_weight(monkeypatch):
     """The budgets in small: 100 of about 140 distinct rows, 450 copies in the mean."""
-    monkeypatch.setattr(row_state, "SAMPLE", 100)
+    monkeypatch.setattr(row_summary, "SAMPLE", 100)
     drawn = [draw_table(64_000, np.random.default_rng(seed)) for seed in range(4)]
     assert np.mean([weight(fit_labels(table)) for table in drawn]) > 0.8
-    monkeypatch.setattr(row_state, "_MOST_COPIES", 0.01)  # a row counts once: biased
+    monkeypatch.setattr(row_summary, "_MOST_COPIES", 0.01)  # a row counts once: biased
     assert max(weight(fit_labels(table)) for table in drawn) < 0.65
 
 

@@ -25,7 +25,7 @@ from strategies import (
 )
 
 from proximity_kernel import ProximityKernel
-from proximity_kernel._matching import row_state
+from proximity_kernel._matching import row_summary
 from proximity_kernel._model.batches import merge_all
 
 
@@ -64,7 +64,7 @@ def test_however_the_table_was_cut(
         options = {**options, "n_bins": "auto"}
     pk = ProximityKernel(missingness=missingness, **options)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(row_state, "SAMPLE", most)
+        patch.setattr(row_summary, "SAMPLE", most)
         wanted = fit_transform(pk, frame)
         got = learn(pk, cut(frame, n_parts, order))
     assert_same_model(got, pk)
@@ -75,7 +75,7 @@ def test_however_the_table_was_cut(
 @pytest.mark.parametrize("n_parts", [1, 2, 7, 50])
 @pytest.mark.parametrize("most", [10_000, 300])
 def test_a_larger_table_with_the_defaults(monkeypatch, n_parts, most):
-    monkeypatch.setattr(row_state, "SAMPLE", most)
+    monkeypatch.setattr(row_summary, "SAMPLE", most)
     frame = mixed_table(3000, 9, 0.2, seed=4)
     frame.loc[frame.index % 5 == 0, ["col1", "col5"]] = None  # an event
     pk = ProximityKernel(random_state=3)
@@ -291,7 +291,7 @@ def test_it_answers_after_each_batch_of_rows(frame):
 
 
 def test_options_hold_from_the_first_rows_on(monkeypatch, frame):
-    monkeypatch.setattr(row_state, "SAMPLE", 20)
+    monkeypatch.setattr(row_summary, "SAMPLE", 20)
     first, second = cut(frame, 2)
     pk = ProximityKernel(3, random_state=5)
     pk.partial_fit(frame).partial_fit(first, learn="rows")

@@ -7,7 +7,7 @@ from numpy.testing import assert_array_equal
 from sklearn.base import clone
 
 from proximity_kernel import ProximityKMeans
-from proximity_kernel._matching import row_state
+from proximity_kernel._matching import row_summary
 from proximity_kernel.model_file import load_model, save_model
 
 
@@ -42,7 +42,7 @@ def test_all_rows_kept_gives_the_clusters_of_fit(rows):
 
 
 def test_passes_move_the_centers_to_the_means_of_all_rows(monkeypatch):
-    monkeypatch.setattr(row_state, "SAMPLE", 100)
+    monkeypatch.setattr(row_summary, "SAMPLE", 100)
     frame = make_frame()
     km = ProximityKMeans(3, random_state=0, tol=0)
     once = clone(km).fit_batches(cut(frame, 700))
@@ -86,7 +86,7 @@ def test_what_is_refused():
 
 
 def test_batches_that_are_others_in_a_later_pass(monkeypatch):
-    monkeypatch.setattr(row_state, "SAMPLE", 20)
+    monkeypatch.setattr(row_summary, "SAMPLE", 20)
     frame, calls = make_frame(400), []
 
     def read():

@@ -12,7 +12,7 @@ import numba
 import pytest
 
 from proximity_kernel import ProximityKernel
-from proximity_kernel._matching import row_state
+from proximity_kernel._matching import row_summary
 from proximity_kernel._numba import compiling
 from proximity_kernel._numba.cascade_loops import match_rows
 from proximity_kernel._numba.kernel_loops import (
@@ -122,7 +122,7 @@ def test_a_loop_is_compiled_for_one_layout(matching, loops):
     fitted.append(ProximityKernel(matching=matching).fit_batches([table, table]))
     ProximityKernel(matching=matching).fit([[1.0], [2.0], [None]])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(row_state, "MOST_CODES", 0)
+        patch.setattr(row_summary, "MOST_CODES", 0)
         fitted.append(ProximityKernel(matching=matching).fit(table))
     for pk in [*fitted, *(pickle.loads(pickle.dumps(pk)) for pk in fitted)]:
         pk.transform(table)

@@ -30,7 +30,7 @@ from proximity_kernel import (
     ProximityNeighbors,
     ProximityOutliers,
 )
-from proximity_kernel._model import model_state
+from proximity_kernel._model.model import Model
 from proximity_kernel._saving import archive
 from proximity_kernel._saving.estimator_state import decode, encode
 from proximity_kernel.model_file import load_model, load_with_notes, save_model
@@ -169,7 +169,7 @@ def test_every_part_of_a_model_is_in_the_file():
         "totals",
         "n_samples",
     }
-    assert {field.name for field in fields(model_state.Model)} == saved
+    assert {field.name for field in fields(Model)} == saved
 
 
 LABELS = {

@@ -16,7 +16,7 @@ from proximity_kernel import (
     ProximityNeighbors,
     ProximityOutliers,
 )
-from proximity_kernel._matching import row_state
+from proximity_kernel._matching import row_summary
 from proximity_kernel._saving import archive
 from proximity_kernel.model_file import load_model
 
@@ -35,7 +35,7 @@ def files(tmp_path_factory):
         near = ProximityNeighbors(2, kernel=ProximityKernel(matching=matching))
         with pytest.MonkeyPatch.context() as patch:
             if name == "sources":
-                patch.setattr(row_state, "MOST_CODES", 0)
+                patch.setattr(row_summary, "MOST_CODES", 0)
             near.fit(ROWS).save(path)
         out[name] = path.read_bytes()
     return out

@@ -7,7 +7,7 @@ import pytest
 from strategies import assert_same_bits, assert_same_model, mixed_table
 
 from proximity_kernel import ProximityKernel
-from proximity_kernel._matching import row_state
+from proximity_kernel._matching import row_summary
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +50,7 @@ def test_pickles_and_files_hold_the_same_model(tmp_path, table, new, matching):
 
 
 def test_a_model_with_few_sources_survives(tmp_path, table, new, monkeypatch):
-    monkeypatch.setattr(row_state, "MOST_CODES", 0)
+    monkeypatch.setattr(row_summary, "MOST_CODES", 0)
     pk = ProximityKernel().fit(table)
     assert pk.model_.matcher.counts.sources is not None
     pk.save(tmp_path / "m")

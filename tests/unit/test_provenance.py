@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from strategies import dense, entries, mixed_table, plain
 
-from proximity_kernel._matching import row_state
+from proximity_kernel._matching import row_summary
 from proximity_kernel._model import provenance
 
 
@@ -24,7 +24,7 @@ def frame():
 def test_moved_is_how_far_the_estimate_goes_without_the_cell(monkeypatch, frame, way):
     """Each observed cell is taken out of the table in turn."""
     if way == "few sources":
-        monkeypatch.setattr(row_state, "MOST_CODES", 0)
+        monkeypatch.setattr(row_summary, "MOST_CODES", 0)
     pk = plain(dtype=np.float64).fit(frame)
     asked = mixed_table(25, 6, 0.4, seed=5)
     cells = pk.provenance(asked)

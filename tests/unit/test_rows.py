@@ -22,8 +22,8 @@ from strategies import (
 
 from proximity_kernel import ProximityKernel
 from proximity_kernel._bins.codes import Binned
-from proximity_kernel._matching import row_state
-from proximity_kernel._matching.row_state import merge_rows, plan_rows, summarize_rows
+from proximity_kernel._matching import row_summary
+from proximity_kernel._matching.row_summary import merge_rows, plan_rows, summarize_rows
 from proximity_kernel._numba.kernel_loops import hash_rows
 
 WORD = (1 << 64) - 1
@@ -87,7 +87,7 @@ def test_weights_are_chosen_with_the_rows_of_lowest_hash(drawn, most, seed):
     scored = choose_rows(reference.codes, most, seed)
     rule = Pairwise(reference.codes, reference.n_bins, scored=scored)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(row_state, "SAMPLE", most)
+        patch.setattr(row_summary, "SAMPLE", most)
         pk = fitted(plain(3, random_state=seed), frame)
     for table in (frame, new):
         codes = oracle.assign_codes(oracle.read_columns(table), reference.cells)
@@ -102,10 +102,10 @@ def test_pairs_of_a_huge_table_are_counted_in_rows_of_low_hash(
     """Priors are of all rows; the usual frequency of a code is of those counted."""
     frame = mixed_table(300, 5, 0.2, seed=seed, noise=0.2)
     whole = plain(random_state=seed).fit(frame)
-    monkeypatch.setattr(row_state, "_MOST_PAIRS", share * 300 * 5**2 / 2)
+    monkeypatch.setattr(row_summary, "_MOST_PAIRS", share * 300 * 5**2 / 2)
     few = plain(random_state=seed).fit(frame)  # all rows are kept: nothing changes
     assert_same_bits(few.transform(frame), whole.transform(frame))
-    monkeypatch.setattr(row_state, "SAMPLE", 60)
+    monkeypatch.setattr(row_summary, "SAMPLE", 60)
     pk = plain(random_state=seed).fit(frame)
     limit = plan_rows("pairwise", pk.n_bins_, 300, seed).limit
     assert limit == int(share * WORD)
@@ -129,7 +129,7 @@ def test_a_row_that_fills_the_table_counts_for_100_medians_in_a_sample(monkeypat
     frame = pd.concat([frame.iloc[[0] * 400], frame]).reset_index(drop=True)
     reference = oracle.fit(oracle.read_columns(frame))
     most = len(set(map(tuple, reference.codes))) - 1
-    monkeypatch.setattr(row_state, "SAMPLE", most)
+    monkeypatch.setattr(row_summary, "SAMPLE", most)
     pk = plain().fit(frame)
     scored = choose_rows(reference.codes, most, 0)
     assert 100 <= max(Counter(map(tuple, scored)).values()) < 400
@@ -161,7 +161,7 @@ def frame():
 
 def test_the_seed_decides_and_the_order_does_not(monkeypatch, frame):
     binned = binned_of(plain().fit(frame))
-    monkeypatch.setattr(row_state, "SAMPLE", 100)
+    monkeypatch.setattr(row_summary, "SAMPLE", 100)
 
     def rows(table=frame, seed=0):
         plan = plan_rows("pairwise", binned.n_bins, 2000, seed)
@@ -177,7 +177,7 @@ def test_the_seed_decides_and_the_order_does_not(monkeypatch, frame):
 
 
 def test_random_state_is_a_seed_or_drawn_from_once(monkeypatch, frame):
-    monkeypatch.setattr(row_state, "SAMPLE", 5)
+    monkeypatch.setattr(row_summary, "SAMPLE", 5)
     frame = frame[:300]
 
     def weights(seed):
@@ -195,7 +195,7 @@ def test_random_state_is_a_seed_or_drawn_from_once(monkeypatch, frame):
 def test_a_part_that_lost_rows_makes_the_whole_a_sample(monkeypatch, frame):
     """Also where what is merged with it holds no other row than those kept."""
     binned = binned_of(plain().fit(frame))
-    monkeypatch.setattr(row_state, "SAMPLE", 40)
+    monkeypatch.setattr(row_summary, "SAMPLE", 40)
     plan = plan_rows("pairwise", binned.n_bins, 2000, 0)
     large = summarize_rows(frame, binned, plan)
     assert large.sampled
@@ -212,7 +212,7 @@ def test_a_part_that_lost_rows_makes_the_whole_a_sample(monkeypatch, frame):
 
 def test_what_is_absent_at_random_stays_so_in_a_sample(monkeypatch, frame):
     for most in (60, 1000):
-        monkeypatch.setattr(row_state, "SAMPLE", most)
+        monkeypatch.setattr(row_summary, "SAMPLE", most)
         pk = ProximityKernel().fit(frame)
         assert not any(absence.informative for absence in pk.missingness_), most
         gaps = [absence.missing for absence in pk.missingness_]
@@ -220,7 +220,7 @@ def test_what_is_absent_at_random_stays_so_in_a_sample(monkeypatch, frame):
 
 
 def test_a_panel_is_found_in_a_sample(monkeypatch):
-    monkeypatch.setattr(row_state, "SAMPLE", 1000)
+    monkeypatch.setattr(row_summary, "SAMPLE", 1000)
     table = mixed_table(5000, 8, 0.25, seed=1)
     lost = (table["col0"] > 0) & (np.random.default_rng(0).random(5000) < 0.5)
     table.loc[lost, ["col3", "col4", "col6"]] = np.nan
@@ -235,11 +235,11 @@ def test_a_panel_is_found_in_a_sample(monkeypatch):
 def limits(monkeypatch, case):
     """Make a small table meet the limits of a large one."""
     if case != "few rows":
-        monkeypatch.setattr(row_state, "SAMPLE", 150)
+        monkeypatch.setattr(row_summary, "SAMPLE", 150)
     if case == "too many pairs":
-        monkeypatch.setattr(row_state, "_MOST_PAIRS", 8000)
+        monkeypatch.setattr(row_summary, "_MOST_PAIRS", 8000)
     if case == "too many codes":
-        monkeypatch.setattr(row_state, "MOST_CODES", 20)
+        monkeypatch.setattr(row_summary, "MOST_CODES", 20)
 
 
 CASES = ["few rows", "many rows", "too many pairs", "too many codes"]
@@ -272,7 +272,7 @@ def test_however_the_table_is_cut_and_ordered(monkeypatch, case, n_parts):
 @pytest.mark.parametrize("case", CASES)
 def test_the_number_of_threads_does_not_matter(monkeypatch, case):
     limits(monkeypatch, case)
-    monkeypatch.setattr(row_state, "_PIECE", 100)
+    monkeypatch.setattr(row_summary, "_PIECE", 100)
     table = mixed_table(900, 6, 0.2, seed=3)
     one, two, three = (ProximityKernel(n_jobs=n).fit(table) for n in (1, 2, 3))
     assert_same_model(two, one)
@@ -320,8 +320,8 @@ def test_fit_then_transform_is_fit_transform_by_any_way(drawn, matching):
     frame, _ = drawn
     for most, codes in ((10_000, 2048), (3, 2048), (10_000, 0), (3, 0)):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(row_state, "SAMPLE", most)
-            patch.setattr(row_state, "MOST_CODES", codes)
+            patch.setattr(row_summary, "SAMPLE", most)
+            patch.setattr(row_summary, "MOST_CODES", codes)
             pk = fitted(ProximityKernel(matching=matching), frame)
             empty = frame.isna().all().any()
             with pytest.warns() if empty else pytest.MonkeyPatch.context():

@@ -20,13 +20,13 @@ from strategies import (
 )
 
 from proximity_kernel import ProximityKernel
-from proximity_kernel._matching import kept_pairs, row_state
+from proximity_kernel._matching import kept_pairs, row_summary
 
 
 @pytest.fixture
 def always(monkeypatch):
     """Take every table for one with many codes."""
-    monkeypatch.setattr(row_state, "MOST_CODES", 0)
+    monkeypatch.setattr(row_summary, "MOST_CODES", 0)
 
 
 def estimate_by_hand(pk, row, j):
@@ -65,7 +65,7 @@ def test_with_all_sources_and_codes_it_equals_the_oracle(drawn, missingness):
     frame, new = drawn
     pk = ProximityKernel(3, missingness=missingness, dtype=np.float64)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(row_state, "MOST_CODES", 0)
+        patch.setattr(row_summary, "MOST_CODES", 0)
         fitted(pk, frame)
     columns = oracle.read_columns(frame)
     gaps = oracle.find_gaps(columns) if missingness == "informative" else ()
@@ -89,7 +89,7 @@ def test_with_all_sources_and_codes_it_equals_the_oracle(drawn, missingness):
 def test_with_all_sources_and_codes_it_equals_the_dense_way(n_bins, monkeypatch):
     frame, new = (mixed_table(n, 8, 0.2, seed=n, noise=0.2) for n in (400, 50))
     wanted = ProximityKernel(n_bins, dtype=np.float64).fit(frame)
-    monkeypatch.setattr(row_state, "MOST_CODES", 0)
+    monkeypatch.setattr(row_summary, "MOST_CODES", 0)
     got = ProximityKernel(n_bins, dtype=np.float64).fit(frame)
     assert wanted.model_.matcher.counts.sources is None
     assert got.model_.matcher.counts.sources.shape == (8, 7)

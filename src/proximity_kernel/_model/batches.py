@@ -1,8 +1,8 @@
 """A model learnt from batches: two passes over a table that is never held whole.
 
-The first pass learns the bins (`BinState`), the second counts the codes of the rows
-(`RowState`). States merge, so what is learnt does not depend on how the table was cut,
-nor on the order of the batches. The exception are numbers with more than 100,000
+The first pass learns the bins (`BinSummary`), the second counts the codes of the rows
+(`RowSummary`). Summaries merge, so what is learnt does not depend on how the table was
+cut, nor on the order of the batches. The exception are numbers with more than 100,000
 distinct values, whose quantiles come from a sketch.
 """
 
@@ -15,17 +15,17 @@ from typing import Any, Literal, TypeVar
 
 from sklearn.utils.validation import validate_data
 
-from .._bins.bin_state import (
-    BinState,
+from .._bins.bin_summary import (
+    BinSummary,
     finish_bins,
     has_no_rows,
     merge_bins,
     summarize_bins,
 )
 from .._bins.codes import Binned
-from .._matching.row_state import (
+from .._matching.row_summary import (
     RowPlan,
-    RowState,
+    RowSummary,
     merge_rows,
     plan_rows,
     summarize_rows,
@@ -50,31 +50,31 @@ class Learning:
 
     Attributes
     ----------
-    bin_state : BinState
+    bin_summary : BinSummary
         Of the batches of the first pass.
     binned : Binned or None
         The bins, once the second pass has begun.
-    row_state : RowState or None
+    row_summary : RowSummary or None
         Of the batches of the second pass.
     """
 
-    bin_state: BinState = field(default_factory=BinState)
+    bin_summary: BinSummary = field(default_factory=BinSummary)
     binned: Binned | None = None
-    row_state: RowState | None = None
+    row_summary: RowSummary | None = None
 
 
-def make_bins(bin_state: BinState, options: FitOptions) -> Binned:
+def make_bins(bin_summary: BinSummary, options: FitOptions) -> Binned:
     """Make the bins that the options ask for."""
-    if not bin_state.columns:
+    if not bin_summary.columns:
         raise ValueError("No batch has a row; pass at least one that has.")
-    n_bins = options.spread_bins(len(bin_state.columns))
+    n_bins = options.spread_bins(len(bin_summary.columns))
     chosen = options.categorical_features
-    return finish_bins(bin_state, chosen, n_bins, options.max_categories)
+    return finish_bins(bin_summary, chosen, n_bins, options.max_categories)
 
 
-def make_plan(bin_state: BinState, binned: Binned, options: FitOptions) -> RowPlan:
+def make_plan(bin_summary: BinSummary, binned: Binned, options: FitOptions) -> RowPlan:
     """Plan the second pass over a table whose bins are known."""
-    n_samples = bin_state.n_samples
+    n_samples = bin_summary.n_samples
     return plan_rows(options.matching, binned.n_bins, n_samples, options.seed)
 
 
@@ -145,15 +145,19 @@ def make_reader(batches: Any) -> Callable[[], Iterator[Any]]:
 
 
 def check_same_rows(
-    bin_state: BinState, rows: RowState | None, advice: str = _READ_AGAIN
-) -> RowState:
+    bin_summary: BinSummary, rows: RowSummary | None, advice: str = _READ_AGAIN
+) -> RowSummary:
     """Refuse a second pass that met other rows than the first."""
-    missing = [column.missing for column in bin_state.columns]
+    missing = [column.missing for column in bin_summary.columns]
     seen = 0 if rows is None else rows.n_samples
-    if rows is None or seen != bin_state.n_samples or missing != rows.missing.tolist():
+    if (
+        rows is None
+        or seen != bin_summary.n_samples
+        or missing != rows.missing.tolist()
+    ):
         raise ValueError(
             "The batches gave other rows when read again "
-            f"({bin_state.n_samples:,} first, then {seen:,}); {advice}."
+            f"({bin_summary.n_samples:,} first, then {seen:,}); {advice}."
         )
     return rows
 
@@ -170,13 +174,13 @@ def learn_batch(kernel: Any, batch: Any, learn: Learn) -> None:
     check_choice("learn", learn, LEARN)
     options = resolve_options(kernel)
     before: Learning = vars(kernel).get("_learning", Learning())
-    if learn == "bins" and before.row_state is not None:
+    if learn == "bins" and before.row_summary is not None:
         raise ValueError(
             "The bins are fixed since the first batch with learn='rows'; learn "
             "them from all batches first, with a new estimator "
             "(sklearn.base.clone), or call fit_batches."
         )
-    if learn == "rows" and not before.bin_state.columns:
+    if learn == "rows" and not before.bin_summary.columns:
         raise ValueError(
             "No bins are learnt yet; call partial_fit(batch, learn='bins') for "
             "every batch, then partial_fit(batch, learn='rows') for every batch."
@@ -191,29 +195,29 @@ def _add_bins(
     kernel: Any, batch: Any, before: Learning, options: FitOptions
 ) -> Learning:
     found = summarize_bins(batch, options.categorical_features, options.n_threads)
-    first = not before.bin_state.columns
+    first = not before.bin_summary.columns
     if first:
         forget(kernel)
     validate_data(kernel, batch, reset=first, skip_check_array=True)
-    return replace(before, bin_state=merge_bins(before.bin_state, found))
+    return replace(before, bin_summary=merge_bins(before.bin_summary, found))
 
 
 def _add_rows(
     kernel: Any, batch: Any, before: Learning, options: FitOptions
 ) -> Learning:
     validate_data(kernel, batch, reset=False, skip_check_array=True)
-    binned = before.binned or make_bins(before.bin_state, options)
-    known = before.row_state
-    plan = known.plan if known else make_plan(before.bin_state, binned, options)
+    binned = before.binned or make_bins(before.bin_summary, options)
+    known = before.row_summary
+    plan = known.plan if known else make_plan(before.bin_summary, binned, options)
     rows = summarize_rows(batch, binned, plan, options.n_threads)
     rows = merge_rows(known, rows) if known else rows
     kernel.model_ = finish_model(binned, rows, options)
     if known is None:
         warn_of_columns(kernel.model_)
-    return replace(before, binned=binned, row_state=rows)
+    return replace(before, binned=binned, row_summary=rows)
 
 
-def fit_to_batches(kernel: Any, read: Callable[[], Iterator[Any]]) -> RowState:
+def fit_to_batches(kernel: Any, read: Callable[[], Iterator[Any]]) -> RowSummary:
     """Fit a kernel to batches that are read twice.
 
     Parameters
@@ -224,30 +228,30 @@ def fit_to_batches(kernel: Any, read: Callable[[], Iterator[Any]]) -> RowState:
 
     Returns
     -------
-    RowState
+    RowSummary
         What was kept of the rows.
     """
     options = resolve_options(kernel)
     header = type(kernel)()  # takes the column names until everything is learnt
-    bin_state = BinState()
+    bin_summary = BinSummary()
     for i, batch in enumerate(read()):
         if has_no_rows(batch):
             continue
         with _naming_batch(i):
             chosen, threads = options.categorical_features, options.n_threads
             found = summarize_bins(batch, chosen, threads)
-            first = not bin_state.columns
+            first = not bin_summary.columns
             validate_data(header, batch, reset=first, skip_check_array=True)
-            bin_state = merge_bins(bin_state, found)
-    binned = make_bins(bin_state, options)
-    plan = make_plan(bin_state, binned, options)
+            bin_summary = merge_bins(bin_summary, found)
+    binned = make_bins(bin_summary, options)
+    plan = make_plan(bin_summary, binned, options)
 
-    def summarize(i: int, batch: Any) -> RowState:
+    def summarize(i: int, batch: Any) -> RowSummary:
         with _naming_batch(i):
             return summarize_rows(batch, binned, plan, options.n_threads)
 
     rows = merge_all((summarize(*one) for one in enumerate(read())), merge_rows)
-    rows = check_same_rows(bin_state, rows)
+    rows = check_same_rows(bin_summary, rows)
     model = finish_model(binned, rows, options)
     forget(kernel)
     names = (name for name in vars(header) if name.endswith("_in_"))

@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from scipy.special import chdtrc
 
 from .._bins.codes import Codes
-from .._matching.row_state import RowState
+from .._matching.row_summary import RowSummary
 from .._shared.options import Missingness
 from .._shared.threads import one_blas_thread
 
@@ -84,13 +84,13 @@ class Absence:
 
 
 def decide_missingness(
-    fitted: RowState, names: Sequence[str], missingness: Missingness
+    fitted: RowSummary, names: Sequence[str], missingness: Missingness
 ) -> tuple[Absence, ...]:
     """Decide for each feature whether its gaps are a cell of their own.
 
     Parameters
     ----------
-    fitted : RowState
+    fitted : RowSummary
         Of all rows; those that it keeps are tested.
     names : sequence of str
         Of the features.
@@ -159,7 +159,7 @@ class Sample:
     """Counts the rows that miss both features, for some features and others."""
 
 
-def _count_sample(state: RowState) -> Sample | None:
+def _count_sample(state: RowSummary) -> Sample | None:
     """Take the counts of the pairwise rule; None if it has too many codes, or none."""
     n_bins, starts = state.plan.n_bins, state.plan.starts
     upper = state.all_pairs

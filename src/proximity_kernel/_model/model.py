@@ -28,7 +28,7 @@ from .._bins.codes import (
 )
 from .._matching.cascade import Cascade, build_cascade
 from .._matching.pairwise import Pairwise, learn_pairwise
-from .._matching.row_state import RowState, count_pairs, keep_rows, plan_rows
+from .._matching.row_summary import RowSummary, count_pairs, keep_rows, plan_rows
 from .._numba.kernel_loops import Layout, fill_rows, size_rows
 from .._shared.options import FitOptions
 from .._shared.threads import run_pieces
@@ -186,13 +186,13 @@ def fit_model(columns: Sequence[Column], options: FitOptions) -> tuple[Model, Co
     return model, code_absences(codes, binned.n_bins, model.informative)
 
 
-def finish_model(binned: Binned, fitted: RowState, options: FitOptions) -> Model:
+def finish_model(binned: Binned, fitted: RowSummary, options: FitOptions) -> Model:
     """Make a model of bins and the rows that were coded with them.
 
     Parameters
     ----------
     binned : Binned
-    fitted : RowState
+    fitted : RowSummary
         All rows, merged.
     options : FitOptions
 

@@ -18,9 +18,9 @@ from sklearn import get_config
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._bins.bin_state import BinState, has_no_rows, merge_bins, summarize_bins
-from .._inner_kernel import check_kernel, represent, take_kernel
-from .._matching.row_state import RowState, merge_rows, summarize_rows
+from .._bins.bin_summary import BinSummary, has_no_rows, merge_bins, summarize_bins
+from .._kernel_estimator import check_kernel, represent, take_kernel
+from .._matching.row_summary import RowSummary, merge_rows, summarize_rows
 from .._model.batches import check_same_rows, make_bins, make_plan
 from .._model.model import finish_model, warn_of_columns
 from .._shared.extras import require
@@ -291,24 +291,24 @@ class DaskProximityKernel(BaseEstimator):  # type: ignore[misc]  # untyped
             raise
 
 
-def fit_partitions(estimator: DaskProximityKernel, X: Any) -> RowState:
+def fit_partitions(estimator: DaskProximityKernel, X: Any) -> RowSummary:
     """Fit an estimator to a table in partitions; returns what was kept of the rows."""
     given = estimator.estimator
     check_kernel(given, "estimator")
     kernel: ProximityKernel = ProximityKernel() if given is None else clone(given)
     options = resolve_options(kernel)
     parts = split_parts(X)
-    bin_state: BinState = reduce_parts(
+    bin_summary: BinSummary = reduce_parts(
         parts.map(summarize_bins, kernel.categorical_features), merge_bins
     )
-    binned = make_bins(bin_state, options)
-    parts.check_columns(bin_state.names)
+    binned = make_bins(bin_summary, options)
+    parts.check_columns(bin_summary.names)
     header = parts.header
     if header is None:
-        header = np.empty((0, len(bin_state.columns)))
-    plan = make_plan(bin_state, binned, options)
+        header = np.empty((0, len(bin_summary.columns)))
+    plan = make_plan(bin_summary, binned, options)
     states = parts.map(_summarize_part, share((binned, plan)))
-    rows = check_same_rows(bin_state, reduce_parts(states, merge_rows), _STEADY)
+    rows = check_same_rows(bin_summary, reduce_parts(states, merge_rows), _STEADY)
     kernel.model_ = finish_model(binned, rows, options)
     validate_data(kernel, header, skip_check_array=True)
     take_kernel(estimator, kernel)
@@ -332,7 +332,7 @@ def _represent_rows(kernel: ProximityKernel, part: Any) -> sp.csr_array:
     return represent(kernel, part)
 
 
-def _summarize_part(part: Any, shared: Shared) -> RowState:
+def _summarize_part(part: Any, shared: Shared) -> RowSummary:
     return summarize_rows(part, *shared.get())
 
 

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .._bins.bin_state import has_no_rows
-from .._inner_kernel import (
+from .._bins.bin_summary import has_no_rows
+from .._kernel_estimator import (
     check_kernel,
     check_not_frozen,
     copy_kernel,

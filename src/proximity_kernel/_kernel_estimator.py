@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ._bins.codes import Codes, code_absences
 from ._bins.distinct import merge_distinct
-from ._matching.row_state import RowState
+from ._matching.row_summary import RowSummary
 from ._model.fitted_kernel import (
     code_table,
     represent_codes,
@@ -120,7 +120,7 @@ def represent_distinct(kernel: ProximityKernel, X: Any) -> tuple[Codes, sp.csr_a
 
 
 def represent_kept(
-    kernel: ProximityKernel, kept: RowState
+    kernel: ProximityKernel, kept: RowSummary
 ) -> tuple[sp.csr_array, NDArray[np.int64]]:
     """Represent the distinct rows that a fit kept, and give their counts.
 

@@ -1,6 +1,6 @@
 """Coded rows in, what the estimates are learnt from out: the second of two passes.
 
-With the bins fixed, a batch becomes a `RowState`, and states merge, in any order, to
+With the bins fixed, a batch becomes a `RowSummary`, and states merge, in any order, to
 the state of the whole table. The cascade needs every distinct row with its count. The
 pairwise rule needs counts only: of codes, of pairs of codes, and a sample of rows to
 choose its weights with.
@@ -21,7 +21,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from .._bins.bin_state import has_no_rows
+from .._bins.bin_summary import has_no_rows
 from .._bins.codes import Binned, Codes, code_dtype
 from .._bins.distinct import merge_distinct
 from .._numba.kernel_loops import count_codes, hash_rows
@@ -101,7 +101,7 @@ def plan_rows(matching: str, n_bins: _Ints, n_samples: int, seed: int) -> RowPla
 
 
 @dataclass(frozen=True)
-class RowState:
+class RowSummary:
     """What is known of the rows of a table, or of a part of it.
 
     Attributes
@@ -171,7 +171,7 @@ class RowState:
 
 def summarize_rows(
     table: Any, binned: Binned, plan: RowPlan, n_threads: int = 1
-) -> RowState:
+) -> RowSummary:
     """Summarize a batch.
 
     Parameters
@@ -184,11 +184,11 @@ def summarize_rows(
 
     Returns
     -------
-    RowState
+    RowSummary
 
     Examples
     --------
-    >>> from proximity_kernel._bins.bin_state import finish_bins, summarize_bins
+    >>> from proximity_kernel._bins.bin_summary import finish_bins, summarize_bins
     >>> table = [[1.0, "a"], [2.0, "b"], [None, "b"], [1.0, "a"]]
     >>> binned = finish_bins(summarize_bins(table), "from_dtype", [2, 2], 255)
     >>> plan = plan_rows("cascade", binned.n_bins, 4, seed=0)
@@ -205,7 +205,7 @@ def summarize_rows(
     return keep_rows(codes, plan, n_threads)
 
 
-def keep_rows(codes: Codes, plan: RowPlan, n_threads: int) -> RowState:
+def keep_rows(codes: Codes, plan: RowPlan, n_threads: int) -> RowSummary:
     """Keep what a plan asks for of coded rows.
 
     Parameters
@@ -218,7 +218,7 @@ def keep_rows(codes: Codes, plan: RowPlan, n_threads: int) -> RowState:
 
     Returns
     -------
-    RowState
+    RowSummary
     """
     rows, counts, hashes = codes.rows, codes.counts, np.empty(0, np.uint64)
     if not plan.every_row:
@@ -230,21 +230,21 @@ def keep_rows(codes: Codes, plan: RowPlan, n_threads: int) -> RowState:
             len(rows), _PIECE, n_threads,
         )  # fmt: skip
     totals, pairs = _count(codes, hashes, plan, n_threads)
-    state = RowState(plan, int(counts.sum()), totals, pairs, rows, counts, hashes)
+    state = RowSummary(plan, int(counts.sum()), totals, pairs, rows, counts, hashes)
     return state if plan.every_row else _keep_lowest(state)
 
 
-def merge_rows(a: RowState, b: RowState) -> RowState:
+def merge_rows(a: RowSummary, b: RowSummary) -> RowSummary:
     """Merge the summaries of two parts of a table, in either order.
 
     Parameters
     ----------
-    a, b : RowState
+    a, b : RowSummary
         Of the same plan.
 
     Returns
     -------
-    RowState
+    RowSummary
     """
     merged = replace(
         a,
@@ -267,7 +267,7 @@ def merge_rows(a: RowState, b: RowState) -> RowState:
     )
 
 
-def _keep_lowest(state: RowState) -> RowState:
+def _keep_lowest(state: RowSummary) -> RowSummary:
     """Keep the distinct rows with the lowest hashes, in their order.
 
     Equal rows have equal hashes; that others have, too, is next to impossible.
@@ -332,13 +332,13 @@ def _count_distinct(codes: Codes, plan: RowPlan) -> _Ints:
 
 
 def count_pairs(
-    fitted: RowState, codes: Codes, informative: NDArray[np.bool_], n_threads: int
+    fitted: RowSummary, codes: Codes, informative: NDArray[np.bool_], n_threads: int
 ) -> PairCounts:
     """Collect the counts that evidence is made of.
 
     Parameters
     ----------
-    fitted : RowState
+    fitted : RowSummary
         Of all rows.
     codes : Codes
         The rows it keeps, informative gaps being codes.

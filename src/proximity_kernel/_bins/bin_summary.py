@@ -1,7 +1,7 @@
 """Batches of a table in, its bins out: the first of the two passes over a large table.
 
-A batch becomes a `BinState`: per column its type and what its values are, with counts.
-States merge, in any order, to the state of the whole table; from that come the bins.
+A batch becomes a `BinSummary`: per column its type and its values with their counts.
+Summaries merge, in any order, to that of the whole table; from that come the bins.
 They are those of `learn_bins` on the whole table, to the last bit, for every column
 with at most 100,000 distinct values; beyond that they come from a sketch (`sketch`).
 
@@ -44,7 +44,7 @@ class Labels:
 
 
 @dataclass(frozen=True)
-class ColumnState:
+class ColumnSummary:
     """What is known of one column.
 
     Attributes
@@ -62,17 +62,17 @@ class ColumnState:
 
 
 @dataclass(frozen=True)
-class BinState:
+class BinSummary:
     """What the bins of a table, or of a part of it, are learnt from.
 
     Attributes
     ----------
-    columns : tuple of ColumnState
+    columns : tuple of ColumnSummary
         None at all while no row is known.
     n_samples : int
     """
 
-    columns: tuple[ColumnState, ...] = ()
+    columns: tuple[ColumnSummary, ...] = ()
     n_samples: int = 0
 
     @property
@@ -91,7 +91,7 @@ def has_no_rows(table: Any) -> bool:
 
 def summarize_bins(
     table: Any, categorical_features: Any = "from_dtype", n_threads: int = 1
-) -> BinState:
+) -> BinSummary:
     """Summarize a batch for its bins.
 
     Parameters
@@ -102,7 +102,7 @@ def summarize_bins(
 
     Returns
     -------
-    BinState
+    BinSummary
 
     Examples
     --------
@@ -114,7 +114,7 @@ def summarize_bins(
     (('a', 'b'), [1, 2])
     """
     if has_no_rows(table):
-        return BinState()
+        return BinSummary()
     columns = read_columns(table, categorical_features=categorical_features)
     states: list[Any] = [None] * len(columns)
 
@@ -122,19 +122,19 @@ def summarize_bins(
         states[first:last] = map(_summarize, columns[first:last])
 
     run_pieces(summarize_some, len(columns), piece=1, n_threads=n_threads)
-    return BinState(tuple(states), len(columns[0].values))
+    return BinSummary(tuple(states), len(columns[0].values))
 
 
-def merge_bins(a: BinState, b: BinState) -> BinState:
+def merge_bins(a: BinSummary, b: BinSummary) -> BinSummary:
     """Merge the summaries of two parts of a table, in either order.
 
     Parameters
     ----------
-    a, b : BinState
+    a, b : BinSummary
 
     Returns
     -------
-    BinState
+    BinSummary
 
     Examples
     --------
@@ -157,11 +157,11 @@ def merge_bins(a: BinState, b: BinState) -> BinState:
     )
     pairs = zip(named.columns, other.columns, strict=True)
     merged = tuple(_merge(one, another) for one, another in pairs)
-    return BinState(merged, a.n_samples + b.n_samples)
+    return BinSummary(merged, a.n_samples + b.n_samples)
 
 
 def finish_bins(
-    state: BinState,
+    state: BinSummary,
     categorical_features: Any,
     n_bins: Sequence[BinCount],
     max_categories: int,
@@ -170,7 +170,7 @@ def finish_bins(
 
     Parameters
     ----------
-    state : BinState
+    state : BinSummary
         Of all rows.
     categorical_features
         The option that the batches were read with.
@@ -200,7 +200,7 @@ def finish_bins(
 
 
 def _finish(
-    column: ColumnState, n_bins: BinCount, max_categories: int
+    column: ColumnSummary, n_bins: BinCount, max_categories: int
 ) -> tuple[Bins, Typical]:
     held = column.held
     if isinstance(held, Labels):
@@ -211,23 +211,23 @@ def _finish(
     return bins, average(ranked.values, ranked.counts, bins, ordered)
 
 
-def _summarize(column: Column) -> ColumnState:
+def _summarize(column: Column) -> ColumnSummary:
     observed = column.observed
     present = column.values[observed]
     missing = len(observed) - len(present)
     if column.type.kind == "numeric":
-        return ColumnState(column.type, hold_values(present), missing)
+        return ColumnSummary(column.type, hold_values(present), missing)
     counts = np.bincount(present, minlength=len(column.labels)).astype(np.int64)
-    return ColumnState(column.type, Labels(column.labels, counts), missing)
+    return ColumnSummary(column.type, Labels(column.labels, counts), missing)
 
 
-def _merge(a: ColumnState, b: ColumnState) -> ColumnState:
+def _merge(a: ColumnSummary, b: ColumnSummary) -> ColumnSummary:
     """Merge what is known of a column; it is called as in `a`."""
     missing = a.missing + b.missing
     if NOTHING in (a.type.family, b.type.family):
         said = max(a, b, key=_says)
         column_type = replace(said.type, name=a.type.name, place=a.type.place)
-        return ColumnState(column_type, said.held, missing)
+        return ColumnSummary(column_type, said.held, missing)
     if replace(b.type, name=a.type.name) != a.type:
         _refuse(a.type, b.type)
     if isinstance(a.held, Labels) and isinstance(b.held, Labels):
@@ -236,13 +236,13 @@ def _merge(a: ColumnState, b: ColumnState) -> ColumnState:
         except (TypeError, ValueError):  # such as periods of several lengths
             _refuse_labels(a.type, a.held, b.held)
         unasked = a.type.unasked or b.type.unasked
-        return ColumnState(replace(a.type, unasked=unasked), labels, missing)
+        return ColumnSummary(replace(a.type, unasked=unasked), labels, missing)
     assert not isinstance(a.held, Labels)  # of one kind, by now
     assert not isinstance(b.held, Labels)
-    return ColumnState(a.type, merge_held(a.held, b.held), missing)
+    return ColumnSummary(a.type, merge_held(a.held, b.held), missing)
 
 
-def _says(state: ColumnState) -> tuple[bool, bool, bool, str]:
+def _says(state: ColumnSummary) -> tuple[bool, bool, bool, str]:
     """Order states by how much they say of the type.
 
     Where nothing is observed at all, a dtype for text says more than floats: an empty
