@@ -14,8 +14,8 @@ from command_line import run_inside
 
 from proximity_kernel import ProximityKernel, ProximityKMeans
 from proximity_kernel._matching import row_summary
-from proximity_kernel.cli import streaming
-from proximity_kernel.io import large_file, large_table
+from proximity_kernel.cli import fitting
+from proximity_kernel.io import parquet_and_excel, reading
 from proximity_kernel.model_file import load_model
 
 N_ROWS = 900
@@ -23,8 +23,8 @@ N_ROWS = 900
 
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch):
-    monkeypatch.setattr(large_file, "BATCH_ROWS", 128)
-    monkeypatch.setattr(large_table, "SAMPLE_ROWS", 400)
+    monkeypatch.setattr(parquet_and_excel, "BATCH_ROWS", 128)
+    monkeypatch.setattr(reading, "SAMPLE_ROWS", 400)
 
 
 def make_frame(n_rows=N_ROWS, seed=0):
@@ -156,7 +156,7 @@ def test_ids_with_gaps_and_an_index(tmp_path):
     frame.set_index("name").to_parquet(path, row_group_size=70)
     whole, batched = both(tmp_path, "represent", path, "--id", "name,number")
     assert pq.read_table(whole).equals(pq.read_table(batched))
-    assert pq.read_table(batched).schema.field("number").type == pa.float64()
+    assert pq.read_table(batched).schema.field("number").type == pa.int64()
 
 
 def test_decimals_and_names_that_stand_twice(tmp_path, capfd):
@@ -258,7 +258,7 @@ def test_an_interrupt_leaves_nothing(tmp_path, monkeypatch, command):
 def test_large_files_are_read_in_batches_without_being_asked(
     tmp_path, monkeypatch, capfd
 ):
-    monkeypatch.setattr(streaming, "LARGE", 300)
+    monkeypatch.setattr(fitting, "LARGE", 300)
     for n_rows, in_batches in ((300, False), (301, True)):
         path = write(tmp_path / "t.parquet", make_frame(n_rows))
         assert run_inside("cluster", path, "-k", "2", "-o", tmp_path / "c.csv") == 0

@@ -4,13 +4,18 @@ import pandas as pd
 import pytest
 from command_line import make_table
 
-from proximity_kernel.io import InputError, large_file, open_large_table, read_table
-from proximity_kernel.io.large_table import count_rows
+from proximity_kernel.io import (
+    InputError,
+    open_large_table,
+    parquet_and_excel,
+    read_table,
+)
+from proximity_kernel.io.reading import open_large
 
 
 @pytest.fixture
 def path(tmp_path, monkeypatch):
-    monkeypatch.setattr(large_file, "BATCH_ROWS", 128)
+    monkeypatch.setattr(parquet_and_excel, "BATCH_ROWS", 128)
     path = tmp_path / "t.parquet"
     values = make_table(500)[0]
     values.insert(0, "code", [f"k{i}" for i in range(500)])
@@ -42,8 +47,8 @@ def test_an_earlier_schema_is_kept(path):
 
 def test_other_files_have_no_batches(path, tmp_path):
     (tmp_path / "t.csv").write_text("a,b\n1,2\n")
-    assert count_rows(path) == 500
-    assert count_rows(str(tmp_path / "t.csv")) is None
+    assert open_large(path).n_rows == 500
+    assert open_large(str(tmp_path / "t.csv")) is None
     with pytest.raises(InputError, match="not a Parquet or Arrow file"):
         open_large_table(str(tmp_path / "t.csv"))
     with pytest.raises(InputError, match="`sep`"):

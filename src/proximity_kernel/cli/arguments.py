@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from ..io.dialect import SEPARATORS
+from ..io.csv_text import SEPARATORS
 
 # Parameters that messages of the library name in backquotes -> options.
 _READING = {

@@ -5,13 +5,12 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from ..io.errors import InputError
-from ..io.wording import counted
+from .._shared.wording import counted
+from ..io import InputError
 from ..io.writing import open_writer, write_frame
 from . import arguments, fitting
 from .outputs import find_format
 from .program import Invocation
-from .streaming import open_source
 
 DESCRIPTION = """\
 Find groups of similar rows in a table with missing cells.
@@ -50,7 +49,7 @@ def run(invocation: Invocation) -> None:
     options = invocation.options
     file_format = find_format(options.output, options.format)
     find_format(options.profiles, None, option="--profiles")
-    model, source = open_source(invocation, "ProximityKMeans", file_format)
+    model, source = fitting.open_source(invocation, "ProximityKMeans", file_format)
     if model is None:
         _check_count(options, source.name, source.n_rows)
         model = source.fit(

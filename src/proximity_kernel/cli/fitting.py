@@ -1,18 +1,32 @@
 """Options and a table in, a fitted estimator out; models are saved and loaded.
 
-A model is saved with the schema of its table, so that new rows are read the same way.
-pandas and the library are imported when they are needed, so that a wrong option or an
-absent file is reported at once.
+A model is saved with the schema of its table, so that new rows are read the same way. A
+large table is read in batches: each pass reads the file from its start and shows its
+progress. pandas and the library are imported when they are needed, so that a wrong
+option or an absent file is reported at once.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import chain, repeat
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .._shared.extras import require
-from ..io import InputError, LoadedTable, Schema, read_table
+from ..io import (
+    InputError,
+    LargeTable,
+    LoadedTable,
+    Schema,
+    open_large_table,
+    read_table,
+)
+from ..io.reading import describe_empty_rows, open_large
+from ..io.writing import BATCHED_FORMATS
 from .arguments import name_options, reading_options
 from .outputs import STANDARD_STREAM, check_outputs, check_report
 from .program import Invocation
@@ -20,6 +34,9 @@ from .program import Invocation
 if TYPE_CHECKING:
     from .. import ProximityKernel
 
+LARGE = 1_000_000
+"""Rows above which a file is read in batches unless an option says otherwise."""
+_MAX_NOTES = 5  # about single batches
 _OUTPUTS = ("output", "report", "profiles", "uncertainty", "save_model")
 # Options that were set when a model was fitted, so that they cannot be given with it.
 _SET_BY_MODEL = {
@@ -28,13 +45,9 @@ _SET_BY_MODEL = {
     "missingness": "--missingness",
     "n_clusters": "-k",
     "share": "--share",
-    "ids": "--id",
-    "drop": "--drop",
-    "categorical": "--categorical",
-    "missing": "--na",
-    "decimal": "--decimal",
-    "day_first": "--day-first or --month-first",
     "save_model": "--save-model",
+    **{name: f"`{name}`" for name in ("ids", "drop", "categorical", "missing")},
+    **{name: f"`{name}`" for name in ("decimal", "day_first")},
 }
 _INPUTS = ("file", "queries", "other", "model")
 
@@ -53,18 +66,7 @@ def check_files(invocation: Invocation) -> None:
 
 
 def make_kernel(options: argparse.Namespace, **defaults: Any) -> ProximityKernel:
-    """Make a kernel from the options.
-
-    Parameters
-    ----------
-    options : argparse.Namespace
-    **defaults
-        Parameters of `ProximityKernel` that apply unless an option was given.
-
-    Returns
-    -------
-    ProximityKernel
-    """
+    """Make a kernel from the options; `defaults` apply unless an option was given."""
     from .. import ProximityKernel
 
     names = ("n_bins", "matching", "missingness", "n_jobs")
@@ -76,19 +78,9 @@ def make_kernel(options: argparse.Namespace, **defaults: Any) -> ProximityKernel
 def open_table(
     invocation: Invocation, path: str, schema: Schema | None = None
 ) -> LoadedTable:
-    """Read a table, and print what was assumed.
+    """Read a table, with the schema of the fitted one if given; print the assumptions.
 
-    Parameters
-    ----------
-    invocation : Invocation
-    path : str
-        ``"-"`` is standard input.
-    schema : Schema, optional
-        Of the table that was fitted.
-
-    Returns
-    -------
-    LoadedTable
+    The path ``"-"`` is standard input.
     """
     options = reading_options(invocation.options)
     with invocation.progress(f"reading {path}"):
@@ -128,62 +120,39 @@ def start(
         What was saved with the model.
     """
     check_files(invocation)
-    options = invocation.options
-    if options.model is None:
-        return None, open_table(invocation, options.file), {}
-    model, notes = load_model(invocation, wanted)
-    schema = Schema.from_dict(notes["schema"])
-    return model, open_table(invocation, options.file, schema), notes
+    model, schema, notes = _load_model(invocation, wanted)
+    return model, open_table(invocation, invocation.options.file, schema), notes
 
 
 def fit(
     invocation: Invocation, estimator: Any, table: LoadedTable, **notes: Any
 ) -> Any:
-    """Fit an estimator, and save it if --save-model was given.
-
-    Parameters
-    ----------
-    invocation : Invocation
-    estimator
-    table : LoadedTable
-    **notes
-        Plain data to save with the model.
-
-    Returns
-    -------
-    estimator
-    """
+    """Fit an estimator; save it with plain data (`notes`) if --save-model was given."""
     with invocation.progress("fitting"):
         estimator.fit(table.frame)
-    save_model(invocation, estimator, table.schema, **notes)
+    _save_model(invocation, estimator, table.schema, **notes)
     return estimator
 
 
-def save_model(
+def _save_model(
     invocation: Invocation, estimator: Any, schema: Schema, **notes: Any
 ) -> None:
-    """Save a fitted estimator and the schema of its table, if --save-model was given.
-
-    Parameters
-    ----------
-    invocation : Invocation
-    estimator
-    schema : Schema
-    **notes
-        Plain data to save with the model.
-    """
     path = invocation.options.save_model
     if path is not None:
-        from ..model_file import save_model as save
+        from ..model_file import save_model
 
-        save(estimator, path, notes={"schema": schema.to_dict(), **notes})
+        save_model(estimator, path, notes={"schema": schema.to_dict(), **notes})
         invocation.note(f"model: {path}")
 
 
-def load_model(invocation: Invocation, wanted: str) -> tuple[Any, dict[str, Any]]:
-    """Load the model of --model, and what was saved with it."""
+def _load_model(
+    invocation: Invocation, wanted: str
+) -> tuple[Any, Schema | None, dict[str, Any]]:
+    """Load the model of --model, if given, its schema, and what was saved with it."""
     options, command = invocation.options, invocation.command
     path = options.model
+    if path is None:
+        return None, None, {}
     given = [
         option
         for name, option in _SET_BY_MODEL.items()
@@ -212,7 +181,7 @@ def load_model(invocation: Invocation, wanted: str) -> tuple[Any, dict[str, Any]
             f"--model {path}: it was saved in Python, without the schema of its table; "
             "create one with --save-model."
         )
-    return estimator, notes
+    return estimator, Schema.from_dict(notes["schema"]), notes
 
 
 def make_report(
@@ -236,3 +205,142 @@ def make_report(
             assumptions=[name_options(line) for line in table.assumptions],
         )
     invocation.note(f"report: {path}")
+
+
+# ----------------------------------------------------------------- tables in batches
+
+
+def open_source(
+    invocation: Invocation, wanted: str, file_format: str
+) -> tuple[Any, Source]:
+    """Load the model if one is given, and open the table, whole or in batches.
+
+    Parameters
+    ----------
+    invocation : Invocation
+    wanted : str
+        Name of the estimator class that the command needs.
+    file_format : str
+        Of the output.
+
+    Returns
+    -------
+    estimator or None
+        The loaded model; None if one must be fitted.
+    Source
+    """
+    options = invocation.options
+    if not _should_stream(invocation, file_format):
+        model, whole, _ = start(invocation, wanted)
+        return model, Source(invocation, whole, whole.name, len(whole.frame))
+    model, schema, _ = _load_model(invocation, wanted)
+    with invocation.progress(f"opening {options.file}"):
+        given = reading_options(options)
+        table = open_large_table(options.file, schema=schema, **given)
+    for line in table.assumptions:
+        invocation.note(line)
+    return model, Source(invocation, table, table.file.name, table.file.n_rows)
+
+
+def _should_stream(invocation: Invocation, file_format: str) -> bool:
+    """Decide whether the table is read in batches."""
+    options = invocation.options
+    if options.stream is False or (options.file == STANDARD_STREAM != options.stream):
+        return False
+    check_files(invocation)
+    file = open_large(options.file)
+    obstacle = None
+    if file is None:
+        obstacle = f"{options.file} is not a Parquet or Arrow file; convert it to one"
+    elif file_format not in BATCHED_FORMATS:
+        obstacle = (
+            f"{file_format} cannot be written in batches; name an output that ends in "
+            ".parquet"
+        )
+    elif getattr(options, "report", None) is not None:
+        obstacle = "a report needs the whole table; leave --report out"
+    n_rows = 0 if file is None else file.n_rows
+    exists = options.file == STANDARD_STREAM or Path(options.file).exists()
+    if obstacle and options.stream and exists:
+        raise InputError(f"--stream: {obstacle}, or leave --stream out.")
+    return not obstacle and (bool(options.stream) or n_rows > LARGE)
+
+
+@dataclass
+class Source:
+    """A table that is read at once, or in batches with progress and notes.
+
+    Attributes
+    ----------
+    invocation : Invocation
+    table : LoadedTable or LargeTable
+    name : str
+    n_rows : int
+    """
+
+    invocation: Invocation
+    table: LoadedTable | LargeTable
+    name: str
+    n_rows: int
+    _first_pass: bool = True
+
+    @property
+    def whole(self) -> LoadedTable | None:
+        """The table, if it was read at once."""
+        return self.table if isinstance(self.table, LoadedTable) else None
+
+    def fit(self, estimator: Any, *tasks: str) -> Any:
+        """Fit an estimator, and save it if --save-model was given.
+
+        Parameters
+        ----------
+        estimator
+        *tasks : str
+            What each pass over the batches does; the last is that of later passes.
+        """
+        if self.whole is not None:
+            return fit(self.invocation, estimator, self.whole)
+        passes = chain(tasks, repeat(tasks[-1]))
+        estimator.fit_batches(
+            lambda: (batch.frame for _, batch in self.read(next(passes)))
+        )
+        _save_model(self.invocation, estimator, self.table.schema)
+        return estimator
+
+    def read(self, task: str) -> Iterator[tuple[int, LoadedTable]]:
+        """Read all rows once.
+
+        Parameters
+        ----------
+        task : str
+            What is done with them, for the progress bar.
+
+        Yields
+        ------
+        int
+            Index of the batch's first row in the file.
+        LoadedTable
+        """
+        if isinstance(self.table, LoadedTable):
+            with self.invocation.progress(task):
+                yield 0, self.table
+            return
+        n_notes = n_empty = 0
+        with self.invocation.progress(task, self.n_rows) as advance:
+            for first, batch in self.table.read():
+                last = first + len(batch.frame)
+                n_empty += int(batch.frame.isna().all(axis=1).sum())
+                for line in batch.assumptions[1:] if self._first_pass else ():
+                    known = name_options(line) in self.invocation.notes
+                    if known or line.endswith("no observed cell"):
+                        continue
+                    n_notes += 1
+                    if n_notes <= _MAX_NOTES:
+                        self.invocation.note(f"rows {first + 1:,} to {last:,}: {line}")
+                yield first, batch
+                advance(len(batch.frame))
+        if n_notes > _MAX_NOTES:
+            self.invocation.note(f"and {n_notes - _MAX_NOTES:,} similar notes")
+        if n_empty and self._first_pass:
+            self.invocation.note(describe_empty_rows(n_empty))
+        self._first_pass = False

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from ..io.wording import counted, listed
+from .._shared.wording import counted, listed
 from . import arguments
 from .program import Invocation
 

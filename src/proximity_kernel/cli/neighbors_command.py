@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from ..io.errors import InputError
-from ..io.wording import counted
+from .._shared.wording import counted
+from ..io import InputError
 from . import arguments
 from .program import Invocation
 
@@ -48,7 +48,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(invocation: Invocation) -> None:
     """Run the command."""
-    from ..io.parsed_file import write_cell
+    from ..io.parquet_and_excel import write_cell
     from ..io.writing import write_frame
     from . import fitting
     from .outputs import find_format

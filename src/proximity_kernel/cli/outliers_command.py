@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from ..io.wording import counted
+from .._shared.wording import counted
 from . import arguments
 from .program import Invocation
 

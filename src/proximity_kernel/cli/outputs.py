@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from .._shared.whole_files import name_beside
-from ..io.errors import InputError
+from ..io import InputError
 from ..io.writing import FORMAT_OF_ENDING, is_device
 
 STANDARD_STREAM = "-"

@@ -21,8 +21,8 @@ from typing import Any, NoReturn
 
 from .. import __version__
 from .._shared.extras import require
-from ..io.errors import InputError
-from ..io.wording import find_similar, suggest
+from .._shared.wording import find_similar, suggest
+from ..io import InputError
 from .arguments import add_general, name_options
 
 _PROGRAM = "proximity-kernel"

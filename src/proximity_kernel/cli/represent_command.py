@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from ..io.errors import InputError
-from ..io.wording import counted
+from .._shared.wording import counted
+from ..io import InputError
 from . import arguments
 from .program import Invocation
 
@@ -38,9 +38,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(invocation: Invocation) -> None:
     """Run the command."""
     from ..io.writing import open_output, open_writer
-    from .fitting import make_kernel
+    from .fitting import make_kernel, open_source
     from .outputs import find_format
-    from .streaming import open_source
 
     options = invocation.options
     file_format = find_format(options.output, options.format, (".npz",))

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from .._shared.wording import counted, suggest
 from ..io import InputError, LoadedTable
-from ..io.parsed_file import write_cell
-from ..io.wording import counted, suggest
+from ..io.parquet_and_excel import write_cell
 
 
 def name_rows(table: LoadedTable, start: int = 0) -> Any:

@@ -6,8 +6,8 @@ import argparse
 from collections import Counter
 from typing import Any
 
-from ..io.errors import InputError
-from ..io.wording import counted, listed
+from .._shared.wording import counted, listed
+from ..io import InputError
 from ..io.writing import open_output, write_frame
 from . import arguments, fitting
 from .outputs import find_format

@@ -1,44 +1,71 @@
-"""The columns of a parsed file in, a `Schema` out: the role and kind of each column.
+"""The columns of a file in, a `Schema` out: the role and kind of each column.
 
-Detected are: which column is an id, which columns of text hold numbers or dates and how
-these are written, and which columns cannot be compared (empty, free text, lists).
+Detected are: which columns are ids, which columns of text hold numbers or dates and how
+these are written, which texts mark a missing cell, and which columns cannot be compared
+(empty, free text, lists).
 """
 
 from __future__ import annotations
 
+import re
+from collections import defaultdict
 from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from .errors import InputError
-from .formats import (
+from .._shared.wording import join_names, listed, suggest
+from .numbers_and_dates import (
     AMBIGUOUS,
     DATE_FORMATS,
+    MIN_MATCHED,
+    TextColumn,
     find_unit,
     has_zone,
+    is_text,
     match_format,
-    remove_unit,
 )
-from .ids import check_id
-from .missing_marks import DEFAULT_MARKS
-from .parsed_file import ParsedFile, is_text
 from .schema import (
-    MIN_MATCHED,
     ColumnSchema,
+    InputError,
     Kind,
+    ParsedFile,
     ReadOptions,
     Role,
     Schema,
-    find_columns,
 )
-from .text_column import TextColumn
-from .wording import join_names, listed
 
 _MAX_UNMATCHED = 5  # distinct texts in a column of numbers or dates that are neither
 _FREE_TEXT = 0.5  # distinct texts per cell from which on a column is free text
 _MIN_FREE_TEXT = 20  # distinct texts that free text has at least
 _MAX_CATEGORIES = 255  # that the kernel keeps apart
 _MAX_SHOWN = 6  # columns in a list with details
+_DEFAULT_MARKS = (
+    "", "?", "NA", "N/A", "n/a", "na", "#N/A", "NaN", "nan", "NULL", "null", "<NA>",
+    "NaT", "-", "--", ".",
+)  # fmt: skip
+# What is assumed of columns, in the order of the sentences.
+_LISTS = (
+    "taken as id, not compared",
+    "left out",
+    "left out, all empty",
+    "left out, free text (`categorical` keeps it)",
+    "left out, lists or records",
+    "read as numbers, without the unit",
+)
+_MIN_ROWS = 20  # with fewer rows, distinct cells are no evidence of an id
+_MAX_REPEATED = 0.05  # share of rows that repeat an id which is still reported
+_MAX_LENGTH = 40  # characters of an id
+_MAX_UNUSUAL = 0.5  # share of texts that do not look like ids
+_NAMED_ID = re.compile(
+    r"(^|[_\s.\-])(id|ids|uuid|guid|key|index|nr|no|number|identifier|row_name)$",
+    re.IGNORECASE,
+)
+_CAMEL_ID = re.compile(r"[a-z]I[Dd]$|nummer$")
+# Texts without letters that are values, not ids: times, percentages, limits.
+_VALUE = r"[^A-Za-z]*[:/%.,$€£()<>][^A-Za-z]*"
 
 
 def infer_schema(
@@ -46,33 +73,23 @@ def infer_schema(
 ) -> tuple[Schema, str, list[str]]:
     """Infer how to read the columns of a file.
 
-    Parameters
-    ----------
-    parsed : ParsedFile
-    options : ReadOptions
-
-    Returns
-    -------
-    Schema
-    str
-        How missing cells and numbers are written, to append to the size of the table.
-    list of str
-        What else was assumed, in sentences.
+    Also returned are how missing cells and numbers are written, to append to the size
+    of the table, and what else was assumed, in sentences.
     """
     names = list(parsed.frame.columns)
     chosen = {
-        option: find_columns(parsed.name, option, getattr(options, option), names)
+        option: _find_columns(parsed.name, option, getattr(options, option), names)
         for option in ("ids", "drop", "categorical")
     }
-    missing = (*(DEFAULT_MARKS if options.default_missing else ("",)), *options.missing)
+    marks = _DEFAULT_MARKS if options.default_missing else ("",)
+    missing = (*marks, *options.missing)
     texts = {
         name: TextColumn.from_categories(parsed.frame[name], missing)
         for name in names
         if is_text(parsed.frame[name])
     }
-    separator = parsed.layout.separator
-    decimal = options.decimal or _detect_decimal(texts.values(), separator)
-    builder = _SchemaBuilder(parsed, chosen, texts, decimal, options.day_first)
+    decimal = options.decimal or _detect_decimal(texts, parsed.layout.separator)
+    builder = _SchemaBuilder(parsed.frame, chosen, texts, decimal, options.day_first)
     schema = Schema(tuple(builder.add_column(name) for name in names), missing)
     lines = builder.describe(schema)
     if not schema.names("used"):
@@ -83,68 +100,53 @@ def infer_schema(
         )
     found = {mark for column in texts.values() for mark in column.marks}
     held = parsed.frame.select_dtypes("number")
-    numbers = pd.to_numeric(pd.Series(missing, dtype=object), errors="coerce")
-    found |= {
-        m for m, x in zip(missing, numbers, strict=True) if (held == x).any(axis=None)
-    }
-    unused = [
-        f"`missing` {mark}: not found in any cell"
-        for mark in options.missing
-        if mark not in found
-    ]
-    marks = ", decimal comma" if decimal == "," else ""
+    for mark in options.missing:
+        if (held == pd.to_numeric(mark, errors="coerce")).any(axis=None):
+            found.add(mark)
+        if mark not in found:
+            lines.insert(0, f"`missing` {mark}: not found in any cell")
+    written = ", decimal comma" if decimal == "," else ""
     if found:
         shown = [repr(mark) for mark in sorted(found - {""})]
-        marks += f", missing: {' or '.join(shown + ['empty'] * ('' in found))}"
-    return schema, marks, [*unused, *lines]
+        written += f", missing: {' or '.join(shown + ['empty'] * ('' in found))}"
+    return schema, written, lines
 
 
-def _detect_decimal(columns: Iterable[TextColumn], separator: str | None) -> str:
+def _detect_decimal(texts: dict[str, TextColumn], separator: str | None) -> str:
     """Choose the comma if it makes more cells of some column numbers than the point."""
     # With semicolons as separators, commas are rarely thousands separators.
     points = ("1.5",) if separator == ";" else ("1.5", "1,234.5")
-    for column in columns:
-        texts = remove_unit(column.values, find_unit(column.values))
-        n_commas = column.count(match_format("1,5", texts))
-        if n_commas and n_commas >= MIN_MATCHED * column.n_observed:
-            n_points = max(column.count(match_format(name, texts)) for name in points)
-            if n_commas > n_points:
-                return ","
+    for text in texts.values():
+        bare = text.without_unit(find_unit(text.values))
+        n_commas = bare.count_format("1,5")
+        enough = n_commas and n_commas >= MIN_MATCHED * bare.n_observed
+        if enough and n_commas > max(map(bare.count_format, points)):
+            return ","
     return "."
 
 
+@dataclass
 class _SchemaBuilder:
     """Infers one column after the other, and collects what was assumed."""
 
-    def __init__(
-        self,
-        parsed: ParsedFile,
-        chosen: dict[str, set[str]],
-        texts: dict[str, TextColumn],
-        decimal: str,
-        day_first: bool | None,
-    ) -> None:
-        self.parsed, self.chosen, self.texts = parsed, chosen, texts
-        self.numbers = ("1,5", "1.5") if decimal == "," else ("1.5", "1,234.5")
-        self.day_first = day_first
-        # What was assumed -> the columns, in the order of the sentences.
-        self.lists: dict[str, list[str]] = {
-            "taken as id, not compared": [],
-            "left out": [],
-            "left out, all empty": [],
-            "left out, free text (`categorical` keeps it)": [],
-            "left out, lists or records": [],
-            "read as numbers, without the unit": [],
-        }
-        self.remarks: dict[str, list[str]] = {}  # remark -> columns it applies to
+    frame: Any
+    chosen: dict[str, set[str]]
+    texts: dict[str, TextColumn]
+    decimal: str
+    day_first: bool | None
+    # What was assumed -> the columns, described.
+    lists: dict[str, list[str]] = field(default_factory=lambda: {s: [] for s in _LISTS})
+    # Remark -> the columns it applies to.
+    remarks: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
 
-    def remark(self, name: str, text: str) -> None:
-        """Add a remark about a column; equal remarks share one sentence."""
-        self.remarks.setdefault(text, []).append(name)
+    @property
+    def numbers(self) -> tuple[str, str]:
+        """Formats that numbers may have."""
+        return ("1,5", "1.5") if self.decimal == "," else ("1.5", "1,234.5")
 
     def add_column(self, name: str) -> ColumnSchema:
         """Infer how to read a column."""
-        column, text = self.parsed.frame[name], self.texts.get(name)
+        column, text = self.frame[name], self.texts.get(name)
         if name in self.chosen["drop"]:
             return ColumnSchema(name, "left out", "unchanged")
         if text is None and column.dtype == "object":
@@ -161,10 +163,8 @@ class _SchemaBuilder:
             kind = ("numbers", "", "")
         return ColumnSchema(name, self._find_role(name, kind[0]), *kind)
 
-    # ------------------------------------------------------------------------ roles
-
     def _find_role(self, name: str, kind: Kind) -> Role:
-        column, text = self.parsed.frame[name], self.texts.get(name)
+        column, text = self.frame[name], self.texts.get(name)
         n_observed = column.notna().sum() if text is None else text.n_observed
         if name in self.chosen["ids"]:
             return "id"
@@ -174,8 +174,8 @@ class _SchemaBuilder:
         if name in self.chosen["categorical"]:
             return "used"
         if not self.chosen["ids"]:
-            first = name == self.parsed.frame.columns[0]
-            is_id, n_repeats = check_id(name, column, text, kind, first=first)
+            first = name == self.frame.columns[0]
+            is_id, n_repeats = _check_id(name, column, text, kind, first)
             if is_id:
                 self.lists["taken as id, not compared"].append(repr(name))
                 return "id"
@@ -199,21 +199,16 @@ class _SchemaBuilder:
     def _remark_on_categories(self, name: str, text: TextColumn) -> None:
         n = len(text.values)
         if n > _MAX_CATEGORIES:
-            self.remark(
-                name,
-                f" has {n:,} distinct texts: the rarest are treated as one (`drop` "
-                "leaves it out)",
-            )
+            many = f" has {n:,} distinct texts: the rarest are treated as one"
+            self.remarks[f"{many} (`drop` leaves it out)"].append(name)
         folded = text.values.str.casefold()
         alike = text.values[folded.duplicated(keep=False)]
         if len(alike):
             same = [one for one in alike if one.casefold() == alike[0].casefold()]
-            self.remark(
-                name,
-                f": {listed(sorted(same), 3)} differ only in case, and are kept apart",
+            case = (
+                f": {listed(sorted(same), 3)} differ only in case, and are kept apart"
             )
-
-    # ------------------------------------------------------------------------ kinds
+            self.remarks[case].append(name)
 
     def _find_text_kind(self, name: str, text: TextColumn) -> tuple[Kind, str, str]:
         """Find the kind of a column of text, and the format and unit of its cells."""
@@ -222,15 +217,14 @@ class _SchemaBuilder:
             return (*found, "")
         unit = find_unit(text.values)
         if unit:
-            bare = TextColumn(remove_unit(text.values, unit), text.codes, text.marks)
-            found = self._find_format(name, bare)
+            found = self._find_format(name, text.without_unit(unit))
             if found is not None and found[0] == "numbers":
                 columns = self.lists["read as numbers, without the unit"]
                 columns.append(f"{name!r} ({unit})")
                 return (*found, unit)
-        n_numbers = max(text.count(match_format(f, text.values)) for f in self.numbers)
+        n_numbers = max(map(text.count_format, self.numbers))
         if text.n_observed and n_numbers > 0.5 * text.n_observed:
-            self.remark(name, ": numbers and texts, read as categories")
+            self.remarks[": numbers and texts, read as categories"].append(name)
         return "categories", "", ""
 
     def _find_format(self, name: str, text: TextColumn) -> tuple[Kind, str] | None:
@@ -244,7 +238,8 @@ class _SchemaBuilder:
             if candidate in DATE_FORMATS:
                 return self._read_dates(name, candidate, text)
             if text.values.str.match(r"0\d+$").any():  # such as the code 007
-                self.remark(name, ": numbers with leading zeros, read as categories")
+                zeros = ": numbers with leading zeros, read as categories"
+                self.remarks[zeros].append(name)
                 return "categories", ""
             return "numbers", candidate
         return None
@@ -254,22 +249,17 @@ class _SchemaBuilder:
     ) -> tuple[Kind, str]:
         """Choose between day first and month first: by the option, else by the data."""
         both = sorted({candidate, AMBIGUOUS.get(candidate, candidate)})  # d before m
-        counts = [text.count(match_format(one, text.values)) for one in both]
+        counts = list(map(text.count_format, both))
         chosen = both[counts.index(max(counts))]
         if len(both) > 1 and self.day_first is not None:
             chosen = both[0 if self.day_first else 1]
         elif len(both) > 1 and counts[0] == counts[1]:
-            self.remark(
-                name,
-                " may have the day or the month first, so read as categories "
-                "(`day_first` makes them dates)",
-            )
+            either = " may have the day or the month first, so read as categories"
+            self.remarks[f"{either} (`day_first` makes them dates)"].append(name)
             return "categories", ""
         zone = ", in UTC" if chosen == "iso" and has_zone(text.values) else ""
-        self.remark(name, f" read as dates ({DATE_FORMATS[chosen][0]}{zone})")
+        self.remarks[f" read as dates ({DATE_FORMATS[chosen][0]}{zone})"].append(name)
         return "dates", chosen
-
-    # --------------------------------------------------------------- what was assumed
 
     def describe(self, schema: Schema) -> list[str]:
         """Write what was assumed, in sentences."""
@@ -283,3 +273,88 @@ class _SchemaBuilder:
             if kept := [name for name in names if name in used]:
                 lines.append(f"{listed(kept)}{text}")
         return lines
+
+
+def _find_columns(
+    source: str, option: str, given: Iterable[str], names: list[str]
+) -> set[str]:
+    """Find the columns that a parameter names, alone or several separated by commas.
+
+    >>> sorted(_find_columns("a.csv", "ids", ["a,b", "c, d"], ["a", "b", "c, d"]))
+    ['a', 'b', 'c, d']
+    """
+    found = set()
+    for text in given:
+        parts = [text] if text in names else [one.strip() for one in text.split(",")]
+        for part in filter(None, parts):
+            if part not in names:
+                hint = suggest(part, names) or f"; it has {listed(names, 8)}."
+                raise InputError(
+                    f"`{option}` {part}: {source} has no such column{hint}"
+                )
+            found.add(part)
+    return found
+
+
+# ---------------------------------------------------------------------------------- ids
+
+
+def _check_id(
+    name: str, column: Any, text: TextColumn | None, kind: str, first: bool
+) -> tuple[bool, int]:
+    """Decide whether a column is an id: all cells are distinct, and look like ids.
+
+    Also returned is how many rows repeat a cell, if it would be an id without them.
+
+    >>> _check_id("user_id", pd.Series([7, 3, 5]), None, "numbers", first=False)
+    (True, 0)
+    """
+    n_rows = len(column)
+    if n_rows < 3 or kind == "dates":
+        return False, 0
+    named = bool(_NAMED_ID.search(name) or _CAMEL_ID.search(name))
+    if text is None:
+        if not pd.api.types.is_numeric_dtype(column):
+            return False, 0
+        return _check_numbers(column.dropna().to_numpy(float), n_rows, named, first)
+    if kind == "categories":
+        return _check_texts(text, n_rows, named)
+    numbers = pd.to_numeric(text.values, errors="coerce").to_numpy(float)
+    values = numbers[text.codes[text.codes >= 0]]
+    return _check_numbers(values, n_rows, named, first)
+
+
+def _check_texts(text: TextColumn, n_rows: int, named: bool) -> tuple[bool, int]:
+    unique = len(text.values) == n_rows
+    n_repeats = text.n_observed - len(text.values)
+    if not unique and not _are_few(n_repeats, n_rows):
+        return False, 0
+    if not named and not (n_rows >= _MIN_ROWS and _look_like_ids(text.values)):
+        return False, 0
+    return unique, n_repeats
+
+
+def _look_like_ids(texts: Any) -> bool:
+    """Whether texts are short single words that are not values."""
+    short = max(map(len, texts)) <= _MAX_LENGTH
+    one_word = not texts.str.contains(" ").mean() > _MAX_UNUSUAL
+    are_values = texts.str.fullmatch(_VALUE).mean() > _MAX_UNUSUAL
+    return bool(short and one_word and not are_values)
+
+
+def _check_numbers(
+    values: Any, n_rows: int, named: bool, first: bool
+) -> tuple[bool, int]:
+    if not len(values) or not np.isfinite(values).all() or (values % 1).any():
+        return False, 0
+    complete = len(values) == n_rows
+    if named:
+        n_repeats = len(values) - len(np.unique(values))
+        if (complete and not n_repeats) or _are_few(n_repeats, n_rows):
+            return not n_repeats, n_repeats
+    counts_rows = complete and first and n_rows >= _MIN_ROWS
+    return counts_rows and bool((np.diff(values) == 1).all()), 0
+
+
+def _are_few(n_repeats: int, n_rows: int) -> bool:
+    return n_rows >= _MIN_ROWS and 0 < n_repeats <= _MAX_REPEATED * n_rows

@@ -1,23 +1,27 @@
-"""How a table is read: the layout of its file, and the role and kind of its columns.
+"""What is known about a table: its layout, its columns, and the table that was read.
 
-A `Schema` is inferred once (`kinds`) and then saved with a model: it holds all that is
-needed to read other rows of the same table in the same way.
+A `Schema` is inferred once (``kinds``) and then saved with a model: it holds all that
+is needed to read other rows of the same table in the same way.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from contextlib import suppress
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from .errors import InputError
-from .wording import listed, suggest
+if TYPE_CHECKING:
+    import pandas as pd
 
 Role = Literal["used", "id", "left out"]
 Kind = Literal["numbers", "dates", "categories", "unchanged"]
-MIN_MATCHED = 0.8
-"""Share of a text column's cells that must be numbers (or dates) to read it as such."""
+
+
+class InputError(ValueError):
+    """A file, table or option cannot be used; the message says what to change.
+
+    Messages name parameters of `read_table` in backquotes. The command line replaces
+    them by its options.
+    """
 
 
 @dataclass(frozen=True)
@@ -61,14 +65,6 @@ class Schema:
     def names(self, role: Role) -> list[str]:
         """List the columns that have a role."""
         return [column.name for column in self.columns if column.role == role]
-
-    def missing_numbers(self) -> list[float]:
-        """List the missing marks that are numbers, such as -99."""
-        numbers = []
-        for text in self.missing:
-            with suppress(ValueError):
-                numbers.append(float(text))
-        return [number for number in numbers if number == number]  # not "nan"
 
     def to_dict(self) -> dict[str, Any]:
         """Convert to plain data, to save it with a model."""
@@ -144,37 +140,56 @@ class ReadOptions:
                 )
 
 
-def find_columns(
-    source: str, option: str, given: Iterable[str], names: list[str]
-) -> set[str]:
-    """Find the columns that a parameter names.
+@dataclass(frozen=True, eq=False)
+class ParsedFile:
+    """A file split into columns; nothing is decided about what a text means.
 
-    Parameters
+    Attributes
     ----------
-    source, option : str
-        Names of the table and of the parameter, for messages.
-    given : iterable of str
-        Column names, or several separated by commas.
-    names : list of str
-        All columns of the table. A name may itself contain commas.
-
-    Returns
-    -------
-    set of str
-
-    Examples
-    --------
-    >>> sorted(find_columns("a.csv", "ids", ["a,b", "c, d"], ["a", "b", "c, d"]))
-    ['a', 'b', 'c, d']
+    name : str
+        Of the file, for messages.
+    frame : pandas.DataFrame
+        Text as unordered categoricals, also where it spells numbers or dates, so that
+        each distinct text is looked at once.
+    layout : FileLayout
+    assumptions : tuple of str
+        What was assumed, in sentences.
     """
-    found = set()
-    for text in given:
-        parts = [text] if text in names else [one.strip() for one in text.split(",")]
-        for part in filter(None, parts):
-            if part not in names:
-                hint = suggest(part, names) or f"; it has {listed(names, 8)}."
-                raise InputError(
-                    f"`{option}` {part}: {source} has no such column{hint}"
-                )
-            found.add(part)
-    return found
+
+    name: str
+    frame: Any
+    layout: FileLayout
+    assumptions: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class LoadedTable:
+    """A table that was read from a file, and what was assumed to read it.
+
+    Attributes
+    ----------
+    name : str
+        The path, or the name of the buffer.
+    frame : pandas.DataFrame of shape (n_rows, n_features)
+        The columns to compare rows by, typed: numbers as float64, dates as datetime64,
+        text as categoricals. Missing cells are NaN, NaT or None.
+    ids : pandas.DataFrame of shape (n_rows, n_ids)
+        The columns that name the rows; there may be none.
+    left_out : pandas.DataFrame of shape (n_rows, n_left_out)
+        The columns that are neither compared nor ids, as the file holds them.
+    schema : Schema
+        How each column was read. Pass it to `read_table` to read other rows of the same
+        table in the same way.
+    layout : FileLayout
+        How the file is laid out: encoding, separator, header, sheet.
+    assumptions : tuple of str
+        What was assumed, in sentences. The first gives the size of the table.
+    """
+
+    name: str
+    frame: pd.DataFrame
+    ids: pd.DataFrame
+    left_out: pd.DataFrame
+    schema: Schema
+    layout: FileLayout
+    assumptions: tuple[str, ...]

@@ -15,18 +15,14 @@ from typing import IO, Any
 
 from .._shared.extras import require
 from .._shared.whole_files import whole_file
-from .errors import InputError
+from .schema import InputError
 
 FORMAT_OF_ENDING = {
-    ".csv": "csv",
-    ".tsv": "tsv",
+    **{f".{name}": name for name in ("csv", "tsv", "parquet", "arrow", "json")},
     ".txt": "csv",
-    ".parquet": "parquet",
     ".pq": "parquet",
-    ".arrow": "arrow",
     ".feather": "arrow",
     ".ipc": "arrow",
-    ".json": "json",
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
     ".xlsx": "xlsx",

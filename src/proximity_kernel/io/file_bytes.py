@@ -14,7 +14,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import IO, Any
 
-from .errors import InputError
+from .schema import InputError
 
 _PAGE = "a web page or XML (perhaps of a failed download)"
 _SUPPORTED = "supported are CSV, TSV, Parquet, Arrow and Excel (.xlsx)"
@@ -34,24 +34,15 @@ _OTHERS = {
     b"BZh": "compressed with bzip2; decompress it first",
     b"\xfd7zXZ": "compressed with xz; decompress it first",
     b"\x28\xb5\x2f\xfd": "compressed with zstd; decompress it first",
-    b"\x80\x04": "a Python pickle",
-    b"FEA1": "an old Feather file; write it again as Feather 2 or Parquet",
     b"<!doctype": _PAGE,
     b"<html": _PAGE,
     b"<?xml": _PAGE,
-    b"{": "JSON",
-    b"[{": "JSON",
-    b"[[": "JSON",
-    b"[\n": "JSON",
+    **dict.fromkeys((b"{", b"[{", b"[[", b"[\n"), "JSON"),
 }
 _TYPE_OF_ENDING = {
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".arrow": "arrow",
-    ".feather": "arrow",
-    ".ipc": "arrow",
-    ".xlsx": "excel",
-    ".xlsm": "excel",
+    **dict.fromkeys((".parquet", ".pq"), "parquet"),
+    **dict.fromkeys((".arrow", ".feather", ".ipc"), "arrow"),
+    **dict.fromkeys((".xlsx", ".xlsm"), "excel"),
 }
 
 
@@ -77,16 +68,7 @@ class InputFile:
 
 
 def open_file(source: str | os.PathLike[str] | IO[Any]) -> InputFile:
-    """Read the bytes of a file or buffer, and find its type.
-
-    Parameters
-    ----------
-    source : path or file-like object
-
-    Returns
-    -------
-    InputFile
-    """
+    """Read the bytes of a file or buffer, and find its type."""
     decoded = False
     if hasattr(source, "read"):
         name, data, decoded = _read_buffer(source)
@@ -103,16 +85,7 @@ def open_file(source: str | os.PathLike[str] | IO[Any]) -> InputFile:
 
 
 def find_batched_type(path: str) -> str | None:
-    """Find whether a file can be read in batches: its type, or None if it cannot.
-
-    Parameters
-    ----------
-    path : str
-
-    Returns
-    -------
-    {"parquet", "arrow", None}
-    """
+    """Find the type of a file that can be read in batches; None if it cannot."""
     if not Path(path).is_file():
         return None
     with suppress(OSError), Path(path).open("rb") as file:

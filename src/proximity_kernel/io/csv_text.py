@@ -1,8 +1,8 @@
-"""Text in, its dialect out: encoding, separator, header and column names.
+"""Text with a separator in, its columns out; every cell is text.
 
-The separator is the one that splits the first lines into the same number of fields.
-Tab, semicolon and bar are tried before the comma, because decimal commas may split
-lines evenly too.
+Detected are encoding, separator, header and column names. The separator is the one that
+splits the first lines into the same number of fields. Tab, semicolon and bar are tried
+before the comma, because decimal commas may split lines evenly too.
 """
 
 from __future__ import annotations
@@ -14,15 +14,16 @@ from collections import Counter
 from dataclasses import dataclass
 from itertools import count
 from textwrap import shorten
+from typing import Any
 
-from .errors import InputError
-from .file_type import UTF16_MARKS, InputFile
-from .schema import ReadOptions
-from .wording import counted, listed
+from .._shared.extras import require
+from .._shared.wording import counted, listed
+from .file_bytes import UTF16_MARKS, InputFile
+from .schema import FileLayout, InputError, ParsedFile, ReadOptions
 
 SEPARATORS = {"tab": "\t", "comma": ",", "semicolon": ";", "bar": "|", "space": " "}
 _TRIED = "\t;|,"
-ROW_NAME = "row_name"  # name given to a first column that has none
+_ROW_NAME = "row_name"  # name given to a first column that has none
 _SAMPLE_LINES = 200
 _SAMPLE_CHARACTERS = 2**18
 _COMMENTS = ("# ", "##", "#!", "%%")
@@ -37,48 +38,81 @@ _SEP_LINE = re.compile(r"sep=(.)\r?\n", re.IGNORECASE)  # written for Excel
 
 
 @dataclass(frozen=True)
-class Dialect:
-    """How a text is written.
-
-    Attributes
-    ----------
-    text : str
-        The decoded text, from the first line of the table on.
-    encoding : str
-    separator : str
-        One character; a blank stands for any number of blanks.
-    names : list of str
-        Of the columns.
-    header : bool
-        Whether the first line holds the names.
-    assumptions : tuple of str
-        What was assumed, in sentences.
-    skipped : int, default=0
-        Lines above the table.
-    """
+class _Dialect:
+    """How a text is written, and the text from the first line of the table on."""
 
     text: str
     encoding: str
-    separator: str
-    names: list[str]
-    header: bool
+    separator: str  # a blank stands for any number of blanks
+    names: list[str]  # of the columns
+    header: bool  # whether the first line holds the names
+    skipped: int  # lines above the table
     assumptions: tuple[str, ...]
-    skipped: int = 0
 
 
-def find_dialect(file: InputFile, options: ReadOptions) -> Dialect:
-    """Detect how a text is written.
+def parse_text(file: InputFile, options: ReadOptions) -> ParsedFile:
+    """Parse text with a separator."""
+    dialect = _find_dialect(file, options)
+    blanks = dialect.separator == " "
+    # pandas would fill short lines, and pyarrow would close the quote at the end.
+    suspect = blanks or dialect.text.count('"') % 2
+    if suspect and (problem := _find_bad_line(dialect)):
+        raise InputError(f"{file.name}: {problem}")
+    try:
+        frame = _parse_blanks(dialect) if blanks else _parse_csv(dialect)
+    except ValueError as error:  # the errors of pandas and pyarrow are ValueErrors too
+        reason = str(error).partition("\n")[0]
+        problem = _find_bad_line(dialect) or (
+            f"the file cannot be read as {dialect.encoding} text in columns "
+            f"({reason}); see `sep` and `encoding`."
+        )
+        raise InputError(f"{file.name}: {problem}") from None
+    single = len(dialect.names) == 1 and options.sep is None
+    layout = FileLayout(
+        "text",
+        encoding=dialect.encoding,
+        separator=None if single else dialect.separator,
+        header=dialect.header,
+        skipped_lines=dialect.skipped,
+    )
+    return ParsedFile(file.name, frame, layout, dialect.assumptions)
 
-    Parameters
-    ----------
-    file : InputFile
-    options : ReadOptions
-        What is given is not detected.
 
-    Returns
-    -------
-    Dialect
-    """
+def _parse_csv(dialect: _Dialect) -> Any:
+    csv = require("pyarrow.csv", extra="cli")
+    arrow = require("pyarrow", extra="cli")
+    text = arrow.dictionary(arrow.int32(), arrow.string())
+    # pyarrow requires a newline after the names.
+    data = f"{dialect.text.rstrip(chr(10) + chr(13))}\n".encode()
+    table = csv.read_csv(
+        io.BytesIO(data),
+        read_options=csv.ReadOptions(
+            column_names=dialect.names,
+            skip_rows_after_names=int(dialect.header),
+            block_size=2**22,
+        ),
+        parse_options=csv.ParseOptions(
+            delimiter=dialect.separator,
+            newlines_in_values='"' in dialect.text,
+            ignore_empty_lines=len(dialect.names) > 1,
+        ),
+        convert_options=csv.ConvertOptions(
+            column_types=dict.fromkeys(dialect.names, text),
+            strings_can_be_null=False,
+        ),
+    )
+    return table.unify_dictionaries().to_pandas()
+
+
+def _parse_blanks(dialect: _Dialect) -> Any:
+    rows = [line.split() for line in dialect.text.splitlines() if line.strip()]
+    pandas = require("pandas", extra="cli")
+    frame = pandas.DataFrame(rows[dialect.header :], columns=dialect.names)
+    return frame.astype("category")
+
+
+def _find_dialect(file: InputFile, options: ReadOptions) -> _Dialect:
+    """Detect how a text is written; what the options give is not detected."""
     separator = SEPARATORS.get(options.sep or "", options.sep)
     text, encoding, assumptions = _decode(file, options.encoding)
     sep_line = _SEP_LINE.match(text)
@@ -96,22 +130,20 @@ def find_dialect(file: InputFile, options: ReadOptions) -> Dialect:
     text, skipped = _skip_lines(text, start)
     lines = lines[start:]
     separator = separator or _detect_separator(lines)
-    rows = split_lines(lines, separator)
+    rows = _split_lines(lines, separator)
     header = _has_header(rows) if options.header is None else options.header
     names, named = _name_columns(rows, header)
     skipped += bool(sep_line)
-    assumptions += named
-    return Dialect(
-        text, encoding, separator, names, header, tuple(assumptions), skipped
-    )
+    said = (*assumptions, *named)
+    return _Dialect(text, encoding, separator, names, header, skipped, said)
 
 
 def _find_start(lines: list[str], given: str | None) -> int:
     """Count the titles and comments above the table."""
     for start, line in enumerate(lines[:_MAX_SKIPPED]):
         separator = given or _detect_separator(lines[start:])
-        share, n_fields = _measure_evenness(split_lines(lines[start:], separator))
-        filled = sum(bool(cell.strip()) for cell in split_lines([line], separator)[0])
+        share, n_fields = _measure_evenness(_split_lines(lines[start:], separator))
+        filled = sum(bool(cell.strip()) for cell in _split_lines([line], separator)[0])
         if line.startswith(_COMMENTS):
             continue
         if n_fields >= _MIN_COLUMNS and share >= _MIN_EVEN and filled > 1:
@@ -173,12 +205,7 @@ def _sample(text: str) -> list[str]:
     return [line for line in lines[:_SAMPLE_LINES] if line.strip()]
 
 
-def split_lines(lines: list[str], separator: str) -> list[list[str]]:
-    """Split lines into fields.
-
-    >>> split_lines(["a;'b'", '1;"x;y"'], ";"), split_lines(["a   b"], " ")
-    ([['a', "'b'"], ['1', 'x;y']], [['a', 'b']])
-    """
+def _split_lines(lines: list[str], separator: str) -> list[list[str]]:
     if separator == " ":
         return [line.split() for line in lines]
     return list(csv.reader(lines, delimiter=separator))
@@ -187,12 +214,12 @@ def split_lines(lines: list[str], separator: str) -> list[list[str]]:
 def _detect_separator(lines: list[str]) -> str:
     best, evenness = ",", 0.0
     for separator in _TRIED:
-        share, n_fields = _measure_evenness(split_lines(lines, separator))
+        share, n_fields = _measure_evenness(_split_lines(lines, separator))
         if n_fields > 1 and share > evenness + 1e-9:
             best, evenness = separator, share
         if evenness >= _MIN_EVEN:
             return best
-    words = split_lines(lines, " ")
+    words = _split_lines(lines, " ")
     share, n_fields = _measure_evenness(words)
     blanks = n_fields > 1 and share >= _MIN_EVEN and len(words[0]) == n_fields
     return " " if blanks and evenness == 0 and len(lines) > 2 else best
@@ -231,9 +258,9 @@ def _name_columns(rows: list[list[str]], header: bool) -> tuple[list[str], list[
             names.append("")  # every line but the header ends with a separator
         else:
             names.insert(0, "")
-    if not names[0] and ROW_NAME not in names:
-        names[0] = ROW_NAME
-        assumptions.append(f"the first column has no name, now called {ROW_NAME!r}")
+    if not names[0] and _ROW_NAME not in names:
+        names[0] = _ROW_NAME
+        assumptions.append(f"the first column has no name, now called {_ROW_NAME!r}")
     names = [name or f"column_{j + 1}" for j, name in enumerate(names)]
     names, renamed = make_unique(names)
     return names, [*assumptions, *renamed]
@@ -270,7 +297,7 @@ def make_unique(names: list[str]) -> tuple[list[str], list[str]]:
     ]
 
 
-def find_bad_line(dialect: Dialect) -> str | None:
+def _find_bad_line(dialect: _Dialect) -> str | None:
     """Describe the first line with another number of fields, or with an open quote."""
     wanted, line = len(dialect.names), 0
     lines = dialect.text.splitlines(keepends=True)

@@ -1,0 +1,382 @@
+"""Columns and a schema in, typed columns out: numbers, dates and categories.
+
+The formats in which numbers and dates are written are data.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from .._shared.wording import counted, listed
+from .parquet_and_excel import to_categories
+from .schema import ColumnSchema, InputError, ParsedFile, Schema
+
+_PLAIN = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+_BLANKS = "\u00a0\u202f '\u2019"  # thousands separators of many countries
+# Name -> pattern, thousands separators, decimal mark.
+NUMBER_FORMATS = {
+    "1.5": (_PLAIN, "", "."),
+    "1,5": (
+        rf"[+-]?(?:\d+|\d{{1,3}}(?:[.{_BLANKS}]\d{{3}})+)?(?:,\d+)?(?:[eE][+-]?\d+)?",
+        f".{_BLANKS}",
+        ",",
+    ),
+    "1,234.5": (
+        rf"[+-]?\d{{1,3}}(?:[,{_BLANKS}]\d{{3}})+(?:\.\d+)?|{_PLAIN}",
+        f",{_BLANKS}",
+        ".",
+    ),
+}
+_CURRENCY = r"[$€£¥₹]|USD|EUR|GBP|CHF|JPY"
+_WITH_UNIT = (
+    rf"[+-]?\s*({_CURRENCY})?\s*[+-]?[.,]?\d[\d.,{_BLANKS}]*?\s*"
+    rf"({_CURRENCY}|[%‰]|[A-Za-zµμ°Ω][A-Za-zµμ°Ω²³/]{{0,7}})?"
+)
+_ZONE = r"Z|UTC|GMT|[+-]\d{2}(?::?\d{2})?"
+_TIME = rf"[T ]\d{{1,2}}:\d{{2}}(?::\d{{2}}(?:\.\d+)?)?(?: ?(?:{_ZONE}))?"
+# A time after a date that is not ISO: hours, minutes, seconds, AM or PM.
+_CLOCK = r"(?:,?[T ] ?\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?: ?[AaPp][Mm])?)?"
+_CLOCKS = ("", " %H:%M", " %H:%M:%S", " %H:%M:%S.%f", " %I:%M%p", " %I:%M:%S%p")
+# Name -> description, format for pandas.
+DATE_FORMATS = {
+    "iso": ("ISO", "ISO8601"),
+    "y/m/d": ("year/month/day", "%Y/%m/%d"),
+    "d.m.y": ("day.month.year", "%d.%m.%Y"),
+    "d/m/y": ("day/month/year", "%d/%m/%Y"),
+    "m/d/y": ("month/day/year", "%m/%d/%Y"),
+    "d-m-y": ("day-month-year", "%d-%m-%Y"),
+    "m-d-y": ("month-day-year", "%m-%d-%Y"),
+    "d b y": ("day month year", "%d %b %Y"),
+    "d-b-y": ("day-month-year", "%d-%b-%Y"),
+    "b d, y": ("month day, year", "%b %d,%Y"),
+    "d.m.yy": ("day.month.year, years 1969 to 2068", "%d.%m.%y"),
+    "d/m/yy": ("day/month/year, years 1969 to 2068", "%d/%m/%y"),
+    "m/d/yy": ("month/day/year, years 1969 to 2068", "%m/%d/%y"),
+}
+# Part of a format for pandas -> pattern.
+_PARTS = {
+    "%Y": r"\d{4}", "%y": r"\d{2}", "%m": r"\d{1,2}", "%d": r"\d{1,2}",
+    "%b": r"[A-Za-z]{3,9}\.?", ".": r"\.", ",": ", ?",
+}  # fmt: skip
+# Formats that the same text may have.
+_PAIRS = {"d/m/y": "m/d/y", "d-m-y": "m-d-y", "d/m/yy": "m/d/yy"}
+AMBIGUOUS = _PAIRS | {second: first for first, second in _PAIRS.items()}
+_SAMPLE = 50  # texts that are looked at first, to reject a format quickly
+_REPEATED = [int(digit * n) for n in range(2, 7) for digit in "789"]  # 77, ..., 999999
+_CODES = [-7, -8, -9, -97, -98, *_REPEATED, *(-code for code in _REPEATED)]
+_MIN_OTHERS = 3  # other distinct values that a column with such codes must have
+MIN_MATCHED = 0.8
+"""Share of a text column's cells that must be numbers (or dates) to read it as such."""
+
+
+@dataclass(frozen=True, eq=False)
+class TextColumn:
+    """A column of text, each distinct text once.
+
+    Attributes
+    ----------
+    values : pandas.Index of str
+        The distinct texts that are not missing, without blanks around them.
+    codes : ndarray of shape (n_rows,)
+        Index into `values` of each cell; -1 is missing.
+    marks : tuple of str
+        The missing marks found in the column; ``""`` for an empty cell.
+    """
+
+    values: Any
+    codes: NDArray[np.int64]
+    marks: tuple[str, ...]
+
+    @classmethod
+    def from_categories(cls, column: Any, missing: Sequence[str]) -> TextColumn:
+        """Read a categorical column, in which some texts mark a missing cell.
+
+        >>> cells = pd.Series(["a ", "?", "b", "a"], dtype="category")
+        >>> column = TextColumn.from_categories(cells, ["?"])
+        >>> list(column.values), column.codes.tolist(), column.marks
+        (['a', 'b'], [0, -1, 1, 0], ('?',))
+        """
+        codes = column.cat.codes.to_numpy().astype(np.int64)
+        present = np.unique(codes[codes >= 0])
+        texts = column.cat.categories.take(present).astype(str).str.strip()
+        stripped = pd.Index(texts)
+        is_mark = stripped.isin(list(missing))
+        kept, values = pd.factorize(stripped[~is_mark])
+        new_codes = np.full(len(column.cat.categories) + 1, -1)
+        new_codes[present[~is_mark]] = kept
+        marks = tuple(dict.fromkeys(stripped[is_mark]))
+        if (codes < 0).any() and "" not in marks:
+            marks = (*marks, "")
+        return cls(pd.Index(values), new_codes[codes], marks)
+
+    @property
+    def n_observed(self) -> int:
+        """Number of cells that are not missing."""
+        return int(np.count_nonzero(self.codes >= 0))
+
+    def count(self, selected: NDArray[np.bool_]) -> int:
+        """Count the cells whose text is selected by a mask of `values`."""
+        return int(np.count_nonzero(selected[self.codes[self.codes >= 0]]))
+
+    def count_format(self, name: str) -> int:
+        """Count the cells that have a format."""
+        return self.count(match_format(name, self.values))
+
+    def without_unit(self, unit: str) -> TextColumn:
+        """Remove the unit from numbers.
+
+        >>> cells = pd.Series(["-$5", "7 $", "x"], dtype="category")
+        >>> list(TextColumn.from_categories(cells, []).without_unit("$").values)
+        ['-5', '7', 'x']
+        """
+        if not unit:
+            return self
+        has_digit = np.asarray(self.values.str.contains(r"\d", regex=True), bool)
+        bare = self.values.str.replace(unit, "", regex=False).str.strip()
+        bare = bare.str.replace(r"^([+-])\s+", r"\1", regex=True)
+        return TextColumn(bare.where(has_digit, self.values), self.codes, self.marks)
+
+
+def match_format(name: str, texts: Any) -> NDArray[np.bool_]:
+    """Find which texts have a format; none if none of the first texts has it.
+
+    >>> match_format("1,5", pd.Index(["1,5", "2", "x"]))
+    array([ True,  True, False])
+    >>> match_format("d/m/y", pd.Index(["31/12/2020", "12/31/2020"]))
+    array([ True, False])
+    """
+    pattern = NUMBER_FORMATS[name][0] if name in NUMBER_FORMATS else _find_pattern(name)
+    if not texts[:_SAMPLE].str.fullmatch(pattern).any():
+        return np.zeros(len(texts), bool)
+    return np.asarray(~pd.isna(parse_format(name, texts)))
+
+
+def parse_format(name: str, texts: Any) -> NDArray[Any]:
+    """Parse texts that have a format to float64 or datetime64; others become missing.
+
+    >>> parse_format("1,5", pd.Index(["1.234,5", "x"]))
+    array([1234.5,    nan])
+    """
+    if name in DATE_FORMATS:
+        return _parse_dates(name, texts)
+    pattern, thousands, decimal = NUMBER_FORMATS[name]
+    texts = pd.Index(texts).astype(str).str.replace("\u2212", "-", regex=False)
+    if name != "1.5":
+        fits = np.asarray(texts.str.fullmatch(pattern), bool)
+        texts = texts.where(fits, "")
+        for sign in thousands:
+            texts = texts.str.replace(sign, "", regex=False)
+        texts = texts.str.replace(decimal, ".", regex=False)
+    values = pd.to_numeric(texts, errors="coerce").to_numpy(dtype=float)
+    return np.where(np.isfinite(values), values, np.nan)
+
+
+def find_unit(texts: Any) -> str:
+    """Find the unit or currency that all numbers have; empty if there is none.
+
+    >>> find_unit(pd.Index(["5 kg", "7.5 kg", "none"])), find_unit(pd.Index(["$1,200"]))
+    ('kg', '$')
+    >>> find_unit(pd.Index(["5 kg", "9 lb"])), find_unit(pd.Index(["5 kg", "9"]))
+    ('', '')
+    """
+    for part in (texts[:_SAMPLE], texts):
+        numbers = part[part.str.contains(r"\d", regex=True)]
+        if not len(numbers) or not numbers.str.fullmatch(_WITH_UNIT).all():
+            return ""
+    units = numbers.str.extract(f"^{_WITH_UNIT}$").fillna("").drop_duplicates()
+    before, after = units.iloc[0]
+    is_single = len(units) == 1 and bool(before) != bool(after)
+    return str(before or after) if is_single else ""
+
+
+def has_zone(texts: Any) -> bool:
+    """Whether some ISO dates have a time zone."""
+    return bool(texts.str.contains(rf":\d{{2}}.*?(?:{_ZONE})$", regex=True).any())
+
+
+def _find_pattern(name: str) -> str:
+    """Find the pattern of the dates in a format."""
+    if name == "iso":
+        return rf"\d{{4}}-\d{{1,2}}-\d{{1,2}}(?:{_TIME})?"
+    parts = re.split(r"(%\w|[.,])", DATE_FORMATS[name][1])
+    return "".join(_PARTS.get(part, part) for part in parts) + _CLOCK
+
+
+def _parse_dates(name: str, texts: Any) -> NDArray[Any]:
+    texts = pd.Index(texts).astype(str)
+    fits = np.asarray(texts.str.fullmatch(_find_pattern(name)), bool)
+    texts = texts.where(fits, None)
+    if name == "iso":
+        texts = texts.str.replace(r" ?(?:UTC|GMT)$", "Z", regex=True)
+        texts = texts.str.replace(r" ([+-])", r"\1", regex=True)
+        dates = pd.to_datetime(texts, format="ISO8601", errors="coerce", utc=True)
+        return np.asarray(dates.tz_localize(None))
+    day = texts.str.replace(r",?[T ] ?(\d{1,2}:)", r" \1", regex=True)
+    day = day.str.replace(r" ?([AaPp][Mm])$", r"\1", regex=True)
+    day = day.str.replace(r"([A-Za-z]{3})[a-z]*\.?", r"\1", regex=True)
+    day = day.str.replace(", ", ",", regex=False)
+    moments: Any = None
+    for clock in _CLOCKS:
+        form = f"{DATE_FORMATS[name][1]}{clock}"
+        found = pd.Series(pd.to_datetime(day, format=form, errors="coerce"))
+        found = found.astype("datetime64[us]")
+        moments = found if moments is None else moments.fillna(found)
+        if moments[fits].notna().all():
+            break
+    return np.asarray(moments)
+
+
+# ------------------------------------------------------------------- typed columns
+
+
+def is_text(column: Any) -> bool:
+    """Whether a column of a `ParsedFile` holds text."""
+    dtype = column.dtype
+    return isinstance(dtype, pd.CategoricalDtype) and not dtype.ordered
+
+
+def convert_columns(parsed: ParsedFile, schema: Schema) -> tuple[Any, list[str]]:
+    """Convert the used columns to typed ones; also returned is what was assumed."""
+    converter = _Converter(parsed.name, schema)
+    used = [c for c in schema.columns if c.role == "used" and c.name in parsed.frame]
+    frame = pd.DataFrame({c.name: converter.convert(c, parsed.frame) for c in used})
+    lines = converter.other_formats
+    for what, columns in converter.unmatched.items():
+        n_cells = counted(sum(columns.values()), "cell")
+        lines.append(f"{listed(list(columns), 3)}: {what}, read as missing ({n_cells})")
+    return frame, lines
+
+
+class _Converter:
+    """Converts columns by a schema, and collects the texts that do not fit it."""
+
+    def __init__(self, file: str, schema: Schema) -> None:
+        self.file, self.schema = file, schema
+        marks = pd.Series(schema.missing, dtype=object)
+        self.missing_numbers = pd.to_numeric(marks, errors="coerce").dropna()
+        self.other_formats: list[str] = []
+        # Texts that are not a number (or a date) -> columns, with cells.
+        self.unmatched: dict[str, dict[str, int]] = {}
+
+    def convert(self, column: ColumnSchema, frame: Any) -> Any:
+        """Convert a column."""
+        cells = frame[column.name]
+        if not is_text(cells):
+            return self._convert_typed(column, cells)
+        text = TextColumn.from_categories(cells, self.schema.missing)
+        if column.kind in ("categories", "unchanged"):
+            return pd.Series(pd.Categorical.from_codes(text.codes, text.values))
+        return self._convert_text(column, text.without_unit(column.unit))
+
+    def _convert_text(self, column: ColumnSchema, text: TextColumn) -> Any:
+        """Convert text to numbers or dates."""
+        is_date = column.kind == "dates"
+        # A model may have been fitted to a file that stores numbers as numbers.
+        expected = column.format or ("iso" if is_date else "1.5")
+        values = parse_format(expected, text.values)
+        if pd.isna(values).all() and (other := _find_other_format(column, text)):
+            self.other_formats.append(
+                f"{column.name!r} has another format than when fitted: {other}"
+            )
+            values = parse_format(other, text.values)
+        self._collect_unmatched(column, text, np.asarray(pd.isna(values)))
+        missing = np.array("NaT" if is_date else np.nan, values.dtype)
+        padded = np.append(values, missing)  # the code -1 takes the last
+        return pd.Series(padded[text.codes])
+
+    def _collect_unmatched(
+        self, column: ColumnSchema, text: TextColumn, unmatched: NDArray[np.bool_]
+    ) -> None:
+        n_cells = text.count(unmatched)
+        if not n_cells:
+            return
+        texts = list(text.values[unmatched])
+        expected = "a date" if column.kind == "dates" else "a number"
+        if n_cells > (1 - MIN_MATCHED) * text.n_observed + 1:
+            raise InputError(
+                f"{self.file}: column {column.name!r} has {column.kind} in the model, "
+                f"and here {n_cells:,} of {text.n_observed:,} cells are not "
+                f"{expected}, as {listed(texts, 2)}; correct them, or fit again."
+            )
+        columns = self.unmatched.setdefault(f"{listed(texts, 3)} is not {expected}", {})
+        columns[column.name] = n_cells
+
+    def _convert_typed(self, column: ColumnSchema, cells: Any) -> Any:
+        """Convert a column that the file stores as numbers, dates or ranks."""
+        dtype = cells.dtype
+        is_number = pd.api.types.is_numeric_dtype(dtype)  # or boolean
+        if is_number and len(self.missing_numbers):
+            cells = cells.mask(cells.isin(self.missing_numbers))
+        if column.kind == "categories":
+            is_ranked = isinstance(dtype, pd.CategoricalDtype)
+            return cells.cat.as_unordered() if is_ranked else to_categories(cells)
+        if is_number:
+            return cells.astype("Float64").to_numpy(dtype=float, na_value=np.nan)
+        if column.kind == "numbers" and pd.api.types.is_datetime64_any_dtype(dtype):
+            raise InputError(
+                f"{self.file}: column {column.name!r} holds dates, and numbers in the "
+                "model; correct it, or fit again."
+            )
+        return cells
+
+
+def _find_other_format(column: ColumnSchema, text: TextColumn) -> str | None:
+    """Find a format that all texts have."""
+    formats = DATE_FORMATS if column.kind == "dates" else NUMBER_FORMATS
+    found = (
+        other
+        for other in formats
+        if other not in AMBIGUOUS and match_format(other, text.values).all()
+    )
+    return next(found, None)
+
+
+def find_missing_codes(frame: Any) -> list[str]:
+    """Report the numbers that may stand for a missing cell, one sentence for each.
+
+    A number such as -99 may be a true value, so it is only reported: if it lies far
+    outside of the other values of its column, and several cells hold it.
+
+    >>> find_missing_codes(pd.DataFrame({"age": [31.0, 44, -99, 52, 28, -99]}))
+    ["'age': -99 (2 cells) may stand for a missing cell (if so, `missing=-99`)"]
+    """
+    found: dict[float, list[tuple[str, int]]] = {}
+    for name in frame:
+        if frame[name].dtype.kind == "f":
+            for code, n_cells in _find_codes(frame[name].to_numpy(dtype=float)):
+                found.setdefault(code, []).append((str(name), n_cells))
+    return [_describe_code(code, columns) for code, columns in found.items()]
+
+
+def _find_codes(values: Any) -> list[tuple[float, int]]:
+    """Find the codes in a column, each with its number of cells."""
+    values = values[np.isfinite(values)]
+    if not len(values) or not np.isin([values.min(), values.max()], _CODES).any():
+        return []
+    distinct, counts = np.unique(values, return_counts=True)
+    is_code = np.isin(distinct, _CODES)
+    others = distinct[~is_code]
+    if not is_code.any() or len(others) < _MIN_OTHERS:
+        return []
+    low, high = others[0], others[-1]
+    gap = np.where(distinct < low, low - distinct, distinct - high)
+    negative = (distinct < 0) & (low >= 0)
+    far = is_code & (counts > 1) & ((gap > high - low) | (negative & (gap > 0)))
+    return [(float(distinct[i]), int(counts[i])) for i in np.flatnonzero(far)]
+
+
+def _describe_code(code: float, columns: list[tuple[str, int]]) -> str:
+    names = [name for name, _ in columns]
+    cells = counted(sum(n for _, n in columns), "cell")
+    where = listed(names, 3) if len(names) < 5 else f"{len(names)} columns"
+    return (
+        f"{where}: {code:g} ({cells}) may stand for a missing cell (if so, "
+        f"`missing={code:g}`)"
+    )

@@ -1,0 +1,366 @@
+"""`read_table`: a file in, a table out, together with what was assumed about it.
+
+`open_large_table` is its counterpart for large files, which are read in batches. Their
+schema is inferred from the first rows; a column that is empty there is searched for in
+later rows.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import IO, TYPE_CHECKING, Any
+
+from .._shared.extras import require
+from .._shared.wording import counted, find_similar, listed
+from .file_bytes import open_file
+from .schema import FileLayout, InputError, LoadedTable, ParsedFile, ReadOptions, Schema
+
+if TYPE_CHECKING:
+    from .parquet_and_excel import LargeFile
+
+SAMPLE_ROWS = 2**17
+"""First rows of a large file, from which the schema is inferred."""
+_SHOWN = {"\t": "tab", " ": "blanks"}
+
+
+def read_table(
+    path_or_buffer: str | os.PathLike[str] | IO[bytes] | IO[str],
+    *,
+    sep: str | None = None,
+    decimal: str | None = None,
+    encoding: str | None = None,
+    header: bool | None = None,
+    sheet: str | None = None,
+    missing: str | Iterable[str] = (),
+    default_missing: bool = True,
+    ids: str | Iterable[str] = (),
+    drop: str | Iterable[str] = (),
+    categorical: str | Iterable[str] = (),
+    day_first: bool | None = None,
+    schema: Schema | None = None,
+) -> LoadedTable:
+    r"""Read a table, and detect how it is written.
+
+    Separator, header, decimal comma, dates, units, missing marks and ids are detected.
+    What was assumed is returned with the table; every assumption can be overridden by a
+    parameter. The type of the file is found from its content. Needs the extra ``cli``.
+
+    Parameters
+    ----------
+    path_or_buffer : path or file-like object
+        CSV, TSV, Parquet, Arrow, Feather or Excel (.xlsx); text may be compressed with
+        gzip. A file-like object may give bytes or text.
+    sep : str, optional
+        One character, or ``"tab"``, ``"comma"``, ``"semicolon"``, ``"bar"`` or
+        ``"space"``.
+    decimal : {".", ","}, optional
+    encoding : str, optional
+        Of bytes of text, for example ``"latin-1"``.
+    header : bool, optional
+        Whether the first row of text or of a sheet holds the column names.
+    sheet : str, optional
+        Name or number (from 1) of an Excel sheet. The first by default.
+    missing : str or iterable of str
+        Texts or numbers that mark a missing cell, in addition to the usual ones (empty,
+        ``?``, ``NA``, ``null``, ``-``, ...).
+    default_missing : bool, default=True
+        If False, only empty cells and `missing` are missing.
+    ids : str or iterable of str
+        Columns that name the rows. Detected if none is given.
+    drop : str or iterable of str
+        Columns to leave out.
+    categorical : str or iterable of str
+        Columns to read as categories, whatever they hold.
+    day_first : bool, optional
+        Whether 3/4/2020 is in April. Such dates stay categories if the column does not
+        show which it is.
+    schema : Schema, optional
+        Of an earlier table. Then columns are read as they were in that table, and
+        nothing is detected but the layout of the file.
+
+    Returns
+    -------
+    LoadedTable
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    InputError
+        If the file is not a table, or a parameter does not fit it. It is a ValueError.
+
+    Examples
+    --------
+    >>> from io import StringIO
+    >>> from proximity_kernel import read_table
+    >>> text = "code;weight;seen\nP1;71,5;03.02.2020\nP2;?;14.02.2020\nP3;80;\n"
+    >>> table = read_table(StringIO(text), ids="code")
+    >>> table.frame
+       weight       seen
+    0    71.5 2020-02-03
+    1     NaN 2020-02-14
+    2    80.0        NaT
+    >>> table.ids["code"].tolist()
+    ['P1', 'P2', 'P3']
+    >>> print(*table.assumptions, sep="\n")
+    buffer: 3 rows, 3 columns, separator ';', decimal comma, missing: '?' or empty
+    'seen' read as dates (day.month.year)
+    >>> table.schema.columns[1]
+    ColumnSchema(name='weight', role='used', kind='numbers', format='1,5', unit='')
+    """
+    options = ReadOptions(
+        sep, decimal, encoding, header, sheet, missing, default_missing, ids, drop,
+        categorical, day_first,
+    )  # fmt: skip
+    file = open_file(path_or_buffer)
+    require("pandas", extra="cli")
+    from .csv_text import parse_text
+    from .kinds import infer_schema
+    from .numbers_and_dates import find_missing_codes
+    from .parquet_and_excel import parse_sheet, parse_typed
+
+    options.refuse_for(file.name, file.type)
+    parse = {"text": parse_text, "excel": parse_sheet}.get(file.type, parse_typed)
+    parsed = parse(file, options)
+    if not len(parsed.frame):
+        raise InputError(f"{file.name}: the table has column names, but no rows.")
+    if schema is not None:
+        return _apply_schema(parsed, schema, earlier=True)
+    schema, marks, inferred = infer_schema(parsed, options)
+    table = _apply_schema(parsed, schema, marks, inferred)
+    found = [*find_missing_codes(table.frame), *_find_constants(table.frame)]
+    return replace(table, assumptions=(*table.assumptions, *found))
+
+
+def _apply_schema(
+    parsed: ParsedFile,
+    schema: Schema,
+    marks: str = "",
+    inferred: Iterable[str] = (),
+    *,
+    earlier: bool = False,
+) -> LoadedTable:
+    """Convert the columns of a parsed file.
+
+    With the schema of an `earlier` table, columns may differ: ids may be absent, and
+    additional columns are left out.
+    """
+    from .numbers_and_dates import convert_columns
+
+    n_rows, n_columns = parsed.frame.shape
+    size = f"{counted(n_rows, 'row')}, {counted(n_columns, 'column')}"
+    assumptions = [f"{parsed.name}: {size}{_describe_separator(parsed.layout)}{marks}"]
+    assumptions += [*parsed.assumptions, *inferred]
+    if earlier:
+        assumptions += _compare_columns(parsed, schema)
+    frame, converted = convert_columns(parsed, schema)
+    assumptions += converted
+    if n_empty := int(frame.isna().all(axis=1).sum()):
+        assumptions.append(describe_empty_rows(n_empty))
+    ids, left_out = (
+        parsed.frame[[name for name in schema.names(role) if name in parsed.frame]]
+        for role in ("id", "left out")
+    )
+    ids = ids.astype(dict.fromkeys(ids.select_dtypes("category"), object))
+    return LoadedTable(
+        parsed.name, frame, ids, left_out, schema, parsed.layout, tuple(assumptions)
+    )
+
+
+def describe_empty_rows(n_rows: int) -> str:
+    """Write how many rows have no observed cell."""
+    have = "has" if n_rows == 1 else "have"
+    return f"{counted(n_rows, 'row')} {have} no observed cell"
+
+
+def _describe_separator(layout: FileLayout) -> str:
+    if layout.type != "text":
+        return ""
+    if layout.separator is None:
+        return ", no separator found (`sep`)"
+    return f", separator {_SHOWN.get(layout.separator, repr(layout.separator))}"
+
+
+def _compare_columns(parsed: ParsedFile, schema: Schema) -> list[str]:
+    """Check that no column of an earlier table is absent; report what is left out."""
+    names = list(parsed.frame.columns)
+    known = {column.name for column in schema.columns}
+    new = [name for name in names if name not in known]
+    absent = [name for name in schema.names("used") if name not in names]
+    if absent:
+        several = len(absent) > 1
+        similar = {name: find_similar(name, new) for name in absent}
+        pairs = [f"{other!r} for {name!r}" for name, other in similar.items() if other]
+        hint = f"; it has {listed(names, 8)}."
+        if pairs:
+            hint = f", did you mean {', '.join(pairs[:5])}? Rename to match."
+        raise InputError(
+            f"{parsed.name}: the model was fitted with the column{'s' * several} "
+            f"{listed(absent)}, which {'are' if several else 'is'} not in this table"
+            f"{hint}"
+        )
+    out = [name for name in schema.names("left out") if name in names]
+    starts = {"unknown to the model, left out": new, "left out, as when fitted": out}
+    return [f"{start}: {listed(some)}" for start, some in starts.items() if some]
+
+
+def _find_constants(frame: Any) -> list[str]:
+    """Report the columns with a single value, which cannot tell rows apart."""
+    constant = [name for name in frame if frame[name].nunique(dropna=False) == 1]
+    if len(frame) < 2 or not constant:
+        return []
+    verb = "has one value: it" if len(constant) == 1 else "have one value: each"
+    effect = "adds the same to every similarity (`drop` leaves it out)"
+    return [f"{listed(constant)} {verb} {effect}"]
+
+
+# ------------------------------------------------------------------------ large files
+
+
+@dataclass(frozen=True)
+class LargeTable:
+    """A table that is read from its file in batches, as often as needed.
+
+    Attributes
+    ----------
+    file : LargeFile
+    schema : Schema
+    assumptions : tuple of str
+        What was assumed, in sentences.
+    earlier : bool
+        Whether the schema is that of an earlier table.
+    """
+
+    file: LargeFile
+    schema: Schema
+    assumptions: tuple[str, ...]
+    earlier: bool = False
+
+    def read(self) -> Iterator[tuple[int, LoadedTable]]:
+        """Read all rows once.
+
+        Yields
+        ------
+        int
+            Index of the batch's first row in the file.
+        LoadedTable
+        """
+        columns, start = self._find_columns(), 0
+        for batch in self.file.read(columns):
+            parsed = self.file.convert(batch, start)
+            yield start, _apply_schema(parsed, self.schema, earlier=self.earlier)
+            start += batch.num_rows
+
+    def _find_columns(self) -> list[str] | None:
+        """List the columns to read; None for all, if some were renamed."""
+        used, known = self.schema.names("used"), set(self.file.columns)
+        ids = self.schema.names("id")
+        if self.earlier:  # ids may be absent
+            ids = [name for name in ids if name in known]
+        unique = len(known) == len(self.file.columns)
+        return [*ids, *used] if unique and known.issuperset([*ids, *used]) else None
+
+
+def open_large_table(
+    path: str, *, schema: Schema | None = None, **options: Any
+) -> LargeTable:
+    """Open a Parquet or Arrow file whose table is read in batches.
+
+    Parameters
+    ----------
+    path : str
+    schema : Schema, optional
+        Of an earlier table.
+    **options
+        The other parameters of `read_table`. Those about text and sheets (`sep`,
+        `encoding`, `header`, `sheet`) are errors.
+
+    Returns
+    -------
+    LargeTable
+    """
+    file = open_large(path)
+    if file is None:
+        raise InputError(f"{path} is not a Parquet or Arrow file; convert it to one.")
+    from .numbers_and_dates import find_missing_codes
+    from .parquet_and_excel import BATCH_ROWS
+
+    given = ReadOptions(**options)
+    given.refuse_for(path, file.type)
+    first = next(file.read()).slice(0, SAMPLE_ROWS)
+    sample = file.convert(first, 0)
+    earlier, marks = schema is not None, ""
+    if schema is None:
+        schema, marks, lines = _infer_schema(file, first, sample, given)
+        lines += find_missing_codes(_apply_schema(sample, schema).frame)
+    else:
+        lines = _compare_columns(sample, schema)
+    n_columns = counted(sample.frame.shape[1], "column")
+    size = f"{counted(file.n_rows, 'row')}, {n_columns}"
+    batches = "in one batch"
+    if file.n_rows > BATCH_ROWS:
+        batches = f"in batches of {BATCH_ROWS:,} rows"
+    if file.n_rows > SAMPLE_ROWS and not earlier:
+        batches += f"; columns inferred from the first {SAMPLE_ROWS:,} rows"
+    said = (f"{path}: {size}{marks}", f"read {batches}", *sample.assumptions, *lines)
+    return LargeTable(file, schema, said, earlier)
+
+
+def open_large(path: str) -> LargeFile | None:
+    """Open a file that can be read in batches; None if it cannot."""
+    require("pandas", extra="cli")
+    from .parquet_and_excel import open_large_file
+
+    return open_large_file(path)
+
+
+def _infer_schema(
+    file: LargeFile, first: Any, sample: ParsedFile, options: ReadOptions
+) -> tuple[Schema, str, list[str]]:
+    """Infer a schema from the first rows, and from later ones where these are empty."""
+    from .kinds import infer_schema
+
+    schema, marks, lines = infer_schema(sample, options)
+    empty = _find_empty(sample.frame, schema.missing)
+    more = len(sample.frame) < file.n_rows
+    later = _find_later(file, empty, schema.missing) if more else []
+    if not later:
+        return schema, marks, lines
+    arrow = require("pyarrow", extra="cli")
+    joined = arrow.concat_tables([first, *later], promote_options="permissive")
+    # Ids are kept: a column that numbers the rows does not do so in the joined rows.
+    ids = [] if options.ids else schema.names("id")
+    id_lines = [line for line in lines if ids and line.startswith("taken as id")]
+    options = replace(options, ids=(*options.ids, *ids))
+    parsed = file.convert(joined.unify_dictionaries(), 0)
+    schema, marks, lines = infer_schema(parsed, options)
+    return schema, marks, [*id_lines, *lines]
+
+
+def _find_empty(frame: Any, missing: Sequence[str]) -> list[str]:
+    """List the columns in which no cell is observed."""
+    from .numbers_and_dates import TextColumn, is_text
+
+    def is_empty(column: Any) -> bool:
+        if is_text(column):
+            return not TextColumn.from_categories(column, missing).n_observed
+        return bool(column.isna().all())
+
+    return [name for name in frame if is_empty(frame[name])]
+
+
+def _find_later(file: LargeFile, empty: list[str], missing: Sequence[str]) -> list[Any]:
+    """Find batches that observe columns which are empty in the first rows."""
+    searched = [name for name in empty if name in file.columns]
+    found = []
+    for batch in file.read() if searched else ():
+        frame = file.convert(batch.select(searched), 0).frame
+        still_empty = _find_empty(frame, missing)
+        if len(still_empty) < len(searched):
+            found.append(batch)
+            searched = still_empty
+        if not searched:
+            break
+    return found
