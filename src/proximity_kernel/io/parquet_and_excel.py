@@ -18,7 +18,7 @@ import pandas as pd
 from .._shared.extras import require
 from .._shared.wording import counted, listed
 from .csv_text import make_unique, number_columns
-from .file_bytes import InputFile, find_batched_type
+from .file_bytes import InputFile
 from .schema import FileLayout, InputError, ParsedFile, ReadOptions
 
 BATCH_ROWS = 2**18
@@ -108,11 +108,8 @@ class LargeFile:
         return _convert_arrow(name, self.type, batch)
 
 
-def open_large_file(path: str) -> LargeFile | None:
-    """Open a Parquet or Arrow file, and count its rows; None if it is another file."""
-    file_type = find_batched_type(path)
-    if file_type is None:
-        return None
+def open_large_file(path: str, file_type: str) -> LargeFile:
+    """Open a Parquet or Arrow file, and count its rows."""
     with _naming_damage(path, file_type):
         if file_type == "parquet":
             file = _open_parquet(path)

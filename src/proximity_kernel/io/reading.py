@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from .._shared.extras import require
 from .._shared.wording import counted, find_similar, listed
-from .file_bytes import open_file
+from .file_bytes import find_batched_type, open_file
 from .schema import FileLayout, InputError, LoadedTable, ParsedFile, ReadOptions, Schema
 
 if TYPE_CHECKING:
@@ -310,10 +310,13 @@ def open_large_table(
 
 def open_large(path: str) -> LargeFile | None:
     """Open a file that can be read in batches; None if it cannot."""
+    file_type = find_batched_type(path)
+    if file_type is None:
+        return None
     require("pandas", extra="cli")
     from .parquet_and_excel import open_large_file
 
-    return open_large_file(path)
+    return open_large_file(path, file_type)
 
 
 def _infer_schema(
