@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import ProximityKernel
+from .._shared.wording import counted
 from ..explanation import bin_names
-from ..io.wording import counted
 from .display_columns import DisplayColumn, UsualRange, write_share
 
 WIDTH, HEIGHT = 300.0, 88.0  # of a histogram

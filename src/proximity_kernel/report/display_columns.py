@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 
 from .. import ProximityKernel
 from .._bins.names import write_moment
+from .._shared.wording import counted
 from .._table.columns import Column, read_columns
 from .._table.filling import holds_booleans
 from .._table.tables import split_table
-from ..io.wording import counted
 
 _Floats: TypeAlias = NDArray[np.float64]
 _NO_YES = ("no", "yes")

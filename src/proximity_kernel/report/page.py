@@ -21,7 +21,7 @@ from .. import ProximityKernel, ProximityKMeans, __version__
 from .._shared.extras import require
 from .._shared.threads import count_threads
 from .._shared.whole_files import whole_file
-from ..io.wording import counted
+from .._shared.wording import counted
 from .column_cards import HEIGHT, WIDTH, describe_columns, list_far_values
 from .display_columns import (
     DisplayColumn,
