@@ -205,9 +205,9 @@ CRAFTED = {
     "another rule": _learn(matching="cascade"),
     "a rule that is gone": _learn(matching="weighted"),
     "a rule that is a list": _learn(matching=["pairwise"]),
-    "centers that fall": _set("kernel/centers", 0, 1e9),
-    "a center that is none": _set("kernel/centers", 0, np.nan),
-    "a center less": _shorten("kernel/centers"),
+    "centers that fall": _feature(0, centers=[9.0, 1.0, 2.0, 3.0]),
+    "a center that is none": _feature(0, centers=[{"float": "nan"}, 1.0, 2.0, 3.0]),
+    "a center less": _feature(0, centers=[1.0, 2.0, 3.0]),
     "an index past the columns": _set("indices", 0, 10**6),
     "a negative index": _set("indices", 0, -1),
     "entries that are none": _set("data", 0, np.nan),
@@ -218,9 +218,13 @@ CRAFTED = {
     "a negative place": _set("inverse", 0, -1),
     "no features": _learn(features=[], absences=[]),
     "a kind that is none": _feature(0, kind="numerical"),
-    "more bins than centers": _feature(0, n_bins=1000),
-    "bins without end": _feature(0, n_bins=10**30),
-    "a negative number of bins": _feature(0, n_bins=-1),
+    "centers that are text": _feature(0, centers="1234"),
+    "centers as whole numbers": _feature(0, centers=[1, 2, 3, 4]),
+    "halves that go back": _feature(0, groups=[1, 0, 0, 1]),
+    "halves of fewer bins": _feature(0, groups=[0, 1]),
+    "a third half": _feature(0, groups=[0, 0, 1, 2]),
+    "a typical value less": _feature(0, typical=[1.0, 2.0, 3.0]),
+    "a negative spread": _feature(0, spread=[-1.0, 0.0, 0.0, 0.0]),
     "the same category twice": _feature(1, categories=["a", "a"]),
     "a category less": _feature(1, categories=["a"]),
     "categories that are lists": _feature(1, categories=[["a"], ["b"]]),
@@ -238,7 +242,7 @@ CRAFTED = {
     "names of other columns": lambda header, _: header.update(
         feature_names_in=["a", "b"]
     ),
-    "a spread without end": _set("kernel/spread", 0, np.inf),
+    "a spread without end": _feature(0, spread=[{"float": "inf"}, 0.0, 0.0, 0.0]),
     "an order of labels": _feature(1, order={"tuple": ["a", "b"]}),
     "other width": lambda header, _: header.update(n_features_in=7),
     "odd output": lambda header, _: header.update(set_output={"transform": "x"}),
@@ -277,13 +281,12 @@ def test_the_same_file_written_again_is_good(name, files, tmp_path):
     )
     np.testing.assert_array_equal(found, wanted)
     held = {key for key in _read(path)[1] if key.startswith("kernel/")}
-    bins = {f"kernel/{key}" for key in ("centers", "groups", "typical", "spread")}
     rule = {
         "pairwise": ["totals", "marginals", "weights", "pairs"],
         "cascade": ["rows", "counts"],
         "sources": ["totals", "marginals", "weights", "pairs", "sources", "kept"],
     }
-    assert held == bins | {f"kernel/{key}" for key in rule[name]}
+    assert held == {f"kernel/{key}" for key in rule[name]}
 
 
 def test_too_many_codes_for_all_pairs_are_refused(tmp_path):

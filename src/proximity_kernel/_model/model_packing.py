@@ -7,7 +7,7 @@ with what a fit makes, before any loop sees it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -37,79 +37,107 @@ from .missingness import Absence
 from .model import Model
 
 _MOST_SAMPLES = 1 << 50
+_TYPE = ("name", "kind", "family", "place", "order")  # of a column
 
 
 def pack_model(model: Model) -> State:
     """Take a model apart."""
-    features = []
-    for column, bins, typical in zip(
-        model.types, model.bins, model.typical, strict=True
-    ):
-        held = {
-            "name": column.name,
-            "kind": column.kind,
-            "family": column.family,
-            "order": encode(column.order, column.place),
-            "place": column.place,
-        }
-        if isinstance(bins, CategoricalBins):
-            rare = sorted(bins.infrequent)  # type: ignore[type-var]  # as at fit
-            held["categories"] = encode(list(bins.categories), column.place)
-            held["infrequent"] = encode(rare, column.place)
-            held["common"] = [encode(v, column.place) for v in typical.values[-1:]]
-            held["others"] = float(typical.spread[-1]) if bins.n_bins else 0.0
-        else:
-            held["n_bins"], held["grouped"] = bins.n_bins, bins.groups is not None
-        features.append(held)
-    numeric = [
-        (b, t)
-        for b, t in zip(model.bins, model.typical, strict=True)
-        if isinstance(b, NumericBins)
-    ]
-    groups = [b.groups for b, _ in numeric if b.groups is not None]
-    absences = [vars(absence) for absence in model.absences]
+    features = zip(model.types, model.bins, model.typical, strict=True)
     chosen = encode(model.categorical_features, "categorical_features")
-    held, matched = _pack_matcher(model)
-    return State(
-        {
-            "features": features,
-            "absences": absences,
-            "categorical_features": chosen,
-            **held,
-        },
-        {
-            **matched,
-            "centers": _join([b.centers for b, _ in numeric], np.float64),
-            "groups": _join(groups, np.int64),
-            "typical": _join([t.values for _, t in numeric], np.float64),
-            "spread": _join([t.spread for _, t in numeric], np.float64),
-        },
-    )
+    held, arrays = _pack_matcher(model)
+    values = {
+        "features": [_pack_feature(*feature) for feature in features],
+        "absences": [vars(absence) for absence in model.absences],
+        "categorical_features": chosen,
+        **held,
+    }
+    return State(values, arrays)
 
 
 def unpack_model(state: State) -> Model:
     """Put a model together again, if it can be one that was fitted."""
-    features = state.values["features"]
-    types = tuple(_read_type(held) for held in features)
-    bins, typical = _read_bins(state, types)
+    check(state.values["features"], "no features")
+    features = map(_unpack_feature, state.values["features"])
+    types, bins, typical = zip(*features, strict=True)
     absences = tuple(
         _read_absence(held, own, column)
         for held, own, column in zip(state.values["absences"], bins, types, strict=True)
     )
     informative = np.array([absence.informative for absence in absences])
     n_bins = np.array([own.n_bins for own in bins], np.int64) + informative
-    check(len(n_bins) > 0, "no features")
     matcher, totals, n_samples = _unpack_matcher(state, n_bins)
-    return Model(
-        types,
-        decode(state.values["categorical_features"]),
-        bins,
-        absences,
-        matcher,
-        typical,
-        totals,
-        n_samples,
-    )
+    chosen = decode(state.values["categorical_features"])
+    return Model(types, chosen, bins, absences, matcher, typical, totals, n_samples)
+
+
+def _pack_feature(column: ColumnType, bins: Bins, typical: Typical) -> dict[str, Any]:
+    held: dict[str, Any] = {name: getattr(column, name) for name in _TYPE}
+    if isinstance(bins, CategoricalBins):
+        rare = sorted(bins.infrequent)  # type: ignore[type-var]  # as at fit
+        held |= {"categories": list(bins.categories), "infrequent": rare}
+        held |= {"common": list(typical.values[-1:])}
+    else:
+        groups = None if bins.groups is None else bins.groups.tolist()
+        held |= {"centers": bins.centers.tolist(), "groups": groups}
+        held |= {"typical": np.asarray(typical.values).tolist()}
+    held["spread"] = typical.spread.tolist()
+    return {key: encode(value, column.place) for key, value in held.items()}
+
+
+def _unpack_feature(packed: Mapping[str, Any]) -> tuple[ColumnType, Bins, Typical]:
+    held = {key: decode(packed[key]) for key in packed}
+    *texts, order = (held[key] for key in _TYPE)
+    check(all(type(text) is str for text in texts), "a column type is no text")
+    check(held["kind"] in ("numeric", "categorical"), f"a {held['kind']!r} column")
+    check(order is None or type(order) is tuple, "an order is no tuple")
+    check(order is None or held["kind"] == "numeric", "an order of labels")
+    column = ColumnType(**{key: held[key] for key in _TYPE})
+    spread = _read_floats(held["spread"])
+    check((spread >= 0).all(), "a spread is negative")
+    read = _read_numbers if column.kind == "numeric" else _read_labels
+    bins, typical = read(held, order, spread)
+    check(bins.n_bins == len(spread) <= MAX_BINS, "a spread for each bin")
+    return column, bins, typical
+
+
+def _read_floats(held: Any) -> NDArray[np.float64]:
+    check(type(held) is list and all(type(n) is float for n in held), "no numbers")
+    numbers = np.array(held, np.float64)
+    check(is_finite(numbers), "a number is not finite")
+    return numbers
+
+
+def _read_numbers(
+    held: Mapping[str, Any], order: Any, spread: NDArray[np.float64]
+) -> tuple[NumericBins, Typical]:
+    centers, values = _read_floats(held["centers"]), _read_floats(held["typical"])
+    check((np.diff(centers) > 0).all(), "centers do not rise")
+    check(len(values) == len(centers), "bins without typical values")
+    if order is not None and len(values):
+        check(values.min() >= 0 and values.max() < len(order), "a rank")
+    groups = held["groups"]
+    if groups is not None:
+        check(all(type(group) is int for group in groups), "coarse bins")
+        check(groups == sorted(groups) and set(groups) == {0, 1}, "coarse bins")
+        check(len(groups) == len(centers), "coarse bins")
+        groups = np.array(groups, np.int64)
+    return NumericBins(centers, groups), Typical(values, spread)
+
+
+def _read_labels(
+    held: Mapping[str, Any], _: Any, spread: NDArray[np.float64]
+) -> tuple[CategoricalBins, Typical]:
+    categories, rare = held["categories"], held["infrequent"]
+    check(type(categories) is list and type(rare) is list, "categories are no list")
+    distinct = len({*categories, *rare})
+    check(distinct == len(categories) + len(rare), "a category is there twice")
+    check((spread <= 1).all(), "a share is not from 0 to 1")
+    bins = CategoricalBins(tuple(categories), frozenset(rare))
+    if not rare:
+        return bins, Typical(bins.categories, spread)
+    (common,) = held["common"]
+    check(common in bins.infrequent, "the common one of the rare is not rare")
+    return bins, Typical((*categories, common), spread)
 
 
 def _pack_matcher(model: Model) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -198,84 +226,6 @@ def _read_totals(
     observed = np.array([part.sum(dtype=np.float64) for part in parts])
     check(observed.max() <= n_samples, f"{name} of more rows")
     return observed, totals
-
-
-def _join(parts: Sequence[Any], dtype: Any) -> NDArray[Any]:
-    return np.concatenate([np.empty(0, dtype), *parts])
-
-
-def _read_type(held: Mapping[str, Any]) -> ColumnType:
-    texts = [held[key] for key in ("name", "kind", "family", "place")]
-    check(all(type(text) is str for text in texts), "a column type is no text")
-    check(held["kind"] in ("numeric", "categorical"), f"a {held['kind']!r} column")
-    order = decode(held["order"])
-    check(order is None or type(order) is tuple, "an order is no tuple")
-    check(order is None or held["kind"] == "numeric", "an order of labels")
-    return ColumnType(held["name"], held["kind"], held["family"], order, held["place"])
-
-
-def _read_bins(
-    state: State, types: Sequence[ColumnType]
-) -> tuple[tuple[Bins, ...], tuple[Typical, ...]]:
-    centers, values, spread = (
-        state.array(name, np.float64) for name in ("centers", "typical", "spread")
-    )
-    groups = state.array("groups", np.int64)
-    check(len(centers) == len(values) == len(spread), "bins without typical values")
-    bins: list[Bins] = []
-    typical = []
-    at = group_at = 0
-    for held, column in zip(state.values["features"], types, strict=True):
-        if column.kind == "categorical":
-            labels = _read_categories(held)
-            bins.append(labels)
-            typical.append(_read_common(held, labels))
-            continue
-        stop = at + check_number(held["n_bins"], MAX_BINS)
-        group_stop = group_at + (stop - at if held["grouped"] is True else 0)
-        own = groups[group_at:group_stop] if held["grouped"] is True else None
-        bins.append(_check_numeric(NumericBins(centers[at:stop], own), stop - at))
-        typical.append(Typical(values[at:stop], spread[at:stop]))
-        check(is_finite(values[at:stop]), "a typical value is not finite")
-        check(is_finite(spread[at:stop]), "a spread is not finite")
-        check((spread[at:stop] >= 0).all(), "a spread is negative")
-        if column.order is not None and stop > at:
-            ranks = values[at:stop]
-            check(ranks.min() >= 0 and ranks.max() < len(column.order), "a rank")
-        at, group_at = stop, group_stop
-    check(at == len(centers) and group_at == len(groups), "more centers than bins")
-    return tuple(bins), tuple(typical)
-
-
-def _check_numeric(bins: NumericBins, size: int) -> NumericBins:
-    centers, groups = bins.centers, bins.groups
-    check(len(centers) == size and is_finite(centers), "centers are not finite")
-    check((np.diff(centers) > 0).all(), "centers do not rise")
-    if groups is not None:
-        rising = len(groups) == size and (np.diff(groups) >= 0).all()
-        check(rising and size and groups[0] == 0 and groups[-1] == 1, "coarse bins")
-    return bins
-
-
-def _read_categories(held: Mapping[str, Any]) -> CategoricalBins:
-    categories, rare = decode(held["categories"]), decode(held["infrequent"])
-    check(type(categories) is list and type(rare) is list, "categories are no list")
-    bins = CategoricalBins(tuple(categories), frozenset(rare))
-    distinct = len({*categories, *rare})
-    check(distinct == len(categories) + len(rare), "a category is there twice")
-    check(bins.n_bins <= MAX_BINS, "too many categories")
-    return bins
-
-
-def _read_common(held: Mapping[str, Any], bins: CategoricalBins) -> Typical:
-    spread = np.zeros(bins.n_bins)
-    if not bins.infrequent:
-        return Typical(bins.categories, spread)
-    (common,) = decode(held["common"])
-    check(common in bins.infrequent, "the common one of the rare is not rare")
-    spread[-1] = held["others"]
-    check(0 <= spread[-1] <= 1, "a share is not from 0 to 1")
-    return Typical((*bins.categories, common), spread)
 
 
 def _read_absence(held: Mapping[str, Any], bins: Bins, column: ColumnType) -> Absence:
