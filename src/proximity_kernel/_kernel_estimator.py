@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from ._bins.codes import Codes, code_absences
+from ._bins.codes import Codes, code_absences, plain_codes
 from ._bins.distinct import merge_distinct
 from ._matching.row_summary import RowSummary
 from ._model.fitted_kernel import (
@@ -116,7 +116,7 @@ def represent_distinct(kernel: ProximityKernel, X: Any) -> tuple[Codes, sp.csr_a
     """
     model = take_model(kernel)
     codes = model.gather(code_table(kernel, model, X))
-    return codes, represent_codes(kernel, model, codes.without_copies())
+    return codes, represent_codes(kernel, model, plain_codes(codes.rows))
 
 
 def represent_kept(

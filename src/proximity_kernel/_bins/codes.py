@@ -63,10 +63,6 @@ class Codes:
     counts: _Ints
     inverse: _Ints
 
-    def without_copies(self) -> Codes:
-        """Take the rows as a table that has each of them once."""
-        return Codes(self.rows, self.counts, np.arange(len(self.rows)))
-
     def distinct(self, n_bins: _Ints) -> Codes:
         """Keep each distinct row once; of the rows of a table, as they are."""
         return Codes(*find_distinct(self.rows, n_bins))

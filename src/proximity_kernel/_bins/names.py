@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._table.cells import write_date
 from .._table.columns import ColumnType
 from .centers import Bins, CategoricalBins
 
@@ -94,11 +94,8 @@ def write_moment(seconds: float) -> str:
     >>> write_moment(86400.0), write_moment(0.25)
     ('1970-01-02', '1970-01-01T00:00:00.25')
     """
-    if seconds % 86400 == 0:
-        return str(np.datetime64(int(seconds) // 86400, "D"))
-    if seconds == math.floor(seconds) or abs(seconds) * 1e6 >= 2**63:
-        return str(np.datetime64(math.floor(seconds), "s"))
-    return str(np.datetime64(round(seconds * 1e6), "us")).rstrip("0")
+    whole, rest = divmod(seconds, 1)
+    return write_date(int(whole) * 10**9 + round(rest * 1e6) * 1000)
 
 
 def _shorten(number: float, digits: int) -> str:

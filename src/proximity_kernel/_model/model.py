@@ -114,25 +114,6 @@ class Model:
         """Features that the kernel takes its mean over: those with bins."""
         return int(np.count_nonzero(self.n_bins))
 
-    @property
-    def empty(self) -> list[str]:
-        """How messages call the columns that had nothing observed."""
-        pairs = zip(self.types, self.bins, strict=True)
-        return [column.place for column, bins in pairs if not bins.n_bins]
-
-    @property
-    def free_text(self) -> list[str]:
-        """How messages call the columns of text that mostly differs, with counts."""
-        found = []
-        held = zip(self.types, self.bins, self.totals_by_feature, strict=True)
-        for column, bins, totals in held:
-            if column.unasked and isinstance(bins, CategoricalBins):
-                texts = int(totals[: bins.n_bins].sum())
-                different = len(bins.categories) + len(bins.infrequent)
-                if texts >= _FEW and different > _FREE * texts:
-                    found.append(f"{column.place} ({different:,} of {texts:,})")
-        return found
-
     def code(self, table: Any, n_threads: int) -> Codes:
         """Code the rows of a table that has the fitted columns."""
         columns = read_columns(
@@ -339,14 +320,24 @@ def normalize_rows(matrix: sp.csr_array, n_features: int) -> None:
 
 def warn_of_columns(model: Model) -> None:
     """Name the columns that had nothing observed, and texts that mostly differ."""
-    if places := model.empty:
+    empty, free_text = [], []
+    held = zip(model.types, model.bins, model.totals_by_feature, strict=True)
+    for column, bins, totals in held:
+        if not bins.n_bins:
+            empty.append(column.place)
+        elif column.unasked and isinstance(bins, CategoricalBins):
+            texts = int(totals[: bins.n_bins].sum())
+            different = len(bins.categories) + len(bins.infrequent)
+            if texts >= _FEW and different > _FREE * texts:
+                free_text.append(f"{column.place} ({different:,} of {texts:,})")
+    if empty:
         warn_user(
-            f"Nothing is observed in {list_places(places)}; left out of the kernel. "
+            f"Nothing is observed in {list_places(empty)}; left out of the kernel. "
             "Drop it, or fit on rows that have it."
         )
-    if places := model.free_text:
+    if free_text:
         warn_user(
-            f"Most texts differ in {list_places(places)}, and are compared as "
+            f"Most texts differ in {list_places(free_text)}, and are compared as "
             "categories. Convert dates and numbers (pandas.to_datetime, to_numeric), "
             "drop ids and free text. If a column is intended to be categorical, list "
             "it in categorical_features."

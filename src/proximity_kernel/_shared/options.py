@@ -52,8 +52,22 @@ class FitOptions:
     n_threads: int
 
     def spread_bins(self, n_features: int) -> list[BinCount]:
-        """Give each feature its number of bins."""
-        return check_n_bins(self.n_bins, n_features)
+        """Give each feature its number of bins, or "auto"."""
+        n_bins = self.n_bins
+        if isinstance(n_bins, str) or not np.iterable(n_bins):
+            return [_check_bin_count("n_bins", n_bins)] * n_features
+        if not hasattr(n_bins, "__getitem__") or isinstance(n_bins, Mapping):
+            raise ValueError(
+                "n_bins must be a number, 'auto' or a sequence of these, got "
+                f"{type(n_bins).__name__}."
+            )
+        given = list(n_bins)
+        if len(given) != n_features:
+            raise ValueError(
+                f"n_bins must be one number or one for each of the {n_features} "
+                f"features, got {len(given)} of them."
+            )
+        return [_check_bin_count(f"n_bins[{j}]", own) for j, own in enumerate(given)]
 
 
 def resolve_options(kernel: Any) -> FitOptions:
@@ -99,24 +113,6 @@ def check_kernel_options(kernel: Any) -> None:
     check_float_dtype("dtype", kernel.dtype)
     check_n_jobs(kernel.n_jobs)
     check_seed(kernel.random_state)
-
-
-def check_n_bins(n_bins: Any, n_features: int) -> list[BinCount]:
-    """Spread `n_bins` over the features: one number each, or "auto"."""
-    if isinstance(n_bins, str) or not np.iterable(n_bins):
-        return [_check_bin_count("n_bins", n_bins)] * n_features
-    if not hasattr(n_bins, "__getitem__") or isinstance(n_bins, Mapping):
-        raise ValueError(
-            "n_bins must be a number, 'auto' or a sequence of these, got "
-            f"{type(n_bins).__name__}."
-        )
-    given = list(n_bins)
-    if len(given) != n_features:
-        raise ValueError(
-            f"n_bins must be one number or one for each of the {n_features} features, "
-            f"got {len(given)} of them."
-        )
-    return [_check_bin_count(f"n_bins[{j}]", value) for j, value in enumerate(given)]
 
 
 def _check_bin_count(name: str, value: Any) -> BinCount:

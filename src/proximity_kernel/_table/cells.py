@@ -151,7 +151,7 @@ def label_cells(cells: Collection[Any], family: str, header: Header) -> _Codes:
     if family == "dates":  # such cells cannot be asked whether they are equal
         counts = [_count(cell, header) for cell in cells]
         codes, distinct = _label_plain(counts, counts)
-        return codes, list(map(_write_date, distinct))
+        return codes, list(map(write_date, distinct))
     if family in ("numbers", "durations"):
         values = number_cells(np.fromiter(cells, object), family, header)
         observed = ~np.isnan(values)
@@ -194,7 +194,7 @@ def label_dates(dates: _Array, header: Header) -> _Codes:
         return np.full(len(dates), -1, np.int32), []
     present, size, step = _measure(dates[observed], header)
     codes, counts = label_numbers(present, observed)
-    return codes, [_write_date(n * size * step) for n in counts]
+    return codes, [write_date(n * size * step) for n in counts]
 
 
 def count_seconds(times: _Array, header: Header) -> NDArray[np.float64]:
@@ -283,8 +283,8 @@ def _measure(times: Any, header: Header) -> tuple[Any, int, int]:
     return times.astype(np.int64), _UNITS[unit], step
 
 
-def _write_date(count: int) -> str:
-    """Write a date in ISO's format, with the time if it is not midnight."""
+def write_date(count: int) -> str:
+    """Write nanoseconds since 1970 in ISO's format, without the time at midnight."""
     days, time = divmod(count, _DAY)
     text = str(np.datetime64(days, "D"))
     if time:
