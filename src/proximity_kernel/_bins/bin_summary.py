@@ -262,13 +262,10 @@ def _refuse(a: ColumnType, b: ColumnType) -> None:
             f"{a.place} is an ordered categorical of other orders in two batches, "
             f"{orders}; give all batches one order."
         )
-    kinds = (
-        f"{t.kind} ({t.family})" if t.order is None else "an ordered categorical"
-        for t in (a, b)
-    )
+    one, another = sorted(map(str, (a, b)))
     raise ValueError(
-        f"{a.place} is {' in one batch and '.join(sorted(kinds))} in another; convert "
-        "it to one type (categorical_features makes numbers categorical)."
+        f"{a.place} is {one} in one batch and {another} in another; convert it to one "
+        "type (categorical_features makes numbers categorical)."
     )
 
 

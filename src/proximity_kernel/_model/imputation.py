@@ -13,7 +13,7 @@ left out.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -73,10 +73,8 @@ def estimate_gaps(
     step = max(1, min(_MOST_ROWS, _MOST_SHARES // max(1, int(model.n_bins.sum()))))
     for first in range(0, len(codes.rows), step):
         rows = codes.rows[first : first + step]
-        for part, decoded in zip(
-            parts, _decode_rows(model, rows, n_threads), strict=True
-        ):
-            part += [replace(one, rows=one.rows + first) for one in decoded]
+        for j, found in _decode_rows(model, rows, n_threads):
+            parts[j].append(replace(found, rows=found.rows + first))
     gaps = [
         _spread_over(model, codes, j, part, strategy) for j, part in enumerate(parts)
     ]
@@ -86,29 +84,32 @@ def estimate_gaps(
 
 def _decode_rows(
     model: Model, rows: NDArray[Any], n_threads: int
-) -> list[list[_Decoded]]:
+) -> Iterator[tuple[int, _Decoded]]:
     """Decode the missing cells of rows, feature by feature."""
     estimates = model.matcher.estimate(plain_codes(rows), n_threads)
-    features = range(len(model.types))
-    out = [_decode(model, estimates, j) for j in features]
+    yield from _decode_some(model, estimates, range(len(model.types)))
     informative = np.flatnonzero(model.informative)
     gaps = rows[:, informative] == (model.n_bins - 1)[informative]
     some = np.flatnonzero(gaps.any(axis=1))
     if len(some):  # of such a feature nothing was missing above
         opened = plain_codes(_open_gaps(model, rows[some]))
         again = model.matcher.estimate(opened, n_threads)
-        for j in informative.tolist():
-            found = _decode(model, again, j)
-            out[j] = [replace(one, rows=some[one.rows]) for one in found]
-    return out
+        for j, found in _decode_some(model, again, informative.tolist()):
+            yield j, replace(found, rows=some[found.rows])
 
 
-def _decode(model: Model, estimates: Estimates, j: int) -> list[_Decoded]:
+def _decode_some(
+    model: Model, estimates: Estimates, features: Iterable[int]
+) -> Iterator[tuple[int, _Decoded]]:
+    for j in features:
+        cells = np.flatnonzero(estimates.feature == j)
+        if len(cells) and len(model.typical[j].spread):
+            yield j, _decode(model, estimates, j, cells)
+
+
+def _decode(model: Model, estimates: Estimates, j: int, cells: Any) -> _Decoded:
     typical = model.typical[j]
-    cells = np.flatnonzero(estimates.feature == j)
     n_bins = len(typical.spread)
-    if not len(cells) or not n_bins:
-        return []
     at = estimates.start[cells][:, None] + np.arange(n_bins)
     shares = estimates.probabilities[at]
     if model.informative[j]:  # given that it is not missing
@@ -118,8 +119,8 @@ def _decode(model: Model, estimates: Estimates, j: int) -> list[_Decoded]:
             mass > 0, shares / np.maximum(mass, _TINY), prior / prior.sum()
         )
     rows = np.searchsorted(estimates.row_start, cells, side="right") - 1
-    if _is_labelled(model.types[j]):
-        return [_pick_label(rows, shares, typical)]
+    if model.types[j].has_labels:
+        return _pick_label(rows, shares, typical)
     values = np.asarray(typical.values, np.float64)
     means = (shares * values).sum(axis=1)  # BLAS may round by the number of rows
     widest = max(float(np.abs(values).max()), float(typical.spread.max()))
@@ -128,11 +129,7 @@ def _decode(model: Model, estimates: Estimates, j: int) -> list[_Decoded]:
     apart = apart**2 + (typical.spread / scale) ** 2
     with np.errstate(over="ignore"):  # a file may hold any spread
         deviation = np.sqrt((shares * apart).sum(axis=1)) * scale
-    return [_Decoded(rows, shares.argmax(axis=1), means, deviation)]
-
-
-def _is_labelled(column: ColumnType) -> bool:
-    return column.kind == "categorical" or column.order is not None
+    return _Decoded(rows, shares.argmax(axis=1), means, deviation)
 
 
 def _pick_label(rows: NDArray[np.int64], shares: _Floats, typical: Typical) -> _Decoded:
@@ -167,7 +164,7 @@ def _spread_over(
     means = np.concatenate([one.means for one in parts])[at]
     picks = np.concatenate([one.picks for one in parts])[at]
     uncertainty = np.concatenate([one.uncertainty for one in parts])[at]
-    if _is_labelled(column):
+    if column.has_labels:
         values = _label_bins(column, typical)[picks]
     else:
         values = means if strategy == "mean" else np.asarray(typical.values)[picks]

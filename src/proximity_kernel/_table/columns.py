@@ -82,6 +82,15 @@ class ColumnType:
     place: str = field(default="", compare=False)
     unasked: bool = field(default=False, compare=False)
 
+    @property
+    def has_labels(self) -> bool:
+        """Whether its values are labels: of a categorical, or of an ordered one."""
+        return self.kind == "categorical" or self.order is not None
+
+    def __str__(self) -> str:
+        ordered = self.order is not None
+        return "an ordered categorical" if ordered else f"{self.kind} ({self.family})"
+
 
 @dataclass(frozen=True)
 class Column:
@@ -293,13 +302,10 @@ def _agree(column: Column, fitted: ColumnType) -> Column:
     labels = found.order or column.labels
     if fitted.order is not None and labels:
         return Column(fitted, _rank(column, labels, fitted.order))
-    was, now = (
-        f"{t.kind} ({t.family})" if t.order is None else "an ordered categorical"
-        for t in (fitted, found)
-    )
     raise ValueError(
-        f"{found.place} was {was} when fitted and is {now} now; convert it to what was "
-        "fitted, or fit again (categorical_features makes numbers categorical)."
+        f"{found.place} was {fitted} when fitted and is {found} now; convert it to "
+        "what was fitted, or fit again (categorical_features makes numbers "
+        "categorical)."
     )
 
 

@@ -77,7 +77,7 @@ def mark_booleans(table: Any, gaps: Sequence[Gaps]) -> list[Gaps]:
     """Tell the uncertainty of booleans as that of labels."""
     return [
         replace(own, uncertainty=np.minimum(own.means, 1 - own.means))
-        if own.fillable and own.plain and holds_booleans(column, own.rows)
+        if own.fillable and not own.type.has_labels and holds_booleans(column, own.rows)
         else own
         for column, own in zip(split_table(table).columns, gaps, strict=True)
     ]
@@ -86,7 +86,7 @@ def mark_booleans(table: Any, gaps: Sequence[Gaps]) -> list[Gaps]:
 def _list_uncertainty(n_rows: int, gaps: Gaps) -> _Array:
     out = np.zeros(n_rows)
     out[gaps.rows] = gaps.uncertainty if gaps.fillable else np.nan
-    if gaps.type.family in TIMES and gaps.plain:
+    if gaps.type.family in TIMES and not gaps.type.has_labels:
         return count_micros(out, "m8[us]")
     return out
 
@@ -222,7 +222,7 @@ def _make_natural(gaps: Gaps) -> Any:
     """Make what a column of nothing else would hold."""
     if gaps.type.family in TIMES:
         return gaps.as_times()
-    return gaps.values if gaps.plain else gaps.values.tolist()
+    return gaps.values.tolist() if gaps.type.has_labels else gaps.values
 
 
 def _make_values(series: Any, gaps: Gaps) -> Any:

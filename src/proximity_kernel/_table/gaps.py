@@ -51,11 +51,6 @@ class Gaps:
         """Whether there are gaps and values for them."""
         return len(self.values) > 0
 
-    @property
-    def plain(self) -> bool:
-        """Whether they are numbers or times that are not taken for labels."""
-        return self.type.kind == "numeric" and self.type.order is None
-
     def as_times(self) -> _Array:
         """Make numpy's times of what is filled in, dates in UTC."""
         dtype = "M8[us]" if self.type.family == "dates" else "m8[us]"
@@ -66,7 +61,8 @@ class Gaps:
     def as_numbers(self, dtype: np.dtype[Any]) -> _Array:
         """Make numbers of a dtype: rounded to whole ones, within its range."""
         if dtype.kind == "b":
-            return self.means > 0.5 if self.plain else self.values.astype(bool)
+            labels = self.type.has_labels
+            return self.values.astype(bool) if labels else self.means > 0.5
         if dtype.kind not in "iu":
             return self.values.astype(np.float64).astype(dtype)
         limits = np.iinfo(dtype)
