@@ -25,7 +25,7 @@ from strategies import (
 
 from proximity_kernel._bins import codes
 from proximity_kernel._matching import cascade, pairwise, row_summary
-from proximity_kernel._model import representation
+from proximity_kernel._model import model
 
 
 def block_sums(pk, representation):
@@ -178,7 +178,7 @@ def test_fitting_again_forgets(drawn, chosen):
 @pytest.mark.parametrize("matching", MATCHINGS)
 @pytest.mark.parametrize("n_jobs", [1, 2, 3, -1])
 def test_number_of_jobs_does_not_matter(matching, n_jobs, monkeypatch):
-    for room in (codes, cascade, pairwise, representation, row_summary):
+    for room in (codes, cascade, pairwise, model, row_summary):
         monkeypatch.setattr(room, "_PIECE", 100)  # so that every room has several
     frame = mixed_table(1500, 6, 0.4, seed=3)
     new = mixed_table(700, 6, 0.4, seed=4)

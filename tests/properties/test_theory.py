@@ -18,7 +18,7 @@ from strategies import assert_same_bits, dense, fitted, mixed_table, tables
 
 from proximity_kernel import ProximityKernel
 from proximity_kernel._bins.codes import plain_codes
-from proximity_kernel._matching import pair_counts, pairwise, row_summary
+from proximity_kernel._matching import kept_pairs, pairwise, row_summary
 
 HERE = Path(__file__).parent
 PAGE = HERE.parents[1] / "docs" / "theory.md"
@@ -149,8 +149,8 @@ def test_the_budgets_are_those_of_the_page():
         f"{row_summary.SAMPLE:,} distinct rows": 10_000,
         f"2^{row_summary._MOST_PAIRS.bit_length() - 1} pairs of cells": 32,
         f"{row_summary._MOST_COPIES} times": 100,
-        f"{pair_counts._MOST_SOURCES} sources": 32,
-        f"2^{pair_counts._MOST_EVIDENCE.bit_length() - 1} entries": 21,
+        f"{kept_pairs._MOST_SOURCES} sources": 32,
+        f"2^{kept_pairs._MOST_EVIDENCE.bit_length() - 1} entries": 21,
         f"2^{pairwise._MOST_SCORED.bit_length() - 1} triples": 27,
     }
     assert [text for text in budgets if text not in page] == []
@@ -221,7 +221,7 @@ def test_wide_tables_have_few_sources_and_keep_the_frequent_codes(d, bins):
     assert not plan.limit
     state = row_summary.keep_rows(plain_codes(rows), plan, 1)
     none = np.zeros(d, bool)
-    counts = pair_counts.count_pairs(state, state.codes, none, 1)
+    counts = row_summary.count_pairs(state, state.codes, none, 1)
     assert counts.sources.shape[1] == {500: 32, 10: 9, 5000: 26}[d]
     n_kept = counts.kept.shape[1]
     assert counts.sources.size * n_kept**2 <= 2**21
@@ -243,7 +243,7 @@ def test_wide_tables_are_scored_on_fewer_rows(d, n_scored, monkeypatch):
     codes = coded(n, d)
     plan = row_summary.plan_rows("pairwise", np.full(d, 4), n, seed=0)
     state = row_summary.keep_rows(codes, plan, 1)
-    counts = pair_counts.count_pairs(state, state.codes, np.zeros(d, bool), 1)
+    counts = row_summary.count_pairs(state, state.codes, np.zeros(d, bool), 1)
     learnt = pairwise.learn_pairwise(counts, state.codes, 1)
     assert seen == {n_scored}
     assert learnt.smoothing == 1  # all errors are 0 here: the smaller in a tie
