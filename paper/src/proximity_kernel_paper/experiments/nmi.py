@@ -26,8 +26,8 @@ import pandas as pd
 from ..baselines import registry
 from ._budget import BUDGET, QUICK_BUDGET, TRAINED, cut_epochs, cut_rows, say_budget
 from ._clustering import N_INIT, SCORES, cluster, judge, load_once, represent
-from ._published import compare
 from ._published import draw as draw_beside
+from ._published import tell_differences
 from ._rendering import Rendering, Table, mark_best, write_mean_spread, write_numbers
 from ._trials import Experiment, Request, Trial
 
@@ -67,6 +67,9 @@ COLUMNS: Mapping[str, Column] = {
     "HI-PMK bin0": ("HI-PMK", BIN0, BIN0),
 }
 LABELS = tuple(COLUMNS)
+PAIRWISE = "PK, pairwise"  # our rule for gaps in the paper's bins
+# All that is drawn anywhere: a name has one color in all figures.
+NAMES = (PAPER, OURS, *reversed(BASELINES), "HI-PMK bin0", PAIRWISE)
 
 
 def plan(request: Request, done: pd.DataFrame) -> list[Trial]:
@@ -198,7 +201,7 @@ def summarise(results: pd.DataFrame, protocol: str) -> pd.DataFrame:
         rows = pd.concat([rows, results[same & (results["protocol"] == "clean")]])
     pairs = zip(rows["method"], rows["parameters"], strict=True)
     rows = rows.assign(label=[find_label(*pair) for pair in pairs])
-    groups = rows.groupby(["dataset", "label", "parameters"])
+    groups = rows.groupby(["dataset", "label", "protocol", "parameters"])
     scores = groups[list(SCORES)]
     n_seeds = groups["nmi"].count()
     spreads = scores.std().add_suffix("_std")  # NaN for one seed
@@ -260,10 +263,8 @@ def render(results: pd.DataFrame, request: Request) -> Rendering:
             tables += _render_protocol(results, protocol, request.quick)
     if not request.quick and (results["protocol"] == "paper").any():
         ours = pivot(summarise(results, "paper"))
-        beside = compare(ours)
-        if len(beside.frame):
-            tables.append(beside)
-            figures["nmi-beside-paper"] = partial(draw_beside, ours)
+        tables.insert(0, tell_differences(ours))
+        figures["nmi-beside-paper"] = partial(draw_beside, ours, NAMES)
     return Rendering(tuple(tables), figures)
 
 
@@ -272,15 +273,23 @@ def _render_protocol(results: pd.DataFrame, protocol: str, quick: bool) -> list[
     tables = []
     for score in SCORES:
         means = pivot(summary, score)
-        spreads = pivot(summary, f"{score}_std")
-        text = write_mean_spread(means, spreads)
-        text.loc["mean"] = write_numbers(means.mean(skipna=False).to_frame().T).iloc[0]
-        marks = mark_best(means)
-        marks.loc["mean"] = mark_best(means.mean(skipna=False).to_frame().T).iloc[0]
+        text = write_mean_spread(means, pivot(summary, f"{score}_std"))
+        whole = means.mean(skipna=False).to_frame().T
+        text.loc["mean"] = write_numbers(whole).iloc[0]
+        marks = pd.concat([mark_best(means), mark_best(whole).set_axis(["mean"])])
         title = f'{score.upper()}, protocol "{protocol}"' + ", quick" * quick
         notes = _notes(results, summary, protocol, quick)
         tables.append(Table(title, text, marks, notes, detail=score != SCORES[0]))
     return tables
+
+
+_RULES = {
+    "paper": (
+        "Classes as in the raw files. Every method: each point of its grid with seed "
+        "0; the best of these and the default with all seeds; the better is shown."
+    ),
+    "clean": "Real classes, one default for each method, no label used.",
+}
 
 
 def _notes(
@@ -288,9 +297,9 @@ def _notes(
 ) -> tuple[str, ...]:
     seeds = sorted(summary["n_seeds"].unique())
     rules = (
-        f"Mean ± standard deviation over {', '.join(map(str, seeds))} seeds; k-means "
-        f"with the number of classes and {N_INIT} starts; imputed tables scaled to "
-        "[0, 1]. A dash: the method failed or was not run."
+        f"{_RULES[protocol]} Mean ± standard deviation (ddof 1) over "
+        f"{', '.join(map(str, seeds))} seeds; k-means with the number of classes and "
+        f"{N_INIT} starts; imputed tables scaled to [0, 1]. Bold is the best."
     )
     told = [rules, say_budget(quick)]
     failed = results[(results["protocol"] == protocol) & (results["error"] != "")]

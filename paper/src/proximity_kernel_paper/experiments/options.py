@@ -192,6 +192,7 @@ def render(results: pd.DataFrame, request: Request) -> Rendering:
                 f"NMI of the candidates{quick}",
                 write_numbers(by_table),
                 mark_best(by_table, axis=0),
+                detail=True,
             ),
         )
     )

@@ -19,15 +19,28 @@ import pandas as pd
 from .._whole import whole_file
 from ..plots import save_figure
 from ._catalogue import find_experiment, list_experiments, list_failures
-from ._rendering import Rendering, Table, write_markdown
+from ._opening import open_page, tell_runs
+from ._rendering import Rendering, write_markdown
 from ._run import keep_planned, open_ledger, survey
 from ._trials import KEY, Experiment, Request, Trial
 
 PICTURES = Path("pictures")
-WRITTEN = (
-    "Written by `proximity-kernel-paper page` from the results, a row for each "
-    "trial, in the folder `results`. Nothing here is typed by hand; to change it, run "
-    "the experiments."
+# As a reader would ask: where does the gain come from, is it real, what is it good for?
+ORDER = (
+    "encoding",
+    "nmi",
+    "boxplot",
+    "ranks",
+    "classification",
+    "fidelity",
+    "missing-rate",
+    "levels",
+    "bins",
+    "runtime",
+    "options",
+    "differences",
+    "binning",
+    "tables",
 )
 NAMED = 12  # groups of gaps that are named
 
@@ -171,54 +184,37 @@ def write_text(chapters: Mapping[str, Chapter], quick: bool = False) -> str:
     str
         Markdown.
     """
-    from ._page_summary import sum_up, tell_reasons, tell_runs
-
     parts = [
-        "# The paper's numbers and ours" + " (quick runs)" * quick,
-        WRITTEN,
-        "## In short",
-        _list(sum_up(chapters)),
-        "## What was run",
-        *tell_runs(chapters),
+        "# Did it reproduce?" + " (quick runs)" * quick,
+        *open_page(chapters),
     ]
-    for chapter in chapters.values():
-        parts += _write_chapter(chapter)
-        if chapter.experiment.name == "nmi":
-            parts += tell_reasons(chapters)
+    for name in ORDER:
+        parts += _write_chapter(chapters[name])
+    parts += ["## What was run", *tell_runs(chapters)]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
 def _write_chapter(chapter: Chapter) -> list[str]:
     name = chapter.experiment.name
-    parts = [
-        f"## {chapter.experiment.title}",
-        f"`proximity-kernel-paper {name}`",
-        _tell_gaps(chapter),
-    ]
+    parts = [f"## {chapter.experiment.title} (`{name}`)", _tell_gaps(chapter)]
     if chapter.problem:
         parts.append(f"Cannot be shown from what is there: {chapter.problem}.")
-    parts += [
+    told: set[str] = set()
+    for table in chapter.rendering.tables:
+        if not table.detail:
+            new = tuple(note for note in table.notes if note not in told)
+            told |= set(new)
+            parts.append(write_markdown(replace(table, notes=new)))
+    pictures = [
         f"![{stem}]({(PICTURES / stem).as_posix()}.svg)"
         for stem in chapter.rendering.figures
     ]
-    told: set[str] = set()
-    for table in chapter.rendering.tables:
-        new = tuple(note for note in table.notes if note not in told)
-        told |= set(new)
-        parts.append(_write_table(table, new))
-    return parts
-
-
-def _write_table(table: Table, notes: tuple[str, ...]) -> str:
-    text = write_markdown(Table(table.title, table.frame, table.marks, notes))
-    if not table.detail:
-        return text
-    return f"<details><summary>{table.title}</summary>\n\n{text}\n\n</details>"
+    return [*parts, "\n".join(pictures)]
 
 
 def _tell_gaps(chapter: Chapter) -> str:
     """Say which trials are not done, and which failed."""
-    if chapter.results is None:
+    if chapter.results is None or not chapter.has_trials:
         return ""
     if not len(chapter.results):
         return "Not run."
@@ -228,7 +224,7 @@ def _tell_gaps(chapter: Chapter) -> str:
             f"Not run: {len(chapter.left):,} of {chapter.n_planned:,} trials, of "
             f"{_name_trials(chapter.left)}. Numbers that need them are not shown."
         )
-    failed = list_failures(chapter.results) if chapter.has_trials else ()
+    failed = list_failures(chapter.results)
     if failed:
         told.append(f"Failed: {len(failed):,} trials; the first: {failed[0]}.")
     return "\n\n".join(told)
@@ -246,7 +242,3 @@ def _name_trials(trials: list[Trial]) -> str:
     told = [f"{', '.join(who)} on {', '.join(on)}" for on, who in groups.items()]
     more = f"; and {len(told) - NAMED} more" if len(told) > NAMED else ""
     return "; ".join(told[:NAMED]) + more
-
-
-def _list(lines: list[str]) -> str:
-    return "\n".join(f"- {line}" for line in lines)

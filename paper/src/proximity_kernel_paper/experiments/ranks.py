@@ -1,15 +1,13 @@
 """Which differences of the main table are more than luck: mean ranks over the tables.
 
-The paper's figure is a critical-difference diagram at alpha = 0.1: the ten methods on
-their mean ranks, with bars that join those that Nemenyi's test cannot tell apart. Here
-it is drawn from the results of `nmi`, for each protocol, at 0.1 and at the customary
-0.05. Friedman's test (and Iman and Davenport's form of it) says whether there is any
-difference at all, and Wilcoxon's test with Holm's correction judges PK against each
-other method by the pair alone; see `_ranking` and `_pairs`.
+The paper's figure is a critical-difference diagram at alpha = 0.1: ten methods on their
+mean ranks, with bars that join those that Nemenyi's test cannot tell apart. Here it is
+drawn from the results of `nmi`, for each protocol. Wilcoxon's test with Holm's
+correction judges a method by the pair alone; see `_ranking` and `_pairs`.
 
-Only the paper's ten methods are ranked: variants of a method beside it would push the
-others down. A table on which one of them has no score cannot be ranked; it is left out,
-and named.
+Ten methods are ranked, as in the paper: its nine baselines and one proximity kernel,
+the paper's or ours in its place. More variants beside each other would push the others
+down. A table on which one of them has no score is left out, and named.
 """
 
 from __future__ import annotations
@@ -35,12 +33,10 @@ from ._ranking import (
 from ._rendering import Rendering, Table, write_numbers
 from ._scores import complete_cases
 from ._trials import Experiment, Request
-from .boxplot import NAMES
-from .nmi import BASELINES, PAPER, PROTOCOLS, TABLES, pivot, summarise
+from .nmi import BASELINES, NAMES, OURS, PAPER, PROTOCOLS, TABLES, pivot, summarise
 
-ALPHAS = (0.1, 0.05)
-OURS = PAPER
-METHODS = (*BASELINES, PAPER)
+ALPHA = 0.1  # the paper's; 0.05 is told beside it
+KERNELS = (PAPER, OURS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,65 +46,60 @@ class Scores:
     Attributes
     ----------
     protocol : str
+    kernel : str
+        Which proximity kernel is among the methods.
     nmi : pandas.DataFrame of shape (n_tables, n_methods)
         Without gaps.
     dropped : tuple of str
         Tables left out for a gap.
-    printed : bool
-        Whether the paper's numbers are of the same tables, methods and protocol.
     """
 
     protocol: str
+    kernel: str
     nmi: pd.DataFrame
-    dropped: tuple[str, ...]
-    printed: bool = False
+    dropped: tuple[str, ...] = ()
 
     @property
     def enough(self) -> bool:
-        """Whether the tests can be done: two tables, three methods, PK among them."""
+        """Whether the tests can be done: two tables, three methods, the kernel."""
         n_tables, n_methods = self.nmi.shape
-        return n_tables >= 2 and n_methods >= 3 and OURS in self.nmi
+        return n_tables >= 2 and n_methods >= 3 and self.kernel in self.nmi
 
 
-def collect(results: pd.DataFrame, protocol: str) -> Scores:
-    """Give the NMI of the paper's methods on the tables where all have one.
+def collect(results: pd.DataFrame, protocol: str, kernel: str = PAPER) -> Scores:
+    """Give the NMI of ten methods on the tables where all have one.
 
     Parameters
     ----------
     results : pandas.DataFrame
         Of the ledger of `nmi`.
     protocol : {"paper", "clean"}
+    kernel : {"PK (paper)", "PK (ours)"}, default="PK (paper)"
+        Which stands beside the nine baselines.
 
     Returns
     -------
     Scores
     """
     wide = pivot(summarise(results, protocol))
-    cases = complete_cases(wide[[method for method in METHODS if method in wide]])
-    whole = cases.scores.shape == (len(TABLES), len(METHODS))
-    dropped = tuple(map(str, cases.dropped))
-    return Scores(protocol, cases.scores, dropped, whole and protocol == "paper")
+    ranked = [method for method in (*BASELINES, kernel) if method in wide]
+    cases = complete_cases(wide[ranked])
+    return Scores(protocol, kernel, cases.scores, tuple(map(str, cases.dropped)))
 
 
-def render(results: pd.DataFrame, request: Request) -> Rendering:
-    """Show ranks and tests for each protocol, and a diagram for each level."""
-    tables: list[Table] = []
-    figures: dict[str, Callable[[], Any]] = {}
-    for protocol in request.protocols or PROTOCOLS:
-        if (results["protocol"] == protocol).any():
-            scores = collect(results, protocol)
-            if not scores.enough:
-                tables.append(_render_too_few(scores))
-                continue
-            tables += [_render_ranks(scores), _render_tests(scores)]
-            for alpha in ALPHAS:
-                stem = f"ranks-{protocol}-alpha{100 * alpha:02.0f}"
-                figures[stem] = partial(draw, scores, alpha)
-    return Rendering(tuple(tables), figures)
+def read_printed() -> Scores:
+    """Give the paper's own table to rank.
+
+    Examples
+    --------
+    >>> read_printed().nmi.shape
+    (12, 10)
+    """
+    return Scores("printed", PAPER, read_published().drop(index="mean"))
 
 
 def compare(scores: Scores) -> pd.DataFrame:
-    """Put the mean ranks and the tests of PK against each method side by side.
+    """Put the mean ranks and the tests of the kernel against each method together.
 
     Parameters
     ----------
@@ -116,133 +107,124 @@ def compare(scores: Scores) -> pd.DataFrame:
 
     Returns
     -------
-    pandas.DataFrame of shape (n_methods, 6)
-        Best rank first: ``mean_rank``, ``mean_difference`` (PK - method), ``wins``,
-        ``losses`` (of PK, in tables), ``nemenyi`` and ``p_holm``, the p-values; NaN in
-        the row of PK.
+    pandas.DataFrame of shape (n_methods, 5)
+        Best rank first: ``rank``, ``wins``, ``losses`` (of the kernel, in tables),
+        ``nemenyi`` and ``p_holm``, the p-values; NaN in the row of the kernel.
     """
-    pairs = wilcoxon_holm(scores.nmi, against=OURS).set_index("method_b")
+    kernel = scores.kernel
+    pairs = wilcoxon_holm(scores.nmi, against=kernel).set_index("method_b")
     found = pd.DataFrame(
         {
-            "mean_rank": mean_ranks(scores.nmi),
-            "mean_difference": pairs["mean_difference"],
+            "rank": mean_ranks(scores.nmi),
             "wins": pairs["wins"],
             "losses": pairs["losses"],
-            "nemenyi": nemenyi(scores.nmi)[OURS].drop(OURS),
+            "nemenyi": nemenyi(scores.nmi)[kernel].drop(kernel),
             "p_holm": pairs["p_holm"],
         }
     )
     found.index.name = "method"
-    return found.sort_values("mean_rank", kind="stable")
+    return found.sort_values("rank", kind="stable")
 
 
-def _render_ranks(scores: Scores) -> Table:
-    found = compare(scores)
-    printed = pd.Series(read_published()["mean_ranks"]).reindex(found.index)
-    columns = {"mean rank": write_numbers(found[["mean_rank"]]).iloc[:, 0]}
-    if scores.printed:
-        columns["paper's rank"] = write_numbers(printed.to_frame()).iloc[:, 0]
-    columns |= {
-        "PK - method": found["mean_difference"].map(partial(_write, form="{:+.3f}")),
-        "PK wins": found["wins"].map(partial(_write, form="{:.0f}")),
-        "PK loses": found["losses"].map(partial(_write, form="{:.0f}")),
-        "Nemenyi p": found["nemenyi"].map(_write_p),
-        "Wilcoxon-Holm p": found["p_holm"].map(_write_p),
-    }
-    title = f'Mean ranks of NMI, protocol "{scores.protocol}"'
-    return Table(title, pd.DataFrame(columns), notes=_notes(scores))
+def find_worse(scores: Scores, alpha: float = ALPHA) -> list[str]:
+    """Name the methods that Nemenyi's test finds worse than the kernel.
+
+    Examples
+    --------
+    >>> len(find_worse(read_printed())), len(find_worse(read_printed(), 0.05))
+    (8, 5)
+    """
+    n_tables, n_methods = scores.nmi.shape
+    limit = critical_difference(n_methods, n_tables, alpha)
+    ranks = mean_ranks(scores.nmi)
+    return [str(name) for name in ranks.index[ranks - ranks[scores.kernel] > limit]]
 
 
-def _write(value: float, form: str) -> str:
-    return "-" if isnan(value) else form.format(value)
+def render(results: pd.DataFrame, request: Request) -> Rendering:
+    """Show ranks and tests for each protocol, and a diagram for each kernel."""
+    tables: list[Table] = []
+    figures: dict[str, Callable[[], Any]] = {}
+    for protocol in request.protocols or PROTOCOLS:
+        if (results["protocol"] == protocol).any():
+            both = [collect(results, protocol, kernel) for kernel in KERNELS]
+            known = [scores for scores in both if scores.enough]
+            if known:
+                tables.append(_render_ranks(known))
+            for scores in known:
+                whose = "paper" if scores.kernel == PAPER else "ours"
+                figures[f"ranks-{protocol}-pk-{whose}"] = partial(draw, scores)
+    return Rendering(tuple(tables), figures)
+
+
+def _render_ranks(known: list[Scores]) -> Table:
+    parts = []
+    for scores in known:
+        found = compare(scores)
+        columns = {
+            f"rank with {scores.kernel}": write_numbers(found[["rank"]], 2).iloc[:, 0],
+            "it wins-loses": [
+                "-" if isnan(row.wins) else f"{row.wins:.0f}-{row.losses:.0f}"
+                for row in found.itertuples()
+            ],
+            "Nemenyi p": found["nemenyi"].map(_write_p),
+            "Wilcoxon-Holm p": found["p_holm"].map(_write_p),
+        }
+        parts.append(pd.DataFrame(columns, index=found.index))
+    # Columns of the two kernels have the same names, so not a join.
+    order = list(dict.fromkeys([name for part in parts for name in part.index]))
+    frame = pd.concat([part.reindex(order).fillna("") for part in parts], axis=1)
+    if known[0].protocol == "paper":
+        printed = write_numbers(mean_ranks(read_printed().nmi).to_frame(), 2).iloc[:, 0]
+        frame.insert(0, "rank printed", printed.reindex(order).fillna(""))
+    frame.index.name = "method"
+    title = f'Mean ranks of NMI, protocol "{known[0].protocol}"'
+    return Table(title, frame, notes=tuple(_notes(known)))
 
 
 def _write_p(value: float) -> str:
-    return "<0.001" if value < 0.001 else _write(value, "{:.3f}")
+    if isnan(value):
+        return "-"
+    return "<0.001" if value < 0.001 else f"{value:.3f}"
 
 
-def _notes(scores: Scores) -> tuple[str, ...]:
-    n_tables, n_methods = scores.nmi.shape
-    what = f"{n_methods} methods on {n_tables} tables: {', '.join(scores.nmi.index)}."
-    told = [what, "1 is the best rank. Both tests are of PK against the method."]
-    if scores.dropped:
-        told.append(
-            f"Left out, a method has no score there: {', '.join(scores.dropped)}."
-        )
-    if scores.printed:
-        told.append("A dash beside the paper's ranks: not known here.")
-    return tuple(told)
-
-
-def _render_tests(scores: Scores) -> Table:
+def _notes(known: list[Scores]) -> list[str]:
+    scores = known[0]
     n_tables, n_methods = scores.nmi.shape
     test = friedman(scores.nmi)
-    rows = {
-        "Friedman's chi squared": (f"{test.statistic:.2f}", _write_p(test.p_value)),
-        "Iman and Davenport's F": (f"{test.f_statistic:.2f}", _write_p(test.f_p_value)),
-    }
-    for alpha in ALPHAS:
-        value = critical_difference(n_methods, n_tables, alpha)
-        rows[f"critical difference at {alpha}"] = (f"{value:.3f}", "")
-    frame = pd.DataFrame.from_dict(rows, orient="index", columns=["value", "p"])
-    frame.index.name = "test"
-    if scores.printed:
-        paper = read_published()["critical_difference"]
-        frame["paper's"] = ""
-        row = f"critical difference at {paper['alpha']}"
-        frame.loc[row, "paper's"] = f"{paper['value']:.3f}"
-    title = f'Tests of the ranks, protocol "{scores.protocol}"'
-    return Table(title, frame, notes=tuple(_say_groups(scores, a) for a in ALPHAS))
+    limits = ", ".join(
+        f"{critical_difference(n_methods, n_tables, alpha):.2f} at {alpha}"
+        for alpha in (ALPHA, 0.05)
+    )
+    how = (
+        f"{n_methods} methods on {n_tables} tables; 1 is the best rank. Both tests are "
+        "of the kernel that the column names against the method. Friedman's test with "
+        f"{scores.kernel}: p {_write_p(test.p_value)}. Critical differences: {limits}."
+    )
+    told = [how]
+    if scores.dropped:
+        told.append(f"Left out, a gap there: {', '.join(scores.dropped)}.")
+    return told
 
 
-def _say_groups(scores: Scores, alpha: float) -> str:
-    _, groups, _ = _diagram(scores, alpha)
-    joined = "; ".join(", ".join(group) for group in groups) or "none"
-    return f"Groups that Nemenyi's test cannot tell apart at {alpha}: {joined}."
-
-
-def _diagram(
-    scores: Scores, alpha: float
-) -> tuple[dict[str, float], list[list[str]], float]:
-    """Give what a diagram shows: mean ranks, groups, critical difference."""
-    n_tables, n_methods = scores.nmi.shape
-    ranks = mean_ranks(scores.nmi)
-    difference = critical_difference(n_methods, n_tables, alpha)
-    return ranks.to_dict(), nemenyi_groups(ranks, difference), difference
-
-
-def _render_too_few(scores: Scores) -> Table:
-    frame = pd.DataFrame({"methods": scores.nmi.notna().sum(axis=1).astype(str)})
-    frame.index.name = "table"
-    told = "Too little to rank: it takes two tables, and three methods with PK."
-    gaps = f"Left out, a method has no score there: {', '.join(scores.dropped)}."
-    title = f'Mean ranks of NMI, protocol "{scores.protocol}"'
-    return Table(title, frame, notes=(told, gaps) if scores.dropped else (told,))
-
-
-def draw(scores: Scores, alpha: float) -> Any:
-    """Draw the critical-difference diagram, the paper's printed ranks as rings.
+def draw(scores: Scores) -> Any:
+    """Draw the critical-difference diagram.
 
     Parameters
     ----------
     scores : Scores
-    alpha : float
 
     Returns
     -------
     matplotlib.figure.Figure
     """
-    ranks, groups, difference = _diagram(scores, alpha)
+    n_tables, n_methods = scores.nmi.shape
+    ranks = mean_ranks(scores.nmi)
+    difference = critical_difference(n_methods, n_tables, ALPHA)
+    groups = nemenyi_groups(ranks, difference)
     ax = draw_critical_difference(
-        ranks, groups, difference, highlight=OURS, names=NAMES
+        ranks.to_dict(), groups, difference, highlight=scores.kernel, names=NAMES
     )
-    title = f'protocol "{scores.protocol}", alpha {alpha}, {len(scores.nmi)} tables'
-    if scores.printed:
-        printed = read_published()["mean_ranks"]
-        title += f"; rings: the paper's {', '.join(printed)}"
-        colors = {line.get_gid(): line.get_color() for line in ax.lines}
-        for name, rank in printed.items():
-            ax.plot([rank], [0], "o", mfc="none", ms=11, color=colors[name], zorder=6)
+    title = f'protocol "{scores.protocol}", alpha {ALPHA}, {n_tables} tables'
     ax.figure.suptitle(title, fontsize=9)
     return ax.figure
 
@@ -252,6 +234,6 @@ EXPERIMENT = Experiment(
     "Which differences are more than luck: mean ranks",
     render,
     source="nmi",
-    choices=TABLES,  # all ten methods, always: ranks depend on who is ranked
+    choices=TABLES,  # all methods, always: ranks depend on who is ranked
     protocols=PROTOCOLS,
 )

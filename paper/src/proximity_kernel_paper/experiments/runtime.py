@@ -20,6 +20,7 @@ import math
 import time
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,7 @@ from ..plots import draw_lines, make_panels, share_legend
 from ._machine import PeakMemory
 from ._rendering import Rendering, Table
 from ._trials import Experiment, Request, Trial
-from .nmi import FOUR_BINS, OURS, PAPER
+from .nmi import FOUR_BINS, NAMES, OURS, PAPER
 
 EPOCHS = 10
 REPEATS, QUICK_REPEATS = 2, 2
@@ -191,7 +192,7 @@ def name_method(method: str, parameters: Mapping[str, Any]) -> str:
     Examples
     --------
     >>> name_method("PK", {"n_jobs": 1})
-    'PK'
+    'PK (ours)'
     """
     wanted = (method, dict(parameters))
     return next(
@@ -234,9 +235,10 @@ def render(results: pd.DataFrame, request: Request) -> Rendering:
     tail = ", quick" * request.quick
     repeats = int(results["seed"].nunique())
     notes = (*_notes(repeats), *_list_failures(results))
+    peak = _tabulate(f"Peak memory of it, MB{tail}", memory, _memory_notes(repeats))
     tables = (
         _tabulate(f"Seconds to fit and transform{tail}", seconds, notes),
-        _tabulate(f"Peak memory of it, MB{tail}", memory, _memory_notes(repeats)),
+        replace(peak, detail=True),
     )
     return Rendering(tables, {"runtime": lambda: draw(seconds, memory)})
 
@@ -322,11 +324,11 @@ def draw(seconds: pd.DataFrame, memory: pd.DataFrame) -> Any:
             ax=ax,
             xlabel="rows",
             ylabel=ylabel,
-            highlight="PK",
+            highlight=(PAPER, OURS),
             logx=True,
             logy=True,
             slopes=slopes if ylabel == "seconds" else None,
-            names=tuple(METHODS),
+            names=NAMES,
             legend=False,
         )
     share_legend(figure, axes[:1])

@@ -17,7 +17,9 @@ from ._rendering import Rendering, Table
 from ._trials import Experiment, Request, Trial
 
 FIGURES = ("rows", "features", "missing_percent", "classes")
-SCORES = (*FIGURES, *(f"paper_{name}" for name in FIGURES))
+KINDS = ("numeric", "ordinal", "nominal")
+PAPER_KINDS = ("paper_numeric", "paper_categorical")
+SCORES = (*FIGURES, *(f"paper_{name}" for name in FIGURES), *KINDS, *PAPER_KINDS)
 TABLES = tuple(list_datasets())
 
 
@@ -41,35 +43,35 @@ def measure(trial: Trial, data_home: str | None) -> dict[str, Any]:
 def render(results: pd.DataFrame, request: Request) -> Rendering:  # noqa: ARG001
     """Show all counts beside the paper's."""
     rows = results.set_index("dataset").sort_index()
-    text = {
-        name.replace("_percent", " %").replace("_", " "): [
-            _write(value, name) for value in rows[name]
-        ]
-        for name in SCORES
-    }
+    text = {name: [_write(row, name) for _, row in rows.iterrows()] for name in FIGURES}
     frame = pd.DataFrame(text, index=rows.index, dtype=object)
-    frame["differs"] = [_compare(row) for _, row in rows.iterrows()]
+    kinds = frame.columns.get_loc("features") + 1
+    frame.insert(kinds, "kinds", [_write_kinds(row) for _, row in rows.iterrows()])
+    frame = frame.rename(columns={"missing_percent": "missing %"})
     frame.index.name = "table"
     told = rows["note"].where(rows["error"] == "", rows["error"])
-    notes = tuple(f"{name}: {note}" for name, note in told.items() if note)
-    return Rendering((Table("Tables, counted from the files", frame, notes=notes),))
+    reading = (
+        "Counted from the files; in brackets what the paper prints where it differs. "
+        "Kinds: numeric + ordinal + nominal; the paper's: numeric + categorical."
+    )
+    printed = told[rows["paper_rows"].notna() & (told != "")]
+    notes = (reading, *(f"{name}: {note}" for name, note in printed.items()))
+    return Rendering((Table("Tables", frame, notes=notes),))
 
 
-def _compare(row: pd.Series) -> str:
-    """Name the figures of the paper that are not ours, to the digits that it prints."""
-    differ = [
-        name.partition("_")[0]
-        for name in FIGURES
-        if row[[name, f"paper_{name}"]].notna().all()
-        and round(row[name], 2) != row[f"paper_{name}"]
-    ]
-    return ", ".join(differ)
+def _write(row: pd.Series, name: str) -> str:
+    """Write a figure, and the paper's if it is another."""
+    form = "{:.2f}" if name.endswith("percent") else "{:,.0f}"
+    ours, paper = form.format(row[name]), row[f"paper_{name}"]
+    same = isnan(paper) or form.format(paper) == ours
+    return ours if same else f"{ours} ({form.format(paper)})"
 
 
-def _write(value: float, name: str) -> str:
-    if isnan(value):  # the paper prints nothing
-        return ""
-    return f"{value:.2f}" if name.endswith("percent") else f"{value:,.0f}"
+def _write_kinds(row: pd.Series) -> str:
+    ours = " + ".join(f"{row[name]:.0f}" for name in KINDS)
+    if isnan(row[PAPER_KINDS[0]]):
+        return ours
+    return f"{ours} ({' + '.join(f'{row[name]:.0f}' for name in PAPER_KINDS)})"
 
 
 EXPERIMENT = Experiment(

@@ -4,8 +4,8 @@ Each function draws one thing on the axes that it is given, or on new ones, and 
 them. Nothing is computed here but what drawing needs, and no file is read; one function
 writes: `save_figure`.
 
-The figures can be read in print and by the colour-blind: methods differ by colour (the
-palette of Okabe and Ito), and by marker, line and hatch as well. A name has the look of
+The figures can be read in print and by the colour-blind: methods differ by colour, and
+by marker and line as well. A name has the look of
 its place among the names drawn; give the same ``names`` to several figures, and it has
 the same look in all of them.
 
@@ -22,20 +22,20 @@ Examples
 
 from __future__ import annotations
 
-from ._bars import draw_bars
 from ._bins import draw_bins
 from ._distributions import draw_distributions
 from ._lines import draw_lines
 from ._panels import make_panels, share_legend
 from ._ranks import draw_critical_difference
 from ._save import save_figure
+from ._scatter import draw_scatter
 
 __all__ = [
-    "draw_bars",
     "draw_bins",
     "draw_critical_difference",
     "draw_distributions",
     "draw_lines",
+    "draw_scatter",
     "make_panels",
     "save_figure",
     "share_legend",

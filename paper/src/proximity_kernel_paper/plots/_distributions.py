@@ -1,8 +1,4 @@
-"""Scores over tables: for each method the shape, the box and the points themselves.
-
-The box alone hides two humps, the shape alone is smooth where there are ten points, and
-the points alone are hard to compare: all three, one under the other.
-"""
+"""Scores over tables: for each method the box and the points themselves."""
 
 from __future__ import annotations
 
@@ -27,20 +23,18 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 _BOX = 0.07  # half its height, where the rows are 1 apart
-_SHAPE = 0.36
 _GOLDEN = 0.618033988749895
 
 
 def draw_distributions(
     scores_by_method: Mapping[str, ArrayLike],
     ax: Axes | None = None,
-    points: Mapping[str, ArrayLike] | None = None,
     *,
     xlabel: str = "score",
     highlight: str | Collection[str] = (),
     names: Sequence[str] | None = None,
 ) -> Axes:
-    """Draw a violin, a box and the points of each method, the largest median on top.
+    """Draw a box and the points of each method, the largest median on top.
 
     The box reaches from the first to the third quartile with a line at the median, its
     whiskers to the last points within one and a half times its length.
@@ -52,9 +46,6 @@ def draw_distributions(
         another says how many it has. One without any comes last.
     ax : matplotlib.axes.Axes, optional
         Where to draw; new ones by default.
-    points : mapping from str to array-like of shape (n_points,), optional
-        The points to draw for a method: by default its scores, none if the mapping
-        does not name it. They are spread in height by a fixed rule.
     xlabel : str, default="score"
         What is scored.
     highlight : str or collection of str, default=()
@@ -78,15 +69,13 @@ def draw_distributions(
     }
     if not scores:
         raise ValueError("There is no method to draw.")
-    shown = scores if points is None else points
     order = sorted(scores, key=lambda name: -_median(scores[name]))
     known = looks(scores, names)
     with house_style():
         ax = new_axes(6.0, 0.9 + 0.42 * len(order)) if ax is None else ax
         for row, name in enumerate(order):
-            _draw_shape(ax, scores[name], row, known[name])
             _draw_box(ax, scores[name], row)
-            _draw_points(ax, _observed(shown.get(name, ()), name), row, known[name])
+            _draw_points(ax, scores[name], row, known[name])
         ax.set_yticks(range(len(order)), _labels(order, scores))
         embolden(ax, as_names(highlight), order)
         ax.set(xlabel=xlabel, ylim=(len(order) - 0.5, -0.55))
@@ -112,24 +101,6 @@ def _labels(
         name if len(scores[name]) == most else f"{name} ({len(scores[name])} of {most})"
         for name in order
     ]
-
-
-def _draw_shape(ax: Axes, scores: NDArray[np.float64], row: int, look: Look) -> None:
-    from matplotlib.mlab import GaussianKDE
-
-    if len(np.unique(scores)) < 2:  # a line has no shape
-        return
-    at = np.linspace(scores.min(), scores.max(), 100)
-    density = GaussianKDE(scores)(at)
-    ax.fill_between(
-        at,
-        row - _BOX - 0.03,
-        row - _BOX - 0.03 - (_SHAPE - 0.03) * density / density.max(),
-        facecolor=look.color,
-        edgecolor=look.color,
-        alpha=0.35,
-        linewidth=0.8,
-    )
 
 
 def _draw_box(ax: Axes, scores: NDArray[np.float64], row: int) -> None:

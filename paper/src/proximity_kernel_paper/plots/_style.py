@@ -24,25 +24,26 @@ PALE = "#d0d0d0"
 FONT_SIZE = 9.0
 SMALL = 8.0
 
-# The palette of Okabe and Ito without its yellow, which is faint on white paper.
-COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", INK)
-MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p", "h", "*")
-HATCHES = (
-    "",
-    "////",
-    "....",
-    "xxxx",
-    "\\\\\\\\",
-    "----",
-    "++++",
-    "||||",
-    "//",
-    "oo",
-    "..",
-    "xx",
+# First the palette of Okabe and Ito without its yellow, which is faint on white paper,
+# then others that are far from these: fourteen names have colors of their own.
+COLORS = (
+    "#0072B2",
+    "#D55E00",
+    "#009E73",
+    "#CC79A7",
+    "#E69F00",
+    "#56B4E9",
+    INK,
+    "#8C564B",
+    "#8A8A8A",
+    "#6A3D9A",
+    "#A6A600",
+    "#7FCDBB",
+    "#FB8072",
+    "#1F3A93",
 )
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p", "h", "*")
 SCALES = {"*": 1.6, "P": 1.2, "X": 1.2}  # of markers that look small for their size
-# Five lines and seven colours: the same pair comes back only after 35 names.
 LINES = ("-", "--", "-.", ":", (0, (6, 1, 1, 1, 1, 1)))
 
 STYLE: dict[Any, Any] = {
@@ -60,7 +61,6 @@ STYLE: dict[Any, Any] = {
     "font.size": FONT_SIZE,
     "grid.color": "#e4e4e4",
     "grid.linewidth": 0.6,
-    "hatch.linewidth": 0.6,
     "legend.fontsize": SMALL,
     "legend.frameon": False,
     "legend.handlelength": 3.0,  # long enough to tell the lines apart
@@ -80,7 +80,7 @@ class Look:
 
     Attributes
     ----------
-    color, marker, hatch : str
+    color, marker : str
         As matplotlib writes them.
     line : str or tuple
         The pattern of its line.
@@ -88,7 +88,6 @@ class Look:
 
     color: str
     marker: str
-    hatch: str
     line: Any
 
     @property
@@ -122,10 +121,10 @@ def looks(drawn: Iterable[str], names: Sequence[str] | None = None) -> dict[str,
 
 
 def _look(place: int) -> Look:
-    color, marker, hatch, line = (
-        kinds[place % len(kinds)] for kinds in (COLORS, MARKERS, HATCHES, LINES)
+    color, marker, line = (
+        kinds[place % len(kinds)] for kinds in (COLORS, MARKERS, LINES)
     )
-    return Look(str(color), str(marker), str(hatch), line)
+    return Look(str(color), str(marker), line)
 
 
 @contextmanager

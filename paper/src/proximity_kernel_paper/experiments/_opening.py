@@ -1,0 +1,158 @@
+"""The first screen of the page, and the account of what was run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from . import classification, encoding, nmi
+from ._claims import judge_claims, tell_fidelity
+from ._rendering import Table, write_markdown
+from .nmi import OURS, PAPER
+
+if TYPE_CHECKING:
+    from .page import Chapter
+
+Chapters = Mapping[str, "Chapter"]
+ABOUT = (
+    "The experiments of arXiv 2510.13352, run again. Two methods have its name here "
+    f"and are kept apart: **{PAPER}** is the paper's (percentile bins, gaps estimated "
+    f"by its cascade of matching rows), **{OURS}** is this library's default (other "
+    "bins, gaps estimated from counts of pairs of cells, some gaps a bin of their "
+    "own). Written by `proximity-kernel-paper page` from the files in `results`; no "
+    "figure is typed by hand."
+)
+SEEN = ("kidney", "credit")  # the tables that decided the constants
+DECISIONS = "../../docs/decisions"
+CONSTANTS = (
+    f"**Chosen with these labels in view**, in {OURS}: the number and the weight of "
+    f"the coarse bins ([0007]({DECISIONS}/0007-bins-without-tuning.md)), and the "
+    "margin above which gaps are taken for events, set after kidney had been seen "
+    f"([0008]({DECISIONS}/0008-informative-gaps.md)). Nearly all that they gain is on "
+    "two tables."
+)
+
+
+def open_page(chapters: Chapters) -> list[str]:
+    """Write what a reader should know after one screen.
+
+    Parameters
+    ----------
+    chapters : mapping from str to Chapter
+
+    Returns
+    -------
+    list of str
+        Paragraphs: the two names, the verdicts, what is better here, the constants.
+    """
+    rows = [
+        [claim.text, claim.verdict, claim.here, claim.better]
+        for claim in judge_claims(chapters)
+    ]
+    names = ["the paper's claim", "verdict", "here", "better here"]
+    frame = pd.DataFrame(rows, columns=names, dtype=object)
+    frame["verdict"] = [f"**{text}**" for text in frame["verdict"]]
+    verdicts = Table("Verdicts", frame.set_index(names[0]))
+    told = [
+        _tell(chapters, "encoding", tell_encoding),
+        _tell(chapters, "fidelity", tell_fidelity),
+        _tell(chapters, "classification", tell_classes),
+    ]
+    better = "\n".join(f"- {line}" for line in told if line)
+    return [
+        ABOUT,
+        write_markdown(verdicts),
+        better,
+        _tell(chapters, "nmi", tell_constants),
+    ]
+
+
+def _tell(chapters: Chapters, name: str, tell: Callable[[pd.DataFrame], str]) -> str:
+    shown = chapters[name].shown
+    if shown is None or not len(shown):
+        return ""
+    try:
+        return tell(shown)
+    except (LookupError, ValueError):
+        return ""
+
+
+def tell_encoding(results: pd.DataFrame) -> str:
+    """Say how much of the gain is the encoding's."""
+    means = encoding.summarise(results)
+    codes, four = means[encoding.CODES], means[encoding.FOUR]
+    plain = next(iter(encoding.IMPUTED))
+    gain, by_bins = four["cascade"] - codes[plain], four[plain] - codes[plain]
+    return (
+        f"Mean NMI is {codes[plain]:.3f} for gaps filled with the {plain} as integer "
+        f"codes, {four[plain]:.3f} for the same fills in the paper's bins, "
+        f"{four['cascade']:.3f} for its cascade in these bins, "
+        f"{four[encoding.PRIOR]:.3f} for the column's bin frequencies in them: the "
+        f"bins make {by_bins:+.3f} of the gain of {gain:+.3f}, the cascade the rest."
+    )
+
+
+def tell_classes(results: pd.DataFrame) -> str:
+    """Say how well unseen rows are classified."""
+    means = classification.summarise(results)["mean"]
+    near = means.xs(classification.NEAREST, level=1)
+    machine = means.xs(classification.MACHINE, level=1)
+    linear = means[(classification.LOGISTIC, classification.LINEAR)]
+
+    def tell(scores: pd.Series) -> str:
+        best = scores.sort_values(ascending=False)
+        return ", ".join(f"{name} {score:.3f}" for name, score in best.items())
+
+    return (
+        f"Balanced accuracy by the {classification.NEAREST}: {tell(near)}; by a "
+        f"support vector machine: {tell(machine)}; logistic regression {linear:.3f}."
+    )
+
+
+def tell_constants(results: pd.DataFrame) -> str:
+    """Say which constants knew the labels, and what is left without their tables."""
+    wide = nmi.pivot(nmi.summarise(results, "clean"))
+    rest = wide.drop(index=[name for name in SEEN if name in wide.index]).mean()
+    names = (OURS, PAPER, "HI-PMK", "HI-PMK bin0")
+    means = ", ".join(f"{name} {rest[name]:.3f}" for name in names)
+    without = " and ".join(SEEN)
+    return f"{CONSTANTS} Without {without}, mean NMI without labels: {means}."
+
+
+def tell_runs(chapters: Chapters) -> list[str]:
+    """Say what was run, where and with what.
+
+    Parameters
+    ----------
+    chapters : mapping from str to Chapter
+
+    Returns
+    -------
+    list of str
+        A table, and the versions.
+    """
+    rows = {}
+    versions: dict[str, None] = {}
+    for name, chapter in chapters.items():
+        if chapter.has_trials and chapter.results is not None:
+            results = chapter.results
+            versions |= dict.fromkeys(results["versions"])
+            commits = results["commit"].value_counts()
+            rows[name] = {
+                "trials": f"{len(results):,} of {chapter.n_planned:,}",
+                "failed": f"{int((results['error'] != '').sum()):,}",
+                "cut by a cap": f"{int((results['note'] != '').sum()):,}",
+                "hours": f"{results['seconds'].sum() / 3600:.2f}",
+                "rows by commit": ", ".join(f"`{c}` {n:,}" for c, n in commits.items()),
+                "machines": "; ".join(dict.fromkeys(results["machine"])),
+            }
+    frame = pd.DataFrame.from_dict(rows, orient="index", dtype=object)
+    frame.index.name = "experiment"
+    reading = (
+        "A plus sign after a commit: the sources differed from it. Hours: of all "
+        "trials, one after the other."
+    )
+    notes = (*(f"With {line}." for line in versions if line), reading)
+    return [write_markdown(Table("Trials", frame, notes=notes))]
