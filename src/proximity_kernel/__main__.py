@@ -1,8 +1,18 @@
-"""``python -m proximity_kernel``: the command line."""
+"""``python -m proximity_kernel``, and the command ``proximity-kernel``."""
 
 import sys
 
-from .cli import main
+
+def main() -> int:
+    """Run the command line; an interrupt while it is imported is no traceback."""
+    try:
+        from . import cli
+
+        return cli.main()
+    except KeyboardInterrupt:
+        sys.stderr.write("proximity-kernel: stopped\n")
+        return 130
+
 
 if __name__ == "__main__":
     sys.exit(main())

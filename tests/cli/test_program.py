@@ -92,6 +92,33 @@ COMMANDS = (
 )  # fmt: skip
 
 
+INTERRUPTED = """
+import sys
+awaited = sys.argv[1]
+
+class Interrupted:
+    def find_spec(self, name, *_):
+        if name == awaited:
+            raise KeyboardInterrupt
+
+sys.meta_path.insert(0, Interrupted())
+from proximity_kernel.__main__ import main
+sys.argv[1:] = ["cluster", "no.csv"]
+sys.exit(main())
+"""
+
+
+@pytest.mark.parametrize("module", ["argparse", "cluster_command"])
+def test_an_interrupt_while_importing_shows_no_traceback(module):
+    name = module if module == "argparse" else f"proximity_kernel.cli.{module}"
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED, name],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.stderr == "proximity-kernel: stopped\n"
+    assert done.returncode == 130
+
+
 def test_the_help_waits_for_nothing_heavy():
     # All in one process: what one of them imports, it would not do for the next.
     code = f"""

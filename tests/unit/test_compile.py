@@ -78,16 +78,63 @@ def test_the_digest_covers_the_files_with_loops():
 
 
 def test_a_read_only_installation_still_works(monkeypatch):
-    njit = numba.njit
+    def no_place_to_write(_):
+        raise RuntimeError("cannot cache function: no locator available")
 
-    def no_place_to_write(*args, cache=False, **options):
-        if cache:
-            raise RuntimeError("cannot cache function: no locator available")
-        return njit(*args, **options)
-
-    monkeypatch.setattr(numba, "njit", no_place_to_write)
+    monkeypatch.setattr(compiling, "_Cache", no_place_to_write)
     double = compiling.compiled(lambda x: 2 * x)
     assert double(21) == 42
+
+
+ONE_LOOP = """
+import resource, sys
+import numpy as np
+from proximity_kernel._numba.kmeans_loops import count_alike
+limit = int(sys.argv[1])
+if limit:  # the largest file that can be written: as a full disk, in small
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+data, indices, indptr = np.ones(4), np.array([0, 1, 0, 2]), np.array([0, 2, 4])
+alike = np.zeros(2, np.int32)
+count_alike(data, indices, indptr, alike)
+print(alike)
+"""
+
+
+def run_one_loop(folder, limit=0):
+    return subprocess.run(
+        [sys.executable, "-W", "error", "-c", ONE_LOOP, str(limit)],
+        env={**os.environ, "NUMBA_CACHE_DIR": str(folder)},
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+
+
+def test_a_full_disk_compiles_in_memory_and_says_so_once(tmp_path):
+    done = run_one_loop(tmp_path, limit=10)
+    assert done.stdout == "[0 1]\n"
+    assert done.stderr.count("cannot keep its compiled loops") == 1
+    assert "NUMBA_CACHE_DIR" in done.stderr
+
+
+def cut(content):
+    return content[: len(content) // 2]
+
+
+def overwrite(content):
+    middle = len(content) // 2
+    return content[:middle] + bytes(200) + content[middle + 200 :]
+
+
+@pytest.mark.parametrize("damage", [cut, overwrite, lambda _: b""])
+@pytest.mark.parametrize("ending", ["nbi", "nbc"])
+def test_damaged_code_on_disk_is_compiled_again(tmp_path, damage, ending):
+    """The code is under a checksum: numba alone would run it."""
+    run_one_loop(tmp_path)
+    (path,) = tmp_path.rglob(f"*.{ending}")
+    path.write_bytes(damage(path.read_bytes()))
+    again, healed = run_one_loop(tmp_path), run_one_loop(tmp_path)
+    assert again.stdout == healed.stdout == "[0 1]\n"
+    assert "compiling" in again.stderr
+    assert healed.stderr == ""
 
 
 @pytest.mark.parametrize(

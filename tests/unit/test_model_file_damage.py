@@ -4,6 +4,7 @@ import io
 import json
 import os
 import pickle
+import tracemalloc
 import zipfile
 
 import numpy as np
@@ -129,6 +130,38 @@ def test_newer_and_odd_headers_are_refused(tmp_path):
         archive_module._seal(file)
     with pytest.raises(ModelFileError):
         load_model(path)
+
+
+@pytest.mark.parametrize("entry", ["header", "array"])
+def test_a_compressed_entry_is_refused_before_it_is_inflated(tmp_path, entry):
+    """A megabyte could become gigabytes."""
+    name = archive_module._HEADER if entry == "header" else "rows.npy"
+    with (tmp_path / "m").open("w+b") as file:
+        with zipfile.ZipFile(file, "w") as archive:
+            archive.comment = archive_module._SEAL + b"0" * 64
+            if entry == "array":
+                archive.writestr(archive_module._HEADER, "{}")
+            archive.writestr(name, b" " * 200_000_000, zipfile.ZIP_DEFLATED)
+        archive_module._seal(file)
+    tracemalloc.start()
+    with pytest.raises(ModelFileError, match="compressed"):
+        load_model(tmp_path / "m")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 20_000_000
+
+
+def test_entries_larger_than_the_file_are_refused(tmp_path):
+    """Many entries could share the same bytes."""
+    _forge(tmp_path / "m", {"arrays": {}}, {"rows": bytes(1000)})
+    content = (tmp_path / "m").read_bytes()
+    size, huge = (1000).to_bytes(4, "little"), (10**9).to_bytes(4, "little")
+    assert content.count(size) >= 2
+    (tmp_path / "m").write_bytes(content.replace(size, huge))
+    with (tmp_path / "m").open("r+b") as file:
+        archive_module._seal(file)
+    with pytest.raises(ModelFileError, match="larger than the file"):
+        load_model(tmp_path / "m")
 
 
 def test_another_class_is_named(tmp_path, table):

@@ -1,5 +1,8 @@
 """How many threads, and what they do with the work."""
 
+import os
+import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -92,3 +95,56 @@ def test_blas_gets_its_threads_back_from_fits_on_many_threads():
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(lambda _: ProximityKernel().fit(table).kernel(table), range(24)))
     assert count() == before
+
+
+FORK = """
+import os, sys, threading, time
+import numpy as np
+from proximity_kernel import ProximityKernel
+from proximity_kernel._numba.compiling import compiled
+from proximity_kernel._shared.threads import one_blas_thread
+
+table = [[1.0, 2.0], [2.0, None], [3.0, 1.0], [None, 2.0]]
+ProximityKernel().fit(table).kernel(table)
+begun = threading.Event()
+
+def compute():
+    with one_blas_thread():
+        begun.set()
+        time.sleep(3)
+
+def compile_loop():
+    loop = compiled(lambda x: x + 1)
+    loop._cache = type("Slow", (), {
+        "load_overload": lambda *_: begun.set() or time.sleep(3),
+        "save_overload": lambda *_: None,
+    })()
+    loop(1)
+
+target = {"blas": compute, "compiler": compile_loop}[sys.argv[1]]
+threading.Thread(target=target).start()
+begun.wait()
+child = os.fork()
+if not child:
+    ProximityKernel().fit(table).kernel(table)
+    assert compiled(lambda x: x + 2)(1) == 3
+    os._exit(7)
+for _ in range(200):
+    done, status = os.waitpid(child, os.WNOHANG)
+    if done:
+        break
+    time.sleep(0.1)
+else:
+    os.kill(child, 9)
+    sys.exit("the child hangs")
+assert os.waitstatus_to_exitcode(status) == 7
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+@pytest.mark.parametrize("held", ["blas", "compiler"])
+def test_a_child_forked_while_a_thread_computes_does_not_hang(held):
+    done = subprocess.run(
+        [sys.executable, "-c", FORK, held], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr

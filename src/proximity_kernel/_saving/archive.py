@@ -200,11 +200,9 @@ def write_archive(
     }
     text = json.dumps(full, allow_nan=False, indent=1).encode("ascii")
     try:
-        with whole_file(target) as part, part.open("x+b") as file:
+        with whole_file(target) as part, part.open("w+b") as file:
             _write_entries(file, text, held)
             _seal(file)
-            file.flush()
-            os.fsync(file.fileno())
     except OSError as error:
         raise ModelFileError(f"{path} cannot be written: {error.strerror}.") from error
 
@@ -225,8 +223,8 @@ def read_archive(path: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     with _refusing(name), Path(name).open("rb") as file:
         _check_begin(file, name)
         _check_seal(file, name)
-        file.seek(0)
         with zipfile.ZipFile(file) as archive:
+            _check_entries(archive, file.seek(0, os.SEEK_END))
             header = _read_header(archive, name)
             arrays = {
                 array: _read_array(archive, array, known)
@@ -314,6 +312,15 @@ def _check_seal(file: BinaryIO, name: Any) -> None:
         )
 
 
+def _check_entries(archive: zipfile.ZipFile, size: int) -> None:
+    """Refuse entries that would take more memory than the file has bytes."""
+    entries = archive.infolist()
+    if any(entry.compress_type != zipfile.ZIP_STORED for entry in entries):
+        raise ValueError("it is compressed")
+    if sum(entry.file_size for entry in entries) > size:
+        raise ValueError("its entries are larger than the file")
+
+
 def _read_header(archive: zipfile.ZipFile, name: Any) -> dict[str, Any]:
     try:
         header = json.loads(archive.read(_HEADER))
@@ -334,11 +341,8 @@ def _read_header(archive: zipfile.ZipFile, name: Any) -> dict[str, Any]:
 
 
 def _read_array(archive: zipfile.ZipFile, name: str, known: Any) -> NDArray[Any]:
-    """Read an array; memory is asked for only where the file has the bytes."""
-    info = archive.getinfo(f"{name}.npy")
-    if info.compress_type != zipfile.ZIP_STORED:
-        raise ValueError(f"array {name} is compressed")
-    with archive.open(info) as entry:
+    """Read an array and compare it with what the header says."""
+    with archive.open(f"{name}.npy") as entry:
         if np.lib.format.read_magic(entry) != (1, 0):
             raise ValueError(f"array {name} has another version of npy")
         shape, fortran, dtype = np.lib.format.read_array_header_1_0(entry)

@@ -22,6 +22,16 @@ from threadpoolctl import ThreadpoolController
 _BLAS_LIMIT = Lock()
 
 
+def _renew_lock() -> None:
+    """Give a forked child its own lock: the thread that holds this one is not in it."""
+    global _BLAS_LIMIT  # noqa: PLW0603  (of the process, as the limit is)
+    _BLAS_LIMIT = Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_lock)
+
+
 def count_threads(n_jobs: int | None) -> int:
     """Threads to use for `n_jobs`.
 

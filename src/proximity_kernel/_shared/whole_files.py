@@ -1,11 +1,25 @@
-"""Files that are there whole or not at all."""
+"""Files that are there whole or not at all.
+
+A file is written beside its place under another name, flushed to disk, and moved there.
+While it is written it is locked; a lock ends with its process, so a file that nobody
+has locked was left by a writer that was killed, and the next writer removes it.
+"""
 
 from __future__ import annotations
 
+import glob
+import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO
 from uuid import uuid4
+
+try:
+    import fcntl
+except ImportError:  # pragma: no cover  (Windows: leftovers stay)
+    fcntl = None  # type: ignore[assignment]
 
 _LONGEST = 100  # characters of the name that the other one is known by
 
@@ -26,12 +40,12 @@ def whole_file(path: Path) -> Iterator[Path]:
     Parameters
     ----------
     path : Path
-        An existing file is replaced.
+        An existing file is replaced; the new one has its permissions and owner.
 
     Yields
     ------
     Path
-        In the same folder.
+        An empty file in the same folder.
 
     Examples
     --------
@@ -42,10 +56,57 @@ def whole_file(path: Path) -> Iterator[Path]:
     ...     [file.name for file in Path(folder).iterdir()]
     ['greeting.txt']
     """
-    part = name_beside(path)
+    target = path.resolve()
+    before = target.stat() if target.exists() else None
+    _remove_leftovers(path)
+    part, file = _create_locked(path)
     try:
+        if before is not None:
+            # Private from the first byte on, and writable while it is written.
+            part.chmod(stat.S_IMODE(before.st_mode) | stat.S_IRUSR | stat.S_IWUSR)
         yield part
-        part.replace(path.resolve())
+        if before is not None:
+            _take_permissions(part, before)
+        os.fsync(file.fileno())
+        part.replace(target)
     finally:
         with suppress(OSError):
             part.unlink(missing_ok=True)
+        file.close()
+
+
+def _create_locked(path: Path) -> tuple[Path, BinaryIO]:
+    """Create a file beside another; it is locked until it is closed."""
+    while True:
+        part = name_beside(path)
+        file = part.open("xb")
+        if _lock(file) and not os.fstat(file.fileno()).st_nlink:
+            file.close()  # removed by another writer before it was locked
+            continue
+        return part, file
+
+
+def _lock(file: BinaryIO, *, wait: bool = True) -> bool:
+    """Lock a file; tells whether that is done, and it may not be possible here."""
+    if fcntl is None:  # pragma: no cover
+        return False
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except OSError:
+        return False
+    return True
+
+
+def _remove_leftovers(path: Path) -> None:
+    """Remove what writers of this file left when they were killed."""
+    pattern = f".{glob.escape(path.name[:_LONGEST])}.{'[0-9a-f]' * 32}.part"
+    for part in path.resolve().parent.glob(pattern):
+        with suppress(OSError), part.open("rb") as file:
+            if _lock(file, wait=False):
+                part.unlink()
+
+
+def _take_permissions(part: Path, before: os.stat_result) -> None:
+    with suppress(OSError, AttributeError):  # only root can; Windows has no owners
+        os.chown(part, before.st_uid, before.st_gid)
+    part.chmod(stat.S_IMODE(before.st_mode))
