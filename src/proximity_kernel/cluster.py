@@ -37,6 +37,7 @@ from ._kmeans.driver import (
     resolve_kmeans_options,
 )
 from ._kmeans.iterations import nearest_centers, sum_part
+from ._kmeans.number_of_clusters import measure_stability
 from ._kmeans.points import Rows, Sums, distances_to, gather_rows, merge_sums
 from ._model.batches import fit_to_batches, make_reader, merge_all
 from ._saving.estimator_state import State, check
@@ -63,11 +64,11 @@ class ProximityKMeans(
     Parameters
     ----------
     n_clusters : int or "auto", default=8
-        Number of clusters. "auto" takes the largest number, up to 10, for which the
-        clusters of one half of the rows are found again in the other half (prediction
-        strength of at least 0.8) and the inertia is below that of tables whose columns
-        were shuffled one by one, by a margin that the last cluster widened; 1 if there
-        is none. It uses at most 2,000 rows.
+        Number of clusters. "auto" takes the largest number, up to 10, that is found
+        again in at least half of the halves of the table (`stability_`) and whose
+        inertia is below that of tables whose columns were shuffled one by one, by a
+        margin that the last cluster widened; 1 if there is none. It uses samples of at
+        most 2,000 rows.
     kernel : ProximityKernel, FrozenEstimator or None, default=None
         Represents the rows; a copy is fitted, unless it is a fitted kernel in a
         `sklearn.frozen.FrozenEstimator`. None is a kernel with default options.
@@ -105,8 +106,10 @@ class ProximityKMeans(
         Iterations of the run that was kept.
     n_clusters_ : int
         Number of centers.
-    strengths_ : ndarray of shape (n_tried,) or None
-        With "auto", the prediction strength of 2, 3, ... clusters.
+    stability_ : dict of int to float, or None
+        With "auto", for 2, 3, ... clusters: the share of halves of the table in which
+        they are found again, so that at least three quarters of the pairs of rows of
+        every cluster stay together when the other half's centers place them.
     kernel_ : ProximityKernel
         The fitted kernel.
     n_features_in_ : int
@@ -199,8 +202,7 @@ class ProximityKMeans(
         are assigned, and the centers move to their means.
 
         ``labels_`` is not set; call `predict` batch by batch. ``profiles_`` and
-        ``inertia_`` describe all rows as the last pass assigned them. "auto" uses other
-        rows than `fit` does.
+        ``inertia_`` describe all rows as the last pass assigned them.
 
         Parameters
         ----------
@@ -215,7 +217,6 @@ class ProximityKMeans(
 
         Examples
         --------
-        >>> from proximity_kernel import ProximityKMeans
         >>> batches = [[[1.0, "a"], [1.2, "a"]], [[None, "b"], [9.0, "b"], [1.1, None]]]
         >>> km = ProximityKMeans(2, random_state=0).fit_batches(batches)
         >>> [km.predict(batch).tolist() for batch in batches]
@@ -227,27 +228,22 @@ class ProximityKMeans(
         read = make_reader(batches)
         kernel = copy_kernel(self.kernel, self.n_jobs)
         kept = fit_to_batches(kernel, read)
-        threads = count_threads(self.n_jobs)
-        rows = gather_rows(*represent_kept(kernel, kept), threads)
+        rows = gather_rows(*represent_kept(kernel, kept), count_threads(self.n_jobs))
 
         def add_up(centers: NDArray[Any], bins: bool) -> Sums:
-            parts = (self._sum_batch(kernel, batch, centers, bins) for batch in read())
+            model = kernel.model_ if bins else None
+            parts = (
+                sum_part(self._gather(kernel, batch)[1], centers, model)
+                for batch in read()
+                if not has_no_rows(batch)
+            )
             return check_sums(merge_all(parts, merge_sums), kernel.model_)
 
         passes = Passes(add_up, max_passes, closing=False) if kept.sampled else None
         options = resolve_kmeans_options(self, kernel.model_)
-        found = find_clusters(rows, kernel.model_, options, passes=passes)
-        take_clusters(self, kernel, found)
+        take_clusters(self, kernel, find_clusters(rows, kernel.model_, options, passes))
         self.__dict__.pop("labels_", None)
         return self
-
-    def _sum_batch(
-        self, kernel: ProximityKernel, batch: Any, centers: NDArray[Any], bins: bool
-    ) -> Sums | None:
-        if has_no_rows(batch):
-            return None
-        _, rows = self._gather(kernel, batch)
-        return sum_part(rows, centers, kernel.model_ if bins else None)
 
     def predict(self, X: Any) -> NDArray[np.int32]:
         """Find the nearest center of each row, the lower number in a tie.
@@ -297,12 +293,35 @@ class ProximityKMeans(
         _, rows = self._gather_fitted(X)
         return -nearest_centers(rows, self.cluster_centers_).inertia
 
+    def measure_stability(self, X: Any) -> dict[int, float]:
+        """Measure the stability of 2 to 10 clusters, and of `n_clusters_`.
+
+        Parameters
+        ----------
+        X : frame, array or list of rows, of shape (n_samples, n_features)
+            With the columns seen at fit.
+
+        Returns
+        -------
+        dict of int to float
+            As `stability_`.
+
+        Examples
+        --------
+        >>> table = [[1.0, "a"], [1.2, "a"], [8.5, "b"], [9.0, "b"]] * 5
+        >>> ProximityKMeans(2, random_state=0).fit(table).measure_stability(table)[2]
+        1.0
+        """
+        _, rows = self._gather_fitted(X)
+        seed = resolve_kmeans_options(self, self.kernel_.model_).seed
+        return measure_stability(rows, seed, [self.n_clusters_])
+
     def _fit(self, X: Any) -> tuple[Rows, Codes]:
         self._check_options()
         kernel = fit_kernel(self.kernel, X, self.n_jobs)
         codes, rows = self._gather(kernel, X)
         options = resolve_kmeans_options(self, kernel.model_)
-        found = find_clusters(rows, kernel.model_, options, codes.inverse)
+        found = find_clusters(rows, kernel.model_, options)
         # From here on nothing can fail: the old clusters are there, or the new ones.
         take_clusters(self, kernel, found)
         self.labels_ = found.labels[codes.inverse]
@@ -331,8 +350,8 @@ class ProximityKMeans(
         arrays = {"centers": self.cluster_centers_}
         if hasattr(self, "labels_"):
             arrays["labels"] = self.labels_
-        if self.strengths_ is not None:
-            arrays["strengths"] = self.strengths_
+        if self.stability_ is not None:
+            arrays["stability"] = np.array([*self.stability_.items()], np.float64)
         values = {
             "profiles": self.profiles_,
             "inertia": float(self.inertia_),
@@ -344,21 +363,22 @@ class ProximityKMeans(
         self._check_options()
         kernel = unpack_kernel(state)
         centers = state.array("centers", np.dtype(kernel.dtype), ndim=2)
-        n_columns = int(kernel.model_.n_columns.sum())
-        check(centers.shape[1] == n_columns and len(centers), "centers of clusters")
-        check(np.isfinite(centers).all(), "centers of clusters")
+        shape = (max(1, len(centers)), kernel.model_.n_columns.sum())
+        good = centers.shape == shape and np.isfinite(centers).all()
+        check(good, "centers of clusters")
         if "labels" in state.arrays:  # not if it was fitted to batches
-            labels = state.array("labels", np.int32)
-            check(labels.min() >= 0 and labels.max() < len(centers), "labels")
-            self.labels_ = labels
-        profiles = state.values["profiles"]
-        check(all(set(one) == set(PROFILE_KEYS) for one in profiles), "profiles")
+            self.labels_ = state.array("labels", np.int32)
+            check(
+                0 <= self.labels_.min() <= self.labels_.max() < len(centers), "labels"
+            )
+        self.profiles_ = state.values["profiles"]
+        check(all(set(one) == set(PROFILE_KEYS) for one in self.profiles_), "profiles")
         self.kernel_ = kernel
         self.cluster_centers_ = centers
-        self.profiles_ = profiles
         self.inertia_ = float(state.values["inertia"])
         self.n_iter_ = int(state.values["n_iter"])
-        self.strengths_ = state.arrays.get("strengths")
+        held = state.arrays.get("stability")
+        self.stability_ = None if held is None else {int(k): float(s) for k, s in held}
 
     def _check_options(self) -> None:
         super()._check_options()
@@ -377,4 +397,4 @@ def take_clusters(estimator: Any, kernel: ProximityKernel, found: Clusters) -> N
     estimator.profiles_ = found.profiles
     estimator.inertia_ = found.inertia
     estimator.n_iter_ = found.n_iter
-    estimator.strengths_ = found.strengths
+    estimator.stability_ = found.stability

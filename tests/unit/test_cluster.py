@@ -342,8 +342,9 @@ def test_auto_finds_the_groups(n_groups, kernel):
     km = ProximityKMeans("auto", kernel=kernel, random_state=0).fit(table)
     assert km.n_clusters_ == len(km.cluster_centers_) == n_groups
     assert adjusted_rand_score(km.labels_, groups) > 0.95
-    assert km.strengths_.shape == (9,)
-    assert km.strengths_[n_groups - 2] >= 0.8
+    assert list(km.stability_) == [2, 3, 4, 5, 6, 7, 8, 9, 10]
+    assert km.stability_[n_groups] >= 0.9
+    assert km.measure_stability(table) == km.stability_
 
 
 @pytest.mark.parametrize("n_columns", [1, 2, 10])
@@ -358,8 +359,8 @@ def test_auto_leaves_one_blob_whole(n_columns, kernel):
 def test_auto_with_few_rows():
     km = ProximityKMeans("auto").fit([[1.0], [2.0], [None]])
     assert km.n_clusters_ == 1
-    assert km.strengths_.shape == (0,)
-    assert ProximityKMeans(2).fit([[1.0], [2.0]]).strengths_ is None
+    assert km.stability_ == {}
+    assert ProximityKMeans(2).fit([[1.0], [2.0]]).stability_ is None
 
 
 def test_strength_by_hand():
@@ -375,8 +376,8 @@ def test_auto_looks_at_the_columns_of_one_feature_together():
         np.eye(3, dtype=np.float32)[np.c_[codes, codes]].reshape(90, 6)
     )
     rows = gather_rows(matrix, np.ones(90))
-    assert choose_count(rows, np.arange(90), np.array([3, 3]), 0)[0] == 3
-    assert choose_count(rows, np.arange(90), np.array([6]), 0)[0] == 1
+    assert choose_count(rows, np.array([3, 3]), 0)[0] == 3
+    assert choose_count(rows, np.array([6]), 0)[0] == 1
     assert len(np.unique(nearest_centers(rows, matrix[:3].toarray()).labels)) == 3
 
 

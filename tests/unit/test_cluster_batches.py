@@ -63,10 +63,11 @@ def test_auto_finds_the_groups_and_the_model_is_saved(tmp_path):
     frame = make_frame(400)
     km = ProximityKMeans("auto", random_state=0).fit_batches(lambda: cut(frame, 150))
     assert km.n_clusters_ == 3
-    assert len(km.strengths_) == 9
+    assert km.stability_[3] == 1
     save_model(km, tmp_path / "m.pk")
     loaded = load_model(tmp_path / "m.pk")
     assert_array_equal(loaded.predict(frame), km.predict(frame))
+    assert loaded.stability_ == km.stability_
     assert not hasattr(loaded, "labels_")
     km.fit(frame)
     assert len(km.labels_) == len(frame)

@@ -93,7 +93,7 @@ def answers(estimator, table, new):
         out |= {
             "predict": estimator.predict(new), "distances": estimator.transform(new),
             "labels": estimator.labels_, "profiles": repr(estimator.profiles_),
-            "strengths": repr(estimator.strengths_),
+            "stability": repr(estimator.stability_),
             "rest": (estimator.inertia_, estimator.n_iter_, estimator.n_clusters_),
             "out": estimator.get_feature_names_out(),
         }  # fmt: skip

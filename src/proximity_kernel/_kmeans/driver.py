@@ -27,7 +27,7 @@ from .._model.model import Model
 from .._shared.options import check_count, check_seed
 from .._shared.warning import warn_user
 from .iterations import best_clustering, move_centers
-from .number_of_clusters import MOST_ROWS, choose_count
+from .number_of_clusters import choose_count
 from .points import Rows, Sums, sum_clusters
 
 AUTO: Literal["auto"] = "auto"
@@ -38,7 +38,6 @@ PROFILE_KEYS = (
 """What describes a bin that is typical of a cluster."""
 
 _LEAST_SHARE = 0.05  # a rarer bin is listed only if it is the most common one
-_MOST_TO_DRAW_FROM = 10**9  # numpy's limit for draws without replacement
 
 
 @dataclass(frozen=True)
@@ -87,8 +86,8 @@ class Clusters:
     inertia : float
     n_iter : int
         Iterations of k-means, and passes over the table.
-    strengths : ndarray of shape (n_tried,) or None
-        If the number of clusters was chosen.
+    stability : dict of int to float or None
+        Of 2, 3, ... clusters, if their number was chosen.
     """
 
     centers: NDArray[Any]
@@ -96,7 +95,7 @@ class Clusters:
     profiles: list[dict[str, Any]]
     inertia: float
     n_iter: int
-    strengths: NDArray[np.float64] | None
+    stability: dict[int, float] | None
 
 
 def check_kmeans_options(estimator: Any) -> None:
@@ -137,7 +136,6 @@ def find_clusters(
     rows: Rows,
     model: Model,
     options: KMeansOptions,
-    inverse: NDArray[np.int64] | None = None,
     passes: Passes | None = None,
 ) -> Clusters:
     """Find the clusters of a table.
@@ -149,8 +147,6 @@ def find_clusters(
     model : Model
         With which they are represented.
     options : KMeansOptions
-    inverse : ndarray of shape (n_samples,), int64, or None
-        Which of the rows each row of the table is, if that is known.
     passes : Passes or None
         Over the whole table, if the rows are a sample.
 
@@ -158,11 +154,9 @@ def find_clusters(
     -------
     Clusters
     """
-    n_clusters, strengths = options.n_clusters, None
+    n_clusters, stability = options.n_clusters, None
     if n_clusters == AUTO:
-        drawn = _draw_rows(rows, options.seed) if inverse is None else inverse
-        widths = model.n_columns
-        n_clusters, strengths = choose_count(rows, drawn, widths, options.seed)
+        n_clusters, stability = choose_count(rows, model.n_columns, options.seed)
     best = best_clustering(
         rows, n_clusters, options.n_init, options.max_iter, options.tol, options.seed
     )
@@ -182,24 +176,7 @@ def find_clusters(
     labels = place[best.labels].astype(np.int32)
     _warn_of_empty_clusters(sums.sizes)
     profiles = describe_clusters(model, sums.bins[order], sums.sizes[order])
-    return Clusters(centers[order], labels, profiles, inertia, n_iter, strengths)
-
-
-def _draw_rows(rows: Rows, seed: int) -> NDArray[np.int64]:
-    """Draw rows of a table of which only the distinct ones and their counts are known.
-
-    At most `MOST_ROWS`, each row of the table with equal chance.
-    """
-    counts = rows.counts.astype(np.int64)
-    total = int(counts.sum())
-    if total > MOST_ROWS:
-        rng = np.random.default_rng(seed)
-        if total < _MOST_TO_DRAW_FROM:
-            draw = rng.multivariate_hypergeometric
-            counts = draw(counts, MOST_ROWS, method="marginals")
-        else:
-            counts = rng.multinomial(MOST_ROWS, counts / total)
-    return np.repeat(np.arange(len(counts)), counts)
+    return Clusters(centers[order], labels, profiles, inertia, n_iter, stability)
 
 
 def _warn_of_empty_clusters(sizes: NDArray[np.float64]) -> None:

@@ -1,10 +1,11 @@
 """How many clusters there are: the most that are found again, and not by chance.
 
 *Found again*: prediction strength (Tibshirani and Walther, 2005). The rows are halved
-and both halves clustered. For each cluster of the second half: how many pairs of its
-rows are together, too, when the first half's centers place them? The strength is the
-least over the clusters, and a mean over several ways to halve. Where there are groups
-it is near 1 up to their number, and falls beyond.
+and both halves clustered. For each cluster of a half: how many pairs of its rows are
+together, too, when the other half's centers place them? The clusters are found again in
+that half if it is at least three quarters, in every one of them. The *stability* of a
+number of clusters is the share of halves in which they are found again, over many ways
+to halve: the more, the closer the share is to one half, where it decides.
 
 *Not by chance*: bins alone make stable clusters, the four corners of two columns with
 two bins each. So k-means must leave less spread than in tables whose columns were
@@ -14,6 +15,7 @@ and the last cluster must have widened that gap.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -24,26 +26,27 @@ from .iterations import best_clustering, nearest_centers
 from .points import Rows, gather_rows
 
 _MOST_CLUSTERS = 10
-MOST_ROWS = 2000  # a sample of them is as good
+_MOST_ROWS = 2000  # a sample of them is as good
 _LEAST_ROWS = 4  # per cluster: a half needs two
-_HALVINGS = 5
-_SHUFFLES = 5
-_ENOUGH = 0.8  # of the pairs; the authors' rule
+_FEWEST_HALVINGS = 6
+_MOST_HALVINGS = 60
+_FOUND = 0.75  # of the pairs
+_HOLDS = 0.5  # of the halves
+_SHUFFLES = 10
 _ERRORS = 2  # standard errors that the gap must be wide
-_OPTIONS: dict[str, Any] = {"n_init": 5, "max_iter": 100, "tol": 1e-4}
+_SURE = 3  # standard errors from one half: no more halvings are needed
+_OPTIONS: dict[str, Any] = {"n_init": 3, "max_iter": 100, "tol": 1e-4}
 
 
 def choose_count(
-    rows: Rows, inverse: NDArray[np.int64], widths: NDArray[np.int64], seed: int
-) -> tuple[int, NDArray[np.float64]]:
+    rows: Rows, widths: NDArray[np.int64], seed: int
+) -> tuple[int, dict[int, float]]:
     """Choose the number of clusters.
 
     Parameters
     ----------
     rows : Rows
-        The distinct rows of a table.
-    inverse : ndarray of shape (n_samples,)
-        Which of them each row of the table is.
+        The distinct rows of a table, or of a sample, with their counts.
     widths : ndarray of shape (n_features,)
         Columns of each feature.
     seed : int
@@ -52,40 +55,116 @@ def choose_count(
     -------
     int
         The largest of 2 to 10 that passes both tests; 1 if none does.
-    ndarray of shape (n_tried,)
-        Prediction strength of 2, 3, ... clusters.
+    dict of int to float
+        Stability of 2, 3, ... clusters.
     """
+    stability = measure_stability(rows, seed)
     rng = np.random.default_rng(seed)
-    n_rows = min(len(inverse), MOST_ROWS)
-    sample = rows.matrix[inverse[rng.permutation(len(inverse))[:n_rows]]]
-    counts = range(2, min(_MOST_CLUSTERS, n_rows // _LEAST_ROWS) + 1)
-    halvings = [rng.permutation(n_rows) for _ in range(_HALVINGS)]
-    strengths = np.array(
-        [
-            np.mean([_strength(sample, k, half, rows.n_threads) for half in halvings])
-            for k in counts
-        ]
-    )
+    sample = rows.matrix[_draw(rows, rng)]
     shuffled = [_shuffle(sample, widths, rng) for _ in range(_SHUFFLES)]
-    for k in reversed(counts):
-        if strengths[k - 2] >= _ENOUGH and _is_wide(sample, shuffled, k):
-            return k, strengths
-    return 1, strengths
+    for k in reversed(stability):
+        if stability[k] >= _HOLDS and _is_wide(sample, shuffled, k):
+            return k, stability
+    return 1, stability
 
 
-def _strength(
-    sample: sp.csr_array, k: int, order: NDArray[np.int64], n_threads: int
-) -> float:
-    """Prediction strength of `k` clusters for one way to halve the rows."""
+def measure_stability(
+    rows: Rows, seed: int, more: Iterable[int] = ()
+) -> dict[int, float]:
+    """Measure in what share of the halves clusters are found again.
+
+    Parameters
+    ----------
+    rows : Rows
+        The distinct rows of a table, or of a sample, with their counts.
+    seed : int
+    more : iterable of int
+        Numbers of clusters beside 2 to 10.
+
+    Returns
+    -------
+    dict of int to float
+        Of numbers of clusters for which there are rows enough, in ascending order.
+    """
+    most = min(rows.counts.sum(), _MOST_ROWS) // _LEAST_ROWS
+    asked = sorted({*range(2, _MOST_CLUSTERS + 1), *more})
+    return {k: _share_found(rows, k, seed) for k in asked if 2 <= k <= most}
+
+
+def describe_stability(n_clusters: int, stability: dict[int, float]) -> str:
+    """Say how sure a number of clusters is, beside the best other one.
+
+    Parameters
+    ----------
+    n_clusters : int
+        That was chosen, or asked for.
+    stability : dict of int to float
+        As of `measure_stability`.
+
+    Returns
+    -------
+    str
+        A sentence; empty if nothing is known.
+
+    Examples
+    --------
+    >>> describe_stability(3, {2: 0.97, 3: 0.92, 4: 0.1})
+    '3 clusters, found again in 92 % of the halves of the table; 2 would be 97 %.'
+    >>> describe_stability(1, {2: 0.3, 3: 0.1})
+    '1 cluster; the best split is 2, found again in 30 % of the halves of the table.'
+    """
+    shares = {k: f"{100 * share:.0f} %" for k, share in stability.items()}
+    others = [k for k in stability if k != n_clusters]
+    best = max(others, key=lambda k: stability[k], default=None)
+    end = "of the halves of the table"
+    if n_clusters in stability:
+        only = "only " if stability[n_clusters] < _HOLDS else ""
+        text = f"{n_clusters} clusters, found again in {only}{shares[n_clusters]} {end}"
+        return f"{text}; {best} would be {shares[best]}." if best else f"{text}."
+    if best is None or n_clusters != 1:
+        return ""
+    by_chance = stability[best] >= _HOLDS
+    but = ", but columns shuffled at random split as well" if by_chance else ""
+    text = f"1 cluster; the best split is {best}, found again in {shares[best]}"
+    return f"{text} {end}{but}."
+
+
+def _share_found(rows: Rows, k: int, seed: int) -> float:
+    """Halve the rows until it is clear whether `k` clusters are found again."""
+    rng = np.random.default_rng([seed, k])
+    found: list[bool] = []
+    for n_halvings in range(1, _MOST_HALVINGS + 1):
+        found += [strength >= _FOUND for strength in _halve(rows, k, rng)]
+        error = 0.5 / np.sqrt(len(found))
+        sure = abs(np.mean(found) - _HOLDS) > _SURE * error
+        if sure and n_halvings >= _FEWEST_HALVINGS:
+            break
+    return float(np.mean(found))
+
+
+def _halve(rows: Rows, k: int, rng: np.random.Generator) -> list[float]:
+    """Prediction strength of `k` clusters in both halves of a sample of the rows."""
     halves = [
-        gather_rows(sample[part], np.ones(len(part)), n_threads)
-        for part in np.array_split(order, 2)
+        gather_rows(rows.matrix[part], np.ones(len(part)), rows.n_threads)
+        for part in np.array_split(_draw(rows, rng), 2)
     ]
-    first, second = (best_clustering(half, k, seed=0, **_OPTIONS) for half in halves)
-    placed = nearest_centers(halves[1], first.centers).labels
-    together = np.zeros((k, k))
-    np.add.at(together, (second.labels, placed), 1)
-    return least_shared(together)
+    seed = int(rng.integers(2**31))
+    found = [best_clustering(half, k, seed=seed, **_OPTIONS) for half in halves]
+    strengths = []
+    for half, own, other in zip(halves, found, found[::-1], strict=True):
+        placed = nearest_centers(half, other.centers).labels
+        together = np.zeros((k, k))
+        np.add.at(together, (own.labels, placed), 1)
+        strengths.append(least_shared(together))
+    return strengths
+
+
+def _draw(rows: Rows, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Draw rows of the table, each at most once, in random order."""
+    ends = np.cumsum(rows.counts.astype(np.int64))
+    n_drawn = min(int(ends[-1]), _MOST_ROWS)
+    drawn = rng.choice(int(ends[-1]), n_drawn, replace=False)
+    return np.searchsorted(ends, drawn, side="right")
 
 
 def least_shared(together: NDArray[np.float64]) -> float:
