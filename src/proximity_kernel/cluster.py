@@ -65,7 +65,7 @@ class ProximityKMeans(
     ----------
     n_clusters : int or "auto", default=8
         Number of clusters. "auto" takes the largest number, up to 10, that is found
-        again in at least half of the halves of the table (`stability_`) and whose
+        again in at least 55 % of the halves of the table (`stability_`) and whose
         inertia is below that of tables whose columns were shuffled one by one, by a
         margin that the last cluster widened; 1 if there is none. It uses samples of at
         most 2,000 rows.

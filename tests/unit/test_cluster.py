@@ -344,7 +344,6 @@ def test_auto_finds_the_groups(n_groups, kernel):
     assert adjusted_rand_score(km.labels_, groups) > 0.95
     assert list(km.stability_) == [2, 3, 4, 5, 6, 7, 8, 9, 10]
     assert km.stability_[n_groups] >= 0.9
-    assert km.measure_stability(table) == km.stability_
 
 
 @pytest.mark.parametrize("n_columns", [1, 2, 10])

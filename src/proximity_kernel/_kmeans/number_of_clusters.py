@@ -5,7 +5,7 @@ and both halves clustered. For each cluster of a half: how many pairs of its row
 together, too, when the other half's centers place them? The clusters are found again in
 that half if it is at least three quarters, in every one of them. The *stability* of a
 number of clusters is the share of halves in which they are found again, over many ways
-to halve: the more, the closer the share is to one half, where it decides.
+to halve: the more, the closer the share is to what is asked for.
 
 *Not by chance*: bins alone make stable clusters, the four corners of two columns with
 two bins each. So k-means must leave less spread than in tables whose columns were
@@ -29,12 +29,13 @@ _MOST_CLUSTERS = 10
 _MOST_ROWS = 2000  # a sample of them is as good
 _LEAST_ROWS = 4  # per cluster: a half needs two
 _FEWEST_HALVINGS = 6
-_MOST_HALVINGS = 60
+_SOME_HALVINGS = 15  # where nothing is decided
+_MOST_HALVINGS = 80
 _FOUND = 0.75  # of the pairs
-_HOLDS = 0.5  # of the halves
+_HOLDS = 0.55  # of the halves
 _SHUFFLES = 10
 _ERRORS = 2  # standard errors that the gap must be wide
-_SURE = 3  # standard errors from one half: no more halvings are needed
+_SURE = 3  # standard errors from what is asked for: no more halvings are needed
 _OPTIONS: dict[str, Any] = {"n_init": 3, "max_iter": 100, "tol": 1e-4}
 
 
@@ -58,14 +59,17 @@ def choose_count(
     dict of int to float
         Stability of 2, 3, ... clusters.
     """
-    stability = measure_stability(rows, seed)
     rng = np.random.default_rng(seed)
     sample = rows.matrix[_draw(rows, rng)]
     shuffled = [_shuffle(sample, widths, rng) for _ in range(_SHUFFLES)]
-    for k in reversed(stability):
-        if stability[k] >= _HOLDS and _is_wide(sample, shuffled, k):
-            return k, stability
-    return 1, stability
+    chosen, stability = 1, {}
+    for k in reversed(_find_counts(rows)):
+        most = _MOST_HALVINGS if chosen == 1 else _SOME_HALVINGS
+        stability[k] = _share_found(rows, k, seed, most)
+        holds = chosen == 1 and stability[k] >= _HOLDS
+        if holds and _is_wide(sample, shuffled, k):
+            chosen = k
+    return chosen, dict(sorted(stability.items()))
 
 
 def measure_stability(
@@ -86,9 +90,15 @@ def measure_stability(
     dict of int to float
         Of numbers of clusters for which there are rows enough, in ascending order.
     """
+    counts = _find_counts(rows, more)
+    return {k: _share_found(rows, k, seed, _SOME_HALVINGS) for k in counts}
+
+
+def _find_counts(rows: Rows, more: Iterable[int] = ()) -> list[int]:
+    """List the numbers of clusters to try, for which there are rows enough."""
     most = min(rows.counts.sum(), _MOST_ROWS) // _LEAST_ROWS
-    asked = sorted({*range(2, _MOST_CLUSTERS + 1), *more})
-    return {k: _share_found(rows, k, seed) for k in asked if 2 <= k <= most}
+    asked = {*range(2, _MOST_CLUSTERS + 1), *more}
+    return sorted(k for k in asked if 2 <= k <= most)
 
 
 def describe_stability(n_clusters: int, stability: dict[int, float]) -> str:
@@ -129,11 +139,11 @@ def describe_stability(n_clusters: int, stability: dict[int, float]) -> str:
     return f"{text} {end}{but}."
 
 
-def _share_found(rows: Rows, k: int, seed: int) -> float:
+def _share_found(rows: Rows, k: int, seed: int, most_halvings: int) -> float:
     """Halve the rows until it is clear whether `k` clusters are found again."""
     rng = np.random.default_rng([seed, k])
     found: list[bool] = []
-    for n_halvings in range(1, _MOST_HALVINGS + 1):
+    for n_halvings in range(1, most_halvings + 1):
         found += [strength >= _FOUND for strength in _halve(rows, k, rng)]
         error = 0.5 / np.sqrt(len(found))
         sure = abs(np.mean(found) - _HOLDS) > _SURE * error
