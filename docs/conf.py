@@ -33,6 +33,7 @@ myst_enable_extensions = ["colon_fence", "deflist"]
 autodoc_typehints = "none"
 numpydoc_class_members_toctree = False
 numpydoc_show_class_members = False
+toc_object_entries_show_parents = "hide"
 
 # The order in which the gallery shows the examples: the jobs first.
 EXAMPLES = [
@@ -74,7 +75,7 @@ html_theme_options = {
     "navbar_end": ["theme-switcher"],
     "navbar_align": "left",
     "header_links_before_dropdown": 6,
-    "secondary_sidebar_items": ["page-toc"],
+    "secondary_sidebar_items": {"**": ["page-toc"], "generated/examples/**": []},
     "footer_start": ["copyright"],
     "footer_end": [],
 }
@@ -88,6 +89,12 @@ def leave_out(
     return True if home.startswith("sklearn") else None
 
 
+def close_blocks(app: Any, docname: str, source: list[str]) -> None:
+    """Remove the empty line that doctest needs at the end of a block."""
+    source[0] = re.sub(r"\n\n```$", "\n```", source[0], flags=re.MULTILINE)
+
+
 def setup(app: Any) -> None:
     """Connect the above; Sphinx calls this."""
+    app.connect("source-read", close_blocks)
     app.connect("autodoc-skip-member", leave_out)

@@ -7,6 +7,8 @@ might send them: semicolons, decimal commas, two marks for a missing cell, an id
 body mass in which a digit slipped.
 """
 
+# sphinx_gallery_thumbnail_path = 'pictures/report.png'
+
 import subprocess
 from pathlib import Path
 from tempfile import TemporaryDirectory
