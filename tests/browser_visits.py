@@ -28,7 +28,7 @@ class Visit:
         self.page.on("request", lambda request: self.requested.append(request.url))
         self.address = path.as_uri()
         self.page.goto(self.address)
-        self.page.wait_for_selector("#map path.point")
+        self.page.wait_for_function("painted !== null")
 
     def _dismiss(self, dialog):
         self.logged.append(f"dialog: {dialog.message}")

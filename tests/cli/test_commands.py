@@ -145,8 +145,8 @@ def test_demo_with_a_report(tmp_path):
     env = os.environ | {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
     done = run_installed("demo", "--report", tmp_path / "page.html", env=env)
     assert done.returncode == 0, done.stderr
-    assert "344 penguins, 7 columns, 19 cells missing" in done.stdout
-    assert max(map(len, done.stdout.splitlines()[:-1])) <= 80
+    assert "344 penguins" in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 80
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert page.lstrip().lower().startswith("<!doctype html")
     assert "Palmer penguins" in page

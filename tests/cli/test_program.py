@@ -6,41 +6,29 @@ import re
 import subprocess
 import sys
 
-import numpy as np
 import pandas as pd
 import pytest
 from command_line import find_command, run_inside, run_installed
 
 import proximity_kernel
-from proximity_kernel import ProximityKernel
 from proximity_kernel.cli import fitting, main
 from proximity_kernel.datasets import load_penguins
 
 
-def test_demo_shows_bins_missing_cells_clusters_and_neighbors(capsys):
+def test_the_demo_compares_clusters_with_species_and_filling_in(capsys):
     assert main(["demo"]) == 0
-    said = capsys.readouterr().out
-    assert re.search(r"bill_depth_mm +. numeric +. 2 +. near 13.1, ", said)
-    assert re.search(r"sex +. categorical +. 11 +. female, male", said)
-    penguins = load_penguins().drop(columns="species")
-    cells = ProximityKernel(n_bins=4).fit(penguins).provenance(penguins)
-    for j in np.unique(cells["feature"]):
-        own = cells[cells["feature"] == j]
-        moved = [
-            own["moved"][own["columns"] == k].sum()
-            for k in range(len(penguins.columns))
-        ]
-        most = ", ".join(penguins.columns[k] for k in np.argsort(moved)[::-1][:2])
-        certainty = f"{own['certainty'].mean():.0%}"
-        line = rf"{penguins.columns[j]} +. {len(own)} +. {certainty} +. {most} "
-        assert re.search(line, said)
-    clusters = re.findall(r"^│ [012] +│(.*)│$", said, flags=re.MULTILINE)
-    counts = [[int(n) for n in row.split("│")] for row in clusters]
-    assert [sum(column) for column in zip(*counts, strict=True)] == [
-        165, 168, 11, 152, 68, 124,
-    ]  # fmt: skip
-    assert re.search(r"sex +[.\d]+ +perhaps +\? ", said)
-    assert re.search(r"year +[.\d]+ +same +2007 ", said)
+    said = " ".join(capsys.readouterr().out.split())
+    assert "344 penguins" in said
+    ours, filled = map(int, re.findall(r"(\d+)% (?:of the penguins are|are\.)", said))
+    assert ours > filled > 50
+    counts = re.findall(r" (\d+) +(\d+) +(\d+) ", said.split("Gentoo", 1)[1])
+    sums = [sum(map(int, column)) for column in zip(*counts[:3], strict=True)]
+    assert sums == [152, 68, 124]
+    row, truth = re.search(r"Penguin (\d+) .* The truth is ([\d.]+)\.", said).groups()
+    assert load_penguins()["body_mass_g"][int(row) - 1] == float(truth)
+    shares = re.findall(r"\((\d+)%\)", said)
+    assert len(shares) == 3
+    assert "proximity-kernel cluster FILE.csv --report page.html" in said
 
 
 def test_as_a_module():
@@ -64,7 +52,7 @@ def test_an_unknown_command_is_named_in_one_line_with_what_was_meant(capsys):
     )
     assert run_inside("t.csv") == 2
     said = capsys.readouterr().err
-    assert "t.csv: there is no such command; there are cluster, neighbors, " in said
+    assert "t.csv: there is no such command; there are look, cluster, " in said
     assert said.count("\n") == 1
 
 
@@ -87,7 +75,7 @@ def test_an_option_is_not_abbreviated_and_the_help_to_see_is_the_commands(
 
 
 COMMANDS = (
-    "cluster", "neighbors", "outliers", "similarity", "represent", "explain",
+    "look", "cluster", "neighbors", "outliers", "similarity", "represent", "explain",
     "impute", "compile", "demo",
 )  # fmt: skip
 

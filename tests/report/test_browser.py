@@ -44,7 +44,7 @@ def test_every_control_works_without_errors_and_requests(browser, make, tmp_path
         assert fits(page)
         for index in range(min(6, page.locator("#color-by option").count())):
             page.select_option("#color-by", index=index)
-        for button in ("#after", "#before", "#reset"):
+        for button in ("#after", "#before", "#nearer", "#farther"):
             page.click(button)
         for button in page.locator("#near button").all():
             button.click()
@@ -72,39 +72,37 @@ def test_a_click_on_a_row_shows_its_nearest_rows_and_why(
     with Visit(browser, report) as page:
         for row in (3, 47, 300):
             click_on_row(page, row)
-            shown = int(page.locator("#panel-title bdi").inner_text())
-            # Points have a radius of 4.5 pixels, and another may cover this one.
+            shown = int(page.locator("#panel-title bdi").inner_text()) - 1
+            # Another row may lie at the same place.
             places = [find_point(page, one) for one in (row, shown)]
-            np.testing.assert_allclose(*places, atol=4.5)
+            np.testing.assert_allclose(*places, atol=1)
             names = page.locator("#near button bdi").all_inner_texts()
             best = -np.sort(-similarity[shown])[:5]
-            found = similarity[shown][[int(name) for name in names]]
+            found = similarity[shown][[int(name) - 1 for name in names]]
             np.testing.assert_allclose(found, best, atol=1e-6)
             written = re.match(r"Similarity ([\d.]+)\.", page.inner_text("#why"))
             assert float(written[1]) == pytest.approx(best[0], abs=0.0056)
-            assert page.input_value("#row") == str(shown)
+            assert page.input_value("#row") == str(shown + 1)
 
 
 def find_point(page, row):
     """The middle of a row's point, in pixels."""
-    box = page.locator("#map path.point").nth(row).bounding_box()
-    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    box = page.locator("#map").bounding_box()
+    x, y = page.evaluate(f"spot({row})")
+    return box["x"] + x, box["y"] + y
 
 
 def click_on_row(page, row):
-    """Move to the point of a row, wait for its label, and click."""
-    page.mouse.move(0, 0)
-    page.locator("#map path.point").nth(row).scroll_into_view_if_needed()
-    x, y = find_point(page, row)
-    page.mouse.move(x - 1, y)
-    page.mouse.move(x, y)
-    page.wait_for_selector("#map .hoverlayer .hovertext")
-    page.mouse.click(x, y)
+    """Move to the point of a row, look at its label, and click."""
+    page.locator("#map").scroll_into_view_if_needed()
+    page.mouse.move(*find_point(page, row))
+    assert page.locator("#tip").inner_text().startswith("Row ")
+    page.mouse.click(*find_point(page, row))
 
 
 def read_panel(page, row, nth):
     """Choose a row and one of its nearest: which this is, and the table's lines."""
-    page.fill("#row", str(row))
+    page.fill("#row", str(row + 1))
     page.press("#row", "Enter")
     page.locator("#near button").nth(nth).click()
     lines = {}
@@ -113,7 +111,7 @@ def read_panel(page, row, nth):
             line.locator(".verdict").inner_text(),
             line.locator("td").nth(0).inner_text(),
         )
-    return int(page.locator("#near button bdi").nth(nth).inner_text()), lines
+    return int(page.locator("#near button bdi").nth(nth).inner_text()) - 1, lines
 
 
 @pytest.mark.parametrize("matching", ["pairwise", "cascade"])
@@ -157,14 +155,13 @@ def test_the_colors_follow_the_choice(browser, report, penguins, clusters):
     with Visit(browser, report) as page:
 
         def looks():
-            return page.evaluate(
-                "document.getElementById('map').data[0].marker.color.slice()"
-            )
+            return page.evaluate("painted.shades.slice()")
 
         legend = page.locator("#legend li bdi")
         labels = clusters.labels_
+        names = page.locator(".pick bdi").all_inner_texts()
         sizes = np.bincount(labels)
-        wanted = [f"Cluster {c} ({size})" for c, size in enumerate(sizes)]
+        wanted = [f"{c}: {names[c]} ({size})" for c, size in enumerate(sizes)]
         assert legend.all_inner_texts() == wanted
         for c in range(3):  # one color for each
             own = {look for look, at in zip(looks(), labels, strict=True) if at == c}
@@ -172,7 +169,7 @@ def test_the_colors_follow_the_choice(browser, report, penguins, clusters):
         page.select_option("#color-by", label="sex")
         counts = penguins["sex"].value_counts()
         missing = int(penguins["sex"].isna().sum())
-        wanted = [f"{sex} ({counts[sex]})" for sex in ("female", "male")]
+        wanted = [f"{sex} ({n})" for sex, n in counts.items()]
         assert legend.all_inner_texts() == [*wanted, f"missing ({missing})"]
         assert len(set(looks())) == 3
         page.select_option("#color-by", label="body_mass_g")
@@ -181,10 +178,26 @@ def test_the_colors_follow_the_choice(browser, report, penguins, clusters):
         light = int(penguins["body_mass_g"].argmin())
         assert looks()[heavy] != looks()[light]
         page.select_option("#color-by", label="number of missing cells")
-        assert page.inner_text("#legend") == "0\n1 or more"
-        gaps = penguins.isna().any(axis=1)
-        assert len({look for look, one in zip(looks(), gaps, strict=True) if one}) == 1
-        assert len(set(looks())) == 2
+        assert page.inner_text("#legend") == "0\n5"
+        gaps = penguins.isna().sum(axis=1)
+        shades = {
+            n: {s for s, m in zip(looks(), gaps, strict=True) if m == n}
+            for n in (0, 1, 5)
+        }
+        assert [len(own) for own in shades.values()] == [1, 1, 1]
+        assert len(set.union(*shades.values())) == 3
+
+
+def test_cards_and_map_select_each_other(browser, report, clusters):
+    with Visit(browser, report) as page:
+        page.locator(".pick").nth(1).click()
+        assert page.evaluate("picked") == 1
+        assert page.locator(".card.current").get_attribute("data-cluster") == "1"
+        page.locator(".pick").nth(1).click()
+        assert page.evaluate("picked") is None
+        row = int(np.flatnonzero(clusters.labels_ == 2)[0])
+        click_on_row(page, row)
+        assert page.locator(".card.current").get_attribute("data-cluster") == "2"
 
 
 def test_the_keyboard_is_enough(browser, report):
@@ -193,10 +206,10 @@ def test_the_keyboard_is_enough(browser, report):
         page.focus("#color-by")
         page.keyboard.press("Tab")
         assert page.evaluate(focused) == "row"
-        page.keyboard.type("47")
+        page.keyboard.type("48")
         page.keyboard.press("Enter")
-        assert page.inner_text("#panel-title").startswith("Row 47")
-        for _ in range(4):  # before, after, whole map, the map
+        assert page.inner_text("#panel-title").startswith("Row 48")
+        for _ in range(5):  # before, after, zoom in, zoom out, the map
             page.keyboard.press("Tab")
         assert page.evaluate(focused) == "map"
         width = "getComputedStyle(document.activeElement).outlineWidth"
@@ -209,6 +222,8 @@ def test_the_keyboard_is_enough(browser, report):
         assert x[-1] > x[0]
         page.keyboard.press("ArrowLeft")
         assert page.evaluate("data.places[chosen][0]") < x[-1]
+        page.keyboard.press("+")
+        assert page.evaluate("view.zoom") == 2
         page.keyboard.press("Enter")
         assert page.evaluate(focused) == "panel"
         page.keyboard.press("Tab")  # on, and into the nearest rows
@@ -230,15 +245,13 @@ def test_columns_are_found_and_folds_open(browser, tmp_path):
         assert page.inner_text("#found") == "11 columns"
         page.fill("#find", "")
         assert page.locator("#cards > li:visible").count() == 200
-        page.locator("#table button.more").click()
-        assert page.locator("#table tbody tr:visible").count() >= 200
 
 
 def test_a_kernel_of_other_rows_and_unknown_categories(browser, penguins, tmp_path):
     kernel = ProximityKernel().fit(penguins.iloc[:150])  # of one species
     path = write_report(tmp_path / "r.html", penguins.iloc[140:], kernel=kernel)
     with Visit(browser, path) as page:
-        page.fill("#row", "190")
+        page.fill("#row", "191")
         page.press("#row", "Enter")
         assert "not comparable" in page.inner_text("#why")
         assert "not in the fitted table" in page.inner_text("#why")
@@ -246,6 +259,6 @@ def test_a_kernel_of_other_rows_and_unknown_categories(browser, penguins, tmp_pa
 
 def test_far_values_lead_to_their_rows(browser, messy_report):
     with Visit(browser, messy_report) as page:
-        page.locator(".far-values .goto", has_text="Row 500").click()
-        assert page.inner_text("#panel-title").startswith("Row 500")
+        page.locator(".far-values .goto", has_text="Row 501").click()
+        assert page.inner_text("#panel-title").startswith("Row 501")
         assert "990,000,000" in page.inner_text("#why")

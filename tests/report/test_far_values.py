@@ -74,8 +74,8 @@ def test_far_values_are_named_with_their_rows(page):
         *(5, 50, 500, 1000, 1500), 11, *(7, 9, 70)
     ]  # fmt: skip
     words = visible(page)
-    assert words.count("5 values of 990,000,000, far above the others") == 3
-    assert words.count("2 values of -2,000,000 to -1,000,000, far below") == 3
+    for said in ("5 values of 990,000,000, far above", "2 values of -2,000,000 to"):
+        assert words.count(said) == 3  # to check, among unusual rows, on the card
 
 
 def test_only_what_lies_apart_is_far():

@@ -85,7 +85,7 @@ def test_arrays_plain_and_masked(tmp_path):
     masked = np.ma.masked_array(array, [[0, 0], [0, 1], [0, 0]])
     shown = read_display_columns(masked, ProximityKernel().fit(masked))
     np.testing.assert_array_equal(shown[1].values, [2, np.nan, 6])
-    assert "Cells missing 17 % 1" in visible(write(tmp_path, masked))
+    assert "1 cell (17 %) is missing" in visible(write(tmp_path, masked))
     assert "No cell is missing." in visible(write(tmp_path, array))
 
 
@@ -122,14 +122,13 @@ def large():
     return table.mask(rng.random(table.shape) < 0.1)
 
 
-def test_a_large_table_is_sampled_and_the_page_shows_it(large, tmp_path):
+def test_all_rows_of_a_large_table_are_on_the_map(large, tmp_path):
     text = write(tmp_path, large)
     data, words = embedded(text), visible(text)
     assert data["n"] == 2_000
-    assert len(data["places"]) == len(data["rows"])
-    assert "The map shows 2,000 of 9,000 rows" in words
-    assert "Shown: 500 rows, drawn at random from 9,000." in words
-    assert set(data["rows"]) > set(data["rows"][:2_000])
+    assert len(data["places"]) == len(data["rows"]) == len(large)
+    assert len(data["columns"][0]["values"]) == data["n_cells"] < len(large)
+    assert "drawn at random" not in words
     unusual = re.findall(r'class="goto" data-row="(\d+)"', text)
     assert {int(row) for row in unusual} <= set(data["rows"][:2_000])
     some = [0, 700, 1999]
@@ -144,7 +143,7 @@ def test_a_large_table_is_sampled_and_the_page_shows_it(large, tmp_path):
 
 
 def test_rows_that_were_not_drawn_lie_on_the_same_plane(large, tmp_path):
-    table = large.iloc[:2_500]
+    table = large.iloc[:2_500].reset_index(drop=True)
     data = embedded(write(tmp_path, table))
     rows, n = data["rows"], data["n"]
     assert len(rows) > n
@@ -153,7 +152,11 @@ def test_rows_that_were_not_drawn_lie_on_the_same_plane(large, tmp_path):
     axes = np.linalg.svd(dense[:n] - mean, full_matrices=False)[2][:2].T
     wanted = (dense - mean) @ axes
     wanted *= np.sign((wanted * data["places"]).sum(axis=0))
-    np.testing.assert_allclose(data["places"], wanted, atol=1e-3)
+    np.testing.assert_allclose(data["places"], wanted, atol=2e-3)
+
+
+def test_a_page_about_a_small_table_is_small(penguins, tmp_path):
+    assert len(write(tmp_path, penguins)) < 3e5
 
 
 def test_the_same_seed_gives_the_same_page(large, tmp_path):
@@ -168,10 +171,8 @@ def test_many_columns_stay_within_bounds(tmp_path):
     table = table.mask(rng.random(table.shape) < 0.1)
     table.columns = [f"column {j}" for j in range(300)]
     text = write(tmp_path, table)
-    plotly = max(map(len, re.findall(r"<script>(.*?)</script>", text, re.DOTALL)))
-    assert len(text) - plotly < 4.5e6
-    assert "The map shows 100 of 700 rows" in visible(text)
-    assert "Of 300 columns, the 60 with the most gaps." in visible(text)
+    assert len(text) < 5e6
+    assert embedded(text)["n"] == 100
 
 
 def test_a_kernel_that_was_fitted_to_other_rows(penguins, tmp_path):
@@ -240,8 +241,8 @@ def test_a_failure_leaves_the_older_page(penguins, tmp_path, monkeypatch):
     assert path.read_text() == "older"
 
 
-@pytest.mark.parametrize("package", ["jinja2", "plotly"])
-def test_an_absent_package_is_named_with_its_extra(package, tmp_path):
+def test_an_absent_package_is_named_with_its_extra(tmp_path):
+    package = "jinja2"
     code = (
         f"import sys; sys.modules[{package!r}] = None\n"
         "from proximity_kernel.report import write_report\n"

@@ -7,7 +7,7 @@ own, imported when the command is called. They share:
 - ``fitting``: a table and options -> a fitted estimator; saves and loads models
 - ``streaming``: the same for files that are read in batches
 - ``outputs``: checks of the files to write, before the work begins
-- ``results``: ids and row numbers in results, and to find rows by
+- ``results``: ids and row numbers, and where results are written
 """
 
 from __future__ import annotations

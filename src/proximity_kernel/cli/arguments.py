@@ -119,7 +119,7 @@ def add_output(
     add = group.add_argument
     add("-o", "--output", "--out", metavar="FILE",
         help=f"ending in .csv, .tsv, .parquet, .arrow, .json, .jsonl or .xlsx{more}; "
-        "default: CSV on standard output")  # fmt: skip
+        "default: CSV on standard output; a terminal shows ten rows")  # fmt: skip
     add("--format", choices=["csv", "tsv", "parquet", "arrow", "json", "jsonl"],
         help="format, whatever the ending; also for standard output")  # fmt: skip
     if report:

@@ -7,7 +7,7 @@ from typing import Any
 
 from .._shared.wording import counted
 from ..io import InputError
-from ..io.writing import open_writer, write_frame
+from ..io.writing import write_frame
 from . import arguments, fitting
 from .outputs import find_format
 from .program import Invocation
@@ -55,10 +55,10 @@ def run(invocation: Invocation) -> None:
         model = source.fit(
             _make_model(options), "fitting bins", "fitting rows", "moving centers"
         )
-    from .results import join_results, name_rows
+    from .results import join_results, name_rows, open_results
 
     sizes: Any = 0
-    with open_writer(options.output, file_format) as append:
+    with open_results(invocation, file_format) as append:
         for start, batch in source.read("assigning rows"):
             distances = model.transform(batch.frame)
             clusters = distances.argmin(axis=1)
@@ -112,6 +112,8 @@ def _summarize(invocation: Invocation, model: Any, sizes: Any) -> None:
     from rich.table import Table
     from rich.text import Text
 
+    from ..report.findings import name_clusters
+
     n = model.n_clusters_
     if invocation.options.model is None and invocation.options.n_clusters is None:
         found = f"found {n} clusters (-k sets the number)"
@@ -122,11 +124,15 @@ def _summarize(invocation: Invocation, model: Any, sizes: Any) -> None:
     grid.add_column("cluster", justify="right")
     grid.add_column("rows", justify="right")
     grid.add_column("share", justify="right")
-    grid.add_column("typical values, with their share")
+    grid.add_column("name, and typical values with their share")
+    names = name_clusters(model.profiles_)
     for c in range(min(n, _MAX_CLUSTERS)):
-        values = _list_typical_values(model, c) or ["none"]
         share = f"{sizes[c] / max(sizes.sum(), 1):.0%}"
-        grid.add_row(str(c), f"{sizes[c]:,}", share, Text("\n".join(values)))
+        told = Text(names.get(c, "no rows"), "bold")
+        told.append(
+            "".join(f"\n{one}" for one in _list_typical_values(model, c)), "not bold"
+        )
+        grid.add_row(str(c), f"{sizes[c]:,}", share, told)
     invocation.show(grid)
     if n > _MAX_CLUSTERS:
         more = n - _MAX_CLUSTERS

@@ -1,17 +1,24 @@
-"""``proximity-kernel demo``: a tour of the Palmer penguins."""
+"""``proximity-kernel demo``: clusters of penguins of whom a fifth is unknown."""
 
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 from .program import Invocation
 
 DESCRIPTION = """\
-Fit, cluster and explain the Palmer penguins, which come with the package.
+Cluster the Palmer penguins, which come with the package, with a fifth of
+their cells hidden; compare the clusters with the species, and an estimate
+with the hidden value.
 
   proximity-kernel demo
   proximity-kernel demo --report penguins.html
 """
+_HIDDEN = 0.2
+_SEED = 0
+_NOT_MEASURED = ["sex", "year"]  # they would split each species
+_N_SHOWN = 3  # bins of an estimate
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -24,9 +31,101 @@ def run(invocation: Invocation) -> None:
     from .fitting import check_files
 
     check_files(invocation)
-    from .penguin_tour import print_tour
+    import numpy as np
 
+    from .. import ProximityKMeans
+    from ..datasets import load_penguins
+
+    whole = load_penguins().drop(columns=_NOT_MEASURED)
+    species = whole.pop("species")
+    hidden = np.random.default_rng(_SEED).random(whole.shape) < _HIDDEN
+    penguins = whole.mask(hidden)
+    km = ProximityKMeans(3, random_state=_SEED).fit(penguins)
+    out = invocation.console(out=True)
+    n_missing = int(penguins.isna().to_numpy().sum())
+    out.print(
+        f"[bold]{len(penguins)} penguins: their island and four measurements. "
+        f"{n_missing} of {penguins.size:,} cells are missing.[/bold]\n\n"
+        "Three clusters, from what is left, and the species (which was not used):\n"
+    )
+    out.print(_compare_clusters(km, species), "")
+    filled = _cluster_filled(penguins)
+    out.print(
+        f"{_share_found(km.labels_, species):.0%} of the penguins are in the cluster "
+        "of their species. If the missing cells are filled in first (median, most "
+        "common value; then scikit-learn's KMeans), "
+        f"{_share_found(filled, species):.0%} are.\n"
+    )
+    out.print(_show_estimate(km.kernel_, penguins, whole))
+    out.print(
+        "\nWith your own table:\n"
+        "  proximity-kernel look FILE.csv\n"
+        "  proximity-kernel cluster FILE.csv --report page.html"
+    )
     report = invocation.options.report
-    print_tour(invocation.console(out=True), report)
     if report is not None:
+        from ..report import write_report
+
+        write_report(report, penguins, clusters=km, title="Palmer penguins")
         invocation.note(f"report: {report}")
+
+
+def _compare_clusters(km: Any, species: Any) -> Any:
+    """Count the species of each cluster, beside its name."""
+    import pandas as pd
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    from ..report.findings import name_clusters
+
+    names, counts = name_clusters(km.profiles_), pd.crosstab(km.labels_, species)
+    grid = Table("cluster", *counts.columns, box=SIMPLE_HEAD, show_edge=False)
+    for cluster, row in counts.iterrows():
+        grid.add_row(names[cluster], *map(str, row))
+    return grid
+
+
+def _cluster_filled(penguins: Any) -> Any:
+    """Cluster as one does without this package: fill in, scale, encode, k-means."""
+    from sklearn.cluster import KMeans
+    from sklearn.compose import make_column_selector, make_column_transformer
+    from sklearn.impute import SimpleImputer
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+    numbers = make_pipeline(SimpleImputer(strategy="median"), StandardScaler())
+    words = make_pipeline(SimpleImputer(strategy="most_frequent"), OneHotEncoder())
+    is_number = make_column_selector(dtype_include="number")
+    is_word = make_column_selector(dtype_exclude="number")
+    columns = make_column_transformer((numbers, is_number), (words, is_word))
+    return make_pipeline(columns, KMeans(3, random_state=_SEED)).fit_predict(penguins)
+
+
+def _share_found(clusters: Any, species: Any) -> float:
+    """Compute the share of rows in the cluster where their species is most common."""
+    import pandas as pd
+
+    return float(pd.crosstab(clusters, species).max(axis=1).sum() / len(species))
+
+
+def _show_estimate(kernel: Any, penguins: Any, whole: Any) -> str:
+    """Tell the estimate of a hidden body mass, and the truth."""
+    import numpy as np
+
+    from .. import explain
+
+    name = "body_mass_g"
+    hidden = penguins[name].isna() & (
+        penguins.notna().sum(axis=1) == whole.shape[1] - 1
+    )
+    row = int(np.flatnonzero(hidden & whole[name].notna())[0])
+    one = penguins.iloc[[row]]
+    cell = explain(kernel, one, one).features[list(penguins).index(name)].a
+    likely = ", ".join(
+        f"{bin_} ({share:.0%})" for bin_, share in cell.assumed[:_N_SHOWN]
+    )
+    known = ", ".join(f"{k} {v}" for k, v in one.iloc[0].drop(name).items())
+    return (
+        f"Penguin {row + 1} ({known}): its {name} is hidden. The estimate is a "
+        f"distribution: {', '.join(likely)}. The truth is {whole[name][row]:g}."
+    )

@@ -62,7 +62,6 @@ def check_files(invocation: Invocation) -> None:
     if given.get("report") is not None:
         check_report("--report", given["report"])
         require("jinja2", extra="report")
-        require("plotly", extra="report")
 
 
 def make_kernel(options: argparse.Namespace, **defaults: Any) -> ProximityKernel:

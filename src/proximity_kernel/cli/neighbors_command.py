@@ -49,7 +49,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(invocation: Invocation) -> None:
     """Run the command."""
     from ..io.parquet_and_excel import write_cell
-    from ..io.writing import write_frame
     from . import fitting
     from .outputs import find_format
 
@@ -59,6 +58,8 @@ def run(invocation: Invocation) -> None:
         raise InputError("--queries: with --model, name the new table as FILE.")
     model, table, notes = fitting.start(invocation, "ProximityNeighbors")
     import pandas as pd
+
+    from .results import write_results
 
     exclude_self = model is None and options.queries is None
     asked, ids = table, pd.DataFrame(notes.get("ids", {}))
@@ -86,7 +87,7 @@ def run(invocation: Invocation) -> None:
 
         similarities, indices = drop_itself(similarities, indices, rows)
     frame = _list_neighbors(asked, rows, indices, similarities, ids)
-    write_frame(frame, options.output, file_format)
+    write_results(invocation, frame, file_format)
 
 
 def _find_rows(options: Any, asked: Any, n_others: int) -> tuple[Any, int]:

@@ -47,7 +47,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(invocation: Invocation) -> None:
     """Run the command."""
-    from ..io.writing import write_frame
     from . import fitting
     from .outputs import find_format
 
@@ -65,14 +64,18 @@ def run(invocation: Invocation) -> None:
         fitting.fit(invocation, model, table)
     frame = _list_outliers(invocation, model, table)
     fitting.make_report(invocation, table, model.kernel_)
-    write_frame(frame, options.output, file_format)
+    from .results import write_results
+
+    write_results(invocation, frame, file_format)
 
 
 def _list_outliers(invocation: Invocation, model: Any, table: Any) -> Any:
     import numpy as np
 
-    from .results import join_results, name_rows
+    from .results import N_SHOWN, is_for_terminal, join_results, name_rows
 
+    options = invocation.options
+    top = options.top or (N_SHOWN if is_for_terminal(options) else None)
     with invocation.progress("scoring"):
         scores = model.score_samples(table.frame)
     outlying = scores < model.offset_
@@ -83,11 +86,11 @@ def _list_outliers(invocation: Invocation, model: Any, table: Any) -> Any:
         f"{'is an outlier' if n == 1 else 'are outliers'} (score below "
         f"{model.offset_:.4f}; the median is {np.median(scores):.4f})"
     )
-    if invocation.options.top is not None:
-        rows = np.argsort(scores, kind="stable")[: invocation.options.top]
+    if top is not None:
+        rows = np.argsort(scores, kind="stable")[:top]
         explained = rows
     reasons = np.full(len(scores), "", dtype=object)
-    n_reasons = invocation.options.reasons
+    n_reasons = options.reasons
     with invocation.progress("finding reasons", len(explained)) as advance:
         for start in range(0, len(explained) if n_reasons else 0, _BLOCK):
             block = explained[start : start + _BLOCK]

@@ -29,6 +29,7 @@ _PROGRAM = "proximity-kernel"
 _DESCRIPTION = """\
 Find similar rows in a table with missing cells.
 
+  proximity-kernel look patients.csv
   proximity-kernel cluster patients.csv -o clusters.csv
   proximity-kernel neighbors patients.csv --of P0012
   proximity-kernel outliers patients.csv --top 20
@@ -40,6 +41,7 @@ detected, and printed. Each command has its own --help.
 """
 # Name -> a line of help. The module is `NAME_command`.
 _COMMANDS = {
+    "look": "how a file is read: kinds, ids, missing cells",
     "cluster": "groups of similar rows",
     "neighbors": "the most similar rows of each row",
     "outliers": "the most unusual rows, with reasons",
@@ -48,7 +50,7 @@ _COMMANDS = {
     "explain": "why two rows are similar, column by column",
     "impute": "the table with its missing cells filled",
     "compile": "compile every loop once, for images and services",
-    "demo": "a tour of the Palmer penguins",
+    "demo": "clusters of penguins of whom a fifth is unknown",
 }
 _BROKEN_PIPE = 141  # as shells report it
 

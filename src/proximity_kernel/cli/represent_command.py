@@ -37,7 +37,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(invocation: Invocation) -> None:
     """Run the command."""
-    from ..io.writing import open_output, open_writer
+    from ..io.writing import open_output
     from .fitting import make_kernel, open_source
     from .outputs import find_format
 
@@ -63,9 +63,9 @@ def run(invocation: Invocation) -> None:
             f"{size / 2**30:,.1f} GiB; write them sparse with -o FILE.npz, or all with "
             "--force."
         )
-    from .results import join_results, name_rows
+    from .results import join_results, name_rows, open_results
 
-    with open_writer(options.output, file_format) as append:
+    with open_results(invocation, file_format) as append:
         for start, batch in source.read("representing rows"):
             # Column-major, because columns are written.
             dense = kernel.transform(batch.frame).toarray(order="F")

@@ -1,7 +1,13 @@
-"""Rows as users name them: by their id, or by their number, from 1."""
+"""Results: rows named by their id or number (from 1), and where they are written.
+
+A terminal shows the first rows of a result. A file and a pipe get all of it.
+"""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -10,6 +16,12 @@ import pandas as pd
 from .._shared.wording import counted, suggest
 from ..io import InputError, LoadedTable
 from ..io.parquet_and_excel import write_cell
+from ..io.writing import open_writer
+from .program import Invocation
+
+N_SHOWN = 10
+"""Rows of a result that a terminal shows."""
+_MAX_COLUMNS = 8
 
 
 def name_rows(table: LoadedTable, start: int = 0) -> Any:
@@ -79,3 +91,74 @@ def find_row(table: LoadedTable, text: str, option: str = "") -> int:
         f"{option}{text}: {table.name} has {counted(n_rows, 'row')}, and none has this "
         f"{what}{suggest(text, known) or hint}"
     )
+
+
+def is_for_terminal(options: Any) -> bool:
+    """Whether a result is only shown: no file or format is given, and nothing reads."""
+    return options.output is None and options.format is None and sys.stdout.isatty()
+
+
+@contextmanager
+def open_results(
+    invocation: Invocation, file_format: str
+) -> Iterator[Callable[[Any], None]]:
+    """Open where results go; the yielded function takes them in parts.
+
+    Parameters
+    ----------
+    invocation : Invocation
+    file_format : str
+        Of the file or pipe.
+
+    Yields
+    ------
+    callable
+        Takes a pandas.DataFrame, the next rows.
+    """
+    options = invocation.options
+    if not is_for_terminal(options):
+        with open_writer(options.output, file_format) as append:
+            yield append
+        return
+    shown: list[Any] = []
+    n_rows = 0
+
+    def keep(frame: Any) -> None:
+        nonlocal n_rows
+        shown.append(frame.head(max(0, N_SHOWN - n_rows)))
+        n_rows += len(frame)
+
+    yield keep
+    invocation.console(out=True).print(_draw_rows(pd.concat(shown)))
+    if n_rows > N_SHOWN:
+        invocation.note(f"{N_SHOWN} of {n_rows:,} rows; -o FILE writes all of them")
+
+
+def write_results(invocation: Invocation, frame: Any, file_format: str) -> None:
+    """Write a result that is complete."""
+    with open_results(invocation, file_format) as append:
+        append(frame)
+
+
+def _draw_rows(frame: Any) -> Any:
+    """Draw rows as a table of rich."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+    from rich.text import Text
+
+    grid = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    shown = frame.iloc[:, :_MAX_COLUMNS]
+    for name in shown:
+        number = pd.api.types.is_numeric_dtype(shown[name])
+        grid.add_column(Text(str(name)), justify="right" if number else "left")
+    if frame.shape[1] > _MAX_COLUMNS:
+        grid.add_column(f"and {frame.shape[1] - _MAX_COLUMNS:,} more columns")
+    for row in shown.itertuples(index=False):
+        grid.add_row(*(Text(_write_short(cell)) for cell in row))
+    return grid
+
+
+def _write_short(cell: Any) -> str:
+    if pd.isna(cell):
+        return ""
+    return f"{cell:.4g}" if isinstance(cell, float) else write_cell(cell)

@@ -8,7 +8,7 @@ from typing import Any
 
 from .._shared.wording import counted, listed
 from ..io import InputError
-from ..io.writing import open_output, write_frame
+from ..io.writing import open_output
 from . import arguments, fitting
 from .outputs import find_format
 from .program import Invocation
@@ -62,11 +62,13 @@ def run(invocation: Invocation) -> None:
             "--save-model."
         )
     kernel, table, _ = fitting.start(invocation, "ProximityKernel")
+    from .results import write_results
+
     other = table
     if options.other is not None:
         other = fitting.open_table(invocation, options.other, table.schema)
     if pairs:
-        write_frame(_list_pairs(invocation, table, other), options.output, file_format)
+        write_results(invocation, _list_pairs(invocation, table, other), file_format)
         return
     n, m = len(table.frame), len(other.frame)
     if 4 * n * m > _MAX_BYTES and not options.force:
@@ -84,7 +86,7 @@ def run(invocation: Invocation) -> None:
         with open_output(options.output) as file:
             np.save(file, matrix, allow_pickle=False)
     else:
-        write_frame(_name_matrix(matrix, table, other), options.output, file_format)
+        write_results(invocation, _name_matrix(matrix, table, other), file_format)
 
 
 def _name_matrix(matrix: Any, table: Any, other: Any) -> Any:

@@ -24,7 +24,6 @@ _GAP, _FAR_WIDTH = 9.0, 11.0  # between the scale and a bar of far values; of th
 _LEAST = 4 / HEIGHT  # height of a bar of far values
 _MAX_LABELS = 8
 _MAX_BINS = 12  # listed on a card
-_MAX_VALUES = 3  # in the summary of a column
 _MAX_ROWS = 5  # named for a column with far values
 _MAX_COLUMNS = 10  # with named rows
 
@@ -43,10 +42,10 @@ def describe_columns(
     Returns
     -------
     list of dict
-        name, kind, share (of missing cells), distinct (values), values (a summary), far
-        (lines), bins (names), n_bins, two (whether the bins have groups), and
-        ``histogram`` (see `draw_histogram`) or ``labels`` (label, share, rest); neither
-        for an empty column.
+        name, kind, share (of missing cells), summary, far (lines), bins (names),
+        n_bins, two (whether the bins have groups), and ``histogram`` (see
+        `draw_histogram`) or ``labels`` (label, share, rest); neither for an empty
+        column.
     """
     cards = []
     for j, (column, names) in enumerate(zip(columns, bin_names(kernel), strict=True)):
@@ -55,8 +54,7 @@ def describe_columns(
             "name": column.name,
             "kind": column.kind,
             "share": float(column.missing.mean()),
-            "distinct": len(np.unique(column.known)),
-            "values": _summarize(column),
+            "summary": _summarize(column),
             "far": column.far,
             "n_bins": len(names),
             "bins": [column.write_bin(name) for name in names[:_MAX_BINS]],
@@ -93,22 +91,17 @@ def list_far_values(columns: Sequence[DisplayColumn]) -> list[dict[str, Any]]:
 
 
 def _summarize(column: DisplayColumn) -> str:
-    known = column.known
-    if not len(known):
-        return "nothing observed"
-    if column.labels is None:
-        ends = np.quantile(known, [0, 0.5, 1], method="lower")
-        low, middle, high = map(column.write, ends)
-        return f"always {low}" if low == high else f"{low} to {high}, median {middle}"
-    counts = column.count_labels()
-    if len(counts) == len(known) > _MAX_VALUES:
-        return f"{len(known):,} values, all different"
-    shown = ", ".join(
-        f"{column.labels[k]} ({write_share(n / len(known))})"
-        for k, n in counts[:_MAX_VALUES]
-    )
-    more = len(counts) - _MAX_VALUES
-    return f"{shown} and {counted(more, 'other')}" if more > 0 else shown
+    """Write the range of measured values, or how many labels there are."""
+    if not len(column.known):
+        return "no value"
+    n_distinct = len(np.unique(column.known))
+    if column.labels is not None:
+        return counted(n_distinct, "value")
+    ends = np.quantile(column.known, [0, 0.5, 1], method="lower")
+    low, middle, high = map(column.write, ends)
+    if low == high:
+        return f"always {low}"
+    return f"{low} to {high}, median {middle}, {n_distinct:,} different"
 
 
 def _count_labels(

@@ -20,8 +20,6 @@ from .display_columns import DisplayColumn, clean
 
 MAX_ROWS = 100_000
 """Rows whose cells are estimated."""
-PICTURE_ROWS = 500
-PICTURE_COLUMNS = 60
 _MAX_PATTERNS = 8
 _MAX_NAMES = 4  # columns listed for a pattern
 _MAX_MOVERS = 3  # columns named for each
@@ -34,31 +32,24 @@ _BASES = {
 }
 
 
-def describe_gaps(
-    columns: Sequence[DisplayColumn], rng: np.random.Generator
-) -> dict[str, Any]:
-    """Find where the missing cells are, and draw rows for a picture of them.
+def describe_gaps(columns: Sequence[DisplayColumn]) -> dict[str, Any]:
+    """Find where the missing cells are.
 
     Parameters
     ----------
     columns : sequence of DisplayColumn
-    rng : numpy.random.Generator
 
     Returns
     -------
     dict
         ``cells`` (number of missing cells), ``share`` (of all cells), ``columns`` (with
         missing cells), ``complete`` (rows), ``n_patterns`` (sets of columns that are
-        missing together in a row), ``patterns`` (the most common: rows, share and text;
-        if there are many, only those of several rows), and ``picture``: ``rows`` and
-        ``columns`` (indices) and ``cells`` (a text of 0 and 1 for each row), ordered by
-        pattern.
+        missing together in a row) and ``patterns`` (the most common: rows, share and
+        text; if there are many, only those of several rows).
     """
     missing = np.column_stack([column.missing for column in columns])
     packed = np.packbits(missing, axis=1)
-    _, first, of_row, rows = np.unique(
-        packed, axis=0, return_index=True, return_inverse=True, return_counts=True
-    )
+    _, first, rows = np.unique(packed, axis=0, return_index=True, return_counts=True)
     order = np.argsort(-rows, kind="stable").tolist()
     incomplete = [p for p in order if missing[first[p]].any()]
     many = len(incomplete) > _MAX_PATTERNS
@@ -78,22 +69,7 @@ def describe_gaps(
             for p in incomplete[:_MAX_PATTERNS]
             if rows[p] > many
         ],
-        "picture": _draw_gaps(missing, of_row.ravel(), rows, rng),
     }
-
-
-def _draw_gaps(
-    missing: NDArray[np.bool_],
-    of_row: NDArray[np.int64],
-    frequency: NDArray[np.int64],
-    rng: np.random.Generator,
-) -> dict[str, Any]:
-    rows = draw_rows(len(missing), PICTURE_ROWS, rng)
-    rows = rows[np.lexsort((rows, of_row[rows], -frequency[of_row[rows]]))]
-    order = np.argsort(-missing.sum(axis=0), kind="stable")
-    columns = np.sort(order[:PICTURE_COLUMNS])
-    cells = ["".join(map(str, missing[i, columns].astype(int))) for i in rows]
-    return {"rows": rows.tolist(), "columns": columns.tolist(), "cells": cells}
 
 
 def draw_rows(n_rows: int, most: int, rng: np.random.Generator) -> NDArray[np.int64]:
@@ -137,7 +113,7 @@ def describe_missing_cells(
         whole column), movers (the columns that moved informed estimates most) and basis
         (what the estimates rest on if there are no movers). ``empty``: columns without
         an observed value; their cells are not counted here. ``kept``: columns whose
-        gaps are a bin of their own: name, missing and reason.
+        gaps are a bin of their own: name and missing.
     """
     rows = draw_rows(len(codes), MAX_ROWS, rng)
     cells, shares = estimate_cells(kernel, codes[rows])
@@ -153,11 +129,7 @@ def describe_missing_cells(
         "features": sorted(features, key=lambda one: -one["cells"]),
         "empty": [names[j] for j, prior in enumerate(kernel.prior_) if not len(prior)],
         "kept": [
-            {
-                "name": name,
-                "missing": absence.missing,
-                "reason": clean(absence.reason, 300),
-            }
+            {"name": name, "missing": absence.missing}
             for name, absence in zip(names, kernel.missingness_, strict=True)
             if absence.informative
         ],

@@ -23,27 +23,18 @@ from .._shared.threads import count_threads
 from .._shared.whole_files import whole_file
 from .._shared.wording import counted
 from .column_cards import HEIGHT, WIDTH, describe_columns, list_far_values
-from .display_columns import (
-    DisplayColumn,
-    clean,
-    read_display_columns,
-    write_share,
-)
-from .missing_cells import (
-    PICTURE_COLUMNS,
-    PICTURE_ROWS,
-    describe_gaps,
-    describe_missing_cells,
-)
-from .row_map import describe_rows, draw_map_rows, find_unusual_rows
+from .display_columns import DisplayColumn, clean, read_display_columns, write_share
+from .findings import find_alerts, name_clusters, write_findings
+from .missing_cells import describe_gaps, describe_missing_cells
+from .row_map import describe_rows, draw_compared_rows, find_unusual_rows
 
+_SAMPLE_ROWS = 5
 _JOINERS = re.compile(r"([_.-])(?=.)")
 # Numbers, dates and times, with their units; very long ones may break. Not those of
 # escaped characters, as &#39;.
 _UNBREAKABLE = re.compile(
     r"(?<![\w#])[-+]?\d[\d,.:+-]{0,22}(?:e[+-]?\d+)?(?: %| s\b)?(?!\w)"
 )
-_SCRIPTS = ("page.js", "map.js")
 
 
 def write_report(
@@ -57,7 +48,7 @@ def write_report(
     assumptions: Sequence[str] = (),
     random_state: int = 0,
 ) -> Path:
-    """Write a page about a table: missing cells, bins, a map of its rows, outliers.
+    """Write a page about a table: findings, a map of its rows, clusters, columns, gaps.
 
     The page is a single file that loads nothing from the network. It is written
     completely or not at all.
@@ -73,7 +64,7 @@ def write_report(
     clusters : ProximityKMeans or None, default=None
         Fitted. None leaves the clusters out.
     ids : sequence of shape (n_samples,) or None, default=None
-        Names of the rows. None numbers them, from 0.
+        Names of the rows. None numbers them, from 1.
     title : str or None, default=None
     assumptions : sequence of str
         What was assumed when the table was read, to show on the page.
@@ -99,7 +90,6 @@ def write_report(
     """
     target = _check_path(path)
     require("jinja2", extra="report")
-    require("plotly", extra="report")
     kernel = _find_kernel(table, kernel, clusters)
     columns = read_display_columns(table, kernel)
     names = _name_rows(ids, len(table))
@@ -149,7 +139,7 @@ def _find_kernel(
 
 def _name_rows(ids: Sequence[Any] | None, n_rows: int) -> list[str]:
     if ids is None:
-        return [str(i) for i in range(n_rows)]
+        return [str(i) for i in range(1, n_rows + 1)]
     if len(ids) != n_rows:
         raise ValueError(
             f"ids must have one name for each of the {n_rows:,} rows, got {len(ids):,}."
@@ -173,28 +163,34 @@ def _collect(
     far = list_far_values(columns)
     named = [one["row"] for one in unusual["rows"]]
     named += [row for one in far for row in one["rows"]]
-    rows = draw_map_rows(len(names), len(columns), np.unique(named).astype(int), rng)
-    gaps = describe_gaps(columns, rng)
-    data = describe_rows(kernel, columns, codes, rows)
+    always = np.unique(named).astype(int)
+    compared = draw_compared_rows(len(names), len(columns), always, rng)
+    data = describe_rows(kernel, columns, codes, compared, rng)
     data["ids"] = [names[i] for i in data["rows"]]
-    data["gaps"] = gaps["picture"] | {
-        "names": [names[i] for i in gaps["picture"]["rows"]]
-    }
-    data["clusters"] = profiles = None
+    data["clusters"] = cards = None
     if clusters is not None:
         labels = clusters.predict(table).astype(np.int64)
+        cards = _describe_clusters(clusters, labels, columns)
         data["clusters"] = labels[data["rows"]].tolist()
-        profiles = _describe_clusters(clusters, labels, columns)
+        data["names"] = [card["name"] for card in cards]
+    gaps = describe_gaps(columns)
+    missing = describe_missing_cells(kernel, codes, rng)
     return {
         "size": f"{counted(len(names), 'row')}, {counted(len(columns), 'column')}",
         "n_rows": len(names),
-        "columns": describe_columns(columns, kernel),
-        "gaps": gaps,
-        "missing": describe_missing_cells(kernel, codes, rng),
+        "findings": write_findings(cards, unusual["rows"], gaps, missing, names),
         "map": data,
-        "clusters": profiles,
+        "clusters": cards,
         "unusual": unusual,
         "far": far,
+        "alerts": find_alerts(columns),
+        "sample": [
+            [None if one.missing[i] else one.write(one.values[i]) for one in columns]
+            for i in range(min(_SAMPLE_ROWS, len(names)))
+        ],
+        "gaps": gaps,
+        "missing": missing,
+        "columns": describe_columns(columns, kernel),
         "names": names,
         "kernel": kernel,
         "json": _dump(data),
@@ -204,24 +200,30 @@ def _collect(
 def _describe_clusters(
     clusters: ProximityKMeans, labels: NDArray[np.int64], columns: list[DisplayColumn]
 ) -> list[dict[str, Any]]:
-    """Describe the size and the typical values of each cluster."""
+    """Describe the name, the size and the typical values of each cluster."""
     types = clusters.kernel_.model_.types
     by_name = {one.name: column for one, column in zip(types, columns, strict=True)}
-    out: list[dict[str, Any]] = [
-        {"cluster": c, "size": size, "share": size / len(labels), "values": []}
+    profiles = [
+        one
+        | {
+            "feature": by_name[one["feature"]].name,
+            "value": by_name[one["feature"]].write_bin(one["value"]),
+            "share": min(1.0, one["share"]),
+            "share_overall": min(1.0, one["share_overall"]),
+        }
+        for one in clusters.profiles_
+    ]
+    names = name_clusters(profiles)
+    return [
+        {
+            "cluster": c,
+            "name": names.get(c, "no rows"),
+            "size": size,
+            "share_text": write_share(size / len(labels)),
+            "values": [one for one in profiles if one["cluster"] == c],
+        }
         for c, size in enumerate(np.bincount(labels, minlength=clusters.n_clusters_))
     ]
-    for one in clusters.profiles_:
-        column = by_name[one["feature"]]
-        out[one["cluster"]]["values"].append(
-            {
-                "feature": column.name,
-                "value": column.write_bin(one["value"]),
-                "share": min(1.0, one["share"]),
-                "overall": min(1.0, one["share_overall"]),
-            }
-        )
-    return out
 
 
 def _dump(data: Any) -> str:
@@ -234,7 +236,6 @@ def _dump(data: Any) -> str:
 
 def _render(content: dict[str, Any]) -> str:
     from jinja2 import Environment, PackageLoader, StrictUndefined
-    from plotly.offline import get_plotlyjs
 
     environment = Environment(
         loader=PackageLoader("proximity_kernel.report"),
@@ -247,24 +248,20 @@ def _render(content: dict[str, Any]) -> str:
     environment.filters |= {"breakable": _breakable, "whole": _keep_whole}
     environment.globals["some"] = counted
     folder = resources.files("proximity_kernel.report") / "templates"
-    read = {
-        name: (folder / name).read_text(encoding="utf-8")
-        for name in ("page.css", *_SCRIPTS)
-    }
-    scripts = [get_plotlyjs(), "\n".join(read[name] for name in _SCRIPTS)]
-    scripts = [script.replace("</script", "<\\/script") for script in scripts]
+    style, *scripts = (
+        (folder / name).read_text(encoding="utf-8")
+        for name in ("page.css", "page.js", "map.js")
+    )
+    script = "\n".join(scripts)
+    digest = base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest())
     page: str = environment.get_template("page.html").render(
         content,
-        style=read["page.css"],
-        scripts=scripts,
-        hashes=[_hash(script) for script in scripts],
+        style=style,
+        script=script,
+        hash=f"'sha256-{digest.decode('ascii')}'",
         version=__version__,
-        limits={
-            "picture_rows": PICTURE_ROWS,
-            "picture_columns": PICTURE_COLUMNS,
-            "width": WIDTH,
-            "height": HEIGHT,
-        },
+        width=WIDTH,
+        height=HEIGHT,
     )
     return page
 
@@ -282,9 +279,3 @@ def _keep_whole(text: str) -> Any:
 
     whole = r'<span class="whole">\g<0></span>'
     return Markup(_UNBREAKABLE.sub(whole, str(escape(text))))
-
-
-def _hash(script: str) -> str:
-    """Hash a script for the content security policy."""
-    digest = hashlib.sha256(script.encode("utf-8")).digest()
-    return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"

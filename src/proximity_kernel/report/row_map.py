@@ -1,9 +1,9 @@
 """Coded rows in, out: a map of the rows, their nearest rows, and the unusual ones.
 
-The map shows the first two principal components of the rows that are drawn for it. The
-page compares any row of the map with its nearest rows. So it holds the value and the
-bin of every cell of these rows, the estimate of every missing one, and for each pair
-how much each feature agrees.
+The map shows the first two principal components of the represented rows, colored by
+clusters or columns. Some of the rows on it can be compared with their nearest rows: of
+these the page holds the value and the bin of every cell, the estimate of every missing
+one, and for each pair how much each feature agrees.
 
 A row is unusual if its cells are improbable given the others: each observed cell is
 estimated as if it were missing.
@@ -18,6 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.decomposition import PCA
+from sklearn.neighbors import NearestNeighbors
 
 from .. import ProximityKernel
 from .._bins.codes import plain_codes
@@ -29,11 +30,20 @@ from ..explanation import bin_names, sum_by_feature
 from .display_columns import DisplayColumn
 from .missing_cells import MAX_ROWS, draw_rows, estimate_cells
 
-MAP_ROWS = 2_000
+MAP_ROWS = 50_000
+"""Rows on the map."""
+COMPARED_ROWS = 2_000
+"""Rows on the map that can be compared with their nearest ones."""
 N_NEAREST = 5
+N_KEPT = 10
+"""Nearest rows that a good map keeps near."""
 ESTIMATED, UNKNOWN = -1, -2  # in place of a bin
-_MAX_CELLS = 170_000  # of the rows in the page
+_MAX_CELLS = 170_000  # of the rows that are compared
+_MAX_GRADES = 2_500_000  # of the rows on the map
 _MIN_ROWS = 100
+_GRADES = "0123456789abcdefghijklmnopqrstuvwxyz"  # colors of a column, one per cell
+_NO_GRADE = "-"  # of a missing cell
+_MAX_LABELS = 7  # with a color of their own
 _MAX_ESTIMATED = 3  # bins of an estimate
 _N_UNUSUAL = 10
 _N_REASONS = 3
@@ -43,14 +53,15 @@ _ROOM = 1 << 22  # numbers held at a time
 _LEAST_SHARE = 1e-6  # of a bin that no matching row has
 
 
-def draw_map_rows(
+def draw_compared_rows(
     n_rows: int, n_columns: int, always: NDArray[np.int64], rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Draw the rows of the map at random, in addition to `always`; all if they fit."""
-    # The page also holds the nearest rows of each row of the map.
+    """Draw the rows that can be compared, in addition to `always`; all if they fit."""
+    # The page also holds the nearest rows of each.
     fit = _MAX_CELLS // n_columns // (1 + N_NEAREST)
-    most = min(MAP_ROWS, max(_MIN_ROWS, fit))
-    if n_rows <= most or (n_rows <= MAP_ROWS and n_rows * n_columns <= _MAX_CELLS):
+    most = min(COMPARED_ROWS, max(_MIN_ROWS, fit))
+    few = n_rows <= COMPARED_ROWS and n_rows * n_columns <= _MAX_CELLS
+    if n_rows <= most or few:
         return np.arange(n_rows)
     others = np.setdiff1d(np.arange(n_rows), always)
     drawn = rng.choice(others, most - len(always), replace=False)
@@ -94,9 +105,10 @@ def describe_rows(
     kernel: ProximityKernel,
     columns: Sequence[DisplayColumn],
     codes: NDArray[Any],
-    drawn: NDArray[np.int64],
+    compared: NDArray[np.int64],
+    rng: np.random.Generator,
 ) -> dict[str, Any]:
-    """Collect what the page needs to compare the rows of the map with their nearest.
+    """Collect what the page needs to draw the map and to compare rows on it.
 
     Parameters
     ----------
@@ -105,49 +117,99 @@ def describe_rows(
     columns : sequence of DisplayColumn
     codes : ndarray of shape (n_samples, n_features)
         Of all rows.
-    drawn : ndarray of shape (n,), int64
-        Indices of the rows on the map, increasing.
+    compared : ndarray of shape (n,), int64
+        Indices of the rows to compare with their nearest ones, increasing.
+    rng : numpy.random.Generator
+        Draws the other rows of the map, if there are too many.
 
     Returns
     -------
     dict
-        ``rows``: indices of the rows, the ``n`` of the map first. ``places``: their
-        positions on the plane, which shows the share ``variance``. ``near``: for each
-        row of the map, the positions in ``rows`` of its nearest ones in the whole
-        table. ``similarity``: of these, in thousandths. ``agreement``: of these pairs
-        for each feature, in hundredths. ``columns``: name, kind, labels, values, bins,
-        and names and groups of the bins. ``estimates``: position of the row, feature,
-        number of matching rows (0 without any), how many features moved it most and
-        which, then bins with their probabilities in hundredths.
+        ``rows``: indices of the rows on the map: the ``n`` that are compared, then
+        their nearest ones, which makes ``n_cells``, then others. ``places``: their
+        positions, which show the share ``variance``, and keep the share ``kept`` of the
+        nearest rows near. ``near``: for each compared row, the positions in ``rows`` of
+        its nearest ones in the whole table. ``similarity``: of these, in thousandths.
+        ``agreement``: of these pairs for each feature, in hundredths. ``columns``:
+        name, kind, values, labels, bins, and names and groups of the bins, of the first
+        ``n_cells`` rows; grades, for the colors of all rows, and their legend.
+        ``estimates``: position of the row, feature, number of matching rows (0 without
+        any), how many features moved it most and which, then bins with their
+        probabilities in hundredths.
     """
     model, n_threads = kernel.model_, count_threads(kernel.n_jobs)
-    k = min(N_NEAREST, len(codes) - 1)
+    n, k = len(compared), min(N_NEAREST, len(codes) - 1)
     matrix = represent_codes(kernel, model, plain_codes(codes))
     index = build_index(matrix, model.n_counted)
-    found = find_nearest(index, matrix[drawn], k + 1, n_threads)
-    similarity, nearest = drop_itself(*found, drawn)
-    rows = np.concatenate([drawn, np.setdiff1d(nearest, drawn)])
-    order = np.argsort(rows)
-    near = order[np.searchsorted(rows, nearest, sorter=order)]
-    matrix, codes = matrix[rows], codes[rows]
-    places, shown = place_rows(matrix, len(drawn))
-    pairs = matrix[np.repeat(np.arange(len(drawn)), k)].multiply(matrix[near.ravel()])
+    found = find_nearest(index, matrix[compared], k + 1, n_threads)
+    similarity, nearest = drop_itself(*found, compared)
+    detailed = np.concatenate([compared, np.setdiff1d(nearest, compared)])
+    others = np.setdiff1d(np.arange(len(codes)), detailed)
+    room = max(0, min(MAP_ROWS, _MAX_GRADES // len(columns)) - len(detailed))
+    others = others[draw_rows(len(others), room, rng)]
+    rows = np.concatenate([detailed, others])
+    order = np.argsort(detailed)
+    near = order[np.searchsorted(detailed, nearest, sorter=order)]
+    matrix, codes = matrix[rows], codes[detailed]
+    places, shown = place_rows(matrix, n)
+    pairs = matrix[np.repeat(np.arange(n), k)].multiply(matrix[near.ravel()])
     agreement = np.clip(sum_by_feature(model, pairs), 0, 1)
     estimates = _describe_estimates(*estimate_cells(kernel, codes))
+    cells = _describe_cells(kernel, columns, detailed, codes, estimates)
     return {
         "rows": rows.tolist(),
-        "n": len(drawn),
-        "places": np.round(places, 4).tolist(),
+        "n": n,
+        "n_cells": len(detailed),
+        "places": np.round(places, 3).tolist(),
         "variance": shown,
+        "kept": _measure_kept(matrix[:n], places[:n]),
         "near": near.tolist(),
         "similarity": np.round(1000 * similarity).astype(int).tolist(),
         "agreement": np.round(100 * agreement)
         .astype(int)
-        .reshape(len(drawn), k, len(columns))
+        .reshape(n, k, len(columns))
         .tolist(),
         "estimates": estimates,
-        "columns": _describe_cells(kernel, columns, rows, codes, estimates),
+        "columns": [
+            cell | _grade(column, rows)
+            for cell, column in zip(cells, columns, strict=True)
+        ],
     }
+
+
+def _measure_kept(matrix: sp.csr_array, places: NDArray[np.float64]) -> float:
+    """Measure which share of the nearest rows are among the nearest on the map."""
+    k = min(N_KEPT, len(places) - 1)
+    if k < 1 or not matrix.shape[1]:
+        return 1.0
+    near, on_map = (
+        NearestNeighbors(n_neighbors=k).fit(x).kneighbors(return_distance=False)
+        for x in (matrix, places)
+    )
+    return float((near[:, :, None] == on_map[:, None, :]).any(axis=2).mean())
+
+
+def _grade(column: DisplayColumn, rows: NDArray[np.int64]) -> dict[str, Any]:
+    """Grade the cells of rows for colors: by label, or from low to high."""
+    values, known = column.values[rows], column.known
+    if not len(known):
+        return {"grades": _NO_GRADE * len(rows), "legend": []}
+    if column.labels is not None:
+        common = [k for k, _ in column.count_labels()[:_MAX_LABELS]]
+        place = {float(k): grade for k, grade in zip(common, _GRADES, strict=False)}
+        rest = _GRADES[len(common)]
+        grades = [place.get(v, _NO_GRADE if v != v else rest) for v in values.tolist()]
+        return {"grades": "".join(grades), "legend": [column.labels[k] for k in common]}
+    low, high = np.quantile(known, [0.02, 0.98], method="nearest")
+    # Halves: the difference of two numbers may be too large for one.
+    part = (values / 2 - low / 2) / ((high / 2 - low / 2) or 1)
+    grade = np.nan_to_num(np.clip(part, 0, 1) * (len(_GRADES) - 1), nan=-1).astype(int)
+    ends = [
+        column.write(low) + " or less" * bool(known.min() < low),
+        column.write(high) + " or more" * bool(known.max() > high),
+    ]
+    symbols = np.array([*_GRADES, _NO_GRADE])
+    return {"grades": "".join(symbols[grade].tolist()), "legend": ends}
 
 
 def _describe_estimates(

@@ -111,10 +111,21 @@ function compare(row, nth) {
   }
 }
 
-function showNear(row) {
+function nameRow(row) {
   const title = byId("panel-title");
   title.replaceChildren("Row ", make("bdi", { text: data.ids[row] }));
-  if (data.clusters) title.append(make("span", { class: "note", text: ` in cluster ${data.clusters[row]}` }));
+  if (data.clusters) title.append(make("span", { class: "note", text: ` in cluster ${data.clusters[row]}: ${data.names[data.clusters[row]]}` }));
+}
+
+function tellRow(row) {
+  nameRow(row);
+  byId("panel-lead").textContent = `Its nearest rows are not in this page: they are there for ${count(data.n)} of the rows on the map.`;
+  byId("near").replaceChildren();
+  byId("why").replaceChildren();
+}
+
+function showNear(row) {
+  nameRow(row);
   const near = data.near[row];
   byId("panel-lead").textContent = near.length
     ? `Its ${near.length === 1 ? "nearest row" : near.length + " nearest rows"}, with their similarity. Choose one to see why.`
@@ -136,160 +147,273 @@ function showNear(row) {
   if (near.length) compare(row, 0);
 }
 
-// The map: rows as points, colored by a column of choice. One row is selected at a time.
-const SYMBOLS = ["circle", "square", "diamond", "triangle-up", "cross", "x", "star", "triangle-down"];
+// The map: rows as points on a canvas. One row is selected, or one cluster, or nothing.
 // Dark to light, by lightness alone; each starts and ends off its background.
 const SCALES = {
   light: ["#00224e", "#35456c", "#666970", "#948e77", "#c3ad55", "#e8c72f"],
   dark: ["#4565a8", "#6f7fa6", "#92938f", "#b5aa74", "#dac75d", "#fff2a6"],
 };
-const scale = () => SCALES[dark.matches ? "dark" : "light"];
-const MOST_COLORS = 8;
-const shownRows = Array.from({ length: data.n }, (_, i) => i);
+const GRADES = 36;
+const MARKS = 8;
+const REACH = 9; // pixels from a point that still mean it
+const MARGIN = 16;
+const canvas = byId("map");
+const pen = canvas.getContext("2d");
+const nPoints = data.rows.length;
 let chosen = null;
+let picked = null; // a cluster
+let view = { x: 0, y: 0, zoom: 1 }; // middle of the window in the plane, magnification
+let painted = null;
 
-const palette = () => SYMBOLS.map((_, k) => color(`--mark-${k}`));
-
-function paintLabels(values, labels) {
-  const counts = new Map();
-  values.forEach((v) => v !== null && counts.set(v, (counts.get(v) || 0) + 1));
-  let kept = [...counts.keys()].sort((a, b) => a - b);
-  if (kept.length > MOST_COLORS && labels.length > MOST_COLORS) {
-    const common = [...kept].sort((a, b) => counts.get(b) - counts.get(a) || a - b);
-    kept = common.slice(0, MOST_COLORS - 1).sort((a, b) => a - b);
-  }
-  const colors = palette();
-  const place = new Map(kept.map((v, k) => [v, k]));
-  const look = (v) => {
-    if (v === null) return ["circle-open", color("--ink-soft")];
-    if (!place.has(v)) return ["circle", color("--other")];
-    return [SYMBOLS[place.get(v) % MOST_COLORS], colors[place.get(v) % MOST_COLORS]];
-  };
-  const legend = kept.map((v) => [...look(v), `${labels[v]} (${count(counts.get(v))})`]);
-  const rest = [...counts.keys()].filter((v) => !place.has(v));
-  if (rest.length) {
-    const n = rest.reduce((sum, v) => sum + counts.get(v), 0);
-    legend.push(["circle", color("--other"), `${count(rest.length)} others (${count(n)})`]);
-  }
-  return { looks: values.map(look), legend };
-}
-
-function paintNumbers(values, write) {
-  const known = values.filter((v) => v !== null).sort((a, b) => a - b);
-  const at = (share) => known[Math.round(share * (known.length - 1))];
-  const [low, high] = [at(0.02), at(0.98)];
-  const shade = (v) => {
-    // Halves: the difference of two numbers may be too large for one.
-    const t = high > low ? (v / 2 - low / 2) / (high / 2 - low / 2) : 0.5;
-    return mix(Math.min(1, Math.max(0, t || 0)));
-  };
-  const looks = values.map((v) => (v === null ? ["circle-open", color("--ink-soft")] : ["circle", shade(v)]));
-  const ends = known.length && [
-    known[0] < low ? `${write(low)} or less` : write(low),
-    known[known.length - 1] > high ? `${write(high)} or more` : write(high),
-  ];
-  return { looks, legend: [], ends };
-}
+const bounds = [0, 1].map((d) => {
+  const values = data.places.map((place) => place[d]);
+  return [values.reduce((a, b) => Math.min(a, b)), values.reduce((a, b) => Math.max(a, b))];
+});
 
 function mix(t) {
-  const ramp = scale();
+  const ramp = SCALES[dark.matches ? "dark" : "light"];
   const x = t * (ramp.length - 1);
   const k = Math.min(ramp.length - 2, Math.floor(x));
-  const part = (color, from) => parseInt(color.slice(from, from + 2), 16);
+  const part = (shade, from) => parseInt(shade.slice(from, from + 2), 16);
   const rgb = [1, 3, 5].map((from) =>
     Math.round(part(ramp[k], from) + (x - k) * (part(ramp[k + 1], from) - part(ramp[k], from))));
   return `rgb(${rgb.join(",")})`;
 }
 
+// The shade of each point, by a text of grades: labels, or from low to high.
+function paintLabels(grades, labels) {
+  const counts = new Array(labels.length + 2).fill(0);
+  const kinds = grades.map((grade) => (grade < 0 ? labels.length + 1 : Math.min(grade, labels.length)));
+  kinds.forEach((kind) => (counts[kind] += 1));
+  const shades = [...labels.map((_, k) => color(`--mark-${k % MARKS}`)), color("--other"), color("--ink-soft")];
+  const texts = [...labels, "others", "missing"];
+  const legend = texts.map((text, k) => [shades[k], `${text} (${count(counts[k])})`, k > labels.length])
+    .filter((_, k) => counts[k]);
+  return { shades: kinds.map((kind) => shades[kind]), hollow: kinds.map((kind) => kind > labels.length), legend };
+}
+
+function paintNumbers(grades, most, ends) {
+  const ramp = Array.from({ length: most + 1 }, (_, k) => mix(k / (most || 1)));
+  const missing = grades.filter((grade) => grade < 0).length;
+  const legend = missing ? [[color("--ink-soft"), `missing (${count(missing)})`, true]] : [];
+  return {
+    shades: grades.map((grade) => (grade < 0 ? color("--ink-soft") : ramp[Math.min(grade, most)])),
+    hollow: grades.map((grade) => grade < 0), legend, ends,
+  };
+}
+
+const readGrades = (text) => [...text].map((one) => (one === "-" ? -1 : parseInt(one, 36)));
+
 function paint() {
   const by = byId("color-by").value;
-  if (by === "clusters") {
-    const most = Math.max(...data.clusters) + 1;
-    const labels = Array.from({ length: most }, (_, k) => `Cluster ${k}`);
-    const painted = paintLabels(shownRows.map((i) => data.clusters[i]), labels);
-    return { ...painted, text: "cluster" };
+  if (by === "clusters") painted = paintLabels(data.clusters, data.names.map((name, k) => `${k}: ${shorten(name, 50)}`));
+  else if (by === "missing") {
+    const missing = new Array(nPoints).fill(0);
+    data.columns.forEach(({ grades }) => {
+      for (let i = 0; i < nPoints; i += 1) missing[i] += grades[i] === "-";
+    });
+    const most = missing.reduce((a, b) => Math.max(a, b), 0);
+    painted = paintNumbers(missing, most, most ? ["0", String(most)] : ["0", "0"]);
+  } else {
+    const column = data.columns[Number(by)];
+    const grades = readGrades(column.grades);
+    painted = column.labels ? paintLabels(grades, column.legend) : paintNumbers(grades, GRADES - 1, column.legend);
   }
-  if (by === "missing") {
-    const missing = shownRows.map((i) => data.columns.reduce((n, column) => n + (column.values[i] === null), 0));
-    return { ...paintNumbers(missing, String), text: "missing cells" };
-  }
-  const column = data.columns[Number(by)];
-  const values = shownRows.map((i) => column.values[i]);
-  const painted = column.labels
-    ? paintLabels(values, column.labels)
-    : paintNumbers(values, (v) => writeValue(column, v));
-  const missing = values.filter((v) => v === null).length;
-  if (missing) painted.legend.push(["circle-open", color("--ink-soft"), `missing (${count(missing)})`]);
-  return { ...painted, text: column.name };
+  writeLegend();
+  drawMap();
 }
 
-function describeRow(i) {
-  const cluster = data.clusters ? `, cluster ${data.clusters[i]}` : "";
-  return `row ${plain(shorten(data.ids[i], 40))}${cluster}`;
-}
-
-function drawMap() {
-  const { looks, legend, ends } = paint();
-  const spot = (rows) => ({ x: rows.map((i) => data.places[i][0]), y: rows.map((i) => data.places[i][1]) });
-  const near = chosen === null ? [] : data.near[chosen];
-  const ring = { type: "scatter", mode: "markers", hoverinfo: "skip" };
-  const size = shownRows.length > 800 ? 7 : 9;
-  const traces = [
-    {
-      type: "scatter", mode: "markers", ...spot(shownRows),
-      text: shownRows.map(describeRow), hovertemplate: "%{text}<extra></extra>",
-      marker: {
-        size, opacity: 0.85, color: looks.map((look) => look[1]), symbol: looks.map((look) => look[0]),
-        line: { width: 0.6, color: color("--edge") },
-      },
-    },
-    { ...ring, ...spot(near), marker: { size: size + 8, symbol: "circle-open", color: color("--ink"), line: { width: 1.5 } } },
-    { ...ring, ...spot(chosen === null ? [] : [chosen]), marker: { size: size + 13, symbol: "circle-open", color: color("--accent"), line: { width: 3.5 } } },
-  ];
-  const axis = { zeroline: false, showticklabels: false, showgrid: false, ticks: "" };
-  const layout = {
-    paper_bgcolor: "transparent", plot_bgcolor: "transparent", showlegend: false,
-    font: { family: "inherit", color: color("--ink-soft"), size: 12 },
-    margin: { l: 6, r: 6, t: 6, b: 6 }, hovermode: "closest", uirevision: "kept",
-    dragmode: ask("(pointer: coarse)").matches ? false : "zoom",
-    // One scale for both, so that near is near in every direction.
-    xaxis: { ...axis }, yaxis: { ...axis, scaleanchor: "x" },
-  };
-  writeLegend(legend, ends);
-  return Plotly.react(byId("map"), traces, layout, plotOptions);
-}
-
-const GLYPHS = {
-  circle: "●", square: "■", diamond: "◆", "triangle-up": "▲", cross: "✚", x: "✖",
-  star: "★", "triangle-down": "▼", "circle-open": "○",
-};
-
-function writeLegend(legend, ends) {
-  const items = legend.map(([symbol, shade, text]) => {
-    const glyph = make("span", { "aria-hidden": "true", class: "glyph", text: GLYPHS[symbol] });
+function writeLegend() {
+  const { legend, ends } = painted;
+  const items = legend.map(([shade, text, hollow]) => {
+    const glyph = make("span", { "aria-hidden": "true", class: "glyph", text: hollow ? "○" : "●" });
     glyph.style.color = shade;
     return make("li", {}, glyph, make("bdi", { text }));
   });
   if (ends) {
     const ramp = make("span", { class: "ramp", "aria-hidden": "true" });
-    ramp.style.background = `linear-gradient(90deg, ${scale().join(",")})`;
+    ramp.style.background = `linear-gradient(90deg, ${SCALES[dark.matches ? "dark" : "light"].join(",")})`;
     items.unshift(make("li", {}, make("span", { text: ends[0] }), ramp, make("span", { text: ends[1] })));
   }
   byId("legend").replaceChildren(...items);
+}
+
+// Pixels per unit of the plane, one scale for both directions, so that near is near.
+function scaleOf() {
+  const fit = [canvas.clientWidth, canvas.clientHeight].map((size, d) =>
+    (size - 2 * MARGIN) / (bounds[d][1] - bounds[d][0] || 1));
+  return Math.min(...fit) * view.zoom;
+}
+
+function spot(i) {
+  const scale = scaleOf();
+  const [x, y] = data.places[i];
+  return [canvas.clientWidth / 2 + (x - view.x) * scale, canvas.clientHeight / 2 - (y - view.y) * scale];
+}
+
+function drawMap() {
+  const ratio = window.devicePixelRatio || 1;
+  const [width, height] = [canvas.clientWidth, canvas.clientHeight];
+  if (canvas.width !== Math.round(width * ratio)) canvas.width = Math.round(width * ratio);
+  if (canvas.height !== Math.round(height * ratio)) canvas.height = Math.round(height * ratio);
+  pen.setTransform(ratio, 0, 0, ratio, 0, 0);
+  pen.clearRect(0, 0, width, height);
+  const radius = nPoints > 10000 ? 1.8 : nPoints > 2000 ? 2.6 : 4;
+  const scale = scaleOf();
+  const groups = new Map();
+  for (let i = nPoints - 1; i >= 0; i -= 1) {
+    const faint = picked !== null && data.clusters[i] !== picked;
+    const key = `${painted.shades[i]}|${painted.hollow[i]}|${faint}`;
+    if (!groups.has(key)) groups.set(key, []);
+    groups.get(key).push(i);
+  }
+  // What is picked comes last, on top.
+  const keys = [...groups.keys()].sort((a, b) => b.endsWith("true") - a.endsWith("true"));
+  for (const key of keys) {
+    const [shade, hollow, faint] = key.split("|");
+    pen.globalAlpha = faint === "true" ? 0.12 : 0.8;
+    pen.beginPath();
+    for (const i of groups.get(key)) {
+      const x = width / 2 + (data.places[i][0] - view.x) * scale;
+      const y = height / 2 - (data.places[i][1] - view.y) * scale;
+      if (x < -9 || y < -9 || x > width + 9 || y > height + 9) continue;
+      pen.moveTo(x + radius, y);
+      pen.arc(x, y, radius, 0, 2 * Math.PI);
+    }
+    if (hollow === "true") {
+      pen.strokeStyle = shade;
+      pen.stroke();
+    } else {
+      pen.fillStyle = shade;
+      pen.fill();
+    }
+  }
+  pen.globalAlpha = 1;
+  if (byId("color-by").value === "clusters") writeNames(width);
+  if (chosen !== null) {
+    if (chosen < data.n) data.near[chosen].forEach((i) => ring(i, 7, 1.5, "--ink"));
+    ring(chosen, 9, 3.5, "--accent");
+  }
+}
+
+function ring(i, radius, width, shade) {
+  const [x, y] = spot(i);
+  pen.beginPath();
+  pen.arc(x, y, radius, 0, 2 * Math.PI);
+  pen.lineWidth = width;
+  pen.strokeStyle = color(shade);
+  pen.stroke();
+  pen.lineWidth = 1;
+}
+
+// The name of each cluster at the middle of its rows, where none is there already.
+function writeNames(width) {
+  pen.font = "600 12px system-ui, sans-serif";
+  pen.textAlign = "center";
+  pen.textBaseline = "middle";
+  const taken = [];
+  data.names.forEach((name, c) => {
+    const own = data.clusters.map((label, i) => (label === c ? i : -1)).filter((i) => i >= 0);
+    if (!own.length || (picked !== null && picked !== c)) return;
+    const middle = [0, 1].map((d) => own.map((i) => spot(i)[d]).sort((a, b) => a - b)[own.length >> 1]);
+    const text = shorten(`${c}: ${name}`, Math.max(12, Math.floor(width / 16)));
+    const half = pen.measureText(text).width / 2 + 6;
+    const x = Math.min(Math.max(middle[0], half), width - half);
+    let y = middle[1];
+    while (taken.some(([u, v, h]) => Math.abs(u - x) < h + half && Math.abs(v - y) < 22)) y += 22;
+    taken.push([x, y, half]);
+    pen.globalAlpha = 0.85;
+    pen.fillStyle = color("--paper");
+    pen.fillRect(x - half, y - 10, 2 * half, 20);
+    pen.globalAlpha = 1;
+    pen.strokeStyle = color(`--mark-${c % MARKS}`);
+    pen.strokeRect(x - half, y - 10, 2 * half, 20);
+    pen.fillStyle = color("--ink");
+    pen.fillText(text, x, y);
+  });
+}
+
+function findPoint(event) {
+  const box = canvas.getBoundingClientRect();
+  const [x, y] = [event.clientX - box.left, event.clientY - box.top];
+  const scale = scaleOf();
+  const u = view.x + (x - canvas.clientWidth / 2) / scale;
+  const v = view.y - (y - canvas.clientHeight / 2) / scale;
+  let best = null;
+  let least = REACH / scale;
+  for (let i = 0; i < nPoints; i += 1) {
+    const far = Math.hypot(data.places[i][0] - u, data.places[i][1] - v);
+    if (far < least) [best, least] = [i, far];
+  }
+  return best;
+}
+
+// What sets a row apart from its cluster's neighbors is in the panel; here its values.
+function describeRow(i) {
+  const lines = [`Row ${shorten(data.ids[i], 40)}`];
+  if (data.clusters) lines.push(`Cluster ${data.clusters[i]}: ${shorten(data.names[data.clusters[i]], 50)}`);
+  const by = byId("color-by").value;
+  const told = i < data.n_cells ? tellingColumns(i) : [];
+  if (by in data.columns && !told.includes(Number(by))) told.unshift(Number(by));
+  for (const j of told) {
+    const column = data.columns[j];
+    const value = i < data.n_cells ? writeValue(column, column.values[i]) || "missing" : readLegend(column, i);
+    lines.push(`${shorten(column.name, 30)}: ${shorten(value, 40)}`);
+  }
+  return lines;
+}
+
+function readLegend(column, i) {
+  const grade = column.grades[i] === "-" ? -1 : parseInt(column.grades[i], 36);
+  if (grade < 0) return "missing";
+  if (column.labels) return column.legend[grade] || "another value";
+  return `${Math.round((100 * grade) / (GRADES - 1))} % of the way from ${column.legend[0]} to ${column.legend[1]}`;
+}
+
+// The columns in which a row's grade is rarest among the rows on the map.
+const rarity = data.columns.map(({ grades }) => {
+  const counts = {};
+  for (const one of grades) counts[one] = (counts[one] || 0) + 1;
+  return counts;
+});
+const tellingColumns = (i) => data.columns.map((column, j) => [rarity[j][column.grades[i]], j])
+  .filter(([, j]) => data.columns[j].kind !== "empty")
+  .sort((a, b) => a[0] - b[0]).slice(0, 3).map(([, j]) => j);
+
+function showTip(event) {
+  const i = event ? findPoint(event) : null;
+  const tip = byId("tip");
+  canvas.style.cursor = i === null ? "default" : "pointer";
+  tip.hidden = i === null;
+  if (i === null) return;
+  tip.replaceChildren(...describeRow(i).map((text) => make("span", {}, make("bdi", { text }))));
+  const [x, y] = spot(i);
+  tip.style.left = `${Math.min(x + 12, Math.max(0, canvas.clientWidth - tip.offsetWidth - 4))}px`;
+  tip.style.top = `${y + 14}px`;
 }
 
 function select(i) {
   chosen = i;
   byId("row").value = data.ids[i];
   const [x, y] = data.places[i];
-  const here = shownRows.filter((k) => data.places[k][0] === x && data.places[k][1] === y).length;
-  const off = data.near[i].filter((other) => other >= data.n).length;
-  const notes = [];
-  if (here > 1) notes.push(`${count(here)} rows share this point.`);
-  if (off) notes.push(`${off} of its ${count(data.near[i].length, "nearest row")} ${off === 1 ? "is" : "are"} not among the rows drawn; rings mark the places.`);
-  byId("row-note").textContent = notes.join(" ");
+  const here = data.places.filter((place) => place[0] === x && place[1] === y).length;
+  byId("row-note").textContent = here > 1 ? `${count(here)} rows share this point.` : "";
+  if (data.clusters) pick(data.clusters[i], true);
   drawMap();
-  showNear(i);
+  if (i < data.n) showNear(i);
+  else tellRow(i);
+  byId("side").scrollTop = 0;
+}
+
+// A cluster is picked by its card; choosing a row only marks the card of its cluster.
+function pick(cluster, mark) {
+  if (!mark) picked = picked === cluster ? null : cluster;
+  else picked = null;
+  document.querySelectorAll(".clusters .card").forEach((card) => {
+    const own = Number(card.dataset.cluster) === cluster;
+    card.classList.toggle("current", own && (mark || picked !== null));
+    card.querySelector(".pick").setAttribute("aria-pressed", String(own && !mark && picked !== null));
+  });
 }
 
 // The nearest row in a direction, a step to the side counting double.
@@ -298,8 +422,7 @@ function step(dx, dy) {
   const [x, y] = data.places[chosen];
   let best = null;
   let least = Infinity;
-  shownRows.forEach((i) => {
-    const [u, v] = data.places[i];
+  data.places.slice(0, data.n).forEach(([u, v], i) => {
     const along = (u - x) * dx + (v - y) * dy;
     const aside = Math.abs((u - x) * dy) + Math.abs((v - y) * dx);
     const far = along + 2 * aside;
@@ -308,26 +431,75 @@ function step(dx, dy) {
   if (best !== null) select(best);
 }
 
+function zoom(by) {
+  view.zoom = Math.min(64, Math.max(1, view.zoom * by));
+  if (view.zoom === 1) resetView();
+  else if (chosen !== null) [view.x, view.y] = data.places[chosen];
+  drawMap();
+}
+
+function resetView() {
+  view = { x: (bounds[0][0] + bounds[0][1]) / 2, y: (bounds[1][0] + bounds[1][1]) / 2, zoom: 1 };
+}
+
+function findRow() {
+  const sought = byId("row").value.trim();
+  const at = data.ids.indexOf(sought);
+  if (at >= 0) return select(at);
+  byId("row-note").textContent = sought ? `No row on the map is called ${shorten(sought, 40)}.` : "";
+}
+
+function followPointer() {
+  let held = null;
+  let moved = false;
+  canvas.addEventListener("pointerdown", (event) => {
+    held = [event.clientX, event.clientY];
+    moved = false;
+  });
+  canvas.addEventListener("pointermove", (event) => {
+    if (held === null || view.zoom === 1) return showTip(event);
+    const scale = scaleOf();
+    moved = moved || Math.hypot(event.clientX - held[0], event.clientY - held[1]) > 3;
+    view.x -= (event.clientX - held[0]) / scale;
+    view.y += (event.clientY - held[1]) / scale;
+    held = [event.clientX, event.clientY];
+    showTip(null);
+    drawMap();
+  });
+  canvas.addEventListener("pointerleave", () => showTip(null));
+  window.addEventListener("pointerup", () => (held = null));
+  canvas.addEventListener("click", (event) => {
+    const i = moved ? null : findPoint(event);
+    if (i !== null) select(i);
+  });
+  canvas.addEventListener("dblclick", (event) => {
+    const i = findPoint(event);
+    if (i !== null) [view.x, view.y] = data.places[i];
+    zoom(2);
+  });
+}
+
 function startMap() {
   const options = [];
   if (data.clusters) options.push(["clusters", "cluster"]);
   options.push(["missing", "number of missing cells"]);
   data.columns.forEach((column, j) => column.kind !== "empty" && options.push([String(j), shorten(column.name, 60)]));
-  const first = data.clusters ? 0 : Math.min(1, options.length - 1);
   byId("color-by").append(...options.map(([value, text]) => make("option", { value, text })));
-  byId("color-by").selectedIndex = first;
-  byId("row-list").append(...shownRows.map((i) => make("option", { value: data.ids[i] })));
-  byId("color-by").addEventListener("change", drawMap);
+  byId("color-by").selectedIndex = data.clusters ? 0 : Math.min(1, options.length - 1);
+  byId("row-list").append(...data.ids.slice(0, data.n).map((value) => make("option", { value })));
+  byId("color-by").addEventListener("change", paint);
   byId("row").addEventListener("change", findRow);
-  const turn = (by) => select(chosen === null ? 0 : (chosen + by + shownRows.length) % shownRows.length);
+  const turn = (by) => select(chosen === null ? 0 : (chosen + by + data.n) % data.n);
   byId("before").addEventListener("click", () => turn(-1));
   byId("after").addEventListener("click", () => turn(1));
-  byId("reset").addEventListener("click", () =>
-    Plotly.relayout(byId("map"), { "xaxis.autorange": true, "yaxis.autorange": true }));
+  byId("nearer").addEventListener("click", () => zoom(2));
+  byId("farther").addEventListener("click", () => zoom(0.5));
   const arrows = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
-  byId("map").addEventListener("keydown", (event) => {
+  canvas.addEventListener("keydown", (event) => {
     if (event.altKey || event.ctrlKey || event.metaKey) return;
     if (event.key === "Enter" && chosen !== null) byId("panel").focus();
+    else if (event.key === "+") zoom(2);
+    else if (event.key === "-") zoom(0.5);
     else if (event.key in arrows) step(...arrows[event.key]);
     else return;
     event.preventDefault();
@@ -339,18 +511,17 @@ function startMap() {
       byId("panel").focus();
     });
   });
-  select(0);
-  drawMap().then((box) => box.on("plotly_click", ({ points }) => {
-    if (points[0].curveNumber === 0) select(points[0].pointNumber);
+  document.querySelectorAll(".pick").forEach((button) => button.addEventListener("click", () => {
+    pick(Number(button.closest(".card").dataset.cluster), false);
+    byId("color-by").value = "clusters";
+    paint();
   }));
-}
-
-function findRow() {
-  const sought = byId("row").value.trim();
-  const at = data.ids.slice(0, data.n).indexOf(sought);
-  if (at >= 0) return select(at);
-  byId("row-note").textContent = sought ? `No row on the map is called ${shorten(sought, 40)}.` : "";
+  followPointer();
+  resetView();
+  new ResizeObserver(() => painted && drawMap()).observe(canvas);
+  paint();
+  if (!data.clusters) select(0);
 }
 
 startMap();
-dark.addEventListener("change", () => { drawGaps(); drawMap(); });
+dark.addEventListener("change", paint);

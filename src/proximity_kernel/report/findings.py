@@ -1,0 +1,178 @@
+"""What a reader wants to know first: findings in sentences, and what to check.
+
+Everything here is words about results that other files computed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from .._shared.wording import counted, join_names
+from .display_columns import DisplayColumn, write_share
+
+_N_TRAITS = 2  # in the name of a cluster
+_MIN_EXCESS = 0.05  # over the share in all rows, for a value to be typical
+_N_NAMED = 5  # clusters or rows in a sentence
+_N_COLUMNS = 3
+_MOSTLY = 0.5  # of the cells missing, or of the values different
+_MANY = 20  # values from which on different ones are worth a remark
+_NEARLY = 0.99  # of the rows with the same value
+
+
+def name_clusters(profiles: Iterable[Mapping[str, Any]]) -> dict[int, str]:
+    """Name each cluster by the two values that set it apart most.
+
+    Parameters
+    ----------
+    profiles : iterable of mapping
+        As `ProximityKMeans.profiles_`, the most telling first.
+
+    Returns
+    -------
+    dict of int to str
+        Cluster -> its name.
+
+    Examples
+    --------
+    >>> from proximity_kernel import ProximityKMeans
+    >>> table = [[1.0, "a"], [1.2, "a"], [None, "a"], [8.5, "b"], [9.0, "b"]]
+    >>> km = ProximityKMeans(2, random_state=0).fit(table)
+    >>> name_clusters(km.profiles_)
+    {0: 'x1 a, x0 up to 1.1', 1: 'x1 b, x0 above 8.75'}
+    """
+    traits: dict[int, dict[str, str]] = {}
+    for one in profiles:
+        own = traits.setdefault(one["cluster"], {})
+        telling = one["share"] > one["share_overall"] + _MIN_EXCESS
+        if telling and one["feature"] not in own and len(own) < _N_TRAITS:
+            own[one["feature"]] = one["value"]
+    return {
+        cluster: ", ".join(f"{name} {value}" for name, value in own.items()) or "mixed"
+        for cluster, own in traits.items()
+    }
+
+
+def write_findings(
+    clusters: Sequence[Mapping[str, Any]] | None,
+    unusual: Sequence[Mapping[str, Any]],
+    gaps: Mapping[str, Any],
+    missing: Mapping[str, Any],
+    names: Sequence[str],
+) -> list[str]:
+    """Write the findings: clusters, the strangest rows, and gaps.
+
+    Parameters
+    ----------
+    clusters : sequence of mapping, or None
+        cluster, name, size and values of each.
+    unusual : sequence of mapping
+        row and reasons of each.
+    gaps, missing : mapping
+        See `describe_gaps` and `describe_missing_cells`.
+    names : sequence of str
+        Of the rows.
+
+    Returns
+    -------
+    list of str
+    """
+    lines = [_write_clusters(clusters)] if clusters else []
+    if unusual:
+        first = unusual[0]["reasons"][0]
+        why = f"{first['feature']} {first['value'] or first['bin']}"
+        if first["expected"] != first["bin"]:
+            why += f" where {first['expected']} was expected"
+        rows = [names[one["row"]] for one in unusual[:_N_NAMED]]
+        rows[0] += f" ({why})"
+        verb = "row is" if len(rows) == 1 else "rows are"
+        lines.append(f"The strangest {verb} {join_names(rows, _N_NAMED)}.")
+    else:
+        lines.append("No row stands out: every cell fits the others of its row.")
+    lines.append(_write_gaps(gaps, missing))
+    return lines
+
+
+def _write_clusters(clusters: Sequence[Mapping[str, Any]]) -> str:
+    if len(clusters) == 1:
+        return "The rows form one cluster."
+    shown = [f"{one['name']} ({one['share_text']})" for one in clusters[:_N_NAMED]]
+    more = len(clusters) - len(shown)
+    telling = Counter[str]()
+    for one in clusters:
+        for value in one["values"]:
+            gain = value["share"] * np.log(max(value["lift"], 1))
+            telling[value["feature"]] += one["size"] * gain
+    columns = [name for name, _ in telling.most_common(_N_COLUMNS)]
+    return (
+        f"The rows form {counted(len(clusters), 'cluster')}: {'; '.join(shown)}"
+        f"{f'; and {more:,} smaller ones' if more else ''}. They differ most in "
+        f"{join_names(columns)}."
+    )
+
+
+def _write_gaps(gaps: Mapping[str, Any], missing: Mapping[str, Any]) -> str:
+    if not gaps["cells"]:
+        return "No cell is missing."
+    line = f"{write_share(gaps['share'])} of the cells are missing."
+    if missing["kept"]:
+        kept = [one["name"] for one in missing["kept"]]
+        return (
+            f"{line} Gaps in {join_names(kept, _N_COLUMNS)} come together, so that a "
+            "gap there tells something about the row."
+        )
+    known = [one for one in missing["features"] if one["informed"]]
+    if known:
+        best = max(known, key=lambda one: one["certainty"] - one["usual"])
+        source = f" from {join_names(best['movers'])}" if best["movers"] else ""
+        return (
+            f"{line} Those of {best['name']} are estimated best{source}: the likeliest "
+            f"value has a probability of {write_share(best['certainty'])} in the mean "
+            f"({write_share(best['usual'])} without the other columns)."
+        )
+    return f"{line} The other columns say little about them."
+
+
+def find_alerts(columns: Sequence[DisplayColumn]) -> list[dict[str, str]]:
+    """Find what to check in the columns before the results are used.
+
+    Parameters
+    ----------
+    columns : sequence of DisplayColumn
+
+    Returns
+    -------
+    list of dict
+        name (of the column) and text.
+    """
+    alerts = []
+    for j, column in enumerate(columns):
+        known = column.known
+        distinct, counts = np.unique(known, return_counts=True)
+        if not len(known):
+            text = "no value is observed; the column is left out"
+        elif len(distinct) == 1:
+            text = f"one value only, {column.write(known[0])}: all rows agree here"
+        elif any(_are_equal(column, other) for other in columns[:j]):
+            text = "the same cells as an earlier column, so that they count twice"
+        elif column.missing.mean() > _MOSTLY:
+            text = f"{write_share(float(column.missing.mean()))} of the cells missing"
+        elif column.labels and len(distinct) > max(_MANY, _MOSTLY * len(known)):
+            text = f"{len(distinct):,} different values in {counted(len(known), 'row')}"
+        elif len(known) > _MANY and counts.max() > _NEARLY * len(known):
+            common = column.write(distinct[counts.argmax()])
+            text = f"{write_share(counts.max() / len(known))} are {common}"
+        elif column.far:
+            text = "; ".join(column.far)
+        else:
+            continue
+        alerts.append({"name": column.name, "text": text})
+    return alerts
+
+
+def _are_equal(column: DisplayColumn, other: DisplayColumn) -> bool:
+    same_kind = column.kind == other.kind and column.labels == other.labels
+    return same_kind and np.array_equal(column.values, other.values, equal_nan=True)

@@ -1,0 +1,77 @@
+"""What a terminal shows, and `look`."""
+
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from command_line import N_ROWS, fill_folder, run_inside
+
+from proximity_kernel import ProximityOutliers, read_table
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return fill_folder(tmp_path_factory.mktemp("tables"))
+
+
+@pytest.fixture
+def run_in_terminal(capsys, monkeypatch):
+    """Run a command with standard output taken for a terminal; what it printed."""
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("TERM", "dumb")  # without escapes for bold letters
+
+    def run(*arguments):
+        monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+        assert run_inside(*arguments) == 0
+        return capsys.readouterr()
+
+    return run
+
+
+def lines_below_head(text):
+    lines = text.splitlines()
+    return lines[1 + next(i for i, line in enumerate(lines) if set(line) == {"─"}) :]
+
+
+@pytest.mark.parametrize("name", ["cluster", "neighbors", "represent", "similarity"])
+def test_a_terminal_shows_ten_rows(folder, run_in_terminal, name):
+    said = run_in_terminal(name, folder / "patients.csv")
+    assert len(lines_below_head(said.out)) == 10
+    n_rows = N_ROWS * 5 if name == "neighbors" else N_ROWS
+    assert f"10 of {n_rows:,} rows; -o FILE writes all of them" in said.err
+
+
+def test_a_format_asks_for_all_rows(folder, run_in_terminal):
+    said = run_in_terminal("cluster", folder / "patients.csv", "--format", "csv")
+    assert len(said.out.splitlines()) == 1 + N_ROWS
+
+
+def test_a_terminal_shows_the_most_unusual_rows(folder, run_in_terminal):
+    said = run_in_terminal("outliers", folder / "patients.csv")
+    table = read_table(folder / "patients.csv")
+    scores = ProximityOutliers().fit(table.frame).score_samples(table.frame)
+    first = table.ids["patient_id"][int(np.argmin(scores))]
+    assert lines_below_head(said.out)[0].startswith(first)
+
+
+def test_few_rows_are_shown_without_a_remark(tmp_path, run_in_terminal):
+    pd.DataFrame({"x": [1, 2, 1], "y": list("aba")}).to_csv(tmp_path / "t.csv")
+    said = run_in_terminal("cluster", tmp_path / "t.csv", "-k", "2")
+    assert "-o FILE" not in said.err
+
+
+def test_look_shows_how_a_file_is_read(folder, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "100")
+    assert run_inside("look", folder / "patients.csv", "--drop", "ward") == 0
+    said = capsys.readouterr()
+    shown = {line.split()[0]: line for line in lines_below_head(said.out)}
+    assert "id, not compared" in shown["patient_id"]
+    assert shown["visit"].split()[1] == "dates"
+    assert "left out" in shown["notes"]
+    assert "left out" in shown["ward"]
+    frame = read_table(folder / "patients.csv").frame
+    assert f"{frame['age'].isna().mean():.0%}" in shown["age"]
+    assert f"{frame['age'].min():g} to {frame['age'].max():g}" in shown["age"]
+    assert "m, f" in shown["sex"] or "f, m" in shown["sex"]
+    assert "'visit' read as dates" in said.err
