@@ -121,9 +121,7 @@ def _show_estimate(kernel: Any, penguins: Any, whole: Any) -> str:
     row = int(np.flatnonzero(hidden & whole[name].notna())[0])
     one = penguins.iloc[[row]]
     cell = explain(kernel, one, one).features[list(penguins).index(name)].a
-    likely = ", ".join(
-        f"{bin_} ({share:.0%})" for bin_, share in cell.assumed[:_N_SHOWN]
-    )
+    likely = [f"{bin_} ({share:.0%})" for bin_, share in cell.assumed[:_N_SHOWN]]
     known = ", ".join(f"{k} {v}" for k, v in one.iloc[0].drop(name).items())
     return (
         f"Penguin {row + 1} ({known}): its {name} is hidden. The estimate is a "
