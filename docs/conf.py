@@ -75,7 +75,7 @@ html_theme_options = {
     "navbar_end": ["theme-switcher"],
     "navbar_align": "left",
     "header_links_before_dropdown": 6,
-    "secondary_sidebar_items": {"**": ["page-toc"], "generated/examples/**": []},
+    "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],
     "footer_end": [],
 }
