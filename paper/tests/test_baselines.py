@@ -15,7 +15,7 @@ from sklearn.base import clone
 from proximity_kernel import ProximityKernel
 from proximity_kernel_paper.baselines import Method, registry
 
-BINS = tuple(range(2, 11))
+BINS = (2, 3, 4, 6, 8)
 STEPS = (10, 100, 200, 500)
 EPOCHS = (100, 200, 500)
 BATCHES = (32, 64, 128, 256)
@@ -69,7 +69,9 @@ def dense(result):
 
 
 def test_the_registry_has_every_method_with_its_grid():
-    assert {name: dict(method.grid) for name, method in registry.items()} == GRIDS
+    found = {name: dict(method.grid) for name, method in registry.items()}
+    assert GRIDS.items() <= found.items()
+    assert all(not grid for name, grid in found.items() if name not in GRIDS)
     assert all(name == method.name for name, method in registry.items())
     assert all(isinstance(method, Method) for method in registry.values())
 

@@ -41,7 +41,7 @@ def tiny_only(monkeypatch):
 def test_counts_a_table_and_remembers(tmp_path):
     done = run_command("tables", "--only", "penguins", "--results", tmp_path)
     assert done.returncode == 0, done.stderr
-    assert re.search(r"penguins +344 +7 +0\.79 +3", done.stdout)
+    assert re.search(r"penguins +344 +7 +5 \+ 0 \+ 2 +0\.79 +3", done.stdout)
     assert done.stderr.splitlines()[0] == "tables: 0 of 1 trials done"
     assert len(pd.read_csv(tmp_path / "tables.csv")) == 1
     again = run_command("tables", "--only", "penguins", "--results", tmp_path)
@@ -167,7 +167,7 @@ def test_figures_are_saved_where_they_are_wanted(tmp_path, capsys):
     assert run("binning", "--results", tmp_path, "--figures", figures) == 0
     said = capsys.readouterr()
     assert f"figure: {figures / 'binning.svg'}" in said.err
-    assert "similarity" in said.out
+    assert "Density-adaptive" in said.out
     assert (figures / "binning.png").stat().st_size > 1000
 
 
@@ -181,9 +181,9 @@ def test_all_gives_each_its_names_and_writes_the_page(tmp_path, capsys):
     said = capsys.readouterr()
     assert "runtime: left out, it has none of the names after --only" in said.err
     assert "penguins" in said.out
-    assert "similarity" in said.out  # binning has nothing to choose from
+    assert "Density-adaptive" in said.out  # binning has nothing to choose from
     assert said.err.endswith(f"page: {page}\n")
-    assert "proximity-kernel-paper fidelity" in page.read_text()
+    assert "(`fidelity`)" in page.read_text()
 
 
 def test_all_goes_on_after_a_failure_and_says_so(tmp_path, monkeypatch, capsys):
@@ -193,7 +193,7 @@ def test_all_goes_on_after_a_failure_and_says_so(tmp_path, monkeypatch, capsys):
     assert run("all", "--results", tmp_path) == 1
     said = capsys.readouterr()
     assert "tables: " in said.err
-    assert "similarity" in said.out
+    assert "Density-adaptive" in said.out
     assert said.err.endswith("page\nfailed: tables; see above\n")
 
 
@@ -203,8 +203,8 @@ def test_all_goes_on_after_a_failure_and_says_so(tmp_path, monkeypatch, capsys):
         ("nmi", ("mammo", "three_lines"), ("mammo",)),
         ("nmi", ("three_lines",), None),
         ("ranks", ("mammo",), ("mammo",)),
-        ("ranks", ("mammo", "PK"), None),  # it would ask nmi for all methods
-        ("boxplot", ("mammo", "PK"), ("mammo", "PK")),
+        ("ranks", ("mammo", "KNN"), None),  # it would ask nmi for all methods
+        ("boxplot", ("mammo", "KNN"), ("mammo", "KNN")),
         ("binning", ("mammo",), ()),
         ("nmi", (), ()),
     ],

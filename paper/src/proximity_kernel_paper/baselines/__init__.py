@@ -23,7 +23,8 @@ array([[0.  , 0.  ],
 >>> list(registry)
 ['Mean', 'MissForest', 'MICE', 'KNN', 'EM', 'GAIN', 'MIRACLE', 'MIWAE', 'HI-PMK', 'PK',
  'prior only', 'mode/mean, then bins', 'mean or mode', 'scaled KNN', 'MICE, draws',
- 'MIWAE, draws', 'scaled KNN, shares', 'forest, probabilities', 'Gower']
+ 'MIWAE, draws', 'scaled KNN, shares', 'forest, probabilities', 'Gower',
+ 'isotree']
 """
 
 from __future__ import annotations
@@ -68,6 +69,7 @@ _METHODS = (
     transformer("scaled KNN, shares", "._soft", "KNNShares"),
     transformer("forest, probabilities", "._soft", "ForestShares"),
     transformer("Gower", "._gower", "Gower"),
+    transformer("isotree", "._isotree", "IsolationSimilarity"),
 )
 
 registry: Mapping[str, Method] = MappingProxyType(

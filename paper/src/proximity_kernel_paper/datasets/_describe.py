@@ -48,7 +48,8 @@ def describe(data_home: Home = None, *, download: bool = False) -> pd.DataFrame:
           paper prints, NA where it prints nothing;
         - ``differs``: the figures of the paper that are not ours, by name, empty if
           there are none or nothing could be compared. Percentages are compared after
-          rounding to two digits, as printed;
+          rounding to two digits, as printed; kinds are a matter of reading and are
+          not compared;
         - ``note``: why they differ, and what is absent or wrong.
 
     Examples
@@ -79,7 +80,7 @@ def _record(table: Table, home: Home, download: bool) -> dict[str, Any]:
     differs = [
         name
         for name in PAPER
-        if name in ours and name in table.paper
+        if name in ours and name in table.paper and name not in KINDS
         if round(ours[name], 2) != table.paper[name]
     ]
     return {

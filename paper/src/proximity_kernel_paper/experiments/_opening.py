@@ -25,13 +25,12 @@ ABOUT = (
     "figure is typed by hand."
 )
 SEEN = ("kidney", "credit")  # the tables that decided the constants
-DECISIONS = "../../docs/decisions"
 CONSTANTS = (
     f"**Chosen with these labels in view**, in {OURS}: the number and the weight of "
-    f"the coarse bins ([0007]({DECISIONS}/0007-bins-without-tuning.md)), and the "
-    "margin above which gaps are taken for events, set after kidney had been seen "
-    f"([0008]({DECISIONS}/0008-informative-gaps.md)). Nearly all that they gain is on "
-    "two tables."
+    "the coarse bins (`docs/decisions/0007-bins-without-tuning.md`), and the margin "
+    "above which gaps are taken for events, set after kidney had been seen "
+    "(`docs/decisions/0008-informative-gaps.md`). Nearly all that they gain is on two "
+    "tables."
 )
 
 

@@ -194,7 +194,7 @@ def vote(near: Any, classes: Any) -> Any:
 
 
 def summarise(results: pd.DataFrame) -> pd.DataFrame:
-    """Give the mean over seeds: (classifier, method) by tables, and the mean of these.
+    """Give the mean over seeds: (method, classifier) by tables, and the mean of these.
 
     Parameters
     ----------
@@ -206,16 +206,37 @@ def summarise(results: pd.DataFrame) -> pd.DataFrame:
     pandas.DataFrame
     """
     by_table = results.groupby(["method", "dataset"])[list(SCORES)].mean()
-    wide = by_table.stack().unstack("dataset")
+    wide = by_table.stack().unstack("dataset").dropna(how="all")
     wide = wide[[name for name in TABLES if name in wide]]
     return wide.assign(mean=wide.mean(axis=1, skipna=False))
 
 
 def render(results: pd.DataFrame, request: Request) -> Rendering:
-    """Show the balanced accuracy of all methods."""
+    """Show the balanced accuracy of all methods, classifier by classifier."""
     wide = summarise(results)
+    order = [
+        (method, score) for score in SCORES for method in METHODS
+        if (method, score) in wide.index
+    ]  # fmt: skip
+    wide = wide.loc[order]
+    wide.index = pd.Index(
+        [
+            score if method == LOGISTIC else f"{score}: {method}"
+            for method, score in wide.index
+        ],
+        name="classifier: similarity",
+    )
+    wide.columns.name = None
     title = "Balanced accuracy" + ", quick" * request.quick
-    return Rendering((Table(title, write_numbers(wide), mark_best(wide, axis=0)),))
+    note = (
+        f"{FOLDS} folds, {results['seed'].nunique()} shuffles; at most {MOST_ROWS:,} "
+        "rows of a table. All that is learnt is learnt from the training rows. Best "
+        f"and second of a column are marked. With gaps {EUCLID} is measured after "
+        "filling by mean or mode."
+    )
+    return Rendering(
+        (Table(title, write_numbers(wide), mark_best(wide, axis=0), (note,)),)
+    )
 
 
 EXPERIMENT = Experiment(

@@ -12,9 +12,9 @@ computed. Both are compared with the kernel of the complete table:
 
 One set of bins is used for all, four percentile bins fitted to the holed table, so that
 only what fills the holes differs. Imputers that fill in one value (`HARD`) are apart
-from methods that give a distribution over the bins (`SOFT`). HI-PMK and Gower (`OWN`)
-are kernels of their own and are compared with themselves on the complete table; their
-error has another scale, so only the relative one is shown.
+from methods that give a distribution over the bins (`SOFT`). HI-PMK, Gower and
+isotree (`OWN`) are kernels of their own and are compared with themselves on the
+complete table; their error has another scale, so only the relative one is shown.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ from proximity_kernel import ProximityKernel
 
 from ..baselines import registry
 from ..datasets import simulate_missing
-from ..plots import draw_lines, make_panels, share_legend
+from ..plots import draw_scatter
 from ._budget import BUDGET, QUICK_BUDGET, cut_epochs
 from ._clustering import load_once
 from ._rendering import Rendering, Table, mark_best, write_numbers
 from ._trials import Experiment, Request, Trial
-from .nmi import BASELINES, FOUR_BINS, PAIRWISE, PAPER
+from .nmi import BASELINES, FOUR_BINS, NAMES, PAIRWISE, PAPER
 
 TABLES = ("messidor", "cancer", "heart", "credit", "mushroom", "adult")
 QUICK_TABLES = ("heart", "credit")
@@ -56,7 +56,7 @@ DISTRIBUTIONS = (
     "forest, probabilities",
     "prior only",
 )
-OWN = ("HI-PMK", "Gower")
+OWN = ("HI-PMK", "Gower", "isotree")
 # label -> method, parameters
 LABELS: dict[str, tuple[str, dict[str, Any]]] = {
     **{name: (name, {}) for name in HARD},
@@ -246,40 +246,42 @@ def render(results: pd.DataFrame, request: Request) -> Rendering:
         f"rates {', '.join(map(str, RATES))}; the paper's four bins for all. Error: "
         "root mean squared difference from the similarities of the complete table. Top "
         f"10: the {NEIGHBORS} nearest rows by the method, their true similarity as a "
-        "share of the best possible. HI-PMK and Gower are compared with themselves. "
+        f"share of the best possible. {', '.join(OWN)} are compared with themselves. "
         "Seconds: mean of a trial, one thread."
     )
     title = "Similarities with holes against complete ones" + ", quick" * request.quick
     table = Table(
         title, text.rename(columns=names), marks.rename(columns=names), (note,)
     )
-    return Rendering((table,), {"fidelity": partial(draw, summary, list(means.index))})
+    return Rendering((table,), {"fidelity": partial(draw, means)})
 
 
-def draw(summary: pd.DataFrame, order: list[str]) -> Any:
-    """Draw error and top-10 quality against the rate, a column for each mechanism."""
-    shown = order
-    mechanisms = [name for name in MECHANISMS if name in set(summary["mechanism"])]
-    rows = (("relative_error", "kernel error / spread"), ("top10", "top-10 quality"))
-    titles = [name.upper() for name in mechanisms] + [""] * len(mechanisms)
-    figure, axes = make_panels(
-        2 * len(mechanisms), columns=len(mechanisms), titles=titles
-    )
-    places = iter(axes)
-    for score, name in rows:
-        for mechanism in mechanisms:
-            part = summary[summary["mechanism"] == mechanism]
-            wide = part.pivot_table(index="rate", columns="label", values=score)
-            draw_lines(
-                wide.index.to_numpy(),
-                {label: wide[label].to_numpy() for label in shown if label in wide},
-                ax=next(places),
-                xlabel="share of cells hidden",
-                ylabel=name,
-                highlight=(PAPER, PAIRWISE),
-            )
-    share_legend(figure, axes)
-    return figure
+def draw(means: pd.DataFrame) -> Any:
+    """Draw the error against the seconds, a point for each method.
+
+    Parameters
+    ----------
+    means : pandas.DataFrame
+        As `arrange` gives it.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    shown = means.dropna(subset="kernel_error")
+    points = {
+        str(row.Index): ([row.fit_seconds], [row.kernel_error])
+        for row in shown.itertuples()
+    }
+    return draw_scatter(
+        points,
+        xlabel="seconds, mean of a trial",
+        ylabel="kernel error, RMS",
+        logx=True,
+        labels=[(x, y, name) for name, ((x,), (y,)) in points.items()],
+        names=NAMES,
+        legend=False,
+    ).figure
 
 
 EXPERIMENT = Experiment(

@@ -63,10 +63,8 @@ def render(results: pd.DataFrame, request: Request) -> Rendering:  # noqa: ARG00
     """Show the levels with four bins."""
     wide = pivot(results)
     wide.loc["mean"] = wide.mean()
-    wide.index.name = "table"
-    text = wide.map("{:.0%}".format).rename(
-        columns={"rows": "rows, all by intersection"}
-    )
+    text = wide.map("{:.0%}".format).T.rename({"rows": "rows by the intersection"})
+    text.index.name, text.columns.name = "answered by", None
     note = (
         "Share of the missing cells that each level of the paper's rule answers, and "
         "of the incomplete rows all of whose gaps the intersection answers; 4 bins, "
