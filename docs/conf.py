@@ -26,6 +26,7 @@ exclude_patterns = ["_build", "generated/examples/*.ipynb"]
 # A link or a reference that leads nowhere is a warning, and warnings are errors.
 nitpicky = True
 default_role = "literal"
+highlight_language = "none"
 myst_heading_anchors = 3
 myst_enable_extensions = ["colon_fence", "deflist"]
 
@@ -53,6 +54,8 @@ EXAMPLES = [
 sphinx_gallery_conf = {
     "examples_dirs": str(ROOT / "examples"),
     "gallery_dirs": "generated/examples",
+    "backreferences_dir": "generated/used",  # the examples on the page of a class
+    "doc_module": ("proximity_kernel",),
     "filename_pattern": "/",  # run all of them
     "within_subsection_order": EXAMPLES.index,
     "abort_on_example_error": True,
