@@ -10,7 +10,7 @@ from proximity_kernel_paper.plots import (
 from proximity_kernel_paper.plots._style import house_style
 
 METHODS = ["Mean", "MissForest", "MICE", "KNN", "EM", "GAIN", "MIRACLE", "MIWAE"]
-METHODS += ["HI-PMK", "PK", "prior only", "mode/mean, then bins"]
+METHODS += ["HI-PMK", "PK", "prior only", "mean or mode"]
 NAN = float("nan")
 RANKS = dict(
     zip(

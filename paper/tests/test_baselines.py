@@ -33,7 +33,6 @@ GRIDS = {
     "HI-PMK": {},
     "PK": {"n_bins": BINS},
     "prior only": {"n_bins": BINS},
-    "mode/mean, then bins": {"n_bins": BINS},
 }
 DEEP = {"GAIN", "MIRACLE", "MIWAE"}
 SHALLOW = [name for name in GRIDS if name not in DEEP]

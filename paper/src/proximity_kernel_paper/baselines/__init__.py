@@ -2,7 +2,7 @@
 
 `registry` maps a name to a `Method`, the paper's names and grids. Beside the paper's
 nine baselines it holds PK, which is `ProximityKernel` with its defaults
-(``matching="cascade"`` is the paper's rule), two ablations of it, and methods that the
+(``matching="cascade"`` is the paper's rule), an ablation of it, and methods that the
 paper does not compare: scaled imputers, imputers that give distributions, and Gower's
 similarity.
 
@@ -22,7 +22,7 @@ array([[0.  , 0.  ],
        [1.  , 0.67]])
 >>> list(registry)
 ['Mean', 'MissForest', 'MICE', 'KNN', 'EM', 'GAIN', 'MIRACLE', 'MIWAE', 'HI-PMK', 'PK',
- 'prior only', 'mode/mean, then bins', 'mean or mode', 'scaled KNN', 'MICE, draws',
+ 'prior only', 'mean or mode', 'scaled KNN', 'MICE, draws',
  'MIWAE, draws', 'scaled KNN, shares', 'forest, probabilities', 'Gower',
  'isotree']
 """
@@ -59,9 +59,6 @@ _METHODS = (
     transformer("HI-PMK", "._hipmk", "HIPMK"),
     transformer("PK", "._ablations", "ProximityKernel", n_bins=_BINS),
     transformer("prior only", "._ablations", "PriorOnly", n_bins=_BINS),
-    transformer(
-        "mode/mean, then bins", "._ablations", "ModeMeanThenBins", n_bins=_BINS
-    ),
     imputation("mean or mode", "._simple", "ModeMean"),
     imputation("scaled KNN", "._simple", "ScaledKNN"),
     transformer("MICE, draws", "._soft", "MiceDraws"),

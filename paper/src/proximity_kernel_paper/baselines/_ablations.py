@@ -1,7 +1,7 @@
 """The proximity kernel with its matching taken away, to see what matching gives.
 
-Both keep the bins and put something simpler into the blocks of missing cells. They use
-only what any user of `ProximityKernel` can.
+The bins are kept, and the blocks of missing cells are the bin frequencies. Only public
+names of `ProximityKernel` are used.
 """
 
 from __future__ import annotations
@@ -15,9 +15,6 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from proximity_kernel import ProximityKernel
-
-from ._encoding import ImputedTable
-from ._simple import ModeMean
 
 
 class BinnedRows(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
@@ -98,67 +95,6 @@ class PriorOnly(BinnedRows):
         matrix = (known.tocsr() + blocks).astype(known.dtype)
         matrix.eliminate_zeros()
         return type(matched)(matrix)  # as scikit-learn is set: array or matrix
-
-
-class ModeMeanThenBins(BinnedRows):
-    """Fill with the mode or mean of the fitted table, then put into the same bins.
-
-    The bins come from the incomplete table, not from the filled one, so only the
-    missing cells differ from `ProximityKernel`. Numbers are filled with the mean,
-    ordered categories with the level nearest to the mean code, categories with the
-    most frequent one, and so are categories that were not seen at fit.
-
-    Parameters
-    ----------
-    n_bins : int, "auto" or sequence of these, default="auto"
-    missingness : str or None, default=None
-        As for `ProximityKernel`.
-
-    Attributes
-    ----------
-    kernel_ : ProximityKernel
-        Fitted on the incomplete table.
-    imputed_ : ImputedTable
-        Fitted on it too.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> table = np.array([[1.0, 5.0], [1.0, 5.0], [9.0, np.nan], [9.0, 7.0]])
-    >>> ModeMeanThenBins(n_bins=2).fit_transform(table).toarray()[2]
-    array([0., 1., 1., 0.], dtype=float32)
-    """
-
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn the bins and what to fill with.
-
-        Parameters
-        ----------
-        X : pandas.DataFrame or array of numbers, of shape (n_samples, n_features)
-        y : None
-            Ignored.
-
-        Returns
-        -------
-        self
-        """
-        super().fit(X, y)
-        self.imputed_ = ImputedTable(ModeMean()).fit(X)
-        return self
-
-    def transform(self, X: Any) -> Any:
-        """Represent rows.
-
-        Parameters
-        ----------
-        X : pandas.DataFrame or array of numbers, of shape (n_samples, n_features)
-
-        Returns
-        -------
-        CSR matrix of shape (n_samples, n_columns)
-        """
-        check_is_fitted(self)
-        return self.kernel_.transform(self.imputed_.fill(X))
 
 
 def _block_widths(kernel: ProximityKernel) -> Any:

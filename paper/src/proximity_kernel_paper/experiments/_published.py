@@ -108,8 +108,9 @@ def draw(ours: pd.DataFrame, names: tuple[str, ...]) -> Any:
         for row in far.drop_duplicates("table").itertuples()
     ]
     points = {
-        str(method): (part["paper"].to_numpy(), part["ours"].to_numpy())
-        for method, part in cells.groupby("method", sort=False)
+        method: (part["paper"].to_numpy(), part["ours"].to_numpy())
+        for method in read_published()
+        if len(part := cells[cells["method"] == method])
     }
     return draw_scatter(
         points,

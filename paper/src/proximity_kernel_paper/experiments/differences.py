@@ -49,11 +49,9 @@ class Variant:
     source : str
         Where the other way is from.
     rule : Rule
-        By which the table is represented, unless a method of the registry does it.
-    method : str
-        Of the registry; empty for none.
+        By which the table is represented, unless ``ProximityKernel`` does it.
     matching : str
-        Of ``PK``; empty for other methods.
+        Of ``ProximityKernel``; empty for a rule.
     labels : {"clean", "as published"}
     n_init : int
         Starts of k-means.
@@ -61,7 +59,6 @@ class Variant:
 
     source: str
     rule: Rule = field(default_factory=Rule)
-    method: str = ""
     matching: str = ""
     labels: str = "clean"
     n_init: int = N_INIT
@@ -92,8 +89,7 @@ VARIANTS: Mapping[str, Variant] = {
     "no intersection": Variant(ABLATION, Rule(intersection=False)),
     "prior only": Variant(ABLATION, Rule(intersection=False, union=False)),
     "missing as its own bin": Variant(ABLATION, Rule(own_bin=True)),
-    "mode/mean, then bins": Variant(ABLATION, method="mode/mean, then bins"),
-    "pairwise": Variant(OWN, method="PK", matching="pairwise"),
+    "pairwise": Variant(OWN, matching="pairwise"),
 }
 ABOUT_BINS = (OURS, "categories as numbers", "intervals", "intervals, a center more")
 
@@ -181,13 +177,11 @@ def represent_variant(variant: Variant, frame: pd.DataFrame, n_bins: int) -> Blo
     -------
     list of d ndarrays of shape (n, n_bins of the feature)
     """
-    if not variant.method:
+    if not variant.matching:
         return represent_by(variant.rule, frame, n_bins)
-    ours = {"matching": variant.matching, "missingness": "ignorable"}
-    options = ours if variant.matching else {}
-    model = registry[variant.method].build(n_bins=n_bins, **options)
-    matrix = model.fit_transform(frame)
-    return split_blocks(matrix, getattr(model, "kernel_", model).n_bins_)
+    options = {"matching": variant.matching, "missingness": "ignorable"}
+    model = registry["PK"].build(n_bins=n_bins, **options)
+    return split_blocks(model.fit_transform(frame), model.n_bins_)
 
 
 def summarise(results: pd.DataFrame) -> pd.DataFrame:
