@@ -25,8 +25,9 @@ penguins.to_csv(path, sep=";", decimal=",", na_rep="n/a", index=False)
 print(path.read_text()[:400])
 
 # %%
-# One command reads it, finds clusters and writes the page. It prints what it assumed
-# about the file, and a summary.
+# How the file is read
+# --------------------
+# ``look`` shows what would be assumed, and writes nothing.
 
 
 def run(*arguments: str) -> None:
@@ -38,24 +39,24 @@ def run(*arguments: str) -> None:
     print(f"$ proximity-kernel {' '.join(arguments)}\n{done.stderr}{done.stdout}")
 
 
-run("cluster", "penguins.csv", "-k", "3", "-o", "c.csv", "--report", "penguins.html")
-print(f"penguins.html: {(Path(folder.name) / 'penguins.html').stat().st_size:,} bytes")
+run("look", "penguins.csv")
 
 # %%
-# The page is one file that loads nothing from the network: send it, or keep it beside
-# the data. This is how it begins; `the page of the plain penguins
-# <../../penguins.html>`__ is part of this site. :doc:`/report` describes every section.
-#
-# .. image:: /pictures/report.png
-#    :alt: The first screen of the report about the penguins
-#
-# The strangest rows, with reasons
-# --------------------------------
+# The page
+# --------
+# One command finds clusters and writes the page. It is one file that loads nothing from
+# the network: send it, or keep it beside the data.
 
-run("outliers", "penguins.csv", "--top", "3", "-o", "outliers.csv")
+run("cluster", "penguins.csv", "-o", "clusters.csv", "--report", "penguins.html")
 folder.cleanup()
 
 # %%
+# This is how such a page begins: `the page of the demo <../../penguins.html>`__, the
+# penguins with a fifth of their cells hidden. :doc:`/report` describes every section.
+#
+# .. image:: /pictures/report.png
+#    :alt: The first screen of a report: findings, a map of the rows, clusters
+#
 # What you do today
 # -----------------
 # ydata-profiling and ``DataFrame.describe`` tell more about *columns*: correlations,
