@@ -72,3 +72,25 @@ def test_a_table_of_nothing_but_an_id_is_compared_by_it_if_asked(put):
     with pytest.raises(InputError, match="taken as id, not compared: 'name'"):
         read(path)
     assert list(read(path, categorical="name").frame) == ["name"]
+
+
+def test_a_rare_flag_is_no_id(put):
+    cells = ["yes" if i % 50 == 0 else "" for i in range(400)]
+    lines = [f"{cell},{i % 3}\n" for i, cell in enumerate(cells)]
+    table = read(put("t.csv", "flag,x\n" + "".join(lines)))
+    assert list(table.frame) == ["flag", "x"]
+
+
+def test_long_ids_are_told_apart(put):
+    lines = [f"{2**60 + 2 * i + 1},{i % 3}\n" for i in range(30)]
+    for name in ("user_id", "user"):
+        table = read(put("t.csv", f"{name},x\n" + "".join(lines)))
+        assert list(table.ids) == [name]
+        assert not any("one value" in line for line in table.assumptions)
+
+
+def test_an_id_may_be_missing_in_some_rows(put):
+    lines = [f"{'' if i % 9 == 0 else f'k{i}'},{i % 3}\n" for i in range(40)]
+    assert list(read(put("t.csv", "code,x\n" + "".join(lines))).ids) == ["code"]
+    few = [f"{f'k{i}' if i % 3 == 0 else ''},{i % 3}\n" for i in range(90)]
+    assert not len(read(put("t.csv", "code,x\n" + "".join(few))).ids.columns)

@@ -1,10 +1,14 @@
 """Results in files: each format read back, complete or absent, never over an input."""
 
+import csv
 import json
 import os
+import zipfile
 from contextlib import contextmanager
+from datetime import date, datetime
 from pathlib import Path
 
+import openpyxl
 import pandas as pd
 import pyarrow as pa
 import pytest
@@ -90,8 +94,57 @@ def test_a_sheet_holds_so_many_rows(tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
 
 
-def test_moments_with_a_zone_are_utc_in_excel(tmp_path):
-    path = str(tmp_path / "t.xlsx")
-    when = pd.to_datetime(["2021-03-01T01:00:00+02:00"]).tz_convert("Europe/Berlin")
-    write_frame(pd.DataFrame({"when": when}), path, "xlsx")
-    assert pd.read_excel(path)["when"][0] == pd.Timestamp("2021-02-28 23:00")
+def test_excel_gets_text_where_it_has_no_such_moment(tmp_path):
+    path = tmp_path / "t.xlsx"
+    zone = pd.to_datetime(["2021-03-01T01:00:00+02:00"]).tz_convert("Europe/Berlin")
+    fine = pd.to_datetime(["2021-03-01 10:00:00.123456"])
+    frame = pd.DataFrame({"zone": zone, "fine": fine, "old": [date(1850, 1, 2)]})
+    write_frame(frame.assign(day=[datetime(2021, 3, 1)]), str(path), "xlsx")
+    row = [cell.value for cell in openpyxl.load_workbook(path).active[2]]
+    assert row == [
+        "2021-03-01 00:00:00+01:00",
+        "2021-03-01 10:00:00.123456",
+        "1850-01-02",
+        datetime(2021, 3, 1),
+    ]
+
+
+def test_text_is_never_a_formula_in_excel(tmp_path):
+    path = tmp_path / "t.xlsx"
+    texts = ["=1+1", "#N/A", "+1", "@x", "=HYPERLINK(0)"]
+    frame = pd.DataFrame({"=cmd": texts, "n": range(5)})
+    write_frame(frame, str(path), "xlsx")
+    sheet = openpyxl.load_workbook(path).active
+    assert [(cell.value, cell.data_type) for cell in sheet["A"]] == [
+        (text, "s") for text in ["=cmd", *texts]
+    ]
+    assert b"<f>" not in zipfile.ZipFile(path).read("xl/worksheets/sheet1.xml")
+
+
+@pytest.mark.parametrize(
+    ("frame", "form", "says"),
+    [
+        ({"a": ["x", "b\x07"]}, "xlsx", "'a' holds the control character '.x07'"),
+        ({"a": ["x" * 32_768]}, "xlsx", "'a' holds a text of 32,768 characters"),
+        ({"a\x00": [1]}, "xlsx", "control character"),
+        ({"a": [b"x"]}, "json", "'a' holds binary data; name the file .parquet"),
+        ({"a": [b"x"]}, "jsonl", "'a' holds binary data"),
+        ({"a": [float("inf")]}, "json", "'a' holds infinity"),
+    ],
+)
+def test_what_a_format_cannot_hold_is_named(tmp_path, frame, form, says):
+    path = tmp_path / f"t.{form}"
+    with pytest.raises(InputError, match=says):
+        write_frame(pd.DataFrame(frame), str(path), form)
+    assert not list(tmp_path.iterdir())
+
+
+def test_every_text_comes_back_from_csv(tmp_path):
+    texts = ["", "a", '"', "a,b", "a\rb", "a\nb", " x ", '5" pipe', "\t", "é", "''"]
+    for separator, form in ((",", "csv"), ("\t", "tsv")):
+        path = tmp_path / f"t.{form}"
+        for frame in ({"x": texts}, {"x": texts, "y": range(11)}):
+            write_frame(pd.DataFrame(frame), str(path), form)
+            with path.open(newline="", encoding="utf-8") as file:
+                rows = list(csv.reader(file, delimiter=separator))
+            assert [row[0] for row in rows[1:]] == texts

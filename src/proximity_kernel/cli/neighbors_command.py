@@ -124,7 +124,7 @@ def _list_neighbors(
     }
     for name in asked.ids:
         free = f"{name}_" if name in frame else name
-        frame[free] = asked.ids[name].to_numpy()[queries]
+        frame[free] = asked.ids[name].array[queries]
     for name in ids:
-        frame[f"neighbor_{name}"] = ids[name].to_numpy()[neighbors]
+        frame[f"neighbor_{name}"] = ids[name].array[neighbors]
     return pd.DataFrame(frame)

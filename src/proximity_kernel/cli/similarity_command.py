@@ -139,7 +139,7 @@ def _list_pairs(invocation: Invocation, table: Any, other: Any) -> Any:
     rows, others = rows[order].astype(int), others[order].astype(int)
     frame = {"row": rows + 1, "other": others + 1}
     frame["similarity"] = similarity[order].round(6)
-    frame |= {name: table.ids[name].to_numpy()[rows] for name in table.ids}
-    frame |= {f"other_{name}": other.ids[name].to_numpy()[others] for name in other.ids}
+    frame |= {name: table.ids[name].array[rows] for name in table.ids}
+    frame |= {f"other_{name}": other.ids[name].array[others] for name in other.ids}
     invocation.note(f"{counted(len(rows), 'pair')} of at least {options.above:g}")
     return pd.DataFrame(frame)

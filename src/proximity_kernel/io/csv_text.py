@@ -75,7 +75,7 @@ def parse_text(file: InputFile, options: ReadOptions) -> ParsedFile:
         header=dialect.header,
         skipped_lines=dialect.skipped,
     )
-    return ParsedFile(file.name, frame, layout, dialect.assumptions)
+    return ParsedFile(file.name, frame, frame, layout, dialect.assumptions)
 
 
 def _parse_csv(dialect: _Dialect) -> Any:

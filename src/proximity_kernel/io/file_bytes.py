@@ -6,6 +6,7 @@ The type is found from the first bytes. An ending that contradicts them is an er
 from __future__ import annotations
 
 import gzip
+import io
 import os
 import zlib
 from contextlib import suppress
@@ -18,6 +19,8 @@ from .schema import InputError
 
 _PAGE = "a web page or XML (perhaps of a failed download)"
 _SUPPORTED = "supported are CSV, TSV, Parquet, Arrow and Excel (.xlsx)"
+MAX_BYTES = 2**31
+"""Size of the content of a compressed file, above which it is refused."""
 UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 # First bytes -> type.
 _TABLES = {
@@ -125,11 +128,25 @@ def _read_path(path: str) -> bytes:
 
 def _decompress(name: str, data: bytes) -> bytes:
     try:
-        return gzip.decompress(data)
+        with gzip.open(io.BytesIO(data)) as file:
+            content = file.read(MAX_BYTES + 1)
+        check_size(name, len(content))
+        return content
+    except InputError:
+        raise
     except (OSError, EOFError, zlib.error) as error:
         raise InputError(
             f"{name}: this gzip file is damaged ({error}); create or download it again."
         ) from None
+
+
+def check_size(name: str, n_bytes: int) -> None:
+    """Raise an error if the content of a compressed file is too large."""
+    if n_bytes > MAX_BYTES:
+        raise InputError(
+            f"{name}: its content is larger than {MAX_BYTES / 2**30:g} GiB; decompress "
+            "it, and convert the table to Parquet, which is read in batches."
+        )
 
 
 def _match_table(data: bytes) -> str:

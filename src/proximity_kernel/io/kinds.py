@@ -26,6 +26,7 @@ from .numbers_and_dates import (
     has_zone,
     is_text,
     match_format,
+    parse_format,
 )
 from .schema import (
     ColumnSchema,
@@ -56,6 +57,8 @@ _LISTS = (
     "read as numbers, without the unit",
 )
 _MIN_ROWS = 20  # with fewer rows, distinct cells are no evidence of an id
+_MIN_OBSERVED = 0.5  # share of rows that have an id
+_MAX_FLOAT = 2**53  # above, whole numbers that differ may be the same float
 _MAX_REPEATED = 0.05  # share of rows that repeat an id which is still reported
 _MAX_LENGTH = 40  # characters of an id
 _MAX_UNUSUAL = 0.5  # share of texts that do not look like ids
@@ -117,6 +120,8 @@ def _detect_decimal(texts: dict[str, TextColumn], separator: str | None) -> str:
     # With semicolons as separators, commas are rarely thousands separators.
     points = ("1.5",) if separator == ";" else ("1.5", "1,234.5")
     for text in texts.values():
+        if not np.isnan(parse_format("1.5", text.values)).any():
+            continue
         bare = text.without_unit(find_unit(text.values))
         n_commas = bare.count_format("1,5")
         enough = n_commas and n_commas >= MIN_MATCHED * bare.n_observed
@@ -309,29 +314,31 @@ def _check_id(
     >>> _check_id("user_id", pd.Series([7, 3, 5]), None, "numbers", first=False)
     (True, 0)
     """
-    n_rows = len(column)
-    if n_rows < 3 or kind == "dates":
-        return False, 0
     named = bool(_NAMED_ID.search(name) or _CAMEL_ID.search(name))
+    n_rows = len(column)
     if text is None:
-        if not pd.api.types.is_numeric_dtype(column):
-            return False, 0
-        return _check_numbers(column.dropna().to_numpy(float), n_rows, named, first)
-    if kind == "categories":
-        return _check_texts(text, n_rows, named)
-    numbers = pd.to_numeric(text.values, errors="coerce").to_numpy(float)
-    values = numbers[text.codes[text.codes >= 0]]
-    return _check_numbers(values, n_rows, named, first)
+        cells = pd.Index(column.dropna())
+        # Floats count only where they are whole numbers.
+        is_whole = kind == "numbers" and not (cells.astype(object) % 1).any()
+    else:
+        cells = text.values.take(text.codes[text.codes >= 0])
+        is_whole = kind == "numbers" and cells.str.fullmatch(r"[+-]?\d+").all()
+    is_text = text is not None and kind == "categories"
+    if n_rows < 3 or len(cells) < _MIN_OBSERVED * n_rows or not (is_whole or is_text):
+        return False, 0
+    many = len(cells) >= _MIN_ROWS
+    long = is_whole and max(map(abs, map(int, cells)), default=0) > _MAX_FLOAT
+    if named or long or (is_text and many and _look_like_ids(cells.unique())):
+        n_repeats = len(cells) - cells.nunique()
+        if n_repeats <= _MAX_REPEATED * len(cells) * many:
+            return not n_repeats, n_repeats
+    counts_rows = first and is_whole and many and len(cells) == n_rows
+    return counts_rows and _count_up(cells), 0
 
 
-def _check_texts(text: TextColumn, n_rows: int, named: bool) -> tuple[bool, int]:
-    unique = len(text.values) == n_rows
-    n_repeats = text.n_observed - len(text.values)
-    if not unique and not _are_few(n_repeats, n_rows):
-        return False, 0
-    if not named and not (n_rows >= _MIN_ROWS and _look_like_ids(text.values)):
-        return False, 0
-    return unique, n_repeats
+def _count_up(cells: Any) -> bool:
+    """Whether whole numbers, or texts of them, count the rows."""
+    return all(int(cell) == int(cells[0]) + i for i, cell in enumerate(cells))
 
 
 def _look_like_ids(texts: Any) -> bool:
@@ -340,21 +347,3 @@ def _look_like_ids(texts: Any) -> bool:
     one_word = not texts.str.contains(" ").mean() > _MAX_UNUSUAL
     are_values = texts.str.fullmatch(_VALUE).mean() > _MAX_UNUSUAL
     return bool(short and one_word and not are_values)
-
-
-def _check_numbers(
-    values: Any, n_rows: int, named: bool, first: bool
-) -> tuple[bool, int]:
-    if not len(values) or not np.isfinite(values).all() or (values % 1).any():
-        return False, 0
-    complete = len(values) == n_rows
-    if named:
-        n_repeats = len(values) - len(np.unique(values))
-        if (complete and not n_repeats) or _are_few(n_repeats, n_rows):
-            return not n_repeats, n_repeats
-    counts_rows = complete and first and n_rows >= _MIN_ROWS
-    return counts_rows and bool((np.diff(values) == 1).all()), 0
-
-
-def _are_few(n_repeats: int, n_rows: int) -> bool:
-    return n_rows >= _MIN_ROWS and 0 < n_repeats <= _MAX_REPEATED * n_rows

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -105,8 +106,8 @@ class TextColumn:
         """
         codes = column.cat.codes.to_numpy().astype(np.int64)
         present = np.unique(codes[codes >= 0])
-        texts = column.cat.categories.take(present).astype(str).str.strip()
-        stripped = pd.Index(texts)
+        texts = column.cat.categories.take(present)
+        stripped = pd.Index([str(text).strip() for text in texts], dtype=texts.dtype)
         is_mark = stripped.isin(list(missing))
         kept, values = pd.factorize(stripped[~is_mark])
         new_codes = np.full(len(column.cat.categories) + 1, -1)
@@ -153,7 +154,8 @@ def match_format(name: str, texts: Any) -> NDArray[np.bool_]:
     array([ True, False])
     """
     pattern = NUMBER_FORMATS[name][0] if name in NUMBER_FORMATS else _find_pattern(name)
-    if not texts[:_SAMPLE].str.fullmatch(pattern).any():
+    # On few texts, Python is many times as fast as pandas.
+    if not any(re.fullmatch(pattern, text) for text in texts[:_SAMPLE]):
         return np.zeros(len(texts), bool)
     return np.asarray(~pd.isna(parse_format(name, texts)))
 
@@ -166,6 +168,15 @@ def parse_format(name: str, texts: Any) -> NDArray[Any]:
     """
     if name in DATE_FORMATS:
         return _parse_dates(name, texts)
+    values = pd.to_numeric(texts, errors="coerce").to_numpy(dtype=float)
+    if name != "1.5" or not np.isfinite(values).all():
+        plain = to_plain_numbers(name, texts)
+        values = pd.to_numeric(plain, errors="coerce").to_numpy(dtype=float)
+    return np.where(np.isfinite(values), values, np.nan)
+
+
+def to_plain_numbers(name: str, texts: Any) -> Any:
+    """Write numbers of a format with a point and no thousands separators."""
     pattern, thousands, decimal = NUMBER_FORMATS[name]
     texts = pd.Index(texts).astype(str).str.replace("\u2212", "-", regex=False)
     if name != "1.5":
@@ -174,8 +185,7 @@ def parse_format(name: str, texts: Any) -> NDArray[Any]:
         for sign in thousands:
             texts = texts.str.replace(sign, "", regex=False)
         texts = texts.str.replace(decimal, ".", regex=False)
-    values = pd.to_numeric(texts, errors="coerce").to_numpy(dtype=float)
-    return np.where(np.isfinite(values), values, np.nan)
+    return texts
 
 
 def find_unit(texts: Any) -> str:
@@ -186,14 +196,15 @@ def find_unit(texts: Any) -> str:
     >>> find_unit(pd.Index(["5 kg", "9 lb"])), find_unit(pd.Index(["5 kg", "9"]))
     ('', '')
     """
+    before = after = ""
     for part in (texts[:_SAMPLE], texts):
-        numbers = part[part.str.contains(r"\d", regex=True)]
-        if not len(numbers) or not numbers.str.fullmatch(_WITH_UNIT).all():
+        numbers = [text for text in part if re.search(r"\d", text)]
+        found = [re.fullmatch(_WITH_UNIT, text) for text in numbers]
+        units = {one.groups("") if one else ("", "") for one in found}
+        before, after = min(units, default=("", ""))
+        if len(units) != 1 or bool(before) == bool(after):
             return ""
-    units = numbers.str.extract(f"^{_WITH_UNIT}$").fillna("").drop_duplicates()
-    before, after = units.iloc[0]
-    is_single = len(units) == 1 and bool(before) != bool(after)
-    return str(before or after) if is_single else ""
+    return before or after
 
 
 def has_zone(texts: Any) -> bool:
@@ -201,6 +212,7 @@ def has_zone(texts: Any) -> bool:
     return bool(texts.str.contains(rf":\d{{2}}.*?(?:{_ZONE})$", regex=True).any())
 
 
+@cache
 def _find_pattern(name: str) -> str:
     """Find the pattern of the dates in a format."""
     if name == "iso":
@@ -242,16 +254,21 @@ def is_text(column: Any) -> bool:
     return isinstance(dtype, pd.CategoricalDtype) and not dtype.ordered
 
 
-def convert_columns(parsed: ParsedFile, schema: Schema) -> tuple[Any, list[str]]:
-    """Convert the used columns to typed ones; also returned is what was assumed."""
+def convert_columns(parsed: ParsedFile, schema: Schema) -> tuple[Any, Any, list[str]]:
+    """Convert the used columns to typed ones.
+
+    Also returned are which cells are missing in the file, and what was assumed.
+    """
     converter = _Converter(parsed.name, schema)
     used = [c for c in schema.columns if c.role == "used" and c.name in parsed.frame]
-    frame = pd.DataFrame({c.name: converter.convert(c, parsed.frame) for c in used})
+    pairs = {c.name: converter.convert(c, parsed.frame[c.name]) for c in used}
+    frame = pd.DataFrame({name: column for name, (column, _) in pairs.items()})
+    gaps = pd.DataFrame({name: missing for name, (_, missing) in pairs.items()})
     lines = converter.other_formats
     for what, columns in converter.unmatched.items():
         n_cells = counted(sum(columns.values()), "cell")
         lines.append(f"{listed(list(columns), 3)}: {what}, read as missing ({n_cells})")
-    return frame, lines
+    return frame, gaps, lines
 
 
 class _Converter:
@@ -265,15 +282,16 @@ class _Converter:
         # Texts that are not a number (or a date) -> columns, with cells.
         self.unmatched: dict[str, dict[str, int]] = {}
 
-    def convert(self, column: ColumnSchema, frame: Any) -> Any:
-        """Convert a column."""
-        cells = frame[column.name]
+    def convert(self, column: ColumnSchema, cells: Any) -> tuple[Any, Any]:
+        """Convert a column; also returned is which of its cells are missing."""
         if not is_text(cells):
-            return self._convert_typed(column, cells)
+            values = self._convert_typed(column, cells)
+            return values, pd.isna(values)
         text = TextColumn.from_categories(cells, self.schema.missing)
-        if column.kind in ("categories", "unchanged"):
-            return pd.Series(pd.Categorical.from_codes(text.codes, text.values))
-        return self._convert_text(column, text.without_unit(column.unit))
+        values = pd.Categorical.from_codes(text.codes, text.values)
+        if column.kind in ("numbers", "dates"):
+            values = self._convert_text(column, text.without_unit(column.unit))
+        return pd.Series(values), text.codes < 0
 
     def _convert_text(self, column: ColumnSchema, text: TextColumn) -> Any:
         """Convert text to numbers or dates."""
@@ -288,8 +306,7 @@ class _Converter:
             values = parse_format(other, text.values)
         self._collect_unmatched(column, text, np.asarray(pd.isna(values)))
         missing = np.array("NaT" if is_date else np.nan, values.dtype)
-        padded = np.append(values, missing)  # the code -1 takes the last
-        return pd.Series(padded[text.codes])
+        return np.append(values, missing)[text.codes]  # the code -1 takes the last
 
     def _collect_unmatched(
         self, column: ColumnSchema, text: TextColumn, unmatched: NDArray[np.bool_]

@@ -8,22 +8,25 @@ looked at once.
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
+from zipfile import ZipFile
 
 import pandas as pd
 
 from .._shared.extras import require
 from .._shared.wording import counted, listed
 from .csv_text import make_unique, number_columns
-from .file_bytes import InputFile
+from .file_bytes import InputFile, check_size
 from .schema import FileLayout, InputError, ParsedFile, ReadOptions
 
 BATCH_ROWS = 2**18
 """Rows of each batch but the last."""
 _BUFFER = 2**20  # bytes of a column that are read at a time
+_MAX_CELLS = 10**8  # of a sheet
 _MIN_COLUMNS = 3  # from which on a row with one cell above the table is a title
 _NESTED = (list, dict, set, bytes)
 
@@ -41,7 +44,8 @@ def parse_typed(file: InputFile, _: ReadOptions) -> ParsedFile:
             ipc = require("pyarrow.ipc", extra="cli")
             opener = ipc.open_stream if file.type == "stream" else ipc.open_file
             table = opener(data).read_all()
-    return _convert_arrow(file.name, file.type, table)
+        table.validate(full=True)  # reading does not look at every offset and index
+        return _convert_arrow(file.name, file.type, table)
 
 
 @contextmanager
@@ -60,19 +64,37 @@ def _naming_damage(name: str, file_type: str) -> Iterator[None]:
 
 def _convert_arrow(name: str, file_type: str, table: Any) -> ParsedFile:
     arrow = require("pyarrow", extra="cli")
+    table = _put_index_first(table)
     names, assumptions = make_unique(table.column_names)
     table = table.rename_columns(names)
+    source = {
+        field.name: pd.arrays.ArrowExtensionArray(column)
+        for field, column in zip(table.schema, table.columns, strict=True)
+    }
     for j, field in enumerate(table.schema):
         if arrow.types.is_decimal(field.type):
             numbers = table[j].cast(arrow.float64())
             table = table.set_column(j, field.name, numbers)
     # Integers with gaps stay integers: as floats, long ids would become equal.
     frame = table.to_pandas(date_as_object=False, types_mapper=_mask_integers)
-    if list(frame.columns) != table.column_names:  # the file holds an index of pandas
-        frame = frame.reset_index()
-    frame.columns = [str(column) for column in frame.columns]
-    frame = _simplify_columns(frame)
-    return ParsedFile(name, frame, FileLayout(file_type), tuple(assumptions))
+    frame, layout = _simplify_columns(frame), FileLayout(file_type)
+    return ParsedFile(name, pd.DataFrame(source), frame, layout, tuple(assumptions))
+
+
+def _put_index_first(table: Any) -> Any:
+    """Move the columns that hold an index of pandas to the front, and name them."""
+    index: Any = None
+    with suppress(KeyError, TypeError, ValueError):  # no notes of pandas, or damaged
+        index = table.schema.pandas_metadata["index_columns"]
+    index = [name for name in table.column_names if name in (index or [])]
+    if not index:
+        return table.replace_schema_metadata(None)
+    names = [name for name in table.column_names if name not in index]
+    table = table.select([*index, *names]).replace_schema_metadata(None)
+    one = len(index) == 1
+    unnamed = re.compile(r"__index_level_(\d+)__")
+    index = [unnamed.sub("index" if one else r"level_\1", name) for name in index]
+    return table.rename_columns([*index, *names])
 
 
 def _mask_integers(arrow_type: Any) -> Any:
@@ -157,6 +179,7 @@ def _make_even(parts: Iterable[Any]) -> Iterator[Any]:
     waiting: list[Any] = []
     n_waiting = 0
     for part in parts:
+        part.validate(full=True)
         while n_waiting + part.num_rows >= BATCH_ROWS:
             cut = BATCH_ROWS - n_waiting
             yield _join([*waiting, part.slice(0, cut)])
@@ -184,12 +207,12 @@ def _join(parts: list[Any]) -> Any:
 def parse_sheet(file: InputFile, options: ReadOptions) -> ParsedFile:
     """Parse a sheet of an Excel file."""
     openpyxl = require("openpyxl", extra="cli")
+    data = io.BytesIO(file.data)
     try:
-        book = openpyxl.load_workbook(
-            io.BytesIO(file.data), read_only=True, data_only=True
-        )
+        check_size(file.name, sum(part.file_size for part in ZipFile(data).infolist()))
+        book = openpyxl.load_workbook(data, read_only=True, data_only=True)
         sheet, chosen = _choose_sheet(file.name, book.sheetnames, options.sheet)
-        cells = pd.DataFrame(book[sheet].values, dtype=object)
+        cells = pd.DataFrame(_list_rows(file.name, book[sheet]), dtype=object)
         book.close()
     except InputError:
         raise
@@ -209,7 +232,24 @@ def parse_sheet(file: InputFile, options: ReadOptions) -> ParsedFile:
         sheet=sheet,
     )
     said = (*chosen, *skipped, *named)
-    return ParsedFile(file.name, _simplify_columns(rows), layout, said)
+    rows = rows.reset_index(drop=True)
+    return ParsedFile(file.name, rows, _simplify_columns(rows), layout, said)
+
+
+def _list_rows(name: str, sheet: Any) -> list[tuple[Any, ...]]:
+    """List the rows that are not empty; a small file may claim to hold many."""
+    rows, n_cells = [], 0
+    sheet.reset_dimensions()  # which may be false
+    for row in sheet.values:
+        if any(cell is not None for cell in row):
+            rows.append(row)
+            n_cells += len(row)
+        if n_cells > _MAX_CELLS:
+            raise InputError(
+                f"{name}: the sheet has more than {_MAX_CELLS:,} cells; save the part "
+                "that is the table as CSV."
+            )
+    return rows
 
 
 def _choose_sheet(
@@ -260,7 +300,6 @@ def _take_names(cells: Any, header: bool | None) -> tuple[Any, list[str]]:
 
 def _simplify_columns(frame: Any) -> Any:
     """Convert text columns to categoricals, and columns of objects to typed ones."""
-    frame = frame.reset_index(drop=True)
     return pd.DataFrame({name: _simplify(frame[name]) for name in frame.columns})
 
 
@@ -286,6 +325,16 @@ def _simplify(column: Any) -> Any:
     if any(isinstance(cell, _NESTED) or hasattr(cell, "__array__") for cell in column):
         return column  # left out
     return to_categories(column)
+
+
+def decode(frame: Any) -> Any:
+    """Convert columns with dictionaries, of pandas or Arrow, to plain ones."""
+    plain: dict[str, Any] = dict.fromkeys(frame.select_dtypes("category"), object)
+    for name, dtype in frame.dtypes.items():
+        held: Any = getattr(dtype, "pyarrow_dtype", None)
+        if hasattr(held, "index_type"):
+            plain[name] = pd.ArrowDtype(held.value_type)
+    return frame.astype(plain)
 
 
 def to_categories(column: Any) -> Any:

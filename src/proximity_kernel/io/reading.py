@@ -148,6 +148,7 @@ def _apply_schema(
     additional columns are left out.
     """
     from .numbers_and_dates import convert_columns
+    from .parquet_and_excel import decode
 
     n_rows, n_columns = parsed.frame.shape
     size = f"{counted(n_rows, 'row')}, {counted(n_columns, 'column')}"
@@ -155,17 +156,24 @@ def _apply_schema(
     assumptions += [*parsed.assumptions, *inferred]
     if earlier:
         assumptions += _compare_columns(parsed, schema)
-    frame, converted = convert_columns(parsed, schema)
+    frame, gaps, converted = convert_columns(parsed, schema)
     assumptions += converted
     if n_empty := int(frame.isna().all(axis=1).sum()):
         assumptions.append(describe_empty_rows(n_empty))
     ids, left_out = (
-        parsed.frame[[name for name in schema.names(role) if name in parsed.frame]]
+        parsed.source[[name for name in schema.names(role) if name in parsed.source]]
         for role in ("id", "left out")
     )
-    ids = ids.astype(dict.fromkeys(ids.select_dtypes("category"), object))
     return LoadedTable(
-        parsed.name, frame, ids, left_out, schema, parsed.layout, tuple(assumptions)
+        parsed.name,
+        frame,
+        decode(ids),
+        left_out,
+        gaps,
+        parsed.source,
+        schema,
+        parsed.layout,
+        tuple(assumptions),
     )
 
 

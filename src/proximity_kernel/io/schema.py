@@ -148,15 +148,19 @@ class ParsedFile:
     ----------
     name : str
         Of the file, for messages.
+    source : pandas.DataFrame
+        The cells as the file holds them: text as categoricals, cells of Parquet and
+        Arrow in their Arrow types, those of Excel as Python objects.
     frame : pandas.DataFrame
-        Text as unordered categoricals, also where it spells numbers or dates, so that
-        each distinct text is looked at once.
+        The same in few types. Text as unordered categoricals, also where it spells
+        numbers or dates, so that each distinct text is looked at once.
     layout : FileLayout
     assumptions : tuple of str
         What was assumed, in sentences.
     """
 
     name: str
+    source: Any
     frame: Any
     layout: FileLayout
     assumptions: tuple[str, ...]
@@ -176,7 +180,14 @@ class LoadedTable:
     ids : pandas.DataFrame of shape (n_rows, n_ids)
         The columns that name the rows; there may be none.
     left_out : pandas.DataFrame of shape (n_rows, n_left_out)
-        The columns that are neither compared nor ids, as the file holds them.
+        The columns that are neither compared nor ids.
+    gaps : pandas.DataFrame of shape (n_rows, n_features), bool
+        Which cells are missing in the file. A word in a column of numbers is missing in
+        `frame`, but no gap.
+    source : pandas.DataFrame
+        All columns of the file, as it holds them; `ids` and `left_out` are among them.
+        Text is categorical, columns of Parquet and Arrow have their Arrow types, and
+        cells of Excel are Python objects.
     schema : Schema
         How each column was read. Pass it to `read_table` to read other rows of the same
         table in the same way.
@@ -190,6 +201,8 @@ class LoadedTable:
     frame: pd.DataFrame
     ids: pd.DataFrame
     left_out: pd.DataFrame
+    gaps: pd.DataFrame
+    source: pd.DataFrame
     schema: Schema
     layout: FileLayout
     assumptions: tuple[str, ...]

@@ -1,15 +1,20 @@
 """Write results to files, in the format of their ending.
 
-Files are written completely or not at all, except devices such as /dev/null.
+Cells are written as they are: numbers in full, text as text, dates as ISO, nested cells
+as JSON. Files are written completely or not at all, except devices such as /dev/null.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
 from functools import partial
+from math import isfinite, isinf
 from pathlib import Path
 from typing import IO, Any
 
@@ -27,10 +32,17 @@ FORMAT_OF_ENDING = {
     ".ndjson": "jsonl",
     ".xlsx": "xlsx",
 }
+TEXT_FORMATS = ("csv", "tsv")
+"""Formats in which every cell is text."""
 BATCHED_FORMATS = ("parquet", "arrow", "csv", "tsv", "jsonl")
 """Formats that can be written in batches."""
 MAX_EXCEL_ROWS = 2**20 - 1
 """Rows of a sheet, below its header."""
+_MAX_EXCEL_TEXT = 32_767  # characters of a cell
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+_FIRST_EXCEL_YEAR = 1901  # before, Excel counts a day that did not exist
+_QUOTE = '"'
+_JSON_ROWS = ",\n"
 
 Append = Callable[[Any], None]
 
@@ -47,14 +59,7 @@ def is_device(path: Path) -> bool:
 def open_output(path: str | None) -> Iterator[IO[bytes]]:
     """Open a file that appears at its path only when it is complete.
 
-    Parameters
-    ----------
-    path : str or None
-        None and ``"-"`` are standard output.
-
-    Yields
-    ------
-    binary file
+    None and ``"-"`` are standard output.
     """
     if path is None or path == "-":
         yield sys.stdout.buffer
@@ -110,25 +115,135 @@ def open_writer(path: str | None, file_format: str) -> Iterator[Append]:
         raise OSError(error.errno, reason, path or "standard output") from None
 
 
+# ------------------------------------------------------------------------------ cells
+
+
+def list_cells(column: Any) -> list[Any]:
+    """List the cells of a column as Python has them; missing ones are None."""
+    pandas = require("pandas", extra="cli")
+    if isinstance(column.dtype, pandas.ArrowDtype):
+        cells = require("pyarrow", extra="cli").array(column).to_pylist()
+    elif column.dtype == "float32":  # with its digits, not those of a float64
+        cells = column.astype(str).astype(float).tolist()
+    else:
+        cells = column.astype(object).tolist()
+    return [None if cell is pandas.NA or cell != cell else cell for cell in cells]
+
+
+def write_text(cell: Any) -> str:
+    """Write a cell as a text file holds it; a missing one is empty.
+
+    >>> write_text(0.1), write_text(True), write_text(Decimal("1.50")), write_text([1])
+    ('0.1', 'True', '1.50', '[1]')
+    """
+    if cell is None or isinstance(cell, str):
+        return cell or ""
+    if isinstance(cell, list | tuple | dict):
+        return _write_json(cell)
+    if isinstance(cell, bytes):
+        raise InputError("holds binary data; name the file .parquet or .arrow")
+    if isinstance(cell, Decimal):
+        return format(cell, "f")
+    if isinstance(cell, datetime):
+        return cell.isoformat(" ")
+    return str(cell.isoformat() if hasattr(cell, "isoformat") else cell)
+
+
+def _write_json(cell: Any) -> str:
+    """Write a cell as JSON, with all its digits.
+
+    >>> _write_json([None, 2**60 + 1, Decimal("1.50"), {"a": "b"}])
+    '[null, 1152921504606846977, 1.50, {"a": "b"}]'
+    """
+    if isinstance(cell, list | tuple):
+        return f"[{', '.join(map(_write_json, cell))}]"
+    if isinstance(cell, dict):
+        pairs = (f"{_write_json(str(k))}: {_write_json(v)}" for k, v in cell.items())
+        return f"{{{', '.join(pairs)}}}"
+    if isinstance(cell, float) and not isfinite(cell):
+        if isinf(cell):
+            raise InputError("holds infinity, unknown to JSON; name the file .parquet")
+        cell = None
+    if cell is None or isinstance(cell, bool | int | float):
+        return json.dumps(cell)
+    if isinstance(cell, Decimal):
+        return write_text(cell)
+    text = cell.isoformat() if isinstance(cell, datetime) else write_text(cell)
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _to_excel(cell: Any) -> Any:
+    """Convert a cell to one that Excel holds without loss, if need be to text."""
+    if isinstance(cell, datetime):
+        below_ms = cell.microsecond % 1000 or getattr(cell, "nanosecond", 0)
+        if not (cell.tzinfo or below_ms or cell.year < _FIRST_EXCEL_YEAR):
+            return cell
+    elif isinstance(cell, date):
+        if cell.year >= _FIRST_EXCEL_YEAR:
+            return cell
+    elif isinstance(cell, float):
+        if isfinite(cell):
+            return cell
+    elif cell is None or isinstance(cell, bool | int | Decimal | time | timedelta):
+        return cell
+    text = write_text(cell)
+    if len(text) > _MAX_EXCEL_TEXT:
+        raise InputError(
+            f"holds a text of {len(text):,} characters, and a cell of Excel at most "
+            f"{_MAX_EXCEL_TEXT:,}; name the file .csv or .parquet"
+        )
+    if found := _CONTROL.search(text):
+        raise InputError(
+            f"holds the control character {found[0]!r}, which Excel cannot hold; name "
+            "the file .csv or .parquet"
+        )
+    return text
+
+
+def _write_columns(frame: Any, write: Callable[[Any], Any]) -> list[list[Any]]:
+    """Write the cells of each column."""
+    columns = []
+    for name in frame.columns:
+        try:
+            columns.append([write(cell) for cell in list_cells(frame[name])])
+        except InputError as error:
+            raise InputError(f"`output`: the column {name!r} {error}.") from None
+    return columns
+
+
+# ---------------------------------------------------------------------------- formats
+
+
 @contextmanager
 def _open_csv(file: IO[bytes], separator: str) -> Iterator[Append]:
-    header = iter([True])
-    style = {"index": False, "encoding": "utf-8", "lineterminator": "\n"}
-    yield lambda frame: frame.to_csv(
-        file, sep=separator, header=next(header, False), **style
-    )
+    special = re.compile(f'[{separator}"\r\n]')
+    names_written = False
+
+    def quote(cell: Any) -> str:
+        text = write_text(cell)
+        return f'"{text.replace(_QUOTE, 2 * _QUOTE)}"' if special.search(text) else text
+
+    def append(frame: Any) -> None:
+        nonlocal names_written
+        rows = zip(*_write_columns(frame, quote), strict=True)
+        lines = [separator.join(row) or '""' for row in rows]
+        if not names_written:
+            lines.insert(0, separator.join(map(quote, frame.columns)))
+            names_written = True
+        file.write("".join(f"{line}\n" for line in lines).encode())
+
+    yield append
 
 
 @contextmanager
 def _open_json(file: IO[bytes], *, lines: bool) -> Iterator[Append]:
     def append(frame: Any) -> None:
-        text = frame.to_json(
-            orient="records", date_format="iso", force_ascii=False, lines=True
-        )
-        if not lines:
-            rows = (json.loads(row) for row in text.splitlines())
-            rows = (json.dumps(row, ensure_ascii=False) for row in rows)
-            text = "[\n{}\n]\n".format(",\n".join(rows))
+        names = [_write_json(str(name)) for name in frame.columns]
+        rows = [
+            f"{{{', '.join(map(': '.join, zip(names, row, strict=True)))}}}"
+            for row in zip(*_write_columns(frame, _write_json), strict=True)
+        ]
+        text = "\n".join([*rows, ""]) if lines else f"[\n{_JSON_ROWS.join(rows)}\n]\n"
         file.write(text.encode())
 
     yield append
@@ -136,7 +251,7 @@ def _open_json(file: IO[bytes], *, lines: bool) -> Iterator[Append]:
 
 @contextmanager
 def _open_excel(file: IO[bytes]) -> Iterator[Append]:
-    require("openpyxl", extra="cli")
+    openpyxl = require("openpyxl", extra="cli")
 
     def append(frame: Any) -> None:
         if len(frame) > MAX_EXCEL_ROWS:
@@ -144,12 +259,25 @@ def _open_excel(file: IO[bytes]) -> Iterator[Append]:
                 f"`output`: an Excel sheet holds at most {MAX_EXCEL_ROWS:,} rows, "
                 f"and there are {len(frame):,}; name the file .csv or .parquet."
             )
-        for name in frame.select_dtypes("datetimetz"):  # Excel has no zones: UTC
-            utc = frame[name].dt.tz_convert("UTC").dt.tz_localize(None)
-            frame = frame.assign(**{name: utc})
-        frame.to_excel(file, index=False, engine="openpyxl")
+        columns = _write_columns(frame, _to_excel)
+        book = openpyxl.Workbook(write_only=True)
+        sheet = book.create_sheet("Sheet1")
+        names = [_to_excel(str(name)) for name in frame.columns]
+        for row in (names, *zip(*columns, strict=True)):
+            sheet.append([_make_excel_cell(sheet, value) for value in row])
+        book.save(file)
 
     yield append
+
+
+def _make_excel_cell(sheet: Any, value: Any) -> Any:
+    is_number = isinstance(value, int | float | Decimal) and not isinstance(value, bool)
+    # openpyxl would cut numbers to 16 digits.
+    shown = write_text(value) if is_number else value
+    cell = require("openpyxl.cell", extra="cli").WriteOnlyCell(sheet, shown)
+    if isinstance(shown, str):
+        cell.data_type = "n" if is_number else "s"  # never a formula or an error code
+    return cell
 
 
 @contextmanager
@@ -157,37 +285,31 @@ def _open_arrow(file: IO[bytes], module: str, opener: str) -> Iterator[Append]:
     """Open a Parquet or Arrow file; the first batch sets the types of its columns."""
     arrow = require("pyarrow", extra="cli")
     with ExitStack() as stack:
-        schema: Any = None
         writer: Any = None
+        schema: Any = None
 
         def append(frame: Any) -> None:
-            nonlocal schema, writer
-            frame = _unmix(frame)
+            nonlocal writer, schema
+            columns = {str(name): _to_arrow(frame[name]) for name in frame.columns}
+            table = arrow.table(columns)
             if writer is None:
-                schema = arrow.Schema.from_pandas(frame, preserve_index=False)
-                for j, field in enumerate(schema):
-                    if arrow.types.is_null(field.type):
-                        schema = schema.set(j, field.with_type(arrow.string()))
                 create = getattr(require(module, extra="cli"), opener)
+                schema = table.schema
                 writer = stack.enter_context(create(file, schema))
-            table = arrow.Table.from_pandas(frame, schema, preserve_index=False)
-            writer.write_table(table)
+            writer.write_table(table.cast(schema))
 
         yield append
 
 
-def _unmix(frame: Any) -> Any:
-    """Convert columns with objects of several types to text."""
-    pandas = require("pandas", extra="cli")
-    mixed = [
-        name
-        for name in frame.columns
-        if frame[name].dtype == object
-        and pandas.api.types.infer_dtype(frame[name], skipna=True) != "string"
-    ]
-    return frame.assign(
-        **{name: frame[name].map(str, na_action="ignore") for name in mixed}
-    )
+def _to_arrow(column: Any) -> Any:
+    """Convert a column; cells of several types become text."""
+    arrow = require("pyarrow", extra="cli")
+    try:
+        cells = arrow.array(column, from_pandas=True)
+    except (arrow.ArrowException, OverflowError):
+        texts = (None if c is None else write_text(c) for c in list_cells(column))
+        cells = arrow.array(texts, arrow.string())
+    return cells.cast(arrow.string()) if arrow.types.is_null(cells.type) else cells
 
 
 _WRITERS: dict[str, Callable[[IO[bytes]], Any]] = {

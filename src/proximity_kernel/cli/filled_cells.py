@@ -1,0 +1,339 @@
+"""Estimates in, the table to write out: its gaps filled in the form of their column.
+
+Observed cells are those of the file, unchanged. A category is taken from a row that
+holds it; a number or date is written like the others of its column: with as many
+decimals, with the unit, in the same order of day and month.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from .._shared.extras import require
+from ..io import ColumnSchema, LoadedTable
+from ..io.numbers_and_dates import (
+    DATE_FORMATS,
+    NUMBER_FORMATS,
+    TextColumn,
+    has_zone,
+    parse_format,
+    to_plain_numbers,
+)
+from ..io.writing import list_cells
+
+_MAX_DECIMALS = 12  # with more, estimates are not rounded
+_TIME_UNITS = ("D", "h", "min", "s", "ms", "us")  # to which times are rounded
+_SAMPLE = 10_000  # distinct texts that show the form of a column
+_NUMBER = re.compile(r"([^\d.,]*)([.,]?\d(?:.*\d)?)(\D*)", re.DOTALL)
+_THOUSANDS = re.compile(r"\d(\D)\d{3}(?!\d)")
+_TOKEN = re.compile(r"\d+|[A-Za-z]+|[^\dA-Za-z]+")
+_ISO = "2000-01-01"  # how dates are written if there is no other
+_FINEST = {"f": "us", "S": "s", "M": "min", "H": "h", "": "D"}  # field -> unit
+_ZONE = re.compile(r":\d\d.*?( ?(?:Z|UTC|GMT)| ?([+-]\d\d):?(\d\d)?)$")
+
+
+def fill_gaps(table: LoadedTable, estimates: Any, *, as_text: bool) -> Any:
+    """Fill the gaps of a table.
+
+    Parameters
+    ----------
+    table : LoadedTable
+    estimates : pandas.DataFrame
+        `table.frame` with its missing cells filled.
+    as_text : bool
+        Whether the cells of a text file stay text. Otherwise, numbers and dates are
+        converted where nothing is lost.
+
+    Returns
+    -------
+    pandas.DataFrame
+        All columns of the file, in their order.
+    """
+    schema = {column.name: column for column in table.schema.columns}
+    columns = {}
+    for name in table.source:
+        columns[name] = table.source[name]
+        if name in estimates:
+            gaps = table.gaps[name] & estimates[name].notna()
+            columns[name] = _fill_column(
+                schema[name], columns[name], table.frame[name], estimates[name][gaps]
+            )
+            if table.layout.type == "text" and not as_text:
+                columns[name] = _convert_text(schema[name], columns[name])
+    return pd.DataFrame(columns)
+
+
+def _fill_column(column: ColumnSchema, cells: Any, values: Any, estimates: Any) -> Any:
+    """Fill the gaps of a column; `estimates` has a row for each of them."""
+    if not len(estimates):
+        return cells
+    values = values.dropna()
+    new = _make_cells(column, cells, values, estimates)
+    rows = np.arange(len(cells))
+    if new is not None:
+        rows[estimates.index] = len(cells) + np.arange(len(new))
+        return _take(cells, new, rows)
+    donors = _find_donors(values, estimates)
+    unknown = estimates[donors.isna()]  # categories that only the model knows
+    donors[donors.isna()] = len(cells) + np.arange(len(unknown))
+    rows[estimates.index] = donors.astype(int)
+    return _take(cells, list(unknown), rows)
+
+
+def _find_donors(values: Any, estimates: Any) -> Any:
+    """Find a row that holds each estimate, or the value nearest to it."""
+    distinct = values.drop_duplicates()
+    if isinstance(values.dtype, pd.CategoricalDtype):
+        rows = pd.Series(distinct.index, distinct.astype(object), dtype=float)
+        return rows.reindex(estimates.astype(object)).set_axis(estimates.index)
+    nearest = [int((distinct - one).abs().argmin()) for one in estimates]
+    return pd.Series(distinct.index[nearest], estimates.index, dtype=float)
+
+
+def _take(cells: Any, new: list[Any], rows: Any) -> Any:
+    """Take rows of the cells, followed by new ones."""
+    if not isinstance(cells.dtype, pd.ArrowDtype):
+        added = pd.Series(new, dtype=object)
+        both = pd.concat([cells.astype(object), added], ignore_index=True)
+        return both.iloc[rows].reset_index(drop=True)
+    arrow = require("pyarrow", extra="cli")
+    held = arrow.chunked_array(arrow.array(cells))
+    if new:
+        kind = held.type
+        if arrow.types.is_null(kind):
+            kind = arrow.array(new).type
+        if arrow.types.is_dictionary(kind):
+            kind = kind.value_type
+        is_text = isinstance(new[0], str)
+        added = arrow.array(new).cast(kind) if is_text else arrow.array(new, kind)
+        held = arrow.chunked_array([*held.cast(kind).chunks, added])
+    return pd.Series(pd.arrays.ArrowExtensionArray(held.take(arrow.array(rows))))
+
+
+def _make_cells(
+    column: ColumnSchema, cells: Any, values: Any, estimates: Any
+) -> list[Any] | None:
+    """Make cells of numbers or dates; None if they must be those of other rows."""
+    held = None if isinstance(values.dtype, pd.CategoricalDtype) else _find_type(cells)
+    if held is None:
+        return None
+    is_time = pd.api.types.is_datetime64_any_dtype(values) or values.dtype.kind == "m"
+    if is_time:
+        estimates = _round_times(values, estimates)
+    if held is str:
+        texts = cells.loc[values.index].astype(object).unique()[:_SAMPLE].tolist()
+        form = (_DateForm if is_time else _NumberForm).find(column, texts)
+        return [form.write(one) for one in estimates]
+    if is_time:
+        return [one.date() if held is date else one for one in estimates]
+    if held is Decimal:
+        unit = Decimal(1).scaleb(-cells.dtype.pyarrow_dtype.scale)
+        return [Decimal(one).quantize(unit) for one in estimates]
+    if held is int:
+        return [round(one) for one in estimates]
+    decimals = _count_decimals([_strip_zeros(one) for one in values.unique()[:_SAMPLE]])
+    rounded = estimates if decimals is None else estimates.round(decimals)
+    return [float(one) for one in rounded]
+
+
+def _find_type(cells: Any) -> type | None:
+    """Find the type of a column's cells: text, numbers or dates; None for others."""
+    if isinstance(cells.dtype, pd.CategoricalDtype):
+        return str
+    if isinstance(cells.dtype, pd.ArrowDtype):
+        held = cells.dtype.type
+    else:
+        types = Counter(type(cell) for cell in list_cells(cells) if cell is not None)
+        held = types.most_common(1)[0][0] if types else None
+        held = float if held is int and float in types else held
+    known = (str, int, float, Decimal, date, datetime, pd.Timestamp, pd.Timedelta)
+    return held if held in known else None
+
+
+def _strip_zeros(value: float) -> str:
+    return str(int(value)) if float(value).is_integer() else repr(float(value))
+
+
+def _count_decimals(plain: Sequence[str]) -> int | None:
+    """Count the decimals of numbers, at the most; None if there are too many."""
+    exponents = [Decimal(one).as_tuple().exponent for one in plain]
+    most = max((-e for e in exponents if isinstance(e, int)), default=_MAX_DECIMALS + 1)
+    return None if most > _MAX_DECIMALS else max(most, 0)
+
+
+@dataclass(frozen=True)
+class _NumberForm:
+    """How the numbers of a column are written.
+
+    >>> column = ColumnSchema("price", "used", "numbers", "1,234.5", "$")
+    >>> _NumberForm.find(column, ["$1,200.50", "-$3.00"]).write(-4321.0)
+    '-$4,321.00'
+    """
+
+    before: str
+    after: str
+    thousands: str
+    decimal: str
+    decimals: int | None
+
+    @classmethod
+    def find(cls, column: ColumnSchema, texts: Sequence[str]) -> _NumberForm:
+        """Find the form that most texts have."""
+        name, bare = _find_format(column, texts, NUMBER_FORMATS)
+        _, marks, decimal = NUMBER_FORMATS[name]
+        parts = [found for text in texts if (found := _NUMBER.fullmatch(text))]
+        around = Counter((found[1], found[3]) for found in parts)
+        before, after = around.most_common(1)[0][0] if parts else ("", column.unit)
+        split = (mark for one in parts for mark in _THOUSANDS.findall(one[2]))
+        thousands = Counter(mark for mark in split if mark in marks).most_common(1)
+        plain = [one for one in to_plain_numbers(name, bare) if one]
+        before = before.replace("-", "").replace("+", "")
+        mark = thousands[0][0] if thousands else ""
+        return cls(before, after, mark, decimal, _count_decimals(plain))
+
+    def write(self, value: float) -> str:
+        """Write a number."""
+        size = abs(value)
+        text = repr(size) if self.decimals is None else f"{size:,.{self.decimals}f}"
+        marks = str.maketrans({",": self.thousands, ".": self.decimal})
+        sign = "-" if value < 0 and re.search("[1-9]", text) else ""
+        blanks = len(self.before) - len(self.before.lstrip())
+        before = self.before[:blanks] + sign + self.before[blanks:]
+        return f"{before}{text.translate(marks)}{self.after}"
+
+
+@dataclass(frozen=True)
+class _DateForm:
+    """How the dates of a column are written.
+
+    >>> column = ColumnSchema("day", "used", "dates", "d.m.y")
+    >>> _DateForm.find(column, ["1.12.2020 10:30"]).write(pd.Timestamp(2021, 2, 3, 7))
+    '3.2.2021 07:00'
+    """
+
+    parts: tuple[tuple[str, str], ...]  # fields as in strftime, or "", with an example
+    offset: pd.Timedelta  # of the time zone
+
+    @classmethod
+    def find(cls, column: ColumnSchema, texts: Sequence[str]) -> _DateForm:
+        """Find the form that most texts have."""
+        name, _ = _find_format(column, texts, DATE_FORMATS)
+        shapes = Counter(map(_find_shape, texts)).most_common(1) or [("", 0)]
+        alike = [one for one in texts if _find_shape(one) == shapes[0][0]] or [_ISO]
+        zone = _ZONE.search(alike[0]) if name == "iso" else None
+        offset = pd.Timedelta(0)
+        if zone and zone[2]:
+            minutes = 60 * int(zone[2][1:]) + int(zone[3] or 0)
+            offset = pd.Timedelta(minutes=-minutes if zone[2][0] == "-" else minutes)
+        order = re.findall("%([A-Za-z])", DATE_FORMATS[name][1]) or list("Ymd")
+        fields = iter([*order, *"HMSf"])
+        bodies = [_ZONE.sub(_cut_zone, one) for one in alike] if zone else alike
+        parts = []
+        # The shortest day, hour and longest month show whether they are padded or cut.
+        for tokens in zip(*map(_TOKEN.findall, bodies), strict=True):
+            choose = min if tokens[0].isdigit() else max
+            shown = choose(tokens, key=len)
+            is_field = shown.isdigit() or (shown.isalpha() and len(shown) > 2)
+            is_half = shown.upper() in ("AM", "PM")
+            parts.append((next(fields) if is_field else "p" if is_half else "", shown))
+        # Day and month are either both padded or both not.
+        if any(field in ("d", "m") and len(shown) == 1 for field, shown in parts):
+            parts = [(f, "1") if f in ("d", "m") else (f, shown) for f, shown in parts]
+        return cls((*parts, ("", zone[1] if zone else "")), offset)
+
+    def write(self, moment: Any) -> str:
+        """Write a moment, given in UTC if dates have a zone."""
+        fields = dict(self.parts)
+        unit = next(_FINEST[field] for field in _FINEST if field in fields)
+        moment = (moment + self.offset).round(unit)
+        return "".join(self._write_field(moment, *part) for part in self.parts)
+
+    def _write_field(self, moment: Any, field: str, shown: str) -> str:
+        if field == "":
+            return shown
+        if field == "b":
+            name: str = moment.month_name()[: None if len(shown) > 4 else 3]
+            return name.upper() if shown.isupper() else name
+        if field == "p":
+            half = "PM" if moment.hour >= 12 else "AM"
+            return half if shown.isupper() else half.lower()
+        if field == "H" and any(one == "p" for one, _ in self.parts):
+            return f"{(moment.hour - 1) % 12 + 1:0{len(shown)}}"
+        if field == "f":
+            return f"{moment.microsecond:06}"[: len(shown)].ljust(len(shown), "0")
+        numbers = {"Y": moment.year, "y": moment.year % 100, "m": moment.month}
+        numbers |= {"d": moment.day, "H": moment.hour, "M": moment.minute}
+        return f"{numbers.get(field, moment.second):0{len(shown)}}"
+
+
+def _cut_zone(found: re.Match[str]) -> str:
+    return found[0].removesuffix(found[1])
+
+
+def _find_shape(text: str) -> str:
+    """Write a date with one sign for each number and name of a month."""
+    return re.sub(r"\d+", "0", re.sub(r"[A-Za-z]{3,}", "a", text))
+
+
+def _find_format(
+    column: ColumnSchema, texts: Sequence[str], formats: Iterable[str]
+) -> tuple[str, Any]:
+    """Find the format of a column's texts, which may be another than when fitted."""
+    cells = pd.Series(texts, dtype="str").astype("category")
+    bare = TextColumn.from_categories(cells, []).without_unit(column.unit).values
+    known = [column.format, *formats] if column.format else [*formats]
+    found = (one for one in known if pd.notna(parse_format(one, bare)).any())
+    return next(found, known[0]), bare
+
+
+def _convert_text(column: ColumnSchema, cells: Any) -> Any:
+    """Convert texts to numbers or dates, if nothing is lost; otherwise they stay."""
+    if column.kind not in ("numbers", "dates") or column.unit:
+        return cells
+    codes, texts = pd.factorize(cells.astype(object))
+    is_number = column.kind == "numbers"
+    formats = NUMBER_FORMATS if is_number else DATE_FORMATS
+    name, _ = _find_format(column, list(texts), formats)
+    bare = pd.Index(texts).astype(str).str.strip()
+    values: Any = parse_format(name, bare)
+    if pd.isna(values).any() or (not is_number and has_zone(bare)):
+        return cells
+    if is_number:
+        values = _find_exact(list(to_plain_numbers(name, bare)), values)
+    return cells if values is None else pd.Series(values[codes])
+
+
+def _find_exact(plain: Sequence[str], floats: Any) -> Any:
+    """Find a type that holds all numbers exactly; None if there is none."""
+    if all(re.fullmatch(r"[+-]?\d+", one) for one in plain):
+        whole = np.array([int(one) for one in plain], dtype=object)
+        for dtype in ("Int64", "UInt64"):
+            with suppress(OverflowError, TypeError, ValueError):
+                return pd.array(whole, dtype)
+        return None
+    pairs = zip(plain, floats, strict=True)
+    exact = all(Decimal(text) == Decimal(repr(float(x))) for text, x in pairs)
+    return floats if exact else None
+
+
+def _round_times(observed: Any, times: Any) -> Any:
+    """Round times like the observed ones: to days, hours, minutes, ..."""
+    units = (u for u in _TIME_UNITS if (_round(observed, u) == observed).all())
+    unit = next(units, None)
+    return times if unit is None else _round(times, unit)
+
+
+def _round(times: Any, unit: str) -> Any:
+    """Round times, except those that occur twice when clocks are set back."""
+    rounded = times.dt.round(unit, ambiguous="NaT", nonexistent="shift_forward")
+    return rounded.fillna(times)
