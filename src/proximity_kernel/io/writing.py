@@ -6,7 +6,9 @@ as JSON. Files are written completely or not at all, except devices such as /dev
 
 from __future__ import annotations
 
+import io
 import json
+import os
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -62,8 +64,13 @@ def open_output(path: str | None) -> Iterator[IO[bytes]]:
     None and ``"-"`` are standard output.
     """
     if path is None or path == "-":
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
+        stream: Any = sys.stdout.buffer
+        if isinstance(stream, io.RawIOBase):  # unbuffered: it may write a part only
+            with os.fdopen(os.dup(stream.fileno()), "wb") as file:
+                yield file
+            return
+        yield stream
+        stream.flush()
         return
     target = Path(path)
     if is_device(target):
