@@ -237,19 +237,20 @@ def parse_sheet(file: InputFile, options: ReadOptions) -> ParsedFile:
 
 
 def _list_rows(name: str, sheet: Any) -> list[tuple[Any, ...]]:
-    """List the rows that are not empty; a small file may claim to hold many."""
-    rows, n_cells = [], 0
+    """List the rows that are not empty, equally long; a small file may hold many."""
+    rows: list[tuple[Any, ...]] = []
+    width = 0
     sheet.reset_dimensions()  # which may be false
     for row in sheet.values:
         if any(cell is not None for cell in row):
             rows.append(row)
-            n_cells += len(row)
-        if n_cells > _MAX_CELLS:
+            width = max(width, len(row))
+        if len(rows) * width > _MAX_CELLS:
             raise InputError(
                 f"{name}: the sheet has more than {_MAX_CELLS:,} cells; save the part "
                 "that is the table as CSV."
             )
-    return rows
+    return [(*row, *[None] * (width - len(row))) for row in rows]
 
 
 def _choose_sheet(
