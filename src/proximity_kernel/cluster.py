@@ -68,7 +68,7 @@ class ProximityKMeans(
         again in at least 55 % of the halves of the table (`stability_`) and whose
         inertia is below that of tables whose columns were shuffled one by one, by a
         margin that the last cluster widened; 1 if there is none. It uses samples of at
-        most 2,000 rows.
+        most 2,000 rows, which do not depend on `random_state`.
     kernel : ProximityKernel, FrozenEstimator or None, default=None
         Represents the rows; a copy is fitted, unless it is a fitted kernel in a
         `sklearn.frozen.FrozenEstimator`. None is a kernel with default options.
@@ -313,8 +313,7 @@ class ProximityKMeans(
         1.0
         """
         _, rows = self._gather_fitted(X)
-        seed = resolve_kmeans_options(self, self.kernel_.model_).seed
-        return measure_stability(rows, seed, [self.n_clusters_])
+        return measure_stability(rows, [self.n_clusters_])
 
     def _fit(self, X: Any) -> tuple[Rows, Codes]:
         self._check_options()

@@ -375,8 +375,8 @@ def test_auto_looks_at_the_columns_of_one_feature_together():
         np.eye(3, dtype=np.float32)[np.c_[codes, codes]].reshape(90, 6)
     )
     rows = gather_rows(matrix, np.ones(90))
-    assert choose_count(rows, np.array([3, 3]), 0)[0] == 3
-    assert choose_count(rows, np.array([6]), 0)[0] == 1
+    assert choose_count(rows, np.array([3, 3]))[0] == 3
+    assert choose_count(rows, np.array([6]))[0] == 1
     assert len(np.unique(nearest_centers(rows, matrix[:3].toarray()).labels)) == 3
 
 

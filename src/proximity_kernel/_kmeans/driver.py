@@ -156,7 +156,7 @@ def find_clusters(
     """
     n_clusters, stability = options.n_clusters, None
     if n_clusters == AUTO:
-        n_clusters, stability = choose_count(rows, model.n_columns, options.seed)
+        n_clusters, stability = choose_count(rows, model.n_columns)
     best = best_clustering(
         rows, n_clusters, options.n_init, options.max_iter, options.tol, options.seed
     )

@@ -5,7 +5,9 @@ and both halves clustered. For each cluster of a half: how many pairs of its row
 together, too, when the other half's centers place them? The clusters are found again in
 that half if it is at least three quarters, in every one of them. The *stability* of a
 number of clusters is the share of halves in which they are found again, over many ways
-to halve: the more, the closer the share is to what is asked for.
+to halve: the more, the closer the share is to what is asked for. The halves are drawn
+from the distinct rows in their order, with one seed: the answer depends on the table
+alone, not on the order of its rows or on a random state.
 
 *Not by chance*: bins alone make stable clusters, the four corners of two columns with
 two bins each. So k-means must leave less spread than in tables whose columns were
@@ -25,6 +27,7 @@ from numpy.typing import NDArray
 from .iterations import best_clustering, nearest_centers
 from .points import Rows, gather_rows
 
+SEED = 0
 _MOST_CLUSTERS = 10
 _MOST_ROWS = 2000  # a sample of them is as good
 _LEAST_ROWS = 4  # per cluster: a half needs two
@@ -39,9 +42,7 @@ _SURE = 3  # standard errors from what is asked for: no more halvings are needed
 _OPTIONS: dict[str, Any] = {"n_init": 3, "max_iter": 100, "tol": 1e-4}
 
 
-def choose_count(
-    rows: Rows, widths: NDArray[np.int64], seed: int
-) -> tuple[int, dict[int, float]]:
+def choose_count(rows: Rows, widths: NDArray[np.int64]) -> tuple[int, dict[int, float]]:
     """Choose the number of clusters.
 
     Parameters
@@ -50,7 +51,6 @@ def choose_count(
         The distinct rows of a table, or of a sample, with their counts.
     widths : ndarray of shape (n_features,)
         Columns of each feature.
-    seed : int
 
     Returns
     -------
@@ -59,29 +59,26 @@ def choose_count(
     dict of int to float
         Stability of 2, 3, ... clusters.
     """
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(SEED)
     sample = rows.matrix[_draw(rows, rng)]
     shuffled = [_shuffle(sample, widths, rng) for _ in range(_SHUFFLES)]
     chosen, stability = 1, {}
     for k in reversed(_find_counts(rows)):
         most = _MOST_HALVINGS if chosen == 1 else _SOME_HALVINGS
-        stability[k] = _share_found(rows, k, seed, most)
+        stability[k] = _share_found(rows, k, most)
         holds = chosen == 1 and stability[k] >= _HOLDS
         if holds and _is_wide(sample, shuffled, k):
             chosen = k
     return chosen, dict(sorted(stability.items()))
 
 
-def measure_stability(
-    rows: Rows, seed: int, more: Iterable[int] = ()
-) -> dict[int, float]:
+def measure_stability(rows: Rows, more: Iterable[int] = ()) -> dict[int, float]:
     """Measure in what share of the halves clusters are found again.
 
     Parameters
     ----------
     rows : Rows
         The distinct rows of a table, or of a sample, with their counts.
-    seed : int
     more : iterable of int
         Numbers of clusters beside 2 to 10.
 
@@ -91,7 +88,7 @@ def measure_stability(
         Of numbers of clusters for which there are rows enough, in ascending order.
     """
     counts = _find_counts(rows, more)
-    return {k: _share_found(rows, k, seed, _SOME_HALVINGS) for k in counts}
+    return {k: _share_found(rows, k, _SOME_HALVINGS) for k in counts}
 
 
 def _find_counts(rows: Rows, more: Iterable[int] = ()) -> list[int]:
@@ -139,9 +136,9 @@ def describe_stability(n_clusters: int, stability: dict[int, float]) -> str:
     return f"{text} {end}{but}."
 
 
-def _share_found(rows: Rows, k: int, seed: int, most_halvings: int) -> float:
+def _share_found(rows: Rows, k: int, most_halvings: int) -> float:
     """Halve the rows until it is clear whether `k` clusters are found again."""
-    rng = np.random.default_rng([seed, k])
+    rng = np.random.default_rng([SEED, k])
     found: list[bool] = []
     for n_halvings in range(1, most_halvings + 1):
         found += [strength >= _FOUND for strength in _halve(rows, k, rng)]
