@@ -239,7 +239,8 @@ def _merge(a: ColumnSummary, b: ColumnSummary) -> ColumnSummary:
         return ColumnSummary(replace(a.type, unasked=unasked), labels, missing)
     assert not isinstance(a.held, Labels)  # of one kind, by now
     assert not isinstance(b.held, Labels)
-    return ColumnSummary(a.type, merge_held(a.held, b.held), missing)
+    column_type = replace(a.type, rounded=a.type.rounded or b.type.rounded)
+    return ColumnSummary(column_type, merge_held(a.held, b.held), missing)
 
 
 def _says(state: ColumnSummary) -> tuple[bool, bool, bool, str]:

@@ -36,6 +36,7 @@ from .._numba.kernel_loops import (
     estimate_cells,
     score_weights,
 )
+from .._shared.memory import check_memory
 from .._shared.threads import run_pieces
 
 MOST_CODES = 2048
@@ -180,6 +181,7 @@ def lay_out_cells(codes: Codes, n_bins: NDArray[np.int64]) -> Estimates:
     row, feature = np.divmod(cells, missing.shape[1])
     start = np.zeros(len(cells) + 1, np.int64)
     np.cumsum(n_bins[feature], out=start[1:])
+    check_memory(8 * int(start[-1]), "The distributions of the missing cells")
     return Estimates(
         row_start=np.searchsorted(row, np.arange(len(missing) + 1)),
         feature=feature,

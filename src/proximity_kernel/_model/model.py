@@ -30,6 +30,7 @@ from .._matching.cascade import Cascade, build_cascade
 from .._matching.pairwise import Pairwise, learn_pairwise
 from .._matching.row_summary import RowSummary, count_pairs, keep_rows, plan_rows
 from .._numba.kernel_loops import Layout, fill_rows, size_rows
+from .._shared.memory import check_memory
 from .._shared.options import FitOptions
 from .._shared.threads import run_pieces
 from .._shared.warning import warn_user
@@ -276,6 +277,8 @@ def build_representation(
     csr_array of shape (n_samples, n_columns)
     """
     indptr = _start_rows(codes, layout)
+    n_bytes = int(indptr[-1]) * (indptr.itemsize + np.dtype(dtype).itemsize)
+    check_memory(n_bytes, "The representation of the rows")
     indices = np.empty(indptr[-1], indptr.dtype)
     data = np.empty(indptr[-1], dtype)
 
@@ -319,8 +322,9 @@ def normalize_rows(matrix: sp.csr_array, n_features: int) -> None:
 
 
 def warn_of_columns(model: Model) -> None:
-    """Name the columns that had nothing observed, and texts that mostly differ."""
+    """Name columns with nothing observed, texts that mostly differ, lost digits."""
     empty, free_text = [], []
+    rounded = [column.place for column in model.types if column.rounded]
     held = zip(model.types, model.bins, model.totals_by_feature, strict=True)
     for column, bins, totals in held:
         if not bins.n_bins:
@@ -334,6 +338,13 @@ def warn_of_columns(model: Model) -> None:
         warn_user(
             f"Nothing is observed in {list_places(empty)}; left out of the kernel. "
             "Drop it, or fit on rows that have it."
+        )
+    if rounded:
+        warn_user(
+            f"Values of {list_places(rounded)} are too close for float64 (integers "
+            "above 2**53, times less than a microsecond apart), and some that differ "
+            "are compared as equal. Subtract the smallest value first, drop the column "
+            "if it is an id, or list it in categorical_features."
         )
     if free_text:
         warn_user(

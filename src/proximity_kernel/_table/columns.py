@@ -73,6 +73,8 @@ class ColumnType:
     unasked : bool
         Whether it is text that became categories though neither its dtype nor
         `categorical_features` says so. Not compared.
+    rounded : bool
+        Whether cells that differ became one float64. Not compared.
     """
 
     name: str
@@ -81,6 +83,7 @@ class ColumnType:
     order: _Labels | None = None
     place: str = field(default="", compare=False)
     unasked: bool = field(default=False, compare=False)
+    rounded: bool = field(default=False, compare=False)
 
     @property
     def has_labels(self) -> bool:
@@ -163,8 +166,31 @@ def read_columns(
         header = split.header(j, j in named)
         read = _read_series if isinstance(held, nw.Series) else _read_array
         column = read(held, header)
-        columns.append(column if fitted is None else _agree(column, fitted[j]))
+        if fitted is not None:
+            column = _agree(column, fitted[j])
+        elif _is_rounded(held, column):
+            column = replace(column, type=replace(column.type, rounded=True))
+        columns.append(column)
     return tuple(columns)
+
+
+def _is_rounded(held: Any, column: Column) -> bool:
+    """Whether cells that differ became one float64: large integers, close moments."""
+    if column.type.kind != "numeric" or column.type.order is not None:
+        return False
+    times = column.type.family in ("dates", "durations")
+    if not times and np.fmax.reduce(np.abs(column.values), initial=0.0) < 2**53:
+        return False
+    cells = held.drop_nulls().to_numpy() if isinstance(held, nw.Series) else held
+    if cells.dtype.kind == "O":
+        cells = np.array([cell for cell in cells if type(cell) is int], object)
+    elif cells.dtype.kind in "mM":
+        cells = cells[~np.isnat(cells)].view(np.int64)
+        if not (cells % 1000).any():  # whole microseconds, or coarser
+            return False
+    if cells.dtype.kind not in "iuO":
+        return False
+    return len(np.unique(cells)) > len(np.unique(column.values[column.observed]))
 
 
 def _numeric(
