@@ -1,0 +1,348 @@
+"""Random inputs against what is promised, with fixed seeds and a budget.
+
+``scripts/fuzz --count 300`` tries each target with the seeds 0 to 299;
+``--seconds 60`` tries as many as fit into a minute each; ``--page docs/reliability.md``
+writes what happened. The targets:
+
+- definition: a random table and options against ``tests/oracle.py``
+- model files: bytes of a model file altered, with the checksum made right again or not
+- csv: a random CSV file through ``impute``; observed cells come back byte for byte
+- formats: the same table as Parquet, Arrow, xlsx, JSON; values and types come back
+- damaged files: Parquet, Arrow, gzip and xlsx files with altered or missing bytes
+- options: random values of constructor arguments
+
+Each try is ``target(rng, folder) -> str``, what happened; an exception is a failure.
+They run in a process of their own: a crash is found, and the tries after it go on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import gzip
+import io
+import json
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+import warnings
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import oracle
+import pandas as pd
+from command_line import run_inside
+
+from proximity_kernel import (
+    ModelFileError,
+    ProximityKernel,
+    ProximityKMeans,
+    ProximityNeighbors,
+    ProximityOutliers,
+    read_table,
+)
+from proximity_kernel._saving import archive
+from proximity_kernel.model_file import load_model
+
+ESTIMATORS = (ProximityKernel, ProximityKMeans, ProximityNeighbors, ProximityOutliers)
+WORDS = ("red", "blue", "Zürich", "a,b", 'say "so"', "=1+1", "x y", "007x", "±", "İ")
+
+
+def make_frame(rng, n_rows=None):
+    """Columns of numbers, whole numbers, categories, booleans and dates, with gaps."""
+    n = int(rng.integers(4, 40)) if n_rows is None else n_rows
+    makers = {
+        "float": lambda: np.round(rng.normal(size=n) * 10 ** rng.integers(0, 6), 3),
+        "int": lambda: rng.integers(-5, 50, n).astype(float),
+        "few": lambda: rng.choice(WORDS[: rng.integers(2, 10)], n),
+        "flag": lambda: rng.choice(["yes", "no"], n),
+        "date": lambda: (
+            np.datetime64("2020-01-01", "ns")
+            + rng.integers(0, 900, n).astype("timedelta64[D]")
+        ),
+    }
+    kinds = rng.choice(list(makers), rng.integers(2, 6))
+    frame = pd.DataFrame({f"c{j}": makers[kind]() for j, kind in enumerate(kinds)})
+    return frame.mask(rng.random(frame.shape) < rng.choice([0.0, 0.1, 0.4]))
+
+
+def check_definition(rng, folder):  # noqa: ARG001  (as the other targets)
+    frame = make_frame(rng).select_dtypes(exclude="datetime")
+    frame = frame.loc[:, frame.notna().any()]
+    if frame.shape[1] < 1:
+        return "no columns"
+    matching = str(rng.choice(["pairwise", "cascade"]))
+    n_bins = int(rng.integers(2, 7))
+    pk = ProximityKernel(
+        n_bins, matching=matching, dtype=np.float64, missingness="ignorable"
+    ).fit(frame)
+    columns = oracle.read_columns(frame)
+    reference = oracle.fit(columns, n_bins)
+    wanted = oracle.represent(columns, reference, matching)
+    got = pk.transform(frame).toarray()
+    np.testing.assert_allclose(got, wanted, rtol=1e-9, atol=1e-12)
+    return "equal"
+
+
+def check_model_file(rng, folder):
+    frame = make_frame(rng)
+    cls = ESTIMATORS[rng.integers(len(ESTIMATORS))]
+    options = {"n_clusters": 2} if cls is ProximityKMeans else {}
+    path = folder / "m.model"
+    cls(**options).fit(frame).save(path)
+    content = bytearray(path.read_bytes())
+    for _ in range(rng.integers(1, 4)):
+        content[rng.integers(len(content))] = rng.integers(256)
+    if rng.random() < 0.2:
+        del content[rng.integers(len(content)) :]
+    path.write_bytes(content)
+    sealed = rng.random() < 0.7 and len(content) > 200
+    if sealed:
+        with path.open("r+b") as file:
+            archive._seal(file)
+    try:
+        loaded = load_model(path)
+    except ModelFileError:
+        return "refused"
+    with contextlib.suppress(ValueError):  # another table than the altered model's
+        answer = getattr(loaded, "transform", loaded.fit)(frame)
+        assert answer is not None
+    return "loaded, and used"
+
+
+def write_csv(rng, path):
+    """Write cells in the forms that people write; returns them as text."""
+    n = int(rng.integers(8, 40))
+    forms = {
+        "decimals": lambda: [f"{x:.2f}" for x in rng.normal(50, 20, n)],
+        "whole": lambda: [str(x) for x in rng.integers(0, 500, n)],
+        "large": lambda: [str(2**60 + int(x)) for x in rng.integers(0, 10**6, n)],
+        "words": lambda: list(rng.choice(["low", "mid", "high"], n)),
+        "flags": lambda: list(rng.choice(["TRUE", "FALSE"], n)),
+        "money": lambda: [f"${x:.2f}" for x in rng.uniform(1, 90, n)],
+        "percent": lambda: [f"{x:.1f}%" for x in rng.uniform(0, 100, n)],
+        "dates": lambda: [
+            str(np.datetime64("2021-03-01") + int(x)) for x in rng.integers(0, 400, n)
+        ],
+        "below": lambda: ["<0.5" if x < 0.2 else f"{x:.2f}" for x in rng.random(n)],
+    }
+    kinds = rng.choice(list(forms), rng.integers(2, 6))
+    cells = pd.DataFrame({f"c{j}": forms[kind]() for j, kind in enumerate(kinds)})
+    cells = cells.mask(rng.random(cells.shape) < 0.15, "")
+    cells.to_csv(path, index=False)
+    return cells
+
+
+def read_text(path):
+    return pd.read_csv(path, dtype=str, keep_default_na=False)
+
+
+def check_csv(rng, folder):
+    source, target = folder / "in.csv", folder / "out.csv"
+    cells = write_csv(rng, source)
+    target.unlink(missing_ok=True)
+    said = io.StringIO()
+    with contextlib.redirect_stderr(said), contextlib.redirect_stdout(said):
+        status = run_inside("impute", source, "-o", target)
+    if status == 2:
+        assert "Traceback" not in said.getvalue()
+        return "refused"
+    assert status == 0, said.getvalue()
+    got = read_text(target)
+    for name in cells:
+        observed = cells[name] != ""
+        assert name in got, f"the column {name} is gone"
+        wrong = cells[name][observed] != got[name][observed]
+        if wrong.any():
+            row = wrong.idxmax()
+            raise AssertionError(f"{cells[name][row]!r} became {got[name][row]!r}")
+    return "every observed cell came back"
+
+
+WRITERS = {
+    "parquet": lambda frame, path: frame.to_parquet(path),
+    "arrow": lambda frame, path: frame.to_feather(path),
+    "xlsx": lambda frame, path: frame.to_excel(path, index=False),
+}
+READERS = {
+    "parquet": pd.read_parquet,
+    "arrow": pd.read_feather,
+    "xlsx": pd.read_excel,
+}
+
+
+def check_formats(rng, folder):
+    frame = make_frame(rng)
+    kind = str(rng.choice(list(WRITERS)))
+    source, target = folder / f"in.{kind}", folder / f"out.{kind}"
+    WRITERS[kind](frame, source)
+    target.unlink(missing_ok=True)
+    before = READERS[kind](source)
+    said = io.StringIO()
+    with contextlib.redirect_stderr(said), contextlib.redirect_stdout(said):
+        status = run_inside("impute", source, "-o", target)
+    if status == 2:
+        return "refused"
+    assert status == 0, said.getvalue()
+    after = READERS[kind](target)
+    for name in before:
+        observed = before[name].notna()
+        left, right = before[name][observed].tolist(), after[name][observed].tolist()
+        assert [*map(repr, left)] == [*map(repr, right)], f"{kind}: {name} changed"
+    return "every observed cell came back"
+
+
+def check_damaged(rng, folder):
+    frame = make_frame(rng, 30)
+    kind = str(rng.choice(["parquet", "arrow", "xlsx", "csv.gz"]))
+    path = folder / f"damaged.{kind}"
+    if kind == "csv.gz":
+        path.write_bytes(gzip.compress(frame.to_csv(index=False).encode()))
+    else:
+        WRITERS[kind](frame, path)
+    content = bytearray(path.read_bytes())
+    for _ in range(rng.integers(1, 10)):
+        content[rng.integers(len(content))] = rng.integers(256)
+    if rng.random() < 0.2:
+        del content[rng.integers(len(content)) :]
+    path.write_bytes(content)
+    try:
+        loaded = read_table(path)
+    except (ValueError, FileNotFoundError):
+        return f"{kind}: refused"
+    repr(loaded.frame)
+    return f"{kind}: read"
+
+
+VALUES = (
+    None, 0, 1, 2, 3, 4, -1, 0.5, 1e300, float("nan"), "auto", "fine", "pairwise", "x",
+    "", True, [], [2, 3], {}, np.float32, np.int8, object(), (1,), "informative",
+)  # fmt: skip
+
+
+def check_options(rng, folder):  # noqa: ARG001  (as the other targets)
+    cls = ESTIMATORS[rng.integers(len(ESTIMATORS))]
+    names = rng.choice(list(cls().get_params(deep=False)), 2, replace=False)
+    options = {str(name): VALUES[rng.integers(len(VALUES))] for name in names}
+    frame = make_frame(rng, 12)
+    try:
+        cls(**options).fit(frame)
+    except (ValueError, TypeError):
+        return "refused"
+    return "fitted"
+
+
+TARGETS = {
+    "definition": check_definition,
+    "model files": check_model_file,
+    "csv": check_csv,
+    "formats": check_formats,
+    "damaged files": check_damaged,
+    "options": check_options,
+}
+
+
+@dataclass
+class Tally:
+    """What happened to the tries of a target."""
+
+    outcomes: Counter = field(default_factory=Counter)
+    failures: list[str] = field(default_factory=list)
+
+    @property
+    def n_tried(self):
+        return self.outcomes.total() + len(self.failures)
+
+
+def try_seeds(target, first, last, until):
+    """Try seeds one after the other, and print a line of JSON for each."""
+    warnings.simplefilter("ignore")
+    with tempfile.TemporaryDirectory() as folder:
+        for seed in range(first, last):
+            if time.time() > until:
+                return
+            rng = np.random.default_rng([seed, sum(map(ord, target))])
+            try:
+                line = {"seed": seed, "outcome": TARGETS[target](rng, Path(folder))}
+            except BaseException as error:  # noqa: BLE001  (whatever it is: a finding)
+                where = traceback.extract_tb(error.__traceback__)[-1]
+                text = f"{type(error).__name__}: {error}"[:200].replace("\n", " ")
+                place = f"{Path(where.filename).name}:{where.lineno}"
+                line = {"seed": seed, "failure": f"{text} ({place})"}
+            sys.stdout.write(json.dumps(line) + "\n")
+            sys.stdout.flush()
+
+
+def run_target(target, count, seconds):
+    """Try a target in processes of its own; a new one after a crash."""
+    tally, seed, until = Tally(), 0, time.time() + seconds
+    while seed < count and time.time() < until:
+        command = [sys.executable, __file__, "--child", target]
+        command += [f"{seed}", f"{count}", f"{until}"]
+        child = subprocess.run(command, capture_output=True, text=True, check=False)
+        for text in child.stdout.splitlines():
+            if not text.startswith('{"seed"'):
+                continue
+            line = json.loads(text)
+            seed = line["seed"] + 1
+            if "outcome" in line:
+                tally.outcomes[line["outcome"]] += 1
+            else:
+                tally.failures.append(f"seed {line['seed']}: {line['failure']}")
+        if child.returncode:
+            last = (child.stderr.strip().splitlines() or [""])[-1][:200]
+            tally.failures.append(f"seed {seed}: ended with {child.returncode}: {last}")
+            seed += 1
+        elif seed < count:
+            break  # out of time
+    return tally
+
+
+def write_page(path, tallies):
+    """Write what was tried, how often, and what happened."""
+    lines = [
+        "# What was tried at random", "",
+        "Written by `scripts/fuzz`; `tests/fuzzing.py` describes the targets. The",
+        "seeds are fixed: the same command tries the same inputs.", "",
+        "| target | tried | what happened | failures |", "| --- | --- | --- | --- |",
+    ]  # fmt: skip
+    for name, tally in tallies.items():
+        happened = ", ".join(
+            f"{n} {what}" for what, n in sorted(tally.outcomes.items())
+        )
+        lines.append(
+            f"| {name} | {tally.n_tried} | {happened} | {len(tally.failures)} |"
+        )
+    found = [f"- {name}, {one}" for name, t in tallies.items() for one in t.failures]
+    lines += ["", "## Failures", "", *(found[:40] or ["None."])]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def main():
+    if sys.argv[1:2] == ["--child"]:
+        target, first, last, until = sys.argv[2:]
+        return try_seeds(target, int(first), int(last), float(until))
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--count", type=int, default=10**9, help="tries of each target")
+    parser.add_argument("--seconds", type=float, default=60, help="for each target")
+    parser.add_argument("--target", choices=TARGETS, action="append")
+    parser.add_argument("--page", type=Path, help="the page to write")
+    options = parser.parse_args()
+    tallies = {}
+    for name in options.target or TARGETS:
+        tallies[name] = tally = run_target(name, options.count, options.seconds)
+        lines = [f"{name}: {tally.n_tried} tried, {dict(tally.outcomes)}"]
+        lines += [f"  {one}" for one in tally.failures]
+        sys.stdout.write("\n".join(lines) + "\n")
+        sys.stdout.flush()
+    if options.page:
+        write_page(options.page, tallies)
+    return int(any(tally.failures for tally in tallies.values()))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
