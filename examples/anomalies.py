@@ -44,6 +44,10 @@ for row in np.argsort(scores)[:5]:
         print(f"    {reason}")
 
 # %%
+# ``predict`` marks rows that lie far below the others as outliers, often none;
+# ``contamination=0.05`` marks the lowest 5 %. The scores rank all rows.
+
+# %%
 # What you do today
 # -----------------
 # Fill the gaps, then an isolation forest or the local outlier factor. The figure is the

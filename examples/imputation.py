@@ -120,6 +120,9 @@ for seed in range(3):
 print(pd.DataFrame(results).groupby("way", sort=False).mean().round(3).to_string())
 
 # %%
+# Numbers that are codes are filled with their mean, 3.5 say, unless they are listed in
+# ``categorical_features``.
+#
 # An imputer of trees can win where values depend on several columns at once; it has to
 # be fitted for minutes on large tables, and it does not say how sure it is. If you only
 # want similarities, clusters or outliers, fill nothing: the estimators of this library
