@@ -116,7 +116,7 @@ def represent_distinct(kernel: ProximityKernel, X: Any) -> tuple[Codes, sp.csr_a
     """
     model = take_model(kernel)
     codes = model.gather(code_table(kernel, model, X))
-    return codes, represent_codes(kernel, model, plain_codes(codes.rows))
+    return codes, represent_codes(kernel, model, plain_codes(codes.rows, codes.leaves))
 
 
 def represent_kept(
@@ -127,9 +127,14 @@ def represent_kept(
     In the order in which `represent_distinct` has them, so that what is computed from
     all rows of a table is the same to the bit.
     """
+    if any(getattr(bins, "cuts", None) is not None for bins in kernel.model_.bins):
+        raise ValueError(
+            "fit_batches keeps rows by their bins, which are too coarse for "
+            "n_bins='fine'; use n_bins='auto'."
+        )
     rows, counts = merge_distinct([(kept.rows, kept.counts)], kept.plan.n_bins)
     codes = Codes(rows, counts, np.arange(len(rows)))
-    codes = code_absences(codes, kept.plan.n_bins, kernel.model_.informative)
+    codes = code_absences(codes, kernel.model_.bins, kernel.model_.informative)
     return represent_codes(kernel, kernel.model_, codes), counts
 
 

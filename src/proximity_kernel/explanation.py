@@ -32,6 +32,7 @@ __all__ = ["Cell", "Explanation", "Feature", "bin_names", "explain"]
 
 _MOST_SHARES = 3  # bins of a distribution that a line shows
 _LEAST = 0.005  # least influence that a line shows: half a percent
+_SAME = 1 - 1e-6  # agreement of the same bin, up to rounding
 _LEFT_OUT = "nothing observed at fit"
 UNKNOWN = "unknown category"
 
@@ -324,7 +325,7 @@ def _compare(j: int, agreement: float, left: _Row, right: _Row) -> Alike:
     a, b = left.shares[j], right.shares[j]
     if not a.any() or not b.any():
         return "unknown"
-    return "same" if a @ b else "close" if agreement else "different"
+    return "same" if agreement > _SAME else "close" if agreement else "different"
 
 
 def _as_table(model: Model, row: Any, which: str) -> Any:

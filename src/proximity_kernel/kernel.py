@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self
+from collections.abc import Sequence
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,7 +18,6 @@ from ._model.batches import Learn, fit_to_batches, learn_batch, make_reader
 from ._model.fitted_kernel import (
     FittedKernel,
     code_table,
-    represent_table,
     take_model,
 )
 from ._model.imputation import Strategy, estimate_gaps
@@ -27,6 +27,7 @@ from ._model.provenance import list_cells
 from ._saving.archive import ModelFileMixin
 from ._saving.estimator_state import State
 from ._shared.options import (
+    BinCount,
     Matching,
     Missingness,
     accept_gaps,
@@ -35,7 +36,7 @@ from ._shared.options import (
     resolve_options,
 )
 from ._shared.threads import count_threads
-from ._similarity.kernel_matrix import kernel_matrix
+from ._similarity.kernel_matrix import compare_tables
 from ._table.columns import read_columns
 from ._table.filling import fill_table, make_uncertainty, mark_booleans
 
@@ -50,11 +51,13 @@ class ProximityKernel(FittedKernel, ModelFileMixin, TransformerMixin, BaseEstima
 
     Parameters
     ----------
-    n_bins : int, "auto", sequence of these or None, default=None
+    n_bins : int, "auto", "fine", sequence of these or None, default=None
         Bins of a numeric feature, at least 2: one number for all, or one for each.
         Equal centers are merged, so a feature can have fewer. "auto" makes at most
-        four, in two halves: values in the same bin score 1, in the same half 0.8. None
-        is "auto", and 4 with ``matching="cascade"``: the paper's method by one keyword.
+        four, in two halves: values in the same bin score 1, in the same half 0.8.
+        "fine" halves the observed rows four times: values in the same half score 0.4,
+        quarter 0.7, eighth 0.9, sixteenth 1; the quarters are its bins. None is "auto",
+        and 4 with ``matching="cascade"``, the paper's method.
     matching : {"pairwise", "cascade"}, default="pairwise"
         How a missing cell is estimated. "pairwise" multiplies the bin frequencies of
         the feature by what each observed cell of the row tells about it, learnt from
@@ -127,7 +130,7 @@ class ProximityKernel(FittedKernel, ModelFileMixin, TransformerMixin, BaseEstima
 
     def __init__(
         self,
-        n_bins: int | Literal["auto"] | list[int | Literal["auto"]] | None = None,
+        n_bins: BinCount | Sequence[BinCount] | None = None,
         *,
         matching: Matching = "pairwise",
         missingness: Missingness | None = None,
@@ -183,17 +186,7 @@ class ProximityKernel(FittedKernel, ModelFileMixin, TransformerMixin, BaseEstima
         return self._output(model, code_table(self, model, X))
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
-        """Learn from a table and represent it; the same as fit, then transform.
-
-        Parameters
-        ----------
-        X, y
-            As in `fit`.
-
-        Returns
-        -------
-        CSR matrix or ndarray of shape (n_samples, n_columns)
-        """
+        """Learn from a table and represent it; the same as `fit`, then `transform`."""
         return self._output(*self._fit(X))
 
     def fit_batches(self, batches: Any) -> Self:
@@ -202,14 +195,14 @@ class ProximityKernel(FittedKernel, ModelFileMixin, TransformerMixin, BaseEstima
         Parameters
         ----------
         batches : list of tables, or callable
-            Tables with the same columns, or a function without arguments that returns
-            a new iterator of the same tables each time: then one is held at a time.
+            Tables with the same columns, or a function that returns a new iterator of
+            the same tables each time: then one is held at a time.
 
         Returns
         -------
         self
-            As `fit` on the whole table leaves it. Of a number with more than 100,000
-            distinct values the centers are near those.
+            As after `fit` on the whole table; with more than 100,000 distinct values
+            of a number the centers are close to those.
 
         Examples
         --------
@@ -223,8 +216,7 @@ class ProximityKernel(FittedKernel, ModelFileMixin, TransformerMixin, BaseEstima
     def partial_fit(self, X: Any, y: Any = None, *, learn: Learn = "bins") -> Self:
         """Learn from one batch; every batch is needed twice.
 
-        First ``learn="bins"`` for every batch, then ``learn="rows"`` for every batch:
-        rows can be coded only when the bins are known, and these depend on all rows.
+        First ``learn="bins"`` for every batch, then ``learn="rows"`` for every batch.
         From the first batch of rows on the estimator is fitted, to the rows so far. The
         first call, and the first after `fit`, starts anew.
 
@@ -255,18 +247,29 @@ class ProximityKernel(FittedKernel, ModelFileMixin, TransformerMixin, BaseEstima
         ndarray of shape (n, m)
             Similarities in [0, 1].
         """
-        model = take_model(self)
-        left = represent_table(self, model, X)
-        right = None
-        if Y is not None:
-            try:
-                right = represent_table(self, model, Y)
-            except (TypeError, ValueError) as error:
-                error.add_note("This is about Y, the second table.")
-                raise
-        memory = int(get_config()["working_memory"] * 2**20)
-        threads = count_threads(self.n_jobs)
-        return kernel_matrix(left, right, model.n_counted, memory, threads)
+        return compare_tables(self, X, Y)
+
+    def distance(self, X: Any, Y: Any = None) -> NDArray[np.float64]:
+        """Measure distances of rows: ``1 - kernel``, with zeros on the diagonal.
+
+        For what takes a matrix of distances: silhouette, hierarchical and density
+        clustering, multidimensional scaling. An incomplete row has a similarity below 1
+        with itself, and distance 0 all the same.
+
+        Parameters
+        ----------
+        X, Y
+            As in `kernel`.
+
+        Returns
+        -------
+        ndarray of shape (n, m), float64
+            From 0 to 1; symmetric if `Y` is None.
+        """
+        distances = 1 - self.kernel(X, Y).astype(np.float64)
+        if Y is None:
+            np.fill_diagonal(distances, 0)
+        return distances
 
     def impute(
         self, X: Any, *, strategy: Strategy = "mean", return_uncertainty: bool = False
@@ -276,7 +279,6 @@ class ProximityKernel(FittedKernel, ModelFileMixin, TransformerMixin, BaseEstima
         Parameters
         ----------
         X : frame, array or list of rows, of shape (n_samples, n_features)
-            With the columns seen at fit.
         strategy : {"mean", "mode"}, default="mean"
             What numbers and times are filled with: their expected value, or the typical
             value of the likeliest bin. All others get the likeliest label.
@@ -327,7 +329,7 @@ class ProximityKernel(FittedKernel, ModelFileMixin, TransformerMixin, BaseEstima
             ``level`` is what the estimate rests on: "evidence" of the observed cells,
             with "cascade" the rows of the "intersection" (all codes shared) or "union"
             (any); "prior": bin frequencies alone. ``support`` counts the fitted rows
-            that observe the feature, with "cascade" those of them that match.
+            that observe the feature, with "cascade" those that match.
             ``columns`` are the three features whose cells moved the estimate most (-1:
             none) and ``moved`` how far: the share of the probability that lies
             elsewhere without that cell. "cascade" has none.

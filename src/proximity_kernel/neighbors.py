@@ -54,7 +54,7 @@ class ProximityNeighbors(KernelEstimator):
         Neighbors that `kneighbors` finds.
     kernel : ProximityKernel, FrozenEstimator or None, default=None
         Measures the similarity; a copy is fitted, unless it is a fitted kernel in a
-        `sklearn.frozen.FrozenEstimator`. None is a kernel with default options.
+        `sklearn.frozen.FrozenEstimator`. None is ``ProximityKernel("fine")``.
     radius : float, default=0.25
         Distance up to which `radius_neighbors` finds rows: the share of the features
         in which they are expected to differ, from 0 to 1.
@@ -125,7 +125,8 @@ class ProximityNeighbors(KernelEstimator):
         self
         """
         self._check_options()
-        kernel = fit_kernel(self.kernel, X, self.n_jobs)
+        chosen = ProximityKernel("fine") if self.kernel is None else self.kernel
+        kernel = fit_kernel(chosen, X, self.n_jobs)
         index = build_index(represent(kernel, X), kernel.model_.n_counted)
         take_kernel(self, kernel)
         self._take_index(index)

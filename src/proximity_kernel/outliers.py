@@ -221,14 +221,14 @@ class ProximityOutliers(OutlierMixin, KernelEstimator):  # type: ignore[misc]  #
         typical = sum_by_feature(model, self.mean_[None] ** 2)[0]
         codes = model.code(X, self._threads)
         missing = (codes.rows == codes.missing)[codes.inverse]
-        layout = model.layout
+        held_by, offsets = model.share_bins(matrix), model.layout.offsets
         out = []
         for i, share in enumerate(shares):
-            weights = matrix[[i]].toarray()[0][layout.columns] / layout.weights
+            weights = held_by[[i]].toarray()[0]
             reasons = []
             for j in np.argsort(share - typical, kind="stable")[:most].tolist():
                 if share[j] < typical[j] - _LEAST_LACK:
-                    held = weights[layout.offsets[j] :][: len(names[j])]
+                    held = weights[offsets[j] :][: len(names[j])]
                     where = names[j][held.argmax()] if held.any() else UNKNOWN
                     parts = bool(missing[i, j]), float(share[j]), float(typical[j])
                     reasons.append(Reason(model.types[j].name, where, *parts))

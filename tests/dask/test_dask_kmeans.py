@@ -61,7 +61,7 @@ def lloyd_in_memory(frame, options, kernel):
     assert len(kept.rows) == row_summary.SAMPLE
     order = np.lexsort(kept.rows.T[::-1])  # as in a table in memory
     codes = Codes(kept.rows[order], kept.counts[order], np.arange(len(order)))
-    codes = code_absences(codes, bins.n_bins, model.informative)
+    codes = code_absences(codes, bins.bins, model.informative)
     seed = np.random.RandomState(options["random_state"]).randint(2**31)
     first = best_clustering(
         gather_rows(represent_codes(kernel, model, codes), codes.counts),

@@ -24,7 +24,7 @@ from strategies import (
 from proximity_kernel import ProximityKernel
 from proximity_kernel._bins.centers import CategoricalBins, NumericBins
 from proximity_kernel._bins.names import output_names
-from proximity_kernel._model.model import lay_out
+from proximity_kernel._model.layout import lay_out
 
 
 def fit_values(values, **options):
@@ -265,19 +265,21 @@ def test_a_coarse_bin_of_one_bin_has_no_column():
     ]
     totals = [np.ones(n, np.int64) for n in (3, 3, 4)]  # the second has a bin for gaps
     layout = lay_out(totals, bins)
-    assert layout.columns.tolist() == [0, 1, 2, 4, 5, 6, 7, 8, 9, 10]
-    assert layout.coarse.tolist() == [-1, 3, 3, -1, -1, -1, 11, 11, 11, -1]
-    assert layout.gap_sizes.tolist() == [4, 3, 5]
-    alone = layout.coarse < 0
-    np.testing.assert_allclose(layout.weights, np.where(alone, 1, 0.2**0.5))
+    columns = np.split(layout.entry_columns, layout.entry_start[1:-1])
+    assert [own[0] for own in columns] == [0, 1, 2, 4, 5, 6, 7, 8, 9, 10]
+    coarse = [own[1] if len(own) > 1 else -1 for own in columns]
+    assert coarse == [-1, 3, 3, -1, -1, -1, 11, 11, 11, -1]
+    assert np.diff(layout.gap_start).tolist() == [4, 3, 5]
+    weights = layout.entry_weights[layout.entry_start[:-1]]
+    np.testing.assert_allclose(weights, np.where(np.array(coarse) < 0, 1, 0.2**0.5))
 
 
 def test_a_gap_needs_room_for_the_bins_that_were_observed():
     bins = [NumericBins(np.arange(4.0), np.array([0, 0, 1, 1]))]
     for totals, room in (([1, 1, 1, 1], 6), ([1, 0, 1, 1], 5), ([0, 0, 1, 1], 3)):
         layout = lay_out([np.array(totals)], bins)
-        assert layout.gap_sizes.tolist() == [room]
-        assert layout.possible.tolist() == [n > 0 for n in totals]
+        assert np.diff(layout.gap_start).tolist() == [room]
+        assert (np.diff(layout.bin_start) > 0).tolist() == [n > 0 for n in totals]
 
 
 def test_names_stay_unique():

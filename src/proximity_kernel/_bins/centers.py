@@ -8,7 +8,7 @@ cells stay the same and no bin stays empty for that reason.
 With `AUTO` bins a value that many rows hold has a center of its own and the others lie
 in the middles of equally filled parts of the rest, so none is spent on an extreme, or
 twice on one value. Two such sets, of four centers and of two, make two resolutions: a
-fine bin belongs to the coarse center nearest to its own.
+fine bin belongs to the coarse center nearest to its own. `fine_scale` has `FINE` bins.
 
 A categorical column has a bin per category, in sorted order. A column with nothing
 observed has none.
@@ -24,7 +24,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._shared.options import AUTO, BinCount
+from .._shared.options import AUTO, FINE, BinCount
+from .fine_scale import QUARTERS, between, cut_values, number_cells
 
 _FINE, _COARSE = 4, 2  # centers of the two resolutions
 FEW_ROWS = 1 << 16
@@ -46,26 +47,33 @@ class NumericBins:
     centers : ndarray of shape (n_bins,), float64, strictly rising
     groups : ndarray of shape (n_bins,), int64, or None
         The coarse bin of each bin, 0 or 1, where there are two resolutions.
+    cuts, levels : ndarray of shape (n_leaves - 1,), or None
+        Of a "fine" column, as `cut_values` makes them.
     """
 
     centers: NDArray[np.float64]
     groups: NDArray[np.int64] | None = None
+    cuts: NDArray[np.float64] | None = None
+    levels: NDArray[np.int64] | None = None
 
     @property
     def n_bins(self) -> int:
         """How many bins there are."""
         return len(self.centers)
 
+    @property
+    def parents(self) -> NDArray[np.int64]:
+        """The bin of each leaf; without cuts the bins are the leaves."""
+        if self.levels is None:
+            return np.arange(self.n_bins)
+        return number_cells(self.levels, QUARTERS)
+
     @cached_property
     def midpoints(self) -> NDArray[np.float64]:
-        """Where one center's cell ends and the next begins, shape (n_bins - 1,)."""
-        low, high = self.centers[:-1], self.centers[1:]
-        with np.errstate(over="ignore"):
-            middle = (low + high) / 2
-        middle = np.where(np.isfinite(middle), middle, low / 2 + high / 2)
-        # Between adjacent floats there is no midpoint; it may have been rounded
-        # up to the higher center, which must lie above it.
-        return np.minimum(middle, np.nextafter(high, -np.inf))
+        """Where one bin ends and the next begins, shape (n_bins - 1,)."""
+        if self.cuts is not None and self.levels is not None:
+            return self.cuts[self.levels <= QUARTERS]
+        return between(self.centers[:-1], self.centers[1:])
 
     @cached_property
     def shared(self) -> dict[int, NDArray[np.int64]]:
@@ -76,8 +84,8 @@ class NumericBins:
         return {group: members for group, members in held.items() if len(members) > 1}
 
     def names(self) -> list[str]:
-        """Name each bin for an output column: its number."""
-        return [str(k) for k in range(self.n_bins)]
+        """Name each leaf for an output column: its number."""
+        return [str(k) for k in range(len(self.parents))]
 
 
 @dataclass(frozen=True)
@@ -101,9 +109,9 @@ class CategoricalBins:
         return len(self.categories) + bool(self.infrequent)
 
     @property
-    def shared(self) -> dict[int, NDArray[np.int64]]:
-        """The coarse bins that hold several bins: there is one resolution only."""
-        return {}
+    def parents(self) -> NDArray[np.int64]:
+        """The bin of each leaf: the bins are the leaves."""
+        return np.arange(self.n_bins)
 
     def names(self) -> list[str]:
         """Name each bin for an output column: its label."""
@@ -128,8 +136,8 @@ class Ranked:
     Examples
     --------
     >>> ranked = rank_values(np.array([2.0, 1.0, 2.0]))
-    >>> len(ranked), ranked.at([0, 1, 2]).tolist(), ranked.count(2.0)
-    (3, [1.0, 2.0, 2.0], 2)
+    >>> len(ranked), ranked.at([0, 1, 2]).tolist(), ranked.span(2.0)
+    (3, [1.0, 2.0, 2.0], (1, 3))
     """
 
     values: _Floats
@@ -147,9 +155,10 @@ class Ranked:
         found: _Floats = self.values[self._ends.searchsorted(places, side="right")]
         return found
 
-    def count(self, value: float) -> int:
-        """How often a value is there."""
-        return int(self.counts[self.values.searchsorted(value)])
+    def span(self, value: float) -> tuple[int, int]:
+        """Places of a value in the sorted order: the first, and the one after them."""
+        at = self.values.searchsorted(value)
+        return int(self._ends[at] - self.counts[at]), int(self._ends[at])
 
     def without(self, values: list[float]) -> Ranked:
         """Leave some values out."""
@@ -175,8 +184,8 @@ class Selected:
     Examples
     --------
     >>> selected = Selected(np.array([2.0, np.nan, 1.0, 2.0]))
-    >>> len(selected), selected.at([0, 1, 2]).tolist(), selected.count(2.0)
-    (3, [1.0, 2.0, 2.0], 2)
+    >>> len(selected), selected.at([0, 1, 2]).tolist(), selected.span(2.0)
+    (3, [1.0, 2.0, 2.0], (1, 3))
     """
 
     def __init__(self, values: _Floats) -> None:
@@ -207,11 +216,13 @@ class Selected:
             found[here] = held[places[here] - (self._ends[bucket] - len(held))]
         return found
 
-    def count(self, value: float) -> int:
-        """How often a value is there, which was found by `at`."""
-        key = int(np.float64(value).view(np.uint64) >> np.uint64(48))
-        held = self._bucket(int(_PLACES[key]))
-        return int(held.searchsorted(value, "right") - held.searchsorted(value))
+    def span(self, value: float) -> tuple[int, int]:
+        """Places of a value that was found by `at`: the first, and the one after."""
+        bucket = int(_PLACES[int(np.float64(value).view(np.uint64) >> np.uint64(48))])
+        held = self._bucket(bucket)
+        before = int(self._ends[bucket]) - len(held)
+        first, last = (held.searchsorted(value, side) for side in ("left", "right"))
+        return before + int(first), before + int(last)
 
     def without(self, values: list[float]) -> Selected:
         """Leave some values out."""
@@ -274,7 +285,7 @@ def rank_centers(values: Ordered, n_bins: BinCount) -> NumericBins:
     Parameters
     ----------
     values : Ranked or Selected
-    n_bins : int or "auto"
+    n_bins : int, "auto" or "fine"
 
     Returns
     -------
@@ -290,6 +301,8 @@ def rank_centers(values: Ordered, n_bins: BinCount) -> NumericBins:
         return NumericBins(np.empty(0))
     if n_bins == AUTO:
         return _fit_resolutions(values)
+    if n_bins == FINE:
+        return _fit_quarters(values)
     steps = n_bins - 1
     return NumericBins(np.array(_quantiles(values, range(n_bins), steps)))
 
@@ -311,6 +324,18 @@ def _quantiles(values: Ordered, parts: Sequence[int], n_parts: int) -> list[floa
         else:
             out.add(low + gap * share)
     return sorted(out)
+
+
+def _fit_quarters(values: Ordered) -> NumericBins:
+    """Cut the values; the center of a quarter is the value in its middle."""
+    places, levels = cut_values(values)
+    cuts = between(values.at(places - 1), values.at(places))
+    ends = places[levels <= QUARTERS]
+    middles = (np.append(0, ends) + np.append(ends, len(values))) // 2
+    quarters, first_leaves = np.unique(number_cells(levels, QUARTERS), True)
+    groups = number_cells(levels, 1)[first_leaves]
+    told = len(quarters) > _COARSE
+    return NumericBins(values.at(middles), groups if told else None, cuts, levels)
 
 
 def _fit_resolutions(values: Ordered) -> NumericBins:
@@ -366,6 +391,7 @@ def _more_than_a_share(values: Ordered, n_parts: int) -> list[float]:
     """
     n = len(values)
     borders = values.at([n * i // n_parts for i in range(1, n_parts)])
-    counts = {v: values.count(v) for v in set(borders.tolist())}
+    spans = {v: values.span(v) for v in set(borders.tolist())}
+    counts = {v: last - first for v, (first, last) in spans.items()}
     frequent = [v for v in counts if counts[v] * n_parts > n]
     return sorted(frequent, key=lambda v: (-counts[v], v))[: n_parts - 1]

@@ -38,6 +38,7 @@ from .centers import (
     rank_values,
 )
 from .distinct import find_distinct
+from .fine_scale import MOST_LEAVES
 
 _PIECE = 16384  # rows; in a row-major table they stay in cache for all columns
 _NO_COUNTS = np.empty(0, np.int64)
@@ -57,15 +58,24 @@ class Codes:
         How often each stands in the table.
     inverse : ndarray of shape (n_samples,), int64
         Which of the rows each row of the table is.
+    leaves : ndarray of shape (n_rows, n_features), dtype of the rows, or None
+        The leaves of "fine" features, the codes of others; None if there is none fine.
     """
 
     rows: NDArray[Any]
     counts: _Ints
     inverse: _Ints
+    leaves: NDArray[Any] | None = None
 
     def distinct(self, n_bins: _Ints) -> Codes:
         """Keep each distinct row once; of the rows of a table, as they are."""
-        return Codes(*find_distinct(self.rows, n_bins))
+        if self.leaves is None:
+            return Codes(*find_distinct(self.rows, n_bins))
+        most = np.maximum(n_bins, MOST_LEAVES + 1)
+        leaves, counts, inverse = find_distinct(self.leaves, most)
+        rows = np.empty_like(leaves)
+        rows[inverse] = self.rows
+        return Codes(rows, counts, inverse, leaves)
 
     @property
     def missing(self) -> int:
@@ -122,9 +132,9 @@ class Binned:
         return assign_codes(columns, self.bins, n_threads, distinct)
 
 
-def plain_codes(rows: NDArray[Any]) -> Codes:
+def plain_codes(rows: NDArray[Any], leaves: NDArray[Any] | None = None) -> Codes:
     """Take rows of codes as they are, equal ones too."""
-    return Codes(rows, np.ones(len(rows), np.int64), np.arange(len(rows)))
+    return Codes(rows, np.ones(len(rows), np.int64), np.arange(len(rows)), leaves)
 
 
 def learn_bins(
@@ -289,7 +299,7 @@ def assign_codes(
     [0, 1, 2, 1, 0]
     """
     n_bins = np.array([b.n_bins for b in bins], dtype=np.int64)
-    dtype = code_dtype(n_bins)
+    dtype = code_dtype(np.maximum(n_bins, MOST_LEAVES))
     cells = np.empty((len(columns[0].values), len(columns)), dtype)
     coders = [_coder(c, b, dtype) for c, b in zip(columns, bins, strict=True)]
 
@@ -299,6 +309,13 @@ def assign_codes(
 
     run_pieces(code_some, len(cells), _PIECE, n_threads)
     codes = plain_codes(cells)
+    fine = [j for j, b in enumerate(bins) if getattr(b, "cuts", None) is not None]
+    if fine:
+        codes = plain_codes(cells.copy(), cells)
+        for j in fine:
+            quarters = np.arange(np.iinfo(dtype).max + 1, dtype=dtype)
+            quarters[: len(bins[j].parents)] = bins[j].parents
+            codes.rows[:, j] = quarters[cells[:, j]]
     return codes.distinct(n_bins) if distinct else codes
 
 
@@ -331,7 +348,7 @@ def _coder(
         observed = column.observed
         return without_bins
     if isinstance(bins, NumericBins):
-        midpoints = bins.midpoints
+        midpoints = bins.midpoints if bins.cuts is None else bins.cuts
         return nearest
     known = {label: k for k, label in enumerate(bins.categories)}
     known.update(dict.fromkeys(bins.infrequent, len(bins.categories)))
@@ -339,14 +356,15 @@ def _coder(
     return category
 
 
-def code_absences(codes: Codes, n_bins: _Ints, informative: NDArray[np.bool_]) -> Codes:
-    """Give the gaps of informative features the code after their last bin.
+def code_absences(
+    codes: Codes, bins: Sequence[Bins], informative: NDArray[np.bool_]
+) -> Codes:
+    """Give the gaps of informative features the code after their last bin, and leaf.
 
     Parameters
     ----------
     codes : Codes
-    n_bins : ndarray of shape (n_features,), int64
-        Without that cell.
+    bins : sequence of Bins, one per feature
     informative : ndarray of shape (n_features,), bool
 
     Returns
@@ -359,36 +377,24 @@ def code_absences(codes: Codes, n_bins: _Ints, informative: NDArray[np.bool_]) -
     --------
     >>> rows = np.array([[0, 1], [1, 255], [255, 0]], np.uint8)
     >>> codes = Codes(rows, np.ones(3, np.int64), np.arange(3))
-    >>> code_absences(codes, np.array([2, 2]), np.array([True, False])).rows.tolist()
+    >>> bins = [NumericBins(np.array([1.0, 2.0]))] * 2
+    >>> code_absences(codes, bins, np.array([True, False])).rows.tolist()
     [[0, 1], [1, 255], [2, 0]]
     """
     if not informative.any():
         return codes
+    n_bins = np.array([own.n_bins for own in bins], np.int64)
     rows: NDArray[Any] = codes.rows.astype(code_dtype(n_bins + informative))
     # Unknown and missing are the last codes of the dtype, whichever it is.
     beyond = np.iinfo(rows.dtype).max - codes.missing
     if beyond:
         rows[codes.rows >= codes.missing - 1] += rows.dtype.type(beyond)
-    for j in np.flatnonzero(informative):
-        rows[codes.rows[:, j] == codes.missing, j] = n_bins[j]
-    return replace(codes, rows=rows)
-
-
-def count_bins(rows: NDArray[Any], counts: _Ints, n_bins: _Ints) -> _Ints:
-    """Count how often each bin is observed.
-
-    Parameters
-    ----------
-    rows : ndarray of shape (n_distinct, n_features)
-    counts : ndarray of shape (n_distinct,)
-    n_bins : ndarray of shape (n_features,)
-
-    Returns
-    -------
-    ndarray of shape (total bins,), int64
-    """
-    out = []
-    for j, size in enumerate(n_bins.tolist()):
-        known = rows[:, j] < size
-        out.append(np.bincount(rows[known, j], counts[known], minlength=size))
-    return np.concatenate(out).astype(np.int64)
+    leaves = codes.leaves
+    if leaves is not None:
+        leaves = leaves.astype(rows.dtype)
+    for j in np.flatnonzero(informative).tolist():
+        gaps = codes.rows[:, j] == codes.missing
+        rows[gaps, j] = n_bins[j]
+        if leaves is not None:
+            leaves[gaps, j] = len(bins[j].parents)
+    return replace(codes, rows=rows, leaves=leaves)

@@ -96,3 +96,23 @@ def _group_features(sizes: _Ints) -> list[int]:
             product = 1
         product *= size
     return [*firsts, len(sizes)]
+
+
+def count_bins(rows: NDArray[Any], counts: _Ints, n_bins: _Ints) -> _Ints:
+    """Count how often each bin is observed.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n_distinct, n_features)
+    counts : ndarray of shape (n_distinct,)
+    n_bins : ndarray of shape (n_features,)
+
+    Returns
+    -------
+    ndarray of shape (total bins,), int64
+    """
+    out = []
+    for j, size in enumerate(n_bins.tolist()):
+        known = rows[:, j] < size
+        out.append(np.bincount(rows[known, j], counts[known], minlength=size))
+    return np.concatenate(out).astype(np.int64)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from .._table.cells import write_date
 from .._table.columns import ColumnType
 from .centers import Bins, CategoricalBins
+from .fine_scale import nest_cells
 
 _DATE_UNITS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}  # in a second
 _COARSE_NAMES = ("low", "high")
@@ -105,6 +106,16 @@ def _shorten(number: float, digits: int) -> str:
     return np.format_float_positional(number, digits, fractional=False, trim="-")
 
 
+def _name_cells(bins: Bins) -> list[str]:
+    """Name the columns of cells that hold several leaves."""
+    if isinstance(bins, CategoricalBins):
+        return []
+    if bins.levels is None:
+        return [_COARSE_NAMES[group] for group in bins.shared]
+    cells = [members for members, _ in nest_cells(bins.levels)[1]]
+    return [f"{members[0]}-{members[-1]}" for members in cells]
+
+
 def output_names(
     names: Sequence[str], bins: Sequence[Bins], informative: NDArray[np.bool_]
 ) -> NDArray[np.object_]:
@@ -123,8 +134,7 @@ def output_names(
     out: dict[str, None] = {}  # a set that keeps its order
     for feature, feature_bins, gaps in zip(names, bins, informative, strict=True):
         missing = ["missing"] if gaps else []
-        coarse = [_COARSE_NAMES[group] for group in feature_bins.shared]
-        for suffix in [*feature_bins.names(), *missing, *coarse]:
+        for suffix in [*feature_bins.names(), *missing, *_name_cells(feature_bins)]:
             name = f"{feature}_{suffix}"
             while name in out:
                 name += "_"

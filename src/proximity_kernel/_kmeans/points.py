@@ -294,9 +294,7 @@ def total_bins(
         The cluster of each.
     n_clusters : int
     """
-    layout = model.layout
-    bins = matrix[:, layout.columns].astype(np.float64)
-    bins = sp.csr_array(bins / layout.weights)
+    bins = model.share_bins(matrix)
     # Every feature of a fitted row sums to one, but where the row was normalized.
     scale = np.asarray(bins.sum(axis=1)).ravel() / max(1, model.n_counted)
     weights = counts / np.where(scale > 0, scale, 1)

@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._bins.codes import Codes, count_bins
+from .._bins.codes import Codes
+from .._bins.distinct import count_bins
 from .._numba.bit_vectors import WORDS
 from .._numba.bitmaps import (
     Bitmaps,

@@ -35,10 +35,8 @@ from .._shared.options import FitOptions
 from .._shared.threads import run_pieces
 from .._shared.warning import warn_user
 from .._table.columns import Column, ColumnType, read_columns
+from .layout import count_columns, lay_out, share_bins
 from .missingness import Absence, decide_missingness
-
-COARSE_SHARE = 0.8
-"""What the same coarse bin counts for; the same bin counts for 1."""
 
 _PIECE = 1 << 18  # cells
 _MOST_NAMES = 5  # columns that a warning lists
@@ -101,9 +99,8 @@ class Model:
 
     @property
     def n_columns(self) -> _Ints:
-        """Columns of each feature: its bins, and the coarse ones that hold several."""
-        coarse = np.array([len(bins.shared) for bins in self.bins], np.int64)
-        return self.n_bins + coarse
+        """Columns of each feature in the representation."""
+        return count_columns(self.bins, self.informative)
 
     @property
     def informative(self) -> NDArray[np.bool_]:
@@ -122,7 +119,11 @@ class Model:
         )
         distinct = isinstance(self.matcher, Cascade)
         codes = assign_codes(columns, self.bins, n_threads, distinct)
-        return code_absences(codes, self.n_bins - self.informative, self.informative)
+        return code_absences(codes, self.bins, self.informative)
+
+    def share_bins(self, matrix: sp.csr_array) -> sp.csr_array:
+        """Find the share of each bin in represented rows, (n_samples, total bins)."""
+        return share_bins(self.layout, matrix)
 
     def gather(self, codes: Codes) -> Codes:
         """Keep each distinct row once."""
@@ -165,7 +166,7 @@ def fit_model(columns: Sequence[Column], options: FitOptions) -> tuple[Model, Co
     codes = assign_codes(columns, binned.bins, n_threads, plan.every_row)
     fitted = keep_rows(codes, plan, n_threads)
     model = finish_model(binned, fitted, options)
-    return model, code_absences(codes, binned.n_bins, model.informative)
+    return model, code_absences(codes, binned.bins, model.informative)
 
 
 def finish_model(binned: Binned, fitted: RowSummary, options: FitOptions) -> Model:
@@ -185,7 +186,7 @@ def finish_model(binned: Binned, fitted: RowSummary, options: FitOptions) -> Mod
     names = [column_type.name for column_type in binned.types]
     absences = decide_missingness(fitted, names, options.missingness)
     informative = np.array([absence.informative for absence in absences])
-    codes = code_absences(fitted.codes, binned.n_bins, informative)
+    codes = code_absences(fitted.codes, binned.bins, informative)
     used = fitted.plan.mark_codes(informative)
     matcher: Pairwise | Cascade
     if fitted.plan.every_row:
@@ -206,49 +207,6 @@ def finish_model(binned: Binned, fitted: RowSummary, options: FitOptions) -> Mod
         fitted.totals[used],
         fitted.n_samples,
     )
-
-
-def lay_out(totals: Sequence[_Ints], bins: Sequence[Bins]) -> Layout:
-    """Give every code its column, and every coarse bin that holds several.
-
-    Parameters
-    ----------
-    totals : sequence of ndarray of int64, one per feature
-        How often each of its codes was observed at fit.
-    bins : sequence of Bins, one per feature
-        Codes past its bins count in full.
-
-    Returns
-    -------
-    Layout
-
-    Examples
-    --------
-    >>> from proximity_kernel._bins.centers import NumericBins
-    >>> bins = [NumericBins(np.array([1.0, 2.0, 9.0]), np.array([0, 0, 1]))]
-    >>> layout = lay_out([np.array([5, 5, 5])], bins)
-    >>> layout.weights.round(2).tolist(), layout.coarse.tolist()
-    ([0.45, 0.45, 1.0], [3, 3, -1])
-    """
-    n_bins = np.array([len(own) for own in totals], np.int64)
-    shared = [list(b.shared.values()) for b in bins]
-    before = np.cumsum([0, *map(len, shared)])
-    columns = np.arange(n_bins.sum()) + np.repeat(before[:-1], n_bins)
-    coarse = np.full(len(columns), -1)
-    possible = np.concatenate(totals) > 0
-    ends = np.cumsum(n_bins)
-    first = ends - n_bins
-    owner = np.repeat(np.arange(len(n_bins)), n_bins)
-    gap_sizes = np.bincount(owner[possible], minlength=len(n_bins))
-    for j, groups in enumerate(shared):
-        for at, members in enumerate(groups):
-            coarse[first[j] + members] = ends[j] + before[j] + at
-            gap_sizes[j] += bool(possible[first[j] + members].any())
-    weights = np.where(coarse < 0, 1, np.sqrt(1 - COARSE_SHARE))
-    return Layout(
-        n_bins, first, columns, weights, coarse, float(np.sqrt(COARSE_SHARE)),
-        possible, gap_sizes,
-    )  # fmt: skip
 
 
 def build_representation(
@@ -286,9 +244,12 @@ def build_representation(
 
     def fill_some(first: int, last: int) -> None:
         rows, which, cells = estimate_part(first, last)
+        leaves = rows
+        if codes.leaves is not None:  # then each row of the part is estimated by itself
+            leaves = codes.leaves[codes.inverse[first:last]]
         fill_rows(
-            rows, which, layout, cells.row_start, cells.start, cells.probabilities,
-            indptr[first : last + 1], indices, data,
+            rows, leaves, which, layout, cells.row_start, cells.start,
+            cells.probabilities, indptr[first : last + 1], indices, data,
         )  # fmt: skip
 
     piece = max(1, _PIECE // codes.rows.shape[1])
@@ -304,7 +265,8 @@ def build_representation(
 def _start_rows(codes: Codes, layout: Layout) -> NDArray[Any]:
     """Where the entries of each row begin, shape (n_samples + 1,)."""
     sizes = np.empty(len(codes.rows), np.int64)
-    size_rows(codes.rows, layout, sizes)
+    leaves = codes.rows if codes.leaves is None else codes.leaves
+    size_rows(codes.rows, leaves, layout, sizes)
     indptr = np.zeros(len(codes.inverse) + 1, np.int64)
     np.cumsum(sizes[codes.inverse], out=indptr[1:])
     small = indptr[-1] <= np.iinfo(np.int32).max

@@ -14,7 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._bins.centers import Bins, CategoricalBins, NumericBins
-from .._bins.codes import Typical, code_dtype, count_bins
+from .._bins.codes import Typical, code_dtype
+from .._bins.distinct import count_bins
+from .._bins.fine_scale import MOST_LEAVES, SCORES
 from .._matching.cascade import Cascade, build_cascade
 from .._matching.pairwise import (
     MOST_CODES,
@@ -77,8 +79,10 @@ def _pack_feature(column: ColumnType, bins: Bins, typical: Typical) -> dict[str,
         held |= {"categories": list(bins.categories), "infrequent": rare}
         held |= {"common": list(typical.values[-1:])}
     else:
-        groups = None if bins.groups is None else bins.groups.tolist()
-        held |= {"centers": bins.centers.tolist(), "groups": groups}
+        held["centers"] = bins.centers.tolist()
+        for name in ("groups", "cuts", "levels"):
+            array = getattr(bins, name)
+            held[name] = None if array is None else array.tolist()
         held |= {"typical": np.asarray(typical.values).tolist()}
     held["spread"] = typical.spread.tolist()
     return {key: encode(value, column.place) for key, value in held.items()}
@@ -121,7 +125,24 @@ def _read_numbers(
         check(groups == sorted(groups) and set(groups) == {0, 1}, "coarse bins")
         check(len(groups) == len(centers), "coarse bins")
         groups = np.array(groups, np.int64)
-    return NumericBins(centers, groups), Typical(values, spread)
+    bins = NumericBins(centers, groups, *_read_cuts(held, centers))
+    return bins, Typical(values, spread)
+
+
+def _read_cuts(
+    held: Mapping[str, Any], centers: NDArray[np.float64]
+) -> tuple[NDArray[np.float64] | None, NDArray[np.int64] | None]:
+    if held["cuts"] is None:
+        return None, None
+    cuts, levels = _read_floats(held["cuts"]), held["levels"]
+    check((np.diff(cuts) > 0).all(), "cuts do not rise")
+    check(all(type(one) is int and 0 < one < len(SCORES) for one in levels), "levels")
+    check(len(levels) == len(cuts) < MOST_LEAVES, "levels of cuts")
+    bins = NumericBins(centers, None, cuts, np.array(levels, np.int64))
+    size = len(centers)
+    check(len(bins.midpoints) == size - 1, "cuts of other bins")
+    check((np.searchsorted(bins.midpoints, centers) == range(size)).all(), "cuts")
+    return bins.cuts, bins.levels
 
 
 def _read_labels(

@@ -49,32 +49,23 @@ class Evidence(NamedTuple):
 class Layout(NamedTuple):
     """Where codes go in the representation, feature after feature.
 
-    Attributes
-    ----------
-    n_bins, offsets : ndarray of shape (n_features,), int64
-        Codes of each feature, and which of all codes is its first.
-    columns : ndarray of shape (n_codes,), int64
-        Of each code.
-    weights : ndarray of shape (n_codes,), float64
-        What a cell that certainly has the code has there.
-    coarse : ndarray of shape (n_codes,), int64
-        The column that a bin shares with others of its coarse bin, or -1.
-    coarse_weight : float
-        What a cell that is certainly in the coarse bin has there.
-    possible : ndarray of shape (n_codes,), bool
-        Whether any fitted row has the code: then it has an entry in each estimate.
-    gap_sizes : ndarray of shape (n_features,), int64
-        Entries of a missing cell.
+    A leaf is a bin, or a part of it at the "fine" scale. The entries of an observed
+    cell are those of its leaf. A missing cell has one entry in each of its feature's
+    gap columns, to which each bin adds its probability times its shares.
     """
 
-    n_bins: NDArray[np.int64]
-    offsets: NDArray[np.int64]
-    columns: NDArray[np.int64]
-    weights: NDArray[np.float64]
-    coarse: NDArray[np.int64]
-    coarse_weight: float
-    possible: NDArray[np.bool_]
-    gap_sizes: NDArray[np.int64]
+    n_bins: NDArray[np.int64]  # (n_features,) codes, informative gaps included
+    offsets: NDArray[np.int64]  # (n_features,) which of all codes is the first
+    first_leaf: NDArray[np.int64]  # (n_features,) which of all leaves is the first
+    leaf_bins: NDArray[np.int64]  # (n_leaves,) which of all codes a leaf belongs to
+    entry_start: NDArray[np.int64]  # (n_leaves + 1,) its entries; the first is its own
+    entry_columns: NDArray[np.int64]  # (n_entries,)
+    entry_weights: NDArray[np.float64]  # (n_entries,)
+    gap_start: NDArray[np.int64]  # (n_features + 1,)
+    gap_columns: NDArray[np.int64]  # (n_gap_columns,) those that a fitted row has
+    bin_start: NDArray[np.int64]  # (n_codes + 1,) the shares of a bin
+    slots: NDArray[np.int64]  # (n_shares,) which of the feature's gap columns
+    shares: NDArray[np.float64]  # (n_shares,)
 
 
 @merged
@@ -310,7 +301,9 @@ def estimate_cells(
 
 
 @compiled
-def size_rows(rows: NDArray[Any], layout: Layout, sizes: Any) -> None:
+def size_rows(
+    rows: NDArray[Any], leaves: NDArray[Any], layout: Layout, sizes: Any
+) -> None:
     """Count the entries of each row of the representation."""
     missing = np.iinfo(rows.dtype).max
     for r in range(rows.shape[0]):
@@ -318,21 +311,23 @@ def size_rows(rows: NDArray[Any], layout: Layout, sizes: Any) -> None:
         for j in range(rows.shape[1]):
             code = np.int64(rows[r, j])
             if code < layout.n_bins[j]:
-                size += 1 + (layout.coarse[layout.offsets[j] + code] >= 0)
+                leaf = layout.first_leaf[j] + np.int64(leaves[r, j])
+                size += layout.entry_start[leaf + 1] - layout.entry_start[leaf]
             elif code == missing:
-                size += layout.gap_sizes[j]
+                size += layout.gap_start[j + 1] - layout.gap_start[j]
         sizes[r] = size
 
 
 @compiled
 def fill_rows(
-    rows: NDArray[Any], inverse: Any, layout: Layout, row_start: Any, start: Any,
-    probabilities: Any, indptr: Any, indices: Any, data: Any,
+    rows: NDArray[Any], leaves: NDArray[Any], inverse: Any, layout: Layout,
+    row_start: Any, start: Any, probabilities: Any, indptr: Any, indices: Any,
+    data: Any,
 ) -> None:  # fmt: skip
     """Write a part of the representation: row i is ``rows[inverse[i]]``.
 
-    An observed cell is the weight of its bin, a missing one the weighted entries of its
-    estimate, a category unknown at fit nothing. Bins of a coarse one add to it.
+    An observed cell has the entries of its leaf, a missing one the shares of its
+    estimate, a category unknown at fit nothing.
     """
     missing = np.iinfo(rows.dtype).max
     for i in range(inverse.shape[0]):
@@ -340,34 +335,23 @@ def fill_rows(
         cell = row_start[inverse[i]]
         for j in range(rows.shape[1]):
             code = rows[inverse[i], j]
-            first = layout.offsets[j]
             if code < layout.n_bins[j]:
-                b = first + np.int64(code)
-                indices[at] = layout.columns[b]
-                data[at] = layout.weights[b]
-                at += 1
-                if layout.coarse[b] >= 0:
-                    indices[at] = layout.coarse[b]
-                    data[at] = layout.coarse_weight
+                leaf = layout.first_leaf[j] + np.int64(leaves[inverse[i], j])
+                for e in range(layout.entry_start[leaf], layout.entry_start[leaf + 1]):
+                    indices[at] = layout.entry_columns[e]
+                    data[at] = layout.entry_weights[e]
                     at += 1
             elif code == missing:
-                estimate = start[cell] - first
+                size = layout.gap_start[j + 1] - layout.gap_start[j]
+                for s in range(size):
+                    indices[at + s] = layout.gap_columns[layout.gap_start[j] + s]
+                    data[at + s] = 0
+                for b in range(layout.n_bins[j]):
+                    share = probabilities[start[cell] + b]
+                    of_bin = layout.offsets[j] + b
+                    for e in range(
+                        layout.bin_start[of_bin], layout.bin_start[of_bin + 1]
+                    ):
+                        data[at + layout.slots[e]] += share * layout.shares[e]
+                at += size
                 cell += 1
-                any_shared = False
-                for b in range(first, first + layout.n_bins[j]):
-                    if layout.possible[b]:
-                        indices[at] = layout.columns[b]
-                        data[at] = probabilities[estimate + b] * layout.weights[b]
-                        at += 1
-                        any_shared |= layout.coarse[b] >= 0
-                if not any_shared:
-                    continue
-                for b in range(first, first + layout.n_bins[j]):
-                    if layout.possible[b] and layout.coarse[b] >= 0:
-                        if indices[at - 1] != layout.coarse[b]:
-                            indices[at] = layout.coarse[b]
-                            data[at] = 0
-                            at += 1
-                        data[at - 1] += (
-                            probabilities[estimate + b] * layout.coarse_weight
-                        )

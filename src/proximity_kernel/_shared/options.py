@@ -15,7 +15,8 @@ import numpy as np
 from .threads import count_threads
 
 AUTO: Final = "auto"
-BinCount = int | Literal["auto"]
+FINE: Final = "fine"
+BinCount = int | Literal["auto", "fine"]
 Matching = Literal["pairwise", "cascade"]
 MATCHINGS: tuple[Matching, ...] = ("pairwise", "cascade")
 Missingness = Literal["ignorable", "informative", "auto"]
@@ -32,7 +33,7 @@ class FitOptions:
 
     Attributes
     ----------
-    n_bins : int, "auto" or sequence of these
+    n_bins : int, "auto", "fine" or sequence of these
     matching : {"pairwise", "cascade"}
     missingness : {"ignorable", "informative", "auto"}
     categorical_features
@@ -52,13 +53,22 @@ class FitOptions:
     n_threads: int
 
     def spread_bins(self, n_features: int) -> list[BinCount]:
-        """Give each feature its number of bins, or "auto"."""
+        """Give each feature its number of bins, "auto" or "fine"."""
+        spread = self._spread(n_features)
+        if FINE in spread and self.matching == "cascade":
+            raise ValueError(
+                "n_bins='fine' needs matching='pairwise'; use n_bins='auto' or a "
+                "number with matching='cascade'."
+            )
+        return spread
+
+    def _spread(self, n_features: int) -> list[BinCount]:
         n_bins = self.n_bins
         if isinstance(n_bins, str) or not np.iterable(n_bins):
             return [_check_bin_count("n_bins", n_bins)] * n_features
         if not hasattr(n_bins, "__getitem__") or isinstance(n_bins, Mapping):
             raise ValueError(
-                "n_bins must be a number, 'auto' or a sequence of these, got "
+                "n_bins must be a number, 'auto', 'fine' or a sequence of these, got "
                 f"{type(n_bins).__name__}."
             )
         given = list(n_bins)
@@ -116,15 +126,17 @@ def check_kernel_options(kernel: Any) -> None:
 
 
 def _check_bin_count(name: str, value: Any) -> BinCount:
-    """Refuse what is neither a number of bins nor "auto"."""
+    """Refuse what is neither a number of bins nor "auto" nor "fine"."""
     if not isinstance(value, str):
         return check_count(name, value, 2, MAX_BINS)
-    if value != AUTO:
-        raise ValueError(
-            f"{name} must be {AUTO!r} or a whole number, at least 2 and at most "
-            f"{MAX_BINS}, got {value!r}."
-        )
-    return AUTO
+    if value == AUTO:
+        return AUTO
+    if value == FINE:
+        return FINE
+    raise ValueError(
+        f"{name} must be {AUTO!r}, {FINE!r} or a whole number, at least 2 and at most "
+        f"{MAX_BINS}, got {value!r}."
+    )
 
 
 def check_choice(name: str, value: Any, choices: Sequence[str]) -> None:

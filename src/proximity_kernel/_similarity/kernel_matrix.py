@@ -12,11 +12,41 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from sklearn import get_config
 
-from .._shared.threads import one_blas_thread, run_pieces
+from .._model.fitted_kernel import represent_table, take_model
+from .._shared.threads import count_threads, one_blas_thread, run_pieces
 
 _TILE = 512  # most rows and columns of a tile: it is read again from cache
 _SPARSE_FROM = 6  # columns per entry; from here on, skipping zeros is faster than BLAS
+
+
+def compare_tables(kernel: Any, X: Any, Y: Any) -> NDArray[Any]:
+    """Compare all rows of a table with all rows of another, or with each other.
+
+    Parameters
+    ----------
+    kernel : ProximityKernel
+        Fitted.
+    X, Y : frame, array or list of rows
+        None as `Y` means `X`.
+
+    Returns
+    -------
+    ndarray of shape (n, m)
+    """
+    model = take_model(kernel)
+    left = represent_table(kernel, model, X)
+    right = None
+    if Y is not None:
+        try:
+            right = represent_table(kernel, model, Y)
+        except (TypeError, ValueError) as error:
+            error.add_note("This is about Y, the second table.")
+            raise
+    memory = int(get_config()["working_memory"] * 2**20)
+    threads = count_threads(kernel.n_jobs)
+    return kernel_matrix(left, right, model.n_counted, memory, threads)
 
 
 def kernel_matrix(
