@@ -127,7 +127,7 @@ class ProximityNeighbors(KernelEstimator):
         self._check_options()
         chosen = ProximityKernel("fine") if self.kernel is None else self.kernel
         kernel = fit_kernel(chosen, X, self.n_jobs)
-        index = build_index(represent(kernel, X), kernel.model_.n_counted)
+        index = index_rows(kernel, represent(kernel, X))
         take_kernel(self, kernel)
         self._take_index(index)
         return self
@@ -370,7 +370,13 @@ class ProximityNeighbors(KernelEstimator):
         known = len(inverse) and inverse.min() >= 0 and inverse.max() < matrix.shape[0]
         check(known, "rows of the index")
         self.kernel_ = kernel
-        self._take_index(build_index(matrix[inverse], kernel.model_.n_counted))
+        self._take_index(index_rows(kernel, matrix[inverse]))
+
+
+def index_rows(kernel: ProximityKernel, matrix: sp.csr_array) -> Index:
+    """Prepare rows that a kernel represented to be compared with."""
+    model = kernel.model_
+    return build_index(matrix, model.n_counted, model.n_columns, model.n_leaves)
 
 
 def _check_radius(radius: Any) -> float:

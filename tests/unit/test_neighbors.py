@@ -2,6 +2,7 @@
 
 import pickle
 
+import numba
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -13,6 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from strategies import fitted, mixed_table, parameters, raises_naming, tables
 
 from proximity_kernel import ProximityKernel, ProximityNeighbors
+from proximity_kernel._numba import byte_vectors, nearest_loops
 from proximity_kernel._similarity import nearest as nearest_module
 from proximity_kernel._similarity.nearest import (
     build_index,
@@ -49,10 +51,10 @@ def head(similarities, k):
     return np.argsort(-similarities, axis=1, kind="stable")[:, :k]
 
 
-@pytest.fixture(params=[1 << 18, 64, 1], ids=["large", "small", "one-row"])
+@pytest.fixture(params=[2048, 64, 32], ids=["large", "small", "smallest"])
 def _tiles(request, monkeypatch):
-    """Tiles of all rows, of a few, and of one."""
-    monkeypatch.setattr(nearest_module, "_TILE_BYTES", request.param)
+    """Tiles of all rows, and of a few."""
+    monkeypatch.setattr(nearest_module, "_TILE_ROWS", request.param)
 
 
 # --- the search
@@ -133,6 +135,38 @@ def test_rows_whose_sums_agree_are_not_taken_for_equal(monkeypatch):
     assert group_rows(rows).inverse.tolist() == [0, 1, 2]
     _, indices = find_nearest(build_index(rows, 1), rows, 2)
     assert indices.tolist() == [[0, 2], [1, 0], [0, 2]]
+
+
+@pytest.mark.skipif(not byte_vectors.LOOKS_UP, reason="the processor has no look-ups")
+def test_bounds_by_vectors_are_those_by_bytes():
+    rng = np.random.default_rng(0)
+    search = build_index(sp.csr_array(rng.random((64, 6))), 6).search
+    classes = rng.integers(32, size=6 * 64).astype(np.uint8)
+    search = search._replace(classes=classes, stride=64)
+    tables = rng.integers(128, size=2 * 6 * 32).astype(np.uint8)
+    for bound in (nearest_loops._bound_by_vectors, nearest_loops._bound_by_bytes):
+        loop = numba.njit(bound)
+        for least in (0, 400, 700):
+            bounds = np.zeros(32, np.uint16)
+            any_found = loop(search, 32, tables, 6 * 32, 6, np.uint16(least), bounds)
+            table = tables[6 * 32 :].reshape(6, 32)
+            want = sum(
+                table[j, classes[64 * j + 32 : 64 * j + 64]].astype(int)
+                for j in range(6)
+            )
+            assert bounds.tolist() == want.tolist()
+            assert any_found == (want >= least).any()
+
+
+def test_rows_far_from_the_first_ones_are_found():
+    """With many rows a sample of them tells which to skip; none of the nearest is."""
+    rng = np.random.default_rng(1)
+    near = ProximityNeighbors(3).fit(rng.normal(size=(4000, 5)))
+    queries = rng.normal(size=(40, 5))
+    distances, _ = near.kneighbors(queries)
+    graph = near.radius_neighbors_graph(queries, radius=1.0, mode="similarity")
+    want = np.sort(graph.toarray(), axis=1)[:, :-4:-1]
+    np.testing.assert_allclose(1 - distances, want, atol=1e-6)
 
 
 def test_no_entries_at_all():
@@ -293,7 +327,7 @@ def test_company_of_scikit_learn():
 def test_output_settings_and_pickle(frame, near):
     with config_context(transform_output="pandas"):
         again = ProximityNeighbors(
-            4, kernel=ProximityKernel(sparse_output=False), n_jobs=1
+            4, kernel=ProximityKernel("fine", sparse_output=False), n_jobs=1
         ).fit(frame)
         _, indices = again.kneighbors(frame)
     np.testing.assert_array_equal(indices, near.kneighbors(frame)[1])

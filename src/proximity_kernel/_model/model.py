@@ -103,6 +103,12 @@ class Model:
         return count_columns(self.bins, self.informative)
 
     @property
+    def n_leaves(self) -> _Ints:
+        """Columns of each feature that are leaves, or its gaps; they come first."""
+        leaves = np.array([len(bins.parents) for bins in self.bins], np.int64)
+        return leaves + self.informative
+
+    @property
     def informative(self) -> NDArray[np.bool_]:
         """Whether gaps are a bin of their own, shape (n_features,)."""
         return np.array([absence.informative for absence in self.absences])

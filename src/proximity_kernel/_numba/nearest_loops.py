@@ -1,200 +1,276 @@
 """The compiled loops that look for the rows nearest to a row.
 
-A tile holds some of the rows as columns, in whole levels rounded up: a byte for each
-entry. Adding up the few columns that a row touches bounds its similarity with all rows
-of the tile from above, a processor's vector at a time. Only where the bound beats what
-is asked for is the similarity itself computed, always by the same sum in the same
-order: the answer does not depend on tiles, threads or the machine.
+Each cell of a row has one of 32 classes, a byte. For a query the score that any cell of
+a class can have at most is looked up, in whole levels rounded up, and the levels of a
+row's cells are added: that bounds its similarity from above, 32 rows at a time. Only
+where the bound beats what is asked for is the similarity itself computed, always by the
+same sum in the same order: the answer does not depend on classes, threads or the
+machine.
 
 Naked arrays in and out; everything is checked before it comes here.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from .byte_vectors import LOOKS_UP, ROWS, add_looked_up
 from .compiling import compiled, inlined
 
-WHOLE = 256  # the share of an entry that counts in full
-_CHUNK = 64  # bounds that are looked at together
+CLASSES = 32
+_OBSERVED = 16  # classes of cells with one leaf; the others are of estimated cells
+_ZONES = 4  # estimated cells are told apart by where they are likely, and how likely
+
+
+class Search(NamedTuple):
+    """Rows to compare queries with."""
+
+    indptr: NDArray[Any]  # of the rows, sparse
+    indices: NDArray[Any]
+    data: NDArray[Any]
+    n_features: float  # that a similarity is the mean over
+    n_lines: int  # features, and one more if that makes their number even
+    feature: NDArray[np.int64]  # (n_columns,)
+    classes: NDArray[np.uint8]  # (n_lines * stride,) feature after feature
+    stride: int  # rows, rounded up to a multiple of 32
+    largest: NDArray[np.float64]  # (n_columns, 32) entry of any cell of a class
+
+
+class Queries(NamedTuple):
+    """Rows to find the nearest rows of."""
+
+    indptr: NDArray[Any]
+    indices: NDArray[Any]
+    data: NDArray[Any]
 
 
 @compiled
-def fill_tile(
-    indptr: Any, indices: Any, levels: Any, first: int, last: int, tile: Any
-) -> None:
-    """Lay the sparse rows from `first` up to `last` out as columns of a dense tile."""
-    tile[:] = 0
-    for r in range(first, last):
-        for p in range(indptr[r], indptr[r + 1]):
-            tile[np.uint64(indices[p]), np.uint64(r - first)] = levels[p]
-
-
-@inlined
-def _add_bounds(
-    indices: Any, shares: Any, first: int, last: int, tile: Any, n: int, whole: Any,
-    bounds: Any,
+def classify_cells(
+    indptr: Any, indices: Any, data: Any, first_column: Any, n_leaves: Any,
+    feature: Any, stride: int, classes: Any, largest: Any,
 ) -> None:  # fmt: skip
-    """Add up the columns of a tile that a row touches.
+    """Give the cells of sparse rows their classes, and find the entries of these."""
+    for r in range(indptr.shape[0] - 1):
+        p = indptr[r]
+        while p < indptr[r + 1]:
+            j = feature[indices[p]]
+            first, n, start = first_column[j], n_leaves[j], p
+            found, best, top, total = 0, 0, 0.0, 0.0
+            while p < indptr[r + 1] and feature[indices[p]] == j:
+                leaf = indices[p] - first
+                if leaf < n:
+                    found += 1
+                    total += data[p]
+                    if data[p] > top:
+                        best, top = leaf, data[p]
+                p += 1
+            if found <= 1:
+                kind = best % _OBSERVED
+            else:
+                likely = top / total * max(1.0, n / _ZONES)
+                level = min(_ZONES - 1, int(likely * _ZONES))
+                kind = _OBSERVED + _ZONES * (best * _ZONES // n) + level
+            classes[j * stride + r] = kind
+            for e in range(start, p):
+                if data[e] > largest[indices[e], kind]:
+                    largest[indices[e], kind] = data[e]
 
-    The entries of the row are those from `first` up to `last`. The whole ones are
-    added eight columns at a time, so that the sums are read an eighth as often.
+
+@compiled
+def tabulate_scores(
+    queries: Queries, first: int, last: int, s: Search, most: float, scores: Any,
+    tables: Any, scales: Any,
+) -> None:  # fmt: skip
+    """Write the most that each class can score with each query, in levels.
+
+    `scales` gets the levels of a similarity of one; 0 if there is nothing to bound.
     """
-    for c in range(n):
-        bounds[c] = 0
-    n_whole = 0
-    for p in range(first, last):
-        share = shares[p]
-        if share == WHOLE:
-            whole[n_whole] = indices[p]
-            n_whole += 1
-        elif share > 0:
-            t0 = tile[np.uint64(indices[p])]
-            for c in range(n):
-                # Cast in the middle: so the compiler sees that sixteen bits will do.
-                bounds[c] += np.uint16(np.uint16(t0[c] * share + 255) >> 8)
-    at = 0
-    while at + 8 <= n_whole:
-        t0, t1 = tile[whole[at]], tile[whole[at + 1]]
-        t2, t3 = tile[whole[at + 2]], tile[whole[at + 3]]
-        t4, t5 = tile[whole[at + 4]], tile[whole[at + 5]]
-        t6, t7 = tile[whole[at + 6]], tile[whole[at + 7]]
-        for c in range(n):
-            bounds[c] = np.uint16(
-                bounds[c] + t0[c] + t1[c] + t2[c] + t3[c]
-                + t4[c] + t5[c] + t6[c] + t7[c]
-            )  # fmt: skip
-        at += 8
-    while at + 4 <= n_whole:
-        t0, t1 = tile[whole[at]], tile[whole[at + 1]]
-        t2, t3 = tile[whole[at + 2]], tile[whole[at + 3]]
-        for c in range(n):
-            bounds[c] = np.uint16(bounds[c] + t0[c] + t1[c] + t2[c] + t3[c])
-        at += 4
-    while at < n_whole:
-        t0 = tile[whole[at]]
-        for c in range(n):
-            bounds[c] = np.uint16(bounds[c] + t0[c])
-        at += 1
+    for q in range(first, last):
+        scores[:] = 0.0
+        for p in range(queries.indptr[q], queries.indptr[q + 1]):
+            column = queries.indices[p]
+            line = CLASSES * s.feature[column]
+            for c in range(CLASSES):
+                scores[line + c] += queries.data[p] * s.largest[column, c]
+        top = 0.0
+        for c in range(scores.shape[0]):
+            top = max(top, scores[c])
+        scale = 0.0
+        if top > 0:
+            scale = most / top
+        at = (q - first) * s.n_lines * CLASSES
+        for c in range(scores.shape[0]):
+            tables[at + c] = np.uint8(min(np.ceil(scores[c] * scale), most))
+        scales[q - first] = scale * s.n_features
+
+
+def _bound_by_vectors(
+    s: Search, start: int, tables: Any, at: int, n: int, least: Any, bounds: Any
+) -> Any:
+    return add_looked_up(s.classes, s.stride, start, tables, at, n, least, bounds)
+
+
+def _bound_by_bytes(
+    s: Search, start: int, tables: Any, at: int, n: int, least: Any, bounds: Any
+) -> Any:
+    for r in range(ROWS):
+        bounds[r] = 0
+    for j in range(n):
+        for r in range(ROWS):
+            kind = s.classes[j * s.stride + start + r]
+            bounds[r] += tables[at + CLASSES * j + kind]
+    found = False
+    for r in range(ROWS):
+        found |= bounds[r] >= least
+    return found
+
+
+# Bounds the rows from `start` on; tells whether any bound is at least `least`.
+_bound_rows = inlined(_bound_by_vectors if LOOKS_UP else _bound_by_bytes)
 
 
 @inlined
-def _any_from(bounds: Any, first: int, least: Any) -> Any:
-    """Whether a bound of the chunk at place `first` is at least `least`, perhaps.
-
-    Always so for the last chunk if it is shorter: a loop of known length is fast.
-    """
-    chunk = bounds[first : first + _CHUNK]
-    if chunk.shape[0] < _CHUNK:
-        return True
-    found = np.uint16(0)
-    for c in range(_CHUNK):
-        found |= np.uint16(chunk[c] >= least)
-    return found > 0
-
-
-@inlined
-def _compare(
-    indptr: Any, indices: Any, data: Any, r: int, row: Any, n_features: float, out: Any
-) -> None:
+def _compare(s: Search, r: int, row: Any, out: Any) -> None:
     """Write the similarity of sparse row r and a dense row, in the dtype of `out`."""
     total = 0.0
-    for p in range(indptr[r], indptr[r + 1]):
-        total += np.float64(data[p]) * row[np.uint64(indices[p])]
-    out[0] = min(total / n_features, 1.0)
+    for p in range(s.indptr[r], s.indptr[r + 1]):
+        total += np.float64(s.data[p]) * row[np.uint64(s.indices[p])]
+    out[0] = min(total / s.n_features, 1.0)
 
 
 @inlined
-def _spread(
-    indices: Any, data: Any, first: int, last: int, row: Any, clear: bool
-) -> None:
+def _spread(queries: Queries, q: int, row: Any, clear: bool) -> None:
     """Write a sparse row into a dense one, or zeros where it has entries."""
-    for p in range(first, last):
-        row[np.uint64(indices[p])] = 0.0 if clear else data[p]
+    for p in range(queries.indptr[q], queries.indptr[q + 1]):
+        row[np.uint64(queries.indices[p])] = 0.0 if clear else queries.data[p]
 
 
 @inlined
-def _least_bound(similarity: Any, scale: float, slack: float) -> Any:
+def _least_bound(similarity: Any, scale: float) -> Any:
     """Find the lowest bound that a greater similarity can have."""
-    if similarity < 0:  # as before anything is found
+    if similarity < 0 or scale == 0:  # before anything is found, or without bounds
         return np.uint16(0)
-    least = np.floor(similarity * scale * (1 - 1e-9) - slack) + 1
+    least = np.floor(similarity * scale * (1 - 1e-6)) + 1
     return np.uint16(min(max(least, 0.0), 65535.0))
+
+
+@inlined
+def _reaching_bound(similarity: Any, scale: float) -> Any:
+    """Find the lowest bound that a similarity at least as great can have."""
+    if similarity < 0 or scale == 0:
+        return np.uint16(0)
+    return np.uint16(min(np.floor(similarity * scale * (1 - 1e-6)), 65535.0))
+
+
+@compiled
+def find_floors(
+    queries: Queries, first_query: int, last_query: int, tables: Any,
+    scales: Any,  # noqa: ARG001  (the loops take the same arguments)
+    s: Search, step: int, bounds: Any, row: Any, one: Any, best: Any, floors: Any,
+) -> None:  # fmt: skip
+    """Find a similarity for each query that its k nearest rows reach.
+
+    Of every `step`-th vector of rows those k with the greatest bounds are compared, and
+    the least of their similarities is taken. ``best[0]`` and ``best[1]``, of shape
+    (k,), are room for the bounds and the rows.
+    """
+    k, n_rows = best.shape[1], s.indptr.shape[0] - 1
+    for q in range(first_query, last_query):
+        at = (q - first_query) * s.n_lines * CLASSES
+        best[0, :] = -1
+        for start in range(0, n_rows - ROWS + 1, step * ROWS):
+            least = np.uint16(best[0, k - 1] + 1)
+            if not _bound_rows(s, start, tables, at, s.n_lines, least, bounds):
+                continue
+            for c in range(ROWS):
+                place = k
+                while place > 0 and best[0, place - 1] < bounds[c]:
+                    place -= 1
+                for after in range(k - 1, place, -1):
+                    best[0, after] = best[0, after - 1]
+                    best[1, after] = best[1, after - 1]
+                if place < k:
+                    best[0, place] = bounds[c]
+                    best[1, place] = start + c
+        _spread(queries, q, row, False)
+        floor = 1.0
+        for place in range(k):
+            _compare(s, best[1, place], row, one)
+            floor = min(floor, one[0])
+        _spread(queries, q, row, True)
+        floors[q - first_query] = floor
 
 
 @compiled
 def keep_nearest(
-    indptr: Any, indices: Any, data: Any, shares: Any, scales: Any, slack: float,
-    first_query: int, last_query: int, r_indptr: Any, r_indices: Any, r_data: Any,
-    first: int, last: int, n_features: float, tile: Any, bounds: Any, whole: Any,
-    row: Any, one: Any, values: Any, found: Any,
+    queries: Queries, first_query: int, last_query: int, tables: Any, scales: Any,
+    s: Search, first: int, last: int, bounds: Any, row: Any, one: Any, floors: Any,
+    values: Any, found: Any,
 ) -> None:  # fmt: skip
     """Merge the rows of a tile into the nearest of each query, nearest first.
 
     Rows come in rising order and only a greater similarity moves one down, so ties
-    go to the lower number.
+    go to the lower number. Rows below the floor of a query are not looked at.
     """
-    k, n = values.shape[1], last - first
+    k, n = values.shape[1], s.n_lines
     for q in range(first_query, last_query):
         worst = values[q, k - 1]
         if worst >= 1:
             continue
-        start, stop = indptr[q], indptr[q + 1]
-        _add_bounds(indices, shares, start, stop, tile, n, whole, bounds)
-        _spread(indices, data, start, stop, row, False)
-        least = _least_bound(worst, scales[q], slack * (stop - start))
-        for chunk in range(0, n, _CHUNK):
-            if not _any_from(bounds, chunk, least):
+        at, scale = (q - first_query) * n * CLASSES, scales[q - first_query]
+        _spread(queries, q, row, False)
+        floor = _reaching_bound(floors[q - first_query], scale)
+        least = max(_least_bound(worst, scale), floor)
+        for start in range(first, last, ROWS):
+            if not _bound_rows(s, start, tables, at, n, least, bounds):
                 continue
-            for c in range(chunk, min(chunk + _CHUNK, n)):
+            for c in range(min(ROWS, last - start)):
                 if bounds[c] < least:
                     continue
-                _compare(r_indptr, r_indices, r_data, first + c, row, n_features, one)
+                _compare(s, start + c, row, one)
                 value = one[0]
                 if value <= worst:
                     continue
-                at = k - 1
-                while at > 0 and values[q, at - 1] < value:
-                    values[q, at] = values[q, at - 1]
-                    found[q, at] = found[q, at - 1]
-                    at -= 1
-                values[q, at] = value
-                found[q, at] = first + c
+                place = k - 1
+                while place > 0 and values[q, place - 1] < value:
+                    values[q, place] = values[q, place - 1]
+                    found[q, place] = found[q, place - 1]
+                    place -= 1
+                values[q, place] = value
+                found[q, place] = start + c
                 worst = values[q, k - 1]
-                least = _least_bound(worst, scales[q], slack * (stop - start))
-        _spread(indices, data, start, stop, row, True)
+                least = max(_least_bound(worst, scale), floor)
+        _spread(queries, q, row, True)
 
 
 @compiled
 def list_near(
-    indptr: Any, indices: Any, data: Any, shares: Any, scales: Any, slack: float,
-    first_query: int, last_query: int, r_indptr: Any, r_indices: Any, r_data: Any,
-    first: int, last: int, n_features: float, tile: Any, bounds: Any, whole: Any,
-    row: Any, one: Any, similarity: float, queries: Any, found: Any, values: Any,
+    queries: Queries, first_query: int, last_query: int, tables: Any, scales: Any,
+    s: Search, first: int, last: int, bounds: Any, row: Any, one: Any,
+    similarity: float, which: Any, found: Any, values: Any,
 ) -> int:  # fmt: skip
     """List the rows of a tile that reach a similarity with each query; count them."""
-    n, count = last - first, 0
+    n, count = s.n_lines, 0
     for q in range(first_query, last_query):
-        start, stop = indptr[q], indptr[q + 1]
-        _add_bounds(indices, shares, start, stop, tile, n, whole, bounds)
-        _spread(indices, data, start, stop, row, False)
-        # One less than what a greater similarity needs: an equal one is enough.
-        least = _least_bound(similarity, scales[q], slack * (stop - start) + 1)
-        for chunk in range(0, n, _CHUNK):
-            if not _any_from(bounds, chunk, least):
+        at, scale = (q - first_query) * n * CLASSES, scales[q - first_query]
+        _spread(queries, q, row, False)
+        least = _reaching_bound(similarity, scale)
+        for start in range(first, last, ROWS):
+            if not _bound_rows(s, start, tables, at, n, least, bounds):
                 continue
-            for c in range(chunk, min(chunk + _CHUNK, n)):
+            for c in range(min(ROWS, last - start)):
                 if bounds[c] < least:
                     continue
-                _compare(r_indptr, r_indices, r_data, first + c, row, n_features, one)
+                _compare(s, start + c, row, one)
                 if one[0] >= similarity:
-                    queries[count] = q
-                    found[count] = first + c
+                    which[count] = q
+                    found[count] = start + c
                     values[count] = one[0]
                     count += 1
-        _spread(indices, data, start, stop, row, True)
+        _spread(queries, q, row, True)
     return count
 
 

@@ -1,18 +1,12 @@
-"""Representation in, the nearest rows out, without the kernel ever being there.
+"""Represented rows to the rows nearest to them, without the kernel matrix.
 
 Equal rows are compared once. Of the distinct ones every similarity is bounded from
-above first, in small whole numbers, and computed only where the bound leaves
-room for it: a row touches few columns, and few rows come near another.
-
-For the bounds an entry b of column c becomes ``ceil(scale * m * b)`` levels, where m is
-the greatest entry of its column, and an entry w of a query the share ``w / m`` of the
-levels, in 256ths rounded up. A known cell then has all of its levels, and adding is
-enough.
+above first, by looking up the score of each cell's class (`_numba.nearest_loops`), and
+computed only where the bound leaves room for it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,21 +14,27 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from .._numba.byte_vectors import ROWS
 from .._numba.nearest_loops import (
-    WHOLE,
-    fill_tile,
+    CLASSES,
+    Queries,
+    Search,
+    classify_cells,
+    find_floors,
     keep_nearest,
     list_near,
     spread_groups,
+    tabulate_scores,
 )
 from .._shared.threads import run_pieces
 
-_TILE_BYTES = 1 << 18  # a tile stays in cache
-_MOST_ROWS = 2048  # of a tile
-_QUERIES = 512  # that a tile is filled for
+_TILE_ROWS = 2048  # whose classes stay in cache, if there are not many features
+_QUERIES = 512  # that a tile is read for
+_TABLE_BYTES = 1 << 22  # of the scores of these queries
+_SAMPLE = 16  # of so many vectors of rows one tells what the nearest rows reach
 _HITS = 1 << 16  # that one call lists
-_ROUNDING = 1e-4  # levels by which a bound may be too low, for each entry
-_TOP_LEVEL, _TOP_BOUND = 255, 65535
+_MOST_LEVELS, _MOST_BOUND = 127, 65535
+_Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -65,20 +65,27 @@ class Index:
     Attributes
     ----------
     groups : Groups
-    n_features : int
-        Features that the kernel takes its mean over.
-    levels : ndarray of shape (nnz of the groups,), uint8
-    largest : ndarray of shape (n_columns,), float64
-        The greatest entry of each column.
-    scale : float
-        Levels of an entry of one.
+    search : Search
+        The distinct rows, laid out for the loops.
     """
 
     groups: Groups
-    n_features: int
-    levels: NDArray[np.uint8]
-    largest: NDArray[np.float64]
-    scale: float
+    search: Search
+
+    @property
+    def n_groups(self) -> int:
+        """Distinct rows."""
+        return len(self.search.indptr) - 1
+
+    def tiles(self) -> list[tuple[int, int]]:
+        """First row, and the one after the last, of parts that stay in cache."""
+        starts = range(0, self.n_groups, _TILE_ROWS)
+        return [(start, min(start + _TILE_ROWS, self.n_groups)) for start in starts]
+
+    @property
+    def queries_at_once(self) -> int:
+        """Queries whose tables of scores are held."""
+        return max(1, min(_QUERIES, _TABLE_BYTES // (CLASSES * self.search.n_lines)))
 
 
 @dataclass(frozen=True)
@@ -149,15 +156,6 @@ def drop_itself(
     return similarities[others].reshape(n, k - 1), indices[others].reshape(n, k - 1)
 
 
-@dataclass(frozen=True)
-class _Queries:
-    """Rows to compare: entries, their shares, and the bound of a similarity of one."""
-
-    matrix: sp.csr_array
-    shares: NDArray[np.uint16]
-    scales: NDArray[np.float64]
-
-
 def group_rows(matrix: sp.csr_array) -> Groups:
     """Find the rows that are equal, entry by entry.
 
@@ -189,14 +187,23 @@ def _all_equal(a: sp.csr_array, b: sp.csr_array) -> bool:
     return all(np.array_equal(left, right) for left, right in pairs)
 
 
-def build_index(matrix: sp.csr_array, n_features: int) -> Index:
+def build_index(
+    matrix: sp.csr_array,
+    n_features: int,
+    n_columns: _Ints | None = None,
+    n_leaves: _Ints | None = None,
+) -> Index:
     """Prepare rows to be compared with.
 
     Parameters
     ----------
-    matrix : csr_array of shape (n, n_columns)
+    matrix : csr_array of shape (n, sum(n_columns))
         Without negative entries.
     n_features : int
+        Features that a similarity is the mean over.
+    n_columns, n_leaves : ndarray of int64, one entry per feature
+        Columns of each feature, and how many of them, the first ones, are leaves. If
+        they are not given, every column is a feature.
 
     Returns
     -------
@@ -204,19 +211,26 @@ def build_index(matrix: sp.csr_array, n_features: int) -> Index:
     """
     groups = group_rows(matrix)
     held = groups.matrix
-    largest = np.zeros(matrix.shape[1])
-    np.maximum.at(largest, held.indices, held.data)
-    entries = held.data * largest[held.indices]
-    weighed = sp.csr_array((entries, held.indices, held.indptr), shape=held.shape)
-    sums = np.asarray(weighed.sum(axis=1))
-    room = _TOP_BOUND - int(np.diff(held.indptr).max(initial=0))
-    scale = 0.0  # bounds nothing: all is computed
-    if len(entries) and room > 0 and sums.max() > 0:
-        scale = min(_TOP_LEVEL / entries.max(), room / sums.max())
-    levels = np.ceil(entries * scale - _ROUNDING) if scale else np.zeros(len(entries))
-    return Index(
-        groups, max(n_features, 1), levels.astype(np.uint8), largest, float(scale)
+    sizes = np.ones(matrix.shape[1], np.int64) if n_columns is None else n_columns
+    first_column = np.concatenate([[0], np.cumsum(sizes)])
+    stride = -(-held.shape[0] // ROWS) * ROWS
+    n_lines = max(2, len(sizes) + len(sizes) % 2)
+    search = Search(
+        held.indptr,
+        held.indices,
+        held.data,
+        float(max(n_features, 1)),
+        n_lines,
+        np.repeat(np.arange(len(sizes)), sizes),
+        np.zeros(n_lines * stride, np.uint8),
+        stride,
+        np.zeros((matrix.shape[1], CLASSES)),
     )
+    classify_cells(
+        *search[:3], first_column, sizes if n_leaves is None else n_leaves,
+        search.feature, stride, search.classes, search.largest,
+    )  # fmt: skip
+    return Index(groups, search)
 
 
 def find_nearest(
@@ -247,19 +261,23 @@ def find_nearest(
     [[0, 2], [0, 1], [0, 2]]
     """
     asked = index.groups if rows is None else group_rows(rows)
-    queries = _weigh(asked.matrix, index)
     n, dtype = asked.matrix.shape[0], asked.matrix.dtype
-    n_kept = min(k, index.groups.matrix.shape[0])
+    n_kept = min(k, index.n_groups)
     values = np.full((n, n_kept), -1, dtype)
     found = np.zeros((n, n_kept), np.int64)
 
     def search_some(first: int, last: int) -> None:
-        def look(arguments: Any) -> None:
-            keep_nearest(*(*arguments, values, found))
+        asking, room = _prepare(index, asked.matrix, first, last)
+        floors = np.full(last - first, -1.0)
+        if index.n_groups > _SAMPLE * ROWS * n_kept:
+            best = np.zeros((2, n_kept), np.int64)
+            find_floors(*(*asking, _SAMPLE, *room, best, floors))
+        for tile in index.tiles():
+            keep_nearest(*(*asking, *tile, *room, floors, values, found))
 
-        _visit_tiles(index, queries, first, last, look)
-
-    run_pieces(search_some, n, _share_out(n, n_threads), n_threads)
+    # Many queries read a tile, and no thread is left without work.
+    piece = max(1, min(index.queries_at_once, -(-n // n_threads)))
+    run_pieces(search_some, n, piece, n_threads)
     out_values, out = np.empty((n, k), dtype), np.empty((n, k), np.int64)
     groups = index.groups
     spread_groups(values, found, groups.starts, groups.members, out_values, out)
@@ -293,22 +311,20 @@ def find_near(
     ([0, 3, 5, 7], [0, 1, 2, 0, 1, 0, 2])
     """
     asked = index.groups if rows is None else group_rows(rows)
-    queries = _weigh(asked.matrix, index)
     n, dtype = asked.matrix.shape[0], asked.matrix.dtype
-    step = max(1, _HITS // _tile_rows(index))
+    step = max(1, min(_HITS // _TILE_ROWS, index.queries_at_once))
     parts: list[list[tuple[NDArray[Any], ...]]] = [[] for _ in range(0, n, step)]
 
     def search_some(first: int, last: int) -> None:
-        hits = np.empty((2, step * _tile_rows(index)), np.int64)
+        hits = np.empty((2, step * _TILE_ROWS), np.int64)
         values = np.empty(hits.shape[1], dtype)
-
-        def look(arguments: Any) -> None:
-            count = list_near(*(*arguments, similarity, *hits, values))
+        asking, room = _prepare(index, asked.matrix, first, last)
+        for tile in index.tiles():
+            arguments = (*asking, *tile, *room, similarity, *hits, values)
+            count = list_near(*arguments)
             if count:
                 found = (hits[0, :count], hits[1, :count], values[:count])
                 parts[first // step].append(tuple(map(np.copy, found)))
-
-        _visit_tiles(index, queries, first, last, look)
 
     run_pieces(search_some, n, step, n_threads)
     return _gather_near(index.groups, asked, [p for part in parts for p in part], dtype)
@@ -334,43 +350,18 @@ def _gather_near(
     return starts, members[picked], value[picked]
 
 
-def _weigh(matrix: sp.csr_array, index: Index) -> _Queries:
-    largest = index.largest[matrix.indices]
-    ratios = matrix.data / np.where(largest > 0, largest, np.inf)
-    held = sp.csr_array((ratios, matrix.indices, matrix.indptr), shape=matrix.shape)
-    top = np.zeros(matrix.shape[0])
-    if matrix.nnz:  # where there are no columns there is no maximum
-        top = held.max(axis=1).toarray().ravel()
-    top[top == 0] = 1
-    ratios /= np.repeat(top, np.diff(matrix.indptr))
-    shares = np.ceil(ratios * WHOLE - _ROUNDING).astype(np.uint16)
-    return _Queries(matrix, shares, index.scale * index.n_features / top)
-
-
-def _tile_rows(index: Index) -> int:
-    n_rows, n_columns = map(int, index.groups.matrix.shape)
-    return max(1, min(_MOST_ROWS, n_rows, _TILE_BYTES // max(n_columns, 1)))
-
-
-def _share_out(n_queries: int, n_threads: int) -> int:
-    """Choose the queries of a piece: many to a tile, and no thread without work."""
-    return max(1, min(_QUERIES, -(-n_queries // n_threads)))
-
-
-def _visit_tiles(
-    index: Index, queries: _Queries, first: int, last: int, look: Callable[[Any], None]
-) -> None:
-    """Hand the queries from `first` up to `last`, and each tile, to a loop."""
-    held, asked = index.groups.matrix, queries.matrix
-    (n_rows, n_columns), step = held.shape, _tile_rows(index)
-    tile = np.empty((n_columns, step), np.uint8)
-    bounds, whole = np.empty(step, np.uint16), np.empty(n_columns, np.uint64)
-    row, one = np.zeros(n_columns), np.empty(1, asked.dtype)
-    for start in range(0, n_rows, step):
-        stop = min(start + step, n_rows)
-        fill_tile(held.indptr, held.indices, index.levels, start, stop, tile)
-        look((
-            asked.indptr, asked.indices, asked.data, queries.shares, queries.scales,
-            2 * _ROUNDING, first, last, held.indptr, held.indices, held.data, start,
-            stop, float(index.n_features), tile, bounds, whole, row, one,
-        ))  # fmt: skip
+def _prepare(
+    index: Index, matrix: sp.csr_array, first: int, last: int
+) -> tuple[Any, Any]:
+    """Tabulate the scores of the queries from `first` up to `last`, and make room."""
+    search = index.search
+    size = CLASSES * search.n_lines
+    queries = Queries(matrix.indptr, matrix.indices, matrix.data)
+    tables, scales = np.empty((last - first) * size, np.uint8), np.empty(last - first)
+    most = min(_MOST_LEVELS, _MOST_BOUND // search.n_lines)
+    tabulate_scores(
+        queries, first, last, search, float(most), np.empty(size), tables, scales
+    )
+    bounds, row = np.empty(ROWS, np.uint16), np.zeros(matrix.shape[1])
+    room = (bounds, row, np.empty(1, matrix.dtype))
+    return (queries, first, last, tables, scales, search), room

@@ -71,7 +71,8 @@ def run(invocation: Invocation) -> None:
         if options.queries is not None:
             asked = fitting.open_table(invocation, options.queries, table.schema)
         rows, k = _find_rows(options, asked, len(table.frame) - exclude_self)
-        kernel = fitting.make_kernel(options)
+        fine = {} if options.matching == "cascade" else {"n_bins": "fine"}
+        kernel = fitting.make_kernel(options, **fine)
         model = ProximityNeighbors(kernel=kernel, n_jobs=options.n_jobs)
         fitting.fit(invocation, model, table, ids=saved)
     else:

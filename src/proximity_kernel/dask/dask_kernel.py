@@ -29,12 +29,12 @@ from .._shared.whole_files import name_beside, whole_file
 from .._similarity.kernel_matrix import kernel_matrix
 from .._similarity.nearest import (
     Nearest,
-    build_index,
     find_nearest,
     merge_nearest,
     sort_distances,
 )
 from ..kernel import ProximityKernel
+from ..neighbors import index_rows
 from .partitions import Shared, reduce_parts, share, split_parts, stack_blocks
 
 _STEADY = "make the table of a source that gives the same rows each time, or persist it"
@@ -367,7 +367,7 @@ def _compare_part(part: Any, shared: Shared, right: Shared) -> NDArray[Any]:
 
 def _search_part(part: Any, shared: Shared, queries: Shared, wanted: int) -> Nearest:
     kernel, rows = shared.get(), queries.get()
-    index = build_index(_represent_rows(kernel, part), kernel.model_.n_counted)
+    index = index_rows(kernel, _represent_rows(kernel, part))
     n_rows = len(index.groups.inverse)
     return Nearest(*find_nearest(index, rows, min(wanted, n_rows)), n_rows, wanted)
 

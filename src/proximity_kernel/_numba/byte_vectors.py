@@ -1,0 +1,123 @@
+"""Look-ups of 32 bytes at once in tables of 32 bytes, added up in 16 bits.
+
+A table lies in vector registers, of which an instruction of the processor takes any
+bytes at once: 32 of one table with AVX-512 VBMI, 16 of each half with AVX2. LLVM has no
+such instruction for all processors, and numba does not find it by itself. Where both
+are missing, `nearest_loops` does the same byte by byte.
+
+Only compiled functions can use what is defined here.
+"""
+
+# numba has no types, and calls an intrinsic with a typing context, used or not.
+# mypy: disallow-untyped-decorators=False
+# ruff: noqa: ARG001
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import binding, ir
+from numba import types
+from numba.core import cgutils, config
+from numba.extending import intrinsic
+
+ROWS = 32
+"""Rows that one call bounds."""
+_FEATURES = binding.get_host_cpu_features() if config.CPU_NAME is None else {}
+_PERMUTES = all(_FEATURES.get(name) for name in ("avx512vbmi", "avx512vl"))
+LOOKS_UP = _PERMUTES or bool(_FEATURES.get("avx2"))
+"""Whether the processor has an instruction for it that is known here."""
+
+_HALF = 16
+_BYTE, _WORD, _INDEX = ir.IntType(8), ir.IntType(16), ir.IntType(32)
+_BYTES = ir.VectorType(_BYTE, ROWS)
+_WORDS = ir.VectorType(_WORD, ROWS)
+
+
+def _load(builder: Any, base: Any, start: Any, size: int) -> Any:
+    place = builder.gep(base, [start])
+    kind = ir.VectorType(_BYTE, size).as_pointer()
+    return builder.load(builder.bitcast(place, kind), align=1)
+
+
+def _twice(builder: Any, half: Any) -> Any:
+    """Put 16 bytes into both halves of a vector: the shuffle works on halves."""
+    mask = ir.Constant(ir.VectorType(_INDEX, ROWS), [*range(_HALF)] * 2)
+    return builder.shuffle_vector(half, ir.Constant(half.type, ir.Undefined), mask)
+
+
+def _spread(builder: Any, value: Any) -> Any:
+    undefined = ir.Constant(_WORDS, ir.Undefined)
+    one = builder.insert_element(undefined, value, _INDEX(0))
+    mask = ir.Constant(ir.VectorType(_INDEX, ROWS), [0] * ROWS)
+    return builder.shuffle_vector(one, undefined, mask)
+
+
+def _call(builder: Any, name: str, *vectors: Any) -> Any:
+    """Call an instruction that takes two vectors of bytes."""
+    kind = ir.FunctionType(_BYTES, [_BYTES, _BYTES])
+    function = cgutils.get_or_insert_function(builder.module, kind, name)
+    return builder.call(function, vectors)
+
+
+def _look_up(builder: Any, table: Any, start: Any, codes: Any) -> Any:
+    """Look codes below 32 up in the table that begins at `start`."""
+    if _PERMUTES:
+        whole = _load(builder, table, start, ROWS)
+        return _call(builder, "llvm.x86.avx512.permvar.qi.256", whole, codes)
+    after = builder.add(start, ir.Constant(start.type, _HALF))
+    low, high = (
+        _call(
+            builder,
+            "llvm.x86.avx2.pshuf.b",
+            _twice(builder, _load(builder, table, at, _HALF)),
+            codes,
+        )
+        for at in (start, after)
+    )
+    below = builder.icmp_unsigned("<", codes, ir.Constant(_BYTES, [_HALF] * ROWS))
+    return builder.select(below, low, high)
+
+
+@intrinsic
+def add_looked_up(
+    typing: Any, classes: Any, stride: Any, start: Any, table: Any, first: Any,
+    n_features: Any, least: Any, bounds: Any,
+) -> Any:  # fmt: skip
+    """Bound 32 rows; whether any bound is at least `least`.
+
+    Row r has the class ``classes[j * stride + start + r]`` of feature j, which is below
+    32 and has the score ``table[first + 32 * j + class]``, below 128. The number of
+    features is even. `bounds` gets the sums.
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        held, step, at, scores, begin, size, limit, out = args
+        bytes_of, scores_of, bounds_of = (
+            context.make_array(kind)(context, builder, value).data
+            for kind, value in ((classes, held), (table, scores), (bounds, out))
+        )
+        total = cgutils.alloca_once_value(builder, ir.Constant(_WORDS, [0] * ROWS))
+
+        def score(j: Any) -> Any:
+            place = builder.add(at, builder.mul(j, step))
+            line = builder.add(begin, builder.mul(j, ir.Constant(j.type, ROWS)))
+            codes = _load(builder, bytes_of, place, ROWS)
+            return _look_up(builder, scores_of, line, codes)
+
+        zero, one, two = (ir.Constant(size.type, number) for number in range(3))
+        with cgutils.for_range_slice(builder, zero, size, two, inc=True) as (j, _):
+            pair = builder.add(score(j), score(builder.add(j, one)))
+            added = builder.add(builder.load(total), builder.zext(pair, _WORDS))
+            builder.store(added, total)
+        sums = builder.load(total)
+        builder.store(sums, builder.bitcast(bounds_of, _WORDS.as_pointer()), align=2)
+        enough = builder.icmp_unsigned(">=", sums, _spread(builder, limit))
+        bits = builder.bitcast(enough, ir.IntType(ROWS))
+        return builder.icmp_unsigned("!=", bits, ir.IntType(ROWS)(0))
+
+    signature = types.boolean(
+        classes, types.intp, types.intp, table, types.intp, types.intp, types.uint16,
+        bounds,
+    )  # fmt: skip
+    return signature, generate
