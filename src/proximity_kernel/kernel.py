@@ -175,7 +175,6 @@ class ProximityKernel(FittedKernel, ModelFileMixin, TransformerMixin, BaseEstima
         Parameters
         ----------
         X : frame, array or list of rows, of shape (n_samples, n_features)
-            With the columns seen at fit.
 
         Returns
         -------
@@ -222,8 +221,8 @@ class ProximityKernel(FittedKernel, ModelFileMixin, TransformerMixin, BaseEstima
 
         Parameters
         ----------
-        X : frame, array or list of rows, of shape (n_samples, n_features)
-        y : None
+        X, y
+            As in `fit`.
         learn : {"bins", "rows"}, default="bins"
 
         Returns
@@ -252,9 +251,8 @@ class ProximityKernel(FittedKernel, ModelFileMixin, TransformerMixin, BaseEstima
     def distance(self, X: Any, Y: Any = None) -> NDArray[np.float64]:
         """Measure distances of rows: ``1 - kernel``, with zeros on the diagonal.
 
-        For what takes a matrix of distances: silhouette, hierarchical and density
-        clustering, multidimensional scaling. An incomplete row has a similarity below 1
-        with itself, and distance 0 all the same.
+        For what takes a matrix of distances: silhouette, linkage, HDBSCAN, TSNE. An
+        incomplete row has distance 0 to itself too, though its similarity is below 1.
 
         Parameters
         ----------

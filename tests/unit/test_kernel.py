@@ -3,7 +3,12 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from scipy.cluster.hierarchy import linkage
+from scipy.spatial.distance import squareform
+from sklearn.metrics import silhouette_score
+from strategies import mixed_table
 
+from proximity_kernel import ProximityKernel
 from proximity_kernel._similarity import kernel_matrix as kernel_matrix_module
 from proximity_kernel._similarity.kernel_matrix import kernel_matrix
 
@@ -58,3 +63,21 @@ def test_threads_do_not_change_the_bits(filled):
 def test_no_feature_with_bins_means_no_similarity():
     nothing = sp.csr_array((3, 0), dtype=np.float32)
     assert kernel_matrix(nothing, None, 0, 1 << 20).tolist() == [[0.0] * 3] * 3
+
+
+def test_distances_have_a_zero_diagonal():
+    frame = mixed_table(60, 5, 0.3, seed=4)
+    pk = ProximityKernel().fit(frame)
+    distances = pk.distance(frame)
+    np.testing.assert_array_equal(np.diag(distances), 0)
+    np.testing.assert_array_equal(distances, distances.T)
+    away = ~np.eye(60, dtype=bool)
+    np.testing.assert_array_equal(
+        distances[away], 1 - pk.kernel(frame)[away].astype(float)
+    )
+    np.testing.assert_array_equal(
+        pk.distance(frame[:5], frame), 1 - pk.kernel(frame[:5], frame).astype(float)
+    )
+    labels = np.arange(60) % 2
+    assert -1 <= silhouette_score(distances, labels, metric="precomputed") <= 1
+    assert linkage(squareform(distances)).shape == (59, 4)
