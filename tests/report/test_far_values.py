@@ -3,6 +3,7 @@
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 from report_pages import SENTINEL, messy, missing_table, section, visible, write
 
@@ -149,3 +150,13 @@ def test_numbers_and_dates_are_kept_whole(page):
     assert '<span class="whole">2199-12-31,</span>' in page
     assert re.search(r'up to <span class="whole">\d\d,\d{3}</span>', page)
     assert '<span class="whole">-2,000,000</span>' in page
+
+
+def test_a_long_tail_does_not_squeeze_the_other_bars(tmp_path):
+    rng = np.random.default_rng(0)
+    tail = rng.lognormal(0, 1.5, 5000)
+    text = card(write(tmp_path, pd.DataFrame({"tail": tail})), "tail")
+    bars, beyond = boxes(text, "bar"), boxes(text, "beyond")
+    assert len(bars) > 20
+    assert len(beyond) == 1
+    assert re.search(r"Not to scale: 50 values above [\d.]+\.", visible(text))

@@ -55,6 +55,8 @@ def run(invocation: Invocation) -> None:
         model = source.fit(
             _make_model(options), "fitting bins", "fitting rows", "moving centers"
         )
+    import numpy as np
+
     from .results import join_results, name_rows, open_results
 
     sizes: Any = 0
@@ -62,7 +64,7 @@ def run(invocation: Invocation) -> None:
         for start, batch in source.read("assigning rows"):
             distances = model.transform(batch.frame)
             clusters = distances.argmin(axis=1)
-            sizes = sizes + _count_rows(model, clusters)
+            sizes = sizes + np.bincount(clusters, minlength=model.n_clusters_)
             results = {"cluster": clusters, "distance": distances.min(axis=1).round(6)}
             append(join_results(name_rows(batch, start), results))
     _summarize(invocation, model, sizes)
@@ -88,13 +90,6 @@ def _check_count(options: argparse.Namespace, name: str, n_rows: int) -> None:
         raise InputError(
             f"-k {k}: {name} has {counted(n_rows, 'row')}; ask for fewer clusters."
         )
-
-
-def _count_rows(model: Any, clusters: Any) -> Any:
-    """Count the rows of each cluster."""
-    import numpy as np
-
-    return np.bincount(clusters, minlength=model.n_clusters_)
 
 
 def _write_profiles(invocation: Invocation, model: Any) -> None:

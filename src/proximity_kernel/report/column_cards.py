@@ -60,10 +60,12 @@ def describe_columns(
             "bins": [column.write_bin(name) for name in names[:_MAX_BINS]],
             "two": groups is not None,
         }
+        usual = column.usual
         if column.labels is not None:
             card["labels"] = _count_labels(column, column.labels)
-        elif column.usual is not None and centers is not None:
-            card["histogram"] = draw_histogram(column, column.usual, centers, groups)
+        elif usual and centers is not None and usual.low < usual.high:
+            shown = _cut_tails(column.known, usual)
+            card["histogram"] = draw_histogram(column, shown, centers, groups)
         cards.append(card)
     return cards
 
@@ -122,6 +124,18 @@ def _count_labels(
     ]
 
 
+def _cut_tails(known: NDArray[np.float64], usual: UsualRange) -> UsualRange:
+    """Leave out the last percent of an end that is longer than all the rest."""
+    low, first, last, high = np.quantile(
+        known[(known >= usual.low) & (known <= usual.high)] / 2, [0, 0.01, 0.99, 1]
+    )
+    if first < last:  # halves: a difference may be too large for a float
+        low = first if first - low > last - first else low
+        high = last if high - last > last - first else high
+    low, high = max(2 * low, usual.low), min(2 * high, usual.high)
+    return UsualRange(low, high, known[known < low], known[known > high])
+
+
 def draw_histogram(
     column: DisplayColumn,
     usual: UsualRange,
@@ -133,9 +147,9 @@ def draw_histogram(
     Parameters
     ----------
     column : DisplayColumn
-        With an observed value.
+        With two different values.
     usual : UsualRange
-        Of the column.
+        What is drawn to scale, and what lies below and above.
     centers : ndarray of shape (n_bins,), float64
         Of the bins, increasing.
     groups : ndarray of shape (n_bins,), int64, or None
@@ -145,14 +159,9 @@ def draw_histogram(
     -------
     dict
         bars and beyond (x, y, width, height), bands (x, width), limits (x, strong),
-        left and right (of the scale), low, high and text.
+        left and right (of the scale), low, high, cut (what lies beyond) and text.
     """
     known, low, high = column.known, usual.low, usual.high
-    if low == high:
-        return {"bars": [(WIDTH / 2 - 6, 0.0, 12.0, HEIGHT)], "beyond": [],
-                "bands": [], "limits": [], "left": 0.0, "right": WIDTH,
-                "low": column.write(low), "high": "",
-                "text": f"Every known value is {column.write(low)}."}  # fmt: skip
     whole = high / 2 - low / 2 < _N_BARS / 2 and bool((known == known.round()).all())
     inside = known[(known >= low) & (known <= high)]
     if whole:  # a bar for each whole number
@@ -176,10 +185,20 @@ def draw_histogram(
         "right": right,
         "low": column.write(usual.low),
         "high": column.write(usual.high),
+        "cut": _write_cut(column, usual),
         "text": f"Values from {column.write(usual.low)} to {column.write(usual.high)}; "
         f"the tallest bar, {' to '.join(map(column.write, where))}, holds "
         f"{write_share(counts[peak] / len(known))}.",
     }
+
+
+def _write_cut(column: DisplayColumn, usual: UsualRange) -> str:
+    ends = ((usual.below, "below", usual.low), (usual.above, "above", usual.high))
+    return " and ".join(
+        f"{counted(len(beyond), 'value')} {where} {column.write(end)}"
+        for beyond, where, end in ends
+        if len(beyond)
+    )
 
 
 def _draw_bars(

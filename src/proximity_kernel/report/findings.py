@@ -84,8 +84,10 @@ def write_findings(
     if unusual:
         first = unusual[0]["reasons"][0]
         why = f"{first['feature']} {first['value'] or first['bin']}"
-        if first["expected"] != first["bin"]:
-            why += f" where {first['expected']} was expected"
+        expected = first["expected"]
+        if expected != first["bin"]:
+            usual = "a gap" if expected == "missing" else expected
+            why += f" where {usual} was expected"
         rows = [names[one["row"]] for one in unusual[:_N_NAMED]]
         rows[0] += f" ({why})"
         verb = "row is" if len(rows) == 1 else "rows are"
@@ -97,8 +99,6 @@ def write_findings(
 
 
 def _write_clusters(clusters: Sequence[Mapping[str, Any]]) -> str:
-    if len(clusters) == 1:
-        return "The rows form one cluster."
     shown = [f"{one['name']} ({one['share_text']})" for one in clusters[:_N_NAMED]]
     more = len(clusters) - len(shown)
     telling = Counter[str]()

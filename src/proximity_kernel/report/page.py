@@ -168,17 +168,19 @@ def _collect(
     data = describe_rows(kernel, columns, codes, compared, rng)
     data["ids"] = [names[i] for i in data["rows"]]
     data["clusters"] = cards = None
-    if clusters is not None:
+    if clusters is not None and clusters.n_clusters_ > 1:
         labels = clusters.predict(table).astype(np.int64)
         cards = _describe_clusters(clusters, labels, columns)
         data["clusters"] = labels[data["rows"]].tolist()
         data["names"] = [card["name"] for card in cards]
     gaps = describe_gaps(columns)
     missing = describe_missing_cells(kernel, codes, rng)
+    findings = ["The rows form one cluster."] if clusters and not cards else []
+    findings += write_findings(cards, unusual["rows"], gaps, missing, names)
     return {
         "size": f"{counted(len(names), 'row')}, {counted(len(columns), 'column')}",
         "n_rows": len(names),
-        "findings": write_findings(cards, unusual["rows"], gaps, missing, names),
+        "findings": findings,
         "map": data,
         "clusters": cards,
         "unusual": unusual,

@@ -131,8 +131,9 @@ def describe_rows(
         nearest rows near. ``near``: for each compared row, the positions in ``rows`` of
         its nearest ones in the whole table. ``similarity``: of these, in thousandths.
         ``agreement``: of these pairs for each feature, in hundredths. ``columns``:
-        name, kind, values, labels, bins, and names and groups of the bins, of the first
-        ``n_cells`` rows; grades, for the colors of all rows, and their legend.
+        name, kind, measured, cells (places among texts, -1 if missing), texts, bins,
+        and names and groups of the bins, of the first ``n_cells`` rows; grades, for the
+        colors of all rows, and their legend.
         ``estimates``: position of the row, feature, number of matching rows (0 without
         any), how many features moved it most and which, then bins with their
         probabilities in hundredths.
@@ -247,13 +248,14 @@ def _describe_cells(
     out = []
     for j, column in enumerate(columns):
         groups = kernel.bin_groups_[j]
-        values, labels = _write_values(column, column.values[rows])
+        cells, texts = _list_texts(column, column.values[rows])
         out.append(
             {
                 "name": column.name,
                 "kind": column.kind,
-                "values": values,
-                "labels": labels,
+                "measured": column.labels is None,
+                "cells": cells,
+                "texts": texts,
                 "bins": bins[:, j].tolist(),
                 "names": {k: column.write_bin(names[j][k]) for k in sorted(used[j])},
                 "groups": None if groups is None else groups.tolist(),
@@ -262,21 +264,15 @@ def _describe_cells(
     return out
 
 
-def _write_values(
+def _list_texts(
     column: DisplayColumn, values: NDArray[np.float64]
-) -> tuple[list[float | int | None], list[str] | None]:
-    """Round numbers, and keep only the labels that occur."""
-    if column.labels is None:
-        short = [None if v != v else _shorten(v) for v in values.tolist()]
-        return short, None
-    there = np.unique(values[~np.isnan(values)]).astype(np.int64).tolist()
-    place = {label: at for at, label in enumerate(there)}
-    return [place.get(v) for v in values.tolist()], [column.labels[k] for k in there]
-
-
-def _shorten(value: float) -> float | int:
-    whole = value == round(value) and abs(value) < 1e15
-    return int(value) if whole else float(f"{value:.5g}")
+) -> tuple[list[int], list[str]]:
+    """Write values, each text once: the place of each cell among the texts, or -1."""
+    known = ~np.isnan(values)
+    distinct, place = np.unique(values[known], return_inverse=True)
+    places = np.full(len(values), -1)
+    places[known] = place
+    return places.tolist(), [column.write(value) for value in distinct.tolist()]
 
 
 def find_unusual_rows(

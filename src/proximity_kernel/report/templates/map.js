@@ -42,7 +42,7 @@ function judge(j, a, b) {
 function describeCell(j, row) {
   const column = data.columns[j];
   const bin = column.bins[row];
-  const value = column.values[row];
+  const value = column.texts[column.cells[row]];
   if (bin === ESTIMATED) {
     const [nMatching, nMovers, ...rest] = estimates.get(row).get(j);
     const movers = rest.slice(0, nMovers).map((i) => data.columns[i].name);
@@ -60,14 +60,13 @@ function describeCell(j, row) {
         ...whole(`estimated: ${likely.join(", ")}, ${basis}`)),
     ];
   }
-  if (value === null) {
+  if (value === undefined) {
     const note = column.kind === "empty" ? "no value is observed in this column" : "counted as a value of its own";
     return [make("em", { text: "missing" }), make("span", { class: "note", text: note })];
   }
-  const written = writeValue(column, value);
-  const cell = [make("bdi", {}, ...whole(written))];
+  const cell = [make("bdi", {}, ...whole(value))];
   if (bin === UNKNOWN) cell.push(make("span", { class: "note", text: "not in the fitted table" }));
-  else if (!column.labels && column.names[bin] !== written) {
+  else if (column.measured && column.names[bin] !== value) {
     cell.push(make("span", { class: "note" }, ...whole(column.names[bin])));
   }
   return cell;
@@ -217,7 +216,7 @@ function paint() {
   } else {
     const column = data.columns[Number(by)];
     const grades = readGrades(column.grades);
-    painted = column.labels ? paintLabels(grades, column.legend) : paintNumbers(grades, GRADES - 1, column.legend);
+    painted = column.measured ? paintNumbers(grades, GRADES - 1, column.legend) : paintLabels(grades, column.legend);
   }
   writeLegend();
   drawMap();
@@ -357,7 +356,7 @@ function describeRow(i) {
   if (by in data.columns && !told.includes(Number(by))) told.unshift(Number(by));
   for (const j of told) {
     const column = data.columns[j];
-    const value = i < data.n_cells ? writeValue(column, column.values[i]) || "missing" : readLegend(column, i);
+    const value = i < data.n_cells ? column.texts[column.cells[i]] || "missing" : readLegend(column, i);
     lines.push(`${shorten(column.name, 30)}: ${shorten(value, 40)}`);
   }
   return lines;
@@ -366,7 +365,7 @@ function describeRow(i) {
 function readLegend(column, i) {
   const grade = column.grades[i] === "-" ? -1 : parseInt(column.grades[i], 36);
   if (grade < 0) return "missing";
-  if (column.labels) return column.legend[grade] || "another value";
+  if (!column.measured) return column.legend[grade] || "another value";
   return `${Math.round((100 * grade) / (GRADES - 1))} % of the way from ${column.legend[0]} to ${column.legend[1]}`;
 }
 

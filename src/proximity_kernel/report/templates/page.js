@@ -25,30 +25,6 @@ function count(n, noun) {
   return noun ? `${written} ${noun}${n === 1 ? "" : "s"}` : written;
 }
 
-function writeNumber(value) {
-  const size = Math.abs(value);
-  if (size !== 0 && (size < 1e-4 || size >= 1e15)) return value.toPrecision(4);
-  return value.toLocaleString("en", {
-    maximumSignificantDigits: 6,
-    useGrouping: size >= 10000,
-  });
-}
-
-function writeMoment(seconds) {
-  const day = new Date(seconds * 1000);
-  if (Number.isNaN(day.getTime())) return `${writeNumber(seconds)} s`;
-  const text = day.toISOString().slice(0, 19).replace("T", " ");
-  return text.endsWith("00:00:00") ? text.slice(0, 10) : text;
-}
-
-// The value of a column as text; of a missing cell, nothing.
-function writeValue(column, value) {
-  if (value === null) return "";
-  if (column.labels) return column.labels[value];
-  if (column.kind === "date") return writeMoment(value);
-  return writeNumber(value) + (column.kind === "duration" ? " s" : "");
-}
-
 // What is beyond the first few is shown when asked for.
 function fold(list) {
   const most = Number(list.dataset.more);
