@@ -79,7 +79,7 @@ for name, found in neighbors.items():
     print(f"{name:18} all {error.mean():5.1f}   untested {error[untested].mean():5.1f}")
 
 # %%
-# On this table filling first predicts better: nine of its ten columns are smooth
-# numbers that go together, which a Euclidean distance uses fully and bins do not. Use
+# On this table filling by k-NN predicts a little better: nine of its ten columns are
+# smooth numbers that go together, which a Euclidean distance uses fully. Use
 # `ProximityNeighbors` where columns are mixed, where many cells are missing, or where
 # you must be able to say why two rows are similar.
