@@ -6,15 +6,20 @@ import typing as _typing
 if _typing.TYPE_CHECKING:
     from .cluster import ProximityKMeans
     from .explanation import explain
+    from .imputer import ProximityImputer
     from .io import read_table
     from .kernel import ProximityKernel
+    from .knn import ProximityKNNClassifier, ProximityKNNRegressor
     from .model_file import ModelFileError
     from .neighbors import ProximityNeighbors
     from .outliers import ProximityOutliers
 
 __all__ = [
     "ModelFileError",
+    "ProximityImputer",
     "ProximityKMeans",
+    "ProximityKNNClassifier",
+    "ProximityKNNRegressor",
     "ProximityKernel",
     "ProximityNeighbors",
     "ProximityOutliers",
@@ -27,6 +32,9 @@ __version__ = "0.1.0.dev0"
 # compute, the command line's help say, does not wait for the compiler.
 _HOMES = {
     "ModelFileError": ".model_file",
+    "ProximityImputer": ".imputer",
+    "ProximityKNNClassifier": ".knn",
+    "ProximityKNNRegressor": ".knn",
     "ProximityKMeans": ".cluster",
     "ProximityKernel": ".kernel",
     "ProximityNeighbors": ".neighbors",

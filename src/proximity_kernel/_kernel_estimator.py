@@ -29,6 +29,7 @@ from ._saving.archive import ModelFileMixin
 from ._saving.estimator_state import State, pack_estimator, unpack_estimator
 from ._shared.options import accept_gaps, check_n_jobs
 from ._shared.threads import count_threads
+from ._similarity.nearest import Index, build_index
 from .kernel import ProximityKernel
 
 
@@ -136,6 +137,12 @@ def represent_kept(
     codes = Codes(rows, counts, np.arange(len(rows)))
     codes = code_absences(codes, kernel.model_.bins, kernel.model_.informative)
     return represent_codes(kernel, kernel.model_, codes), counts
+
+
+def index_rows(kernel: ProximityKernel, matrix: sp.csr_array) -> Index:
+    """Prepare rows that a kernel represented to be compared with."""
+    model = kernel.model_
+    return build_index(matrix, model.n_counted, model.n_columns, model.n_leaves)
 
 
 def pack_with_kernel(kernel: ProximityKernel, state: State) -> State:

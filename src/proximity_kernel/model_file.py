@@ -23,7 +23,9 @@ from ._saving.archive import (
     write_estimator,
 )
 from .cluster import ProximityKMeans
+from .imputer import ProximityImputer
 from .kernel import ProximityKernel
+from .knn import ProximityKNNClassifier, ProximityKNNRegressor
 from .neighbors import ProximityNeighbors
 from .outliers import ProximityOutliers
 
@@ -31,7 +33,15 @@ __all__ = ["ModelFileError", "load_model", "load_with_notes", "save_model"]
 
 _CLASSES: dict[str, type[Any]] = {
     cls.__name__: cls
-    for cls in (ProximityKMeans, ProximityKernel, ProximityNeighbors, ProximityOutliers)
+    for cls in (
+        ProximityImputer,
+        ProximityKMeans,
+        ProximityKNNClassifier,
+        ProximityKNNRegressor,
+        ProximityKernel,
+        ProximityNeighbors,
+        ProximityOutliers,
+    )
 }
 
 

@@ -1,10 +1,8 @@
 """`ProximityNeighbors`: the most similar rows of an incomplete, mixed-type table.
 
-The distance of two rows is ``1 - K``: the share of the features in which they are
-expected to lie in different bins. It lies between 0 and 1, is symmetric, and keeps the
+The distance of two rows is ``1 - K``, from 0 to 1. It is symmetric and keeps the
 triangle inequality (unless the kernel is normalized). A complete row has distance 0 to
-itself. An incomplete row has more: two rows that both miss a value need not be equal
-there.
+itself, an incomplete one more: two rows that both miss a value need not be equal there.
 """
 
 from __future__ import annotations
@@ -15,13 +13,14 @@ from typing import Any, Literal, Self, overload
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn import get_config
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from ._kernel_estimator import (
     KernelEstimator,
     fit_kernel,
+    index_rows,
     pack_with_kernel,
     represent,
     take_kernel,
@@ -30,22 +29,26 @@ from ._kernel_estimator import (
 from ._saving.estimator_state import State, check, pack_sparse, unpack_sparse
 from ._shared.options import check_choice, check_count, check_flag
 from ._similarity.nearest import (
+    MODES,
     Index,
-    build_index,
+    Mode,
     drop_itself,
     find_near,
     find_nearest,
+    make_graph,
     sort_distances,
+    split_answers,
 )
 from .kernel import ProximityKernel
 
-Mode = Literal["connectivity", "distance", "similarity"]
-
-_MODES: tuple[Mode, ...] = ("connectivity", "distance", "similarity")
 _ROUNDINGS = 8  # by which a distance may pass the radius
 
 
-class ProximityNeighbors(KernelEstimator):
+class ProximityNeighbors(
+    ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]  # scikit-learn has no types
+    TransformerMixin,  # type: ignore[misc]
+    KernelEstimator,
+):
     """Nearest rows of an incomplete table, found exactly.
 
     Parameters
@@ -56,8 +59,7 @@ class ProximityNeighbors(KernelEstimator):
         Measures the similarity; a copy is fitted, unless it is a fitted kernel in a
         `sklearn.frozen.FrozenEstimator`. None is ``ProximityKernel("fine")``.
     radius : float, default=0.25
-        Distance up to which `radius_neighbors` finds rows: the share of the features
-        in which they are expected to differ, from 0 to 1.
+        Distance, from 0 to 1, up to which `radius_neighbors` finds rows.
     n_jobs : int or None, default=None
         Threads, as in `ProximityKernel`; None is the option of the kernel.
 
@@ -75,8 +77,7 @@ class ProximityNeighbors(KernelEstimator):
     -----
     Distances are ``1 - K(x, y)``, not those of the kernel's feature space: there a row
     with many gaps is near to every row. Among equal distances the lower row number
-    comes first. The result depends neither on the number of threads nor on memory, and
-    the similarities of all pairs are never held.
+    comes first.
 
     Examples
     --------
@@ -90,12 +91,6 @@ class ProximityNeighbors(KernelEstimator):
     >>> distances.round(2)
     array([[0.  , 0.  ],
            [0.41, 0.5 ]], dtype=float32)
-    >>> near.kneighbors_graph(mode="distance").toarray().round(2)
-    array([[0.  , 0.  , 0.91, 0.  , 0.  ],
-           [0.  , 0.  , 0.91, 0.  , 0.  ],
-           [0.  , 0.  , 0.  , 0.09, 0.18],
-           [0.  , 0.  , 0.09, 0.  , 0.09],
-           [0.  , 0.  , 0.18, 0.09, 0.  ]], dtype=float32)
     """
 
     def __init__(
@@ -141,11 +136,6 @@ class ProximityNeighbors(KernelEstimator):
         *,
         return_similarity: bool = ...,
     ) -> tuple[NDArray[np.floating], NDArray[np.int64]]: ...
-
-    @overload
-    def kneighbors(
-        self, X: Any, n_neighbors: int | None, return_distance: Literal[False]
-    ) -> NDArray[np.int64]: ...
 
     @overload
     def kneighbors(
@@ -204,18 +194,60 @@ class ProximityNeighbors(KernelEstimator):
         X, n_neighbors
             As in `kneighbors`.
         mode : {"connectivity", "distance", "similarity"}, default="connectivity"
-            What an edge holds: 1, the distance, or the similarity. An edge between
-            rows with distance 0 is stored too.
+            What an edge holds: 1, the distance (0 is stored too), or the similarity.
 
         Returns
         -------
-        CSR matrix of shape (n_queries, n_samples_fit)
+        CSR matrix of shape (n_queries, n_samples_fit_)
         """
-        check_choice("mode", mode, _MODES)
+        check_choice("mode", mode, MODES)
         similarities, indices = self._nearest(X, n_neighbors)
         n, k = indices.shape
         starts = np.arange(0, n * k + 1, k)
-        return self._graph(starts, indices.ravel(), similarities.ravel(), mode)
+        found = starts, indices.ravel(), similarities.ravel()
+        return make_graph(*found, mode, self.n_samples_fit_)
+
+    def transform(self, X: Any) -> sp.csr_matrix:
+        """Join rows to the nearest fitted rows, with distances, for other estimators.
+
+        As `KNeighborsTransformer`: one more than `n_neighbors`, a fitted row itself.
+
+        Parameters
+        ----------
+        X : frame, array or list of rows, of shape (n_queries, n_features)
+
+        Returns
+        -------
+        CSR matrix of shape (n_queries, n_samples_fit_)
+        """
+        check_is_fitted(self)
+        k = min(self.n_neighbors + 1, self.n_samples_fit_)
+        return self.kneighbors_graph(X, k, mode="distance")
+
+    def fit_transform(self, X: Any, y: Any = None) -> sp.csr_matrix:  # noqa: ARG002
+        """Join the rows of a table to each other; a row has distance 0 to itself.
+
+        Parameters
+        ----------
+        X, y
+            As in `fit`.
+
+        Returns
+        -------
+        CSR matrix of shape (n_samples, n_samples)
+        """
+        n = self.fit(X).n_samples_fit_
+        k = min(self.n_neighbors, n - 1)
+        none = np.ones((n, 0), self.kernel_.dtype), np.empty((n, 0), np.int64)
+        similarities, others = self._nearest(None, k) if k else none
+        similarities = np.hstack([np.ones((n, 1), similarities.dtype), similarities])
+        indices = np.hstack([np.arange(n)[:, None], others])
+        starts = np.arange(0, indices.size + 1, k + 1)
+        return make_graph(starts, indices.ravel(), similarities.ravel(), "distance", n)
+
+    @property
+    def _n_features_out(self) -> int:  # scikit-learn's, for get_feature_names_out
+        return self.n_samples_fit_
 
     @overload
     def radius_neighbors(
@@ -254,23 +286,25 @@ class ProximityNeighbors(KernelEstimator):
         X, return_distance, return_similarity
             As in `kneighbors`.
         radius : float, optional
-            None is the option of the estimator. A row at this distance, up to
-            rounding, is included.
+            None is the option of the estimator. Rows at this distance are included.
         sort_results : bool, default=False
             Whether the nearest row comes first; otherwise the lowest row number.
 
         Returns
         -------
-        distances : ndarray of shape (n_queries,) of arrays
-        indices : ndarray of shape (n_queries,) of arrays
+        distances, indices : ndarray of shape (n_queries,) of arrays
         """
         check_flag("return_distance", return_distance)
         check_flag("return_similarity", return_similarity)
         starts, indices, similarities = self._within(X, radius, sort_results)
-        found = _split(indices, starts)
+        found = split_answers(indices, starts)
         if return_similarity:
-            return _split(similarities, starts), found
-        return (_split(1 - similarities, starts), found) if return_distance else found
+            return split_answers(similarities, starts), found
+        return (
+            (split_answers(1 - similarities, starts), found)
+            if return_distance
+            else found
+        )
 
     def radius_neighbors_graph(
         self,
@@ -290,11 +324,11 @@ class ProximityNeighbors(KernelEstimator):
 
         Returns
         -------
-        CSR matrix of shape (n_queries, n_samples_fit)
-            Symmetric if `X` is None.
+        CSR matrix of shape (n_queries, n_samples_fit_), symmetric if `X` is None
         """
-        check_choice("mode", mode, _MODES)
-        return self._graph(*self._within(X, radius, sort_results), mode)
+        check_choice("mode", mode, MODES)
+        found = self._within(X, radius, sort_results)
+        return make_graph(*found, mode, self.n_samples_fit_)
 
     def _nearest(
         self, X: Any, n_neighbors: int | None
@@ -330,23 +364,6 @@ class ProximityNeighbors(KernelEstimator):
             starts = np.searchsorted(row[order], np.arange(len(starts)))
         return starts, indices[order], similarities[order]
 
-    def _graph(
-        self,
-        starts: NDArray[np.int64],
-        indices: NDArray[np.int64],
-        similarities: NDArray[Any],
-        mode: Mode,
-    ) -> sp.csr_matrix:
-        data = similarities
-        if mode == "connectivity":
-            data = np.ones_like(similarities)
-        elif mode == "distance":
-            data = 1 - similarities
-        plain = get_config().get("sparse_interface", "spmatrix") == "spmatrix"
-        make = sp.csr_matrix if plain else sp.csr_array
-        shape = len(starts) - 1, self.n_samples_fit_
-        return make((data, indices, starts), shape=shape)
-
     def _take_index(self, index: Index) -> None:
         self._index = index
         self.n_samples_fit_ = len(index.groups.inverse)
@@ -373,12 +390,6 @@ class ProximityNeighbors(KernelEstimator):
         self._take_index(index_rows(kernel, matrix[inverse]))
 
 
-def index_rows(kernel: ProximityKernel, matrix: sp.csr_array) -> Index:
-    """Prepare rows that a kernel represented to be compared with."""
-    model = kernel.model_
-    return build_index(matrix, model.n_counted, model.n_columns, model.n_leaves)
-
-
 def _check_radius(radius: Any) -> float:
     real = isinstance(radius, numbers.Real) and not isinstance(radius, bool)
     if not real or not 0 <= radius <= 1:
@@ -387,10 +398,3 @@ def _check_radius(radius: Any) -> float:
             f"rows may differ, got {radius!r}."
         )
     return float(radius)
-
-
-def _split(values: NDArray[Any], starts: NDArray[np.int64]) -> NDArray[np.object_]:
-    out = np.empty(len(starts) - 1, dtype=object)
-    for i in range(len(out)):
-        out[i] = values[starts[i] : starts[i + 1]]
-    return out

@@ -107,17 +107,67 @@ def _decode_some(
             yield j, _decode(model, estimates, j, cells)
 
 
-def _decode(model: Model, estimates: Estimates, j: int, cells: Any) -> _Decoded:
-    typical = model.typical[j]
-    n_bins = len(typical.spread)
+def _find_shares(model: Model, estimates: Estimates, j: int, cells: Any) -> _Floats:
+    """Find the probabilities of the bins in missing cells of one feature."""
+    n_bins = len(model.typical[j].spread)
     at = estimates.start[cells][:, None] + np.arange(n_bins)
-    shares = estimates.probabilities[at]
+    shares: _Floats = estimates.probabilities[at]
     if model.informative[j]:  # given that it is not missing
         mass = shares.sum(axis=1, keepdims=True)
         prior = model.totals_by_feature[j][:n_bins]
         shares = np.where(
             mass > 0, shares / np.maximum(mass, _TINY), prior / prior.sum()
         )
+    return shares
+
+
+def draw_gaps(
+    model: Model, codes: Codes, rng: np.random.Generator, n_threads: int
+) -> list[Gaps]:
+    """Draw values for the missing cells of coded rows.
+
+    Each row is drawn by itself, one missing cell after the other: a bin, given the
+    observed cells and those drawn before, and a value of that bin.
+
+    Parameters
+    ----------
+    model : Model
+    codes : Codes
+        Of the table.
+    rng : numpy Generator
+    n_threads : int
+
+    Returns
+    -------
+    list of Gaps, one per feature
+    """
+    rows = _open_gaps(model, codes.rows[codes.inverse])
+    gaps = []
+    for j, (column, typical) in enumerate(zip(model.types, model.typical, strict=True)):
+        some = np.flatnonzero(rows[:, j] == codes.missing)
+        values = np.empty(0)
+        if len(some) and len(typical.spread):
+            found = model.matcher.estimate(plain_codes(rows[some]), n_threads)
+            shares = _find_shares(model, found, j, np.flatnonzero(found.feature == j))
+            limits = np.cumsum(shares, axis=1)
+            at = rng.random((len(some), 1)) * limits[:, -1:]
+            picks = np.argmax(limits > at, axis=1)
+            rows[some, j] = picks
+            if column.has_labels:
+                values = _label_bins(column, typical)[picks]
+            else:
+                apart = rng.uniform(-np.sqrt(3), np.sqrt(3), len(some))
+                means = np.asarray(typical.values, np.float64)[picks]
+                values = means + apart * typical.spread[picks]
+        numbers = np.zeros(0) if column.has_labels else values
+        gaps.append(Gaps(column, some, values, np.zeros(len(values)), numbers))
+    _warn_of_open_gaps(gaps)
+    return gaps
+
+
+def _decode(model: Model, estimates: Estimates, j: int, cells: Any) -> _Decoded:
+    typical = model.typical[j]
+    shares = _find_shares(model, estimates, j, cells)
     rows = np.searchsorted(estimates.row_start, cells, side="right") - 1
     if model.types[j].has_labels:
         return _pick_label(rows, shares, typical)

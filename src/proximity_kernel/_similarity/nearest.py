@@ -8,11 +8,12 @@ computed only where the bound leaves room for it.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from sklearn import get_config
 
 from .._numba.byte_vectors import ROWS
 from .._numba.nearest_loops import (
@@ -35,6 +36,9 @@ _SAMPLE = 16  # of so many vectors of rows one tells what the nearest rows reach
 _HITS = 1 << 16  # that one call lists
 _MOST_LEVELS, _MOST_BOUND = 127, 65535
 _Ints = NDArray[np.int64]
+
+Mode = Literal["connectivity", "distance", "similarity"]
+MODES: tuple[Mode, ...] = ("connectivity", "distance", "similarity")
 
 
 @dataclass(frozen=True)
@@ -365,3 +369,25 @@ def _prepare(
     bounds, row = np.empty(ROWS, np.uint16), np.zeros(matrix.shape[1])
     room = (bounds, row, np.empty(1, matrix.dtype))
     return (queries, first, last, tables, scales, search), room
+
+
+def make_graph(
+    starts: _Ints, indices: _Ints, similarities: NDArray[Any], mode: Mode, n_rows: int
+) -> Any:
+    """Make a sparse matrix of answers, of shape (n_queries, n_rows)."""
+    data = similarities
+    if mode == "connectivity":
+        data = np.ones_like(similarities)
+    elif mode == "distance":
+        data = 1 - similarities
+    plain = get_config().get("sparse_interface", "spmatrix") == "spmatrix"
+    make = sp.csr_matrix if plain else sp.csr_array
+    return make((data, indices, starts), shape=(len(starts) - 1, n_rows))
+
+
+def split_answers(values: NDArray[Any], starts: _Ints) -> NDArray[np.object_]:
+    """Make an array of the answers of each query."""
+    out = np.empty(len(starts) - 1, dtype=object)
+    for i in range(len(out)):
+        out[i] = values[starts[i] : starts[i + 1]]
+    return out

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .cells import name_label
+from .columns import read_columns
 from .gaps import TIMES, Gaps, count_micros, known_cells
 from .tables import Header, split_table
 
@@ -71,6 +72,35 @@ def make_uncertainty(table: Any, gaps: Sequence[Gaps]) -> Any:
     if len({column.dtype for column in columns}) > 1:
         columns = [column.astype(object) for column in columns]
     return np.column_stack(columns)
+
+
+def mark_gaps(table: Any) -> _Array:
+    """Find the missing cells of a table, bool of shape (n_samples, n_features)."""
+    return np.column_stack([~column.observed for column in read_columns(table)])
+
+
+def append_columns(table: Any, names: Sequence[str], columns: _Array) -> Any:
+    """Append columns of booleans to a frame or array, in a copy of it.
+
+    Parameters
+    ----------
+    table : frame or array, of shape (n_samples, n_features)
+    names : sequence of str, of length n_new
+        For a frame.
+    columns : ndarray of shape (n_samples, n_new), bool
+
+    Returns
+    -------
+    frame or array
+    """
+    if _is_frame(table):
+        frame = nw.from_native(table, eager_only=True)
+        made = frame.implementation
+        new = nw.from_dict(dict(zip(names, columns.T, strict=True)), backend=made)
+        if made.is_pandas():
+            new = nw.from_native(new.to_native().set_index(table.index))
+        return nw.concat([frame, new], how="horizontal").to_native()
+    return np.column_stack([table, columns])
 
 
 def mark_booleans(table: Any, gaps: Sequence[Gaps]) -> list[Gaps]:

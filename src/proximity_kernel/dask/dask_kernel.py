@@ -19,7 +19,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._bins.bin_summary import BinSummary, has_no_rows, merge_bins, summarize_bins
-from .._kernel_estimator import check_kernel, represent, take_kernel
+from .._kernel_estimator import check_kernel, index_rows, represent, take_kernel
 from .._matching.row_summary import RowSummary, merge_rows, summarize_rows
 from .._model.batches import check_same_rows, make_bins, make_plan
 from .._model.model import finish_model, warn_of_columns
@@ -34,7 +34,6 @@ from .._similarity.nearest import (
     sort_distances,
 )
 from ..kernel import ProximityKernel
-from ..neighbors import index_rows
 from .partitions import Shared, reduce_parts, share, split_parts, stack_blocks
 
 _STEADY = "make the table of a source that gives the same rows each time, or persist it"

@@ -1,0 +1,236 @@
+"""`ProximityImputer`: a transformer that fills the gaps of a table."""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import TransformerMixin
+from sklearn.frozen import FrozenEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
+
+from ._kernel_estimator import (
+    KernelEstimator,
+    fit_kernel,
+    pack_with_kernel,
+    take_kernel,
+    unpack_kernel,
+)
+from ._model.fitted_kernel import code_table
+from ._model.imputation import STRATEGIES, Strategy, draw_gaps
+from ._saving.estimator_state import State
+from ._shared.options import check_choice, check_count, check_flag, check_seed
+from ._table.filling import append_columns, fill_table, mark_gaps
+from .kernel import ProximityKernel
+
+__all__ = ["ProximityImputer"]
+
+
+class ProximityImputer(TransformerMixin, KernelEstimator):  # type: ignore[misc]  # untyped
+    """Fills missing cells with the estimates of a `ProximityKernel`.
+
+    Parameters
+    ----------
+    strategy : {"mean", "mode"}, default="mean"
+        What numbers and times are filled with: their expected value, or the typical
+        value of the most likely bin. All others get the most likely label.
+    add_indicator : bool, default=False
+        Whether to append a column for each feature that had gaps at fit, which is true
+        where the cell was missing.
+    kernel : ProximityKernel, FrozenEstimator or None, default=None
+        Estimates the gaps; a copy is fitted, unless it is a fitted kernel in a
+        `sklearn.frozen.FrozenEstimator`. None is a kernel with default options.
+    n_jobs : int or None, default=None
+        Threads, as in `ProximityKernel`; None is the option of the kernel.
+    random_state : int, RandomState instance or None, default=None
+        Of `draw`. An int gives the same draws every time.
+
+    Attributes
+    ----------
+    kernel_ : ProximityKernel
+        The fitted kernel.
+    indicator_features_ : ndarray of int64
+        The features that had gaps at fit.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features,)
+        Only when the table had column names, all of them strings.
+
+    Notes
+    -----
+    A column without any observed value at fit stays as it is, with a warning.
+
+    Examples
+    --------
+    >>> from proximity_kernel import ProximityImputer, ProximityKernel
+    >>> table = [[1.0, "a"], [1.2, "a"], [None, "b"], [9.0, "b"], [8.0, None]]
+    >>> imputer = ProximityImputer(kernel=ProximityKernel(n_bins=2))
+    >>> filled = imputer.fit_transform(table)
+    >>> round(filled[2][0], 2), filled[4][1]
+    (7.15, 'b')
+    >>> round(imputer.uncertainty(table)[2][0], 2)
+    2.89
+    >>> [len(one) for one in imputer.draw(table, n_draws=3)]
+    [5, 5, 5]
+    """
+
+    def __init__(
+        self,
+        *,
+        strategy: Strategy = "mean",
+        add_indicator: bool = False,
+        kernel: ProximityKernel | FrozenEstimator | None = None,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.strategy = strategy
+        self.add_indicator = add_indicator
+        self.kernel = kernel
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002  (scikit-learn's)
+        """Learn how the columns of a table depend on each other.
+
+        Parameters
+        ----------
+        X : frame, array or list of rows, of shape (n_samples, n_features)
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self
+        """
+        self._check_options()
+        take_kernel(self, fit_kernel(self.kernel, X, self.n_jobs))
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """Fill the gaps of a table, in a copy of it.
+
+        Parameters
+        ----------
+        X : frame, array or list of rows, of shape (n_samples, n_features)
+            With the columns seen at fit.
+
+        Returns
+        -------
+        table of the make of X, or an array if it is a list of rows
+            Observed cells are unchanged. Columns keep their types where these can hold
+            the values. Indicators, if asked for, are the last columns.
+        """
+        check_is_fitted(self)
+        self._check_options()
+        return self._mark(X, self.kernel_.impute(X, strategy=self.strategy))
+
+    def uncertainty(self, X: Any) -> Any:
+        """Measure how uncertain the filled values are.
+
+        Parameters
+        ----------
+        X : frame, array or list of rows, of shape (n_samples, n_features)
+            With the columns seen at fit.
+
+        Returns
+        -------
+        table of the make of X, of shape (n_samples, n_features)
+            0 where a cell was observed. For numbers the standard deviation, for dates
+            a duration, for labels and booleans the chance that another is right.
+        """
+        check_is_fitted(self)
+        return self.kernel_.impute(X, return_uncertainty=True)[1]
+
+    def draw(self, X: Any, n_draws: int = 5) -> list[Any]:
+        """Draw filled tables at random, for multiple imputation.
+
+        Gaps of one row are drawn one after the other, in the order of the columns, each
+        given the observed cells and those drawn before. So they are consistent with
+        each other as far as the rule can tell: it weighs pairs of columns, and has no
+        joint distribution, so that another order of columns gives other probabilities.
+        Within its bin a number is drawn evenly around the bin's mean, with the bin's
+        standard deviation.
+
+        Parameters
+        ----------
+        X : frame, array or list of rows, of shape (n_samples, n_features)
+            With the columns seen at fit.
+        n_draws : int, default=5
+
+        Returns
+        -------
+        list of tables of the make of X
+            With indicators, if they are asked for.
+        """
+        check_is_fitted(self)
+        self._check_options()
+        check_count("n_draws", n_draws, 1)
+        seed = check_random_state(self.random_state).randint(2**31)
+        model = self.kernel_.model_
+        codes = code_table(self.kernel_, model, X)
+        filled = []
+        for child in np.random.SeedSequence(seed).spawn(n_draws):
+            rng = np.random.default_rng(child)
+            gaps = draw_gaps(model, codes, rng, self._threads)
+            filled.append(self._mark(X, fill_table(X, gaps)))
+        return filled
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """Name the columns of the filled table.
+
+        Parameters
+        ----------
+        input_features : array-like of str or None
+            Names of the features, when none were seen at fit.
+
+        Returns
+        -------
+        ndarray of str
+            The names of the features, and "missingindicator_age" for an indicator.
+        """
+        check_is_fitted(self)
+        names = _check_feature_names_in(self, input_features)
+        return np.array([*names, *self._indicator_names(names)], dtype=object)
+
+    @property
+    def indicator_features_(self) -> NDArray[np.int64]:
+        """The features that had gaps at fit."""
+        absences = self.kernel_.model_.absences
+        return np.flatnonzero([absence.missing > 0 for absence in absences])
+
+    def _indicator_names(self, names: Any) -> list[str]:
+        if not self.add_indicator:
+            return []
+        return [f"missingindicator_{names[j]}" for j in self.indicator_features_]
+
+    def _mark(self, X: Any, filled: Any) -> Any:
+        if isinstance(filled, list | tuple):
+            filled = _make_array(filled)
+        if not self.add_indicator:
+            return filled
+        names = [column.name for column in self.kernel_.model_.types]
+        gaps = mark_gaps(X)[:, self.indicator_features_]
+        return append_columns(filled, self._indicator_names(names), gaps)
+
+    def _check_options(self) -> None:
+        super()._check_options()
+        check_choice("strategy", self.strategy, STRATEGIES)
+        check_flag("add_indicator", self.add_indicator)
+        check_seed(self.random_state)
+
+    def __get_model_state__(self) -> State:
+        return pack_with_kernel(self.kernel_, State({}, {}))
+
+    def __set_model_state__(self, state: State) -> None:
+        self._check_options()
+        self.kernel_ = unpack_kernel(state)
+
+
+def _make_array(rows: Any) -> NDArray[Any]:
+    """Make an array of rows: of floats if all cells are numbers, else of objects."""
+    cells = np.empty((len(rows), len(rows[0])), dtype=object)
+    cells[:] = rows
+    numeric = all(isinstance(cell, numbers.Real) for cell in cells.ravel().tolist())
+    return cells.astype(np.float64) if numeric else cells
