@@ -192,7 +192,7 @@ WRITERS = {
 READERS = {
     "parquet": pd.read_parquet,
     "arrow": pd.read_feather,
-    "xlsx": pd.read_excel,
+    "xlsx": lambda path: pd.read_excel(path, dtype=object),  # cells as they are
 }
 
 
