@@ -23,7 +23,8 @@ def make_results(module, score, request=None):
     """Rows as a ledger gives them."""
     trials = module.plan(request or Request(), NOTHING)
     rows = [
-        dict(zip(KEY, t.key, strict=True)) | score(t) | {"error": ""} for t in trials
+        dict(zip(KEY, t.key, strict=True)) | score(t) | {"error": "", "machine": ""}
+        for t in trials
     ]
     return pd.DataFrame(rows).astype({"seed": int})
 

@@ -125,10 +125,10 @@ def test_missing_rate_sums_up_over_seeds(rates):
     summary = missing_rate.summarise(rates)
     wide = missing_rate.pivot(summary, "three_lines")
     assert list(wide) == [
-        "Mean", "EM", "HI-PMK", nmi.PAPER, missing_rate.BEST_BINS, nmi.OURS,
+        "Mean", "EM", "HI-PMK", nmi.PAPER, nmi.BEST_BINS, nmi.OURS,
     ]  # fmt: skip
     assert wide.loc[0.3, nmi.PAPER] == pytest.approx(0.7)
-    assert wide.loc[0.3, missing_rate.BEST_BINS] == pytest.approx(0.72)
+    assert wide.loc[0.3, nmi.BEST_BINS] == pytest.approx(0.72)
     assert wide.loc[0.5, "HI-PMK"] == pytest.approx(0.25)
     assert wide.loc[0.0, "EM"] == wide.loc[0.0, "Mean"] == pytest.approx(1)
     spread = missing_rate.pivot(summary, "three_lines", "nmi_std")

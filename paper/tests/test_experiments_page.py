@@ -16,6 +16,7 @@ from proximity_kernel_paper.experiments import (
     runtime,
 )
 from proximity_kernel_paper.experiments._ledger import Ledger
+from proximity_kernel_paper.experiments._opening import tell_twins
 from proximity_kernel_paper.experiments._run import open_ledger
 from proximity_kernel_paper.experiments._trials import RequestError, Trial
 from proximity_kernel_paper.experiments.page import (
@@ -117,8 +118,8 @@ def test_without_results_every_section_says_so(tmp_path):
     assert text.startswith("# Did it reproduce?\n")
     assert text.count("**not measured**") == 10
     sections = re.split(r"^## ", text, flags=re.MULTILINE)[1:-1]
-    assert len(sections) == len(list_experiments())
-    assert set(page.ORDER) == set(list_experiments())
+    assert len(sections) == len(page.ORDER)
+    assert {*page.ORDER, *page.JOINED.values()} == set(list_experiments())
     for name, section in zip(page.ORDER, sections, strict=True):
         assert f"(`{name}`)" in section
         own = find_experiment(name).plan is not None
@@ -146,7 +147,10 @@ def test_verdicts_are_computed_from_the_numbers(text):
     assert top[1] == "12 of 12 tables in the paper's protocol, 12 without labels"
     mean = verdict(text, "highest mean")
     assert mean[0] == "**reproduced**"
-    assert "without labels: 0.340, HI-PMK 0.280, HI-PMK bin0 0.290" in mean[1]
+    assert (
+        "without labels 0.340 (rank 1.00), HI-PMK 0.280 (2.00), HI-PMK bin0 0.290"
+        in mean[1]
+    )
     tests = verdict(text, "significantly better")
     assert tests[0] == "**partly**"
     assert tests[1].startswith("worse than it: 6 of 8 (Mean, MissForest")
@@ -161,8 +165,9 @@ def test_the_first_screen_says_what_is_better_and_what_saw_the_labels(text):
     opening = text.partition("\n## ")[0]
     assert len(opening.splitlines()) < 30
     assert (
-        "by 0.1000 RMS with the paper's rule, by 0.1000 with ours, by 0.2000 with the "
-        "best single fill (KNN), by 0.3000 with the best other" in opening
+        "by 0.1000 RMS with the paper's rule, by 0.1000 with ours (0.1 s), by 0.2000 "
+        "with the best single fill (KNN, 0.2 s), by 0.3000 with the best other"
+        in opening
     )
     assert "0007-bins-without-tuning.md" in opening
     assert "Without kidney and credit, mean NMI without labels: PK (ours) 0.340" in text
@@ -175,9 +180,19 @@ def test_what_was_run_is_told(text):
     row = next(line for line in text.splitlines() if line.startswith("| fidelity |"))
     cells = [cell.strip() for cell in row.split("|")[1:-1]]
     assert cells == [
-        "fidelity", "1,026 of 1,026", "0", "0", "10.26", "`abc1234` 1,026", "2 x chip",
+        "fidelity", "1,080 of 1,080", "0", "0", "10.80", "`abc1234` 1,080", "2 x chip",
     ]  # fmt: skip
     assert "- With v 1." in text
+
+
+def test_trials_that_two_commits_ran_are_compared(full):
+    results = read_chapters(full)["nmi"].results
+    assert tell_twins(results) == ""  # one commit
+    again = results.copy()
+    again.loc[again["protocol"] == "paper", "commit"] = "old+"
+    again.loc[again["protocol"] == "paper", "nmi"] += 0.25
+    told = tell_twins(again)
+    assert "differs by 0.250000 at most" in told
 
 
 def test_notes_are_said_once_in_a_section_and_details_left_out(text):

@@ -53,7 +53,7 @@ def open_page(chapters: Chapters) -> list[str]:
     names = ["the paper's claim", "verdict", "here", "better here"]
     frame = pd.DataFrame(rows, columns=names, dtype=object)
     frame["verdict"] = [f"**{text}**" for text in frame["verdict"]]
-    verdicts = Table("Verdicts", frame.set_index(names[0]))
+    verdicts = Table("", frame.set_index(names[0]))
     told = [
         _tell(chapters, "encoding", tell_encoding),
         _tell(chapters, "fidelity", tell_fidelity),
@@ -83,13 +83,13 @@ def tell_encoding(results: pd.DataFrame) -> str:
     means = encoding.summarise(results)
     codes, four = means[encoding.CODES], means[encoding.FOUR]
     plain = next(iter(encoding.IMPUTED))
-    gain, by_bins = four["cascade"] - codes[plain], four[plain] - codes[plain]
     return (
         f"Mean NMI is {codes[plain]:.3f} for gaps filled with the {plain} as integer "
-        f"codes, {four[plain]:.3f} for the same fills in the paper's bins, "
-        f"{four['cascade']:.3f} for its cascade in these bins, "
-        f"{four[encoding.PRIOR]:.3f} for the column's bin frequencies in them: the "
-        f"bins make {by_bins:+.3f} of the gain of {gain:+.3f}, the cascade the rest."
+        f"codes and {four[plain]:.3f} for the same fills in the paper's bins; in these "
+        f"bins its cascade has {four['cascade']:.3f}, the column's bin frequencies "
+        f"{four[encoding.PRIOR]:.3f}. So the encoding makes "
+        f"{four[plain] - codes[plain]:+.3f}, the cascade in place of the plain fill "
+        f"{four['cascade'] - four[plain]:+.3f}."
     )
 
 
@@ -118,6 +118,21 @@ def tell_constants(results: pd.DataFrame) -> str:
     means = ", ".join(f"{name} {rest[name]:.3f}" for name in names)
     without = " and ".join(SEEN)
     return f"{CONSTANTS} Without {without}, mean NMI without labels: {means}."
+
+
+def tell_twins(results: pd.DataFrame) -> str:
+    """Say whether results of different commits agree where a trial was run twice."""
+    twins = nmi.compare_twins(results)
+    other = twins[twins["commit_clean"] != twins["commit_paper"]]
+    if other.empty:
+        return ""
+    dirty = other["commit_paper"].str.endswith("+")
+    return (
+        f"Rows of older commits are used again where the method did not change. "
+        f"{len(other)} trials of `nmi` were run by two commits, {int(dirty.sum())} of "
+        "them by one with a plus sign; their NMI differs by "
+        f"{other['difference'].max():.6f} at most."
+    )
 
 
 def tell_runs(chapters: Chapters) -> list[str]:
@@ -153,5 +168,8 @@ def tell_runs(chapters: Chapters) -> list[str]:
         "A plus sign after a commit: the sources differed from it. Hours: of all "
         "trials, one after the other."
     )
-    notes = (*(f"With {line}." for line in versions if line), reading)
-    return [write_markdown(Table("Trials", frame, notes=notes))]
+    with_what = "; ".join(line for line in versions if line)
+    notes = [f"With {with_what}.", reading]
+    notes.append(_tell(chapters, "nmi", tell_twins))
+    shown = tuple(note for note in notes if note)
+    return [write_markdown(Table("", frame, notes=shown))]

@@ -13,7 +13,6 @@ from typing import Any
 import pandas as pd
 
 from ..plots import draw_scatter
-from ._rendering import Table
 
 CLOSE, FAR = 0.02, 0.1  # called the same, and called another number
 
@@ -56,7 +55,7 @@ def compare(ours: pd.DataFrame) -> pd.DataFrame:
     return found.rename_axis(["table", "method"]).reset_index()
 
 
-def tell_differences(ours: pd.DataFrame) -> Table:
+def tell_differences(ours: pd.DataFrame) -> tuple[str, str]:
     """Count the cells that are close, and name those that are far.
 
     Parameters
@@ -66,25 +65,22 @@ def tell_differences(ours: pd.DataFrame) -> Table:
 
     Returns
     -------
-    Table
+    tuple of two str
     """
     cells = compare(ours)
     apart = cells["difference"].abs()
     far = cells[apart > FAR]
-    counts = {
-        "all": len(cells),
-        f"within {CLOSE}": int((apart <= CLOSE).sum()),
-        "within 0.05": int((apart <= 0.05).sum()),
-        f"off by more than {FAR}": len(far),
-    }
-    frame = pd.DataFrame({name: [f"{n}"] for name, n in counts.items()}, dtype=object)
-    frame.index = pd.Index(["cells of the paper's table"], name="ours beside theirs")
+    counts = (
+        f"Of the {len(cells)} cells of the paper's own table that have a number here, "
+        f"{int((apart <= CLOSE).sum())} are within {CLOSE} of it, "
+        f"{int((apart <= 0.05).sum())} within 0.05, and {len(far)} are off by more "
+        f"than {FAR}."
+    )
     told = "; ".join(
         f"{row.method} on {row.table} {row.paper:.3f} there, {row.ours:.3f} here"
         for row in far.itertuples()
     )
-    note = f"Off by more than {FAR}: {told or 'none'}. The reasons are unknown."
-    return Table("NMI here and in the paper", frame, notes=(note,))
+    return counts, f"Off by more than {FAR}, for unknown reasons: {told or 'none'}."
 
 
 def draw(ours: pd.DataFrame, names: tuple[str, ...]) -> Any:

@@ -162,7 +162,7 @@ def write_markdown(table: Table) -> str:
     Returns
     -------
     str
-        Title, table and notes; the best in bold, the second best in italics.
+        Title (if any), table and notes; the best in bold, the second best in italics.
 
     Examples
     --------
@@ -177,12 +177,8 @@ def write_markdown(table: Table) -> str:
     """
     frame = table.frame
     head = [str(frame.index.name or ""), *map(str, frame.columns)]
-    lines = [
-        f"**{table.title}**",
-        "",
-        _write_row(head),
-        _write_row(["---"] * len(head)),
-    ]
+    lines = [f"**{table.title}**", ""] if table.title else []
+    lines += [_write_row(head), _write_row(["---"] * len(head))]
     for i, (name, row) in enumerate(frame.iterrows()):
         cells = [
             _MARKDOWN[table.mark(i, j)].format(str(cell)) if str(cell) else ""

@@ -247,13 +247,20 @@ def render(results: pd.DataFrame, request: Request) -> Rendering:
         "root mean squared difference from the similarities of the complete table. Top "
         f"10: the {NEIGHBORS} nearest rows by the method, their true similarity as a "
         f"share of the best possible. {', '.join(OWN)} are compared with themselves. "
-        "Seconds: mean of a trial, one thread."
+        f"Seconds: mean of a trial, one thread{_tell_elsewhere(results)}."
     )
     title = "Similarities with holes against complete ones" + ", quick" * request.quick
     table = Table(
         title, text.rename(columns=names), marks.rename(columns=names), (note,)
     )
     return Rendering((table,), {"fidelity": partial(draw, means)})
+
+
+def _tell_elsewhere(results: pd.DataFrame) -> str:
+    """Name the methods that another machine timed than most."""
+    most = results["machine"].mode()[0]
+    others = results.loc[results["machine"] != most, "method"].unique()
+    return f"; {', '.join(others)} on another machine" if len(others) else ""
 
 
 def draw(means: pd.DataFrame) -> Any:

@@ -26,7 +26,7 @@ from ._budget import BUDGET, QUICK_BUDGET, cut_epochs, say_budget
 from ._clustering import N_INIT, SCORES, cluster, judge, load_once, represent
 from ._rendering import Rendering, Table, mark_best, write_mean_spread
 from ._trials import Experiment, Request, Trial, write_options
-from .nmi import BASELINES, CASCADE, FOUR_BINS, NAMES, OURS, PAPER
+from .nmi import BASELINES, BEST_BINS, CASCADE, FOUR_BINS, NAMES, OURS, PAPER
 
 TABLES = ("three_lines", "messidor")
 RATES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
@@ -37,7 +37,6 @@ TWO_COLUMNS = (
     "rows empty."
 )
 CHANCE = "chance"
-BEST_BINS = f"{PAPER}, best bins"
 IMPUTATIONS = tuple(name for name in BASELINES if name != "HI-PMK")
 
 # label -> method, parameters
@@ -152,7 +151,7 @@ def _render_table(summary: pd.DataFrame, dataset: str, notes: tuple[str, ...]) -
     marks.index = text.index
     chance = summary[(summary["dataset"] == dataset) & (summary["label"] == CHANCE)]
     title = f"NMI on {dataset} with hidden cells (chance {chance['nmi'].mean():.3f})"
-    return Table(title, text, marks, notes)
+    return Table(title, text, marks, notes, detail=dataset != TABLES[0])
 
 
 def _notes(summary: pd.DataFrame, quick: bool) -> tuple[str, ...]:
@@ -163,7 +162,7 @@ def _notes(summary: pd.DataFrame, quick: bool) -> tuple[str, ...]:
         f"{N_INIT} starts. {BEST_BINS}: the best of {registry['PK'].grid['n_bins']} "
         "bins at each point, known only with the labels."
     )
-    return how, TWO_COLUMNS, say_budget(quick)
+    return f"{how} {TWO_COLUMNS}", say_budget(quick)
 
 
 def draw(summary: pd.DataFrame) -> Any:
@@ -192,9 +191,10 @@ def draw(summary: pd.DataFrame) -> Any:
             xlabel="cells hidden (%)",
             ylabel="NMI",
             highlight=(PAPER, OURS),
-            names=(*NAMES, BEST_BINS),
+            names=NAMES,
             legend=False,
         )
+        ax.set_xticks([round(100 * rate) for rate in wide.index])
         chance = summary[(summary["dataset"] == dataset) & (summary["label"] == CHANCE)]
         ax.axhline(chance["nmi"].mean(), color="black", linewidth=0.8, label=CHANCE)
     share_legend(figure, axes)

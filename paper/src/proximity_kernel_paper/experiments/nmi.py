@@ -18,6 +18,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cache, partial
 from typing import Any, TypeAlias
 
@@ -29,7 +30,7 @@ from ._clustering import N_INIT, SCORES, cluster, judge, load_once, represent
 from ._published import draw as draw_beside
 from ._published import tell_differences
 from ._rendering import Rendering, Table, mark_best, write_mean_spread, write_numbers
-from ._trials import Experiment, Request, Trial
+from ._trials import Experiment, Request, Trial, write_options
 
 TABLES = (
     "kidney",
@@ -68,8 +69,9 @@ COLUMNS: Mapping[str, Column] = {
 }
 LABELS = tuple(COLUMNS)
 PAIRWISE = "PK, pairwise"  # our rule for gaps in the paper's bins
-# All that is drawn anywhere: a name has one color in all figures.
-NAMES = (PAPER, OURS, *reversed(BASELINES), "HI-PMK bin0", PAIRWISE)
+BEST_BINS = f"{PAPER}, best bins"  # by the labels
+# All that has a color: the same in all figures.
+NAMES = (PAPER, OURS, *reversed(BASELINES), "HI-PMK bin0", PAIRWISE, BEST_BINS)
 
 
 def plan(request: Request, done: pd.DataFrame) -> list[Trial]:
@@ -106,11 +108,12 @@ def _plan_column(
     if protocol == "clean" or (len(points) == 1 and not differ):
         return make(default, seeds, "clean")
     first = [trial for point in points for trial in make(point, seeds[:1], "paper")]
-    best = _best_of(done, first)
-    trials = first + (make(best, seeds[1:], "paper") if best is not None else [])
+    own = _find_default(label)
+    best = _best_of(done, first, own)
+    trials = first if best in (None, own) else [*first, *make(best, seeds[1:], "paper")]
     if differ:
-        return trials + make(_find_default(label), seeds, "paper")
-    return trials + make(default, seeds, "clean")  # the same in both protocols
+        return [*trials, *make(own, seeds, "paper")]
+    return [*trials, *make(default, seeds, "clean")]  # the same in both protocols
 
 
 def _count_seeds(method: str, quick: bool) -> int:
@@ -143,8 +146,13 @@ def _find_default(label: str) -> dict[str, Any]:
     return {**fixed, **{name: getattr(imputer, name) for name in axes}}
 
 
-def _best_of(done: pd.DataFrame, trials: list[Trial]) -> dict[str, Any] | None:
-    """Give the parameters with the highest NMI, or None while some are not known."""
+def _best_of(
+    done: pd.DataFrame, trials: list[Trial], default: Mapping[str, Any]
+) -> dict[str, Any] | None:
+    """Give the parameters with the highest NMI, or None while some are not known.
+
+    The default is kept unless another point is better in the digits that are shown.
+    """
     one = trials[0]
     rows = done[
         (done["protocol"] == one.protocol)
@@ -156,7 +164,11 @@ def _best_of(done: pd.DataFrame, trials: list[Trial]) -> dict[str, Any] | None:
     found = rows[rows["parameters"].isin(wanted)]
     if set(found["parameters"]) != wanted or found["nmi"].isna().all():
         return None
-    return dict(json.loads(found.loc[found["nmi"].idxmax(), "parameters"]))
+    scores = found.set_index("parameters")["nmi"]
+    kept = write_options(default)
+    if kept in scores.index and round(scores[kept], 3) == round(scores.max(), 3):
+        return dict(default)
+    return dict(json.loads(str(scores.idxmax())))
 
 
 def measure(trial: Trial, data_home: str | None) -> dict[str, Any]:
@@ -241,6 +253,35 @@ def find_label(method: str, parameters: str) -> str:
     return max(found, key=found.__getitem__)
 
 
+def compare_twins(results: pd.DataFrame) -> pd.DataFrame:
+    """Find trials that were run twice: a default as itself and as a point of a grid.
+
+    Parameters
+    ----------
+    results : pandas.DataFrame
+        Of the ledger.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for each pair, on tables whose classes are the same in both protocols:
+        ``commit_clean``, ``commit_paper`` and ``difference`` (of NMI).
+    """
+    rows = results[~results["dataset"].isin(CLASSES_DIFFER)]
+    found = []
+    for label, (method, _, default) in COLUMNS.items():
+        mine = rows[rows["method"] == method]
+        pair = [
+            mine[(mine["protocol"] == name) & (mine["parameters"] == write_options(at))]
+            for name, at in (("clean", default), ("paper", _find_default(label)))
+        ]
+        keys = ["dataset", "seed"]
+        found.append(pair[0].merge(pair[1], on=keys, suffixes=("_clean", "_paper")))
+    twins = pd.concat(found)
+    twins["difference"] = (twins["nmi_clean"] - twins["nmi_paper"]).abs()
+    return twins[["commit_clean", "commit_paper", "difference"]]
+
+
 def pivot(summary: pd.DataFrame, score: str = "nmi") -> pd.DataFrame:
     """Arrange a score as tables by labels, in the paper's order."""
     wide = summary.pivot_table(
@@ -263,7 +304,8 @@ def render(results: pd.DataFrame, request: Request) -> Rendering:
             tables += _render_protocol(results, protocol, request.quick)
     if not request.quick and (results["protocol"] == "paper").any():
         ours = pivot(summarise(results, "paper"))
-        tables.insert(0, tell_differences(ours))
+        notes = (*tables[0].notes, *tell_differences(ours))
+        tables[0] = replace(tables[0], notes=notes)
         figures["nmi-beside-paper"] = partial(draw_beside, ours, NAMES)
     return Rendering(tuple(tables), figures)
 

@@ -29,7 +29,6 @@ PICTURES = Path("pictures")
 ORDER = (
     "encoding",
     "nmi",
-    "boxplot",
     "ranks",
     "classification",
     "fidelity",
@@ -39,9 +38,9 @@ ORDER = (
     "runtime",
     "options",
     "differences",
-    "binning",
     "tables",
 )
+JOINED = {"nmi": "boxplot", "bins": "binning"}  # figures shown in another's section
 NAMED = 12  # groups of gaps that are named
 
 
@@ -189,26 +188,27 @@ def write_text(chapters: Mapping[str, Chapter], quick: bool = False) -> str:
         *open_page(chapters),
     ]
     for name in ORDER:
-        parts += _write_chapter(chapters[name])
+        joined = chapters.get(JOINED.get(name, ""))
+        figures = [*chapters[name].rendering.figures]
+        figures += joined.rendering.figures if joined else []
+        parts += _write_chapter(chapters[name], figures)
     parts += ["## What was run", *tell_runs(chapters)]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _write_chapter(chapter: Chapter) -> list[str]:
+def _write_chapter(chapter: Chapter, figures: list[str]) -> list[str]:
     name = chapter.experiment.name
     parts = [f"## {chapter.experiment.title} (`{name}`)", _tell_gaps(chapter)]
     if chapter.problem:
         parts.append(f"Cannot be shown from what is there: {chapter.problem}.")
     told: set[str] = set()
-    for table in chapter.rendering.tables:
-        if not table.detail:
-            new = tuple(note for note in table.notes if note not in told)
-            told |= set(new)
-            parts.append(write_markdown(replace(table, notes=new)))
-    pictures = [
-        f"![{stem}]({(PICTURES / stem).as_posix()}.svg)"
-        for stem in chapter.rendering.figures
-    ]
+    shown = [table for table in chapter.rendering.tables if not table.detail]
+    for table in shown:
+        new = tuple(note for note in table.notes if note not in told)
+        told |= set(new)
+        title = table.title if len(shown) > 1 else ""  # the heading says it
+        parts.append(write_markdown(replace(table, title=title, notes=new)))
+    pictures = [f"![{stem}]({(PICTURES / stem).as_posix()}.svg)" for stem in figures]
     return [*parts, "\n".join(pictures)]
 
 

@@ -68,13 +68,14 @@ def draw_scatter(
             ax.scatter(
                 x, y, s=size, color=look.color, marker=look.marker, label=name, lw=0
             )
-        for left, height, text in labels:
+        # Above and below in turn, so that texts of neighbors lie apart.
+        for place, (left, height, text) in enumerate(sorted(labels)):
             ax.annotate(
                 text,
                 (left, height),
-                (4, 3),
+                (5, 3 if place % 2 else -9),
                 textcoords="offset points",
-                fontsize=SMALL - 1,
+                fontsize=SMALL,
             )
         ax.set(xlabel=xlabel, ylabel=ylabel)
         if legend:

@@ -25,7 +25,8 @@ FONT_SIZE = 9.0
 SMALL = 8.0
 
 # First the palette of Okabe and Ito without its yellow, which is faint on white paper,
-# then others that are far from these: fourteen names have colors of their own.
+# then others that are far from these: fourteen names have colors of their own, and more
+# are grey.
 COLORS = (
     "#0072B2",
     "#D55E00",
@@ -121,10 +122,8 @@ def looks(drawn: Iterable[str], names: Sequence[str] | None = None) -> dict[str,
 
 
 def _look(place: int) -> Look:
-    color, marker, line = (
-        kinds[place % len(kinds)] for kinds in (COLORS, MARKERS, LINES)
-    )
-    return Look(str(color), str(marker), line)
+    color = COLORS[place] if place < len(COLORS) else GREY
+    return Look(color, MARKERS[place % len(MARKERS)], LINES[place % len(LINES)])
 
 
 @contextmanager
