@@ -220,10 +220,13 @@ def test_an_interrupt_is_heard():
     table, _ = blobs(5, n_rows=20_000)
     km = ProximityKMeans(20, n_init=10_000, random_state=0)
     timer = threading.Timer(1.5, signal.raise_signal, [signal.SIGINT])
+    # A shell starts background jobs with this signal ignored.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     timer.start()
     with pytest.raises(KeyboardInterrupt):
         km.fit(table)
     timer.join()
+    signal.signal(signal.SIGINT, before)
     assert not hasattr(km, "labels_")
 
 

@@ -144,8 +144,8 @@ class _State:
     Attributes
     ----------
     slacks : ndarray of shape (n_rows,), dtype of the rows
-        At the most so much nearer is a row to its center than to any other, as far as
-        is known without looking.
+        Hamerly's bound: a row is at least this much nearer to its own center than to
+        any other. It keeps its label while this exceeds the movement of the centers.
     seen : int
         Rows that the last iteration looked at.
     """
