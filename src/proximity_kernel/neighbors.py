@@ -66,12 +66,9 @@ class ProximityNeighbors(
     Attributes
     ----------
     kernel_ : ProximityKernel
-        The fitted kernel.
     n_samples_fit_ : int
-        Rows among which neighbors are found.
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features,)
-        Only when the table had column names, all of them strings.
+    feature_names_in_ : ndarray of shape (n_features,), if the table had column names
 
     Notes
     -----
@@ -113,7 +110,6 @@ class ProximityNeighbors(
         ----------
         X : frame, array or list of rows, of shape (n_samples, n_features)
         y : None
-            Ignored.
 
         Returns
         -------
@@ -163,7 +159,6 @@ class ProximityNeighbors(
         n_neighbors : int, optional
             None is the option of the estimator.
         return_distance : bool, default=True
-            False returns the indices alone.
         return_similarity : bool, default=False
             True returns similarities, largest first, in place of the distances.
 
@@ -363,6 +358,11 @@ class ProximityNeighbors(
             order = order[(indices != row)[order]]
             starts = np.searchsorted(row[order], np.arange(len(starts)))
         return starts, indices[order], similarities[order]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = []
+        return tags
 
     def _take_index(self, index: Index) -> None:
         self._index = index
