@@ -67,6 +67,8 @@ def run(invocation: Invocation) -> None:
             sizes = sizes + np.bincount(clusters, minlength=model.n_clusters_)
             results = {"cluster": clusters, "distance": distances.min(axis=1).round(6)}
             append(join_results(name_rows(batch, start), results))
+    if options.model is None:
+        _tell_stability(invocation, model, source)
     _summarize(invocation, model, sizes)
     _write_profiles(invocation, model)
     if source.whole is not None:
@@ -92,6 +94,20 @@ def _check_count(options: argparse.Namespace, name: str, n_rows: int) -> None:
         )
 
 
+def _tell_stability(invocation: Invocation, model: Any, source: Any) -> None:
+    """Print in what share of the halves of the table the clusters are found again."""
+    from .._kmeans.number_of_clusters import describe_stability
+
+    stability = model.stability_
+    if stability is None and source.whole is not None and not invocation.quiet:
+        stability = model.measure_stability(source.whole.frame)
+    text = describe_stability(model.n_clusters_, stability or {})
+    if text and invocation.options.n_clusters is None:
+        text = f"{text[:-1]} (-k sets the number)"
+    if text:
+        invocation.note(text)
+
+
 def _write_profiles(invocation: Invocation, model: Any) -> None:
     """Write the typical values of each cluster, if --profiles was given."""
     import pandas as pd
@@ -110,11 +126,6 @@ def _summarize(invocation: Invocation, model: Any, sizes: Any) -> None:
     from ..report.findings import name_clusters
 
     n = model.n_clusters_
-    if invocation.options.model is None and invocation.options.n_clusters is None:
-        found = f"found {n} clusters (-k sets the number)"
-        if n == 1:
-            found = "found 1 cluster; no larger number was stable (-k sets the number)"
-        invocation.note(found)
     grid = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
     grid.add_column("cluster", justify="right")
     grid.add_column("rows", justify="right")

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from .. import ProximityKernel, ProximityKMeans, __version__
+from .._kmeans.number_of_clusters import describe_stability
 from .._shared.extras import require
 from .._shared.threads import count_threads
 from .._shared.whole_files import whole_file
@@ -175,8 +176,14 @@ def _collect(
         data["names"] = [card["name"] for card in cards]
     gaps = describe_gaps(columns)
     missing = describe_missing_cells(kernel, codes, rng)
-    findings = ["The rows form one cluster."] if clusters and not cards else []
-    findings += write_findings(cards, unusual["rows"], gaps, missing, names)
+    findings = write_findings(cards, unusual["rows"], gaps, missing, names)
+    if clusters is not None:
+        stability = clusters.stability_ or clusters.measure_stability(table)
+        told = describe_stability(clusters.n_clusters_, stability)
+        if cards:
+            findings[0] = f"{findings[0]} {told}".rstrip()
+        else:
+            findings.insert(0, told or "The rows form one cluster.")
     return {
         "size": f"{counted(len(names), 'row')}, {counted(len(columns), 'column')}",
         "n_rows": len(names),
