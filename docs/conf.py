@@ -92,12 +92,20 @@ def leave_out(
     return True if home.startswith("sklearn") else None
 
 
-def close_blocks(app: Any, docname: str, source: list[str]) -> None:
-    """Remove the empty line that doctest needs at the end of a block."""
-    source[0] = re.sub(r"\n\n```$", "\n```", source[0], flags=re.MULTILINE)
+def adapt_page(app: Any, docname: str, source: list[str]) -> None:
+    """Link examples to their pages, and close blocks where doctest needs a blank line.
+
+    In the repository a page links to the program of an example, on the site to what it
+    gave.
+    """
+    text = re.sub(r"\n\n```$", "\n```", source[0], flags=re.MULTILINE)
+    text = re.sub(
+        r"\]\(\.\./examples/(\w+)\.py\)", r"](generated/examples/\1.rst)", text
+    )
+    source[0] = text.replace("](../examples/)", "](generated/examples/index.rst)")
 
 
 def setup(app: Any) -> None:
     """Connect the above; Sphinx calls this."""
-    app.connect("source-read", close_blocks)
+    app.connect("source-read", adapt_page)
     app.connect("autodoc-skip-member", leave_out)

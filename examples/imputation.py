@@ -13,15 +13,15 @@ from sklearn.ensemble import ExtraTreesRegressor
 from sklearn.experimental import enable_iterative_imputer  # noqa: F401
 from sklearn.impute import IterativeImputer, KNNImputer
 
-from proximity_kernel import ProximityKernel
+from proximity_kernel import ProximityImputer
 from proximity_kernel.datasets import load_penguins
 
 whole = load_penguins().dropna(ignore_index=True)
 hidden = np.random.default_rng(0).random(whole.shape) < 0.2
 holed = whole.mask(hidden)
-filled, uncertainty = (
-    ProximityKernel().fit(holed).impute(holed, return_uncertainty=True)
-)
+imputer = ProximityImputer(random_state=0)
+filled = imputer.fit_transform(holed)
+uncertainty = imputer.uncertainty(holed)
 gaps = hidden.any(axis=1)
 print(filled[gaps].head(4).round(1).to_string())
 print("\nuncertainty: standard deviation, or the chance that another label is right")
@@ -59,6 +59,25 @@ print(f"numbers within one deviation: {np.mean(inside):.0%}")
 print(f"labels wrong: {np.mean(wrong):.0%}, expected {np.mean(expected):.0%}")
 
 # %%
+# Several filled tables
+# ---------------------
+# A filled table looks surer than it is: its gaps hold expected values, which vary less
+# than true ones. For a standard deviation or a test, draw several tables at random,
+# compute the figure in each, and compare. Here are mean and standard deviation of the
+# body mass of all penguins.
+
+
+def describe(name: str, masses: pd.Series) -> None:
+    """Print mean and standard deviation."""
+    print(f"{name:7} mean {masses.mean():.0f}, standard deviation {masses.std():.0f}")
+
+
+describe("true", whole["body_mass_g"])
+describe("filled", filled["body_mass_g"])
+for table in imputer.draw(holed, n_draws=3):
+    describe("drawn", table["body_mass_g"])
+
+# %%
 # What you do today
 # -----------------
 # scikit-learn's imputers take numbers, so labels are encoded and decoded around them.
@@ -92,7 +111,7 @@ trees = IterativeImputer(
     max_iter=4, tol=1, random_state=0,
 )  # fmt: skip
 ways = {
-    "proximity-kernel": lambda holed: ProximityKernel().fit(holed).impute(holed),
+    "proximity-kernel": ProximityImputer().fit_transform,
     "median or mode": fill_by_middle,
     "KNNImputer": lambda holed: fill_encoded(holed, KNNImputer()),
     "IterativeImputer, trees": lambda holed: fill_encoded(holed, trees),

@@ -193,7 +193,7 @@ class ProximityNeighbors(
 
         Returns
         -------
-        CSR matrix of shape (n_queries, n_samples_fit_)
+        CSR matrix of shape (n_queries, n_samples_fit)
         """
         check_choice("mode", mode, MODES)
         similarities, indices = self._nearest(X, n_neighbors)
@@ -213,7 +213,7 @@ class ProximityNeighbors(
 
         Returns
         -------
-        CSR matrix of shape (n_queries, n_samples_fit_)
+        CSR matrix of shape (n_queries, n_samples_fit)
         """
         check_is_fitted(self)
         k = min(self.n_neighbors + 1, self.n_samples_fit_)
@@ -319,7 +319,7 @@ class ProximityNeighbors(
 
         Returns
         -------
-        CSR matrix of shape (n_queries, n_samples_fit_), symmetric if `X` is None
+        CSR matrix of shape (n_queries, n_samples_fit), symmetric if `X` is None
         """
         check_choice("mode", mode, MODES)
         found = self._within(X, radius, sort_results)
