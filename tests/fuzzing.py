@@ -8,6 +8,7 @@ writes what happened. The targets:
 - model files: bytes of a model file altered, with the checksum made right again or not
 - csv: a random CSV file through ``impute``; observed cells come back byte for byte
 - formats: the same table as Parquet, Arrow, xlsx, JSON; values and types come back
+- round trip: ``tests/round_trip.py``, many types and forms in five formats
 - damaged files: Parquet, Arrow, gzip and xlsx files with altered or missing bytes
 - options: random values of constructor arguments
 
@@ -35,6 +36,7 @@ from pathlib import Path
 import numpy as np
 import oracle
 import pandas as pd
+import round_trip
 from command_line import run_inside
 
 from proximity_kernel import (
@@ -184,6 +186,12 @@ def check_csv(rng, folder):
     return "every observed cell came back"
 
 
+def read_excel(path):
+    """The rows that are not empty: an empty row of a sheet is none of its table."""
+    cells = pd.read_excel(path, dtype=object)
+    return cells.dropna(how="all").reset_index(drop=True)
+
+
 WRITERS = {
     "parquet": lambda frame, path: frame.to_parquet(path),
     "arrow": lambda frame, path: frame.to_feather(path),
@@ -192,7 +200,7 @@ WRITERS = {
 READERS = {
     "parquet": pd.read_parquet,
     "arrow": pd.read_feather,
-    "xlsx": lambda path: pd.read_excel(path, dtype=object),  # cells as they are
+    "xlsx": read_excel,
 }
 
 
@@ -216,6 +224,12 @@ def check_formats(rng, folder):
         left, right = before[name][observed].tolist(), after[name][observed].tolist()
         assert [*map(repr, left)] == [*map(repr, right)], f"{kind}: {name} changed"
     return "every observed cell came back"
+
+
+def check_round_trip(rng, folder):
+    seed, ending = int(rng.integers(2**32)), str(rng.choice(round_trip.FORMATS))
+    n_cells = round_trip.check_round_trip(seed, folder, ending)
+    return "every observed cell came back" if n_cells else "refused"
 
 
 def check_damaged(rng, folder):
@@ -266,6 +280,7 @@ TARGETS = {
     "model files": check_model_file,
     "csv": check_csv,
     "formats": check_formats,
+    "round trip": check_round_trip,
     "damaged files": check_damaged,
     "options": check_options,
 }

@@ -1,6 +1,6 @@
 """Random tables in every format: `impute` must write each observed cell as it was.
 
-`check_round_trip` is called by a test with a few seeds, and can be called with more.
+`scripts/fuzz` calls `check_round_trip` with as many seeds as asked.
 """
 
 import csv

@@ -4,7 +4,10 @@ import fuzzing
 import pytest
 
 
-@pytest.mark.parametrize("target", ["definition", "model files", "options"])
+@pytest.mark.parametrize(
+    "target",
+    ["definition", "model files", "options", "csv", "formats", "round trip"],
+)
 def test_nothing_fails(target):
     tally = fuzzing.run_target(target, count=6, seconds=600)
     assert tally.failures == []

@@ -58,7 +58,6 @@ _LISTS = (
 )
 _MIN_ROWS = 20  # with fewer rows, distinct cells are no evidence of an id
 _MIN_OBSERVED = 0.5  # share of rows that have an id
-_MAX_FLOAT = 2**53  # above, whole numbers that differ may be the same float
 _MAX_REPEATED = 0.05  # share of rows that repeat an id which is still reported
 _MAX_LENGTH = 40  # characters of an id
 _MAX_UNUSUAL = 0.5  # share of texts that do not look like ids
@@ -327,9 +326,11 @@ def _check_id(
     if n_rows < 3 or len(cells) < _MIN_OBSERVED * n_rows or not (is_whole or is_text):
         return False, 0
     many = len(cells) >= _MIN_ROWS
-    long = is_whole and max(map(abs, map(int, cells)), default=0) > _MAX_FLOAT
-    if named or long or (is_text and many and _look_like_ids(cells.unique())):
-        n_repeats = len(cells) - cells.nunique()
+    distinct = cells.unique()
+    # Long whole numbers that differ, but are the same float, cannot be measured.
+    blurred = is_whole and distinct.astype(float).nunique() < len(distinct)
+    if named or blurred or (is_text and many and _look_like_ids(distinct)):
+        n_repeats = len(cells) - len(distinct)
         if n_repeats <= _MAX_REPEATED * len(cells) * many:
             return not n_repeats, n_repeats
     counts_rows = first and is_whole and many and len(cells) == n_rows
