@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import numbers
-from typing import Any, Self
+from typing import Any, Self, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import TransformerMixin
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import check_random_state
+from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from ._kernel_estimator import (
@@ -19,14 +20,18 @@ from ._kernel_estimator import (
     take_kernel,
     unpack_kernel,
 )
-from ._model.fitted_kernel import code_table
-from ._model.imputation import STRATEGIES, Strategy, draw_gaps
+from ._model.draws import draw_gaps
+from ._model.fitted_kernel import code_table, take_model
+from ._model.imputation import STRATEGIES, Strategy
 from ._saving.estimator_state import State
 from ._shared.options import check_choice, check_count, check_flag, check_seed
-from ._table.filling import append_columns, fill_table, mark_gaps
+from ._table.filling import append_columns, as_pandas, fill_table, mark_gaps
 from .kernel import ProximityKernel
 
 __all__ = ["ProximityImputer"]
+
+Rows = list[Any] | tuple[Any, ...]
+TableT = TypeVar("TableT")
 
 
 class ProximityImputer(TransformerMixin, KernelEstimator):  # type: ignore[misc]  # untyped
@@ -108,6 +113,12 @@ class ProximityImputer(TransformerMixin, KernelEstimator):  # type: ignore[misc]
         take_kernel(self, fit_kernel(self.kernel, X, self.n_jobs))
         return self
 
+    @overload
+    def transform(self, X: Rows) -> NDArray[Any]: ...
+
+    @overload
+    def transform(self, X: TableT) -> TableT: ...
+
     def transform(self, X: Any) -> Any:
         """Fill the gaps of a table, in a copy of it.
 
@@ -124,9 +135,32 @@ class ProximityImputer(TransformerMixin, KernelEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         self._check_options()
-        return self._mark(X, self.kernel_.impute(X, strategy=self.strategy))
+        filled = self._mark(X, self.kernel_.impute(X, strategy=self.strategy))
+        if _get_output_config("transform", self)["dense"] == "pandas":
+            return as_pandas(filled)  # scikit-learn would lose the types of columns
+        return filled
 
-    def uncertainty(self, X: Any) -> Any:
+    @overload
+    def fit_transform(self, X: Rows, y: Any = ...) -> NDArray[Any]: ...
+
+    @overload
+    def fit_transform(self, X: TableT, y: Any = ...) -> TableT: ...
+
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
+        """Learn from a table and fill it; the same as fit, then transform.
+
+        Parameters
+        ----------
+        X, y
+            As in `fit`.
+
+        Returns
+        -------
+        table of the make of X, or an array if it is a list of rows
+        """
+        return self.fit(X, y).transform(X)
+
+    def uncertainty(self, X: TableT) -> TableT:
         """Measure how uncertain the filled values are.
 
         Parameters
@@ -141,17 +175,25 @@ class ProximityImputer(TransformerMixin, KernelEstimator):  # type: ignore[misc]
             a duration, for labels and booleans the chance that another is right.
         """
         check_is_fitted(self)
-        return self.kernel_.impute(X, return_uncertainty=True)[1]
+        both: tuple[TableT, TableT] = self.kernel_.impute(X, return_uncertainty=True)
+        return both[1]
 
-    def draw(self, X: Any, n_draws: int = 5) -> list[Any]:
+    @overload
+    def draw(self, X: Rows, n_draws: int = ...) -> list[NDArray[Any]]: ...
+
+    @overload
+    def draw(self, X: TableT, n_draws: int = ...) -> list[TableT]: ...
+
+    def draw(self, X: Any, n_draws: int = 5) -> Any:
         """Draw filled tables at random, for multiple imputation.
 
         Gaps of one row are drawn one after the other, in the order of the columns, each
         given the observed cells and those drawn before. So they are consistent with
         each other as far as the rule can tell: it weighs pairs of columns, and has no
         joint distribution, so that another order of columns gives other probabilities.
-        Within its bin a number is drawn evenly around the bin's mean, with the bin's
-        standard deviation.
+        A number is drawn evenly around the mean of its bin, and never outside the bin;
+        of a skewed bin the spread is understated.
+        The model itself is not drawn: what a small table leaves open is not in it.
 
         Parameters
         ----------
@@ -168,7 +210,7 @@ class ProximityImputer(TransformerMixin, KernelEstimator):  # type: ignore[misc]
         self._check_options()
         check_count("n_draws", n_draws, 1)
         seed = check_random_state(self.random_state).randint(2**31)
-        model = self.kernel_.model_
+        model = take_model(self.kernel_)
         codes = code_table(self.kernel_, model, X)
         filled = []
         for child in np.random.SeedSequence(seed).spawn(n_draws):

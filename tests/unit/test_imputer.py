@@ -64,6 +64,55 @@ def test_indicators_in_arrays_and_lists():
     assert rows[0, :2].tolist() == [1.0, "x"]
 
 
+def test_indicators_beside_dates():
+    days = np.array([["2020-01-01"], ["NaT"]], "M8[D]")
+    filled = ProximityImputer(add_indicator=True).fit_transform(days)
+    assert filled[:, 1].tolist() == [False, True]
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.from_pandas, pa.Table.from_pandas])
+def test_pandas_output_keeps_the_types_of_any_frame(make):
+    frame = pd.DataFrame({"size": [1.5, None, 2.5], "color": ["red", "blue", None]})
+    imputer = ProximityImputer().set_output(transform="pandas")
+    filled = imputer.fit_transform(make(frame))
+    assert isinstance(filled, pd.DataFrame)
+    assert filled["size"].dtype == float
+
+
+@pytest.mark.parametrize("n_bins", [2, 5, "auto", "fine"])
+def test_drawn_numbers_stay_in_their_bin(n_bins):
+    values = np.random.default_rng(1).gamma(2, size=(400, 1))
+    kernel = ProximityKernel(n_bins).fit(values)
+    imputer = ProximityImputer(kernel=kernel, random_state=2).fit(values)
+    gaps = np.full((4000, 1), np.nan)
+    drawn = imputer.draw(gaps, 1)[0]
+    assert abs(drawn.mean() - values.mean()) < 4 * values.std() / np.sqrt(len(drawn))
+    assert drawn.std() > 0.5 * values.std()
+    assert drawn.min() >= 0
+    borders = kernel.model_.bins[0].midpoints
+    counts = np.bincount(np.searchsorted(borders, drawn[:, 0]))
+    np.testing.assert_allclose(counts / len(drawn), kernel.prior_[0], atol=0.05)
+
+
+def test_informative_gaps_are_drawn_from_values(frame):
+    kernel = ProximityKernel(missingness="informative")
+    imputer = ProximityImputer(kernel=kernel, random_state=0).fit(frame)
+    for filled in imputer.draw(frame, 2):
+        assert filled.notna().all(axis=None)
+
+
+def test_draws_do_not_depend_on_threads_nor_on_parts(frame, monkeypatch):
+    imputer = ProximityImputer(random_state=0, n_jobs=1).fit(frame)
+    wanted = imputer.draw(frame, 1)[0]
+    pd.testing.assert_frame_equal(
+        imputer.set_params(n_jobs=2).draw(frame, 1)[0], wanted
+    )
+    monkeypatch.setattr("proximity_kernel._model.draws.rows_at_a_time", lambda _: 7)
+    parts = imputer.draw(frame, 1)[0]
+    assert parts.notna().all(axis=None)
+    pd.testing.assert_frame_equal(parts.where(frame.notna()), frame)
+
+
 def test_draws_have_the_estimated_frequencies(frame):
     frame = pd.concat([frame] * 8, ignore_index=True)
     imputer = ProximityImputer(random_state=0).fit(frame)

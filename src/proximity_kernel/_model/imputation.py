@@ -70,7 +70,7 @@ def estimate_gaps(
     """
     check_choice("strategy", strategy, STRATEGIES)
     parts: list[list[_Decoded]] = [[] for _ in model.types]
-    step = max(1, min(_MOST_ROWS, _MOST_SHARES // max(1, int(model.n_bins.sum()))))
+    step = rows_at_a_time(model)
     for first in range(0, len(codes.rows), step):
         rows = codes.rows[first : first + step]
         for j, found in _decode_rows(model, rows, n_threads):
@@ -78,8 +78,13 @@ def estimate_gaps(
     gaps = [
         _spread_over(model, codes, j, part, strategy) for j, part in enumerate(parts)
     ]
-    _warn_of_open_gaps(gaps)
+    warn_of_open_gaps(gaps)
     return gaps
+
+
+def rows_at_a_time(model: Model) -> int:
+    """Find how many rows to estimate together, for the memory that this takes."""
+    return max(1, min(_MOST_ROWS, _MOST_SHARES // max(1, int(model.n_bins.sum()))))
 
 
 def _decode_rows(
@@ -92,7 +97,7 @@ def _decode_rows(
     gaps = rows[:, informative] == (model.n_bins - 1)[informative]
     some = np.flatnonzero(gaps.any(axis=1))
     if len(some):  # of such a feature nothing was missing above
-        opened = plain_codes(_open_gaps(model, rows[some]))
+        opened = plain_codes(open_gaps(model, rows[some]))
         again = model.matcher.estimate(opened, n_threads)
         for j, found in _decode_some(model, again, informative.tolist()):
             yield j, replace(found, rows=some[found.rows])
@@ -107,12 +112,15 @@ def _decode_some(
             yield j, _decode(model, estimates, j, cells)
 
 
-def _find_shares(model: Model, estimates: Estimates, j: int, cells: Any) -> _Floats:
-    """Find the probabilities of the bins in missing cells of one feature."""
+def find_shares(model: Model, estimates: Estimates, j: int, cells: Any) -> _Floats:
+    """Find the probabilities of the bins in missing cells of feature j.
+
+    Given that the cell is not missing, where gaps are a bin of their own.
+    """
     n_bins = len(model.typical[j].spread)
     at = estimates.start[cells][:, None] + np.arange(n_bins)
     shares: _Floats = estimates.probabilities[at]
-    if model.informative[j]:  # given that it is not missing
+    if model.informative[j]:
         mass = shares.sum(axis=1, keepdims=True)
         prior = model.totals_by_feature[j][:n_bins]
         shares = np.where(
@@ -121,53 +129,9 @@ def _find_shares(model: Model, estimates: Estimates, j: int, cells: Any) -> _Flo
     return shares
 
 
-def draw_gaps(
-    model: Model, codes: Codes, rng: np.random.Generator, n_threads: int
-) -> list[Gaps]:
-    """Draw values for the missing cells of coded rows.
-
-    Each row is drawn by itself, one missing cell after the other: a bin, given the
-    observed cells and those drawn before, and a value of that bin.
-
-    Parameters
-    ----------
-    model : Model
-    codes : Codes
-        Of the table.
-    rng : numpy Generator
-    n_threads : int
-
-    Returns
-    -------
-    list of Gaps, one per feature
-    """
-    rows = _open_gaps(model, codes.rows[codes.inverse])
-    gaps = []
-    for j, (column, typical) in enumerate(zip(model.types, model.typical, strict=True)):
-        some = np.flatnonzero(rows[:, j] == codes.missing)
-        values = np.empty(0)
-        if len(some) and len(typical.spread):
-            found = model.matcher.estimate(plain_codes(rows[some]), n_threads)
-            shares = _find_shares(model, found, j, np.flatnonzero(found.feature == j))
-            limits = np.cumsum(shares, axis=1)
-            at = rng.random((len(some), 1)) * limits[:, -1:]
-            picks = np.argmax(limits > at, axis=1)
-            rows[some, j] = picks
-            if column.has_labels:
-                values = _label_bins(column, typical)[picks]
-            else:
-                apart = rng.uniform(-np.sqrt(3), np.sqrt(3), len(some))
-                means = np.asarray(typical.values, np.float64)[picks]
-                values = means + apart * typical.spread[picks]
-        numbers = np.zeros(0) if column.has_labels else values
-        gaps.append(Gaps(column, some, values, np.zeros(len(values)), numbers))
-    _warn_of_open_gaps(gaps)
-    return gaps
-
-
 def _decode(model: Model, estimates: Estimates, j: int, cells: Any) -> _Decoded:
     typical = model.typical[j]
-    shares = _find_shares(model, estimates, j, cells)
+    shares = find_shares(model, estimates, j, cells)
     rows = np.searchsorted(estimates.row_start, cells, side="right") - 1
     if model.types[j].has_labels:
         return _pick_label(rows, shares, typical)
@@ -190,7 +154,7 @@ def _pick_label(rows: NDArray[np.int64], shares: _Floats, typical: Typical) -> _
     return _Decoded(rows, picks, np.zeros(len(rows)), np.clip(1 - best, 0, 1))
 
 
-def _open_gaps(model: Model, rows: NDArray[Any]) -> NDArray[Any]:
+def open_gaps(model: Model, rows: NDArray[Any]) -> NDArray[Any]:
     """Write missing where the bin of informative gaps stands."""
     out = np.array(rows)
     for j in np.flatnonzero(model.informative):
@@ -215,20 +179,21 @@ def _spread_over(
     picks = np.concatenate([one.picks for one in parts])[at]
     uncertainty = np.concatenate([one.uncertainty for one in parts])[at]
     if column.has_labels:
-        values = _label_bins(column, typical)[picks]
+        values = label_bins(column, typical)[picks]
     else:
         values = means if strategy == "mean" else np.asarray(typical.values)[picks]
     return Gaps(column, rows, values, uncertainty, means)
 
 
-def _label_bins(column: ColumnType, typical: Typical) -> NDArray[np.object_]:
+def label_bins(column: ColumnType, typical: Typical) -> NDArray[np.object_]:
+    """Find the label that each bin is decoded to."""
     labels: Sequence[Any] = tuple(typical.values)
     if column.order is not None:
         labels = [column.order[int(rank)] for rank in labels]
     return np.fromiter(labels, object, len(labels))
 
 
-def _warn_of_open_gaps(gaps: Sequence[Gaps]) -> None:
+def warn_of_open_gaps(gaps: Sequence[Gaps]) -> None:
     """Name the columns whose gaps cannot be filled, if there are any."""
     left = [one.type.place for one in gaps if len(one.rows) and not one.fillable]
     if left:

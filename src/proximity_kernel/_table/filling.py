@@ -92,7 +92,10 @@ def append_columns(table: Any, names: Sequence[str], columns: _Array) -> Any:
     Returns
     -------
     frame or array
+        In an array of numbers they are 0 and 1.
     """
+    if not len(names):
+        return table
     if _is_frame(table):
         frame = nw.from_native(table, eager_only=True)
         made = frame.implementation
@@ -100,7 +103,15 @@ def append_columns(table: Any, names: Sequence[str], columns: _Array) -> Any:
         if made.is_pandas():
             new = nw.from_native(new.to_native().set_index(table.index))
         return nw.concat([frame, new], how="horizontal").to_native()
-    return np.column_stack([table, columns])
+    dtype = table.dtype if table.dtype.kind in "biufO" else object
+    return np.column_stack([table.astype(dtype), columns.astype(dtype)])
+
+
+def as_pandas(table: Any) -> Any:
+    """Make a pandas frame of another frame; leave an array as it is."""
+    if not _is_frame(table):
+        return table
+    return nw.from_native(table, eager_only=True).to_pandas()
 
 
 def mark_booleans(table: Any, gaps: Sequence[Gaps]) -> list[Gaps]:
