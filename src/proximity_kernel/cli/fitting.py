@@ -200,7 +200,7 @@ def make_report(
             kernel=kernel,
             clusters=clusters,
             ids=label_rows(table),
-            title=table.name,
+            title=Path(table.name).name,
             assumptions=[name_options(line) for line in table.assumptions],
         )
     invocation.note(f"report: {path}")
