@@ -1,13 +1,17 @@
-"""The examples of docs/command-line.md, run."""
+"""The commands on the pages, run; docs/command-line.md also shows their output."""
 
 import re
 import shlex
+import shutil
 from pathlib import Path
 
 import pytest
 from command_line import run_inside
 
-PAGE = Path(__file__).parents[2] / "docs" / "command-line.md"
+from proximity_kernel.datasets import load_penguins
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "command-line.md"
 TEXT = PAGE.read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL)
 PLAIN = [text for kind, text in BLOCKS if not kind]
@@ -51,3 +55,21 @@ def test_every_command_and_option_of_the_page_exists(capfd):
     said = capfd.readouterr().out
     for option in set(re.findall(r"`(--[a-z-]+)", TEXT)):
         assert option in said, option
+
+
+def _other_commands():
+    """Lines of the README and the other pages that are commands, in plain blocks."""
+    for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))):
+        text = page.read_text(encoding="utf-8")
+        for block in re.findall(r"^```\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
+            lines = re.findall(r"^proximity-kernel (.+)", block, re.MULTILINE)
+            yield from (pytest.param(line, id=f"{page.stem}: {line}") for line in lines)
+
+
+@pytest.mark.parametrize("command", list(_other_commands()))
+def test_the_commands_of_other_pages_run(command, tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(ROOT / "examples" / "patients.csv", tmp_path)
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    load_penguins().to_parquet("big.parquet")
+    assert run_inside(*shlex.split(command)) == 0, capfd.readouterr().err
