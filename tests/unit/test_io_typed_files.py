@@ -4,7 +4,9 @@ from decimal import Decimal
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
+from pyarrow import feather
 
 from proximity_kernel import ProximityKernel
 from proximity_kernel.io import InputError, read_table
@@ -34,6 +36,13 @@ def test_decimals_times_and_an_index(tmp_path):
     np.testing.assert_array_equal(table.frame["maybe"], [1, np.nan, 0])
     assert table.frame["kind"].tolist()[:2] == ["b", "a"]
     assert table.frame["day"][0] == pd.Timestamp("2020-01-01")
+
+
+def test_numbers_of_half_precision(tmp_path):
+    path = tmp_path / "t.arrow"
+    half = pa.array(np.array([1.5, 2.5, 1.5], np.float16))
+    feather.write_feather(pa.table({"half": half, "other": [1.0, 2.0, 3.0]}), path)
+    assert read(path).frame["half"].tolist() == [1.5, 2.5, 1.5]
 
 
 def test_numbers_and_ranks_as_categories(tmp_path):

@@ -72,7 +72,8 @@ def _convert_arrow(name: str, file_type: str, table: Any) -> ParsedFile:
         for field, column in zip(table.schema, table.columns, strict=True)
     }
     for j, field in enumerate(table.schema):
-        if arrow.types.is_decimal(field.type):
+        if arrow.types.is_decimal(field.type) or arrow.types.is_float16(field.type):
+            # pandas has no index of float16, and counts of values need one.
             numbers = table[j].cast(arrow.float64())
             table = table.set_column(j, field.name, numbers)
     # Integers with gaps stay integers: as floats, long ids would become equal.
