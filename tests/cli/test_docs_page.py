@@ -13,9 +13,14 @@ from proximity_kernel.datasets import load_penguins
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "command-line.md"
 TEXT = PAGE.read_text(encoding="utf-8")
-BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL)
-PLAIN = [text for kind, text in BLOCKS if not kind]
-CONSOLE = "".join(text for kind, text in BLOCKS if kind == "console")
+
+
+def _blocks(text):
+    return re.findall(r"^```(\S*)\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+
+
+PLAIN = [text for kind, text in _blocks(TEXT) if not kind]
+CONSOLE = "".join(text for kind, text in _blocks(TEXT) if kind == "console")
 
 
 def _examples():
@@ -61,9 +66,12 @@ def _other_commands():
     """Lines of the README and the other pages that are commands, in plain blocks."""
     for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))):
         text = page.read_text(encoding="utf-8")
-        for block in re.findall(r"^```\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
+        for kind, block in _blocks(text):
             lines = re.findall(r"^proximity-kernel (.+)", block, re.MULTILINE)
-            yield from (pytest.param(line, id=f"{page.stem}: {line}") for line in lines)
+            if not kind:
+                yield from (
+                    pytest.param(one, id=f"{page.stem}: {one}") for one in lines
+                )
 
 
 @pytest.mark.parametrize("command", list(_other_commands()))
