@@ -116,7 +116,8 @@ def score_runtime(trial):
 def test_without_results_every_section_says_so(tmp_path):
     text = write_text(read_chapters(tmp_path))
     assert text.startswith("# Did it reproduce?\n")
-    assert text.count("**not measured**") == 10
+    assert text.count("| **not measured** |") == 10
+    assert "Of 10 claims: **10 not measured**." in text
     sections = re.split(r"^## ", text, flags=re.MULTILINE)[1:-1]
     assert len(sections) == len(page.ORDER)
     assert {*page.ORDER, *page.JOINED.values()} == set(list_experiments())

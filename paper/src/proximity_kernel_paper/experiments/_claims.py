@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 Chapters = Mapping[str, "Chapter"]
 YES, PARTLY, NO, UNKNOWN = "reproduced", "partly", "not reproduced", "not measured"
+VERDICTS = (YES, PARTLY, NO, UNKNOWN)
 LINEAR = 1.1  # the largest slope that is called linear
 RANGES = {"mammo": (0.30, 0.33), "heart": (0.18, 0.20), "hepatitis": (0.17, 0.21)}
 ZERO = 1e-6  # an eigenvalue of a matrix of 32 bits, as a share of the largest

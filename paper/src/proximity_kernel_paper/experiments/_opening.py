@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from . import classification, encoding, nmi
-from ._claims import judge_claims, tell_fidelity
+from ._claims import VERDICTS, judge_claims, tell_fidelity
 from ._rendering import Table, write_markdown
 from .nmi import OURS, PAPER
 
@@ -23,6 +24,10 @@ ABOUT = (
     "bins, gaps estimated from counts of pairs of cells, some gaps a bin of their "
     "own). Written by `proximity-kernel-paper page` from the files in `results`; no "
     "figure is typed by hand."
+)
+RULE = (
+    "A claim is reproduced if all that it counts is so here, partly if at least half "
+    "is; without labels means that no label was used before the result was judged."
 )
 SEEN = ("kidney", "credit")  # the tables that decided the constants
 CONSTANTS = (
@@ -46,11 +51,11 @@ def open_page(chapters: Chapters) -> list[str]:
     list of str
         Paragraphs: the two names, the verdicts, what is better here, the constants.
     """
-    rows = [
-        [claim.text, claim.verdict, claim.here, claim.better]
-        for claim in judge_claims(chapters)
-    ]
-    names = ["the paper's claim", "verdict", "here", "better here"]
+    claims = judge_claims(chapters)
+    counts = Counter(claim.verdict for claim in claims)
+    verdict = ", ".join(f"{counts[name]} {name}" for name in VERDICTS if counts[name])
+    rows = [[claim.text, claim.verdict, claim.here, claim.better] for claim in claims]
+    names = ["the paper's claim", "verdict", "the paper's method here", "this library"]
     frame = pd.DataFrame(rows, columns=names, dtype=object)
     frame["verdict"] = [f"**{text}**" for text in frame["verdict"]]
     verdicts = Table("", frame.set_index(names[0]))
@@ -62,6 +67,7 @@ def open_page(chapters: Chapters) -> list[str]:
     better = "\n".join(f"- {line}" for line in told if line)
     return [
         ABOUT,
+        f"Of {len(claims)} claims: **{verdict}**. {RULE}",
         write_markdown(verdicts),
         better,
         _tell(chapters, "nmi", tell_constants),
