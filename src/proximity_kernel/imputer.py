@@ -191,8 +191,9 @@ class ProximityImputer(TransformerMixin, KernelEstimator):  # type: ignore[misc]
         given the observed cells and those drawn before. So they are consistent with
         each other as far as the rule can tell: it weighs pairs of columns, and has no
         joint distribution, so that another order of columns gives other probabilities.
-        A number is drawn evenly around the mean of its bin, and never outside the bin;
-        of a skewed bin the spread is understated.
+        A number is drawn evenly around the mean of its bin, and never past the next
+        bin; of a skewed bin the spread is understated. The first and the last bin are
+        open: a number drawn there can lie a little outside the observed range.
         The model itself is not drawn: what a small table leaves open is not in it.
 
         Parameters
