@@ -29,7 +29,13 @@ from .knn import ProximityKNNClassifier, ProximityKNNRegressor
 from .neighbors import ProximityNeighbors
 from .outliers import ProximityOutliers
 
-__all__ = ["ModelFileError", "load_model", "load_with_notes", "save_model"]
+__all__ = [
+    "TRUSTED_TYPES",
+    "ModelFileError",
+    "load_model",
+    "load_with_notes",
+    "save_model",
+]
 
 _CLASSES: dict[str, type[Any]] = {
     cls.__name__: cls
@@ -43,6 +49,10 @@ _CLASSES: dict[str, type[Any]] = {
         ProximityOutliers,
     )
 }
+
+TRUSTED_TYPES = [f"{cls.__module__}.{name}" for name, cls in _CLASSES.items()]
+"""The estimators of this library, for skops (`trusted`) and MLflow
+(`skops_trusted_types`): a saved estimator holds no other type."""
 
 
 def save_model(

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import io
 import json
 import os
 import zipfile
@@ -39,6 +40,8 @@ _SEAL = b"sha256:"
 _SEAL_SIZE = len(_SEAL) + 64
 _CHUNK = 1 << 20
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # of every entry: equal models make equal files
+_PICKLED = "model_file"  # where a pickled estimator has the bytes of its model file
+_ROUTING = ("_metadata_request",)  # what else scikit-learn sets
 _AGAIN = "copy it again, or save the model again"
 
 
@@ -119,6 +122,28 @@ class ModelFileMixin:
         loaded: Self = read_estimator(path, only_this)[0]
         return loaded
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Give what pickle, joblib and skops keep: options, and a model file's bytes.
+
+        All of it is plain, so that who loads it has one type to trust. What is not
+        fitted yet, or still learning from batches, is kept as it is.
+        """
+        held: dict[str, Any] = super().__getstate__()  # type: ignore[assignment]
+        if "_learning" in held or not {"model_", "kernel_"} & set(held):
+            return held
+        file = io.BytesIO()
+        write_estimator(self, file, None)
+        options = self.get_params(deep=False)  # type: ignore[attr-defined]
+        requests = {key: held[key] for key in _ROUTING if key in held}
+        return {**options, **requests, _PICKLED: file.getvalue()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        held = dict(state)
+        if (file := held.pop(_PICKLED, None)) is not None:
+            loaded, _ = read_estimator(io.BytesIO(file), lambda _: type(self))
+            held = {**vars(loaded), **held}
+        super().__setstate__(held)  # type: ignore[misc]  # scikit-learn's
+
 
 def write_estimator(estimator: Any, path: Any, notes: Mapping[str, Any] | None) -> None:
     """Write a fitted estimator, with notes, into a file."""
@@ -180,17 +205,12 @@ def write_archive(
 
     Parameters
     ----------
-    path : str or path
+    path : str, path or BytesIO
     header : mapping
         Of what JSON knows. The format and what is known of the arrays are added.
     arrays : mapping of str to ndarray
         Of numbers or booleans.
     """
-    target = Path(os.path.realpath(os.fspath(path)))
-    if target.is_dir():
-        raise ModelFileError(f"{path} is a folder; give the name of a file in it.")
-    if not target.parent.is_dir():
-        raise ModelFileError(f"{target.parent} is no folder; make it first.")
     held = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     full = {
         "format": FORMAT,
@@ -199,6 +219,15 @@ def write_archive(
         "arrays": {name: _describe(array) for name, array in held.items()},
     }
     text = json.dumps(full, allow_nan=False, indent=1).encode("ascii")
+    if isinstance(path, io.BytesIO):
+        _write_entries(path, text, held)
+        _seal(path)
+        return
+    target = Path(os.path.realpath(os.fspath(path)))
+    if target.is_dir():
+        raise ModelFileError(f"{path} is a folder; give the name of a file in it.")
+    if not target.parent.is_dir():
+        raise ModelFileError(f"{target.parent} is no folder; make it first.")
     try:
         with whole_file(target) as part, part.open("w+b") as file:
             _write_entries(file, text, held)
@@ -212,15 +241,16 @@ def read_archive(path: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
 
     Parameters
     ----------
-    path : str or path
+    path : str, path or BytesIO
 
     Returns
     -------
     header : dict
     arrays : dict of str to ndarray
     """
-    name = os.fspath(path)
-    with _refusing(name), Path(name).open("rb") as file:
+    inner = isinstance(path, io.BytesIO)
+    name = "The pickled model" if inner else os.fspath(path)
+    with _refusing(name), path if inner else Path(name).open("rb") as file:
         _check_begin(file, name)
         _check_seal(file, name)
         with zipfile.ZipFile(file) as archive:
