@@ -9,16 +9,29 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = Path(proximity_kernel.__file__).parent
 
 
-def listed():
+def table():
+    """What is said about each file and folder, in their order."""
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     walk = text.split("## The walk")[1].split("## Chores")[0]
-    return re.findall(r"^\| `([^`]+)` \| .+ \|$", walk, re.MULTILINE)
+    return re.findall(r"^\| `([^`]+)` \| (.+) \|$", walk, re.MULTILINE)
+
+
+def listed():
+    return [name for name, _ in table()]
 
 
 def test_every_file_and_folder_of_the_root_is_listed_once():
     there = {path.name for path in PACKAGE.glob("*.py")}
     there |= {f"{path.parent.name}/" for path in PACKAGE.glob("*/__init__.py")}
     assert sorted(listed()) == sorted(there)
+
+
+def test_every_module_of_a_folder_is_named_beside_it():
+    for folder, text in table():
+        there = {path.stem for path in (PACKAGE / folder).glob("[!_]*.py")}
+        commands = {stem for stem in there if stem.endswith("_command")}
+        named = set(re.findall(r"`(\w+)`", text))
+        assert there - commands <= named, f"name these in the row of {folder}"
 
 
 def test_the_order_is_that_of_the_layers():
