@@ -203,9 +203,7 @@ class ProximityNeighbors(
         return make_graph(*found, mode, self.n_samples_fit_)
 
     def transform(self, X: Any) -> sp.csr_matrix:
-        """Join rows to the nearest fitted rows, with distances, for other estimators.
-
-        As `KNeighborsTransformer`: one more than `n_neighbors`, a fitted row itself.
+        """Join rows to the ``n_neighbors + 1`` nearest, as `KNeighborsTransformer`.
 
         Parameters
         ----------
@@ -220,12 +218,7 @@ class ProximityNeighbors(
         return self.kneighbors_graph(X, k, mode="distance")
 
     def fit_transform(self, X: Any, y: Any = None) -> sp.csr_matrix:  # noqa: ARG002
-        """Join the rows of a table to each other; a row has distance 0 to itself.
-
-        Parameters
-        ----------
-        X, y
-            As in `fit`.
+        """Fit, and join the rows to each other; a row has distance 0 to itself.
 
         Returns
         -------
@@ -279,7 +272,6 @@ class ProximityNeighbors(
         Parameters
         ----------
         X, return_distance, return_similarity
-            As in `kneighbors`.
         radius : float, optional
             None is the option of the estimator. Rows at this distance are included.
         sort_results : bool, default=False
@@ -363,6 +355,12 @@ class ProximityNeighbors(
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = []
         return tags
+
+    @property
+    def represented(self) -> sp.csr_array:
+        """The fitted rows, as the kernel represents them."""
+        groups = self._index.groups
+        return groups.matrix[groups.inverse]
 
     def _take_index(self, index: Index) -> None:
         self._index = index

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from sklearn.base import OutlierMixin
 from sklearn.frozen import FrozenEstimator
 
+from ._bins.far_values import FAR, UsualValues, find_usual, robust_deviation
 from ._kernel_estimator import (
     KernelEstimator,
     fit_kernel,
@@ -26,18 +27,17 @@ from ._kernel_estimator import (
     unpack_kernel,
 )
 from ._saving.estimator_state import State, check
-from ._shared.options import check_count
+from ._shared.options import check_choice, check_count
+from ._table.columns import Column, ColumnType, read_columns
 from .explanation import UNKNOWN, bin_names, sum_by_feature
 from .kernel import ProximityKernel
+from .neighbors import ProximityNeighbors
 
 __all__ = ["ProximityOutliers", "Reason"]
 
 _AUTO: Literal["auto"] = "auto"
+_METHODS = ("all", "neighbors")
 _N_BINS = 4  # of the default kernel
-# Iglewicz and Hoaglin: deviations from the median, in units that would be standard
-# deviations for normal scores. Of the median deviation and the mean one the larger:
-# scores are sums of few different numbers, and most rows can have nearly the same.
-_FAR, _PER_MEDIAN, _PER_MEAN = 3.5, 1.4826, 1.2533
 _ROUNDING = 1e-9
 _LEAST_LACK = 1e-6  # of a reason
 
@@ -79,10 +79,18 @@ class ProximityOutliers(OutlierMixin, KernelEstimator):  # type: ignore[misc]  #
 
     Parameters
     ----------
+    method : {"all", "neighbors"}, default="all"
+        With which fitted rows a row is compared. "all" finds rare values, in one pass
+        over the rows. "neighbors" finds rare combinations of values too: rows without
+        others like them.
+    n_neighbors : int, default=10
+        Rows that "neighbors" compares a row with: the most similar ones without the
+        first, which can be the row itself.
     kernel : ProximityKernel, FrozenEstimator or None, default=None
         Measures the similarity; a copy is fitted, unless it is a fitted kernel in a
-        `sklearn.frozen.FrozenEstimator`. None is a kernel with four bins, whose first
-        and last centers are the extremes, so that extreme values are rare ones.
+        `sklearn.frozen.FrozenEstimator`. None is ``ProximityKernel("fine")`` with
+        "neighbors". With "all" it has four bins, whose first and last centers are the
+        extremes, so that extreme values are rare ones.
     contamination : "auto" or float, default="auto"
         Share of the fitted rows to call outliers, above 0 and at most 0.5. "auto" takes
         the rows whose score lies 3.5 robust deviations below the median. A robust
@@ -97,6 +105,8 @@ class ProximityOutliers(OutlierMixin, KernelEstimator):  # type: ignore[misc]  #
         The fitted kernel.
     mean_ : ndarray of shape (n_columns,), float64
         The mean of the fitted rows' representations.
+    typical_ : ndarray of shape (n_features,), float64
+        The mean of the fitted rows' similarities in each feature.
     offset_ : float
         The score below which a row is an outlier.
     n_features_in_ : int
@@ -105,12 +115,12 @@ class ProximityOutliers(OutlierMixin, KernelEstimator):  # type: ignore[misc]  #
 
     Notes
     -----
-    The score of a row is its mean similarity with the fitted rows, from 0 to 1, and
-    takes one pass over the rows. A fitted row is compared with itself too. Missing
-    cells make a row neither unusual nor typical: they count by their estimates.
+    The score of a row is its mean similarity with other rows, from 0 to 1, less 1 for
+    each gross error: a number far from all usual ones, as 4200 mm among bills of 32 to
+    60 mm. So a row with a gross error is an outlier. Missing cells make a row neither
+    unusual nor typical: they count by their estimates.
 
-    The score finds rare values, not rare combinations of common values. In equally
-    filled bins, as of ``n_bins="auto"``, no number is rare.
+    In equally filled bins, as of ``n_bins="auto"``, no number is rare.
 
     Examples
     --------
@@ -121,16 +131,20 @@ class ProximityOutliers(OutlierMixin, KernelEstimator):  # type: ignore[misc]  #
     array([ 1, -1])
     >>> for reason in odd.reasons([[40.0, "a"]])[0]:
     ...     print(reason)
-    x0: above 20.5 (similar to 5% of the rows; a typical row: 51%)
+    x0: 40, far from 0 to 2 (similar to 0% of the rows; a typical row: 51%)
     """
 
     def __init__(
         self,
         *,
+        method: Literal["all", "neighbors"] = "all",
+        n_neighbors: int = 10,
         kernel: ProximityKernel | FrozenEstimator | None = None,
         contamination: float | Literal["auto"] = _AUTO,
         n_jobs: int | None = None,
     ) -> None:
+        self.method = method
+        self.n_neighbors = n_neighbors
         self.kernel = kernel
         self.contamination = contamination
         self.n_jobs = n_jobs
@@ -149,18 +163,30 @@ class ProximityOutliers(OutlierMixin, KernelEstimator):  # type: ignore[misc]  #
         self
         """
         self._check_options()
-        chosen = ProximityKernel(_N_BINS) if self.kernel is None else self.kernel
+        by_neighbors = self.method == "neighbors"
+        default = ProximityKernel("fine" if by_neighbors else _N_BINS)
+        chosen = default if self.kernel is None else self.kernel
         kernel = fit_kernel(chosen, X, self.n_jobs)
         matrix = represent(kernel, X)
-        mean = np.asarray(matrix.mean(axis=0, dtype=np.float64)).ravel()
-        scores = _score(matrix, mean, kernel.model_.n_counted)
+        near = None
+        if by_neighbors:
+            near = ProximityNeighbors(kernel=FrozenEstimator(kernel)).fit(X)
+        usual = [
+            find_usual(column.values) if _is_measured(column.type) else UsualValues()
+            for column in self._read(kernel, X)
+        ]
         take_kernel(self, kernel)
-        self.mean_ = mean
-        self.offset_ = _find_offset(scores, self.contamination)
+        self._near, self._usual = near, usual
+        self.mean_ = np.asarray(matrix.mean(axis=0, dtype=np.float64)).ravel()
+        parts = self._compare(X, matrix)
+        self.typical_ = parts.mean(axis=0)
+        scores = parts.sum(axis=1) / max(kernel.model_.n_counted, 1)
+        far = self._find_far(X).sum(axis=1)
+        self.offset_ = _find_offset(scores, far, self.contamination)
         return self
 
     def score_samples(self, X: Any) -> NDArray[np.float64]:
-        """Measure the mean similarity of each row with the fitted rows.
+        """Measure the mean similarity of each row with other rows.
 
         Parameters
         ----------
@@ -169,9 +195,13 @@ class ProximityOutliers(OutlierMixin, KernelEstimator):  # type: ignore[misc]  #
         Returns
         -------
         ndarray of shape (n_samples,)
-            The lower, the more unusual.
+            The lower, the more unusual; below 0 with gross errors.
         """
-        return _score(self._represent(X), self.mean_, self.kernel_.model_.n_counted)
+        parts = self._compare(X, self._represent(X))
+        scores: NDArray[np.float64] = parts.sum(axis=1)
+        scores /= max(self.kernel_.model_.n_counted, 1)
+        less: NDArray[np.float64] = scores - self._find_far(X).sum(axis=1)
+        return less
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Subtract `offset_` from the score: outliers are negative.
@@ -211,14 +241,15 @@ class ProximityOutliers(OutlierMixin, KernelEstimator):  # type: ignore[misc]  #
         Returns
         -------
         list of length n_samples, of lists of Reason
-            The features in which the row is less similar to the others than a typical
-            row is, the largest difference first.
+            The features with gross errors, then those in which the row is less similar
+            to the others than a typical row is, the largest difference first.
         """
         most = check_count("n", n, 1)
         matrix = self._represent(X)
         model, names = self.kernel_.model_, bin_names(self.kernel_)
-        shares = sum_by_feature(model, matrix.multiply(self.mean_))
-        typical = sum_by_feature(model, self.mean_[None] ** 2)[0]
+        far, typical = self._find_far(X), self.typical_
+        shares = np.where(far, -1, self._compare(X, matrix))
+        columns = self._read(self.kernel_, X)
         codes = model.code(X, self._threads)
         missing = (codes.rows == codes.missing)[codes.inverse]
         held_by, offsets = model.share_bins(matrix), model.layout.offsets
@@ -230,28 +261,90 @@ class ProximityOutliers(OutlierMixin, KernelEstimator):  # type: ignore[misc]  #
                 if share[j] < typical[j] - _LEAST_LACK:
                     held = weights[offsets[j] :][: len(names[j])]
                     where = names[j][held.argmax()] if held.any() else UNKNOWN
-                    parts = bool(missing[i, j]), float(share[j]), float(typical[j])
-                    reasons.append(Reason(model.types[j].name, where, *parts))
+                    if far[i, j]:
+                        low, high = self._usual[j].low, self._usual[j].high
+                        value = columns[j].values[i]
+                        where = f"{value:.6g}, far from {low:.6g} to {high:.6g}"
+                    reasons.append(
+                        Reason(
+                            model.types[j].name,
+                            where,
+                            bool(missing[i, j]),
+                            max(float(share[j]), 0.0),
+                            float(typical[j]),
+                        )
+                    )
             out.append(reasons)
         return out
 
+    def _compare(self, X: Any, matrix: sp.csr_array) -> NDArray[np.float64]:
+        """Compare rows with others in each feature, of shape (n, n_features)."""
+        others: Any = self.mean_
+        if self._near is not None:
+            k = min(self.n_neighbors + 1, self._near.n_samples_fit_)
+            _, near = self._near.kneighbors(X, k)
+            some = near[:, 1:] if k > 1 else near
+            size = some.shape[1]
+            starts = np.arange(0, some.size + 1, size)
+            shape = len(some), self._near.n_samples_fit_
+            means = sp.csr_array(
+                (np.full(some.size, 1 / size), some.ravel(), starts), shape
+            )
+            others = means @ self._near.represented
+        return sum_by_feature(self.kernel_.model_, matrix.multiply(others))
+
+    def _find_far(self, X: Any) -> NDArray[np.bool_]:
+        """Find gross errors, of shape (n, n_features)."""
+        far = [
+            (column.values < usual.far_below) | (column.values > usual.far_above)
+            if _is_measured(column.type)
+            else np.zeros(len(column.values), bool)
+            for column, usual in zip(
+                self._read(self.kernel_, X), self._usual, strict=True
+            )
+        ]
+        return np.column_stack(far)
+
+    def _read(self, kernel: ProximityKernel, X: Any) -> tuple[Column, ...]:
+        model = kernel.model_
+        return read_columns(
+            X, categorical_features=model.categorical_features, fitted=model.types
+        )
+
     def __get_model_state__(self) -> State:
-        state = State({"offset": float(self.offset_)}, {"mean": self.mean_})
-        return pack_with_kernel(self.kernel_, state)
+        usual = np.array([list(vars(own).values()) for own in self._usual])
+        arrays = {"mean": self.mean_, "typical": self.typical_, "usual": usual}
+        values = {"offset": float(self.offset_)}
+        if self._near is None:
+            return pack_with_kernel(self.kernel_, State(values, arrays))
+        state = self._near.__get_model_state__()
+        return State({**state.values, **values}, {**state.arrays, **arrays})
 
     def __set_model_state__(self, state: State) -> None:
         self._check_options()
-        self.kernel_ = unpack_kernel(state)
+        self._near = None
+        if self.method == "neighbors":
+            self._near = ProximityNeighbors()
+            self._near.__set_model_state__(state)
+            self._near.n_features_in_ = len(self._near.kernel_.n_bins_)
+        self.kernel_ = self._near.kernel_ if self._near else unpack_kernel(state)
         n_columns = int(self.kernel_.model_.n_columns.sum())
+        n_features = len(self.kernel_.model_.bins)
         self.mean_ = state.array("mean", np.float64)
-        right = self.mean_.shape == (n_columns,) and np.isfinite(self.mean_).all()
-        check(right, "the mean row")
+        self.typical_ = state.array("typical", np.float64)
+        for array, size in ((self.mean_, n_columns), (self.typical_, n_features)):
+            check(array.shape == (size,) and np.isfinite(array).all(), "the mean row")
+        usual = state.array("usual", np.float64, ndim=2)
+        check(usual.shape == (n_features, 4), "usual values")
+        self._usual = [UsualValues(*own) for own in usual.tolist()]
         offset = state.values["offset"]
         check(type(offset) is float and np.isfinite(offset), "the offset")
         self.offset_ = offset
 
     def _check_options(self) -> None:
         super()._check_options()
+        check_choice("method", self.method, _METHODS)
+        check_count("n_neighbors", self.n_neighbors, 1)
         share = self.contamination
         if isinstance(share, str) and share == _AUTO:
             return
@@ -262,19 +355,20 @@ class ProximityOutliers(OutlierMixin, KernelEstimator):  # type: ignore[misc]  #
             )
 
 
-def _score(
-    matrix: sp.csr_array, mean: NDArray[np.float64], n_features: int
-) -> NDArray[np.float64]:
-    scores: NDArray[np.float64] = matrix @ mean / max(n_features, 1)
-    return scores
+def _is_measured(column: ColumnType) -> bool:
+    """Whether a column holds numbers, not labels, ranks or times."""
+    return (
+        column.kind == "numeric"
+        and column.order is None
+        and (column.family == "numbers")
+    )
 
 
 def _find_offset(
-    scores: NDArray[np.float64], contamination: float | Literal["auto"]
+    scores: NDArray[np.float64],
+    far: NDArray[np.int64],
+    contamination: float | Literal["auto"],
 ) -> float:
     if contamination != _AUTO:
-        return float(np.percentile(scores, 100 * contamination))
-    middle = np.median(scores)
-    apart = np.abs(scores - middle)
-    spread = max(_PER_MEDIAN * np.median(apart), _PER_MEAN * np.mean(apart))
-    return float(middle - _FAR * spread - _ROUNDING)
+        return float(np.percentile(scores - far, 100 * contamination))
+    return float(np.median(scores) - FAR * robust_deviation(scores) - _ROUNDING)

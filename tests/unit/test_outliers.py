@@ -7,7 +7,14 @@ from hypothesis import given
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from strategies import fitted, mixed_table, parameters, raises_naming, tables
 
-from proximity_kernel import ProximityKernel, ProximityOutliers, explain
+from proximity_kernel import (
+    ProximityKernel,
+    ProximityNeighbors,
+    ProximityOutliers,
+    explain,
+)
+from proximity_kernel._bins.far_values import UsualValues, find_usual
+from proximity_kernel.datasets import load_penguins
 from proximity_kernel.outliers import Reason
 
 
@@ -15,6 +22,7 @@ from proximity_kernel.outliers import Reason
     [
         ProximityOutliers(),
         ProximityOutliers(contamination=0.1),
+        ProximityOutliers(method="neighbors", contamination=0.1),
         ProximityOutliers(
             kernel=ProximityKernel(n_bins=3, normalize=True), contamination=0.2
         ),
@@ -29,7 +37,8 @@ def test_score_is_the_mean_similarity(both, options):
     frame, new = both
     odd = fitted(ProximityOutliers(kernel=ProximityKernel(**options)), frame)
     want = odd.kernel_.kernel(new, frame).astype(np.float64).mean(axis=1)
-    np.testing.assert_allclose(odd.score_samples(new), want, atol=1e-6)
+    errors = odd._find_far(new).sum(axis=1)
+    np.testing.assert_allclose(odd.score_samples(new), want - errors, atol=1e-6)
 
 
 @pytest.fixture(scope="module")
@@ -163,3 +172,80 @@ def test_few_of_many_normal_rows_are_called_outliers():
     assert np.mean(scores < alone) > 0.2
     assert np.mean(odd.predict(table) < 0) < 0.05
     assert (odd.predict(np.full((1, 6), 12.0)) < 0).all()
+
+
+# --- gross errors
+
+
+@pytest.mark.parametrize("method", ["all", "neighbors"])
+def test_gross_errors_are_found(method, tmp_path):
+    frame = load_penguins()
+    clean = ProximityOutliers(method=method).fit(frame)
+    before = clean.predict(frame)
+    frame = frame.astype({"body_mass_g": float})
+    frame.loc[5, "bill_length_mm"] = 4200.0
+    frame.loc[9, "body_mass_g"] = 3.65
+    assert (clean.predict(frame)[[5, 9]] == -1).all()
+    odd = ProximityOutliers(method=method).fit(frame)
+    found = odd.predict(frame)
+    assert (found[[5, 9]] == -1).all()
+    assert (found == -1).sum() <= (before == -1).sum() + 2
+    bill, mass = (reasons[0] for reasons in odd.reasons(frame.iloc[[5, 9]]))
+    assert (bill.feature, mass.feature) == ("bill_length_mm", "body_mass_g")
+    assert bill.bin.startswith("4200, far from 32.1 to 59.6")
+    assert mass.bin.startswith("3.65, far from 2700 to 6300")
+    odd.save(tmp_path / "odd.model")
+    loaded = ProximityOutliers.load(tmp_path / "odd.model")
+    np.testing.assert_array_equal(loaded.score_samples(frame), odd.score_samples(frame))
+    assert loaded.reasons(frame.iloc[[5]]) == odd.reasons(frame.iloc[[5]])
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        np.random.default_rng(0).normal(size=500),
+        np.random.default_rng(0).lognormal(sigma=1.5, size=500),
+        np.random.default_rng(0).poisson(0.1, size=500),
+        np.random.default_rng(0).random(500) < 0.01,
+        np.random.default_rng(0).pareto(2, size=500),
+    ],
+    ids=["normal", "lognormal", "counts", "rare", "pareto"],
+)
+def test_few_values_of_usual_distributions_are_far(values):
+    usual = find_usual(values.astype(float))
+    far = (values < usual.far_below) | (values > usual.far_above)
+    assert far.sum() <= 1
+
+
+def test_far_values_need_usual_ones():
+    assert find_usual(np.array([1.0, 2.0, 1e9])) == UsualValues()
+    assert find_usual(np.array([1.0] * 50 + [1e9])).far_above == np.inf
+    usual = find_usual(np.array([*range(30), 1e9, np.nan]))
+    assert (usual.low, usual.high) == (0, 29)
+    assert 29 < usual.far_above < 100
+
+
+# --- the score by neighbors
+
+
+def test_score_by_neighbors_is_the_mean_similarity_with_them(frame):
+    odd = ProximityOutliers(method="neighbors", n_neighbors=4).fit(frame)
+    near = ProximityNeighbors(5).fit(frame)
+    similarities, _ = near.kneighbors(frame, return_similarity=True)
+    np.testing.assert_allclose(
+        odd.score_samples(frame), similarities[:, 1:].mean(axis=1), atol=1e-6
+    )
+
+
+def test_rare_combinations_are_found_by_neighbors():
+    rng = np.random.default_rng(0)
+    group = rng.integers(2, size=300)
+    table = pd.DataFrame({f"c{j}": np.where(group, "x", "y") for j in range(6)})
+    table.loc[0] = ["x", "y", "x", "y", "x", "y"]
+    scores = ProximityOutliers(method="neighbors").fit(table).score_samples(table)
+    assert scores.argmin() == 0
+    assert ProximityOutliers(method="neighbors").fit_predict(table)[0] == -1
+    alone = ProximityOutliers().fit(table).score_samples(table)
+    assert np.ptp(alone) < 0.1  # every value is common
+    reasons = ProximityOutliers(method="neighbors").fit(table).reasons(table[:1], n=6)
+    assert len(reasons[0]) >= 3
