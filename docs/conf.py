@@ -56,6 +56,7 @@ sphinx_gallery_conf = {
     "gallery_dirs": "generated/examples",
     "backreferences_dir": "generated/used",  # the examples on the page of a class
     "doc_module": ("proximity_kernel",),
+    "capture_repr": (),  # what is printed, not what a last line returns
     "filename_pattern": "/",  # run all of them
     "within_subsection_order": EXAMPLES.index,
     "abort_on_example_error": True,

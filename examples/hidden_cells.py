@@ -52,7 +52,10 @@ def one_draw(whole: pd.DataFrame, seed: int) -> dict[str, float]:
     hidden = np.random.default_rng(seed).random(whole.shape) < 0.3
     holed = whole.mask(hidden)
     errors = {}
-    for name, matching in (("the paper's method", "cascade"), ("ours", "pairwise")):
+    for name, matching in (
+        ("the paper's rule", "cascade"),
+        ("proximity-kernel", "pairwise"),
+    ):
         pk = ProximityKernel(matching=matching).fit(holed)
         errors[name] = kernel_error(pk.kernel(holed), pk.kernel(whole))
     for name, filled in (

@@ -115,8 +115,8 @@ axes.set(yticks=[0, 1], yticklabels=list(scores), ylim=(1.5, -0.5))
 axes.set(xlim=(0, 1), xlabel="adjusted Rand index with the true groups, three surveys")
 
 # %%
-# Where today's way is as good or better
-# --------------------------------------
+# Where today's way is better
+# ---------------------------
 # With the numbers and ratings alone, five columns of the twelve:
 
 print(pd.DataFrame(rated_only).agg(["mean", "min", "max"]).round(2).to_string())
