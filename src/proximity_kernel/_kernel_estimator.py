@@ -30,6 +30,7 @@ from ._saving.estimator_state import State, pack_estimator, unpack_estimator
 from ._shared.options import accept_gaps, check_n_jobs
 from ._shared.threads import count_threads
 from ._similarity.nearest import Index, build_index
+from ._table.streams import collect_table
 from .kernel import ProximityKernel
 
 
@@ -184,6 +185,11 @@ class KernelEstimator(ModelFileMixin, BaseEstimator):  # type: ignore[misc]  # u
         return count_threads(
             self.kernel_.n_jobs if self.n_jobs is None else self.n_jobs
         )
+
+    def _collect(self, X: Any) -> Any:
+        """Make a frame of a stream or of one row, to be read more than once."""
+        check_is_fitted(self)
+        return collect_table(X, [column.name for column in self.kernel_.model_.types])
 
     def _represent(self, X: Any) -> sp.csr_array:
         check_is_fitted(self)

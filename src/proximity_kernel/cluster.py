@@ -6,11 +6,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import (
-    ClassNamePrefixFeaturesOutMixin,
-    ClusterMixin,
-    TransformerMixin,
-)
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
@@ -43,6 +39,7 @@ from ._model.batches import fit_to_batches, make_reader, merge_all
 from ._saving.estimator_state import State, check
 from ._shared.options import check_count
 from ._shared.threads import count_threads
+from ._table.streams import collect_table
 from .kernel import ProximityKernel
 
 __all__ = ["ProximityKMeans"]
@@ -317,6 +314,7 @@ class ProximityKMeans(
 
     def _fit(self, X: Any) -> tuple[Rows, Codes]:
         self._check_options()
+        X = collect_table(X)
         kernel = fit_kernel(self.kernel, X, self.n_jobs)
         codes, rows = self._gather(kernel, X)
         options = resolve_kmeans_options(self, kernel.model_)

@@ -26,6 +26,7 @@ from ._model.imputation import STRATEGIES, Strategy
 from ._saving.estimator_state import State
 from ._shared.options import check_choice, check_count, check_flag, check_seed
 from ._table.filling import append_columns, as_pandas, fill_table, mark_gaps
+from ._table.streams import collect_table
 from .kernel import ProximityKernel
 
 __all__ = ["ProximityImputer"]
@@ -135,6 +136,7 @@ class ProximityImputer(TransformerMixin, KernelEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         self._check_options()
+        X = self._collect(X)
         filled = self._mark(X, self.kernel_.impute(X, strategy=self.strategy))
         if _get_output_config("transform", self)["dense"] == "pandas":
             return as_pandas(filled)  # scikit-learn would lose the types of columns
@@ -158,6 +160,7 @@ class ProximityImputer(TransformerMixin, KernelEstimator):  # type: ignore[misc]
         -------
         table of the make of X, or an array if it is a list of rows
         """
+        X = collect_table(X)
         return self.fit(X, y).transform(X)
 
     def uncertainty(self, X: TableT) -> TableT:
@@ -211,7 +214,7 @@ class ProximityImputer(TransformerMixin, KernelEstimator):  # type: ignore[misc]
         self._check_options()
         check_count("n_draws", n_draws, 1)
         seed = check_random_state(self.random_state).randint(2**31)
-        model = take_model(self.kernel_)
+        model, X = take_model(self.kernel_), self._collect(X)
         codes = code_table(self.kernel_, model, X)
         filled = []
         for child in np.random.SeedSequence(seed).spawn(n_draws):

@@ -15,11 +15,7 @@ from sklearn.utils.validation import _check_feature_names_in, validate_data
 from ._bins.codes import Codes
 from ._bins.names import output_names
 from ._model.batches import Learn, fit_to_batches, learn_batch, make_reader
-from ._model.fitted_kernel import (
-    FittedKernel,
-    code_table,
-    take_model,
-)
+from ._model.fitted_kernel import FittedKernel, code_table, take_model
 from ._model.imputation import Strategy, estimate_gaps
 from ._model.model import Model, fit_model, warn_of_columns
 from ._model.model_packing import pack_model, unpack_model
@@ -39,6 +35,7 @@ from ._shared.threads import count_threads
 from ._similarity.kernel_matrix import compare_tables
 from ._table.columns import read_columns
 from ._table.filling import fill_table, make_uncertainty, mark_booleans
+from ._table.streams import collect_table
 
 
 class ProximityKernel(FittedKernel, ModelFileMixin, TransformerMixin, BaseEstimator):
@@ -305,6 +302,7 @@ class ProximityKernel(FittedKernel, ModelFileMixin, TransformerMixin, BaseEstima
         """
         check_flag("return_uncertainty", return_uncertainty)
         model = take_model(self)
+        X = collect_table(X, [column.name for column in model.types])
         codes, threads = code_table(self, model, X), count_threads(self.n_jobs)
         gaps = mark_booleans(X, estimate_gaps(model, codes, strategy, threads))
         filled = fill_table(X, gaps)
@@ -365,7 +363,7 @@ class ProximityKernel(FittedKernel, ModelFileMixin, TransformerMixin, BaseEstima
         return output_names(names, model.bins, model.informative)
 
     def _fit(self, X: Any) -> tuple[Model, Codes]:
-        options = resolve_options(self)
+        options, X = resolve_options(self), collect_table(X)
         columns = read_columns(X, categorical_features=options.categorical_features)
         model, codes = fit_model(columns, options)
         # From here on nothing can fail: the old model is there, or the new one.

@@ -19,6 +19,7 @@ from sklearn.utils.validation import (
 from ._kernel_estimator import KernelEstimator, take_kernel
 from ._saving.estimator_state import State, check, decode, encode
 from ._shared.options import check_choice, check_count
+from ._table.streams import collect_table
 from .kernel import ProximityKernel
 from .neighbors import ProximityNeighbors
 
@@ -48,6 +49,7 @@ class _ProximityKNN(KernelEstimator):
     def _find_neighbors(self, X: Any, y: Any) -> ProximityNeighbors:
         """Fit the neighbors of a table with targets."""
         self._check_options()
+        X = collect_table(X)
         check_consistent_length(X, y)
         return ProximityNeighbors(
             self.n_neighbors, kernel=self.kernel, n_jobs=self.n_jobs

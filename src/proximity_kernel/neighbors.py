@@ -39,6 +39,7 @@ from ._similarity.nearest import (
     sort_distances,
     split_answers,
 )
+from ._table.streams import collect_table
 from .kernel import ProximityKernel
 
 _ROUNDINGS = 8  # by which a distance may pass the radius
@@ -117,6 +118,7 @@ class ProximityNeighbors(
         """
         self._check_options()
         chosen = ProximityKernel("fine") if self.kernel is None else self.kernel
+        X = collect_table(X)
         kernel = fit_kernel(chosen, X, self.n_jobs)
         index = index_rows(kernel, represent(kernel, X))
         take_kernel(self, kernel)
@@ -287,11 +289,8 @@ class ProximityNeighbors(
         found = split_answers(indices, starts)
         if return_similarity:
             return split_answers(similarities, starts), found
-        return (
-            (split_answers(1 - similarities, starts), found)
-            if return_distance
-            else found
-        )
+        distances = split_answers(1 - similarities, starts)
+        return (distances, found) if return_distance else found
 
     def radius_neighbors_graph(
         self,

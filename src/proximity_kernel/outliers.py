@@ -29,6 +29,7 @@ from ._kernel_estimator import (
 from ._saving.estimator_state import State, check
 from ._shared.options import check_choice, check_count
 from ._table.columns import Column, ColumnType, read_columns
+from ._table.streams import collect_table
 from .explanation import UNKNOWN, bin_names, sum_by_feature
 from .kernel import ProximityKernel
 from .neighbors import ProximityNeighbors
@@ -166,6 +167,7 @@ class ProximityOutliers(OutlierMixin, KernelEstimator):  # type: ignore[misc]  #
         by_neighbors = self.method == "neighbors"
         default = ProximityKernel("fine" if by_neighbors else _N_BINS)
         chosen = default if self.kernel is None else self.kernel
+        X = collect_table(X)
         kernel = fit_kernel(chosen, X, self.n_jobs)
         matrix = represent(kernel, X)
         near = None
@@ -197,6 +199,7 @@ class ProximityOutliers(OutlierMixin, KernelEstimator):  # type: ignore[misc]  #
         ndarray of shape (n_samples,)
             The lower, the more unusual; below 0 with gross errors.
         """
+        X = self._collect(X)
         parts = self._compare(X, self._represent(X))
         scores: NDArray[np.float64] = parts.sum(axis=1)
         scores /= max(self.kernel_.model_.n_counted, 1)
@@ -245,6 +248,7 @@ class ProximityOutliers(OutlierMixin, KernelEstimator):  # type: ignore[misc]  #
             to the others than a typical row is, the largest difference first.
         """
         most = check_count("n", n, 1)
+        X = self._collect(X)
         matrix = self._represent(X)
         model, names = self.kernel_.model_, bin_names(self.kernel_)
         far, typical = self._find_far(X), self.typical_

@@ -31,6 +31,7 @@ from .._matching.row_summary import (
     summarize_rows,
 )
 from .._shared.options import FitOptions, check_choice, resolve_options
+from .._table.streams import collect_table
 from .model import finish_model, warn_of_columns
 
 Learn = Literal["bins", "rows"]
@@ -185,6 +186,7 @@ def learn_batch(kernel: Any, batch: Any, learn: Learn) -> None:
             "No bins are learnt yet; call partial_fit(batch, learn='bins') for "
             "every batch, then partial_fit(batch, learn='rows') for every batch."
         )
+    batch = collect_table(batch)
     if has_no_rows(batch):
         return
     add = _add_bins if learn == "bins" else _add_rows
@@ -234,7 +236,7 @@ def fit_to_batches(kernel: Any, read: Callable[[], Iterator[Any]]) -> RowSummary
     options = resolve_options(kernel)
     header = type(kernel)()  # takes the column names until everything is learnt
     bin_summary = BinSummary()
-    for i, batch in enumerate(read()):
+    for i, batch in enumerate(map(collect_table, read())):
         if has_no_rows(batch):
             continue
         with _naming_batch(i):
@@ -250,7 +252,8 @@ def fit_to_batches(kernel: Any, read: Callable[[], Iterator[Any]]) -> RowSummary
         with _naming_batch(i):
             return summarize_rows(batch, binned, plan, options.n_threads)
 
-    rows = merge_all((summarize(*one) for one in enumerate(read())), merge_rows)
+    batches = map(collect_table, read())
+    rows = merge_all((summarize(*one) for one in enumerate(batches)), merge_rows)
     rows = check_same_rows(bin_summary, rows)
     model = finish_model(binned, rows, options)
     forget(kernel)

@@ -15,6 +15,7 @@ from .._bins.codes import Codes
 from .._shared.options import check_kernel_options
 from .._shared.threads import count_threads
 from .._table.columns import read_columns
+from .._table.streams import collect_table
 from .missingness import Absence
 from .model import Model
 
@@ -92,6 +93,7 @@ def code_table(kernel: Any, model: Model, X: Any) -> Codes:
     -------
     Codes
     """
+    X = collect_table(X, [column.name for column in model.types])
     try:
         if len(getattr(X, "shape", (0, 0))) == 2:
             validate_data(kernel, X, reset=False, skip_check_array=True)

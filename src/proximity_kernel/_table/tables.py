@@ -23,6 +23,8 @@ import numpy as np
 from narwhals.exceptions import DuplicateError
 from numpy.typing import NDArray
 
+from .streams import collect_table, name_call
+
 _Array: TypeAlias = NDArray[Any]
 
 _BLOCK = 65536  # cells that are looked at together
@@ -114,12 +116,10 @@ def split_table(table: Any) -> Table:
     """
     if isinstance(table, type):
         raise TypeError(f"{table.__name__} is a class; pass a table made with it.")
+    table = collect_table(table)
     frame = _wrap_frame(table)
     if isinstance(frame, nw.LazyFrame):
-        raise TypeError(
-            "The table is lazy; call .collect() on it first (.compute() if it is "
-            "dask's)."
-        )
+        raise TypeError(f"The table is lazy; call {name_call(frame)} on it first.")
     if isinstance(frame, nw.Series):
         _check_shape((len(frame),))
     if isinstance(frame, nw.DataFrame):
@@ -130,7 +130,7 @@ def split_table(table: Any) -> Table:
         return Table(_split_rows(table))
     got = type(table).__name__
     # Such frames also pass for arrays, but as an array their columns lose their types.
-    if any(hasattr(table, door) for door in ("__arrow_c_stream__", "__dataframe__")):
+    if hasattr(table, "__dataframe__"):
         raise TypeError(
             f"A {got} cannot be read as it is; make a Table of it with "
             "pyarrow.table(...) first."

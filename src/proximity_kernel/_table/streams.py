@@ -1,0 +1,53 @@
+"""Tables that are not held yet, or are one row, made frames at the door.
+
+duckdb's relations, ibis' tables and arrow's readers and batches hand out their rows by
+arrow's interface for streams, ``__arrow_c_stream__``. A reader gives them only once, so
+who reads a table more than once collects it first. A row of a pandas frame is a Series
+that has the names of the columns for its index.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import narwhals.stable.v2 as nw
+from narwhals.exceptions import DuplicateError
+
+from .._shared.extras import require
+
+_CALLS = {"dask": ".compute()", "pyspark": ".toPandas()", "sqlframe": ".toPandas()"}
+
+
+def collect_table(table: Any, fitted: Sequence[str] = ()) -> Any:
+    """Make a frame of a stream or of one row; leave other tables as they are.
+
+    Parameters
+    ----------
+    table : anything
+    fitted : sequence of str
+        The names at fit; a Series with these for its index is one row.
+
+    Returns
+    -------
+    pyarrow Table of a stream, pandas frame of a row; else `table`
+    """
+    try:
+        frame = nw.from_native(table, pass_through=True, allow_series=True)
+    except DuplicateError:
+        return table  # refused by `split_table`, with the names
+    if isinstance(frame, nw.DataFrame) or isinstance(table, type):
+        return table
+    if isinstance(frame, nw.Series):
+        if not frame.implementation.is_pandas():
+            return table
+        row = [str(name) for name in table.index] == list(fitted)
+        return table.to_frame().T.infer_objects() if row else table
+    if hasattr(table, "__arrow_c_stream__"):
+        return require("pyarrow", extra="cli").table(table)
+    return table
+
+
+def name_call(frame: nw.LazyFrame[Any]) -> str:
+    """Name the call that makes a lazy table of some library one in memory."""
+    return _CALLS.get(frame.implementation.value.partition("[")[0], ".collect()")
