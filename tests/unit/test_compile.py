@@ -111,7 +111,7 @@ def run_one_loop(folder, limit=0):
 def test_a_full_disk_compiles_in_memory_and_says_so_once(tmp_path):
     done = run_one_loop(tmp_path, limit=10)
     assert done.stdout == "[0 1]\n"
-    assert done.stderr.count("cannot keep its compiled loops") == 1
+    assert done.stderr.count("cannot save its compiled loops") == 1
     assert "NUMBA_CACHE_DIR" in done.stderr
 
 

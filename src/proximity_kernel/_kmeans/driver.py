@@ -1,12 +1,13 @@
-"""Rows to clusters: the one driver for tables in memory, in batches and on Dask.
+"""Cluster the rows of a table that is in memory, in batches or on Dask.
 
-k-means runs on distinct rows with counts. If they are all rows of the table, that is
-all. If they are a sample, its centers are where passes over the whole table start: each
-pass adds up all rows by their nearest center and moves the centers to the means.
+k-means runs on distinct rows with counts. If these are all rows of the table, its
+result is final. If they are a sample, its centers are the start of passes over the
+whole table: each pass adds up all rows by their nearest center and moves the centers to
+the means.
 
-The mean of a cluster's rows holds, for every feature, the shares of its bins: a table
-of probabilities. A bin is worth telling where it is more common in the cluster than
-elsewhere, and the most common bin of a feature always is.
+The mean of a cluster's rows gives, for every feature, the shares of its bins. A bin is
+listed in the cluster's profile if it is more common there than elsewhere, or if it is
+the most common bin of its feature.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ AUTO: Literal["auto"] = "auto"
 PROFILE_KEYS = (
     "cluster", "size", "feature", "value", "share", "share_overall", "lift",
 )  # fmt: skip
-"""What describes a bin that is typical of a cluster."""
+"""Keys that describe a bin in the profile of a cluster."""
 
 _LEAST_SHARE = 0.05  # a rarer bin is listed only if it is the most common one
 
@@ -53,15 +54,15 @@ class KMeansOptions:
 
 @dataclass(frozen=True)
 class Passes:
-    """How a table that is not held is passed over.
+    """How to pass over a table that is not in memory.
 
     Attributes
     ----------
     add_up : callable
-        Adds up all rows by the nearest of the centers it is given, with their bins if
-        its second argument is true.
+        Adds up all rows by the nearest of the given centers, and their bins too if its
+        second argument is true.
     most : int
-        Most passes that move the centers.
+        Maximum number of passes that move the centers.
     closing : bool
         Whether a last pass adds up the rows around the final centers; otherwise the
         sums are those of the pass before the centers moved.
@@ -80,14 +81,14 @@ class Clusters:
     ----------
     centers : ndarray of shape (n_clusters, n_columns)
     labels : ndarray of shape (n_rows,), int32
-        Of the rows that k-means ran on.
+        The cluster of each row that k-means ran on.
     profiles : list of dict
-        What is typical of each.
+        The typical bins of each cluster.
     inertia : float
     n_iter : int
         Iterations of k-means, and passes over the table.
     stability : dict of int to float or None
-        Of 2, 3, ... clusters, if their number was chosen.
+        Stability of 2, 3, ... clusters, if their number was chosen.
     """
 
     centers: NDArray[Any]
@@ -99,7 +100,7 @@ class Clusters:
 
 
 def check_kmeans_options(estimator: Any) -> None:
-    """Refuse bad options of k-means, but for the kernel."""
+    """Refuse bad options of k-means; those of the kernel are checked elsewhere."""
     if estimator.n_clusters != AUTO:
         if isinstance(estimator.n_clusters, str):
             raise ValueError(
@@ -119,7 +120,7 @@ def check_kmeans_options(estimator: Any) -> None:
 def resolve_kmeans_options(estimator: Any, model: Model) -> KMeansOptions:
     """Compare the options with the table, and draw the seed."""
     if not model.n_counted:
-        raise ValueError("Nothing is observed in X: there is nothing to cluster.")
+        raise ValueError("X has no observed cell, so there is nothing to cluster.")
     n_clusters = estimator.n_clusters
     if n_clusters != AUTO and n_clusters > model.n_samples:
         raise ValueError(
@@ -145,10 +146,10 @@ def find_clusters(
     rows : Rows
         Distinct rows with their counts: all, or a sample.
     model : Model
-        With which they are represented.
+        The model that represents the rows.
     options : KMeansOptions
     passes : Passes or None
-        Over the whole table, if the rows are a sample.
+        The passes over the whole table, if the rows are a sample.
 
     Returns
     -------
@@ -183,18 +184,18 @@ def _warn_of_empty_clusters(sizes: NDArray[np.float64]) -> None:
     n_found = np.count_nonzero(sizes)
     if n_found < len(sizes):
         warn_user(
-            f"Only {n_found} of the {len(sizes)} clusters have rows: the table has no "
-            "more rows that differ. Ask for fewer.",
+            f"Only {n_found} of the {len(sizes)} clusters have rows, because the table "
+            "has no more distinct rows. Ask for fewer clusters.",
             ConvergenceWarning,
         )
 
 
 def check_sums(sums: Sums | None, model: Model) -> Sums:
-    """Refuse a pass that met other rows than the fit."""
+    """Refuse a pass that read a different number of rows than the fit."""
     seen = 0 if sums is None else sums.sizes.sum()
     if sums is None or seen != model.n_samples:
         raise ValueError(
-            f"The batches gave other rows when read again ({model.n_samples:,} first, "
+            f"The batches changed when read again ({model.n_samples:,} rows first, "
             f"then {seen:,.0f}); pass a list, or a function that returns a new "
             "iterator of the same batches each time."
         )
@@ -204,20 +205,20 @@ def check_sums(sums: Sums | None, model: Model) -> Sums:
 def describe_clusters(
     model: Model, totals: NDArray[np.float64], sizes: NDArray[np.float64]
 ) -> list[dict[str, Any]]:
-    """Tell the typical bins of each cluster.
+    """List the typical bins of each cluster.
 
     Parameters
     ----------
     model : Model
     totals : ndarray of shape (n_clusters, total bins)
-        As `total_bins` gives them, of all rows.
+        The result of `total_bins` for all rows.
     sizes : ndarray of shape (n_clusters,)
         Rows of each cluster.
 
     Returns
     -------
     list of dict
-        With the keys of `PROFILE_KEYS`; what sets a cluster apart most comes first.
+        With the keys of `PROFILE_KEYS`; the most distinctive bins come first.
     """
     feature = np.repeat(np.arange(len(model.n_bins)), model.n_bins)
     shares = _to_shares(totals, feature)

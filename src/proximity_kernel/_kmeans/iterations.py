@@ -1,9 +1,9 @@
 """k-means on sparse rows with counts: seeds, Lloyd's iterations, the best of runs.
 
-Only rows that change their cluster touch the sums, and these become few after some
-iterations. Most rows are not even looked at then (G. Hamerly, "Making k-means even
-faster", 2010): a row stays while its center is nearer than any other by more than the
-centers moved.
+The sums are updated only by the rows that change their cluster, which are few after
+some iterations. Most rows are then skipped (G. Hamerly, "Making k-means even faster",
+2010): a row keeps its label as long as its center is nearer than any other by more than
+the centers moved.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from .._numba.kmeans_loops import assign_rows, try_seeds
 from .._shared.threads import Threads
 from .points import Rows, Sums, distances_to, sum_clusters, tabulate
 
-_NEAR = 1e-6  # of a mean square: below it two rows are the same but for rounding
-_FEW = 8192  # rows that one thread looks at
-_MORE_ROUNDINGS = 8  # of a score, beside one for each entry of a row
+_NEAR = 1e-6  # share of the mean square; rows nearer than this are equal up to rounding
+_FEW = 8192  # up to this number of rows, one thread is used
+_MORE_ROUNDINGS = 8  # roundings of a score, in addition to one per entry of a row
 
 
 @dataclass(frozen=True)
@@ -54,8 +54,8 @@ def best_clustering(
     rows : Rows
     n_clusters, n_init, max_iter : int
     tol : float
-        Of the mean variance of a column: less movement of all centers, squared, is
-        convergence.
+        Share of the mean variance of a column. The run has converged when the squared
+        movement of all centers is less.
     seed : int
 
     Returns
@@ -67,7 +67,7 @@ def best_clustering(
     for child in np.random.SeedSequence(seed).spawn(n_init):
         seeds = choose_seeds(rows, n_clusters, np.random.default_rng(child))
         tried = iterate(rows, seeds, max_iter, still)
-        # Equal but for rounding is equal: the first stays.
+        # Runs that are equal up to rounding count as equal: the first is kept.
         if found is None or tried.inertia < found.inertia * (1 - 1e-9):
             found = tried
     assert found is not None  # n_init is at least 1
@@ -78,7 +78,7 @@ def choose_seeds(rows: Rows, n_clusters: int, rng: np.random.Generator) -> NDArr
     """Draw seeds by greedy k-means++, as scikit-learn does.
 
     Each seed is a row, drawn with probability in proportion to its squared distance
-    from the seeds before it; of a few drawn the one that leaves the least is taken.
+    from the seeds before it. Several are drawn, and the best is kept.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ def _try(
 
 
 class _State:
-    """Where an iteration stands: labels, and the sums that make centers of them.
+    """State of an iteration: labels, and the sums of rows that give the centers.
 
     Attributes
     ----------
@@ -147,7 +147,7 @@ class _State:
         Hamerly's bound: a row is at least this much nearer to its own center than to
         any other. It keeps its label while this exceeds the movement of the centers.
     seen : int
-        Rows that the last iteration looked at.
+        Number of rows that the last iteration scored.
     """
 
     def __init__(self, rows: Rows, n_clusters: int, threads: Threads) -> None:
@@ -171,8 +171,8 @@ class _State:
         ----------
         centers : ndarray of shape (n_clusters, n_columns)
         falls : ndarray of shape (n_clusters,), float64
-            By how much the slack of a cluster's rows falls at the most since the last
-            look; see `_fall`.
+            The most by which the slack of a cluster's rows can have fallen since the
+            last assignment; see `_fall`.
         """
         rows, n_pieces = self.rows, self.rows.n_pieces
         table, offsets = tabulate(centers.astype(rows.matrix.dtype, copy=False))
@@ -190,7 +190,7 @@ class _State:
                 weights[piece],
             )  # fmt: skip
 
-        # A few rows are done before other threads would have heard of them.
+        # For a few rows, starting other threads takes longer than the work.
         rows.run(assign_some, self.threads if self.seen > _FEW else Threads(1))
         self.sums.rows[:] += totals.sum(axis=0)
         self.sums.sizes[:] += weights.sum(axis=0)
@@ -198,7 +198,7 @@ class _State:
         return int(changed)
 
     def fill_empty(self, centers: NDArray[Any]) -> int:
-        """Move the farthest rows to the clusters without any; returns how many."""
+        """Move the farthest rows to the empty clusters; returns how many."""
         empty = np.flatnonzero(self.sums.sizes <= 0)
         if not len(empty):
             return 0
@@ -219,7 +219,7 @@ class _State:
         return moved
 
     def _can_leave(self, i: int) -> bool:
-        """Whether the cluster of a row has others."""
+        """Whether the cluster of a row has other rows."""
         return bool(self.sums.sizes[self.labels[i]] > self.rows.counts[i])
 
 
@@ -237,8 +237,8 @@ def iterate(rows: Rows, seeds: NDArray[Any], max_iter: int, tol: float) -> Clust
     Returns
     -------
     Clustering
-        Each row has its nearest center. If every iteration changed something, the
-        centers are the means of the rows they had before the last look only.
+        Each row has its nearest center. If the last iteration still changed labels, the
+        centers are the means of the rows that they had before it.
     """
     with Threads(rows.n_threads) as threads:
         state = _State(rows, len(seeds), threads)
@@ -249,7 +249,7 @@ def iterate(rows: Rows, seeds: NDArray[Any], max_iter: int, tol: float) -> Clust
 def _settle(
     state: _State, centers: NDArray[Any], max_iter: int, tol: float
 ) -> tuple[NDArray[Any], int]:
-    """Iterate; gives the centers and the number of iterations."""
+    """Iterate; returns the centers and the number of iterations."""
     n_iter, falls = 0, np.zeros(len(centers))
     while n_iter < max_iter:
         n_iter += 1
@@ -267,7 +267,7 @@ def _settle(
 
 
 def _fall(moved: NDArray[np.float64]) -> NDArray[np.float64]:
-    """By how much slacks fall: the own center's way and the longest of the others'.
+    """Add to each center's movement the largest movement of the others.
 
     Examples
     --------
@@ -283,12 +283,12 @@ def _fall(moved: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _find_margin(rows: Rows, offsets: NDArray[Any]) -> float:
-    """Find the slack that no rounding of the scores can use up.
+    """Find the slack above which rounding of the scores cannot change the order.
 
     A score is a sum over the entries of a row, each at most a share of the two squares,
-    so its error is at most so many roundings of them. Where two squared distances
-    differ by more, the scores are in the right order; and their difference is at
-    least the square of that of the distances.
+    so its error is at most one rounding of the squares per entry. Two scores whose
+    squared distances differ by more are in the right order. That difference is at
+    least the square of the difference of the distances.
     """
     n_roundings = rows.most_entries + _MORE_ROUNDINGS
     largest = float(offsets.max()) + rows.largest_square
@@ -306,7 +306,7 @@ def nearest_centers(rows: Rows, centers: NDArray[Any]) -> Clustering:
     Returns
     -------
     Clustering
-        Of no iteration.
+        With ``n_iter`` 0.
     """
     with Threads(rows.n_threads) as threads:
         state = _State(rows, len(centers), threads)
@@ -330,27 +330,27 @@ def move_centers(
     max_passes: int,
     tol: float,
 ) -> tuple[NDArray[Any], Sums, int]:
-    """Move centers to the means of all rows, pass after pass, until they hold still.
+    """Move centers to the means of all rows, pass after pass, until they converge.
 
     Parameters
     ----------
     add_up : callable
-        Adds up all rows by their nearest of the centers that it gets: one pass.
+        Adds up all rows by the nearest of the given centers, in one pass.
     centers : ndarray of shape (n_clusters, n_columns)
     max_passes : int
         At least 1.
     tol : float
-        Of the mean variance of a column: centers that move less, squared and summed,
-        hold still.
+        Share of the mean variance of a column. The centers have converged when their
+        squared movement, summed, is less.
 
     Returns
     -------
     ndarray of shape (n_clusters, n_columns)
         The means of the rows as the last pass found them.
     Sums
-        Of that pass.
+        The sums of that pass.
     int
-        Passes.
+        Number of passes.
     """
     n_passes, moved, still = 0, np.inf, 0.0
     while moved > still and n_passes < max_passes:

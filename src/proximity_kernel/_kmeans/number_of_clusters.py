@@ -1,18 +1,18 @@
-"""How many clusters there are: the most that are found again, and not by chance.
+"""Choose the number of clusters: the largest one that is stable and not due to chance.
 
-*Found again*: prediction strength (Tibshirani and Walther, 2005). The rows are halved
-and both halves clustered. For each cluster of a half: how many pairs of its rows are
-together, too, when the other half's centers place them? The clusters are found again in
-that half if it is at least three quarters, in every one of them. The *stability* of a
-number of clusters is the share of halves in which they are found again, over many ways
-to halve: the more, the closer the share is to what is asked for. The halves are drawn
-from the distinct rows in their order, with one seed: the answer depends on the table
+*Stable*: prediction strength (Tibshirani and Walther, 2005). The rows are split into
+halves and each half is clustered. The clusters of a half are found again if, in every
+one of them, at least three quarters of the pairs of rows stay together when the rows
+are assigned to the centers of the other half. The *stability* of a number of clusters
+is the share of halves in which its clusters are found again, over many random splits.
+More splits are made while the share is close to the threshold. The halves are drawn
+from the sorted distinct rows with a fixed seed, so the result depends on the table
 alone, not on the order of its rows or on a random state.
 
-*Not by chance*: bins alone make stable clusters, the four corners of two columns with
-two bins each. So k-means must leave less spread than in tables whose columns were
-shuffled, each by itself (the gap statistic of Tibshirani, Walther and Hastie, 2001),
-and the last cluster must have widened that gap.
+*Not due to chance*: bins alone can form stable clusters, such as the four corners of
+two columns with two bins each. So k-means must leave less spread than in tables whose
+columns are shuffled independently (the gap statistic of Tibshirani, Walther and Hastie,
+2001), and the last cluster must have widened that gap.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ from .points import Rows, gather_rows
 
 SEED = 0
 _MOST_CLUSTERS = 10
-_MOST_ROWS = 2000  # a sample of them is as good
-_LEAST_ROWS = 4  # per cluster: a half needs two
+_MOST_ROWS = 2000  # of a larger table a sample is used
+_LEAST_ROWS = 4  # per cluster, because each half needs two
 _FEWEST_HALVINGS = 6
-_SOME_HALVINGS = 15  # where nothing is decided
+_SOME_HALVINGS = 15  # when no number is chosen
 _MOST_HALVINGS = 80
-_FOUND = 0.75  # of the pairs
-_HOLDS = 0.55  # of the halves
+_FOUND = 0.75  # share of the pairs that must stay together
+_HOLDS = 0.55  # share of the halves in which clusters must be found again
 _SHUFFLES = 10
-_ERRORS = 2  # standard errors that the gap must be wide
-_SURE = 3  # standard errors from what is asked for: no more halvings are needed
+_ERRORS = 2  # the gap must be at least this many standard errors wide
+_SURE = 3  # halving stops at this many standard errors from the threshold
 _OPTIONS: dict[str, Any] = {"n_init": 3, "max_iter": 100, "tol": 1e-4}
 
 
@@ -80,33 +80,33 @@ def measure_stability(rows: Rows, more: Iterable[int] = ()) -> dict[int, float]:
     rows : Rows
         The distinct rows of a table, or of a sample, with their counts.
     more : iterable of int
-        Numbers of clusters beside 2 to 10.
+        Numbers of clusters to try in addition to 2 to 10.
 
     Returns
     -------
     dict of int to float
-        Of numbers of clusters for which there are rows enough, in ascending order.
+        Stability of each number of clusters for which there are enough rows, ascending.
     """
     counts = _find_counts(rows, more)
     return {k: _share_found(rows, k, _SOME_HALVINGS) for k in counts}
 
 
 def _find_counts(rows: Rows, more: Iterable[int] = ()) -> list[int]:
-    """List the numbers of clusters to try, for which there are rows enough."""
+    """List the numbers of clusters to try for which there are enough rows."""
     most = min(rows.counts.sum(), _MOST_ROWS) // _LEAST_ROWS
     asked = {*range(2, _MOST_CLUSTERS + 1), *more}
     return sorted(k for k in asked if 2 <= k <= most)
 
 
 def describe_stability(n_clusters: int, stability: dict[int, float]) -> str:
-    """Say how sure a number of clusters is, beside the best other one.
+    """Describe the stability of a number of clusters and of the best other one.
 
     Parameters
     ----------
     n_clusters : int
-        That was chosen, or asked for.
+        The number that was chosen or requested.
     stability : dict of int to float
-        As of `measure_stability`.
+        The result of `measure_stability`.
 
     Returns
     -------
@@ -175,12 +175,12 @@ def _draw(rows: Rows, rng: np.random.Generator) -> NDArray[np.int64]:
 
 
 def least_shared(together: NDArray[np.float64]) -> float:
-    """Share of pairs that stay together, in the cluster where it is least.
+    """Share of pairs that stay together, in the cluster where it is lowest.
 
     Parameters
     ----------
     together : ndarray of shape (n_clusters, n_others)
-        How many rows of each cluster are in each of the others.
+        Number of rows of each cluster that are in each of the others.
 
     Returns
     -------
@@ -202,7 +202,7 @@ def least_shared(together: NDArray[np.float64]) -> float:
 def _shuffle(
     sample: sp.csr_array, widths: NDArray[np.int64], rng: np.random.Generator
 ) -> sp.csr_array:
-    """Shuffle the rows of each feature by themselves."""
+    """Shuffle the rows of each feature independently."""
     by_column = sp.csc_array(sample)
     ends = np.cumsum(widths)
     blocks = [
@@ -214,11 +214,11 @@ def _shuffle(
 
 
 def _is_wide(sample: sp.csr_array, shuffled: list[sp.csr_array], k: int) -> bool:
-    """Whether `k` clusters leave less than in shuffled tables, and the last one helps.
+    """Whether `k` clusters leave less spread than in shuffled tables.
 
-    Both the gap itself and its growth with the last cluster have to be there. Not of
-    logarithms, as first proposed: where groups are tight, what a bin's border cuts off
-    one of them is much of the little that is left.
+    The gap must be wide, and the last cluster must have widened it. Logarithms, as
+    first proposed, are not used: if groups are tight, little spread is left, and a few
+    rows cut off by the border of a bin would be a large share of it.
     """
     spread = np.array(
         [[_spread(table, n) for n in (k - 1, k)] for table in (sample, *shuffled)]

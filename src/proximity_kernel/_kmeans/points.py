@@ -1,12 +1,11 @@
-"""Rows of a representation as points: each distinct one once, with its count.
+"""Distinct rows of a representation, with their counts, as points for k-means.
 
-The sums of the rows of each cluster add up, so k-means can move its centers over a
-table that is never held whole, whoever reads it: batches one after the other, or
-partitions side by side.
+The sums of the rows of each cluster are additive, so k-means can move its centers over
+a table that is never in memory as a whole, but read in batches or partitions.
 
-Rows are read in pieces, on threads, and how they are cut is a matter of their number
-only. So sums that each piece makes for itself, added in the order of the rows, have the
-same bits for any number of threads.
+Rows are read in pieces, on threads. The pieces depend only on the number of rows, and
+their sums are added in the order of the rows. So the result has the same bits for any
+number of threads.
 """
 
 from __future__ import annotations
@@ -23,9 +22,9 @@ from .._model.model import Model
 from .._numba.kmeans_loops import count_alike, measure_rows
 from .._shared.threads import Threads
 
-_PIECE = 8192  # rows at the least
-_MOST_PIECES = 64  # each has sums of its own
-_LANES = 8  # centers are held in multiples of it: one vector instruction each
+_PIECE = 8192  # minimum number of rows
+_MOST_PIECES = 64  # limited because each piece has its own sums
+_LANES = 8  # centers are padded to a multiple of this, the width of a vector
 
 
 @dataclass(frozen=True)
@@ -36,9 +35,9 @@ class Rows:
     ----------
     matrix : csr_array of shape (n_rows, n_columns), float32 or float64
     counts : ndarray of shape (n_rows,), float64
-        How often each stands in the table.
+        How often each row occurs in the table.
     squares : ndarray of shape (n_rows,), float64
-        Sum of the squares of each.
+        Sum of the squares of each row's entries.
     n_threads : int
     """
 
@@ -49,7 +48,7 @@ class Rows:
 
     @property
     def piece(self) -> int:
-        """How many rows a piece has; a matter of their number only."""
+        """How many rows a piece has; it depends only on the number of rows."""
         return max(_PIECE, -(-len(self.counts) // _MOST_PIECES))
 
     @property
@@ -64,17 +63,17 @@ class Rows:
 
     @cached_property
     def total_square(self) -> float:
-        """Sum of the squares, with the counts."""
+        """Sum of the squares, weighted by the counts."""
         return float(self.counts @ self.squares)
 
     @cached_property
     def most_entries(self) -> int:
-        """Entries of the row that has the most."""
+        """Number of entries of the row that has the most."""
         return int(np.diff(self.matrix.indptr).max(initial=0))
 
     @cached_property
     def alike(self) -> NDArray[np.int32]:
-        """How many entries, from the first on, each row has like the row before it."""
+        """Number of leading entries that each row shares with the row before it."""
         alike = np.zeros(len(self.counts), np.int32)
         if len(alike):
             count_alike(*self.csr, alike)
@@ -86,12 +85,12 @@ class Rows:
         return self.matrix.data, self.matrix.indices, self.matrix.indptr
 
     def make_sums(self, offsets: NDArray[Any]) -> NDArray[Any]:
-        """Make room for the sums of each piece, a line per entry of a row.
+        """Allocate the sums of each piece, a line per entry of a row.
 
         Parameters
         ----------
         offsets : ndarray of shape (width,)
-            What sums start from.
+            The values from which the sums start.
 
         Returns
         -------
@@ -111,7 +110,7 @@ class Rows:
         )
 
     def mean(self) -> NDArray[np.float64]:
-        """Mean row, with the counts."""
+        """Mean row, weighted by the counts."""
         mean: NDArray[np.float64] = self.counts @ self.matrix / self.counts.sum()
         return mean
 
@@ -123,7 +122,7 @@ class Rows:
 
 
 def gather_rows(matrix: sp.csr_array, counts: NDArray[Any], n_threads: int = 1) -> Rows:
-    """Take rows with the number of times that each stands in a table.
+    """Make `Rows` of a matrix and the number of times each row occurs.
 
     Parameters
     ----------
@@ -151,9 +150,9 @@ def tabulate(centers: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     Returns
     -------
     ndarray of shape (n_columns * width,)
-        With a width that is a multiple of eight.
+        The width is a multiple of eight.
     ndarray of shape (width,)
-        Infinite for what fills it up: no row is near that.
+        Infinite for the padding, so that no row is near it.
     """
     k = len(centers)
     width = -(-k // _LANES) * _LANES
@@ -195,18 +194,18 @@ def distances_to(rows: Rows, centers: NDArray[Any]) -> NDArray[np.float64]:
 
 @dataclass(frozen=True)
 class Sums:
-    """What the rows of a part of a table bring to their clusters; it adds up.
+    """Sums by cluster of the rows of a part of a table; parts are added with ``+``.
 
     Attributes
     ----------
     rows : ndarray of shape (n_clusters, n_columns)
         Sum of the rows of each cluster.
     sizes : ndarray of shape (n_clusters,)
-        How many they are.
+        Number of rows of each cluster.
     squares : ndarray of shape ()
         Sum of the squares of all rows.
     bins : ndarray of shape (n_clusters, total bins)
-        As of `total_bins`; of no bins when nobody asks for them.
+        The result of `total_bins`; it has no columns if bins were not requested.
     """
 
     rows: NDArray[np.float64]
@@ -252,7 +251,7 @@ def sum_clusters(
     centers : ndarray of shape (n_clusters, n_columns)
     labels : ndarray of shape (n_rows,)
     model : Model or None
-        To add up the bins too.
+        If given, the bins are added up too.
 
     Returns
     -------
@@ -286,7 +285,7 @@ def total_bins(
     Parameters
     ----------
     model : Model
-        With which the rows are represented.
+        The model that represents the rows.
     matrix : csr_array of shape (n_rows, n_columns)
     counts : ndarray of shape (n_rows,)
         How often each row is in the table.
@@ -295,7 +294,7 @@ def total_bins(
     n_clusters : int
     """
     bins = model.share_bins(matrix)
-    # Every feature of a fitted row sums to one, but where the row was normalized.
+    # Every feature of a fitted row sums to one, unless the row was normalized.
     scale = np.asarray(bins.sum(axis=1)).ravel() / max(1, model.n_counted)
     weights = counts / np.where(scale > 0, scale, 1)
     member = sp.csr_array(
@@ -306,7 +305,7 @@ def total_bins(
 
 
 def merge_sums(a: Sums | None, b: Sums | None) -> Sums | None:
-    """Add what two parts bring."""
+    """Add the sums of two parts, either of which may be None."""
     if a is None or b is None:
         return b if a is None else a
     return a + b

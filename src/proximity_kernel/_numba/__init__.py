@@ -1,1 +1,1 @@
-"""The compiled loops: plain arrays in and out, checked before they come here."""
+"""The compiled loops. They take and fill plain arrays that callers have checked."""

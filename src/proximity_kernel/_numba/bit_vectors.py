@@ -1,7 +1,7 @@
 """Eight 64-bit words as one value: 512 rows in one machine instruction.
 
-Numba turns a loop over words into vector instructions only when it can prove that
-nothing it writes is something it reads, and in short loops over many arrays it
+Numba turns a loop over words into vector instructions only when it can prove that the
+arrays it writes and those it reads do not overlap. In short loops over many arrays it
 cannot. `Lanes` is the vector itself: a type that compiled code can load, combine
 with ``&``, ``|``, ``^`` and ``~``, and store. LLVM splits it in two or four where
 the processor's registers are shorter. Counting the shared codes of 512 rows over
@@ -25,7 +25,7 @@ WORDS = 8
 """Words in a `Lanes` value."""
 
 ROWS = 64 * WORDS
-"""Bits in a `Lanes` value, so rows in a block."""
+"""Bits in a `Lanes` value, which is the number of rows in a block."""
 
 _WORD = ir.IntType(64)
 _VECTOR = ir.VectorType(_WORD, WORDS)

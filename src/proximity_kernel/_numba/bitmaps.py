@@ -1,16 +1,16 @@
-"""The bitmaps of the fitted rows: how they lie in memory, and how they are read.
+"""The bitmaps of the fitted rows: their layout in memory, and how they are read.
 
-Bit r of column c says that distinct row r has code c (a column per feature and
-bin). Beside them stand a column per feature, "observes it", one for the rows that
-exist and one for those that stand in the table once; the last is empty. 512 rows
-make a block and a block keeps its columns together, so a question about a block
-reads a few adjacent cache lines.
+Bit r of column c is set if distinct row r has code c; there is one column per feature
+and bin. Further columns mark, per feature, the rows that observe it, then the rows that
+exist and the rows that occur once in the table; the last column is empty. 512 rows
+make a block. The columns of a block are adjacent, so a query on a block reads only a
+few cache lines.
 
-Rows are in lexicographic order, so those of a block are similar, and a summary (the
-same layout with one bit per *block*: does any of its rows have this code?) tells
-which blocks cannot hold a row with given codes.
+Rows are in lexicographic order, so those of a block are similar. The summary has the
+same layout with one bit per *block*, set if any of its rows has the code. It rules out
+the blocks that cannot contain a row with given codes.
 
-Naked arrays in and out; everything is checked before it comes here.
+The loops take and fill plain arrays; callers check them.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ class Bitmaps(NamedTuple):
     words: NDArray[np.uint64]  # (n_blocks * width * WORDS,) one bit per row
     summary: NDArray[np.uint64]  # (n_groups * width * WORDS,) one bit per block
     rows: NDArray[Any]  # (n_distinct, n_features) distinct codes, lexicographic order
-    counts: NDArray[np.int64]  # (n_distinct,) how often each row stands in the table
-    bin_counts: NDArray[np.int64]  # (total bins,) how often each bin does
+    counts: NDArray[np.int64]  # (n_distinct,) how often each row occurs in the table
+    bin_counts: NDArray[np.int64]  # (total bins,) how often each bin occurs
     n_bins: NDArray[np.int64]  # (n_features,)
     offsets: NDArray[np.int64]  # (n_features + 1,) first column of each feature
     n_samples: int  # the sum of the counts
@@ -48,7 +48,7 @@ def bitmap_width(total_bins: int, n_features: int) -> int:
 def empty_bitmaps(n_bits: int, width: int) -> NDArray[np.uint64]:
     """Zeroed words for `n_bits` bits in each of `width` columns.
 
-    They begin on a cache line: a vector that lies across two is twice as slow.
+    They begin on a cache line, because reading a vector across two is twice as slow.
     """
     size = count_blocks(n_bits) * width * WORDS
     raw = np.zeros(size + WORDS, np.uint64)
@@ -57,7 +57,7 @@ def empty_bitmaps(n_bits: int, width: int) -> NDArray[np.uint64]:
 
 
 def count_blocks(n_bits: int) -> int:
-    """Blocks that hold `n_bits` bits."""
+    """Count the blocks needed for `n_bits` bits."""
     return -(-n_bits // ROWS)
 
 
@@ -65,7 +65,7 @@ def count_blocks(n_bits: int) -> int:
 def set_bits(
     rows: NDArray[Any], counts: Any, n_bins: Any, offsets: Any, width: int, words: Any
 ) -> None:
-    """Enter the codes of `rows` into zeroed `words`."""
+    """Set the bits of the codes of `rows` in zeroed `words`."""
     n_features = rows.shape[1]
     total = offsets[n_features]
     for r in range(rows.shape[0]):
@@ -83,7 +83,7 @@ def set_bits(
 
 @compiled
 def summarize(words: Any, n_blocks: int, width: int, summary: Any) -> None:
-    """Enter into zeroed `summary`, for each block, which columns are not empty."""
+    """Set in zeroed `summary`, for each block, the bits of its non-empty columns."""
     for b in range(n_blocks):
         start = (b // ROWS) * width * WORDS + (b % ROWS) // 64
         bit = _ONE << np.uint64(b % 64)
@@ -94,7 +94,7 @@ def summarize(words: Any, n_blocks: int, width: int, summary: Any) -> None:
 
 @inlined
 def shared_by_all(words: Any, start: int, columns: Any, n_columns: int) -> Any:
-    """Rows that have a bit in each of the columns, of which there is at least one."""
+    """Find the rows with a bit in each of the columns (at least one column)."""
     left = load(words, start + columns[0])
     for f in range(1, n_columns):
         left = left & load(words, start + columns[f])
@@ -107,7 +107,7 @@ def shared_by_all(words: Any, start: int, columns: Any, n_columns: int) -> Any:
 def shared_by_none(
     words: Any, start: int, columns: Any, n_columns: int, rows: Any
 ) -> Any:
-    """Those of `rows` that have no bit in any of the columns."""
+    """Find those of `rows` that have no bit in any of the columns."""
     left = rows
     for f in range(0, n_columns, 4):
         a = load(words, start + columns[f]) | load(words, start + columns[f + 1])

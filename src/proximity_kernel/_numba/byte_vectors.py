@@ -1,14 +1,14 @@
-"""Look-ups of 32 bytes at once in tables of 32 bytes, added up in 16 bits.
+"""Look up 32 bytes at once in tables of 32 bytes, and add the results in 16 bits.
 
-A table lies in vector registers, of which an instruction of the processor takes any
-bytes at once: 32 of one table with AVX-512 VBMI, 16 of each half with AVX2. LLVM has no
-such instruction for all processors, and numba does not find it by itself. Where both
-are missing, `nearest_loops` does the same byte by byte.
+A table is kept in vector registers. One processor instruction picks any of its bytes:
+32 at once with AVX-512 VBMI, 16 from each half with AVX2. LLVM has no such instruction
+that works on all processors, and numba does not generate it by itself. On a processor
+with neither, `nearest_loops` does the same byte by byte.
 
 Only compiled functions can use what is defined here.
 """
 
-# numba has no types, and calls an intrinsic with a typing context, used or not.
+# numba has no types, and passes each intrinsic a typing context even if it is unused.
 # mypy: disallow-untyped-decorators=False
 # ruff: noqa: ARG001
 
@@ -22,11 +22,11 @@ from numba.core import cgutils, config
 from numba.extending import intrinsic
 
 ROWS = 32
-"""Rows that one call bounds."""
+"""Number of rows whose bounds one call computes."""
 _FEATURES = binding.get_host_cpu_features() if config.CPU_NAME is None else {}
 _PERMUTES = all(_FEATURES.get(name) for name in ("avx512vbmi", "avx512vl"))
 LOOKS_UP = _PERMUTES or bool(_FEATURES.get("avx2"))
-"""Whether the processor has an instruction for it that is known here."""
+"""Whether the processor has one of the two instructions."""
 
 _HALF = 16
 _BYTE, _WORD, _INDEX = ir.IntType(8), ir.IntType(16), ir.IntType(32)
@@ -41,7 +41,7 @@ def _load(builder: Any, base: Any, start: Any, size: int) -> Any:
 
 
 def _twice(builder: Any, half: Any) -> Any:
-    """Put 16 bytes into both halves of a vector: the shuffle works on halves."""
+    """Put 16 bytes into both halves of a vector, since the shuffle works on halves."""
     mask = ir.Constant(ir.VectorType(_INDEX, ROWS), [*range(_HALF)] * 2)
     return builder.shuffle_vector(half, ir.Constant(half.type, ir.Undefined), mask)
 
@@ -84,11 +84,11 @@ def add_looked_up(
     typing: Any, classes: Any, stride: Any, start: Any, table: Any, first: Any,
     n_features: Any, least: Any, bounds: Any,
 ) -> Any:  # fmt: skip
-    """Bound 32 rows; whether any bound is at least `least`.
+    """Compute the bounds of 32 rows; returns whether any is at least `least`.
 
-    Row r has the class ``classes[j * stride + start + r]`` of feature j, which is below
-    32 and has the score ``table[first + 32 * j + class]``, below 128. The number of
-    features is even. `bounds` gets the sums.
+    The class of row r in feature j is ``classes[j * stride + start + r]``, below 32.
+    Its score is ``table[first + 32 * j + class]``, below 128. The sums of the scores
+    are written to `bounds`. The number of features must be even.
     """
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:

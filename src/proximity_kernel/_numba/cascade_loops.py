@@ -1,9 +1,9 @@
 """The search for matching rows, on bitmaps: the paper's cascade.
 
-For a row with missing cells, the intersection are the reference rows that share all of
-its codes, the union those that share any. The summary tells which blocks can hold rows
-of the intersection, so most are never read. The union is counted directly or, where it
-is nearly everybody, by its complement.
+For a row with missing cells, the intersection is the set of fitted rows that share all
+of its codes, and the union is the set that share any. The summary shows which blocks
+can contain rows of the intersection, so most blocks are never read. The union is
+counted directly or, if it contains nearly all rows, by its complement.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ PRIOR, UNION, INTERSECTION = 0, 1, 2
 
 _NONE = np.uint64(0)
 _ONE = np.uint64(1)
-# A bare 0 has a type of its own for numba: what takes it would be compiled twice.
+# Numba gives a literal 0 its own type: functions that take it would be compiled twice.
 _START: Any = np.int64(0)
 
 
 class Cells(NamedTuple):
-    """The missing cells of distinct rows, and what is found for them.
+    """The missing cells of distinct rows, and their estimates.
 
-    As `Estimates`; until all rows are found, `probabilities` are counts.
+    The fields are those of `Estimates`; during the search, `probabilities` are counts.
     """
 
     row_start: NDArray[np.int64]
@@ -44,7 +44,7 @@ class Cells(NamedTuple):
 def _add_rows(
     maps: Bitmaps, bits: Any, found: Any, block: int, cells: Cells, cell: int
 ) -> None:
-    """Add the found rows of a block, by their bin, to the counts of a cell."""
+    """Add the matching rows of a block to the counts of a cell, by bin."""
     j = cells.feature[cell]
     store(bits, WORDS, found)
     for w in range(WORDS):
@@ -61,9 +61,9 @@ def _add_rows(
 def _add_many(
     maps: Bitmaps, bits: Any, found: Any, block: int, cells: Cells, cell: int
 ) -> None:
-    """Do the same, but count those that stand in the table once bin by bin.
+    """Do the same, but count the rows that occur once in the table bin by bin.
 
-    That pays where a good part of the block is found.
+    This is faster if a large part of the block matches.
     """
     j = cells.feature[cell]
     columns = block * maps.width
@@ -109,9 +109,9 @@ def _add_union(
     maps: Bitmaps, columns: Any, n_codes: int, n_padded: int, bits: Any, cells: Cells,
     first: int, last: int,
 ) -> None:  # fmt: skip
-    """Count, for cells with nobody so far, the rows that share any code.
+    """Count the rows that share any code, for cells without a matching row so far.
 
-    Where these rows are most of all, the others are counted and taken from all.
+    If most rows do, the other rows are counted and subtracted from the total.
     """
     n_features = maps.n_bins.shape[0]
     total = maps.offsets[n_features]
@@ -139,7 +139,7 @@ def _add_union(
 
 @inlined
 def _take_from_all(maps: Bitmaps, cells: Cells, cell: int) -> None:
-    """Replace the counts of a cell by those of all other rows."""
+    """Subtract the counts of a cell from those of all rows."""
     j = cells.feature[cell]
     cells.support[cell] = 0
     for k in range(maps.n_bins[j]):
@@ -154,7 +154,7 @@ def _take_from_all(maps: Bitmaps, cells: Cells, cell: int) -> None:
 def _enter_row(maps: Bitmaps, codes: Any, i: int, columns: Any) -> Any:
     """Find the columns of a row's codes.
 
-    Returns how many there are, and whether all that it observes is known.
+    Returns how many there are, and whether every observed category was seen at fit.
     """
     unknown = np.iinfo(codes.dtype).max - 1
     n_codes = _START
@@ -170,7 +170,7 @@ def _enter_row(maps: Bitmaps, codes: Any, i: int, columns: Any) -> Any:
 
 @inlined
 def _close(maps: Bitmaps, cells: Cells, cell: int) -> None:
-    """Make a distribution of the counts of a cell; the prior if there are none."""
+    """Turn the counts of a cell into a distribution; without counts, use the prior."""
     j = cells.feature[cell]
     if cells.support[cell] == 0:
         cells.level[cell] = PRIOR
@@ -189,7 +189,7 @@ def match_rows(
 ) -> None:  # fmt: skip
     """Fill in the missing cells of the rows from `first` up to `last`.
 
-    `columns` and `bits` are scratch memory, for the codes of a row and two bitmaps.
+    `columns` and `bits` are scratch memory for the codes of a row and for two bitmaps.
     """
     empty = (maps.width - 1) * WORDS
     for i in range(first, last):

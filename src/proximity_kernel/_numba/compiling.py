@@ -2,7 +2,7 @@
 
 Numba compiles a function the first time it is called and keeps the machine code
 on disk, so only the first call of each in a fresh environment is slow. A process that
-compiles says so once, through the ``proximity_kernel`` logger; later ones are silent.
+compiles logs this once, through the ``proximity_kernel`` logger.
 
 If the code on disk is damaged or cannot be written, loops are compiled in memory.
 """
@@ -33,13 +33,13 @@ _logger = logging.getLogger("proximity_kernel")
 def compiled(function: _Function) -> _Function:
     """Compile `function` on its first call: no GIL, code kept on disk.
 
-    No ``fastmath``: these loops meet NaN. ``error_model="numpy"`` drops the
-    check for division by zero, which no loop here can reach. Without ``_nrt``
-    arrays are not counted as references, so loops make none (docs/decisions/0002).
+    No ``fastmath``, because the data contain NaN. ``error_model="numpy"`` drops the
+    check for division by zero, which cannot occur in these loops. Without ``_nrt``
+    references to arrays are not counted, so loops create none (docs/decisions/0002).
     """
     loop = numba.njit(**_OPTIONS)(_stamped(function))
-    # Neither the package's folder nor the user's cache can be written to (a read-only
-    # container): compile in every process rather than not at all.
+    # If neither the package's folder nor the user's cache can be written to (as in a
+    # read-only container), compile in every process.
     with suppress(RuntimeError, OSError):
         loop._cache = _Cache(loop.py_func)  # noqa: SLF001  (numba sets its own there)
     return loop  # type: ignore[no-any-return]  # numba has no types
@@ -48,8 +48,8 @@ def compiled(function: _Function) -> _Function:
 def inlined(function: _Function) -> _Function:
     """Compile `function` into each of its callers.
 
-    A call with whole reference and scratch arrays costs more than what most of
-    these small functions do.
+    Passing many arrays to a function costs more than the work that most of these small
+    functions do.
     """
     inline = numba.njit(forceinline=True, **_OPTIONS)
     return inline(function)  # type: ignore[no-any-return]  # numba has no types
@@ -76,11 +76,11 @@ _DIGEST = _digest_loops()
 
 
 def _stamped(function: Any) -> Any:
-    """Let compiled code on disk be found only while no source of a loop has changed.
+    """Invalidate the compiled code on disk when the source of any loop changes.
 
-    Numba looks at the file of the outermost function, not at those of what is
-    compiled into it, and would run old code on a new layout of memory. But the
-    values that a function closes over are part of its key: so it closes over a digest.
+    Numba checks only the file of the outermost function, not those of the functions
+    compiled into it, so it could run old code on a new layout of memory. The values
+    that a function closes over are part of its cache key, so it closes over a digest.
     """
     stamped = FunctionType(
         function.__code__.replace(co_freevars=("digest",)),
@@ -95,7 +95,7 @@ def _stamped(function: Any) -> Any:
 
 
 class _CheckedCode(CompileResultCacheImpl):  # type: ignore[misc]  # numba has no types
-    """Compiled code with its checksum: numba would run what a bad disk made of it."""
+    """Compiled code with a checksum, because numba runs damaged code unchecked."""
 
     def reduce(self, data: Any) -> tuple[bytes, bytes]:
         code = dumps(super().reduce(data))
@@ -109,7 +109,7 @@ class _CheckedCode(CompileResultCacheImpl):  # type: ignore[misc]  # numba has n
 
 
 class _Cache(FunctionCache):  # type: ignore[misc]  # numba has no types
-    """Compiled code on disk; if it is damaged or cannot be kept, it is made anew."""
+    """Compiled code on disk; code that is damaged or cannot be saved is recompiled."""
 
     _impl_class = _CheckedCode
     warned = False
@@ -117,7 +117,7 @@ class _Cache(FunctionCache):  # type: ignore[misc]  # numba has no types
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         try:
             return super().load_overload(sig, target_context)
-        except Exception:  # noqa: BLE001  (whatever damaged bytes do to the reader)
+        except Exception:  # noqa: BLE001  (damaged bytes can raise anything)
             with suppress(Exception):
                 self.flush()
             return None
@@ -129,16 +129,16 @@ class _Cache(FunctionCache):  # type: ignore[misc]  # numba has no types
             if not _Cache.warned:
                 _Cache.warned = True
                 _logger.warning(
-                    "proximity-kernel cannot keep its compiled loops in %s (%s), so "
-                    "every process compiles them; make room, or name another folder "
-                    "in NUMBA_CACHE_DIR.",
+                    "proximity-kernel cannot save its compiled loops in %s (%s), so "
+                    "every process compiles them; free disk space, or set "
+                    "NUMBA_CACHE_DIR to another folder.",
                     self.cache_path,
                     error,
                 )
 
 
 class _Notice(event.Listener):  # type: ignore[misc]  # numba has no types
-    """Says once a process that the loops are being compiled.
+    """Log once per process that the loops are being compiled.
 
     Numba sends the event only for a real compilation, not when it loads code
     from disk, so a slow first call is explained and a fast one is silent.
@@ -147,24 +147,24 @@ class _Notice(event.Listener):  # type: ignore[misc]  # numba has no types
     told = False
 
     def on_start(self, event: Any) -> None:
-        # Other people's functions come by here too, and some have no module.
+        # Functions of other packages send events too, and some have no module.
         module = getattr(event.data["dispatcher"].py_func, "__module__", None)
         if self.told or not str(module).startswith("proximity_kernel."):
             return
         self.told = True
         _logger.warning(
-            "proximity-kernel is compiling its loops; this takes some seconds the "
-            "first time each part is used, and again for over 254 bins in a column."
+            "proximity-kernel is compiling its loops. This takes a few seconds the "
+            "first time each part is used, and again for columns with over 254 bins."
         )
 
     def on_end(self, event: Any) -> None:
-        """Nothing to say: the answer follows."""
+        """Do nothing: only the start is logged."""
 
 
 event.register("numba:compile", _Notice())
 
-# A child forked while another thread compiles would wait for that thread, which it does
-# not have; so fork waits until no thread compiles.
+# A child that is forked while another thread compiles would wait forever for that
+# thread, which it does not have. So fork waits until no thread compiles.
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(
         before=global_compiler_lock.acquire,

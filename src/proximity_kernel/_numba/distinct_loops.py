@@ -12,11 +12,11 @@ from .compiling import compiled
 
 @compiled
 def pack_digits(codes: NDArray[Any], firsts: Any, radices: Any, digits: Any) -> None:
-    """Write the features of each group as one number, most significant first.
+    """Write the codes of each group of features as one number, most significant first.
 
-    Group g holds the features from ``firsts[g]`` up to ``firsts[g + 1]``;
-    ``radices[j]`` is the number of bins of feature j, and the codes past them,
-    unknown and missing, become the two numbers after the last bin.
+    Group g has the features from ``firsts[g]`` up to ``firsts[g + 1]``. ``radices[j]``
+    is the number of bins of feature j. The codes for an unknown category and for a
+    missing cell become the two numbers after the last bin.
     """
     top = np.int64(np.iinfo(codes.dtype).max)
     for i in range(codes.shape[0]):
@@ -32,7 +32,7 @@ def pack_digits(codes: NDArray[Any], firsts: Any, radices: Any, digits: Any) -> 
 
 @compiled
 def sort_by_digit(digit: Any, start: Any, order: Any, out: Any) -> None:
-    """Reorder row numbers by one digit; a counting sort, so equals keep their order.
+    """Reorder row numbers by one digit, by a counting sort (which is stable).
 
     ``start`` is scratch memory, one entry more than there are digit values.
     """
@@ -49,9 +49,9 @@ def sort_by_digit(digit: Any, start: Any, order: Any, out: Any) -> None:
 
 @compiled
 def number_distinct(digits: Any, order: Any, inverse: Any, firsts: Any) -> int:
-    """Give equal rows the same number, in order, and count the distinct ones.
+    """Give each distinct row its number, in order, and count them.
 
-    ``firsts[g]`` becomes the place in `order` where distinct row g begins.
+    ``firsts[g]`` becomes the position in `order` where distinct row g begins.
     """
     n_distinct = 0
     for r in range(order.shape[0]):

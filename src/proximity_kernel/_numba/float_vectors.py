@@ -1,17 +1,17 @@
-"""Sums of few look-ups in a table, for eight or sixteen of its columns at once.
+"""Sum a few lines of a table, for eight or sixteen of its columns at once.
 
-As in `bit_vectors`, numba does not find the vector instructions by itself: in so short
-a loop it cannot prove that what is written is not what is read. Here the sums stay in
-vector registers from the first look-up to the last. LLVM splits a vector where the
-processor's registers are shorter, with the same bits.
+As in `bit_vectors`, numba does not generate the vector instructions by itself: in so
+short a loop it cannot prove that the arrays read and written do not overlap. Here the
+sums stay in vector registers from the first line to the last. LLVM splits a vector
+where the processor's registers are shorter; the result has the same bits.
 
-The sums after each look-up are kept, one line after another: a row that begins like the
-row before goes on from there.
+The sum after each line is kept, so that a row which starts with the same entries as the
+row before it can continue from there.
 
 Only compiled functions can use what is defined here.
 """
 
-# numba has no types, and calls an intrinsic with a typing context, used or not.
+# numba has no types, and passes each intrinsic a typing context even if it is unused.
 # mypy: disallow-untyped-decorators=False
 # ruff: noqa: ARG001
 
@@ -29,18 +29,18 @@ _SCALARS = {types.float32: ir.FloatType(), types.float64: ir.DoubleType()}
 
 
 def _shuffled(builder: Any, vector: Any, lanes: list[int]) -> Any:
-    """Make the vector of these lanes of a vector."""
+    """Select lanes of a vector."""
     mask = ir.Constant(ir.VectorType(_INDEX, len(lanes)), lanes)
     return builder.shuffle_vector(vector, ir.Constant(vector.type, ir.Undefined), mask)
 
 
 def _place(builder: Any, base: Any, start: Any, vector: Any) -> Any:
-    """Find the vector that starts at an element of an array."""
+    """Point to the vector that starts at an element of an array."""
     return builder.bitcast(builder.gep(base, [start]), vector.as_pointer())
 
 
 def _sum_rows(lanes: int, array_types: Any) -> Any:
-    """Make the code that sums up `lanes` columns."""
+    """Generate the code that sums `lanes` columns."""
     scalar = _SCALARS[array_types[2].dtype]
     vector = ir.VectorType(scalar, lanes)
 
@@ -84,10 +84,10 @@ def sum_eight(
 ) -> Any:  # fmt: skip
     """Add up weighted lines of a table, in the columns from `at` up to ``at + 8``.
 
-    The entries of `data` from `start` on are the weights, those of `indices` the lines;
-    `table` and `sums` are flat, their lines `width` long. Line p of `sums` is the sum
-    of the first p, the one before the first included; those up to line `known` are
-    there, and those up to line `size` are written. All of one float dtype.
+    The entries of `data` from `start` on are the weights, and those of `indices` the
+    lines. `table` and `sums` are flat arrays of lines of length `width`. Line p of
+    `sums` is its line 0 plus the first p weighted lines. Lines up to `known` are given;
+    the rest, up to line `size`, are written. All arrays have the same float dtype.
     """
     arrays = (data, indices, table, sums)
     signature = types.none(*arrays, *[types.intp] * 5)
@@ -107,9 +107,9 @@ def sum_sixteen(
 
 @intrinsic
 def find_two_least(typing: Any, values: Any, first: Any, width: Any) -> Any:
-    """Find the least of ``values[first:first + width]`` and the next, NaN being none.
+    """Find the two least of ``values[first:first + width]``, ignoring NaN.
 
-    `width` is a multiple of eight. The two are equal if the least is there twice.
+    `width` is a multiple of eight. The two are equal if the least value occurs twice.
     """
     scalar = _SCALARS[values.dtype]
     vector = ir.VectorType(scalar, 8)

@@ -1,7 +1,7 @@
-"""The compiled loops of the kernel, in the order of the walk.
+"""The compiled loops of the kernel, in the order in which they are called.
 
 Values to codes, codes to counts, counts to weights and estimates, estimates to the
-representation. Naked arrays in and out; everything is checked before it comes here.
+representation. The loops take and fill plain arrays; callers check them.
 """
 
 from __future__ import annotations
@@ -14,22 +14,23 @@ from numpy.typing import NDArray
 from .compiling import compiled, merged
 
 STEP = 0.05
-"""Every weight is a whole multiple of it."""
+"""Every weight is a whole multiple of this step."""
 POWERS = (0, 1, 2, 3, 4, 6, 8, 10, 13, 16, 20)
 """The weights to choose from, in steps."""
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _STIR_1 = np.uint64(0xBF58476D1CE4E5B9)
 _STIR_2 = np.uint64(0x94D049BB133111EB)
-_FEW_MIDPOINTS = 16  # up to here, comparing with each beats a binary search
+_FEW_MIDPOINTS = 16  # up to this number, a linear search beats a binary one
 
 
 class Evidence(NamedTuple):
-    """What codes tell about bins, laid out for the loops.
+    """The evidence of codes for bins, laid out for the loops.
 
-    The sources of feature j are the entries from ``source_start[j]`` up to
-    ``source_start[j + 1]``. With a code of the source at entry m, the evidence for the
-    bins of j that have a place begins at ``base[m] + place[code] * stride``.
+    A place is the position of a bin among those with evidence. The sources of feature j
+    are the entries from ``source_start[j]`` up to ``source_start[j + 1]``. For a code
+    of the source at entry m, the evidence for the bins of j that have a place begins at
+    ``base[m] + place[code] * stride``.
     """
 
     n_bins: NDArray[np.int64]  # (n_features,)
@@ -47,17 +48,17 @@ class Evidence(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """Where codes go in the representation, feature after feature.
+    """Which columns of the representation belong to each code, feature after feature.
 
-    A leaf is a bin, or a part of it at the "fine" scale. The entries of an observed
-    cell are those of its leaf. A missing cell has one entry in each of its feature's
-    gap columns, to which each bin adds its probability times its shares.
+    A leaf is a bin or, at the "fine" scale, a part of one. An observed cell has the
+    entries of its leaf. A missing cell has one entry in each of its feature's gap
+    columns: the sum over the bins of probability times share.
     """
 
-    n_bins: NDArray[np.int64]  # (n_features,) codes, informative gaps included
-    offsets: NDArray[np.int64]  # (n_features,) which of all codes is the first
-    first_leaf: NDArray[np.int64]  # (n_features,) which of all leaves is the first
-    leaf_bins: NDArray[np.int64]  # (n_leaves,) which of all codes a leaf belongs to
+    n_bins: NDArray[np.int64]  # (n_features,) codes, with that of informative missing
+    offsets: NDArray[np.int64]  # (n_features,) number of its first code
+    first_leaf: NDArray[np.int64]  # (n_features,) number of its first leaf
+    leaf_bins: NDArray[np.int64]  # (n_leaves,) the code that a leaf belongs to
     entry_start: NDArray[np.int64]  # (n_leaves + 1,) its entries; the first is its own
     entry_columns: NDArray[np.int64]  # (n_entries,)
     entry_weights: NDArray[np.float64]  # (n_entries,)
@@ -107,9 +108,9 @@ def average_bins(
 ) -> None:  # fmt: skip
     """Find the mean of each bin's values, less its center, and their squared deviation.
 
-    From the center on: sums of large numbers, or of many, would lose digits. `totals`,
-    `shift` and `squares` start at zero. Values are there `counts` times, or once if
-    that is empty; NaN is left out.
+    Subtracting the center first keeps the digits that large sums would lose. `totals`,
+    `shift` and `squares` must be zero at the start. Each value counts `counts` times,
+    or once if that is empty; NaN is skipped.
     """
     for i in range(values.shape[0]):
         x = values[i]
@@ -130,9 +131,9 @@ def average_bins(
 
 @compiled
 def hash_rows(rows: NDArray[Any], seed: Any, hashes: Any) -> None:
-    """Write a number of 64 bits for each row that looks drawn at random.
+    """Write a 64-bit hash of each row.
 
-    Equal rows have equal ones. Each code is stirred in by the finalizer of splitmix64.
+    Equal rows have equal hashes. Each code is mixed in by the finalizer of splitmix64.
     """
     for i in range(rows.shape[0]):
         h = seed
@@ -151,8 +152,8 @@ def count_codes(
 ) -> None:  # fmt: skip
     """Count the codes of rows, and the pairs in rows whose hash is at most `limit`.
 
-    A missing cell is the code after the last bin; an unknown category does not count.
-    `pairs` has no rows if pairs are not wanted; `found` is room for the codes of a row.
+    A missing cell is the code after the last bin; an unknown category is not counted.
+    `pairs` has no rows if pairs are not wanted; `found` is scratch memory for a row.
     """
     missing = np.int64(np.iinfo(rows.dtype).max)
     for r in range(first, last):
@@ -173,7 +174,7 @@ def count_codes(
 
 @merged
 def _largest(e: Evidence, j: int, total: Any) -> float:
-    """Find the largest evidence for a possible bin of j; 0 for one without a place."""
+    """Find the largest evidence for a bin of j; it is 0 for a bin without a place."""
     largest = -np.inf
     if e.rest[j, 0] > 0:
         largest = 0.0
@@ -189,9 +190,9 @@ def count_kept_pairs(
 ) -> None:
     """Count the pairs of each feature j from `first` up to `last` with its sources.
 
-    ``places[j, r]`` is the place of row r's code of feature j: of one that is not kept,
-    the number of those that are; -1 of none. ``pairs[j, s, a, b]`` gets the rows with
-    place a of the s-th source and b of feature j.
+    ``places[j, r]`` is the place of row r's code of feature j. Codes that are not kept
+    share the place after the kept ones; -1 stands for no code. ``pairs[j, s, a, b]``
+    becomes the number of rows with place a of the s-th source and b of feature j.
     """
     n_kept = pairs.shape[3]
     for j in range(first, last):
@@ -210,10 +211,11 @@ def score_weights(
 ) -> None:  # fmt: skip
     """Add up the squared error of each weight, estimating every cell as if missing.
 
-    ``errors[w, j]`` gets that of the cells of feature j, from `first` up to `last`.
-    ``codes[j, r]`` is row r's code of feature j and ``at[j, r]`` its place times the
-    stride, -1 without a place. `without` is the evidence with the row itself left out.
-    `totals` is room for the evidence of a feature's cells, and for one estimate.
+    ``errors[w, j]`` becomes the error of feature j, for features from `first` up to
+    `last`. ``codes[j, r]`` is row r's code of feature j and ``at[j, r]`` its place
+    times the stride, or -1 without a place. `without` is the evidence without the row
+    itself. `totals` is scratch memory for the evidence of a feature's cells and one
+    estimate.
     """
     e = evidence
     n_rows = codes.shape[1]
@@ -267,7 +269,7 @@ def estimate_cells(
 ) -> None:  # fmt: skip
     """Write the distributions of the missing cells of rows, cell after cell in `order`.
 
-    `at` and `total` are room for the places of the rows' codes and for the evidence.
+    `at` and `total` are scratch memory for places of codes and for the evidence.
     """
     e = evidence
     for r in range(rows.shape[0]):
@@ -326,8 +328,8 @@ def fill_rows(
 ) -> None:  # fmt: skip
     """Write a part of the representation: row i is ``rows[inverse[i]]``.
 
-    An observed cell has the entries of its leaf, a missing one the shares of its
-    estimate, a category unknown at fit nothing.
+    An observed cell has the entries of its leaf, a missing cell the shares of its
+    estimate, and a category not seen at fit has no entry.
     """
     missing = np.iinfo(rows.dtype).max
     for i in range(inverse.shape[0]):

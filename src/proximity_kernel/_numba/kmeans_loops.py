@@ -1,10 +1,10 @@
 """The compiled loops of k-means on the representation.
 
-A row touches few columns, so its inner products with all centers are a sum of few
-look-ups: the table of centers has a line per column, with all centers side by side,
-and a vector instruction adds up eight or more of them. Rows come in the order of their
-codes, so most begin like the one before, and its sums so far are theirs. Naked arrays
-in and out; every piece of rows writes to places of its own.
+A row has few entries, so its inner products with all centers are the sum of a few lines
+of a table: one line per column, with the values of all centers side by side. A vector
+instruction adds eight or more of them. Rows come in the order of their codes, so most
+start with the same entries as the row before and reuse its partial sums. The loops take
+and fill plain arrays; each piece of rows writes to its own part of them.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ def _score_row(
     i: Any, known: Any, data: Any, indices: Any, indptr: Any, table: Any, width: Any,
     sums: Any,
 ) -> Any:  # fmt: skip
-    """Add the row's look-ups in `table` to line 0 of `sums`; returns where they end.
+    """Add the row's lines of `table` to line 0 of `sums`; returns where the sum is.
 
-    The lines up to `known` are those of a row that begins alike.
+    The lines up to `known` are reused from the row before, which starts the same way.
     """
     start = indptr[i]
     size = indptr[i + 1] - start
@@ -50,7 +50,7 @@ def _move_row(
 
 @compiled
 def count_alike(data: Any, indices: Any, indptr: Any, alike: Any) -> None:
-    """Count the entries, from the first on, that a row has in common with the last."""
+    """Count the leading entries that each row shares with the row before it."""
     alike[0] = 0
     for i in range(1, alike.shape[0]):
         before, start = indptr[i - 1], indptr[i]
@@ -73,13 +73,13 @@ def assign_rows(
 ) -> Any:  # fmt: skip
     """Give each row its nearest center, the lower number in a tie.
 
-    A score is the squared distance less the row's own square; line 0 of `sums` has what
-    it starts from. ``slacks[i]`` is by how much the nearest center is nearer than the
-    second. It falls by ``falls[c]`` at the most since the centers were moved, c being
-    the row's cluster; while more than `margin` is left of it, the row stays, unseen.
+    A score is the squared distance minus the row's own square; sums start from line 0
+    of `sums`. ``slacks[i]`` is Hamerly's bound: how much nearer row i is to its center
+    than to any other. Moving the centers lowers it by ``falls[c]`` for rows of cluster
+    c. A row whose slack stays above `margin` keeps its cluster and is not scored.
 
-    What rows that change their cluster (from -1: from none) bring to it or take from it
-    goes to `totals` and `weights`. Returns how many do, and how many were looked at.
+    Rows that change cluster (-1 is none) are subtracted from the old and added to the
+    new in `totals` and `weights`. Returns how many changed, and how many were scored.
     """
     changed, seen = 0, 0
     width = table.shape[0] // totals.shape[1]
@@ -96,7 +96,7 @@ def assign_rows(
         line = _score_row(i, known, data, indices, indptr, table, width, sums)
         known = indptr[i + 1] - indptr[i]
         best, second = find_two_least(sums, line, width)
-        # Below zero by a rounding only.
+        # It can be below zero only by rounding.
         near, far = abs(best + squares[i]), abs(second + squares[i])
         slacks[i] = np.sqrt(far) - np.sqrt(near)
         if before >= 0 and sums[line + before] == best and best < second:
@@ -120,10 +120,10 @@ def try_seeds(
     first: int, last: int, table: Any, width: int, sums: Any, closest: Any,
     distances: Any, potentials: Any,
 ) -> None:  # fmt: skip
-    """Find how far each row would be from its nearest seed with each of some more.
+    """Find the distance of each row to its nearest seed if a candidate t were added.
 
-    ``distances[i, t]`` is the squared distance of row i then, ``closest[i]`` it is now,
-    and ``potentials[t]`` the sum over the rows from `first` up to `last`.
+    ``closest[i]`` is the squared distance of row i now and ``distances[i, t]`` with the
+    candidate; ``potentials[t]`` is their sum over the rows from `first` up to `last`.
     """
     known = 0
     for i in range(first, last):

@@ -1,13 +1,13 @@
-"""The compiled loops that look for the rows nearest to a row.
+"""The compiled loops that find the rows nearest to a row.
 
-Each cell of a row has one of 32 classes, a byte. For a query the score that any cell of
-a class can have at most is looked up, in whole levels rounded up, and the levels of a
-row's cells are added: that bounds its similarity from above, 32 rows at a time. Only
-where the bound beats what is asked for is the similarity itself computed, always by the
-same sum in the same order: the answer does not depend on classes, threads or the
-machine.
+Each cell of a row has one of 32 classes, stored in a byte. For a query, a table holds
+the highest score that a cell of each class can have, rounded up to whole levels. The
+sum of the levels of a row's cells is an upper bound of its similarity, computed for 32
+rows at a time. The similarity itself is computed only where the bound is high enough,
+always by the same sum in the same order, so the result does not depend on classes,
+threads or the machine.
 
-Naked arrays in and out; everything is checked before it comes here.
+The loops take and fill plain arrays; callers check them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .compiling import compiled, inlined
 
 CLASSES = 32
 _OBSERVED = 16  # classes of cells with one leaf; the others are of estimated cells
-_ZONES = 4  # estimated cells are told apart by where they are likely, and how likely
+_ZONES = 4  # estimated cells are classed by their likely bins and the probability
 
 
 class Search(NamedTuple):
@@ -31,16 +31,16 @@ class Search(NamedTuple):
     indptr: NDArray[Any]  # of the rows, sparse
     indices: NDArray[Any]
     data: NDArray[Any]
-    n_features: float  # that a similarity is the mean over
-    n_lines: int  # features, and one more if that makes their number even
+    n_features: float  # number of features that a similarity averages
+    n_lines: int  # number of features, rounded up to an even number
     feature: NDArray[np.int64]  # (n_columns,)
     classes: NDArray[np.uint8]  # (n_lines * stride,) feature after feature
-    stride: int  # rows, rounded up to a multiple of 32
-    largest: NDArray[np.float64]  # (n_columns, 32) entry of any cell of a class
+    stride: int  # number of rows, rounded up to a multiple of 32
+    largest: NDArray[np.float64]  # (n_columns, 32) largest entry of a class
 
 
 class Queries(NamedTuple):
-    """Rows to find the nearest rows of."""
+    """Rows whose nearest rows are wanted."""
 
     indptr: NDArray[Any]
     indices: NDArray[Any]
@@ -52,7 +52,7 @@ def classify_cells(
     indptr: Any, indices: Any, data: Any, first_column: Any, n_leaves: Any,
     feature: Any, stride: int, classes: Any, largest: Any,
 ) -> None:  # fmt: skip
-    """Give the cells of sparse rows their classes, and find the entries of these."""
+    """Class the cells of sparse rows, and find the largest entries of each class."""
     for r in range(indptr.shape[0] - 1):
         p = indptr[r]
         while p < indptr[r + 1]:
@@ -84,9 +84,9 @@ def tabulate_scores(
     queries: Queries, first: int, last: int, s: Search, most: float, scores: Any,
     tables: Any, scales: Any,
 ) -> None:  # fmt: skip
-    """Write the most that each class can score with each query, in levels.
+    """Write the highest score of each class with each query, in levels.
 
-    `scales` gets the levels of a similarity of one; 0 if there is nothing to bound.
+    `scales` becomes the number of levels for a similarity of one, or 0 without bounds.
     """
     for q in range(first, last):
         scores[:] = 0.0
@@ -128,7 +128,7 @@ def _bound_by_bytes(
     return found
 
 
-# Bounds the rows from `start` on; tells whether any bound is at least `least`.
+# Bounds the rows from `start` on; returns whether any bound is at least `least`.
 _bound_rows = inlined(_bound_by_vectors if LOOKS_UP else _bound_by_bytes)
 
 
@@ -171,11 +171,11 @@ def find_floors(
     scales: Any,  # noqa: ARG001  (the loops take the same arguments)
     s: Search, step: int, bounds: Any, row: Any, one: Any, best: Any, floors: Any,
 ) -> None:  # fmt: skip
-    """Find a similarity for each query that its k nearest rows reach.
+    """Find a lower limit of the similarity of each query's k nearest rows.
 
-    Of every `step`-th vector of rows those k with the greatest bounds are compared, and
-    the least of their similarities is taken. ``best[0]`` and ``best[1]``, of shape
-    (k,), are room for the bounds and the rows.
+    Among every `step`-th vector of rows, the k rows with the greatest bounds are
+    compared; the limit is the least of their similarities. ``best[0]`` and ``best[1]``,
+    of shape (k,), are scratch memory for the bounds and the rows.
     """
     k, n_rows = best.shape[1], s.indptr.shape[0] - 1
     for q in range(first_query, last_query):
@@ -212,8 +212,8 @@ def keep_nearest(
 ) -> None:  # fmt: skip
     """Merge the rows of a tile into the nearest of each query, nearest first.
 
-    Rows come in rising order and only a greater similarity moves one down, so ties
-    go to the lower number. Rows below the floor of a query are not looked at.
+    Rows come in ascending order and only a greater similarity displaces a row, so ties
+    go to the lower index. Rows below the floor of a query are skipped.
     """
     k, n = values.shape[1], s.n_lines
     for q in range(first_query, last_query):
@@ -280,8 +280,8 @@ def spread_groups(
 ) -> None:
     """Replace the nearest groups of equal rows by the nearest rows.
 
-    Group g holds the rows ``members[starts[g]:starts[g + 1]]``, rising. Rows of equal
-    similarity are in rising order, whatever their groups.
+    Group g has the rows ``members[starts[g]:starts[g + 1]]``, in ascending order. Rows
+    of equal similarity are put in ascending order, also across groups.
     """
     k = out.shape[1]
     for q in range(values.shape[0]):
