@@ -13,6 +13,7 @@ if _typing.TYPE_CHECKING:
     from .model_file import ModelFileError
     from .neighbors import ProximityNeighbors
     from .outliers import ProximityOutliers
+    from .report import write_report
 
 __all__ = [
     "ModelFileError",
@@ -25,6 +26,7 @@ __all__ = [
     "ProximityOutliers",
     "explain",
     "read_table",
+    "write_report",
 ]
 __version__ = "0.1.0.dev0"
 
@@ -41,6 +43,7 @@ _HOMES = {
     "ProximityOutliers": ".outliers",
     "explain": ".explanation",
     "read_table": ".io",
+    "write_report": ".report",
 }
 
 

@@ -7,7 +7,7 @@ is used as it is if it comes in a `sklearn.frozen.FrozenEstimator`.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -174,6 +174,29 @@ class KernelEstimator(ModelFileMixin, BaseEstimator):  # type: ignore[misc]  # u
     n_jobs: int | None
     kernel_: ProximityKernel
     n_features_in_: int
+
+    def _default_kernel(self) -> ProximityKernel:
+        """Make the kernel that is used if none is given."""
+        return ProximityKernel()
+
+    def set_params(self, **params: Any) -> Self:
+        """Set options; those of the kernel are called ``kernel__n_bins`` and so on.
+
+        Parameters
+        ----------
+        **params : dict
+            Options by name. If there is no kernel yet, its options are set in a copy of
+            the default one.
+
+        Returns
+        -------
+        self
+        """
+        given = params.get("kernel", self.kernel)
+        if given is None and any(name.startswith("kernel__") for name in params):
+            params = {**params, "kernel": self._default_kernel()}
+        super().set_params(**params)
+        return self
 
     def _check_options(self) -> None:
         check_kernel(self.kernel)

@@ -46,6 +46,9 @@ class _ProximityKNN(KernelEstimator):
         self.kernel = kernel
         self.n_jobs = n_jobs
 
+    def _default_kernel(self) -> ProximityKernel:
+        return ProximityKernel("fine")
+
     def _find_neighbors(self, X: Any, y: Any) -> ProximityNeighbors:
         """Fit the neighbors of a table with targets."""
         self._check_options()

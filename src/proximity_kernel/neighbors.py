@@ -117,7 +117,7 @@ class ProximityNeighbors(
         self
         """
         self._check_options()
-        chosen = ProximityKernel("fine") if self.kernel is None else self.kernel
+        chosen = self._default_kernel() if self.kernel is None else self.kernel
         X = collect_table(X)
         kernel = fit_kernel(chosen, X, self.n_jobs)
         index = index_rows(kernel, represent(kernel, X))
@@ -159,7 +159,6 @@ class ProximityNeighbors(
         X : frame, array or list of rows, of shape (n_queries, n_features), optional
             None searches the neighbors of each fitted row, without the row itself.
         n_neighbors : int, optional
-            None is the option of the estimator.
         return_distance : bool, default=True
         return_similarity : bool, default=False
             True returns similarities, largest first, in place of the distances.
@@ -303,10 +302,8 @@ class ProximityNeighbors(
 
         Parameters
         ----------
-        X, radius, sort_results
-            As in `radius_neighbors`.
-        mode
-            As in `kneighbors_graph`.
+        X, radius, sort_results, mode
+            As in `radius_neighbors` and `kneighbors_graph`.
 
         Returns
         -------
@@ -349,6 +346,9 @@ class ProximityNeighbors(
             order = order[(indices != row)[order]]
             starts = np.searchsorted(row[order], np.arange(len(starts)))
         return starts, indices[order], similarities[order]
+
+    def _default_kernel(self) -> ProximityKernel:
+        return ProximityKernel("fine")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -164,14 +164,12 @@ class ProximityOutliers(OutlierMixin, KernelEstimator):  # type: ignore[misc]  #
         self
         """
         self._check_options()
-        by_neighbors = self.method == "neighbors"
-        default = ProximityKernel("fine" if by_neighbors else _N_BINS)
-        chosen = default if self.kernel is None else self.kernel
+        chosen = self._default_kernel() if self.kernel is None else self.kernel
         X = collect_table(X)
         kernel = fit_kernel(chosen, X, self.n_jobs)
         matrix = represent(kernel, X)
         near = None
-        if by_neighbors:
+        if self.method == "neighbors":
             near = ProximityNeighbors(kernel=FrozenEstimator(kernel)).fit(X)
         usual = [
             find_usual(column.values) if _is_measured(column.type) else UsualValues()
@@ -280,6 +278,9 @@ class ProximityOutliers(OutlierMixin, KernelEstimator):  # type: ignore[misc]  #
                     )
             out.append(reasons)
         return out
+
+    def _default_kernel(self) -> ProximityKernel:
+        return ProximityKernel("fine" if self.method == "neighbors" else _N_BINS)
 
     def _compare(self, X: Any, matrix: sp.csr_array) -> NDArray[np.float64]:
         """Compare rows with others in each feature, of shape (n, n_features)."""

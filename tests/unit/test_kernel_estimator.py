@@ -73,3 +73,15 @@ def test_an_estimator_with_a_frozen_kernel_is_saved_with_it(frame, tmp_path):
         loaded.kneighbors(frame), near.kneighbors(frame), strict=True
     ):
         np.testing.assert_array_equal(got, wanted)
+
+
+def test_options_of_the_kernel_can_be_set_without_one(frame):
+    near = ProximityNeighbors(4).set_params(kernel__normalize=True)
+    assert near.kernel.n_bins == "fine"
+    assert near.fit(frame).kernel_.normalize
+    assert ProximityNeighbors(4).kernel is None
+    assert ProximityOutliers().set_params(kernel__dtype=np.float64).kernel.n_bins == 4
+    given = ProximityKMeans(3, kernel=ProximityKernel(2)).set_params(kernel__n_bins=3)
+    assert given.kernel.n_bins == 3
+    with pytest.raises(ValueError, match="Invalid parameter 'n_bin'"):
+        ProximityNeighbors().set_params(kernel__n_bin=3)
