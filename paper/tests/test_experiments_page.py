@@ -298,3 +298,12 @@ def test_a_quick_page_says_so(tmp_path):
     text = write_text(read_chapters(tmp_path, quick=True), quick=True)
     assert text.startswith("# Did it reproduce? (quick runs)\n")
     assert "up to 16,000 rows" in verdict(text, "time linear")[1]
+
+
+def test_the_published_page_is_short_and_complete():
+    page_file = Path(__file__).parents[1] / "docs" / "paper.md"
+    published = page_file.read_text()
+    assert len(published.splitlines()) <= 300
+    assert "Cannot be shown" not in published
+    pictures = {path.stem for path in (page_file.parent / "pictures").iterdir()}
+    assert pictures == set(re.findall(r"!\[(.*?)\]", published))
