@@ -15,7 +15,7 @@ from sklearn.utils.validation import _check_feature_names_in, validate_data
 from ._bins.codes import Codes
 from ._bins.names import output_names
 from ._model.batches import Learn, fit_to_batches, learn_batch, make_reader
-from ._model.fitted_kernel import FittedKernel, code_table, take_model
+from ._model.fitted_kernel import FittedKernel, check_output, code_table, take_model
 from ._model.imputation import Strategy, estimate_gaps
 from ._model.model import Model, fit_model, warn_of_columns
 from ._model.model_packing import pack_model, unpack_model
@@ -374,6 +374,7 @@ class ProximityKernel(FittedKernel, ModelFileMixin, TransformerMixin, BaseEstima
         return model, codes
 
     def _output(self, model: Model, codes: Codes) -> Any:
+        check_output(self)
         threads = count_threads(self.n_jobs)
         matrix = model.represent(codes, self.dtype, self.normalize, threads)
         if not self.sparse_output:

@@ -26,5 +26,5 @@ def test_the_reference_lists_the_public_names(module, names):
 
 def test_every_public_module_is_in_the_reference():
     listed = {module for module, _ in REFERENCE}
-    public = {"", ".dask", ".datasets", ".model_file", ".report"}
+    public = {"", ".dask", ".datasets", ".model_file"}
     assert listed == {f"proximity_kernel{name}" for name in public}

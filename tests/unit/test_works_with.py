@@ -129,3 +129,13 @@ def test_every_row_of_the_page_names_a_test():
         for path, function in named:
             source = (ROOT / path).read_text(encoding="utf-8")
             assert f"def {function}(" in source, row
+
+
+@pytest.mark.parametrize("output", ["pandas", "polars"])
+def test_frames_of_a_sparse_representation_are_refused_with_the_remedy(groups, output):
+    frame, _ = groups
+    kernel = ProximityKernel().set_output(transform=output)
+    with pytest.raises(ValueError, match="sparse_output=False"):
+        kernel.fit_transform(frame)
+    dense = kernel.set_params(sparse_output=False).fit_transform(frame)
+    assert list(dense.columns) == list(kernel.get_feature_names_out())

@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
+from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._bins.centers import CategoricalBins, NumericBins
@@ -101,6 +102,17 @@ def code_table(kernel: Any, model: Model, X: Any) -> Codes:
         read_columns(X)  # a better message, if it is the table that is wrong
         raise
     return model.code(X, count_threads(kernel.n_jobs))
+
+
+def check_output(kernel: Any) -> None:
+    """Refuse frames as output of `transform` where it gives a sparse matrix."""
+    asked = _get_output_config("transform", kernel)["dense"]
+    if kernel.sparse_output and asked != "default":
+        raise ValueError(
+            f"The representation is sparse, and set_output asks for {asked} frames; "
+            "use ProximityKernel(sparse_output=False), or set_output("
+            "transform='default')."
+        )
 
 
 def represent_table(kernel: Any, model: Model, X: Any) -> sp.csr_array:
