@@ -318,7 +318,7 @@ def test_what_can_be_read_only_once_is_refused(frame):
     with raises_naming(ValueError, "read again", "90 first, then 0"):
         ProximityKernel().fit_batches(lambda: once)
     passes = iter([parts, [*parts[:2], parts[0]]])
-    with raises_naming(ValueError, "other rows"):
+    with raises_naming(ValueError, "different rows"):
         ProximityKernel().fit_batches(lambda: iter(next(passes)))
     for single in (frame, np.zeros((3, 2)), pl.from_pandas(frame)):
         with raises_naming(TypeError, "several tables", "fit"):

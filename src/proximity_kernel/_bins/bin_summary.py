@@ -1,12 +1,12 @@
-"""Batches of a table in, its bins out: the first of the two passes over a large table.
+"""Learn the bins of a table from batches: the first of two passes over a large table.
 
-A batch becomes a `BinSummary`: per column its type and its values with their counts.
-Summaries merge, in any order, to that of the whole table; from that come the bins.
-They are those of `learn_bins` on the whole table, to the last bit, for every column
-with at most 100,000 distinct values; beyond that they come from a sketch (`sketch`).
+A batch is summarized in a `BinSummary`: the type of each column, and its values with
+their counts. Summaries merge, in any order, to that of the whole table, from which the
+bins are computed. For a column with at most 100,000 distinct values they equal those of
+`learn_bins` on the whole table to the last bit; beyond that, a `sketch` is used.
 
-The batches decide together what a column is. One in which it is all missing does not
-count, whatever its dtype.
+The kind of a column is decided from all batches. A batch in which it is all missing is
+ignored, whatever its dtype.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from .sketch import Held, hold_values, merge_held, rank_held
 
 @dataclass(frozen=True)
 class Labels:
-    """The labels of a categorical column, sorted, with how often each is there.
+    """The labels of a categorical column, sorted, with their counts.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class Labels:
 
 @dataclass(frozen=True)
 class ColumnSummary:
-    """What is known of one column.
+    """Type, values and number of missing cells of one column.
 
     Attributes
     ----------
@@ -63,12 +63,12 @@ class ColumnSummary:
 
 @dataclass(frozen=True)
 class BinSummary:
-    """What the bins of a table, or of a part of it, are learnt from.
+    """Summary of a table, or of a part of it, from which bins are learned.
 
     Attributes
     ----------
     columns : tuple of ColumnSummary
-        None at all while no row is known.
+        Empty if there is no row yet.
     n_samples : int
     """
 
@@ -82,7 +82,7 @@ class BinSummary:
 
 
 def has_no_rows(table: Any) -> bool:
-    """Whether a batch is empty: it changes nothing, and says nothing of its columns."""
+    """Whether a batch is empty. If so it is ignored, and so are its dtypes."""
     if isinstance(table, list | tuple):
         return not table
     shape = getattr(table, "shape", ())
@@ -171,7 +171,7 @@ def finish_bins(
     Parameters
     ----------
     state : BinSummary
-        Of all rows.
+        The summary of all rows.
     categorical_features
         The option that the batches were read with.
     n_bins, max_categories
@@ -222,7 +222,7 @@ def _summarize(column: Column) -> ColumnSummary:
 
 
 def _merge(a: ColumnSummary, b: ColumnSummary) -> ColumnSummary:
-    """Merge what is known of a column; it is called as in `a`."""
+    """Merge two summaries of a column; its name is that in `a`."""
     missing = a.missing + b.missing
     if NOTHING in (a.type.family, b.type.family):
         said = max(a, b, key=_says)
@@ -233,21 +233,21 @@ def _merge(a: ColumnSummary, b: ColumnSummary) -> ColumnSummary:
     if isinstance(a.held, Labels) and isinstance(b.held, Labels):
         try:
             labels = _merge_labels(a.held, b.held, a.type.family == "dates")
-        except (TypeError, ValueError):  # such as periods of several lengths
+        except (TypeError, ValueError):  # such as periods of different lengths
             _refuse_labels(a.type, a.held, b.held)
         unasked = a.type.unasked or b.type.unasked
         return ColumnSummary(replace(a.type, unasked=unasked), labels, missing)
-    assert not isinstance(a.held, Labels)  # of one kind, by now
+    assert not isinstance(a.held, Labels)  # both have the same kind here
     assert not isinstance(b.held, Labels)
     column_type = replace(a.type, rounded=a.type.rounded or b.type.rounded)
     return ColumnSummary(column_type, merge_held(a.held, b.held), missing)
 
 
 def _says(state: ColumnSummary) -> tuple[bool, bool, bool, str]:
-    """Order states by how much they say of the type.
+    """Order summaries by how certain the type of the column is.
 
-    Where nothing is observed at all, a dtype for text says more than floats: an empty
-    column of any make arrives as these.
+    If nothing is observed, a text dtype is more certain than floats, because any empty
+    column can be read as floats.
     """
     found = state.type
     ordered = found.order is not None
@@ -256,11 +256,11 @@ def _says(state: ColumnSummary) -> tuple[bool, bool, bool, str]:
 
 
 def _refuse(a: ColumnType, b: ColumnType) -> None:
-    """Say what a column is in the two batches."""
+    """Raise an error with the types of a column in two batches."""
     if a.order is not None and b.order is not None:
         orders = " and ".join(sorted(f"{t.order}" for t in (a, b)))
         raise ValueError(
-            f"{a.place} is an ordered categorical of other orders in two batches, "
+            f"{a.place} is an ordered categorical whose order differs in two batches, "
             f"{orders}; give all batches one order."
         )
     one, another = sorted(map(str, (a, b)))
@@ -271,7 +271,7 @@ def _refuse(a: ColumnType, b: ColumnType) -> None:
 
 
 def _refuse_labels(column: ColumnType, a: Labels, b: Labels) -> NoReturn:
-    """Say which labels of two batches have no common order."""
+    """Raise an error with the labels of two batches that cannot be sorted together."""
     shown = " and ".join(sorted(short(part.labels[0]) for part in (a, b)))
     raise ValueError(
         f"{column.place} has labels in two batches that cannot be sorted together, "
@@ -286,7 +286,8 @@ def _merge_labels(a: Labels, b: Labels, dates: bool) -> Labels:
     for part in (a, b):
         for label, n in zip(part.labels, part.counts.tolist(), strict=True):
             counts[label] = counts.get(label, 0) + n
-    # Integers beside a gap arrive as floats, and in one table all of them would.
+    # Integers in a column with missing cells are read as floats. In one table all of
+    # them would be.
     for wide in (int, float):
         if any(type(label) is wide for label in counts):
             counts = {_widen(label, wide): n for label, n in counts.items()}
@@ -301,6 +302,6 @@ def _widen(label: Any, wide: type) -> Any:
 
 
 def _date_key(label: Any) -> tuple[int, str]:
-    """Sort ISO dates by time, those with odd years too."""
+    """Make a key to sort ISO dates by time, also with years beyond 9999 or below 0."""
     year, rest = label[1:].split("-", 1)
     return int(label[0] + year), rest

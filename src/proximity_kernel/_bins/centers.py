@@ -1,14 +1,15 @@
-"""Observed values of a column in, its bins out: centers, or categories.
+"""Learn the bins of a column from its observed values: centers, or categories.
 
-The centers of a numeric column are evenly spaced percentiles of what was observed,
-so they crowd where the data are dense: there a small difference separates two
-values, and in a sparse region a large one does not. Equal centers are merged; the
-cells stay the same and no bin stays empty for that reason.
+The centers of a numeric column are evenly spaced percentiles of the observed values, so
+they are close together where the data are dense. There a small difference separates two
+values; in a sparse region even a large one may not. Equal centers are merged, which
+changes no assignment and avoids empty bins.
 
-With `AUTO` bins a value that many rows hold has a center of its own and the others lie
-in the middles of equally filled parts of the rest, so none is spent on an extreme, or
-twice on one value. Two such sets, of four centers and of two, make two resolutions: a
-fine bin belongs to the coarse center nearest to its own. `fine_scale` has `FINE` bins.
+With `AUTO` bins each very frequent value has its own center. The other centers are the
+middles of equally filled parts of the remaining values, so no center is spent on an
+extreme, or twice on one value. Two such sets, of four and of two centers, make two
+resolutions: a fine bin belongs to the nearest coarse center. `fine_scale` makes `FINE`
+bins.
 
 A categorical column has a bin per category, in sorted order. A column with nothing
 observed has none.
@@ -29,10 +30,10 @@ from .fine_scale import QUARTERS, between, cut_values, number_cells
 
 _FINE, _COARSE = 4, 2  # centers of the two resolutions
 FEW_ROWS = 1 << 16
-"""Up to here a column is sorted whole, and needs no threads."""
+"""Up to this number of values a column is sorted as a whole, on one thread."""
 
 _Floats = NDArray[np.float64]
-# Buckets by the first 16 bits of a float: negative numbers come first, and fall.
+# Buckets by the first 16 bits of a float: negative numbers first, in reverse order.
 _RISING = np.concatenate([np.arange(0xFFFF, 0x7FFF, -1), np.arange(0x8000)])
 _PLACES = np.argsort(_RISING)
 _NAN_KEYS = np.flatnonzero((np.arange(1 << 16) & 0x7FF0) == 0x7FF0)
@@ -44,11 +45,11 @@ class NumericBins:
 
     Attributes
     ----------
-    centers : ndarray of shape (n_bins,), float64, strictly rising
+    centers : ndarray of shape (n_bins,), float64, strictly ascending
     groups : ndarray of shape (n_bins,), int64, or None
-        The coarse bin of each bin, 0 or 1, where there are two resolutions.
+        The coarse bin of each bin, 0 or 1, if there are two resolutions.
     cuts, levels : ndarray of shape (n_leaves - 1,), or None
-        Of a "fine" column, as `cut_values` makes them.
+        The cuts of a "fine" column, from `cut_values`.
     """
 
     centers: NDArray[np.float64]
@@ -77,7 +78,7 @@ class NumericBins:
 
     @cached_property
     def shared(self) -> dict[int, NDArray[np.int64]]:
-        """The coarse bins that hold several bins, and which."""
+        """The coarse bins that contain several bins, and these bins."""
         if self.groups is None:
             return {}
         held = {group: np.flatnonzero(self.groups == group) for group in (0, 1)}
@@ -95,9 +96,9 @@ class CategoricalBins:
     Attributes
     ----------
     categories : tuple
-        The labels with a bin of their own, sorted.
+        The labels that have their own bin, sorted.
     infrequent : frozenset
-        The rarest labels, which share one more bin, the last; often empty.
+        The rarest labels, which share the last bin; often empty.
     """
 
     categories: tuple[Hashable, ...]
@@ -126,11 +127,11 @@ Bins = NumericBins | CategoricalBins
 
 @dataclass(frozen=True)
 class Ranked:
-    """Values, sorted, with how often each is there.
+    """Distinct values, sorted, with their counts.
 
     Attributes
     ----------
-    values : ndarray of shape (n_distinct,), float64, strictly rising
+    values : ndarray of shape (n_distinct,), float64, strictly ascending
     counts : ndarray of shape (n_distinct,), int64
 
     Examples
@@ -156,7 +157,7 @@ class Ranked:
         return found
 
     def span(self, value: float) -> tuple[int, int]:
-        """Places of a value in the sorted order: the first, and the one after them."""
+        """First place of a value in the sorted order, and the place after its last."""
         at = self.values.searchsorted(value)
         return int(self._ends[at] - self.counts[at]), int(self._ends[at])
 
@@ -171,10 +172,10 @@ class Ranked:
 
 
 class Selected:
-    """The values of a large column, of which only those asked for are put in order.
+    """The values of a large column, sorted only as far as needed.
 
-    The first 16 bits of a value (sign, exponent, four bits more) put it into a bucket.
-    That is enough to know into which bucket a place of the sorted order falls.
+    The first 16 bits of a value (sign, exponent and four more) give its bucket. The
+    sizes of the buckets tell in which bucket a place of the sorted order is.
 
     Parameters
     ----------
@@ -200,7 +201,7 @@ class Selected:
         return int(self._ends[-1])
 
     def _bucket(self, bucket: int) -> _Floats:
-        """Sort the values of a bucket, by its place in the rising order."""
+        """Sort the values of a bucket, given its place in the ascending order."""
         if bucket not in self._sorted:
             self._sorted[bucket] = np.sort(self._values[self._keys == _RISING[bucket]])
         return self._sorted[bucket]
@@ -217,7 +218,7 @@ class Selected:
         return found
 
     def span(self, value: float) -> tuple[int, int]:
-        """Places of a value that was found by `at`: the first, and the one after."""
+        """First place of a value found by `at`, and the place after its last."""
         bucket = int(_PLACES[int(np.float64(value).view(np.uint64) >> np.uint64(48))])
         held = self._bucket(bucket)
         before = int(self._ends[bucket]) - len(held)
@@ -238,7 +239,7 @@ class Selected:
 
 
 Ordered = Ranked | Selected
-"""Values as if sorted."""
+"""Values that can be read in sorted order."""
 
 
 def rank_values(values: _Floats) -> Ranked:
@@ -250,7 +251,7 @@ def rank_values(values: _Floats) -> Ranked:
 def count_categories(
     labels: tuple[Hashable, ...], counts: NDArray[np.int64], max_categories: int
 ) -> CategoricalBins:
-    """Give labels their bins: one each, or the rarest one together.
+    """Assign labels to bins: one bin each, or one bin for all of the rarest.
 
     Parameters
     ----------
@@ -270,7 +271,7 @@ def count_categories(
     """
     if len(labels) <= max_categories:
         return CategoricalBins(labels)
-    # Stable: among equally frequent labels the earlier one keeps its bin.
+    # A stable sort: of equally frequent labels the earlier one keeps its bin.
     kept = np.argsort(-counts, kind="stable")[: max_categories - 1]
     frequent = set(kept.tolist())
     return CategoricalBins(
@@ -310,7 +311,7 @@ def rank_centers(values: Ordered, n_bins: BinCount) -> NumericBins:
 def _quantiles(values: Ordered, parts: Sequence[int], n_parts: int) -> list[float]:
     """Take the quantiles ``k / n_parts`` for each k of `parts`, equal ones once.
 
-    Interpolated linearly. A place is a whole-number fraction: on a value it is exact.
+    Interpolation is linear. Places are fractions of whole numbers, so exact at a value.
     """
     last = len(values) - 1
     places = [divmod(last * k, n_parts) for k in parts]
@@ -319,7 +320,7 @@ def _quantiles(values: Ordered, parts: Sequence[int], n_parts: int) -> list[floa
     out = set()
     for low, high, (_, rest) in zip(found, found[len(below) :], places, strict=False):
         gap, share = high - low, rest / n_parts
-        if gap == np.inf:  # between two values near the ends of float64
+        if gap == np.inf:  # two values near the limits of float64
             out.add(low * (1 - share) + high * share)
         else:
             out.add(low + gap * share)
@@ -344,27 +345,27 @@ def _fit_resolutions(values: Ordered) -> NumericBins:
         return NumericBins(few)
     fine = _spread_centers(values, _FINE) if few is None else few
     midpoints = NumericBins(_spread_centers(values, _COARSE)).midpoints
-    # At most one midpoint: groups are 0 and 1. One that holds everything says nothing,
-    # and bins of their own need none.
+    # There is at most one midpoint, so groups are 0 and 1. They are dropped if all bins
+    # are in one group, or each has its own.
     groups = np.searchsorted(midpoints, fine)
     told = groups[0] < groups[-1] and len(fine) > _COARSE
     return NumericBins(fine, groups if told else None)
 
 
 def _spread_centers(values: Ordered, n_bins: int) -> NDArray[np.float64]:
-    """Place centers so that frequent values have one of their own.
+    """Place centers so that each frequent value has its own.
 
-    The others lie in the middles of equally filled parts of the rest.
+    The others are the middles of equally filled parts of the remaining values.
 
     Parameters
     ----------
     values : Ranked or Selected
-        With more than `n_bins` distinct ones.
+        They have more than `n_bins` distinct values.
     n_bins : int
 
     Returns
     -------
-    ndarray of shape (at most n_bins,), strictly rising
+    ndarray of shape (at most n_bins,), strictly ascending
 
     Examples
     --------
@@ -384,10 +385,10 @@ def _spread_centers(values: Ordered, n_bins: int) -> NDArray[np.float64]:
 
 
 def _more_than_a_share(values: Ordered, n_parts: int) -> list[float]:
-    """Find what more than one of `n_parts` equal shares of the values are.
+    """Find the values that occur in more than one ``n_parts``-th of the cells.
 
-    At most ``n_parts - 1`` values, the most frequent first, the lower among equals.
-    In sorted order such a value reaches over one of the borders between shares.
+    These are at most ``n_parts - 1``, the most frequent first; ties go to the lower. In
+    sorted order such a value crosses a border between equal shares.
     """
     n = len(values)
     borders = values.at([n * i // n_parts for i in range(1, n_parts)])

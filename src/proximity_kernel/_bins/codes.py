@@ -1,17 +1,16 @@
-"""Columns and bins in, codes out, and what codes are decoded to.
+"""Code the cells of columns by their bins, and decode bins to typical values.
 
-A cell's code is the number of its nearest center, the lower one in a tie, or of
-its category. Two codes mean something else: the largest of the dtype is a missing
-cell, the one below it a category that was not there at fit. From here on no NaN exists.
+A cell's code is the number of its nearest center (the lower one in a tie) or of its
+category. Two codes are special: the largest of the dtype is a missing cell, and the one
+below it is a category not seen at fit. Past this module there is no NaN.
 
-Equal rows have equal codes and get equal answers. Where that saves work, each distinct
-row is kept once, with its count, in lexicographic order: similar rows lie together.
+Equal rows have equal codes and equal results. Where that saves work, each distinct row
+is kept once, with its count, in lexicographic order, so that similar rows are adjacent.
 
-Who needs a value for a missing cell gets the one that is typical of a bin. Of numbers
-that is the mean of those observed in it, not the center: the first and the last center
-of evenly spaced percentiles are the extremes, which hardly any value of their bins
-comes near. Of ordered categories it is the most frequent one, and likewise of the rare
-labels that share a bin.
+A missing cell is filled with the typical value of a bin. For numbers this is the mean
+of the values observed in it, not the center, because the first and the last center are
+the extremes, far from most values of their bins. For ordered categories, and for rare
+labels that share a bin, it is the most frequent one.
 """
 
 from __future__ import annotations
@@ -55,11 +54,11 @@ class Codes:
     rows : ndarray of shape (n_rows, n_features), uint8 or uint16
         The rows of the table, or each distinct one once, in lexicographic order.
     counts : ndarray of shape (n_rows,), int64
-        How often each stands in the table.
+        How often each row occurs in the table.
     inverse : ndarray of shape (n_samples,), int64
-        Which of the rows each row of the table is.
+        The index in `rows` of each row of the table.
     leaves : ndarray of shape (n_rows, n_features), dtype of the rows, or None
-        The leaves of "fine" features, the codes of others; None if there is none fine.
+        The leaves of "fine" features, the codes of others; None if none is "fine".
     """
 
     rows: NDArray[Any]
@@ -68,7 +67,7 @@ class Codes:
     leaves: NDArray[Any] | None = None
 
     def distinct(self, n_bins: _Ints) -> Codes:
-        """Keep each distinct row once; of the rows of a table, as they are."""
+        """Keep each distinct row once, of codes that have one entry per table row."""
         if self.leaves is None:
             return Codes(*find_distinct(self.rows, n_bins))
         most = np.maximum(n_bins, MOST_LEAVES + 1)
@@ -85,7 +84,7 @@ class Codes:
 
 @dataclass(frozen=True)
 class Typical:
-    """What is typical of each bin of a feature.
+    """The typical value of each bin of a feature.
 
     Attributes
     ----------
@@ -93,7 +92,7 @@ class Typical:
         Numbers, dates and durations in seconds, ranks; labels of a categorical.
     spread : ndarray of shape (n_bins,), float64
         Standard deviation of numbers within the bin; for ranks and labels the share of
-        the bin's rows that have another.
+        the bin's rows that have a different one.
     """
 
     values: _Floats | tuple[Hashable, ...]
@@ -102,7 +101,7 @@ class Typical:
 
 @dataclass(frozen=True)
 class Binned:
-    """The bins of a table: what its rows are coded with.
+    """The bins of a table, by which its rows are coded.
 
     Attributes
     ----------
@@ -121,7 +120,7 @@ class Binned:
 
     @property
     def n_bins(self) -> _Ints:
-        """Bins of each feature, none for its gaps."""
+        """Number of bins of each feature, without one for missing."""
         return np.array([b.n_bins for b in self.bins], np.int64)
 
     def code(self, table: Any, n_threads: int, distinct: bool) -> Codes:
@@ -133,7 +132,7 @@ class Binned:
 
 
 def plain_codes(rows: NDArray[Any], leaves: NDArray[Any] | None = None) -> Codes:
-    """Take rows of codes as they are, equal ones too."""
+    """Make `Codes` with one entry per row, without removing duplicates."""
     return Codes(rows, np.ones(len(rows), np.int64), np.arange(len(rows)), leaves)
 
 
@@ -144,17 +143,17 @@ def learn_bins(
     max_categories: int,
     n_threads: int,
 ) -> Binned:
-    """Learn the bins of every column, and what they are decoded to.
+    """Learn the bins of every column, and their typical values.
 
     Parameters
     ----------
     columns : sequence of Column
     categorical_features
-        The option that they were read with.
+        The option with which they were read.
     n_bins : sequence of int and "auto"
-        Bins asked for, one entry per column; categorical columns ignore theirs.
+        Requested bins, one entry per column; categorical columns ignore theirs.
     max_categories : int
-        Most bins of a categorical column.
+        Maximum number of bins of a categorical column.
     n_threads : int
 
     Returns
@@ -176,7 +175,7 @@ def learn_bins(
         for j in range(first, last):
             learnt[j] = _learn_column(columns[j], n_bins[j], max_categories)
 
-    # Short columns are mostly the interpreter's work, of which it does one at a time.
+    # Short columns mostly run in the interpreter, where threads do not help.
     long = len(columns[0].values) > FEW_ROWS
     run_pieces(learn_some, len(columns), 1, n_threads if long else 1)
     bins, typical = zip(*learnt, strict=True)
@@ -193,7 +192,7 @@ def _learn_column(
             observed = column.values[column.observed]
             counts = np.bincount(observed, minlength=len(column.labels))
         return bin_labels(column.labels, counts, max_categories)
-    values = column.values + 0.0  # a copy in one piece, and no -0.0
+    values = column.values + 0.0  # a contiguous copy, without -0.0
     few = len(values) <= FEW_ROWS
     ordered = rank_values(values[~np.isnan(values)]) if few else Selected(values)
     bins = rank_centers(ordered, n_bins)
@@ -203,14 +202,14 @@ def _learn_column(
 def bin_labels(
     labels: tuple[Hashable, ...], counts: _Ints, max_categories: int
 ) -> tuple[CategoricalBins, Typical]:
-    """Give labels their bins, and each bin its most frequent label.
+    """Assign labels to bins, and to each bin its most frequent label.
 
     Parameters
     ----------
     labels : tuple
         Sorted.
     counts : ndarray of shape (n_labels,), int64
-        Not needed if each label has a bin of its own.
+        Not needed if each label has its own bin.
     max_categories : int
 
     Returns
@@ -234,13 +233,13 @@ def average(
 
     Parameters
     ----------
-    values : ndarray of shape (n,), float64, in one piece
-        NaN is left out.
-    counts : ndarray of shape (n,), int64, or without entries
-        How often each is there; without entries, once.
+    values : ndarray of shape (n,), float64, contiguous
+        NaN is skipped.
+    counts : ndarray of shape (n,), int64, or empty
+        How often each value occurs; if empty, once.
     bins : NumericBins
     ordered : bool
-        Whether they are ranks of categories.
+        Whether the values are ranks of categories.
 
     Returns
     -------
@@ -252,7 +251,7 @@ def average(
     average_bins(values, counts, bins.midpoints, bins.centers, totals, shift, squares)
     means = bins.centers + shift
     spread = np.sqrt(squares / np.maximum(totals, 1))
-    wrong = ~(np.isfinite(means) & np.isfinite(spread))  # near the ends of float64
+    wrong = ~(np.isfinite(means) & np.isfinite(spread))  # near the limits of float64
     return Typical(np.where(wrong, bins.centers, means), np.where(wrong, 0, spread))
 
 
@@ -359,7 +358,7 @@ def _coder(
 def code_absences(
     codes: Codes, bins: Sequence[Bins], informative: NDArray[np.bool_]
 ) -> Codes:
-    """Give the gaps of informative features the code after their last bin, and leaf.
+    """Give missing cells of informative features the code after the last bin and leaf.
 
     Parameters
     ----------
@@ -370,8 +369,8 @@ def code_absences(
     Returns
     -------
     Codes
-        In the same order. It is that of the new codes too, unless a row holds a
-        category that was not there at fit.
+        In the same order, which is lexicographic for the new codes too, unless a row
+        has a category not seen at fit.
 
     Examples
     --------
@@ -385,7 +384,7 @@ def code_absences(
         return codes
     n_bins = np.array([own.n_bins for own in bins], np.int64)
     rows: NDArray[Any] = codes.rows.astype(code_dtype(n_bins + informative))
-    # Unknown and missing are the last codes of the dtype, whichever it is.
+    # Unknown and missing are the last two codes of either dtype.
     beyond = np.iinfo(rows.dtype).max - codes.missing
     if beyond:
         rows[codes.rows >= codes.missing - 1] += rows.dtype.type(beyond)

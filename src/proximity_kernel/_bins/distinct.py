@@ -32,7 +32,7 @@ def find_distinct(
         In lexicographic order.
     counts : ndarray of shape (n_distinct,), int64
     inverse : ndarray of shape (n_samples,), int64
-        Which of the distinct rows each row is.
+        The index in `rows` of each row.
     """
     firsts = _group_features(n_bins + 2)
     largest = max(int(np.prod(n_bins[a:b] + 2)) for a, b in pairwise(firsts))
@@ -85,7 +85,7 @@ def merge_distinct(
 
 
 def _group_features(sizes: _Ints) -> list[int]:
-    """Split features into runs whose codes together make a small number.
+    """Split features into runs whose codes combine to a small number.
 
     Sorting takes a pass per run, so fewer runs are faster.
     """

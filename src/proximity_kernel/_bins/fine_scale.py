@@ -1,13 +1,12 @@
 """The scale of ``n_bins="fine"``: halves, quarters, eighths and sixteenths of a column.
 
-The observed values are cut in two, between two values where that halves the rows best,
-and so is each part, four times in all; a part with one value is not cut. Two values
-score .4, .7, .9 or 1 by the smallest cell that holds both: a half, a quarter, an
-eighth, or a leaf, which is a sixteenth or has one value. Values of different halves
-score 0.
+The observed values are cut between two values, where that halves the rows best. Each
+part is cut again, four times in all; a part with one value is not cut. Two values score
+.4, .7, .9 or 1 by the smallest cell that contains both: a half, a quarter, an eighth,
+or a leaf (a sixteenth, or a part with one value). Values of different halves score 0.
 
-The quarters are the bins of the column. Missing cells are estimated on them, and an
-estimate is spread evenly over the parts of a quarter.
+The quarters are the bins of the column. Missing cells are estimated on the quarters,
+and the estimate of a quarter is spread evenly over its parts.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 SCORES = (0.0, 0.4, 0.7, 0.9, 1.0)
-"""Score of two values by the number of cuts that made the smallest cell of both."""
+"""Score of two values, by the number of cuts of the smallest cell with both."""
 QUARTERS = 2
 """Cuts that make a quarter."""
 MOST_LEAVES = 2 ** (len(SCORES) - 1)
@@ -28,7 +27,7 @@ _Ints = NDArray[np.int64]
 
 
 class _Ordered(Protocol):
-    """Values as if sorted, as `centers.Ranked` and `centers.Selected`."""
+    """Values that can be read in sorted order: `centers.Ranked` or `Selected`."""
 
     def __len__(self) -> int: ...
     def at(self, places: Any) -> NDArray[np.float64]: ...
@@ -44,10 +43,10 @@ def cut_values(values: _Ordered) -> tuple[_Ints, _Ints]:
 
     Returns
     -------
-    places : ndarray of shape (n_leaves - 1,), int64, strictly rising
-        Of the first value above each cut, in the sorted order.
+    places : ndarray of shape (n_leaves - 1,), int64, strictly ascending
+        Place in the sorted order of the first value above each cut.
     levels : ndarray of shape (n_leaves - 1,), int64
-        In which round each was made, from 1 to 4.
+        The round in which each cut was made, from 1 to 4.
 
     Examples
     --------
@@ -71,7 +70,7 @@ def cut_values(values: _Ordered) -> tuple[_Ints, _Ints]:
 
 
 def _halve(values: _Ordered, first: int, last: int) -> int:
-    """Find the place that halves places best; one end if all values are equal."""
+    """Find the place that best halves a range; an end if all its values are equal."""
     middle = values.at([(first + last) // 2])[0]
     start, stop = values.span(middle)
     inside = [at for at in (start, stop) if first < at < last]
@@ -79,9 +78,9 @@ def _halve(values: _Ordered, first: int, last: int) -> int:
 
 
 def between(low: Any, high: Any) -> NDArray[np.float64]:
-    """Find the middles of pairs of numbers, below the higher ones.
+    """Find the midpoints of pairs of numbers, below the higher of each pair.
 
-    Between adjacent floats there is no middle; it may be rounded up to the higher one.
+    The midpoint of adjacent floats could be rounded up to the higher one.
     """
     with np.errstate(over="ignore"):
         middle = (low + high) / 2
@@ -96,7 +95,7 @@ def number_cells(levels: _Ints, level: int) -> _Ints:
 
 
 def nest_cells(levels: _Ints) -> tuple[NDArray[np.float64], list[tuple[_Ints, float]]]:
-    """Find what the leaves and the larger cells add to a score.
+    """Find how much the leaves and the larger cells add to a score.
 
     Parameters
     ----------
@@ -105,9 +104,9 @@ def nest_cells(levels: _Ints) -> tuple[NDArray[np.float64], list[tuple[_Ints, fl
     Returns
     -------
     ndarray of shape (n_leaves,)
-        What two values of the same leaf score, beside what the cells around it add.
+        What a common leaf adds to the score, beyond what the cells around it add.
     list of (ndarray of int64, float)
-        Eighths, quarters and halves with several leaves: the leaves, and what is added.
+        Eighths, quarters and halves with several leaves: the leaves, and what they add.
 
     Examples
     --------

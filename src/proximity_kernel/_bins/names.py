@@ -16,11 +16,11 @@ from .fine_scale import nest_cells
 
 _DATE_UNITS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}  # in a second
 _COARSE_NAMES = ("low", "high")
-_DIGITS = 4  # of a number, unless two neighbors need more to differ
+_DIGITS = 4  # digits of a number, unless two adjacent ones need more to differ
 
 
 def name_bins(bins: Bins, column: ColumnType, gaps: bool) -> list[str]:
-    """Say in words what each bin of a feature holds.
+    """Name the range or category of each bin of a feature.
 
     Examples
     --------
@@ -45,9 +45,9 @@ def name_bins(bins: Bins, column: ColumnType, gaps: bool) -> list[str]:
 def _name_ranks(
     midpoints: NDArray[np.float64], order: Sequence[Any], n_bins: int
 ) -> list[str]:
-    """Name the bins of an ordered categorical by the categories that they hold.
+    """Name the bins of an ordered categorical by their categories.
 
-    A center between two ranks can have none that is nearest to it.
+    The bin of a center between two ranks can be without a category.
     """
     held = np.searchsorted(midpoints, np.arange(len(order)))
     names = []
@@ -74,11 +74,11 @@ def _write(numbers: Sequence[float], family: str) -> list[str]:
 
 
 def _write_dates(seconds: Sequence[float]) -> list[str]:
-    """Write dates, with the time, and so much of a second, as tells them apart."""
+    """Write dates with just as much of the time as is needed to distinguish them."""
     whole = np.floor(seconds).astype("datetime64[s]")
     out = [str(day) for day in whole.astype("datetime64[D]")]
     for unit, per_second in _DATE_UNITS.items():
-        # A finer unit does not reach as far.
+        # A finer unit covers fewer years.
         if len(set(out)) == len(out) or max(map(abs, seconds)) * per_second >= 2**63:
             break
         counts = np.array([round(moment * per_second) for moment in seconds])
@@ -88,7 +88,7 @@ def _write_dates(seconds: Sequence[float]) -> list[str]:
 
 
 def write_moment(seconds: float) -> str:
-    """Write a date, with its time unless it is a day's start, and parts of a second.
+    """Write a date, with its time unless it is midnight, and fractions of a second.
 
     Examples
     --------
@@ -100,14 +100,14 @@ def write_moment(seconds: float) -> str:
 
 
 def _shorten(number: float, digits: int) -> str:
-    """Round to significant digits, without an exponent where it stays readable."""
+    """Round to significant digits, without an exponent if that is readable."""
     if number and not 1e-4 <= abs(number) < 1e15:
         return f"{number:.{digits}g}"
     return np.format_float_positional(number, digits, fractional=False, trim="-")
 
 
 def _name_cells(bins: Bins) -> list[str]:
-    """Name the columns of cells that hold several leaves."""
+    """Name the columns of cells that have several leaves."""
     if isinstance(bins, CategoricalBins):
         return []
     if bins.levels is None:
@@ -121,8 +121,8 @@ def output_names(
 ) -> NDArray[np.object_]:
     """Name every column of the representation.
 
-    A name that stands there already gets underscores until it does not: the column
-    "a" with a category "1_0" beside a numeric column "a_1".
+    Underscores are added to a name until it is unique: the column "a" with a category
+    "1_0" collides with a numeric column "a_1".
 
     Examples
     --------

@@ -1,15 +1,15 @@
-"""The values of a column in batches: counted, or in a sketch of their quantiles.
+"""Summaries of a column in batches: counted values, or a sketch of their quantiles.
 
-Batches of a column are summarized one by one and the summaries merged. While few values
-are distinct, each is kept with its count, and every rank is exact. Beyond `LIMIT` it
-becomes a sketch: levels of sorted items, an item of level h standing for ``2**h``
-values. A level that holds `WIDTH` items is halved: every other one moves up. A checksum
-of the items decides which of two stays, so the same batches merged in the same way give
-the same sketch on any machine.
+Batches of a column are summarized one by one and the summaries merged. While there are
+few distinct values, each is kept with its count, and every rank is exact. Beyond
+`LIMIT` the summary becomes a sketch: levels of sorted items, where an item of level h
+stands for ``2**h`` values. When a level has `WIDTH` items it is halved: every other
+item moves up. A checksum of the items decides which of two stays, so the same batches
+merged in the same way give the same sketch on any machine.
 
-A halving at level h moves a rank by ``2**h`` at most and takes `WIDTH` - 1 items, so
-all of them together by a share of ``levels / (WIDTH - 1)``: 0.3 % of ten million
-values in the worst case. They go both ways, and mostly cancel.
+A halving at level h changes a rank by at most ``2**h`` and needs `WIDTH` - 1 items. All
+halvings together change it by a share of at most ``levels / (WIDTH - 1)``: 0.3 % of ten
+million values in the worst case. The errors have both signs and mostly cancel.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _NONE: _Floats = np.empty(0)
 
 @dataclass(frozen=True)
 class Sketch:
-    """What is kept of very many values.
+    """Summary of very many values.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ def hold_values(values: _Floats) -> Held:
 
 
 def merge_held(a: Held, b: Held) -> Held:
-    """Merge what is held of two parts of a column.
+    """Merge the summaries of two parts of a column.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def merge_held(a: Held, b: Held) -> Held:
     Returns
     -------
     Ranked or Sketch
-        Counts while at most `LIMIT` values are distinct, whatever the parts.
+        Counts if at most `LIMIT` values are distinct, regardless of the parts.
 
     Examples
     --------
@@ -107,7 +107,7 @@ def merge_held(a: Held, b: Held) -> Held:
 
 
 def rank_held(held: Held) -> Ranked:
-    """Give the values with their counts: of a sketch those that its items stand for."""
+    """List the values with their counts, or the items of a sketch with theirs."""
     if isinstance(held, Ranked):
         return held
     sizes = [len(items) for items in held.levels]
@@ -117,7 +117,7 @@ def rank_held(held: Held) -> Ranked:
     )
     order = np.argsort(values, kind="stable")
     values, counts = values[order], counts[order]
-    # The ends stand for themselves, in place of one of those next to them.
+    # The exact ends replace one of the values next to them.
     counts[0] -= 1
     counts[-1] -= 1
     ranked = _add_up(
@@ -143,7 +143,7 @@ def _add_up(values: _Floats, counts: NDArray[np.int64]) -> Ranked:
 
 
 def _sketch(held: Held) -> Sketch:
-    """Make a sketch of counted values: a count of 5 is an item for 4 and one for 1."""
+    """Turn counted values into a sketch: a count of 5 becomes items for 4 and for 1."""
     if isinstance(held, Sketch):
         return held
     n_levels = int(held.counts.max()).bit_length()

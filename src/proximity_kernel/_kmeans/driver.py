@@ -195,8 +195,8 @@ def check_sums(sums: Sums | None, model: Model) -> Sums:
     seen = 0 if sums is None else sums.sizes.sum()
     if sums is None or seen != model.n_samples:
         raise ValueError(
-            f"The batches changed when read again ({model.n_samples:,} rows first, "
-            f"then {seen:,.0f}); pass a list, or a function that returns a new "
+            f"The batches had different rows when read again ({model.n_samples:,} "
+            f"first, then {seen:,.0f}); pass a list, or a function that returns a new "
             "iterator of the same batches each time."
         )
     return sums

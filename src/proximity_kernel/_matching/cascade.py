@@ -1,8 +1,8 @@
 """The paper's rule: estimates from the fitted rows that match a row.
 
-Level 1, the intersection: the rows that share every code of the row. Where none of them
-observes the missing feature, level 2, the union: the rows that share any code. Where
-there is none either, level 3, the prior: how often each bin was observed. The estimate
+Level 1, the intersection: the rows that share every code of the row. If none of them
+observes the missing feature, level 2, the union: the rows that share any code. If none
+of those does either, level 3, the prior: how often each bin was observed. The estimate
 is the mean of the one-hot blocks of these rows.
 
 Each distinct row is kept once, with its count, in bitmaps that answer "which rows have
@@ -36,8 +36,8 @@ from .pairwise import Estimates, Part, lay_out_cells
 LEVELS = ("prior", "union", "intersection")
 """Names of the levels, by their number."""
 
-_PIECE = 1024  # distinct rows at the most
-_PIECE_WORK = 200_000_000  # features x features x blocks: some tenths of a second
+_PIECE = 1024  # maximum number of distinct rows
+_PIECE_WORK = 200_000_000  # features x features x blocks, some tenths of a second
 
 
 @dataclass(frozen=True)
@@ -47,8 +47,8 @@ class Cascade:
     Attributes
     ----------
     bitmaps : Bitmaps
-        The distinct rows and their counts, as the compiled loops take them; no array
-        can be written to.
+        The distinct rows and their counts, laid out for the compiled loops, in
+        read-only arrays.
     """
 
     bitmaps: Bitmaps
@@ -56,8 +56,8 @@ class Cascade:
     leaves_bins_out = True
 
     def __reduce__(self) -> Any:
-        # Bitmaps are built again rather than stored: smaller, on cache lines again,
-        # and never in the layout of another version.
+        # Bitmaps are not stored but built again: this is smaller, aligns them to cache
+        # lines, and does not depend on the layout of another version.
         maps = self.bitmaps
         return build_cascade, (maps.rows, maps.counts, maps.n_bins)
 
@@ -81,7 +81,7 @@ class Cascade:
         return lambda first, last: (codes.rows, codes.inverse[first:last], cells)
 
     def match(self, codes: Codes, n_threads: int) -> Cells:
-        """Do the same, and tell the level and the support of each estimate."""
+        """Estimate the missing cells, with the level and support of each estimate."""
         maps, rows = self.bitmaps, read_only(codes.rows)
         laid_out = lay_out_cells(codes, maps.n_bins)
         n_cells = len(laid_out.feature)
@@ -95,7 +95,7 @@ class Cascade:
             match_rows(maps, rows, first, last, cells, columns, bits)
 
         work = n_features**2 * count_blocks(len(maps.rows))
-        piece = max(1, min(_PIECE, _PIECE_WORK // work))  # an interrupt is soon heard
+        piece = max(1, min(_PIECE, _PIECE_WORK // work))  # short, for interrupts
         run_pieces(match_some, len(rows), piece, n_threads)
         return cells
 
@@ -103,7 +103,7 @@ class Cascade:
 def build_cascade(
     rows: NDArray[Any], counts: NDArray[np.int64], n_bins: NDArray[np.int64]
 ) -> Cascade:
-    """Enter distinct rows, with how often each is there, into bitmaps.
+    """Build the bitmaps of distinct rows with their counts.
 
     Parameters
     ----------
@@ -142,8 +142,8 @@ def build_cascade(
 def read_only(array: NDArray[Any]) -> NDArray[Any]:
     """View an array as a plain one that cannot be written to.
 
-    Compiled code is kept per type, and whether an array can be written to is part
-    of it: one that travelled to a joblib worker as a memory map cannot. So none can.
+    Numba compiles separate code for writable and for read-only arrays. Joblib workers
+    receive read-only memory maps, so all arrays are made read-only.
     """
     view = np.asarray(array).view(np.ndarray)
     view.flags.writeable = False

@@ -1,10 +1,10 @@
-"""The pairs of a table with very many codes: the frequent and the telling ones.
+"""Count pairs of codes in a table with very many codes: only the most useful ones.
 
-There not all pairs are counted. Each feature keeps its most frequent codes and draws on
-the features that tell most about it, and the pairs are counted in the sample of rows.
-How much two features tell about each other is measured by correlations of their codes:
-a code becomes up to three numbers (its polynomials, orthogonal under the frequencies),
-of which the squared correlations add up. Over four codes these hold everything.
+Each feature keeps its most frequent codes and uses only its sources: the features most
+related to it. The pairs are counted in the sample of rows. How related two features are
+is measured by correlations of their codes. A code is written as up to three numbers
+(polynomials that are orthogonal under the frequencies), and the squared correlations of
+these are added. For up to four codes nothing is lost.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from .._numba.kernel_loops import count_kept_pairs
 from .._shared.threads import one_blas_thread, run_pieces
 from .pairwise import PairCounts, find_places, lay_out_evidence
 
-_MOST_EVIDENCE = 1 << 21  # entries
+_MOST_EVIDENCE = 1 << 21  # number of entries
 _MOST_SOURCES = 32
-_FEWEST = 4  # sources, and codes kept
-_MOST_CANDIDATES = 4096  # to be sources, spread evenly
-_PRODUCTS = 1e10  # multiplications: some tenths of a second
+_FEWEST = 4  # minimum number of sources, and of kept codes
+_MOST_CANDIDATES = 4096  # features considered as sources, evenly spaced
+_PRODUCTS = 1e10  # multiplications, some tenths of a second
 _FEWEST_ROWS, _MOST_NUMBERS = 100, 3
 _STEP = 256  # features at a time
 _TINY = 1e-12
@@ -35,7 +35,7 @@ _Floats = NDArray[np.float32]
 def count_kept(
     codes: Codes, n_bins: _Ints, totals: _Ints, n_threads: int
 ) -> PairCounts:
-    """Count the pairs of frequent codes, of each feature and those that tell most.
+    """Count the pairs of frequent codes of each feature and of its sources.
 
     Parameters
     ----------
@@ -77,21 +77,21 @@ def count_kept(
 def choose_sources(
     codes: Codes, n_bins: _Ints, marginals: _Ints, n_sources: int, n_threads: int
 ) -> _Ints:
-    """Choose the features that tell most about each.
+    """Choose the sources of each feature: the features most related to it.
 
     Parameters
     ----------
     codes : Codes
     n_bins : ndarray of shape (n_features,), int64
     marginals : ndarray of shape (total bins,), int64
-        How often each code is in `codes`.
+        How often each code occurs in `codes`.
     n_sources : int
     n_threads : int
 
     Returns
     -------
     ndarray of shape (n_features, n_sources), int64
-        In rising order; the lower feature among equally telling ones.
+        In ascending order; ties go to the lower feature.
     """
     n_features = len(n_bins)
     candidates = np.arange(0, n_features, -(-n_features // _MOST_CANDIDATES))

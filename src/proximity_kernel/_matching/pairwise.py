@@ -1,4 +1,4 @@
-"""The pairwise rule: estimates from how often two codes come together.
+"""The pairwise rule: estimates from how often two codes occur in the same row.
 
 ``n_ij(a, b)`` is the number of fitted rows with code a in feature i and b in feature j,
 ``N_ij(b)`` its sum over a, and ``q`` the frequency of a code. The evidence of code a of
@@ -10,14 +10,14 @@ and a missing cell of feature j is estimated by ::
 
     P_j(b) ~ q_j(b) exp( w_j  sum over observed i of e_ij(c_i, b) )
 
-This is naive Bayes with a temper: the weight w_j is below 1 because features repeat
-each other, and 0 where they tell nothing about j. The weights, and the smoothing s, are
-those that estimate the cells of the fitted rows best, each from the other cells of its
+This is naive Bayes with tempered evidence: the weight w_j is below 1 because features
+repeat each other, and 0 if they are unrelated to j. The weights and the smoothing s are
+those that best estimate the cells of the fitted rows, each from the other cells of its
 row and from the counts without that row.
 
-A table with very many codes (`MOST_CODES`) is counted on a sample of rows, and for each
-feature only with the features that tell most about it (`choose_sources`), by their most
-frequent codes. Then the frequencies q_i(a) are those of the sample.
+In a table with very many codes (`MOST_CODES`) pairs are counted in a sample of rows,
+and for each feature only with the features most related to it (`choose_sources`) and
+their most frequent codes. The frequencies q_i(a) are then those of the sample.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ from .._shared.memory import check_memory
 from .._shared.threads import run_pieces
 
 MOST_CODES = 2048
-"""Most codes of a table, gaps included, whose pairs are counted in all rows."""
+"""Most codes of a table, with missing, for which all pairs are counted."""
 SMOOTHINGS = (1, 4, 16)
-"""Pseudo-rows to choose from."""
+"""Numbers of pseudo-rows to choose the smoothing from."""
 
-_MOST_SCORED = 1 << 27  # rows x features x sources that the choice looks at
+_MOST_SCORED = 1 << 27  # rows x features x sources used to choose the weights
 _PIECE = 4096  # rows
-_DIGITS = 9  # of errors, so that ties are ties on every machine
+_DIGITS = 9  # digits of errors compared, so that ties are equal on every machine
 _Floats = NDArray[np.float64]
 _Ints = NDArray[np.int64]
 
@@ -72,30 +72,30 @@ class Estimates(NamedTuple):
 
 
 Part = tuple[NDArray[Any], NDArray[np.int64], Estimates]
-"""Coded rows, which of them each row of a part is, and the estimates of the rows."""
+"""Coded rows, the index among them of each row of a part, and their estimates."""
 
 
 @dataclass(frozen=True)
 class PairCounts:
-    """How often two codes come together, in the fitted rows or a sample of them.
+    """How often two codes occur together, in the fitted rows or a sample of them.
 
     Attributes
     ----------
     n_bins : ndarray of shape (n_features,), int64
-        Codes of each feature, one for informative gaps included.
+        Number of codes of each feature, including that of informative missing cells.
     totals : ndarray of shape (total bins,), int64
         How often each code is observed, in all rows.
     marginals : ndarray of shape (total bins,), int64
-        How often, in the rows whose pairs were counted.
+        How often each code is observed in the rows whose pairs were counted.
     pairs : ndarray, int64
-        Of shape (total bins, total bins), symmetric; or, where `sources` is given,
-        of shape (n_features, n_sources, n_kept + 1, n_kept): the rows with the
+        Of shape (total bins, total bins), symmetric. If `sources` is given, of shape
+        (n_features, n_sources, n_kept + 1, n_kept): the number of rows with the
         source's a-th and the feature's b-th kept code. The last a is any other code.
     sources : ndarray of shape (n_features, n_sources), int64, or None
-        The features that each draws on; None: all others.
+        The features that are evidence for each feature; None means all others.
     kept : ndarray of shape (n_features, n_kept), int64, or None
-        The codes of each feature that carry evidence, -1 where there are fewer; None:
-        all.
+        The codes of each feature that carry evidence, padded with -1; None means all
+        codes.
     """
 
     n_bins: _Ints
@@ -108,7 +108,7 @@ class PairCounts:
 
 @dataclass(frozen=True)
 class Pairwise:
-    """What is learnt from the fitted rows: counts, and how to weigh them.
+    """The fitted pairwise rule: counts of pairs, smoothing and weights.
 
     Attributes
     ----------
@@ -116,7 +116,7 @@ class Pairwise:
     smoothing : int
     weights : ndarray of shape (n_features,), float64
     evidence : Evidence
-        Made of the counts and the smoothing.
+        Computed from the counts and the smoothing.
     """
 
     counts: PairCounts
@@ -149,7 +149,7 @@ class Pairwise:
         def estimate_some(first: int, last: int) -> None:
             begin, end = cells.row_start[first], cells.row_start[last]
             feature = cells.feature[begin:end]
-            # Where evidence fills the caches, feature after feature.
+            # If the evidence does not fit the caches, go feature after feature.
             wide = self.counts.sources is not None
             order = (
                 np.argsort(feature, kind="stable") if wide else np.arange(end - begin)
@@ -165,7 +165,7 @@ class Pairwise:
         return cells
 
     def by_parts(self, codes: Codes, n_threads: int) -> Callable[[int, int], Part]:  # noqa: ARG002
-        """Estimate the cells of a part when it is asked for, so that few are held."""
+        """Estimate each part only when it is needed, to save memory."""
 
         def estimate_part(first: int, last: int) -> Part:
             some = plain_codes(codes.rows[codes.inverse[first:last]])
@@ -175,7 +175,7 @@ class Pairwise:
 
 
 def lay_out_cells(codes: Codes, n_bins: NDArray[np.int64]) -> Estimates:
-    """Make room for the estimates of the missing cells of coded rows."""
+    """Allocate the estimates of the missing cells of coded rows."""
     missing = codes.rows == codes.missing
     cells = np.flatnonzero(missing)
     row, feature = np.divmod(cells, missing.shape[1])
@@ -191,7 +191,7 @@ def lay_out_cells(codes: Codes, n_bins: NDArray[np.int64]) -> Estimates:
 
 
 def restore_pairwise(counts: PairCounts, smoothing: int, weights: _Floats) -> Pairwise:
-    """Make the rule of its counts, with the smoothing and weights chosen before."""
+    """Build the rule from its counts and the smoothing and weights of a fit."""
     layout = lay_out_evidence(counts)
     values, _ = _weigh(counts, smoothing)
     return Pairwise(counts, smoothing, weights, layout._replace(values=values.ravel()))
@@ -204,7 +204,7 @@ def learn_pairwise(counts: PairCounts, rows: Codes, n_threads: int) -> Pairwise:
     ----------
     counts : PairCounts
     rows : Codes
-        Rows that were counted, to score the choices with.
+        Counted rows, on which the choices are scored.
     n_threads : int
 
     Returns
@@ -227,7 +227,7 @@ def _score(
     evidence = layout._replace(values=values.ravel())
     affordable = _MOST_SCORED // max(1, len(layout.source))
     if counts.sources is not None:
-        affordable //= 4  # they lie far apart in memory
+        affordable //= 4  # slower, because they are far apart in memory
     n_rows = max(1, min(len(rows.rows), affordable))
     codes = np.ascontiguousarray(rows.rows[:n_rows].T)
     at = find_places(layout, codes) * layout.stride
@@ -252,7 +252,7 @@ def find_places(layout: Evidence, codes: NDArray[Any], other: int = -1) -> _Ints
     layout : Evidence
     codes : ndarray of shape (n_features, n_rows)
     other : int
-        What to give for a code that has no place.
+        The result for a code that has no place.
 
     Returns
     -------
@@ -267,7 +267,7 @@ def find_places(layout: Evidence, codes: NDArray[Any], other: int = -1) -> _Ints
 
 
 def lay_out_evidence(counts: PairCounts) -> Evidence:
-    """Place codes and sources; the evidence itself is still to come."""
+    """Lay out codes and sources, without the evidence itself."""
     n_bins, totals = counts.n_bins, counts.totals
     n_features, n_codes = len(n_bins), len(totals)
     offsets = np.cumsum(n_bins) - n_bins
@@ -307,7 +307,7 @@ def lay_out_evidence(counts: PairCounts) -> Evidence:
 
 
 def _weigh(counts: PairCounts, smoothing: int) -> tuple[_Floats, _Floats]:
-    """Compute the evidence of all pairs, and again with one row of each left out."""
+    """Compute the evidence of all pairs, and that with one row of each left out."""
     n_bins, pairs = counts.n_bins, counts.pairs
     owner = np.repeat(np.arange(len(n_bins)), n_bins)
     seen = np.bincount(owner, counts.marginals, len(n_bins))[owner]
@@ -328,7 +328,7 @@ def _weigh(counts: PairCounts, smoothing: int) -> tuple[_Floats, _Floats]:
 def _compare(
     n: _Ints, totals: _Ints, frequency: _Floats, smoothing: int
 ) -> tuple[_Floats, _Floats]:
-    """Logarithm of how much more frequent a code is with a bin than at all."""
+    """Log of the frequency of a code among rows of a bin relative to all rows."""
     usual = np.where(frequency > 0, frequency, 1)
     out = []
     for left_out in (0, 1):

@@ -1,15 +1,15 @@
-"""Coded rows in, what the estimates are learnt from out: the second of two passes.
+"""Summarize coded rows for learning the estimates: the second of two passes.
 
-With the bins fixed, a batch becomes a `RowSummary`, and states merge, in any order, to
-the state of the whole table. The cascade needs every distinct row with its count. The
-pairwise rule needs counts only: of codes, of pairs of codes, and a sample of rows to
-choose its weights with.
+With the bins fixed, each batch is summarized in a `RowSummary`. Summaries merge, in any
+order, to that of the whole table. The cascade needs every distinct row with its count.
+The pairwise rule needs counts of codes and of pairs of codes, and a sample of rows to
+choose its weights.
 
-The sample holds the distinct rows whose hash is lowest. A row that is among the lowest
-of all is among the lowest of every part that holds it, so it is never dropped and its
-count is exact: the sample depends on the rows and the seed, not on how the table was
-cut. In a very large table, pairs are counted in rows with a low hash only, unless the
-sample holds all distinct rows.
+The sample has the distinct rows with the lowest hashes. A row whose hash is among the
+lowest of the table is among the lowest of every part that has the row, so it is never
+dropped and its count is exact. The sample depends on the rows and the seed, not on how
+the table was divided. In a very large table, pairs are counted only in rows with a low
+hash, unless the sample has all distinct rows.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from .kept_pairs import count_kept
 from .pairwise import MOST_CODES, PairCounts
 
 SAMPLE = 10_000
-"""Distinct rows that the weights of the pairwise rule are chosen with."""
+"""Most distinct rows from which the weights of the pairwise rule are chosen."""
 
-_MOST_PAIRS = 1 << 32  # of cells in the same row: a few seconds
-_MOST_COPIES = 100  # times the median count, once rows were left out
+_MOST_PAIRS = 1 << 32  # pairs of cells in the same row, a few seconds
+_MOST_COPIES = 100  # in a sample, counts are limited to this multiple of the median
 _EVERY = (1 << 64) - 1
 _PIECE = 16384  # rows
 _NO_INVERSE: NDArray[np.int64] = np.empty(0, np.int64)
@@ -51,7 +51,7 @@ class RowPlan:
     every_row : bool
         Whether to keep all distinct rows, as the cascade needs them.
     limit : int
-        Pairs are counted in rows whose hash is at most this; 0: in none.
+        Pairs are counted in rows whose hash is at most this; 0 means in no row.
     seed : int
     """
 
@@ -62,7 +62,7 @@ class RowPlan:
 
     @property
     def n_codes(self) -> int:
-        """Codes of all features, a missing cell being one more of each."""
+        """Number of codes of all features, with one for missing in each."""
         return int(self.n_bins.sum()) + len(self.n_bins)
 
     @property
@@ -72,7 +72,7 @@ class RowPlan:
         return before
 
     def mark_codes(self, informative: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Tell which codes are used: a missing cell only where gaps are informative."""
+        """Mark the codes in use; that of missing is used only if it is informative."""
         used = np.ones(self.n_codes, bool)
         used[(self.starts + self.n_bins)[~informative]] = False
         return used
@@ -102,25 +102,25 @@ def plan_rows(matching: str, n_bins: _Ints, n_samples: int, seed: int) -> RowPla
 
 @dataclass(frozen=True)
 class RowSummary:
-    """What is known of the rows of a table, or of a part of it.
+    """Counts and kept rows of a table, or of a part of it.
 
     Attributes
     ----------
     plan : RowPlan
     n_samples : int
     totals : ndarray of shape (n_codes,), int64
-        How often each code is there, in all rows.
+        How often each code occurs, in all rows.
     pairs : ndarray of shape (n_codes, n_codes), int64
-        How often two codes are in one row; the first is of the earlier feature. Without
-        rows if pairs are not counted.
+        How often two codes occur in one row; the first is of the earlier feature. It
+        has no rows if pairs are not counted.
     rows : ndarray of shape (n_kept, n_features), uint8 or uint16
         Distinct rows: all, in lexicographic order, or a sample, in the order of hashes.
     counts : ndarray of shape (n_kept,), int64
-        How often each is in the table.
+        How often each kept row occurs in the table.
     hashes : ndarray of shape (n_kept,), uint64
-        Of a sample.
+        Hashes of the rows of a sample.
     sampled : bool
-        Whether there were more distinct rows.
+        Whether some distinct rows were not kept.
     """
 
     plan: RowPlan
@@ -142,7 +142,7 @@ class RowSummary:
     def codes(self) -> Codes:
         """The rows that are kept, as a table of distinct rows."""
         counts = self.counts
-        if self.sampled:  # a frequent row that happens to be kept must not decide alone
+        if self.sampled:  # one very frequent row must not dominate
             counts = np.minimum(counts, _MOST_COPIES * int(np.median(counts)))
         return Codes(self.rows, counts, _NO_INVERSE)
 
@@ -155,7 +155,7 @@ class RowSummary:
 
     @property
     def all_pairs(self) -> _Ints:
-        """Counts of pairs: those of `pairs`, or of the kept rows if these are all."""
+        """Counts of pairs, from the kept rows if these are all rows, else `pairs`."""
         if self.sampled or self.plan.limit in (0, _EVERY):
             return self.pairs
         codes = np.minimum(self.rows, self.plan.n_bins) + self.plan.starts
@@ -206,13 +206,13 @@ def summarize_rows(
 
 
 def keep_rows(codes: Codes, plan: RowPlan, n_threads: int) -> RowSummary:
-    """Keep what a plan asks for of coded rows.
+    """Summarize coded rows as a plan asks.
 
     Parameters
     ----------
     codes : Codes
-        Every gap missing, no label unknown; each distinct row once if the plan wants
-        every row, else row by row.
+        Missing cells must have the code for missing, and no label may be unknown. Rows
+        are distinct if the plan keeps every distinct row, else those of the table.
     plan : RowPlan
     n_threads : int
 
@@ -240,7 +240,7 @@ def merge_rows(a: RowSummary, b: RowSummary) -> RowSummary:
     Parameters
     ----------
     a, b : RowSummary
-        Of the same plan.
+        Summaries of the same plan.
 
     Returns
     -------
@@ -268,9 +268,9 @@ def merge_rows(a: RowSummary, b: RowSummary) -> RowSummary:
 
 
 def _keep_lowest(state: RowSummary) -> RowSummary:
-    """Keep the distinct rows with the lowest hashes, in their order.
+    """Keep the distinct rows with the lowest hashes, sorted by hash.
 
-    Equal rows have equal hashes; that others have, too, is next to impossible.
+    Equal rows have equal hashes; different rows with equal hashes are very unlikely.
     """
     hashes, wanted = state.hashes, 2 * SAMPLE
     while True:
@@ -295,7 +295,7 @@ def _keep_lowest(state: RowSummary) -> RowSummary:
 def _count(
     codes: Codes, hashes: NDArray[np.uint64], plan: RowPlan, n_threads: int
 ) -> tuple[_Ints, _Ints]:
-    """Count the codes of rows, and their pairs if the plan wants them."""
+    """Count the codes of rows, and their pairs if the plan asks for them."""
     n_codes = plan.n_codes
     if plan.every_row:
         return _count_distinct(codes, plan), np.zeros((0, 0), np.int64)
@@ -334,14 +334,14 @@ def _count_distinct(codes: Codes, plan: RowPlan) -> _Ints:
 def count_pairs(
     fitted: RowSummary, codes: Codes, informative: NDArray[np.bool_], n_threads: int
 ) -> PairCounts:
-    """Collect the counts that evidence is made of.
+    """Collect the counts from which evidence is computed.
 
     Parameters
     ----------
     fitted : RowSummary
-        Of all rows.
+        The summary of all rows.
     codes : Codes
-        The rows it keeps, informative gaps being codes.
+        The rows it keeps, with informative missing cells as codes.
     informative : ndarray of shape (n_features,), bool
     n_threads : int
 
@@ -362,11 +362,11 @@ def count_pairs(
 
 
 def _check_known(codes: Codes, types: tuple[ColumnType, ...]) -> None:
-    """Refuse rows with something that the bins were not learnt from."""
+    """Refuse rows with a value that did not occur when the bins were learned."""
     unknown = (codes.rows == codes.missing - 1).any(axis=0)
     if unknown.any():
         place = types[int(unknown.argmax())].place
         raise ValueError(
-            f"{place} holds a value now that it did not when the bins were learnt; "
+            f"{place} has a value that did not occur when the bins were learned; "
             "learn the bins and the rows from the same batches."
         )

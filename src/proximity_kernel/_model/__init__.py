@@ -1,1 +1,1 @@
-"""The fitted model: what a fit learns, in one piece, and what is done with it."""
+"""The fitted model, and what is computed with it."""

@@ -1,9 +1,9 @@
-"""A model learnt from batches: two passes over a table that is never held whole.
+"""Fit a model to batches, in two passes over a table that need not fit in memory.
 
 The first pass learns the bins (`BinSummary`), the second counts the codes of the rows
-(`RowSummary`). Summaries merge, so what is learnt does not depend on how the table was
-cut, nor on the order of the batches. The exception are numbers with more than 100,000
-distinct values, whose quantiles come from a sketch.
+(`RowSummary`). Summaries merge, so the model does not depend on how the table was
+divided, nor on the order of the batches. The exception is a numeric column with more
+than 100,000 distinct values, whose quantiles come from a sketch.
 """
 
 from __future__ import annotations
@@ -47,16 +47,16 @@ _State = TypeVar("_State")
 
 @dataclass(frozen=True)
 class Learning:
-    """What was learnt so far from batches that are given one by one.
+    """State of a fit to batches that are passed one by one.
 
     Attributes
     ----------
     bin_summary : BinSummary
-        Of the batches of the first pass.
+        Summary of the batches of the first pass.
     binned : Binned or None
         The bins, once the second pass has begun.
     row_summary : RowSummary or None
-        Of the batches of the second pass.
+        Summary of the batches of the second pass.
     """
 
     bin_summary: BinSummary = field(default_factory=BinSummary)
@@ -67,7 +67,7 @@ class Learning:
 def make_bins(bin_summary: BinSummary, options: FitOptions) -> Binned:
     """Make the bins that the options ask for."""
     if not bin_summary.columns:
-        raise ValueError("No batch has a row; pass at least one that has.")
+        raise ValueError("No batch has a row; pass at least one row.")
     n_bins = options.spread_bins(len(bin_summary.columns))
     chosen = options.categorical_features
     return finish_bins(bin_summary, chosen, n_bins, options.max_categories)
@@ -82,7 +82,7 @@ def make_plan(bin_summary: BinSummary, binned: Binned, options: FitOptions) -> R
 def merge_all(
     states: Iterable[_State], merge: Callable[[_State, _State], _State]
 ) -> _State | None:
-    """Merge states two by two, those of about as many batches with each other.
+    """Merge states in pairs that cover about the same number of batches.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def merge_all(
     Returns
     -------
     state or None
-        None if there is none.
+        None if there are no states.
 
     Examples
     --------
@@ -114,7 +114,7 @@ def merge_all(
 
 @contextmanager
 def _naming_batch(i: int) -> Iterator[None]:
-    """Add to an error which batch it is about."""
+    """Add the number of the batch to an error."""
     try:
         yield
     except (TypeError, ValueError) as error:
@@ -148,7 +148,7 @@ def make_reader(batches: Any) -> Callable[[], Iterator[Any]]:
 def check_same_rows(
     bin_summary: BinSummary, rows: RowSummary | None, advice: str = _READ_AGAIN
 ) -> RowSummary:
-    """Refuse a second pass that met other rows than the first."""
+    """Refuse a second pass with different rows than the first."""
     missing = [column.missing for column in bin_summary.columns]
     seen = 0 if rows is None else rows.n_samples
     if (
@@ -157,7 +157,7 @@ def check_same_rows(
         or missing != rows.missing.tolist()
     ):
         raise ValueError(
-            "The batches gave other rows when read again "
+            "The batches had different rows when read again "
             f"({bin_summary.n_samples:,} first, then {seen:,}); {advice}."
         )
     return rows
@@ -177,13 +177,13 @@ def learn_batch(kernel: Any, batch: Any, learn: Learn) -> None:
     before: Learning = vars(kernel).get("_learning", Learning())
     if learn == "bins" and before.row_summary is not None:
         raise ValueError(
-            "The bins are fixed since the first batch with learn='rows'; learn "
-            "them from all batches first, with a new estimator "
-            "(sklearn.base.clone), or call fit_batches."
+            "The bins were fixed by the first batch with learn='rows'. Make a new "
+            "estimator (sklearn.base.clone) and learn the bins from all batches "
+            "first, or call fit_batches."
         )
     if learn == "rows" and not before.bin_summary.columns:
         raise ValueError(
-            "No bins are learnt yet; call partial_fit(batch, learn='bins') for "
+            "No bins are learned yet; call partial_fit(batch, learn='bins') for "
             "every batch, then partial_fit(batch, learn='rows') for every batch."
         )
     batch = collect_table(batch)
@@ -231,10 +231,10 @@ def fit_to_batches(kernel: Any, read: Callable[[], Iterator[Any]]) -> RowSummary
     Returns
     -------
     RowSummary
-        What was kept of the rows.
+        The summary of all rows.
     """
     options = resolve_options(kernel)
-    header = type(kernel)()  # takes the column names until everything is learnt
+    header = type(kernel)()  # has the column names until the fit is complete
     bin_summary = BinSummary()
     for i, batch in enumerate(map(collect_table, read())):
         if has_no_rows(batch):
@@ -265,7 +265,7 @@ def fit_to_batches(kernel: Any, read: Callable[[], Iterator[Any]]) -> RowSummary
 
 
 def forget(kernel: Any) -> None:
-    """Drop all that a kernel learnt."""
+    """Delete the fitted attributes of a kernel."""
     learnt = [name for name in vars(kernel) if name.endswith("_")]
     for name in (*learnt, "_learning"):
         vars(kernel).pop(name, None)

@@ -1,12 +1,13 @@
-"""Codes of rows with gaps in, random values for these gaps out.
+"""Draw random values for the missing cells of coded rows.
 
-The gaps of a row are drawn one after another, in the order of the columns. Each is
-drawn from its estimate, and the code drawn joins the observed codes of the row for the
-next: so the values drawn for one row go together as far as the matching rule knows.
-Gaps that are a bin of their own come last: that they are gaps is evidence for others.
+The missing cells of a row are drawn one after another, in the order of the columns.
+Each is drawn from its estimate. The drawn code is then used like an observed one for
+the next cell, so the values drawn for one row are consistent as far as the matching
+rule can tell. Cells of informative features come last: their being missing is evidence
+for the others.
 
-A code of a number is a bin. The value is drawn evenly around the mean of the bin, with
-its standard deviation, but never past a border of the bin.
+For a number, the code is a bin. The value is drawn uniformly around the mean of the
+bin, with the bin's standard deviation, but never past a border of the bin.
 """
 
 from __future__ import annotations
@@ -34,13 +35,13 @@ def draw_gaps(
 ) -> list[Gaps]:
     """Draw values for the missing cells of coded rows.
 
-    Warns of columns whose gaps cannot be filled.
+    Warns of columns whose missing cells cannot be filled.
 
     Parameters
     ----------
     model : Model
     codes : Codes
-        Of the table.
+        The coded rows of the table.
     random : numpy Generator
     n_threads : int
 
@@ -65,7 +66,7 @@ def draw_gaps(
 def _draw_codes(
     model: Model, rows: NDArray[Any], random: np.random.Generator, n_threads: int
 ) -> None:
-    """Write drawn codes into the gaps of rows."""
+    """Write drawn codes into the missing cells of rows."""
     missing = np.iinfo(rows.dtype).max
     for informative in (False, True):
         if informative:
@@ -86,7 +87,7 @@ def _draw_bins(
     """Draw a bin from each row of probabilities, shape (n_rows,)."""
     reached = np.cumsum(shares, axis=1)
     place = random.random((len(shares), 1)) * reached[:, -1:]
-    # Below the last one, even if the place is rounded up to the sum.
+    # The last bin at most, even if the drawn number is rounded up to the sum.
     below: NDArray[np.int64] = (reached[:, :-1] <= place).sum(axis=1)
     return below
 
@@ -98,7 +99,7 @@ def _decode(
     picks: NDArray[Any],
     random: np.random.Generator,
 ) -> Gaps:
-    """Give the gaps of a feature the values of the bins that were drawn."""
+    """Turn the drawn bins of a feature into values for its missing cells."""
     column, typical, bins = model.types[j], model.typical[j], model.bins[j]
     none = np.zeros(len(rows))
     if not len(typical.spread):

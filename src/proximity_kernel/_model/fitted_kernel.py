@@ -1,4 +1,4 @@
-"""What a fitted `ProximityKernel` shows of its model, and how it codes a table."""
+"""The attributes of a fitted `ProximityKernel`, and how it codes a table."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from .model import Model
 
 
 class FittedKernel:
-    """What a fitted `ProximityKernel` shows of its ``model_``."""
+    """The attributes of a fitted `ProximityKernel`, read from its ``model_``."""
 
     model_: Model
 
     @property
     def n_bins_(self) -> NDArray[np.int64]:
-        """Bins of each feature."""
+        """Number of bins of each feature."""
         return self.model_.n_bins
 
     @property
@@ -60,18 +60,18 @@ class FittedKernel:
 
     @property
     def missingness_(self) -> list[Absence]:
-        """What was decided about the gaps of each feature."""
+        """Whether missing cells of each feature are informative, and why."""
         return list(self.model_.absences)
 
 
 def take_model(kernel: Any) -> Model:
-    """Take the model of a kernel, once: another thread may fit it at the same time.
+    """Return the model of a kernel; refuse one that is not fitted or has bad options.
 
-    Refuses a kernel that is not fitted, or whose options are bad.
+    Read it once per call, because another thread may fit the kernel meanwhile.
     """
     if "_learning" in vars(kernel) and "model_" not in vars(kernel):
         raise NotFittedError(
-            "The bins are learnt, the rows are not; call partial_fit(batch, "
+            "The bins are learned, but not the rows; call partial_fit(batch, "
             "learn='rows') for every batch."
         )
     check_is_fitted(kernel)
@@ -87,7 +87,7 @@ def code_table(kernel: Any, model: Model, X: Any) -> Codes:
     ----------
     kernel : ProximityKernel
     model : Model
-        Of that kernel.
+        The model of that kernel.
     X : frame, array or list of rows, of shape (n_samples, n_features)
 
     Returns
@@ -99,7 +99,7 @@ def code_table(kernel: Any, model: Model, X: Any) -> Codes:
         if len(getattr(X, "shape", (0, 0))) == 2:
             validate_data(kernel, X, reset=False, skip_check_array=True)
     except (ValueError, TypeError, LookupError):
-        read_columns(X)  # a better message, if it is the table that is wrong
+        read_columns(X)  # raises a clearer error if the table is bad
         raise
     return model.code(X, count_threads(kernel.n_jobs))
 

@@ -1,14 +1,13 @@
-"""Codes of rows with gaps in, values for these gaps out, with their uncertainty.
+"""Find values for the missing cells of coded rows, with their uncertainty.
 
 The estimates are those of the representation: a distribution over the bins of a feature
-for each missing cell. Here they are decoded with the typical values of the bins: to the
-expected value of numbers, or the typical value of the likeliest bin; to the likeliest
-label of categories.
+for each missing cell. Here they are decoded with the typical values of the bins. A
+number is the expected value, or the typical value of the likeliest bin. A category is
+the likeliest label.
 
-A gap that is a bin of its own, where gaps are informative, was not estimated: the
-kernel needs no value there. A filled table does. It is estimated with all such gaps of
-the row taken for unknown, and given that the cell is not missing: the bin of gaps is
-left out.
+Missing cells of an informative feature have their own bin, and the kernel does not
+estimate them. A filled table needs a value there too. It is estimated as if all such
+cells of the row were unknown, and the bin for missing is left out.
 """
 
 from __future__ import annotations
@@ -31,8 +30,8 @@ from .model import Model, list_places
 Strategy = Literal["mean", "mode"]
 STRATEGIES: tuple[Strategy, ...] = ("mean", "mode")
 
-_MOST_ROWS = 16384  # distinct ones that are estimated at a time
-_MOST_SHARES = 1 << 22  # of bins, in the estimates of these
+_MOST_ROWS = 16384  # distinct rows that are estimated at a time
+_MOST_SHARES = 1 << 22  # probabilities in the estimates of these rows
 
 _TINY = np.finfo(float).tiny
 _Floats = NDArray[np.float64]
@@ -40,7 +39,7 @@ _Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class _Decoded:
-    """What the cells of some distinct rows are decoded to, one entry per cell."""
+    """Decoded values of missing cells of some distinct rows, one entry per cell."""
 
     rows: NDArray[np.int64]
     picks: NDArray[np.int64]  # the likeliest bin
@@ -51,17 +50,17 @@ class _Decoded:
 def estimate_gaps(
     model: Model, codes: Codes, strategy: Strategy, n_threads: int
 ) -> list[Gaps]:
-    """Find what to fill in for the missing cells of coded rows.
+    """Find values for the missing cells of coded rows.
 
-    Warns of columns whose gaps cannot be filled.
+    Warns of columns whose missing cells cannot be filled.
 
     Parameters
     ----------
     model : Model
     codes : Codes
-        Of the table.
+        The coded rows of the table.
     strategy : {"mean", "mode"}
-        What numbers are decoded to.
+        How numbers are decoded.
     n_threads : int
 
     Returns
@@ -83,7 +82,7 @@ def estimate_gaps(
 
 
 def rows_at_a_time(model: Model) -> int:
-    """Find how many rows to estimate together, for the memory that this takes."""
+    """Find how many rows to estimate together, to limit memory."""
     return max(1, min(_MOST_ROWS, _MOST_SHARES // max(1, int(model.n_bins.sum()))))
 
 
@@ -96,7 +95,7 @@ def _decode_rows(
     informative = np.flatnonzero(model.informative)
     gaps = rows[:, informative] == (model.n_bins - 1)[informative]
     some = np.flatnonzero(gaps.any(axis=1))
-    if len(some):  # of such a feature nothing was missing above
+    if len(some):  # informative features, which were not estimated above
         opened = plain_codes(open_gaps(model, rows[some]))
         again = model.matcher.estimate(opened, n_threads)
         for j, found in _decode_some(model, again, informative.tolist()):
@@ -115,7 +114,7 @@ def _decode_some(
 def find_shares(model: Model, estimates: Estimates, j: int, cells: Any) -> _Floats:
     """Find the probabilities of the bins in missing cells of feature j.
 
-    Given that the cell is not missing, where gaps are a bin of their own.
+    For an informative feature the bin for missing is left out.
     """
     n_bins = len(model.typical[j].spread)
     at = estimates.start[cells][:, None] + np.arange(n_bins)
@@ -136,18 +135,18 @@ def _decode(model: Model, estimates: Estimates, j: int, cells: Any) -> _Decoded:
     if model.types[j].has_labels:
         return _pick_label(rows, shares, typical)
     values = np.asarray(typical.values, np.float64)
-    means = (shares * values).sum(axis=1)  # BLAS may round by the number of rows
+    means = (shares * values).sum(axis=1)  # BLAS could round by row count
     widest = max(float(np.abs(values).max()), float(typical.spread.max()))
     scale = max(widest, _TINY)  # squares overflow
     apart = values / scale - means[:, None] / scale
     apart = apart**2 + (typical.spread / scale) ** 2
-    with np.errstate(over="ignore"):  # a file may hold any spread
+    with np.errstate(over="ignore"):  # a model file can have any spread
         deviation = np.sqrt((shares * apart).sum(axis=1)) * scale
     return _Decoded(rows, shares.argmax(axis=1), means, deviation)
 
 
 def _pick_label(rows: NDArray[np.int64], shares: _Floats, typical: Typical) -> _Decoded:
-    """Find the likeliest of the bins' labels, and the chance of any other."""
+    """Find the likeliest label, and the probability of any other."""
     chances = shares * (1 - typical.spread)
     picks = chances.argmax(axis=1)
     best = np.take_along_axis(chances, picks[:, None], axis=1)[:, 0]
@@ -155,7 +154,7 @@ def _pick_label(rows: NDArray[np.int64], shares: _Floats, typical: Typical) -> _
 
 
 def open_gaps(model: Model, rows: NDArray[Any]) -> NDArray[Any]:
-    """Write missing where the bin of informative gaps stands."""
+    """Replace the codes of informative missing cells by that of a missing cell."""
     out = np.array(rows)
     for j in np.flatnonzero(model.informative):
         out[rows[:, j] == model.n_bins[j] - 1, j] = np.iinfo(rows.dtype).max
@@ -165,7 +164,7 @@ def open_gaps(model: Model, rows: NDArray[Any]) -> NDArray[Any]:
 def _spread_over(
     model: Model, codes: Codes, j: int, parts: Sequence[_Decoded], strategy: Strategy
 ) -> Gaps:
-    """Give the table's rows what their distinct rows were decoded to."""
+    """Copy the values of distinct rows to the rows of the table."""
     column, typical = model.types[j], model.typical[j]
     gap = codes.rows[:, j] == codes.missing
     if model.informative[j]:
@@ -186,7 +185,7 @@ def _spread_over(
 
 
 def label_bins(column: ColumnType, typical: Typical) -> NDArray[np.object_]:
-    """Find the label that each bin is decoded to."""
+    """Find the label to which each bin is decoded."""
     labels: Sequence[Any] = tuple(typical.values)
     if column.order is not None:
         labels = [column.order[int(rank)] for rank in labels]
@@ -194,10 +193,10 @@ def label_bins(column: ColumnType, typical: Typical) -> NDArray[np.object_]:
 
 
 def warn_of_open_gaps(gaps: Sequence[Gaps]) -> None:
-    """Name the columns whose gaps cannot be filled, if there are any."""
+    """Warn of the columns whose missing cells cannot be filled, if any."""
     left = [one.type.place for one in gaps if len(one.rows) and not one.fillable]
     if left:
         warn_user(
-            f"{list_places(left)} had nothing observed at fit: gaps there stay. Drop "
-            "it, or fit on rows that have it."
+            f"{list_places(left)} had no observed value at fit, so missing cells stay "
+            "missing. Drop the column, or fit on rows that have values in it."
         )

@@ -1,9 +1,9 @@
-"""Where codes go in the representation: the columns of each feature, and their weights.
+"""The columns of the representation: those of each feature, and their weights.
 
-A feature has a column for each leaf (without "fine" a leaf is a bin), then one for its
-informative gaps, then one for each larger cell that holds several leaves. An observed
-cell has an entry in the columns of its leaf and of the cells around it. The squares of
-its entries add up to 1, and the product with another one's is their score.
+A feature has a column for each leaf (unless "fine", a leaf is a bin), then one for
+missing if that is informative, then one for each larger cell with several leaves. An
+observed value has an entry in the columns of its leaf and of the cells around it. The
+squares of its entries add up to 1. The inner product of two values is their score.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from .._bins.fine_scale import nest_cells, spread_evenly
 from .._numba.kernel_loops import Layout
 
 COARSE_SHARE = 0.8
-"""What the same half of an "auto" feature counts for; the same bin counts for 1."""
+"""Score of two values in the same half of an "auto" feature; the same bin is 1."""
 
 _Ints = NDArray[np.int64]
 _Cells = list[tuple[_Ints, float]]
 
 
 def list_cells_of(bins: Bins) -> tuple[NDArray[np.float64], _Cells]:
-    """Find what each leaf of a feature adds to a score, and each larger cell."""
+    """Find how much each leaf and each larger cell of a feature adds to a score."""
     if isinstance(bins, CategoricalBins):
         return np.ones(bins.n_bins), []
     if bins.levels is not None:
@@ -51,7 +51,7 @@ def lay_out(totals: Sequence[_Ints], bins: Sequence[Bins]) -> Layout:
     Parameters
     ----------
     totals : sequence of ndarray of int64, one per feature
-        How often each of its codes was observed at fit: bins, and informative gaps.
+        How often each of its codes occurred at fit, with that of informative missing.
     bins : sequence of Bins, one per feature
 
     Returns
@@ -68,7 +68,7 @@ def lay_out(totals: Sequence[_Ints], bins: Sequence[Bins]) -> Layout:
     """
     n_bins = np.array([len(own) for own in totals], np.int64)
     nested = [list_cells_of(own) for own in bins]
-    gaps = n_bins - np.array([own.n_bins for own in bins])  # 1 if gaps are a code
+    gaps = n_bins - np.array([own.n_bins for own in bins])  # 1 if informative
     n_leaves = gaps + np.array([len(own) for own, _ in nested])
     n_columns = n_leaves + np.array([len(cells) for _, cells in nested])
     first_bin, first_leaf, first_column = (
@@ -115,14 +115,14 @@ def _spread_bins(
     possible: NDArray[np.bool_],
     first_column: _Ints,
 ) -> tuple[NDArray[Any], ...]:
-    """Lay out missing cells: the columns of each feature, and what each bin has there.
+    """Lay out missing cells: the columns of each feature, and the shares of each bin.
 
     Parameters
     ----------
     bin_, column, weight : ndarray of shape (n_entries,)
-        Of the leaves, in any order; entries of one bin in one column are added up.
+        Entries of the leaves, in any order; those of one bin in one column are added.
     possible : ndarray of shape (total bins,), bool
-        Whether any fitted row has the code; others have no share in an estimate.
+        Whether any fitted row has the code; other codes have no share in an estimate.
     first_column : ndarray of shape (n_features,)
 
     Returns

@@ -1,23 +1,22 @@
-"""Codes of the fitted rows in, a decision out: which gaps are facts of their own.
+"""Decide for which features being missing (their *absence*) is informative.
 
-An *informative* feature has one more cell, "missing", the last of its cells: there a
-gap is not estimated, it is a code like others. With ``missingness="auto"`` the table
-decides which features these are, without labels, by two questions:
+An *informative* feature has one more bin, "missing", its last. Its missing cells are
+not estimated but have a code like others. With ``missingness="auto"`` these features
+are chosen from the table, without labels, by two tests:
 
-1. *Does absence depend on the other columns?* Their codes, centered, span a kernel.
-   How far the indicator of absence reaches into it is compared with what a random
-   order of the rows would give: a weighted sum of chi-squares, its tail by Liu, Tang
-   and Zhang (2009). Absence that depends is a code from then on, and the rest is
-   tested again.
-2. *Is it an event?* Were absences independent given the values, the squared
+1. *Does absence depend on the other columns?* Their centered codes define a kernel. Its
+   quadratic form with the indicator of absence is compared with that for a random order
+   of the rows: a weighted sum of chi-squares, whose tail is by Liu, Tang and Zhang
+   (2009). Dependent absences become codes, and the remaining features are tested again.
+2. *Is it an event?* If absences were independent given the values, the squared
    correlation of two of them could not exceed the product of the shares that values
-   explain. Where it does, by a margin, they come together: a panel that was not
-   ordered, a page that was not filled in. Absence that depends on values but comes
-   alone is no event: there the values say what is missing, and it is estimated.
+   explain. If it does, by a margin, they occur together: a panel that was not ordered,
+   a page that was not filled in. Absence that depends on values but occurs alone is
+   not an event: the values predict the missing cell, and it is estimated.
 
-All of it follows from how often two codes, or gaps, come together. The pairwise rule
-has counted that already; otherwise it is counted in rows spaced evenly over those kept:
-at most 20,000, fewer in a wide table, and against columns of 1,024 bins together.
+Both tests need only counts of how often two codes, or absences, occur together. The
+pairwise rule has these already; otherwise they are counted in evenly spaced kept rows
+(at most 20,000, fewer in a wide table), against columns of 1,024 bins in total.
 """
 
 from __future__ import annotations
@@ -37,20 +36,20 @@ from .._shared.options import Missingness
 from .._shared.threads import one_blas_thread
 
 ALPHA = 0.001
-"""Chance, by design, that a table in which nothing depends has a feature flagged."""
+"""Probability that any feature is flagged in a table without dependence."""
 MARGIN = 0.15
-"""Squared correlation of two absences, beyond what values explain, of an event."""
+"""Squared correlation of two absences, beyond what values explain, for an event."""
 LEAST = 5
-"""Rows that must miss a feature, and observe it, for a test."""
+"""Minimum number of rows that miss a feature, and that observe it, for a test."""
 
-_LEAST_EXPECTED = 5  # rows, of a chi-square
-_ROUNDS = 10  # of testing the rest again; two or three are usual
+_LEAST_EXPECTED = 5  # expected rows per code, for a chi-square
+_ROUNDS = 10  # most rounds of tests; two or three are usual
 _MOST_ROWS, _FEWEST_ROWS = 20_000, 1_000
-_MOST_BINS, _FEWEST_BINS = 1024, 320  # of the columns that absence is tested against
-_MOST_PRODUCTS = 1 << 21  # of these bins and the features
-_MOST_CODES = 64  # of one of them; the rarest share the last
-_OWN_NULL_UP_TO = 256  # bins; above, one null distribution serves all features
-_PRODUCTS = 1 << 30  # multiplications of counting: some tenths of a second
+_MOST_BINS, _FEWEST_BINS = 1024, 320  # in the columns that absence is tested against
+_MOST_PRODUCTS = 1 << 21  # these bins times the features
+_MOST_CODES = 64  # codes of one such column; the rarest share the last
+_OWN_NULL_UP_TO = 256  # bins; above, all features share one null distribution
+_PRODUCTS = 1 << 30  # multiplications of counting, some tenths of a second
 _MOST_NAMES = 3  # features that a reason lists
 _STEP = 256  # features whose absences are compared with all others at a time
 
@@ -60,19 +59,19 @@ _Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Absence:
-    """What was decided about the gaps of one feature.
+    """The decision whether missing cells of one feature are informative.
 
     Attributes
     ----------
     feature : str
         Its name, or "x3" for the one at index 3 of an array.
     informative : bool
-        Whether a gap is a cell of its own; else it is estimated.
+        Whether a missing cell has its own bin; otherwise it is estimated.
     missing : int
-        Fitted rows in which it is missing, of all.
+        Number of fitted rows in which it is missing.
     p_value : float or None
-        Of "absence does not depend on the other columns", times the number of
-        features that were tested; None where nothing was tested.
+        P-value of "absence does not depend on the other columns", times the number of
+        features that were tested; None if this feature was not.
     reason : str
     """
 
@@ -86,14 +85,14 @@ class Absence:
 def decide_missingness(
     fitted: RowSummary, names: Sequence[str], missingness: Missingness
 ) -> tuple[Absence, ...]:
-    """Decide for each feature whether its gaps are a cell of their own.
+    """Decide for each feature whether missing cells are informative.
 
     Parameters
     ----------
     fitted : RowSummary
-        Of all rows; those that it keeps are tested.
+        The summary of all rows; the rows that it keeps are tested.
     names : sequence of str
-        Of the features.
+        Names of the features.
     missingness : {"ignorable", "informative", "auto"}
 
     Returns
@@ -131,7 +130,7 @@ def _say_why(
     names: Sequence[str],
 ) -> str:
     if p_value is None:
-        return f"under {LEAST} of the rows looked at observe it, or miss it: not tested"
+        return f"not tested: fewer than {LEAST} rows observe it, or fewer miss it"
     if not flagged:
         return "absent at random, as far as the other columns tell"
     if event is None:
@@ -145,22 +144,22 @@ def _say_why(
 
 @dataclass(frozen=True)
 class Sample:
-    """How often things come together in the rows to decide from.
+    """Counts of codes and absences that occur together in the tested rows.
 
     The columns of `pairs` are the codes of the witnesses (the features that absence is
-    tested against), their gaps, and one for every row.
+    tested against), their absences, and a constant 1.
     """
 
     witnesses: _Ints
     sizes: _Ints  # codes of each witness
-    pairs: _Floats  # rows in which two columns are one
-    gaps: _Floats  # (n_columns, n_features) and a column with each feature's gap
+    pairs: _Floats  # number of rows in which both columns are 1
+    gaps: _Floats  # (n_columns, n_features) a column and a feature's absence
     both_absent: Callable[[_Ints, _Ints], _Floats]
     """Counts the rows that miss both features, for some features and others."""
 
 
 def _count_sample(state: RowSummary) -> Sample | None:
-    """Take the counts of the pairwise rule; None if it has too many codes, or none."""
+    """Take the counts of the pairwise rule; None if absent, or with too many codes."""
     n_bins, starts = state.plan.n_bins, state.plan.starts
     upper = state.all_pairs
     few = n_bins.max() <= _MOST_CODES and n_bins.sum() <= _MOST_BINS
@@ -185,9 +184,9 @@ def _count_sample(state: RowSummary) -> Sample | None:
 
 
 def _draw_sample(codes: Codes, n_bins: _Ints, n_absent: int) -> Sample:
-    """Count in rows that are spaced evenly; `n_absent` features have gaps."""
+    """Count in evenly spaced rows; `n_absent` features have missing cells."""
     sizes = np.minimum(n_bins, _MOST_CODES)
-    # Steps of the golden section: evenly spread, and in step with no pattern.
+    # Steps of the golden section are evenly spread and follow no period of the rows.
     spread = np.argsort(np.arange(len(sizes)) * (np.sqrt(5) - 1) / 2 % 1)
     spread = spread[sizes[spread] > 0]
     most = min(_MOST_BINS, max(_FEWEST_BINS, _MOST_PRODUCTS // len(sizes)))
@@ -218,10 +217,10 @@ def _draw_sample(codes: Codes, n_bins: _Ints, n_absent: int) -> Sample:
 
 
 def _space_evenly(counts: _Ints, most: int) -> tuple[_Ints, _Floats]:
-    """Which distinct rows to take, and how often each; all, if they are few.
+    """Choose distinct rows and how often each counts; all, if there are few.
 
-    The rows are spaced, not the distinct rows: were a frequent row drawn without the
-    rows that differ from it by a gap alone, that gap would seem to depend on it.
+    The rows are spaced, not the distinct rows. If a frequent row were drawn without
+    rows that differ from it only by a missing cell, absence would seem to depend on it.
     """
     most = min(max(most, _FEWEST_ROWS), _MOST_ROWS)
     if len(counts) <= most:
@@ -242,10 +241,10 @@ def _pool_rare(codes: _Ints, weights: _Floats, observed: NDArray[np.bool_]) -> _
 
 
 def _find_dependent(sample: Sample) -> tuple[_Floats, NDArray[np.bool_]]:
-    """Test the features' absence until no more depend on what is known.
+    """Test the absence of features in rounds, until no more are dependent.
 
-    Gives the adjusted p-value of each feature's last test, NaN where there was none,
-    and whether its absence depends.
+    Returns the adjusted p-value of each feature's last test (NaN without a test), and
+    whether its absence is dependent.
     """
     missing, flagged = sample.gaps[-1], np.zeros(sample.gaps.shape[1], bool)
     testable = np.minimum(missing, sample.pairs[-1, -1] - missing) >= LEAST
@@ -258,7 +257,7 @@ def _find_dependent(sample: Sample) -> tuple[_Floats, NDArray[np.bool_]]:
         p_values[todo] = np.minimum(p_values[todo] * np.count_nonzero(testable), 1)
         found = todo[p_values[todo] <= ALPHA]
         flagged[found] = True
-        # Only a witness gets a code for its absence; without one nothing changes.
+        # Only the absence of a witness becomes a code; without one nothing changes.
         if not np.isin(found, sample.witnesses).any():
             break
     return p_values, flagged
@@ -271,7 +270,7 @@ def _test_round(sample: Sample, flagged: NDArray[np.bool_], todo: _Ints) -> _Flo
     totals = sample.pairs[:, -1:]
     n = totals[-1]
     share = sample.gaps[-1, todo] / n
-    # A feature's own codes add nothing: they are centered where it is observed.
+    # A feature's own codes add nothing, since they are centered where it is observed.
     reach = centering.T @ (sample.gaps[:, todo] - totals * share)
     scaled = (reach**2).sum(axis=0) / (share * (1 - share) * n / (n - 1))
     shared = _moments(gram) if len(owner) > _OWN_NULL_UP_TO else None
@@ -286,8 +285,8 @@ def _test_round(sample: Sample, flagged: NDArray[np.bool_], todo: _Ints) -> _Flo
 def _center(sample: Sample, coded: Any) -> tuple[Any, _Ints]:
     """Center the codes of the witnesses where they are observed; zero where missing.
 
-    The absence of witnesses that are `coded` is a code too. Gives a sparse matrix that
-    makes centered codes of the sample's columns, and the witness of each code.
+    The absence of witnesses that are `coded` is a code too. Returns a sparse matrix
+    that maps the sample's columns to centered codes, and the witness of each code.
     """
     totals, n = sample.pairs[:, -1], sample.pairs[-1, -1]
     owner = np.repeat(np.arange(len(coded)), sample.sizes)
@@ -310,12 +309,12 @@ def _center(sample: Sample, coded: Any) -> tuple[Any, _Ints]:
 
 
 def _moments(gram: _Floats) -> Any:
-    """Sum the first three powers of the eigenvalues, without looking for these."""
+    """Sum the first three powers of the eigenvalues, without computing these."""
     return np.trace(gram), (gram * gram).sum(), ((gram @ gram) * gram).sum()
 
 
 def _weighted_chi2_tail(x: float, moments: Any) -> float:
-    """Chance that a sum of chi-squares with one degree, times eigenvalues, exceeds x.
+    """Probability that a sum of chi-squares (1 df) times eigenvalues exceeds x.
 
     For weights without noncentrality the four moments of Liu, Tang and Zhang reduce
     to three: a chi-square with the same mean, variance and skewness.
@@ -336,9 +335,9 @@ def _weighted_chi2_tail(x: float, moments: Any) -> float:
 def _find_events(
     sample: Sample, flagged: NDArray[np.bool_]
 ) -> dict[int, tuple[_Ints, float]]:
-    """Find the flagged features whose gaps come with those of others.
+    """Find the flagged features that are missing together with others.
 
-    Gives for each of them the others, the closest first, and its squared correlation.
+    Returns for each the others, the closest first, and its squared correlation.
     """
     at = np.flatnonzero(flagged)
     explained = _explained_shares(sample, at)
@@ -361,7 +360,7 @@ def _find_events(
 
 
 def _explained_shares(sample: Sample, at: _Ints) -> _Floats:
-    """Largest share of each indicator of absence that one witness explains."""
+    """Find the largest share of each indicator of absence that a witness explains."""
     best = np.zeros(len(at))
     last = np.cumsum(sample.sizes)
     for first, stop in zip(last - sample.sizes, last, strict=True):
@@ -373,10 +372,10 @@ def _explained_shares(sample: Sample, at: _Ints) -> _Floats:
 
 
 def _explained_by(total: _Floats, gaps: _Floats) -> _Floats:
-    """Share of each of several indicators that the codes of one feature explain.
+    """Find the share of each of several indicators that codes of one feature explain.
 
-    `total` counts the rows of each code, `gaps` those in which each indicator is one.
-    By Pearson's chi-square less its degrees of freedom; rare codes are pooled.
+    `total` counts the rows of each code, `gaps` those in which each indicator is 1. It
+    is Pearson's chi-square minus its degrees of freedom; rare codes are pooled.
     """
     n = total.sum()
     share = gaps.sum(axis=1, keepdims=True) / n
@@ -385,7 +384,7 @@ def _explained_by(total: _Floats, gaps: _Floats) -> _Floats:
     rows, ones = np.where(small, 0, total), np.where(small, 0, gaps)
     pool = np.where(small, total, 0).sum(axis=1)
     ones_of_pool = np.where(small, gaps, 0).sum(axis=1)
-    # A pool that is still small goes to the smallest of the others.
+    # A pool that is still small is added to the smallest of the others.
     joins = pool < least[:, 0]
     to = np.where(small, np.inf, total).argmin(axis=1)
     every = np.arange(len(gaps))

@@ -1,9 +1,9 @@
-"""What a fit learns, in one piece: it is there as a whole, or not at all.
+"""The fitted model: everything that a fit learns, in one frozen object.
 
-A fit can be interrupted, run out of memory, or run while another thread transforms.
-Bins of one table beside the counts of another would make the compiled loops read memory
-that is not theirs. So all of it is one frozen object, made before the old one
-is replaced, and a method takes it once and works with that.
+A fit can be interrupted, run out of memory, or run while another thread transforms. If
+the bins of one table were combined with the counts of another, the compiled loops would
+read outside their arrays. So the new model is complete before it replaces the old one,
+and each method reads it once.
 """
 
 from __future__ import annotations
@@ -40,32 +40,32 @@ from .missingness import Absence, decide_missingness
 
 _PIECE = 1 << 18  # cells
 _MOST_NAMES = 5  # columns that a warning lists
-_FEW = 50  # texts of which nothing can be said
-_FREE = 0.5  # different ones for each text: ids, free text, dates as text
+_FEW = 50  # columns with fewer texts are not judged
+_FREE = 0.5  # share of distinct texts from which a column is ids, free text or dates
 _Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class Model:
-    """Everything that new rows are represented with.
+    """Everything that is needed to represent new rows.
 
     Attributes
     ----------
     types : tuple of ColumnType
-        Of the fitted columns.
+        Types of the fitted columns.
     categorical_features
         The option as it was at fit.
     bins : tuple of NumericBins and CategoricalBins
     absences : tuple of Absence
-        What was decided about the gaps of each feature.
+        Whether missing cells of each feature are informative, and why.
     matcher : Pairwise or Cascade
         Estimates missing cells.
     typical : tuple of Typical
-        What the bins of each feature are decoded to.
+        The typical values of the bins of each feature.
     totals : ndarray of shape (sum(n_bins),), int64
         How often each bin was observed.
     n_samples : int
-        Fitted rows.
+        Number of fitted rows.
     """
 
     types: tuple[ColumnType, ...]
@@ -79,7 +79,7 @@ class Model:
 
     @cached_property
     def n_bins(self) -> _Ints:
-        """Bins of each feature, the one for its gaps among them."""
+        """Number of bins of each feature, with that of informative missing."""
         return np.array([b.n_bins for b in self.bins], np.int64) + self.informative
 
     @property
@@ -94,28 +94,28 @@ class Model:
 
     @property
     def layout(self) -> Layout:
-        """Where codes go in the representation."""
+        """The columns of the representation that belong to each code."""
         return lay_out(self.totals_by_feature, self.bins)
 
     @property
     def n_columns(self) -> _Ints:
-        """Columns of each feature in the representation."""
+        """Number of columns of each feature in the representation."""
         return count_columns(self.bins, self.informative)
 
     @property
     def n_leaves(self) -> _Ints:
-        """Columns of each feature that are leaves, or its gaps; they come first."""
+        """Number of columns of each feature for leaves or missing; they come first."""
         leaves = np.array([len(bins.parents) for bins in self.bins], np.int64)
         return leaves + self.informative
 
     @property
     def informative(self) -> NDArray[np.bool_]:
-        """Whether gaps are a bin of their own, shape (n_features,)."""
+        """Whether missing cells have their own bin, shape (n_features,)."""
         return np.array([absence.informative for absence in self.absences])
 
     @property
     def n_counted(self) -> int:
-        """Features that the kernel takes its mean over: those with bins."""
+        """Number of features that the kernel averages: those with bins."""
         return int(np.count_nonzero(self.n_bins))
 
     def code(self, table: Any, n_threads: int) -> Codes:
@@ -161,7 +161,7 @@ def fit_model(columns: Sequence[Column], options: FitOptions) -> tuple[Model, Co
     -------
     Model
     Codes
-        Of the rows of that table.
+        The codes of the rows of that table.
     """
     n_threads = options.n_threads
     n_bins = options.spread_bins(len(columns))
@@ -176,13 +176,13 @@ def fit_model(columns: Sequence[Column], options: FitOptions) -> tuple[Model, Co
 
 
 def finish_model(binned: Binned, fitted: RowSummary, options: FitOptions) -> Model:
-    """Make a model of bins and the rows that were coded with them.
+    """Make a model from bins and the summary of the rows coded with them.
 
     Parameters
     ----------
     binned : Binned
     fitted : RowSummary
-        All rows, merged.
+        The merged summary of all rows.
     options : FitOptions
 
     Returns
@@ -233,7 +233,7 @@ def build_representation(
     layout : Layout
     n_columns : int
     dtype : dtype
-        Of the result.
+        The dtype of the result.
     n_threads : int
 
     Returns
@@ -251,7 +251,7 @@ def build_representation(
     def fill_some(first: int, last: int) -> None:
         rows, which, cells = estimate_part(first, last)
         leaves = rows
-        if codes.leaves is not None:  # then each row of the part is estimated by itself
+        if codes.leaves is not None:  # then each row of the part has its own estimate
             leaves = codes.leaves[codes.inverse[first:last]]
         fill_rows(
             rows, leaves, which, layout, cells.row_start, cells.start,
@@ -269,7 +269,7 @@ def build_representation(
 
 
 def _start_rows(codes: Codes, layout: Layout) -> NDArray[Any]:
-    """Where the entries of each row begin, shape (n_samples + 1,)."""
+    """Find where the entries of each row begin, shape (n_samples + 1,)."""
     sizes = np.empty(len(codes.rows), np.int64)
     leaves = codes.rows if codes.leaves is None else codes.leaves
     size_rows(codes.rows, leaves, layout, sizes)
@@ -282,7 +282,7 @@ def _start_rows(codes: Codes, layout: Layout) -> NDArray[Any]:
 def normalize_rows(matrix: sp.csr_array, n_features: int) -> None:
     """Scale rows in place so that each has similarity 1 with itself.
 
-    A row without entries stays as it is.
+    A row without entries is not changed.
     """
     squares = np.asarray(matrix.multiply(matrix).sum(axis=1), np.float64).ravel()
     scale = np.sqrt(n_features / np.where(squares > 0, squares, 1))
@@ -290,7 +290,7 @@ def normalize_rows(matrix: sp.csr_array, n_features: int) -> None:
 
 
 def warn_of_columns(model: Model) -> None:
-    """Name columns with nothing observed, texts that mostly differ, lost digits."""
+    """Warn of columns with no observed value, mostly distinct texts or lost digits."""
     empty, free_text = [], []
     rounded = [column.place for column in model.types if column.rounded]
     held = zip(model.types, model.bins, model.totals_by_feature, strict=True)
@@ -304,27 +304,27 @@ def warn_of_columns(model: Model) -> None:
                 free_text.append(f"{column.place} ({different:,} of {texts:,})")
     if empty:
         warn_user(
-            f"Nothing is observed in {list_places(empty)}; left out of the kernel. "
-            "Drop it, or fit on rows that have it."
+            f"No value is observed in {list_places(empty)}; it is left out of the "
+            "kernel. Drop it, or fit on rows that have values in it."
         )
     if rounded:
         warn_user(
             f"Values of {list_places(rounded)} are too close for float64 (integers "
-            "above 2**53, times less than a microsecond apart), and some that differ "
-            "are compared as equal. Subtract the smallest value first, drop the column "
+            "above 2**53, times less than a microsecond apart), so some different "
+            "values count as equal. Subtract the smallest value first, drop the column "
             "if it is an id, or list it in categorical_features."
         )
     if free_text:
         warn_user(
-            f"Most texts differ in {list_places(free_text)}, and are compared as "
-            "categories. Convert dates and numbers (pandas.to_datetime, to_numeric), "
-            "drop ids and free text. If a column is intended to be categorical, list "
-            "it in categorical_features."
+            f"Most texts differ in {list_places(free_text)}, but each is treated as a "
+            "category. Convert dates and numbers (pandas.to_datetime, to_numeric), "
+            "and drop ids and free text. If a column is intended to be categorical, "
+            "list it in categorical_features."
         )
 
 
 def list_places(places: Sequence[str]) -> str:
-    """Write how messages call columns in a row, the first few of many."""
+    """List the names of columns for a message; of many, only the first few."""
     shown = ", ".join(places[:_MOST_NAMES])
     more = len(places) - _MOST_NAMES
     return f"{shown} and {more:,} more" if more > 0 else shown

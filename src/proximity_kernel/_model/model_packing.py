@@ -1,8 +1,8 @@
-"""A fitted model in, plain arrays and JSON out, and back, checked for sense.
+"""Convert a fitted model to plain arrays and JSON, and back with checks.
 
-The compiled loops trust what they are given: a code past its bins would make them read
-memory that is not theirs. A file may be anything, so what is read from one is compared
-with what a fit makes, before any loop sees it.
+The compiled loops do not check their arguments: a code past its bins would make them
+read outside their arrays. A file can contain anything, so everything read from one is
+checked to be what a fit can produce, before it reaches a loop.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ from .missingness import Absence
 from .model import Model
 
 _MOST_SAMPLES = 1 << 50
-_TYPE = ("name", "kind", "family", "place", "order")  # of a column
+_TYPE = ("name", "kind", "family", "place", "order")  # fields of a column's type
 
 
 def pack_model(model: Model) -> State:
-    """Take a model apart."""
+    """Split a model into values and arrays."""
     features = zip(model.types, model.bins, model.typical, strict=True)
     chosen = encode(model.categorical_features, "categorical_features")
     held, arrays = _pack_matcher(model)
@@ -57,7 +57,7 @@ def pack_model(model: Model) -> State:
 
 
 def unpack_model(state: State) -> Model:
-    """Put a model together again, if it can be one that was fitted."""
+    """Rebuild a model, if a fit can have produced it."""
     check(state.values["features"], "no features")
     features = map(_unpack_feature, state.values["features"])
     types, bins, typical = zip(*features, strict=True)
@@ -162,7 +162,7 @@ def _read_labels(
 
 
 def _pack_matcher(model: Model) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Take the rule apart that estimates missing cells."""
+    """Split the rule that estimates missing cells into values and arrays."""
     matcher = model.matcher
     if isinstance(matcher, Cascade):
         maps = matcher.bitmaps
@@ -190,7 +190,7 @@ def _pack_matcher(model: Model) -> tuple[dict[str, Any], dict[str, NDArray[Any]]
 def _unpack_matcher(
     state: State, n_bins: NDArray[np.int64]
 ) -> tuple[Pairwise | Cascade, NDArray[np.int64], int]:
-    """Put the rule together again, with how often each bin was observed."""
+    """Rebuild the rule, and how often each bin was observed."""
     if state.values["matching"] == "cascade":
         rows, counts = _read_rows(state, n_bins)
         totals = count_bins(rows, counts, n_bins)
@@ -229,7 +229,7 @@ def _read_pairs(state: State, n_bins: NDArray[np.int64], n_samples: int) -> Pair
     check(pairs.shape == (*sources.shape, n_kept + 1, n_kept), "counts of pairs")
     check(((sources >= 0) & (sources < n_features)).all(), "sources")
     check(((kept >= -1) & (kept < n_bins[:, None])).all(), "kept codes")
-    last = kept[:, 1:] == -1  # where there are fewer, the rest is empty
+    last = kept[:, 1:] == -1  # the padding must come last
     rising = last | ((kept[:, :-1] >= 0) & (np.diff(kept, axis=1) > 0))
     check(rising.all(), "kept codes")
     return PairCounts(n_bins, totals[1], marginals[1], pairs, sources, kept)
@@ -242,7 +242,7 @@ def _read_totals(
     totals = state.array(name, np.int64)
     check(len(totals) == n_bins.sum(), f"{name} of other bins")
     check((totals >= 0).all(), f"{name} are negative")
-    # As floats: sums of crafted integers could wrap.
+    # Sum as floats, because sums of crafted integers could overflow.
     parts = np.split(totals, np.cumsum(n_bins)[:-1])
     observed = np.array([part.sum(dtype=np.float64) for part in parts])
     check(observed.max() <= n_samples, f"{name} of more rows")
@@ -268,7 +268,7 @@ def _read_rows(
     check(rows.shape == (len(counts), len(n_bins)) and len(rows), "rows and counts")
     check(counts.min() > 0, "a count is not positive")
     check(sum(counts.tolist()) < _MOST_SAMPLES, "too many rows")
-    known = np.iinfo(dtype).max - 1  # unknown or missing, from here on
+    known = np.iinfo(dtype).max - 1  # codes from this one on are unknown or missing
     for j, size in enumerate(n_bins.tolist()):
         codes = rows[:, j]
         check(((codes < size) | (codes >= known)).all(), f"codes of feature {j}")

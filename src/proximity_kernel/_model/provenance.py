@@ -1,4 +1,4 @@
-"""Where the estimates of missing cells come from: which cells of the row moved them."""
+"""Provenance of estimates: which cells of the row influenced them, and how much."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from .._numba.kernel_loops import Evidence
 from .model import Model
 
 MOST_COLUMNS = 3
-"""Features that are named for a cell."""
+"""Most features that are listed for a cell."""
 
-_ROOM = 1 << 22  # numbers held at a time
+_ROOM = 1 << 22  # numbers in memory at a time
 _ROUNDING = 1e-12
 _CELL = np.dtype(
     [
@@ -33,7 +33,7 @@ _CELL = np.dtype(
 
 
 def list_cells(model: Model, codes: Codes, n_threads: int) -> NDArray[np.void]:
-    """List every missing cell of a table with what its estimate rests on.
+    """List every missing cell of a table with the provenance of its estimate.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def list_cells(model: Model, codes: Codes, n_threads: int) -> NDArray[np.void]:
 def _find_movers(
     matcher: Pairwise, rows: NDArray[Any], j: int, shares: NDArray[np.float64]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Find the cells that moved the estimates of feature j most, and how far.
+    """Find the cells that changed the estimates of feature j most, and how much.
 
     Parameters
     ----------
@@ -93,14 +93,14 @@ def _find_movers(
         Codes of rows that miss j.
     j : int
     shares : ndarray of shape (n, n_bins)
-        Their estimates.
+        The estimates of these rows.
 
     Returns
     -------
     columns : ndarray of shape (n, MOST_COLUMNS), int64
-        Features, -1 where there are fewer.
+        Features, padded with -1.
     moved : ndarray of shape (n, MOST_COLUMNS)
-        Total variation distance between the estimate and that without the cell.
+        Total variation distance between the estimates with and without the cell.
     """
     columns = np.full((len(rows), MOST_COLUMNS), -1)
     far = np.zeros((len(rows), MOST_COLUMNS))
@@ -120,12 +120,12 @@ def _find_movers(
 def _find_evidence(
     evidence: Evidence, rows: NDArray[Any], j: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Look up what each cell of rows tells about feature j.
+    """Look up the evidence of each cell of rows for feature j.
 
     Returns
     -------
     sources : ndarray of shape (n_sources,), int64
-        The features that j draws on.
+        The features that are evidence for j.
     told : ndarray of shape (n, n_sources, n_bins)
         Evidence for each bin of j; 0 where a cell has none.
     """

@@ -1,8 +1,8 @@
 """Represented rows to the kernel matrix, ``K(x, y) = z_x . z_y / d``.
 
-Products are taken tile by tile, so memory beside the result stays within a limit.
-Threads take tiles of their own, and BLAS uses one thread for each: the bits do not
-depend on how many there are. `nearest` finds the nearest rows without the matrix.
+Products are computed tile by tile, so memory in addition to the result stays within a
+limit. Each thread computes its own tiles and BLAS uses one thread per tile, so the bits
+do not depend on the number of threads. `nearest` finds nearest rows without the matrix.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from sklearn import get_config
 from .._model.fitted_kernel import represent_table, take_model
 from .._shared.threads import count_threads, one_blas_thread, run_pieces
 
-_TILE = 512  # most rows and columns of a tile: it is read again from cache
+_TILE = 512  # most rows and columns of a tile, so that it stays in cache
 _SPARSE_FROM = 6  # columns per entry; from here on, skipping zeros is faster than BLAS
 
 
@@ -27,7 +27,7 @@ def compare_tables(kernel: Any, X: Any, Y: Any) -> NDArray[Any]:
     Parameters
     ----------
     kernel : ProximityKernel
-        Fitted.
+        A fitted kernel.
     X, Y : frame, array or list of rows
         None as `Y` means `X`.
 
@@ -66,7 +66,7 @@ def kernel_matrix(
     n_features : int
         Features to take the mean over.
     memory : int
-        Bytes to use beside the result.
+        Bytes to use in addition to the result.
     n_threads : int
 
     Returns
@@ -85,7 +85,7 @@ def kernel_matrix(
     n_columns = a.shape[1]
     step = max(1, min(_TILE, memory // (2 * a.dtype.itemsize * (n_columns + _TILE))))
     sparse = other.shape[0] * n_columns > _SPARSE_FROM * other.nnz
-    # Dense once for all tiles, if there is room.
+    # If memory allows, make it dense once for all tiles.
     dense = not sparse and other.shape[0] * n_columns * a.dtype.itemsize <= memory // 2
     held = other.toarray() if dense else other
     out = np.empty((a.shape[0], other.shape[0]), a.dtype)
@@ -95,7 +95,7 @@ def kernel_matrix(
         for start in range(first if b is None else 0, other.shape[0], step):
             stop = min(start + step, other.shape[0])
             if b is None and start == first and not sparse:
-                right = left.T  # of the same array: BLAS keeps the product symmetric
+                right = left.T  # the same array: BLAS keeps the product symmetric
             elif dense:
                 right = held[start:stop].T
             else:  # C order after transposing: the product runs along its rows
@@ -113,8 +113,8 @@ def kernel_matrix(
 def _multiply(left: Any, right: NDArray[Any], n_features: int) -> NDArray[Any]:
     product = np.asarray(left @ right)
     # The sum is divided, not its terms, so that a complete row has similarity exactly 1
-    # with itself. With two resolutions, whose weights are square roots, it can be less
-    # by a rounding, and never more.
+    # with itself. With two resolutions, whose weights are square roots, rounding can
+    # make it slightly less, but never more.
     product /= max(n_features, 1)
     np.minimum(product, 1, out=product)
     return product

@@ -1,8 +1,8 @@
-"""Represented rows to the rows nearest to them, without the kernel matrix.
+"""Find the nearest rows of represented rows, without the kernel matrix.
 
-Equal rows are compared once. Of the distinct ones every similarity is bounded from
-above first, by looking up the score of each cell's class (`_numba.nearest_loops`), and
-computed only where the bound leaves room for it.
+Equal rows are compared once. For distinct rows, an upper bound of every similarity is
+computed first from the classes of the cells (`_numba.nearest_loops`). The similarity
+itself is computed only where the bound is high enough.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from .._numba.nearest_loops import (
 )
 from .._shared.threads import run_pieces
 
-_TILE_ROWS = 2048  # whose classes stay in cache, if there are not many features
-_QUERIES = 512  # that a tile is read for
-_TABLE_BYTES = 1 << 22  # of the scores of these queries
-_SAMPLE = 16  # of so many vectors of rows one tells what the nearest rows reach
-_HITS = 1 << 16  # that one call lists
+_TILE_ROWS = 2048  # their classes stay in cache, unless there are many features
+_QUERIES = 512  # queries for which a tile is read
+_TABLE_BYTES = 1 << 22  # size of the scores of these queries
+_SAMPLE = 16  # one of this many vectors of rows is searched for a first lower limit
+_HITS = 1 << 16  # hits that one call lists
 _MOST_LEVELS, _MOST_BOUND = 127, 65535
 _Ints = NDArray[np.int64]
 
@@ -43,7 +43,7 @@ MODES: tuple[Mode, ...] = ("connectivity", "distance", "similarity")
 
 @dataclass(frozen=True)
 class Groups:
-    """The distinct rows of a representation, in the order of their first places.
+    """The distinct rows of a representation, in the order of first occurrence.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class Groups:
     starts : ndarray of shape (n_groups + 1,), int64
         Where the rows of each group begin in `members`.
     members : ndarray of shape (n,), int64
-        The rows of each group, rising.
+        The rows of each group, ascending.
     """
 
     matrix: sp.csr_array
@@ -78,7 +78,7 @@ class Index:
 
     @property
     def n_groups(self) -> int:
-        """Distinct rows."""
+        """Number of distinct rows."""
         return len(self.search.indptr) - 1
 
     def tiles(self) -> list[tuple[int, int]]:
@@ -88,7 +88,7 @@ class Index:
 
     @property
     def queries_at_once(self) -> int:
-        """Queries whose tables of scores are held."""
+        """Number of queries whose scores are in memory at once."""
         return max(1, min(_QUERIES, _TABLE_BYTES // (CLASSES * self.search.n_lines)))
 
 
@@ -99,13 +99,13 @@ class Nearest:
     Attributes
     ----------
     similarities : ndarray of shape (n_queries, n_found)
-        Largest first; among equals the lower row number first.
+        Largest first; ties go to the lower index.
     indices : ndarray of shape (n_queries, n_found), int64
         Row numbers, counted from the first of these parts.
     n_rows : int
-        Rows of these parts.
+        Number of rows of these parts.
     wanted : int
-        Neighbors to find; fewer are found if there are fewer rows.
+        Number of neighbors to find; fewer are found if there are fewer rows.
     """
 
     similarities: NDArray[Any]
@@ -115,7 +115,7 @@ class Nearest:
 
 
 def merge_nearest(a: Nearest, b: Nearest) -> Nearest:
-    """Keep the nearest rows of two parts of a table, of which `b` follows `a`.
+    """Keep the nearest rows of two consecutive parts of a table, `a` and then `b`.
 
     Examples
     --------
@@ -127,7 +127,7 @@ def merge_nearest(a: Nearest, b: Nearest) -> Nearest:
     """
     similarities = np.hstack([a.similarities, b.similarities])
     indices = np.hstack([a.indices, b.indices + a.n_rows])
-    # Stable: equal ones stay in the order of the rows.
+    # A stable sort leaves equal similarities in the order of the rows.
     best = np.argsort(-similarities, axis=1, kind="stable")[:, : a.wanted]
     return Nearest(
         np.take_along_axis(similarities, best, axis=1),
@@ -140,7 +140,7 @@ def merge_nearest(a: Nearest, b: Nearest) -> Nearest:
 def sort_distances(
     similarities: NDArray[Any], indices: NDArray[np.int64]
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Turn similarities into distances; among equal ones the lower index comes first.
+    """Turn similarities into distances; ties go to the lower index.
 
     Similarities that differ in the last bit can give equal distances.
     """
@@ -153,7 +153,7 @@ def sort_distances(
 def drop_itself(
     similarities: NDArray[Any], indices: NDArray[np.int64], rows: NDArray[np.int64]
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Remove each row from its own neighbors, or the last one if it is not there."""
+    """Remove each row from its own neighbors, or the last neighbor if it is not one."""
     n, k = indices.shape
     others = indices != rows[:, None]
     others[others.all(axis=1), -1] = False
@@ -161,7 +161,7 @@ def drop_itself(
 
 
 def group_rows(matrix: sp.csr_array) -> Groups:
-    """Find the rows that are equal, entry by entry.
+    """Group the rows whose entries are all equal.
 
     Examples
     --------
@@ -170,7 +170,7 @@ def group_rows(matrix: sp.csr_array) -> Groups:
     ([0, 1, 0], [0, 2, 1], [0, 2, 3])
     """
     n_rows, n_columns = matrix.shape
-    # Equal rows have equal sums, and others nearly never.
+    # Equal rows have equal sums; different rows almost never do.
     sums = matrix @ np.random.default_rng(0).random(n_columns)
     _, first, inverse = np.unique(sums, return_index=True, return_inverse=True)
     if not _all_equal(matrix, matrix[first[inverse]]):
@@ -197,17 +197,17 @@ def build_index(
     n_columns: _Ints | None = None,
     n_leaves: _Ints | None = None,
 ) -> Index:
-    """Prepare rows to be compared with.
+    """Build an index of rows, with which queries can be compared.
 
     Parameters
     ----------
     matrix : csr_array of shape (n, sum(n_columns))
         Without negative entries.
     n_features : int
-        Features that a similarity is the mean over.
+        Number of features that a similarity averages.
     n_columns, n_leaves : ndarray of int64, one entry per feature
-        Columns of each feature, and how many of them, the first ones, are leaves. If
-        they are not given, every column is a feature.
+        Number of columns of each feature, and of leaves, which are its first columns.
+        If not given, every column is a feature.
 
     Returns
     -------
@@ -240,21 +240,21 @@ def build_index(
 def find_nearest(
     index: Index, rows: sp.csr_array | None, k: int, n_threads: int = 1
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Find the `k` rows most similar to each row; the lower number among equals.
+    """Find the `k` rows most similar to each row; ties go to the lower index.
 
     Parameters
     ----------
     index : Index
     rows : csr_array of shape (m, n_columns) or None
-        None means the rows of the index; each finds itself among the others.
+        None means the rows of the index; a row is not excluded from its own results.
     k : int
-        At most the rows of the index.
+        At most the number of rows of the index.
     n_threads : int
 
     Returns
     -------
     similarities : ndarray of shape (m, k)
-        Falling along each row.
+        Descending in each row.
     indices : ndarray of shape (m, k), int64
 
     Examples
@@ -279,7 +279,7 @@ def find_nearest(
         for tile in index.tiles():
             keep_nearest(*(*asking, *tile, *room, floors, values, found))
 
-    # Many queries read a tile, and no thread is left without work.
+    # Enough queries to share the reading of a tile, few enough to busy all threads.
     piece = max(1, min(index.queries_at_once, -(-n // n_threads)))
     run_pieces(search_some, n, piece, n_threads)
     out_values, out = np.empty((n, k), dtype), np.empty((n, k), np.int64)
@@ -291,7 +291,7 @@ def find_nearest(
 def find_near(
     index: Index, rows: sp.csr_array | None, similarity: float, n_threads: int = 1
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any]]:
-    """Find the rows that reach a similarity with each row.
+    """Find the rows whose similarity to each row is at least `similarity`.
 
     Parameters
     ----------
@@ -302,9 +302,9 @@ def find_near(
     Returns
     -------
     starts : ndarray of shape (m + 1,), int64
-        Where the answer of each row begins in the other two.
+        Where the results of each row begin in the other two arrays.
     indices : ndarray, int64
-        Rising for each row.
+        Ascending for each row.
     similarities : ndarray
 
     Examples
@@ -337,7 +337,7 @@ def find_near(
 def _gather_near(
     groups: Groups, asked: Groups, parts: list[tuple[NDArray[Any], ...]], dtype: Any
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any]]:
-    """Replace groups by their rows on both sides, and put the answers in order."""
+    """Replace groups by their rows on both sides, and sort the results."""
     none = (np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, dtype))
     query, group, value = map(np.concatenate, zip(none, *parts, strict=True))
     sizes = np.diff(groups.starts)[group]
@@ -357,7 +357,7 @@ def _gather_near(
 def _prepare(
     index: Index, matrix: sp.csr_array, first: int, last: int
 ) -> tuple[Any, Any]:
-    """Tabulate the scores of the queries from `first` up to `last`, and make room."""
+    """Tabulate the scores of the queries from `first` up to `last`; allocate memory."""
     search = index.search
     size = CLASSES * search.n_lines
     queries = Queries(matrix.indptr, matrix.indices, matrix.data)
@@ -374,7 +374,7 @@ def _prepare(
 def make_graph(
     starts: _Ints, indices: _Ints, similarities: NDArray[Any], mode: Mode, n_rows: int
 ) -> Any:
-    """Make a sparse matrix of answers, of shape (n_queries, n_rows)."""
+    """Make a sparse matrix of the results, of shape (n_queries, n_rows)."""
     data = similarities
     if mode == "connectivity":
         data = np.ones_like(similarities)
@@ -386,7 +386,7 @@ def make_graph(
 
 
 def split_answers(values: NDArray[Any], starts: _Ints) -> NDArray[np.object_]:
-    """Make an array of the answers of each query."""
+    """Split the results into an array for each query."""
     out = np.empty(len(starts) - 1, dtype=object)
     for i in range(len(out)):
         out[i] = values[starts[i] : starts[i + 1]]
