@@ -38,6 +38,13 @@ TEXTS = {
               r"\d\d? [A-Z][a-z]+ 2021"),
     "limit": (["<0.5" if i % 13 == 0 else f"{1 + x}.25" for i, x in enumerate(HALF)],
               r"\d\.\d\d"),
+    "mass": ([f"{3750 + x} g" if i % 5 == 0 else f"3.{70 + x} kg"
+              for i, x in enumerate(HALF)], r"3\.7\d\d? kg"),
+    "stamp": ([f"2020{1 + 5 * x:02}{10 + i % 19}" for i, x in enumerate(HALF)],
+              r"20200\d\d\d"),
+    "zip": ([f"101{15 + 2 * x}" for x in HALF], "10115|10117"),
+    "sure": ([("TRUE", "Yes", "1", "no", "False", "0")[3 * x + i % 3]
+              for i, x in enumerate(HALF)], "TRUE|Yes|1|no|False|0"),
 }  # fmt: skip
 
 

@@ -24,6 +24,8 @@ _READING = {
     "ids": "--id",
     "drop": "--drop",
     "categorical": "--categorical",
+    "numeric": "--numeric",
+    "ignore_case": "--ignore-case",
     "day_first": "--day-first or --month-first",
 }
 _OPTIONS = _READING | {"missingness": "--missingness", "output": "--output"}
@@ -81,6 +83,11 @@ def add_input(parser: argparse.ArgumentParser) -> None:
     add("--categorical", action="append", default=[], metavar="COL",
         help="column of numbers that are codes, or of texts to keep; repeated "
         "like --id")  # fmt: skip
+    add("--numeric", action="append", default=[], metavar="COL",
+        help="column of numbers that are not codes or dates; repeated like "
+        "--id")  # fmt: skip
+    add("--ignore-case", action="store_true", default=None,
+        help="texts that differ only in case are one category")  # fmt: skip
 
 
 def add_kernel(parser: argparse.ArgumentParser, *, seed: bool = False) -> None:

@@ -192,8 +192,13 @@ class _NumberForm:
         name, bare = _find_format(column, texts, NUMBER_FORMATS)
         _, marks, decimal = NUMBER_FORMATS[name]
         parts = [found for text in texts if (found := _NUMBER.fullmatch(text))]
-        around = Counter((found[1], found[3]) for found in parts)
-        before, after = around.most_common(1)[0][0] if parts else ("", column.unit)
+        unit = column.unit.partition(", ")[0]  # of several, numbers are in the first
+        around = Counter(
+            (found[1], found[3])
+            for found in parts
+            if unit in ("", found[1].strip(" +-"), found[3].strip())
+        )
+        before, after = around.most_common(1)[0][0] if around else ("", unit)
         split = (mark for one in parts for mark in _THOUSANDS.findall(one[2]))
         thousands = Counter(mark for mark in split if mark in marks).most_common(1)
         plain = [one for one in to_plain_numbers(name, bare) if one]
@@ -228,6 +233,9 @@ class _DateForm:
     def find(cls, column: ColumnSchema, texts: Sequence[str]) -> _DateForm:
         """Find the form that most texts have."""
         name, _ = _find_format(column, texts, DATE_FORMATS)
+        if name == "ymd":  # no sign separates the fields
+            day = (("Y", "2000"), ("m", "01"), ("d", "01"), ("", ""))
+            return cls(day, pd.Timedelta(0))
         shapes = Counter(map(_find_shape, texts)).most_common(1) or [("", 0)]
         alike = [one for one in texts if _find_shape(one) == shapes[0][0]] or [_ISO]
         zone = _ZONE.search(alike[0]) if name == "iso" else None

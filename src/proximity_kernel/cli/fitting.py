@@ -48,6 +48,7 @@ _SET_BY_MODEL = {
     "save_model": "--save-model",
     **{name: f"`{name}`" for name in ("ids", "drop", "categorical", "missing")},
     **{name: f"`{name}`" for name in ("decimal", "day_first")},
+    **{name: f"`{name}`" for name in ("numeric", "ignore_case")},
 }
 _INPUTS = ("file", "queries", "other", "model")
 

@@ -6,6 +6,7 @@
 - ``file_bytes``: a path or buffer -> its bytes, and which type of file it is
 - ``csv_text``, ``parquet_and_excel``: bytes -> columns, in which text is still text
 - ``kinds``: columns -> a `Schema`: ids, missing marks, which texts are numbers or dates
+- ``misreadings``: checks for what is easily misread, such as mixed units and totals
 - ``numbers_and_dates``: columns + `Schema` -> typed columns
 - ``schema``: what is known about a table: `Schema`, `FileLayout`, `LoadedTable`
 

@@ -17,6 +17,14 @@ import numpy as np
 import pandas as pd
 
 from .._shared.wording import join_names, listed, suggest
+from .misreadings import (
+    ANY_CASE,
+    BOOLEAN,
+    are_booleans,
+    are_compact_dates,
+    find_mixed_units,
+    is_code_name,
+)
 from .numbers_and_dates import (
     AMBIGUOUS,
     DATE_FORMATS,
@@ -55,6 +63,7 @@ _LISTS = (
     "left out, free text (`categorical` keeps it)",
     "left out, lists or records",
     "read as numbers, without the unit",
+    "read as numbers, converted to one unit",
 )
 _MIN_ROWS = 20  # with fewer rows, distinct cells are no evidence of an id
 _MIN_OBSERVED = 0.5  # share of rows that have an id
@@ -81,7 +90,7 @@ def infer_schema(
     names = list(parsed.frame.columns)
     chosen = {
         option: _find_columns(parsed.name, option, getattr(options, option), names)
-        for option in ("ids", "drop", "categorical")
+        for option in ("ids", "drop", "categorical", "numeric")
     }
     marks = _DEFAULT_MARKS if options.default_missing else ("",)
     missing = (*marks, *options.missing)
@@ -91,7 +100,7 @@ def infer_schema(
         if is_text(parsed.frame[name])
     }
     decimal = options.decimal or _detect_decimal(texts, parsed.layout.separator)
-    builder = _SchemaBuilder(parsed.frame, chosen, texts, decimal, options.day_first)
+    builder = _SchemaBuilder(parsed.frame, chosen, texts, decimal, options)
     schema = Schema(tuple(builder.add_column(name) for name in names), missing)
     lines = builder.describe(schema)
     if not schema.names("used"):
@@ -137,7 +146,7 @@ class _SchemaBuilder:
     chosen: dict[str, set[str]]
     texts: dict[str, TextColumn]
     decimal: str
-    day_first: bool | None
+    options: ReadOptions
     # What was assumed -> the columns, described.
     lists: dict[str, list[str]] = field(default_factory=lambda: {s: [] for s in _LISTS})
     # Remark -> the columns it applies to.
@@ -165,9 +174,34 @@ class _SchemaBuilder:
             kind = ("dates", "", "")
         elif pd.api.types.is_numeric_dtype(column.dtype):
             kind = ("numbers", "", "")
-        return ColumnSchema(name, self._find_role(name, kind[0]), *kind)
+        if kind[0] == "numbers" and self._holds_codes(name):
+            kind = ("categories", "", "")
+        if name in self.chosen["numeric"] and kind[0] != "numbers":
+            raise InputError(
+                f"`numeric` {name}: too few of its cells are numbers; correct them, or "
+                "mark them as missing (`missing`)."
+            )
+        return ColumnSchema(name, self._find_role(name, *kind[:2]), *kind)
 
-    def _find_role(self, name: str, kind: Kind) -> Role:
+    def _holds_codes(self, name: str) -> bool:
+        """Whether numbers are codes by their name, such as zip or shop_id."""
+        if not is_code_name(name) or name in self.chosen["numeric"]:
+            return False
+        column, text = self.frame[name], self.texts.get(name)
+        cells = column.dropna() if text is None else text.values
+        n_observed = len(cells) if text is None else text.n_observed
+        # Where most cells differ, it is an id, or has too many categories.
+        many = 2 * cells.nunique() > n_observed >= _MIN_ROWS
+        whole = not (pd.to_numeric(cells, errors="coerce").dropna() % 1).any()
+        if whole and not many:
+            codes = ": numbers named like codes, read as categories"
+            self.remarks[f"{codes} (`numeric` measures them)"].append(name)
+        elif whole:
+            codes = ": numbers named like codes, measured as numbers"
+            self.remarks[f"{codes} (`categorical` or `drop`)"].append(name)
+        return whole and not many
+
+    def _find_role(self, name: str, kind: Kind, form: str) -> Role:
         column, text = self.frame[name], self.texts.get(name)
         n_observed = column.notna().sum() if text is None else text.n_observed
         if name in self.chosen["ids"]:
@@ -192,6 +226,7 @@ class _SchemaBuilder:
                 return "left out"
         if kind != "categories" or text is None:
             return "used"
+        text = text.merged(form) if form else text
         n = len(text.values)
         if n > max(_MIN_FREE_TEXT, _FREE_TEXT * text.n_observed):
             columns = self.lists["left out, free text (`categorical` keeps it)"]
@@ -210,12 +245,20 @@ class _SchemaBuilder:
         if len(alike):
             same = [one for one in alike if one.casefold() == alike[0].casefold()]
             case = (
-                f": {listed(sorted(same), 3)} differ only in case, and are kept apart"
+                f": {listed(sorted(same), 3)} differ only in case, and are kept apart "
+                "(`ignore_case` merges them)"
             )
             self.remarks[case].append(name)
 
     def _find_text_kind(self, name: str, text: TextColumn) -> tuple[Kind, str, str]:
         """Find the kind of a column of text, and the format and unit of its cells."""
+        as_numbers = name in self.chosen["numeric"]
+        if are_booleans(text.values) and not as_numbers:
+            spelled = f": {listed(sorted(text.values), 6)} read as true and false"
+            self.remarks[f"{spelled} (`categorical` keeps them apart)"].append(name)
+            return "categories", BOOLEAN, ""
+        if are_compact_dates(text.values) and not as_numbers:
+            return (*self._read_dates(name, "ymd", text), "")
         found = self._find_format(name, text)
         if found is not None:
             return (*found, "")
@@ -226,10 +269,15 @@ class _SchemaBuilder:
                 columns = self.lists["read as numbers, without the unit"]
                 columns.append(f"{name!r} ({unit})")
                 return (*found, unit)
+        units = find_mixed_units(text.values, np.bincount(text.codes[text.codes >= 0]))
+        if units and self._find_format(name, text.without_unit(", ".join(units))):
+            columns = self.lists["read as numbers, converted to one unit"]
+            columns.append(f"{name!r} ({' and '.join(units[1:])} to {units[0]})")
+            return "numbers", "1.5", ", ".join(units)
         n_numbers = max(map(text.count_format, self.numbers))
         if text.n_observed and n_numbers > 0.5 * text.n_observed:
             self.remarks[": numbers and texts, read as categories"].append(name)
-        return "categories", "", ""
+        return "categories", ANY_CASE if self.options.ignore_case else "", ""
 
     def _find_format(self, name: str, text: TextColumn) -> tuple[Kind, str] | None:
         """Find the kind and format of numbers or dates; None if it holds neither."""
@@ -255,8 +303,8 @@ class _SchemaBuilder:
         both = sorted({candidate, AMBIGUOUS.get(candidate, candidate)})  # d before m
         counts = list(map(text.count_format, both))
         chosen = both[counts.index(max(counts))]
-        if len(both) > 1 and self.day_first is not None:
-            chosen = both[0 if self.day_first else 1]
+        if len(both) > 1 and self.options.day_first is not None:
+            chosen = both[0 if self.options.day_first else 1]
         elif len(both) > 1 and counts[0] == counts[1]:
             either = " may have the day or the month first, so read as categories"
             self.remarks[f"{either} (`day_first` makes them dates)"].append(name)

@@ -16,6 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from .._shared.wording import counted, listed
+from .misreadings import convert_units, merge_spellings
 from .parquet_and_excel import to_categories
 from .schema import ColumnSchema, InputError, ParsedFile, Schema
 
@@ -60,6 +61,7 @@ DATE_FORMATS = {
     "d.m.yy": ("day.month.year, years 1969 to 2068", "%d.%m.%y"),
     "d/m/yy": ("day/month/year, years 1969 to 2068", "%d/%m/%y"),
     "m/d/yy": ("month/day/year, years 1969 to 2068", "%m/%d/%y"),
+    "ymd": ("year, month, day without separators", "%Y%m%d"),
 }
 # Part of a format for pandas -> pattern.
 _PARTS = {
@@ -70,9 +72,6 @@ _PARTS = {
 _PAIRS = {"d/m/y": "m/d/y", "d-m-y": "m-d-y", "d/m/yy": "m/d/yy"}
 AMBIGUOUS = _PAIRS | {second: first for first, second in _PAIRS.items()}
 _SAMPLE = 50  # texts that are looked at first, to reject a format quickly
-_REPEATED = [int(digit * n) for n in range(2, 7) for digit in "789"]  # 77, ..., 999999
-_CODES = [-7, -8, -9, -97, -98, *_REPEATED, *(-code for code in _REPEATED)]
-_MIN_OTHERS = 3  # other distinct values that a column with such codes must have
 MIN_MATCHED = 0.8
 """Share of a text column's cells that must be numbers (or dates) to read it as such."""
 
@@ -131,7 +130,7 @@ class TextColumn:
         return self.count(match_format(name, self.values))
 
     def without_unit(self, unit: str) -> TextColumn:
-        """Remove the unit from numbers.
+        """Remove the unit from numbers; if it has several, convert to the first.
 
         >>> cells = pd.Series(["-$5", "7 $", "x"], dtype="category")
         >>> list(TextColumn.from_categories(cells, []).without_unit("$").values)
@@ -139,10 +138,19 @@ class TextColumn:
         """
         if not unit:
             return self
+        if len(units := tuple(unit.split(", "))) > 1:
+            converted = [convert_units(text, units) for text in self.values]
+            return TextColumn(pd.Index(converted), self.codes, self.marks)
         has_digit = np.asarray(self.values.str.contains(r"\d", regex=True), bool)
         bare = self.values.str.replace(unit, "", regex=False).str.strip()
         bare = bare.str.replace(r"^([+-])\s+", r"\1", regex=True)
         return TextColumn(bare.where(has_digit, self.values), self.codes, self.marks)
+
+    def merged(self, form: str) -> TextColumn:
+        """Merge the texts that spell the same category."""
+        codes, values = pd.factorize(merge_spellings(form, self.values))
+        new_codes = np.append(codes, -1)[self.codes]
+        return TextColumn(pd.Index(values), new_codes, self.marks)
 
 
 def match_format(name: str, texts: Any) -> NDArray[np.bool_]:
@@ -288,6 +296,8 @@ class _Converter:
             values = self._convert_typed(column, cells)
             return values, pd.isna(values)
         text = TextColumn.from_categories(cells, self.schema.missing)
+        if column.kind == "categories" and column.format:
+            text = text.merged(column.format)
         values = pd.Categorical.from_codes(text.codes, text.values)
         if column.kind in ("numbers", "dates"):
             values = self._convert_text(column, text.without_unit(column.unit))
@@ -353,47 +363,3 @@ def _find_other_format(column: ColumnSchema, text: TextColumn) -> str | None:
         if other not in AMBIGUOUS and match_format(other, text.values).all()
     )
     return next(found, None)
-
-
-def find_missing_codes(frame: Any) -> list[str]:
-    """Report the numbers that may stand for a missing cell, one sentence for each.
-
-    A number such as -99 may be a true value, so it is only reported: if it lies far
-    outside of the other values of its column, and several cells hold it.
-
-    >>> find_missing_codes(pd.DataFrame({"age": [31.0, 44, -99, 52, 28, -99]}))
-    ["'age': -99 (2 cells) may stand for a missing cell (if so, `missing=-99`)"]
-    """
-    found: dict[float, list[tuple[str, int]]] = {}
-    for name in frame:
-        if frame[name].dtype.kind == "f":
-            for code, n_cells in _find_codes(frame[name].to_numpy(dtype=float)):
-                found.setdefault(code, []).append((str(name), n_cells))
-    return [_describe_code(code, columns) for code, columns in found.items()]
-
-
-def _find_codes(values: Any) -> list[tuple[float, int]]:
-    """Find the codes in a column, each with its number of cells."""
-    values = values[np.isfinite(values)]
-    if not len(values) or not np.isin([values.min(), values.max()], _CODES).any():
-        return []
-    distinct, counts = np.unique(values, return_counts=True)
-    is_code = np.isin(distinct, _CODES)
-    others = distinct[~is_code]
-    if not is_code.any() or len(others) < _MIN_OTHERS:
-        return []
-    low, high = others[0], others[-1]
-    gap = np.where(distinct < low, low - distinct, distinct - high)
-    negative = (distinct < 0) & (low >= 0)
-    far = is_code & (counts > 1) & ((gap > high - low) | (negative & (gap > 0)))
-    return [(float(distinct[i]), int(counts[i])) for i in np.flatnonzero(far)]
-
-
-def _describe_code(code: float, columns: list[tuple[str, int]]) -> str:
-    names = [name for name, _ in columns]
-    cells = counted(sum(n for _, n in columns), "cell")
-    where = listed(names, 3) if len(names) < 5 else f"{len(names)} columns"
-    return (
-        f"{where}: {code:g} ({cells}) may stand for a missing cell (if so, "
-        f"`missing={code:g}`)"
-    )

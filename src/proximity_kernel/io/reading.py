@@ -38,7 +38,9 @@ def read_table(
     ids: str | Iterable[str] = (),
     drop: str | Iterable[str] = (),
     categorical: str | Iterable[str] = (),
+    numeric: str | Iterable[str] = (),
     day_first: bool | None = None,
+    ignore_case: bool = False,
     schema: Schema | None = None,
 ) -> LoadedTable:
     r"""Read a table, and detect how it is written.
@@ -73,9 +75,14 @@ def read_table(
         Columns to leave out.
     categorical : str or iterable of str
         Columns to read as categories, whatever they hold.
+    numeric : str or iterable of str
+        Columns to read as numbers, although they are named like codes (``zip``,
+        ``shop_id``) or hold numbers such as 20240131, which can be dates.
     day_first : bool, optional
         Whether 3/4/2020 is in April. Such dates stay categories if the column does not
         show which it is.
+    ignore_case : bool, default=False
+        Whether texts that differ only in case are one category.
     schema : Schema, optional
         Of an earlier table. Then columns are read as they were in that table, and
         nothing is detected but the layout of the file.
@@ -112,25 +119,29 @@ def read_table(
     """
     options = ReadOptions(
         sep, decimal, encoding, header, sheet, missing, default_missing, ids, drop,
-        categorical, day_first,
+        categorical, numeric, day_first, ignore_case,
     )  # fmt: skip
     file = open_file(path_or_buffer)
     require("pandas", extra="cli")
     from .csv_text import parse_text
     from .kinds import infer_schema
-    from .numbers_and_dates import find_missing_codes
+    from .misreadings import (
+        drop_repeated_headers,
+        find_total_row,
+        remark_on_columns,
+    )
     from .parquet_and_excel import parse_sheet, parse_typed
 
     options.refuse_for(file.name, file.type)
     parse = {"text": parse_text, "excel": parse_sheet}.get(file.type, parse_typed)
-    parsed = parse(file, options)
+    parsed = drop_repeated_headers(parse(file, options))
     if not len(parsed.frame):
         raise InputError(f"{file.name}: the table has column names, but no rows.")
     if schema is not None:
         return _apply_schema(parsed, schema, earlier=True)
     schema, marks, inferred = infer_schema(parsed, options)
     table = _apply_schema(parsed, schema, marks, inferred)
-    found = [*find_missing_codes(table.frame), *_find_constants(table.frame)]
+    found = [*find_total_row(table.source), *remark_on_columns(table.frame)]
     return replace(table, assumptions=(*table.assumptions, *found))
 
 
@@ -214,16 +225,6 @@ def _compare_columns(parsed: ParsedFile, schema: Schema) -> list[str]:
     return [f"{start}: {listed(some)}" for start, some in starts.items() if some]
 
 
-def _find_constants(frame: Any) -> list[str]:
-    """Report the columns with a single value, which cannot tell rows apart."""
-    constant = [name for name in frame if frame[name].nunique(dropna=False) == 1]
-    if len(frame) < 2 or not constant:
-        return []
-    verb = "has one value: it" if len(constant) == 1 else "have one value: each"
-    effect = "adds the same to every similarity (`drop` leaves it out)"
-    return [f"{listed(constant)} {verb} {effect}"]
-
-
 # ------------------------------------------------------------------------ large files
 
 
@@ -292,7 +293,7 @@ def open_large_table(
     file = open_large(path)
     if file is None:
         raise InputError(f"{path} is not a Parquet or Arrow file; convert it to one.")
-    from .numbers_and_dates import find_missing_codes
+    from .misreadings import find_missing_codes
     from .parquet_and_excel import BATCH_ROWS
 
     given = ReadOptions(**options)

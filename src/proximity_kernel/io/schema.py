@@ -35,9 +35,12 @@ class ColumnSchema:
     kind : {"numbers", "dates", "categories", "unchanged"}
     format : str
         How numbers or dates are written as text, for example ``"1,5"`` or ``"d.m.y"``;
-        empty if the file stores them as numbers or dates.
+        empty if the file stores them as numbers or dates. Of categories: ``"boolean"``
+        (yes, TRUE and 1 are one category) or ``"any case"``; empty if every text is a
+        category.
     unit : str
-        Unit or currency removed from numbers, for example ``"kg"``; empty if none.
+        Unit or currency removed from numbers, for example ``"kg"``; empty if none. Of
+        several units, for example ``"kg, g"``, all are converted to the first.
     """
 
     name: str
@@ -118,10 +121,12 @@ class ReadOptions:
     ids: Any = ()
     drop: Any = ()
     categorical: Any = ()
+    numeric: Any = ()
     day_first: bool | None = None
+    ignore_case: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("missing", "ids", "drop", "categorical"):
+        for name in ("missing", "ids", "drop", "categorical", "numeric"):
             value = getattr(self, name)
             several = [value] if isinstance(value, str | int | float) else value
             object.__setattr__(self, name, tuple(map(str, several)))

@@ -1,0 +1,280 @@
+"""Checks for what is easily misread: texts or a table in, what was found out.
+
+The checks of texts (units, dates without separators, booleans, codes) change how a
+column is read. Those of tables (a repeated header line, a total, equal columns) drop a
+row or only add a sentence.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from decimal import Context, Decimal
+from hashlib import sha256
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from pandas.util import hash_pandas_object
+
+from .._shared.wording import counted, join_names, listed
+from .schema import ParsedFile
+
+BOOLEAN = "boolean"
+"""Format of categories that are spellings of true and false."""
+ANY_CASE = "any case"
+"""Format of categories in which upper and lower case are the same."""
+_SPELLINGS = {
+    **dict.fromkeys(("true", "yes", "t", "y", "1"), "true"),
+    **dict.fromkeys(("false", "no", "f", "n", "0"), "false"),
+}
+_BOOLEAN_WORDS = {"true", "false", "yes", "no"}
+_CODE_NAME = re.compile(
+    r"(?i:(^|[_\s.\-])(ids?|code|zip|zipcode|postcode|plz)$)|[a-z](I[Dd]|Code|Zip)$"
+)
+_COMPACT_DATE = re.compile(r"(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])")
+# Units that can be converted to each other, each with its size.
+_UNITS = (
+    {"µg": "1e-6", "mg": "0.001", "g": "1", "kg": "1000", "t": "1e6"},
+    {"mm": "0.001", "cm": "0.01", "m": "1", "km": "1000"},
+    {"ml": "0.001", "cl": "0.01", "dl": "0.1", "l": "1"},
+    {"s": "1", "min": "60", "h": "3600"},
+    {"oz": "1", "lb": "16"},
+    {"in": "1", "ft": "12"},
+)
+_QUANTITY = re.compile(r"([+-]?\d+(?:\.\d+)?)\s*([A-Za-zµ]+)")
+_DIGITS = Context(prec=15)  # of a converted number
+_TOTAL = re.compile(r"(?i:((grand|sub)[ -]?)?totals?|sum|summe|gesamt(summe)?)")
+_REPEATED = [int(digit * n) for n in range(2, 7) for digit in "789"]  # 77, ..., 999999
+_CODES = [-7, -8, -9, -97, -98, *_REPEATED, *(-code for code in _REPEATED)]
+_MIN_OTHERS = 3  # other distinct values that a column with such codes must have
+_MIN_ROWS = 20  # with fewer rows, columns with few values may be equal by chance
+_MIN_DISTINCT = 3
+
+
+# ------------------------------------------------------------------------------ texts
+
+
+def find_mixed_units(texts: Any, n_cells: NDArray[np.int64]) -> tuple[str, ...]:
+    """Find the units of numbers that have several, the most frequent unit first.
+
+    Parameters
+    ----------
+    texts : iterable of str
+        Distinct texts. Those without a digit are ignored.
+    n_cells : ndarray of shape (n_texts,)
+        Number of cells that hold each text.
+
+    Returns
+    -------
+    tuple of str
+        Empty if a number has no known unit, or if the units cannot be converted to each
+        other.
+
+    Examples
+    --------
+    >>> find_mixed_units(["3750 g", "3.8 kg", "4 kg"], np.array([1, 1, 1]))
+    ('kg', 'g')
+    """
+    cells: dict[str, int] = {}
+    for text, n in zip(texts, n_cells, strict=True):
+        if re.search(r"\d", text):
+            found = _QUANTITY.fullmatch(text)
+            if found is None:
+                return ()
+            cells[found[2]] = cells.get(found[2], 0) + int(n)
+    alike = any(all(unit.lower() in sizes for unit in cells) for sizes in _UNITS)
+    if not alike or len(cells) < 2:
+        return ()
+    return tuple(sorted(cells, key=lambda unit: -cells[unit]))
+
+
+def convert_units(text: str, units: tuple[str, ...]) -> str:
+    """Convert a quantity to the first unit, and remove the unit.
+
+    >>> convert_units("3750 g", ("kg", "g")), convert_units("none", ("kg", "g"))
+    ('3.75', 'none')
+    """
+    found = _QUANTITY.fullmatch(text)
+    if found is None or found[2] not in units:
+        return text
+    wanted, held = units[0].lower(), found[2].lower()
+    if held == wanted:
+        return found[1]
+    sizes = next(sizes for sizes in _UNITS if wanted in sizes)
+    factor = _DIGITS.divide(Decimal(sizes[held]), Decimal(sizes[wanted]))
+    return format(_DIGITS.multiply(Decimal(found[1]), factor).normalize(), "f")
+
+
+def are_compact_dates(texts: Any) -> bool:
+    """Whether all texts are dates without separators, such as 20240131.
+
+    >>> are_compact_dates(["20240131", "20231224"]), are_compact_dates(["20249931"])
+    (True, False)
+    """
+    return len(texts) > 1 and all(map(_COMPACT_DATE.fullmatch, texts))
+
+
+def are_booleans(texts: Any) -> bool:
+    """Whether texts are more than two spellings of true and false.
+
+    >>> are_booleans(["TRUE", "Yes", "0"]), are_booleans(["yes", "no"])
+    (True, False)
+    """
+    folded = {text.casefold() for text in texts}
+    spelled = folded <= _SPELLINGS.keys() and folded & _BOOLEAN_WORDS
+    return bool(spelled) and len(texts) > 2
+
+
+def merge_spellings(form: str, texts: Any) -> Any:
+    """Replace texts by the category that they spell, in a format of categories.
+
+    >>> list(merge_spellings(BOOLEAN, pd.Index(["TRUE", "1", "no"])))
+    ['true', 'true', 'false']
+    """
+    folded = texts.str.casefold()
+    if form == BOOLEAN:
+        return pd.Index([_SPELLINGS.get(text, text) for text in folded])
+    return folded
+
+
+def is_code_name(name: str) -> bool:
+    """Whether a column is named like one of codes, which cannot be measured.
+
+    >>> is_code_name("shop_id"), is_code_name("zip"), is_code_name("humid")
+    (True, True, False)
+    """
+    return _CODE_NAME.search(name) is not None
+
+
+# ----------------------------------------------------------------------------- tables
+
+
+def drop_repeated_headers(parsed: ParsedFile) -> ParsedFile:
+    """Drop the rows that repeat the column names; an assumption says which."""
+    repeats = np.ones(len(parsed.frame), dtype=bool)
+    for name in parsed.frame if parsed.layout.header else ():
+        repeats &= _find_text(parsed.frame[name], name)
+        if not repeats.any():
+            break
+    if not parsed.layout.header or not repeats.any():
+        return parsed
+    rows = [str(row + 1) for row in np.flatnonzero(repeats)]
+    what = "a repeated header line" if len(rows) == 1 else "repeated header lines"
+    said = f"{what} dropped: row{'s' * (len(rows) > 1)} {join_names(rows, 3)}"
+    return replace(
+        parsed,
+        source=parsed.source[~repeats].reset_index(drop=True),
+        frame=parsed.frame[~repeats].reset_index(drop=True),
+        assumptions=(*parsed.assumptions, said),
+    )
+
+
+def _find_text(column: Any, text: str) -> NDArray[np.bool_]:
+    """Find the cells that hold a text, with or without blanks around it."""
+    if not isinstance(column.dtype, pd.CategoricalDtype):
+        return np.zeros(len(column), dtype=bool)
+    held = [str(category).strip() == text for category in column.cat.categories]
+    return np.asarray(np.array([*held, False])[column.cat.codes])
+
+
+def find_total_row(source: Any) -> list[str]:
+    """Report a last row that seems to be the total of the others.
+
+    >>> find_total_row(pd.DataFrame({"shop": ["A", "B", "TOTAL"], "sold": [1, 2, 3]}))
+    ["the last row looks like a total ('TOTAL' in 'shop'): if so, remove it"]
+    """
+    for name in source:
+        cell = source[name].iloc[-1]
+        is_total = isinstance(cell, str) and _TOTAL.fullmatch(cell.strip())
+        if is_total and (source[name] == cell).sum() == 1 < len(source):
+            shown = f"({cell.strip()!r} in {name!r})"
+            return [f"the last row looks like a total {shown}: if so, remove it"]
+    return []
+
+
+def find_same_columns(frame: Any) -> list[str]:
+    """Report the columns that hold the same values, or a one-to-one code of them.
+
+    >>> frame = pd.DataFrame({"kg": [1.0, 2, 3], "mass": [1.0, 2, 3], "x": [1.0, 3, 2]})
+    >>> find_same_columns(frame)
+    ["'kg' and 'mass' hold the same: counted twice (`drop` leaves one out)"]
+    """
+    groups: dict[bytes, list[str]] = {}
+    for name in frame:
+        codes, values = pd.factorize(frame[name])
+        few = len(frame) >= _MIN_ROWS and 2 * len(values) <= len(frame)
+        if len(values) < 2 or (len(values) < _MIN_DISTINCT and not few):
+            continue
+        key = sha256(codes)
+        if not few:  # where most values differ, the codes are those of any such column
+            key.update(hash_pandas_object(pd.Series(values), index=False).to_numpy())
+        groups.setdefault(key.digest(), []).append(name)
+    return [
+        f"{listed(names)} hold the same: counted "
+        f"{'twice' if len(names) == 2 else f'{len(names)} times'} "
+        f"(`drop` leaves {'one' if len(names) == 2 else 'them'} out)"
+        for names in groups.values()
+        if len(names) > 1
+    ]
+
+
+def find_constants(frame: Any) -> list[str]:
+    """Report the columns with a single value, which cannot tell rows apart."""
+    constant = [name for name in frame if frame[name].nunique(dropna=False) == 1]
+    if len(frame) < 2 or not constant:
+        return []
+    verb = "has one value: it" if len(constant) == 1 else "have one value: each"
+    effect = "adds the same to every similarity (`drop` leaves it out)"
+    return [f"{listed(constant)} {verb} {effect}"]
+
+
+def find_missing_codes(frame: Any) -> list[str]:
+    """Report the numbers that may stand for a missing cell, one sentence for each.
+
+    A number such as -99 may be a true value, so it is only reported: if it lies far
+    outside of the other values of its column, and several cells hold it.
+
+    >>> find_missing_codes(pd.DataFrame({"age": [31.0, 44, -99, 52, 28, -99]}))
+    ["'age': -99 (2 cells) may stand for a missing cell (if so, `missing=-99`)"]
+    """
+    found: dict[float, list[tuple[str, int]]] = {}
+    for name in frame:
+        if frame[name].dtype.kind == "f":
+            for code, n_cells in _find_codes(frame[name].to_numpy(dtype=float)):
+                found.setdefault(code, []).append((str(name), n_cells))
+    return [_describe_code(code, columns) for code, columns in found.items()]
+
+
+def _find_codes(values: Any) -> list[tuple[float, int]]:
+    """Find the codes in a column, each with its number of cells."""
+    values = values[np.isfinite(values)]
+    if not len(values) or not np.isin([values.min(), values.max()], _CODES).any():
+        return []
+    distinct, counts = np.unique(values, return_counts=True)
+    is_code = np.isin(distinct, _CODES)
+    others = distinct[~is_code]
+    if not is_code.any() or len(others) < _MIN_OTHERS:
+        return []
+    low, high = others[0], others[-1]
+    gap = np.where(distinct < low, low - distinct, distinct - high)
+    negative = (distinct < 0) & (low >= 0)
+    far = is_code & (counts > 1) & ((gap > high - low) | (negative & (gap > 0)))
+    return [(float(distinct[i]), int(counts[i])) for i in np.flatnonzero(far)]
+
+
+def _describe_code(code: float, columns: list[tuple[str, int]]) -> str:
+    names = [name for name, _ in columns]
+    cells = counted(sum(n for _, n in columns), "cell")
+    where = listed(names, 3) if len(names) < 5 else f"{len(names)} columns"
+    return (
+        f"{where}: {code:g} ({cells}) may stand for a missing cell (if so, "
+        f"`missing={code:g}`)"
+    )
+
+
+def remark_on_columns(frame: Any) -> list[str]:
+    """Report what is unusual about typed columns, in sentences."""
+    checks = (find_missing_codes, find_constants, find_same_columns)
+    return [sentence for check in checks for sentence in check(frame)]

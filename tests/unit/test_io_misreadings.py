@@ -1,0 +1,149 @@
+"""Cells that are easily misread: noticed, and said in one line each."""
+
+import io
+
+import numpy as np
+import openpyxl
+import pandas as pd
+import pytest
+
+from proximity_kernel.io import InputError, Schema, read_table
+
+
+def read(text, **options):
+    return read_table(io.StringIO(text), **options)
+
+
+def column(name, cells):
+    """A text of one column beside one of numbers."""
+    return f"{name},y\n" + "".join(f"{cell},{i % 3}\n" for i, cell in enumerate(cells))
+
+
+def has_line(table, *parts):
+    return any(all(part in line for part in parts) for line in table.assumptions)
+
+
+@pytest.mark.parametrize(
+    ("cells", "expected", "unit"),
+    [
+        (["3750 g", "3.80 kg", "4 kg", "?"], [3.75, 3.8, 4, np.nan], "kg, g"),
+        (["90 min", "2 h", "1.5h"], [1.5, 2, 1.5], "h, min"),
+        (["5 kg", "5 KG", "5000 g", "6 kg"], [5, 5, 5, 6], "kg, KG, g"),
+    ],
+)
+def test_units_are_converted_to_the_most_frequent(cells, expected, unit):
+    table = read(column("w", cells))
+    np.testing.assert_allclose(table.frame["w"].astype(float), expected)
+    assert table.schema.columns[0].unit == unit
+    assert has_line(table, "converted to one unit: 'w'")
+
+
+def test_new_rows_are_converted_to_the_unit_of_the_model():
+    first = read(column("w", ["3750 g", "3.80 kg", "4 kg"]))
+    schema = Schema.from_dict(first.schema.to_dict())
+    later = read(column("w", ["500 g", "250 g"]), schema=schema)
+    assert later.frame["w"].tolist() == [0.5, 0.25]
+
+
+@pytest.mark.parametrize("cells", [["5 kg", "3 cm"], ["3,750 g", "4 kg"], ["1 g", "2"]])
+def test_units_that_cannot_be_converted_are_left(cells):
+    assert (
+        read(column("w", [f'"{cell}"' for cell in cells])).schema.columns[0].unit == ""
+    )
+
+
+def test_dates_without_separators():
+    table = read(column("seen", ["20240131", "20231224", "?"]))
+    assert table.frame["seen"][0] == pd.Timestamp(2024, 1, 31)
+    assert has_line(table, "'seen' read as dates (year, month, day")
+    assert read(column("seen", ["20240131", "20249931"])).frame["seen"].dtype == float
+    kept = read(column("seen", ["20240131", "20231224"]), numeric="seen")
+    assert kept.frame["seen"].tolist() == [20240131, 20231224]
+
+
+@pytest.mark.parametrize("name", ["zip", "zip_code", "shop_id", "shopId", "PLZ"])
+def test_numbers_named_like_codes_are_categories(name):
+    text = column(name, [10115, 10117, 10115, 10119] * 10)
+    table = read(text)
+    assert table.frame[name].dtype == "category"
+    assert has_line(table, f"'{name}': numbers named like codes, read as categories")
+    assert read(text, numeric=name).frame[name].dtype == float
+
+
+@pytest.mark.parametrize("name", ["humid", "paid", "zips", "encoder"])
+def test_other_names_stay_numbers(name):
+    assert read(column(name, [1, 2, 1, 2, 1])).frame[name].dtype == float
+
+
+def test_codes_of_typed_files_are_categories_too(tmp_path):
+    path = tmp_path / "t.parquet"
+    pd.DataFrame({"shop_id": [1, 2, 1] * 9, "y": range(27)}).to_parquet(path)
+    assert read_table(path).frame["shop_id"].dtype == "category"
+
+
+def test_many_codes_stay_numbers_and_are_reported():
+    table = read(column("zip", [*range(10000, 10060), *range(10000, 10020)]))
+    assert table.frame["zip"].dtype == float
+    assert has_line(table, "'zip': numbers named like codes, measured as numbers")
+
+
+def test_numeric_refuses_words():
+    with pytest.raises(InputError, match="`numeric` x: too few of its cells"):
+        read(column("x", ["a", "b", "a"]), numeric="x")
+
+
+def test_spellings_of_true_and_false_are_one_boolean():
+    table = read(column("ok", ["TRUE", "Yes", "1", "no", "False", "0", "", "y"]))
+    expected = ["true"] * 3 + ["false"] * 3 + [None, "true"]
+    assert (
+        table.frame["ok"].astype(object).where(table.frame["ok"].notna(), None).tolist()
+        == expected
+    )
+    assert has_line(table, "'ok'", "read as true and false")
+    later = read(column("ok", ["yes", "F"]), schema=table.schema)
+    assert later.frame["ok"].tolist() == ["true", "false"]
+
+
+@pytest.mark.parametrize("cells", [["0", "1", "2"], ["yes", "no"], ["t", "f", "n"]])
+def test_other_columns_are_not_taken_for_booleans(cells):
+    assert read(column("ok", cells * 2)).schema.columns[0].format != "boolean"
+
+
+def test_case_can_be_ignored():
+    text = column("c", ["KEY", "key", "b", "KEY"])
+    assert has_line(read(text), "'KEY' and 'key' differ only in case", "`ignore_case`")
+    merged = read(text, ignore_case=True)
+    assert merged.frame["c"].tolist() == ["key", "key", "b", "key"]
+    assert not has_line(merged, "differ only in case")
+
+
+def test_a_repeated_header_line_is_dropped():
+    table = read("a,b\n1,x\na,b\n2,y\n a,b\n3,x\n")
+    assert table.frame["a"].tolist() == [1, 2, 3]
+    assert len(table.source) == 3
+    assert "repeated header lines dropped: rows 2 and 4" in table.assumptions
+
+
+def test_a_repeated_header_line_of_a_sheet_is_dropped(tmp_path):
+    book = openpyxl.Workbook()
+    for row in (["a", "b"], [1, "x"], ["a", "b"], [2.5, "y"]):
+        book.active.append(row)
+    book.save(tmp_path / "t.xlsx")
+    assert read_table(tmp_path / "t.xlsx").frame["a"].tolist() == [1, 2.5]
+
+
+def test_a_total_is_reported():
+    line = "the last row looks like a total ('Grand total' in 'shop'): if so, remove it"
+    assert line in read("shop,sold\nA,1\nB,2\nGrand total,3\n").assumptions
+    assert not has_line(
+        read("shop,sold\nTotal,1\nB,2\nTotal,3\n"), "looks like a total"
+    )
+
+
+def test_columns_that_hold_the_same_are_reported():
+    rows = "".join(f"{i % 4},{'abcd'[i % 4]},{i},{i * 7}\n" for i in range(24))
+    table = read(f"level,letter,x,z\n{rows}")
+    found = [line for line in table.assumptions if "hold the same" in line]
+    assert found == [
+        "'level' and 'letter' hold the same: counted twice (`drop` leaves one out)"
+    ]
