@@ -171,16 +171,10 @@ def _skip_lines(text: str, n_lines: int) -> tuple[str, int]:
 
 def _decode(file: InputFile, encoding: str | None) -> tuple[str, str, list[str]]:
     data = file.data
-    if encoding is None or file.decoded:
-        if data.startswith(UTF16_MARKS):
-            return data.decode("utf-16", "replace"), "utf-16", ["encoding UTF-16"]
-        try:
-            return data.decode("utf-8-sig"), "utf-8", []
-        except UnicodeDecodeError as error:
-            line = data.count(b"\n", 0, error.start) + 1
-            assumed = f"line {line} is not UTF-8, so read as Windows Latin (`encoding`)"
-            # Five bytes have no meaning there.
-            return data.decode("cp1252", "replace"), "cp1252", [assumed]
+    given = encoding is not None and not file.decoded
+    if not given and data.startswith(UTF16_MARKS):
+        return data.decode("utf-16", "replace"), "utf-16", ["encoding UTF-16"]
+    encoding = encoding if encoding and given else "utf-8"
     try:
         return data.decode(encoding).removeprefix("\ufeff"), encoding, []
     except LookupError:
@@ -190,6 +184,10 @@ def _decode(file: InputFile, encoding: str | None) -> tuple[str, str, list[str]]
         ) from None
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
+        if not given:
+            assumed = f"line {line} is not UTF-8, so read as Windows Latin (`encoding`)"
+            # Five bytes have no meaning there.
+            return data.decode("cp1252", "replace"), "cp1252", [assumed]
         raise InputError(
             f"{file.name}: line {line} is not {encoding} "
             f"({data[error.start : error.start + 1]!r}); try latin-1 (`encoding`)."

@@ -132,8 +132,6 @@ def _decompress(name: str, data: bytes) -> bytes:
             content = file.read(MAX_BYTES + 1)
         check_size(name, len(content))
         return content
-    except InputError:
-        raise
     except (OSError, EOFError, zlib.error) as error:
         raise InputError(
             f"{name}: this gzip file is damaged ({error}); create or download it again."

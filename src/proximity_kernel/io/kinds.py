@@ -381,13 +381,9 @@ def _check_id(
         n_repeats = len(cells) - len(distinct)
         if n_repeats <= _MAX_REPEATED * len(cells) * many:
             return not n_repeats, n_repeats
-    counts_rows = first and is_whole and many and len(cells) == n_rows
-    return counts_rows and _count_up(cells), 0
-
-
-def _count_up(cells: Any) -> bool:
-    """Whether whole numbers, or texts of them, count the rows."""
-    return all(int(cell) == int(cells[0]) + i for i, cell in enumerate(cells))
+    if not (first and is_whole and many and len(cells) == n_rows):
+        return False, 0
+    return all(int(cell) == int(cells[0]) + i for i, cell in enumerate(cells)), 0
 
 
 def _look_like_ids(texts: Any) -> bool:

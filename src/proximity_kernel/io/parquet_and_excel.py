@@ -67,10 +67,8 @@ def _convert_arrow(name: str, file_type: str, table: Any) -> ParsedFile:
     table = _put_index_first(table)
     names, assumptions = make_unique(table.column_names)
     table = table.rename_columns(names)
-    source = {
-        field.name: pd.arrays.ArrowExtensionArray(column)
-        for field, column in zip(table.schema, table.columns, strict=True)
-    }
+    cells = map(pd.arrays.ArrowExtensionArray, table.columns)
+    source = dict(zip(names, cells, strict=True))
     for j, field in enumerate(table.schema):
         if arrow.types.is_decimal(field.type) or arrow.types.is_float16(field.type):
             # pandas has no index of float16, and counts of values need one.
@@ -308,11 +306,9 @@ def _simplify_columns(frame: Any) -> Any:
 def _simplify(column: Any) -> Any:
     dtype = column.dtype
     if isinstance(dtype, pd.CategoricalDtype):
-        if dtype.ordered or not len(dtype.categories):
-            return column
-        if pd.api.types.infer_dtype(dtype.categories) == "string":
-            return column
-        return to_categories(column)
+        is_text = pd.api.types.infer_dtype(dtype.categories) == "string"
+        simple = dtype.ordered or not len(dtype.categories) or is_text
+        return column if simple else to_categories(column)
     if isinstance(dtype, pd.StringDtype):
         return column.astype("category")
     if dtype.kind != "O":
