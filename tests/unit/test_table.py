@@ -261,7 +261,7 @@ def test_names_of_several_columns(table, said):
     ],
 )
 def test_structured_arrays(table):
-    with pytest.raises(TypeError, match="fields 'k', 'l'; convert it to a data frame"):
+    with pytest.raises(TypeError, match="fields 'k' and 'l'; convert it to a data frame"):
         read_columns(table)
 
 
@@ -317,14 +317,14 @@ def test_names_missing_and_unexpected_later():
 
 def test_many_missing_names_are_not_all_listed():
     fitted = types(pd.DataFrame([range(100)]))
-    with pytest.raises(ValueError, match=r"'1', '2', .*'8', and 91 more\. Pass"):
+    with pytest.raises(ValueError, match=r"'1', '2', .*'8' and 91 more\. Pass"):
         read_columns(pd.DataFrame([[0]]), fitted=fitted)
 
 
 def test_names_in_another_order_later():
     fitted = types(pd.DataFrame([[1, 2]], columns=[10, 20]))
     with pytest.raises(
-        ValueError, match=r"another order .*the order '10', '20', or fit"
+        ValueError, match=r"another order .*the order '10' and '20', or fit"
     ):
         read_columns(pd.DataFrame([[2, 1]], columns=[20, 10]), fitted=fitted)
 

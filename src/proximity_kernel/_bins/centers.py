@@ -248,38 +248,6 @@ def rank_values(values: _Floats) -> Ranked:
     return Ranked(found + 0.0, counts.astype(np.int64))
 
 
-def count_categories(
-    labels: tuple[Hashable, ...], counts: NDArray[np.int64], max_categories: int
-) -> CategoricalBins:
-    """Assign labels to bins: one bin each, or one bin for all of the rarest.
-
-    Parameters
-    ----------
-    labels : tuple
-        Sorted.
-    counts : ndarray of shape (n_labels,), int64
-    max_categories : int
-
-    Returns
-    -------
-    CategoricalBins
-
-    Examples
-    --------
-    >>> count_categories(("a", "b", "c"), np.array([1, 5, 1]), 2)
-    CategoricalBins(categories=('b',), infrequent=frozenset({...}))
-    """
-    if len(labels) <= max_categories:
-        return CategoricalBins(labels)
-    # A stable sort: of equally frequent labels the earlier one keeps its bin.
-    kept = np.argsort(-counts, kind="stable")[: max_categories - 1]
-    frequent = set(kept.tolist())
-    return CategoricalBins(
-        tuple(label for k, label in enumerate(labels) if k in frequent),
-        frozenset(label for k, label in enumerate(labels) if k not in frequent),
-    )
-
-
 def rank_centers(values: Ordered, n_bins: BinCount) -> NumericBins:
     """Learn the bins of a numeric column from its values in order.
 

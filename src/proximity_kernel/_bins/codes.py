@@ -32,7 +32,6 @@ from .centers import (
     CategoricalBins,
     NumericBins,
     Selected,
-    count_categories,
     rank_centers,
     rank_values,
 )
@@ -202,7 +201,7 @@ def _learn_column(
 def bin_labels(
     labels: tuple[Hashable, ...], counts: _Ints, max_categories: int
 ) -> tuple[CategoricalBins, Typical]:
-    """Assign labels to bins, and to each bin its most frequent label.
+    """Assign labels to bins, the rarest to one, and name the usual label of each.
 
     Parameters
     ----------
@@ -217,13 +216,16 @@ def bin_labels(
     CategoricalBins
     Typical
     """
-    bins = count_categories(labels, counts, max_categories)
-    spread = np.zeros(bins.n_bins)
-    if not bins.infrequent:
-        return bins, Typical(bins.categories, spread)
-    here = np.where([label in bins.infrequent for label in labels], counts, 0)
-    spread[-1] = 1 - here.max() / here.sum()
-    return bins, Typical((*bins.categories, labels[int(here.argmax())]), spread)
+    if len(labels) <= max_categories:
+        return CategoricalBins(labels), Typical(labels, np.zeros(len(labels)))
+    # Stable: among equally frequent labels the earlier one keeps its bin.
+    kept = np.sort(np.argsort(-counts, kind="stable")[: max_categories - 1])
+    frequent = tuple(labels[k] for k in kept)
+    rare = counts.copy()
+    rare[kept] = 0
+    spread = np.append(np.zeros(len(frequent)), 1 - rare.max() / rare.sum())
+    bins = CategoricalBins(frequent, frozenset(labels) - set(frequent))
+    return bins, Typical((*frequent, labels[int(rare.argmax())]), spread)
 
 
 def average(
@@ -388,9 +390,7 @@ def code_absences(
     beyond = np.iinfo(rows.dtype).max - codes.missing
     if beyond:
         rows[codes.rows >= codes.missing - 1] += rows.dtype.type(beyond)
-    leaves = codes.leaves
-    if leaves is not None:
-        leaves = leaves.astype(rows.dtype)
+    leaves = None if codes.leaves is None else codes.leaves.astype(rows.dtype)
     for j in np.flatnonzero(informative).tolist():
         gaps = codes.rows[:, j] == codes.missing
         rows[gaps, j] = n_bins[j]

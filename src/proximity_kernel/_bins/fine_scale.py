@@ -12,10 +12,13 @@ and the estimate of a quarter is spread evenly over its parts.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from .centers import Ordered
 
 SCORES = (0.0, 0.4, 0.7, 0.9, 1.0)
 """Score of two values, by the number of cuts of the smallest cell with both."""
@@ -26,15 +29,7 @@ MOST_LEAVES = 2 ** (len(SCORES) - 1)
 _Ints = NDArray[np.int64]
 
 
-class _Ordered(Protocol):
-    """Values that can be read in sorted order: `centers.Ranked` or `Selected`."""
-
-    def __len__(self) -> int: ...
-    def at(self, places: Any) -> NDArray[np.float64]: ...
-    def span(self, value: float) -> tuple[int, int]: ...
-
-
-def cut_values(values: _Ordered) -> tuple[_Ints, _Ints]:
+def cut_values(values: Ordered) -> tuple[_Ints, _Ints]:
     """Cut the values of a column.
 
     Parameters
@@ -69,7 +64,7 @@ def cut_values(values: _Ordered) -> tuple[_Ints, _Ints]:
     return places, np.array([found[at] for at in places.tolist()], np.int64)
 
 
-def _halve(values: _Ordered, first: int, last: int) -> int:
+def _halve(values: Ordered, first: int, last: int) -> int:
     """Find the place that best halves a range; an end if all its values are equal."""
     middle = values.at([(first + last) // 2])[0]
     start, stop = values.span(middle)

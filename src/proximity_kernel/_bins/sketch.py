@@ -15,7 +15,7 @@ million values in the worst case. The errors have both signs and mostly cancel.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import count, zip_longest
+from itertools import zip_longest
 from zlib import crc32
 
 import numpy as np
@@ -64,14 +64,10 @@ def hold_values(values: _Floats) -> Held:
     -------
     Ranked or Sketch
     """
-    few = rank_values(values[: 2 * LIMIT])
-    if len(few.values) <= LIMIT:
-        if len(values) <= 2 * LIMIT:
-            return few
-        ranked = rank_values(values)
-        if len(ranked.values) <= LIMIT:
-            return ranked
-    found = np.sort(values) + 0.0
+    ranked = rank_values(values)
+    if len(ranked.values) <= LIMIT:
+        return ranked
+    found = np.repeat(ranked.values, ranked.counts)
     return Sketch(_halve((found,)), float(found[0]), float(found[-1]))
 
 
@@ -155,10 +151,8 @@ def _halve(levels: tuple[_Floats, ...]) -> tuple[_Floats, ...]:
     """Halve the levels that are full, from the lowest on."""
     out: list[_Floats] = []
     up = _NONE
-    for h in count():
-        if h >= len(levels) and not len(up):
-            return tuple(out)
-        items = levels[h] if h < len(levels) else _NONE
+    while len(out) < len(levels) or len(up):
+        items = levels[len(out)] if len(out) < len(levels) else _NONE
         if len(up):
             items = np.sort(np.concatenate([items, up]), kind="stable")
         up = _NONE
@@ -166,4 +160,4 @@ def _halve(levels: tuple[_Floats, ...]) -> tuple[_Floats, ...]:
             pairs = items[: len(items) // 2 * 2]
             up, items = pairs[crc32(pairs.tobytes()) & 1 :: 2], items[len(pairs) :]
         out.append(items)
-    raise AssertionError("unreachable")
+    return tuple(out)

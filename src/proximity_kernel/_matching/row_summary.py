@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from .._bins.bin_summary import has_no_rows
 from .._bins.codes import Binned, Codes, code_dtype
-from .._bins.distinct import merge_distinct
+from .._bins.distinct import count_bins, merge_distinct
 from .._numba.kernel_loops import count_codes, hash_rows
 from .._shared.threads import run_pieces
 from .._table.columns import ColumnType
@@ -298,7 +298,9 @@ def _count(
     """Count the codes of rows, and their pairs if the plan asks for them."""
     n_codes = plan.n_codes
     if plan.every_row:
-        return _count_distinct(codes, plan), np.zeros((0, 0), np.int64)
+        rows = np.minimum(codes.rows, plan.n_bins)  # missing comes after the bins
+        totals = count_bins(rows, codes.counts, plan.n_bins + 1)
+        return totals, np.zeros((0, 0), np.int64)
     size = n_codes if plan.limit else 0
     free: list[tuple[_Ints, NDArray[np.int32]]] = []
     made: list[tuple[_Ints, NDArray[np.int32]]] = []
@@ -321,14 +323,6 @@ def _count(
         totals += own_totals
         pairs += own_pairs
     return totals, pairs
-
-
-def _count_distinct(codes: Codes, plan: RowPlan) -> _Ints:
-    out = []
-    for j, size in enumerate(plan.n_bins.tolist()):
-        column = np.minimum(codes.rows[:, j], size)  # missing comes after the bins
-        out.append(np.bincount(column, codes.counts, minlength=size + 1))
-    return np.concatenate(out).astype(np.int64)
 
 
 def count_pairs(

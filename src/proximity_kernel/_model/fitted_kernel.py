@@ -11,7 +11,6 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._bins.centers import CategoricalBins, NumericBins
 from .._bins.codes import Codes
 from .._shared.options import check_kernel_options
 from .._shared.threads import count_threads
@@ -34,24 +33,18 @@ class FittedKernel:
     @property
     def bin_centers_(self) -> list[NDArray[np.float64] | None]:
         """Centers of the numeric features."""
-        bins = self.model_.bins
-        return [b.centers if isinstance(b, NumericBins) else None for b in bins]
+        return [getattr(bins, "centers", None) for bins in self.model_.bins]
 
     @property
     def bin_groups_(self) -> list[NDArray[np.int64] | None]:
         """The coarse bin of each bin."""
-        bins = self.model_.bins
-        return [b.groups if isinstance(b, NumericBins) else None for b in bins]
+        return [getattr(bins, "groups", None) for bins in self.model_.bins]
 
     @property
     def categories_(self) -> list[NDArray[np.object_] | None]:
         """Categories of the categorical features."""
-        return [
-            np.array(b.categories, dtype=object)
-            if isinstance(b, CategoricalBins)
-            else None
-            for b in self.model_.bins
-        ]
+        held = (getattr(bins, "categories", None) for bins in self.model_.bins)
+        return [None if some is None else np.array(some, object) for some in held]
 
     @property
     def prior_(self) -> list[NDArray[np.float64]]:

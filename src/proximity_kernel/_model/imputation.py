@@ -23,9 +23,10 @@ from .._bins.codes import Codes, Typical, plain_codes
 from .._matching.pairwise import Estimates
 from .._shared.options import check_choice
 from .._shared.warning import warn_user
+from .._shared.wording import join_names
 from .._table.columns import ColumnType
 from .._table.gaps import Gaps
-from .model import Model, list_places
+from .model import Model
 
 Strategy = Literal["mean", "mode"]
 STRATEGIES: tuple[Strategy, ...] = ("mean", "mode")
@@ -197,6 +198,6 @@ def warn_of_open_gaps(gaps: Sequence[Gaps]) -> None:
     left = [one.type.place for one in gaps if len(one.rows) and not one.fillable]
     if left:
         warn_user(
-            f"{list_places(left)} had no observed value at fit, so missing cells stay "
+            f"{join_names(left)} had no observed value at fit, so missing cells stay "
             "missing. Drop the column, or fit on rows that have values in it."
         )

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .._bins.centers import Bins, CategoricalBins
@@ -37,12 +36,6 @@ def list_cells_of(bins: Bins) -> tuple[NDArray[np.float64], _Cells]:
     for members, added in cells:
         own[members] -= added
     return own, cells
-
-
-def count_columns(bins: Sequence[Bins], informative: NDArray[np.bool_]) -> _Ints:
-    """Count the columns of each feature."""
-    sizes = [len(own) + len(cells) for own, cells in map(list_cells_of, bins)]
-    return np.array(sizes, np.int64) + informative
 
 
 def lay_out(totals: Sequence[_Ints], bins: Sequence[Bins]) -> Layout:
@@ -143,15 +136,3 @@ def _spread_bins(
     slots = np.searchsorted(gap_columns, columns_of) - gap_start[feature]
     bin_start = np.searchsorted(bins_of, np.arange(len(possible) + 1))
     return gap_start, gap_columns, bin_start, slots, shares
-
-
-def share_bins(layout: Layout, matrix: sp.csr_array) -> sp.csr_array:
-    """Find the share of each bin in represented rows, of shape (n, total bins)."""
-    own = layout.entry_start[:-1]
-    leaves = matrix[:, layout.entry_columns[own]].astype(np.float64)
-    shares = sp.csr_array(leaves / layout.entry_weights[own])
-    n_leaves, n_bins = len(own), int(layout.n_bins.sum())
-    if n_leaves == n_bins:
-        return shares
-    entries = (np.ones(n_leaves), (np.arange(n_leaves), layout.leaf_bins))
-    return shares @ sp.csr_array(entries, shape=(n_leaves, n_bins))

@@ -34,6 +34,7 @@ from .._bins.codes import Codes
 from .._matching.row_summary import RowSummary
 from .._shared.options import Missingness
 from .._shared.threads import one_blas_thread
+from .._shared.wording import listed
 
 ALPHA = 0.001
 """Probability that any feature is flagged in a table without dependence."""
@@ -136,9 +137,7 @@ def _say_why(
     if event is None:
         return "depends on the other columns, but is not absent together with another"
     others, r2 = event
-    said = ", ".join(repr(names[j]) for j in others[:_MOST_NAMES])
-    if len(others) > _MOST_NAMES:
-        said += f" and {len(others) - _MOST_NAMES:,} more"
+    said = listed([names[j] for j in others], _MOST_NAMES)
     return f"absent together with {said} (r2 {r2:.2f}), more than their values explain"
 
 

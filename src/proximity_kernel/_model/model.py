@@ -34,12 +34,12 @@ from .._shared.memory import check_memory
 from .._shared.options import FitOptions
 from .._shared.threads import run_pieces
 from .._shared.warning import warn_user
+from .._shared.wording import join_names
 from .._table.columns import Column, ColumnType, read_columns
-from .layout import count_columns, lay_out, share_bins
+from .layout import lay_out, list_cells_of
 from .missingness import Absence, decide_missingness
 
 _PIECE = 1 << 18  # cells
-_MOST_NAMES = 5  # columns that a warning lists
 _FEW = 50  # columns with fewer texts are not judged
 _FREE = 0.5  # share of distinct texts from which a column is ids, free text or dates
 _Ints = NDArray[np.int64]
@@ -100,7 +100,9 @@ class Model:
     @property
     def n_columns(self) -> _Ints:
         """Number of columns of each feature in the representation."""
-        return count_columns(self.bins, self.informative)
+        cells = map(list_cells_of, self.bins)
+        sizes = np.array([len(own) + len(larger) for own, larger in cells])
+        return sizes + self.informative
 
     @property
     def n_leaves(self) -> _Ints:
@@ -129,7 +131,15 @@ class Model:
 
     def share_bins(self, matrix: sp.csr_array) -> sp.csr_array:
         """Find the share of each bin in represented rows, (n_samples, total bins)."""
-        return share_bins(self.layout, matrix)
+        layout = self.layout
+        own = layout.entry_start[:-1]
+        leaves = matrix[:, layout.entry_columns[own]].astype(np.float64)
+        shares = sp.csr_array(leaves / layout.entry_weights[own])
+        n_leaves, n_bins = len(own), int(layout.n_bins.sum())
+        if n_leaves == n_bins:
+            return shares
+        entries = (np.ones(n_leaves), (np.arange(n_leaves), layout.leaf_bins))
+        return shares @ sp.csr_array(entries, shape=(n_leaves, n_bins))
 
     def gather(self, codes: Codes) -> Codes:
         """Keep each distinct row once."""
@@ -304,27 +314,20 @@ def warn_of_columns(model: Model) -> None:
                 free_text.append(f"{column.place} ({different:,} of {texts:,})")
     if empty:
         warn_user(
-            f"No value is observed in {list_places(empty)}; it is left out of the "
+            f"No value is observed in {join_names(empty)}; it is left out of the "
             "kernel. Drop it, or fit on rows that have values in it."
         )
     if rounded:
         warn_user(
-            f"Values of {list_places(rounded)} are too close for float64 (integers "
+            f"Values of {join_names(rounded)} are too close for float64 (integers "
             "above 2**53, times less than a microsecond apart), so some different "
             "values count as equal. Subtract the smallest value first, drop the column "
             "if it is an id, or list it in categorical_features."
         )
     if free_text:
         warn_user(
-            f"Most texts differ in {list_places(free_text)}, but each is treated as a "
+            f"Most texts differ in {join_names(free_text)}, but each is treated as a "
             "category. Convert dates and numbers (pandas.to_datetime, to_numeric), "
             "and drop ids and free text. If a column is intended to be categorical, "
             "list it in categorical_features."
         )
-
-
-def list_places(places: Sequence[str]) -> str:
-    """List the names of columns for a message; of many, only the first few."""
-    shown = ", ".join(places[:_MOST_NAMES])
-    more = len(places) - _MOST_NAMES
-    return f"{shown} and {more:,} more" if more > 0 else shown

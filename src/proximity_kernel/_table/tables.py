@@ -23,13 +23,14 @@ import numpy as np
 from narwhals.exceptions import DuplicateError
 from numpy.typing import NDArray
 
+from .._shared.wording import listed
 from .streams import collect_table, name_call
 
 _Array: TypeAlias = NDArray[Any]
 
 _BLOCK = 65536  # cells that are looked at together
 _BY_CELL = nw.List | nw.Array | nw.Struct | nw.Binary | nw.Time | nw.Int128 | nw.UInt128
-_MOST_NAMES = 8  # that a message lists
+_MOST = 8  # that a message lists
 # What to do with the cells of a column that are refused; the phrase "argument must be
 # ..." is asked for by scikit-learn's estimator checks.
 _ALIKE = ("text", "numbers", "dates", "durations")
@@ -317,8 +318,9 @@ def _split_array(table: Any) -> list[_Array]:
     array = np.ma.getdata(table) if masked else np.asarray(table)
     if array.dtype.names is not None:
         raise TypeError(
-            f"The array is structured, with the fields {_listed(array.dtype.names)}; "
-            "convert it to a data frame first, e.g. with pandas.DataFrame(...)."
+            "The array is structured, with the fields "
+            f"{listed(array.dtype.names, _MOST)}; convert it to a data frame first, "
+            "e.g. with pandas.DataFrame(...)."
         )
     _check_shape(array.shape)
     array = narrow_floats(array)
@@ -370,7 +372,7 @@ def _check_unique(names: Iterable[Any]) -> None:
     repeated = [f"{name!r} {n} times" for name, n in counts.items() if n > 1]
     if repeated:
         raise ValueError(
-            f"The column names are not unique: {', '.join(repeated[:_MOST_NAMES])}; "
+            f"The column names are not unique: {', '.join(repeated[:_MOST])}; "
             "rename or drop one of each (1 and '1' are one name)."
         )
 
@@ -381,7 +383,7 @@ def _check_same_names(names: list[str], fitted: list[str]) -> None:
         "missing": sorted(set(fitted) - set(names), key=fitted.index),
         "unexpected": sorted(set(names) - set(fitted), key=names.index),
     }
-    said = [f"{what}: {_listed(some)}" for what, some in wrong.items() if some]
+    said = [f"{what}: {listed(some, _MOST)}" for what, some in wrong.items() if some]
     if said:
         raise ValueError(
             f"The columns are not those that were fitted; {'; '.join(said)}. Pass the "
@@ -390,11 +392,5 @@ def _check_same_names(names: list[str], fitted: list[str]) -> None:
     if names != fitted:
         raise ValueError(
             "The columns are in another order than when fitted; put them in the order "
-            f"{_listed(fitted)}, or fit again."
+            f"{listed(fitted, _MOST)}, or fit again."
         )
-
-
-def _listed(names: Sequence[str]) -> str:
-    """Write names in a row, the first few of many."""
-    more = [f"and {len(names) - _MOST_NAMES} more"] if len(names) > _MOST_NAMES else []
-    return ", ".join([*map(repr, names[:_MOST_NAMES]), *more])
