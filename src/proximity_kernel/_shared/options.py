@@ -173,10 +173,8 @@ def check_float_dtype(name: str, value: Any) -> None:
 
 def check_n_jobs(n_jobs: Any) -> None:
     """Refuse what is neither None nor a whole number other than zero."""
-    if n_jobs is None:
-        return
     whole = isinstance(n_jobs, numbers.Integral) and not isinstance(n_jobs, bool)
-    if not whole or n_jobs == 0:
+    if n_jobs is not None and (not whole or n_jobs == 0):
         raise ValueError(
             f"n_jobs must be None, a number of threads, or negative to count back from "
             f"all cores, got {n_jobs!r}."
@@ -185,9 +183,8 @@ def check_n_jobs(n_jobs: Any) -> None:
 
 def check_seed(random_state: Any) -> None:
     """Refuse what is neither None, a seed, nor a source of random numbers."""
-    if random_state is None or isinstance(random_state, np.random.RandomState):
-        return
-    check_count("random_state", random_state, 0)
+    if not isinstance(random_state, np.random.RandomState | None):
+        check_count("random_state", random_state, 0)
 
 
 def draw_seed(random_state: Any) -> int:

@@ -12,7 +12,7 @@ values, as floats for a text that is all missing: it gets the natural one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from importlib import import_module
 from typing import Any
@@ -28,6 +28,8 @@ from .tables import Header, split_table
 
 _Array = NDArray[Any]
 _HOLDING: dict[str, Any] = {"dates": nw.Datetime | nw.Date, "durations": nw.Duration}
+# The kinds of arrays that hold each family.
+_KINDS = {"numbers": "biufO", "dates": "MO", "durations": "mO"}
 _LABELS = nw.String | nw.Categorical | nw.Enum
 
 
@@ -66,7 +68,8 @@ def make_uncertainty(table: Any, gaps: Sequence[Gaps]) -> Any:
     """
     columns = [_list_uncertainty(len(table), own) for own in gaps]
     if _is_frame(table):
-        return _make_frame(table, columns)
+        names = nw.from_native(table, eager_only=True).columns
+        return _make_frame(table, names, columns)
     if isinstance(table, list | tuple):
         return [list(row) for row in zip(*(c.tolist() for c in columns), strict=True)]
     if len({column.dtype for column in columns}) > 1:
@@ -97,12 +100,8 @@ def append_columns(table: Any, names: Sequence[str], columns: _Array) -> Any:
     if not len(names):
         return table
     if _is_frame(table):
-        frame = nw.from_native(table, eager_only=True)
-        made = frame.implementation
-        new = nw.from_dict(dict(zip(names, columns.T, strict=True)), backend=made)
-        if made.is_pandas():
-            new = nw.from_native(new.to_native().set_index(table.index))
-        return nw.concat([frame, new], how="horizontal").to_native()
+        frames = map(nw.from_native, (table, _make_frame(table, names, columns.T)))
+        return nw.concat(list(frames), how="horizontal").to_native()
     dtype = table.dtype if table.dtype.kind in "biufO" else object
     return np.column_stack([table.astype(dtype), columns.astype(dtype)])
 
@@ -145,12 +144,6 @@ def _fill_rows(rows: Any, gaps: Sequence[Gaps]) -> list[Any]:
     ]
 
 
-def _holds(kind: str, gaps: Gaps) -> bool:
-    """Whether an array can hold the values; not if it holds nothing of a column."""
-    kinds = {"numbers": "biufO", "dates": "MO", "durations": "mO"}
-    return kind in kinds.get(gaps.type.family, "O")
-
-
 def _fill_array(table: Any, gaps: Sequence[Gaps]) -> _Array:
     masked = np.ma.isMaskedArray(table)
     out = np.array(np.ma.getdata(table) if masked else table)
@@ -158,7 +151,7 @@ def _fill_array(table: Any, gaps: Sequence[Gaps]) -> _Array:
     kind = out.dtype.kind
     if kind in "SUT":  # as long as it must be
         out = out.astype(object)
-    elif not all(_holds(kind, own) for own in gaps if own.fillable):
+    elif any(kind not in _KINDS.get(g.type.family, "O") for g in gaps if g.fillable):
         cells = [list(row) for row in out] if kind in "mM" else out.tolist()
         out = np.empty(out.shape, object)
         out[:] = cells
@@ -222,12 +215,12 @@ def _fill_frame(frame: Any, gaps: Sequence[Gaps]) -> Any:
     )
 
 
-def _make_frame(frame: Any, columns: Sequence[_Array]) -> Any:
+def _make_frame(frame: Any, names: Sequence[str], columns: Iterable[_Array]) -> Any:
     """Make a frame of the make, names and index of another, of numpy columns."""
-    like = nw.from_native(frame, eager_only=True)
-    held = dict(zip(like.columns, columns, strict=True))
-    made = nw.from_dict(held, backend=like.implementation).to_native()
-    return made.set_index(frame.index) if like.implementation.is_pandas() else made
+    like = nw.from_native(frame, eager_only=True).implementation
+    held = dict(zip(names, columns, strict=True))
+    made = nw.from_dict(held, backend=like).to_native()
+    return made.set_index(frame.index) if like.is_pandas() else made
 
 
 def _map_labels(gaps: Gaps, held: Sequence[Any]) -> tuple[list[Any], _Array]:

@@ -141,7 +141,8 @@ def _make_cells(
         return [Decimal(one).quantize(unit) for one in estimates]
     if held is int:
         return [round(one) for one in estimates]
-    decimals = _count_decimals([_strip_zeros(one) for one in values.unique()[:_SAMPLE]])
+    some = values.unique()[:_SAMPLE]
+    decimals = _count_decimals([np.format_float_positional(x, trim="-") for x in some])
     rounded = estimates if decimals is None else estimates.round(decimals)
     return [float(one) for one in rounded]
 
@@ -158,10 +159,6 @@ def _find_type(cells: Any) -> type | None:
         held = float if held is int and float in types else held
     known = (str, int, float, Decimal, date, datetime, pd.Timestamp, pd.Timedelta)
     return held if held in known else None
-
-
-def _strip_zeros(value: float) -> str:
-    return str(int(value)) if float(value).is_integer() else repr(float(value))
 
 
 def _count_decimals(plain: Sequence[str]) -> int | None:

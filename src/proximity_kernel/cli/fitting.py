@@ -61,7 +61,7 @@ def check_files(invocation: Invocation) -> None:
         [given.get(name) for name in _INPUTS],
     )
     if given.get("report") is not None:
-        check_report("--report", given["report"])
+        check_report(given["report"])
         require("jinja2", extra="report")
 
 

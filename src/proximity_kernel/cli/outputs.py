@@ -56,12 +56,12 @@ def find_format(
     return known[ending]
 
 
-def check_report(option: str, path: str) -> None:
+def check_report(path: str) -> None:
     """Raise an error if a report does not end in .html or .htm."""
     ending = Path(path).suffix.lower()
     if ending not in _REPORT_ENDINGS and not is_device(Path(path)):
         raise InputError(
-            f"{option} {path}: it {_describe_ending(ending)}; the report is HTML, name "
+            f"--report {path}: it {_describe_ending(ending)}; the report is HTML, name "
             "it .html."
         )
 
