@@ -261,7 +261,7 @@ def test_names_of_several_columns(table, said):
     ],
 )
 def test_structured_arrays(table):
-    with pytest.raises(TypeError, match="fields 'k' and 'l'; convert it to a data frame"):
+    with pytest.raises(TypeError, match="fields 'k' and 'l'; convert it to a"):
         read_columns(table)
 
 
