@@ -95,7 +95,7 @@ def test_an_unseen_category_is_nothing():
 def test_a_column_with_nothing_observed_has_no_block():
     table = make_table(20, seed=0)
     want = registry[NAME].build().fit_transform(table).toarray()
-    with pytest.warns(UserWarning, match="Nothing is observed in column 'empty'"):
+    with pytest.warns(UserWarning, match="No value is observed in column 'empty'"):
         method = registry[NAME].build().fit(table.assign(empty=np.nan))
     got = method.transform(table.assign(empty=np.nan)).toarray()
     np.testing.assert_array_equal(got, want)

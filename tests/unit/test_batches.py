@@ -272,7 +272,7 @@ def test_partial_fit_after_fit_starts_anew_and_fit_ends_it(frame):
     pk.fit(numbers)
     assert pk.n_features_in_ == 2
     assert not hasattr(pk, "feature_names_in_")
-    with raises_naming(ValueError, "No bins are learnt"):
+    with raises_naming(ValueError, "No bins are learned"):
         pk.partial_fit(numbers, learn="rows")
 
 
@@ -330,7 +330,7 @@ def test_what_can_be_read_only_once_is_refused(frame):
 
 def test_rows_with_what_the_bins_never_saw_are_refused():
     pk = ProximityKernel().partial_fit(one(["x", "y"]))
-    with raises_naming(ValueError, "column 'a'", "when the bins were learnt"):
+    with raises_naming(ValueError, "column 'a'", "when the bins were learned"):
         pk.partial_fit(one(["x", "new"]), learn="rows")
 
 

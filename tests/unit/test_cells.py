@@ -102,7 +102,7 @@ def test_dates_without_a_unit():
     assert_array_equal(read_columns(np.array([["NaT"]], "M8"))[0].values, [NAN])
     assert named([np.datetime64("NaT")]).labels == ()
     for asked in (None, [0]):
-        with pytest.raises(TypeError, match="column 0 holds dates in a unit of no"):
+        with pytest.raises(TypeError, match="column 0 holds dates in a unit without"):
             read_columns(np.zeros((2, 1), "M8"), categorical_features=asked)
 
 

@@ -95,7 +95,7 @@ ITEMS = "make a column of each item."
         ([[1], [2]], "list", ITEMS),
         ([(1,), (2,)], "tuple", ITEMS),
         ([np.array([1, 2]), None], "ndarray", ITEMS),
-        ([dt.time(1), None], "time", "make a number of it, e.g. the seconds since"),
+        ([dt.time(1), None], "time", "convert it to numbers, e.g. the seconds since"),
         ([object(), "x"], "object and text", OTHER),
     ],
 )
@@ -197,7 +197,7 @@ def test_complex(table):
 def test_durations_without_a_fixed_length(unit):
     dtype = "m8" if unit == "generic" else f"m8[{unit}]"
     array = np.array([[1], ["NaT"]], dtype=dtype)
-    message = rf"holds durations in a unit of no fixed length \({unit}\); convert it"
+    message = rf"holds durations in a unit without fixed length \({unit}\); convert it"
     for table in (array, [[array[0, 0]], [None]]):
         with pytest.raises(TypeError, match=f"column 0 {message}"):
             read_columns(table)

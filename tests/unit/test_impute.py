@@ -28,7 +28,7 @@ from proximity_kernel import ProximityKernel
 def fill(pk, table, **options):
     """Impute; the warning about what cannot be filled is tested elsewhere."""
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "column .* had nothing observed at fit")
+        warnings.filterwarnings("ignore", "column .* had no observed value at fit")
         return pk.impute(table, **options)
 
 
@@ -267,7 +267,7 @@ def test_what_cannot_be_filled_is_said():
     table = pd.DataFrame({"a": [1.0, 2.0, None], "b": [None, None, None]})
     with pytest.warns(UserWarning, match="'b'"):
         pk = plain().fit(table)
-    with pytest.warns(UserWarning, match="column 'b' had nothing observed") as caught:
+    with pytest.warns(UserWarning, match="column 'b' had no observed value") as caught:
         filled, spread = pk.impute(table, return_uncertainty=True)
     assert caught[0].filename == __file__
     assert filled["a"].notna().all()

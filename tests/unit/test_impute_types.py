@@ -269,7 +269,7 @@ def test_what_lies_under_a_mask_does_not_come_to_light():
     table = np.ma.array([[1, 5], [1, 6], [9, 7]], mask=[[0, 1], [0, 1], [1, 1]])
     with pytest.warns(UserWarning, match="column 1"):
         pk = exact(n_bins=2).fit(table)
-    with pytest.warns(UserWarning, match="column 1 had nothing observed"):
+    with pytest.warns(UserWarning, match="column 1 had no observed value"):
         filled = pk.impute(table)
     assert filled.tolist() == [[1, None], [1, None], [1, None]]
     assert table.mask.tolist() == [[False, True], [False, True], [True, True]]

@@ -186,7 +186,7 @@ def test_no_entries_at_all():
     st.sampled_from(["auto", None]),
     st.integers(1, 6),
 )
-@pytest.mark.filterwarnings("ignore:Nothing is observed")
+@pytest.mark.filterwarnings("ignore:No value is observed")
 def test_neighbors_are_those_of_the_kernel(both, options, normalize, bins, k):
     frame, new = both
     if bins:

@@ -187,7 +187,7 @@ def test_65_000_bins(d):
 def test_more_than_2048_columns_with_nothing_observed():
     """Nothing to learn from is no error, in a table of any width."""
     for d in (3, 2100):
-        with pytest.warns(UserWarning, match="Nothing is observed"):
+        with pytest.warns(UserWarning, match="No value is observed"):
             z = ProximityKernel().fit_transform(np.full((3, d), np.nan))
         assert z.shape == (3, 0)
 

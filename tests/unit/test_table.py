@@ -187,7 +187,7 @@ def test_one_dimension(table):
         (pd.DataFrame({"a": []}), r"0 sample\(s\) \(shape=\(0, 1\)\)"),
         (pd.DataFrame(index=[1, 2]), r"0 feature\(s\) \(shape=\(2, 0\)\)"),
         (pl.DataFrame({"a": []}), r"0 sample\(s\) \(shape=\(0, 1\)\)"),
-        ([[1, 2], [3]], "ragged, 1 to 2 cells long; make them"),
+        ([[1, 2], [3]], "different lengths, 1 to 2 cells; make them"),
         (np.ma.ones((0, 3)), r"0 sample\(s\) \(shape=\(0, 3\)\)"),
         ([np.array(1.0), np.array(2.0)], "Expected 2D array, got 1D array instead"),
         ([[1.0], np.array(2.0)], "Expected 2D array, got 1D array instead"),
@@ -324,7 +324,7 @@ def test_many_missing_names_are_not_all_listed():
 def test_names_in_another_order_later():
     fitted = types(pd.DataFrame([[1, 2]], columns=[10, 20]))
     with pytest.raises(
-        ValueError, match=r"another order .*the order '10' and '20', or fit"
+        ValueError, match=r"different order .*the order '10' and '20', or fit"
     ):
         read_columns(pd.DataFrame([[2, 1]], columns=[20, 10]), fitted=fitted)
 

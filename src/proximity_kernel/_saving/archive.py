@@ -1,13 +1,13 @@
-"""Fitted estimators to files and back, without pickle.
+"""Write fitted estimators to files and read them back, without pickle.
 
-A model file is a zip archive as numpy's npz is one: first the header, in JSON, then
-each array as an npy file, nothing compressed. The header holds the dtype, shape and
+A model file is an uncompressed zip archive, like an npz file of numpy: first the
+header, in JSON, then each array as an npy file. The header has the dtype, shape and
 SHA-256 of every array. The last bytes, the archive's comment, are the SHA-256 of all
-bytes before them: no byte of a file can change unseen. Nothing in it is code, and
+bytes before them, so any change of a byte is noticed. A file contains no code, and
 nothing is unpickled.
 
-The checksums tell damage, not intent: what is read here is still checked for sense by
-those who use it.
+The checksums reveal damage but not manipulation, so the values are checked again where
+they are used.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ FORMAT = "proximity-kernel model"
 FORMAT_VERSION = 2
 
 _HEADER = "proximity_kernel.json"
-_BEGIN = b"PK\x03\x04"  # of any zip archive
-_NAME_AT = 30  # where the name of its first entry stands
+_BEGIN = b"PK\x03\x04"  # first bytes of any zip archive
+_NAME_AT = 30  # position of the name of its first entry
 _SEAL = b"sha256:"
 _SEAL_SIZE = len(_SEAL) + 64
 _CHUNK = 1 << 20
-_EPOCH = (1980, 1, 1, 0, 0, 0)  # of every entry: equal models make equal files
-_PICKLED = "model_file"  # where a pickled estimator has the bytes of its model file
-_ROUTING = ("_metadata_request",)  # what else scikit-learn sets
+_EPOCH = (1980, 1, 1, 0, 0, 0)  # date of every entry, so equal models make equal files
+_PICKLED = "model_file"  # key of the bytes of the model file in a pickled estimator
+_ROUTING = ("_metadata_request",)  # other attributes that scikit-learn sets
 _AGAIN = "copy it again, or save the model again"
 
 
@@ -65,10 +65,10 @@ class ModelFileMixin:
     """Saves a fitted estimator to a file, and loads it."""
 
     def save(self, path: Any) -> None:
-        """Keep the fitted estimator in a file, without pickle.
+        """Save the fitted estimator to a file, without pickle.
 
-        The file is written whole or not at all. A RandomState instance among the
-        options is saved as None: it matters only to another fit.
+        The file is written completely or not at all. A RandomState instance among the
+        options is saved as None, because only another fit would need it.
 
         Parameters
         ----------
@@ -102,13 +102,13 @@ class ModelFileMixin:
         Returns
         -------
         estimator
-            Fitted; its answers are those of the saved one, bit for bit.
+            Fitted; its results equal those of the saved one, bit for bit.
 
         Raises
         ------
         ModelFileError
-            If the file is damaged, foreign, of another class, or newer than this
-            library.
+            If the file is damaged, not a model file, of another class, or newer than
+            this library.
         """
 
         def only_this(name: str) -> type[Any]:
@@ -123,10 +123,10 @@ class ModelFileMixin:
         return loaded
 
     def __getstate__(self) -> dict[str, Any]:
-        """Give what pickle, joblib and skops keep: options, and a model file's bytes.
+        """Return the options and the bytes of a model file, for pickle, joblib, skops.
 
-        All of it is plain, so that who loads it has one type to trust. What is not
-        fitted yet, or still learning from batches, is kept as it is.
+        These are plain values, so a user of skops has only one type to trust. An
+        estimator that is not fitted, or is still learning from batches, is not changed.
         """
         held: dict[str, Any] = super().__getstate__()  # type: ignore[assignment]
         if "_learning" in held or not {"model_", "kernel_"} & set(held):
@@ -146,7 +146,7 @@ class ModelFileMixin:
 
 
 def write_estimator(estimator: Any, path: Any, notes: Mapping[str, Any] | None) -> None:
-    """Write a fitted estimator, with notes, into a file."""
+    """Write a fitted estimator and notes to a file."""
     check_is_fitted(estimator)
     state = pack_estimator(estimator)
     try:
@@ -165,13 +165,13 @@ def write_estimator(estimator: Any, path: Any, notes: Mapping[str, Any] | None) 
 def read_estimator(
     path: Any, find_class: Callable[[str], type[Any]]
 ) -> tuple[Any, dict[str, Any]]:
-    """Read an estimator and the notes beside it.
+    """Read an estimator and its notes.
 
     Parameters
     ----------
     path : str or path
     find_class : callable
-        Gives the class of a name, or refuses it.
+        Returns the class of a name, or refuses it.
 
     Returns
     -------
@@ -182,13 +182,13 @@ def read_estimator(
     name, notes = header.get("class"), header.get("notes")
     try:
         check(type(name) is str and type(notes) is dict, "no class, or no notes")
-        # Not by filters of warnings: these are the whole process's, other threads' too.
+        # Not by warning filters, which would affect other threads of the process.
         with np.errstate(all="ignore"):
             estimator = unpack_estimator(find_class(str(name)), State(header, arrays))
             return estimator, dict(notes or {})
     except (ModelFileError, ImportError):
         raise
-    # The checksums fit, but no fit makes such a model.
+    # The checksums match, but no fit produces such a model.
     except Exception as error:
         raise ModelFileError(
             f"{path} holds no {name} that can be used ({error}); save the model again."
@@ -198,18 +198,18 @@ def read_estimator(
 def write_archive(
     path: Any, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
 ) -> None:
-    """Write a file, whole or not at all.
+    """Write a file completely, or not at all.
 
-    It is written beside its place under another name, to the disk, and moved there
-    then; what was there before stays until that moment.
+    It is written to disk in the same folder under another name, and then renamed. An
+    existing file stays until then.
 
     Parameters
     ----------
     path : str, path or BytesIO
     header : mapping
-        Of what JSON knows. The format and what is known of the arrays are added.
+        Values that JSON supports. The format and a description of the arrays are added.
     arrays : mapping of str to ndarray
-        Of numbers or booleans.
+        Arrays of numbers or booleans.
     """
     held = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     full = {
@@ -237,7 +237,7 @@ def write_archive(
 
 
 def read_archive(path: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Read a file that `write_archive` wrote, or say why it is none.
+    """Read a file that `write_archive` wrote, or raise an error with the reason.
 
     Parameters
     ----------
@@ -265,7 +265,7 @@ def read_archive(path: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
 
 @contextlib.contextmanager
 def _refusing(name: Any) -> Iterator[None]:
-    """Make one kind of error of all that a bad file can cause."""
+    """Turn all errors that a bad file can cause into `ModelFileError`."""
     try:
         yield
     except FileNotFoundError:
@@ -276,13 +276,13 @@ def _refusing(name: Any) -> Iterator[None]:
         raise ModelFileError(f"{name} cannot be read: {error.strerror}.") from error
     except ModelFileError:
         raise
-    # What a crafted file can make the readers of zip, npy and JSON say.
+    # Errors that the readers of zip, npy and JSON raise for a crafted file.
     except (
         zipfile.BadZipFile, ValueError, TypeError, KeyError, AttributeError, EOFError,
         IndexError, NotImplementedError, RuntimeError, OverflowError,
     ) as error:  # fmt: skip
         raise ModelFileError(
-            f"{name} is not made as a model file is ({error}); {_AGAIN}."
+            f"{name} does not have the structure of a model file ({error}); {_AGAIN}."
         ) from error
 
 
@@ -338,7 +338,7 @@ def _check_seal(file: BinaryIO, name: Any) -> None:
     seal = file.read()
     if seal != _SEAL + _digest(file, size + len(_SEAL)):
         raise ModelFileError(
-            f"{name} is damaged or was cut short: its checksum does not fit; {_AGAIN}."
+            f"{name} is damaged or incomplete: its checksum does not match; {_AGAIN}."
         )
 
 
@@ -363,15 +363,15 @@ def _read_header(archive: zipfile.ZipFile, name: Any) -> dict[str, Any]:
         raise ValueError(f"format version {version!r}")
     if version > FORMAT_VERSION:
         raise ModelFileError(
-            f"{name} has format {version}, newer than the {FORMAT_VERSION} that is "
-            f"known here; it was written by proximity-kernel "
-            f"{header.get('library_version')}: install that one or a newer."
+            f"{name} has format {version}, newer than the {FORMAT_VERSION} that this "
+            f"version can read; it was written by proximity-kernel "
+            f"{header.get('library_version')}: install that version or a newer one."
         )
     return header
 
 
 def _read_array(archive: zipfile.ZipFile, name: str, known: Any) -> NDArray[Any]:
-    """Read an array and compare it with what the header says."""
+    """Read an array and compare it with its description in the header."""
     with archive.open(f"{name}.npy") as entry:
         if np.lib.format.read_magic(entry) != (1, 0):
             raise ValueError(f"array {name} has another version of npy")

@@ -1,12 +1,12 @@
-"""Estimators as plain values and arrays, on their way to a file or back.
+"""Convert estimators to plain values and arrays, and back.
 
-An estimator gives what it learnt by ``__get_model_state__`` and takes it up again by
-``__set_model_state__``; its options go beside that. A file may hold anything, so
-whoever takes a state up compares it with what a fit makes.
+``__get_model_state__`` returns the state of a fitted estimator, and
+``__set_model_state__`` restores it; the options are stored separately. A file can
+contain anything, so a restored state is checked to be what a fit can produce.
 
-JSON knows text, whole numbers, fractions, true, false and nothing. What else options
-and categories can be is an object of one key that names the type: a tuple, bytes, a
-date, a numpy array, a dtype.
+JSON has only text, numbers, true, false and null. Other types of options and categories
+(a tuple, bytes, a date, a numpy array, a dtype) are written as an object with one key,
+the name of the type.
 """
 
 from __future__ import annotations
@@ -25,28 +25,28 @@ from numpy.typing import NDArray
 from .._shared.extras import require
 
 _PLAIN = (type(None), bool, int, str)
-_KINDS = "biufUO"  # of arrays
+_KINDS = "biufUO"  # kinds of arrays
 _OUTPUTS = ("default", "pandas", "polars")  # of scikit-learn's `set_output`
 _CONFIG = "_sklearn_output_config"
 
 
 @dataclass(frozen=True)
 class State:
-    """What an estimator learnt.
+    """The state of a fitted estimator.
 
     Attributes
     ----------
     values : dict
-        Of what JSON knows.
+        Values that JSON supports.
     arrays : dict of str to ndarray
-        Of numbers.
+        Arrays of numbers.
     """
 
     values: dict[str, Any]
     arrays: dict[str, NDArray[Any]]
 
     def inner(self, name: str) -> State:
-        """Find the state of a part."""
+        """Return the state of a part."""
         start = f"{name}/"
         arrays = {
             key.removeprefix(start): array
@@ -56,25 +56,25 @@ class State:
         return State(self.values[name], arrays)
 
     def holding(self, name: str, part: State) -> State:
-        """Put the state of a part in."""
+        """Add the state of a part."""
         arrays = {f"{name}/{key}": array for key, array in part.arrays.items()}
         return State({**self.values, name: part.values}, {**self.arrays, **arrays})
 
     def array(self, name: str, dtype: Any, ndim: int = 1) -> NDArray[Any]:
-        """Take an array that must have this dtype and number of dimensions."""
+        """Return an array, which must have this dtype and number of dimensions."""
         array = self.arrays[name]
         check(array.dtype == dtype and array.ndim == ndim, f"{name} is {array.dtype}")
         return array
 
 
 def check(good: Any, wrong: str) -> None:
-    """Refuse a state that no fit makes."""
+    """Refuse a state that no fit can produce."""
     if not good:
         raise ValueError(wrong)
 
 
 def pack_sparse(matrix: sp.csr_array) -> dict[str, NDArray[Any]]:
-    """Take a sparse matrix apart."""
+    """Split a sparse matrix into arrays."""
     return {
         "data": matrix.data,
         "indices": matrix.indices,
@@ -83,7 +83,7 @@ def pack_sparse(matrix: sp.csr_array) -> dict[str, NDArray[Any]]:
 
 
 def unpack_sparse(state: State, dtype: Any, n_columns: int) -> sp.csr_array:
-    """Put a sparse matrix without negative entries together again."""
+    """Rebuild a sparse matrix without negative entries."""
     data = state.array("data", np.dtype(dtype))
     wide = state.arrays["indices"].dtype == np.int64
     indices = state.array("indices", np.int64 if wide else np.int32)
@@ -106,18 +106,18 @@ def unpack_sparse(state: State, dtype: Any, n_columns: int) -> sp.csr_array:
 
 
 def is_finite(array: NDArray[Any]) -> bool:
-    """Tell whether all numbers are finite."""
+    """Whether all numbers are finite."""
     return bool(np.isfinite(array).all())
 
 
 def check_number(value: Any, most: int) -> int:
-    """Take a whole number from 0 to `most`."""
+    """Return a whole number; refuse one that is not from 0 to `most`."""
     check(type(value) is int and 0 <= value <= most, f"a count of {value!r}")
     return int(value)
 
 
 def pack_estimator(estimator: Any) -> State:
-    """Take an estimator apart: options, names, and what it learnt."""
+    """Convert an estimator to a state: options, names and fitted model."""
     learnt = estimator.__get_model_state__()
     names = getattr(estimator, "feature_names_in_", None)
     values = {
@@ -131,7 +131,7 @@ def pack_estimator(estimator: Any) -> State:
 
 
 def unpack_estimator(cls: type[Any], state: State) -> Any:
-    """Put an estimator together again."""
+    """Rebuild an estimator."""
     estimator = cls(**_unpack_options(cls, state.values["options"]))
     estimator.__set_model_state__(State(state.values["learnt"], state.arrays))
     n_features, names = state.values["n_features_in"], state.values["feature_names_in"]
@@ -174,13 +174,13 @@ def _unpack_options(cls: type[Any], held: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def encode(value: Any, what: str) -> Any:
-    """Make JSON of a value.
+    """Convert a value to JSON.
 
     Parameters
     ----------
     value
     what : str
-        How a message calls it.
+        The name of the value in messages.
 
     Returns
     -------
@@ -200,13 +200,13 @@ def encode(value: Any, what: str) -> Any:
         if fits(value):
             return {tag: encode(write(value), what)}
     raise ValueError(
-        f"{what} is or holds a {kind.__name__}, {value!r}, which cannot be saved; "
+        f"{what} is or contains a {kind.__name__}, {value!r}, which cannot be saved; "
         "convert it to text or numbers and fit again."
     )
 
 
 def decode(value: Any) -> Any:
-    """Make a value of JSON; the opposite of `encode`.
+    """Convert JSON to a value; the inverse of `encode`.
 
     Examples
     --------
@@ -232,7 +232,7 @@ def _is_scalar_type(value: Any) -> bool:
 
 
 def _is_pandas(name: str) -> Callable[[Any], bool]:
-    """Known by its type's name: pandas stays out."""
+    """Recognize a type of pandas by its name, without importing pandas."""
     return lambda value: (
         type(value).__name__ == name
         and type(value).__module__.partition(".")[0] == "pandas"
@@ -244,14 +244,14 @@ def _from_pandas(name: str) -> Callable[[Any], Any]:
 
 
 def _write_moment(moment: Any) -> list[str]:
-    """Write a pandas Timestamp, with the name of its zone if that can be read again.
+    """Write a pandas Timestamp, with the name of its time zone if it has one.
 
-    An offset alone would not do: the two ends of an interval must be of one zone.
+    An offset is not enough, because both ends of an interval must have the same zone.
     """
     zone = str(moment.tz)
     try:
         known = moment.tz is not None and moment.tz_convert(zone) == moment
-    except (KeyError, ValueError):  # of a library without names
+    except (KeyError, ValueError):  # a library without names
         known = False
     return (
         [moment.tz_convert(None).isoformat(), zone] if known else [moment.isoformat()]
@@ -264,7 +264,7 @@ def _read_moment(parts: Any) -> Any:
 
 
 def _is_list_like(value: Any) -> bool:
-    """Tell what is read as a list is: a series, an index, a range, a set."""
+    """Whether a value is read like a list: a series, an index, a range, a set."""
     return hasattr(value, "__iter__") and (
         hasattr(value, "__getitem__") or isinstance(value, set | frozenset)
     )
@@ -275,12 +275,12 @@ def _read_array(parts: Any) -> Any:
     dtype = np.dtype(text)
     if dtype.kind not in _KINDS:
         raise ValueError(f"an array of {dtype}")
-    if dtype.kind == "U":  # as long as the text is, not as a file says
+    if dtype.kind == "U":  # length by the text, not by the file
         dtype = np.dtype("U")
     return np.array(items, dtype=dtype).reshape(shape)
 
 
-# tag -> whether it is for a value, what is written of it, how that is read
+# tag -> test whether it applies to a value, function to write it, function to read it
 _TAGGED: dict[str, tuple[Callable[[Any], bool], Callable[[Any], Any], Any]] = {
     "float": (_is(float), repr, float),
     "tuple": (_is(tuple), list, tuple),

@@ -1,1 +1,1 @@
-"""What every stage uses: options, threads, optional packages, whole files."""
+"""Used by every stage: options, threads, optional packages, safe writing of files."""

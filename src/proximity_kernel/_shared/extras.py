@@ -1,4 +1,4 @@
-"""Optional packages: absent until used, and then named with the extra they come in."""
+"""Optional packages: imported when first used; an error names the extra to install."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def require(package: str, extra: str) -> Any:
     Parameters
     ----------
     package : str
-        What to import.
+        The package to import.
     extra : str
         The extra of this project that installs it.
 
@@ -29,7 +29,7 @@ def require(package: str, extra: str) -> Any:
     try:
         return import_module(package)
     except ModuleNotFoundError as error:
-        if error.name != package:  # something that the package itself needs
+        if error.name != package:  # a dependency of the package is absent
             raise
         raise ImportError(
             f'{package} is not installed; pip install "proximity-kernel[{extra}]"',

@@ -1,4 +1,4 @@
-"""Refuse what needs more memory than there is, before it is taken."""
+"""Refuse an array that does not fit into memory, before it is allocated."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ _CONTAINER = Path("/sys/fs/cgroup/memory.max")
 def check_memory(n_bytes: int, what: str) -> None:
     """Raise an error if an array would be larger than all memory.
 
-    Linux grants memory that it does not have, and kills the process when it is used.
+    Linux allocates more memory than it has, and kills the process when it is used.
 
     Parameters
     ----------
     n_bytes : int
     what : str
-        How the message calls the array.
+        The name of the array in the message.
     """
     memory = count_memory()
     if n_bytes > memory:
         raise MemoryError(
-            f"{what} would take {n_bytes / 2**30:,.1f} GiB, and there are "
+            f"{what} would take {n_bytes / 2**30:,.1f} GiB, but the machine has "
             f"{memory / 2**30:,.1f} GiB: some columns have very many bins. Lower "
             "max_categories or n_bins, or transform fewer rows at a time."
         )
@@ -36,6 +36,6 @@ def count_memory() -> float:
     memory = float("inf")
     with suppress(ValueError, OSError, AttributeError):  # not on every system
         memory = float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    with suppress(ValueError, OSError):  # no container, or without a limit
+    with suppress(ValueError, OSError):  # no container, or no limit
         memory = min(memory, float(_CONTAINER.read_text()))
     return memory

@@ -1,6 +1,6 @@
-"""What estimators share: checked options, and tags for scikit-learn.
+"""Checks of the options of estimators, and tags for scikit-learn.
 
-An error names the option and says what it must be.
+An error names the option and its allowed values.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ MATCHINGS: tuple[Matching, ...] = ("pairwise", "cascade")
 Missingness = Literal["ignorable", "informative", "auto"]
 MISSINGNESSES: tuple[Missingness, ...] = ("ignorable", "informative", "auto")
 MAX_BINS = int(np.iinfo(np.uint16).max) - 2
-"""Most bins a feature can have; a cell for its gaps may come beside them."""
+"""Most bins of a feature, not counting one for informative missing cells."""
 
 _PAPER_BINS = 4
 
 
 @dataclass(frozen=True)
 class FitOptions:
-    """What a fit needs to know, with nothing left to be chosen.
+    """The options of a fit, checked and with defaults resolved.
 
     Attributes
     ----------
@@ -37,10 +37,10 @@ class FitOptions:
     matching : {"pairwise", "cascade"}
     missingness : {"ignorable", "informative", "auto"}
     categorical_features
-        As `ProximityKernel` takes it.
+        As in `ProximityKernel`.
     max_categories : int
     seed : int
-        Of the sample of rows.
+        Seed of the sample of rows.
     n_threads : int
     """
 
@@ -53,7 +53,7 @@ class FitOptions:
     n_threads: int
 
     def spread_bins(self, n_features: int) -> list[BinCount]:
-        """Give each feature its number of bins, "auto" or "fine"."""
+        """List the number of bins of each feature, or "auto" or "fine"."""
         spread = self._spread(n_features)
         if FINE in spread and self.matching == "cascade":
             raise ValueError(
@@ -81,14 +81,14 @@ class FitOptions:
 
 
 def resolve_options(kernel: Any) -> FitOptions:
-    """Check the parameters of a `ProximityKernel` and resolve those left to us.
+    """Check the parameters of a `ProximityKernel` and resolve the defaults.
 
-    With ``matching="cascade"`` None is the paper's choice.
+    With ``matching="cascade"``, None means the choice of the paper.
 
     Parameters
     ----------
     kernel : ProximityKernel
-        A RandomState among its parameters is drawn from, once.
+        If `random_state` is a RandomState, one number is drawn from it.
 
     Returns
     -------
@@ -113,7 +113,7 @@ def resolve_options(kernel: Any) -> FitOptions:
 
 
 def check_kernel_options(kernel: Any) -> None:
-    """Refuse bad parameters of a `ProximityKernel`, but for those that need a table."""
+    """Refuse bad parameters of a `ProximityKernel` that need no table to check."""
     check_choice("matching", kernel.matching, MATCHINGS)
     if kernel.missingness is not None:
         check_choice("missingness", kernel.missingness, MISSINGNESSES)
@@ -140,14 +140,14 @@ def _check_bin_count(name: str, value: Any) -> BinCount:
 
 
 def check_choice(name: str, value: Any, choices: Sequence[str]) -> None:
-    """Refuse a `value` that is none of the `choices`."""
+    """Refuse a `value` that is not one of the `choices`."""
     if not isinstance(value, str) or value not in choices:
         known = " or ".join(repr(choice) for choice in choices)
         raise ValueError(f"{name} must be {known}, got {value!r}.")
 
 
 def check_count(name: str, value: Any, least: int, most: int | None = None) -> int:
-    """Refuse what is no whole number of at least `least` and at most `most`."""
+    """Refuse a value that is not a whole number from `least` to `most`."""
     whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
     if not whole or value < least or (most is not None and value > most):
         limits = f"at least {least}" + ("" if most is None else f" and at most {most}")
@@ -156,7 +156,7 @@ def check_count(name: str, value: Any, least: int, most: int | None = None) -> i
 
 
 def check_flag(name: str, value: Any) -> None:
-    """Refuse what is neither true nor false."""
+    """Refuse a value that is neither True nor False."""
     if not isinstance(value, bool | np.bool_):
         raise ValueError(f"{name} must be True or False, got {value!r}.")
 
@@ -172,7 +172,7 @@ def check_float_dtype(name: str, value: Any) -> None:
 
 
 def check_n_jobs(n_jobs: Any) -> None:
-    """Refuse what is neither None nor a whole number other than zero."""
+    """Refuse a value that is neither None nor a whole number other than zero."""
     whole = isinstance(n_jobs, numbers.Integral) and not isinstance(n_jobs, bool)
     if n_jobs is not None and (not whole or n_jobs == 0):
         raise ValueError(
@@ -182,13 +182,13 @@ def check_n_jobs(n_jobs: Any) -> None:
 
 
 def check_seed(random_state: Any) -> None:
-    """Refuse what is neither None, a seed, nor a source of random numbers."""
+    """Refuse a value that is neither None, a seed, nor a random generator."""
     if not isinstance(random_state, np.random.RandomState | None):
         check_count("random_state", random_state, 0)
 
 
 def draw_seed(random_state: Any) -> int:
-    """Take the seed of the sample of rows, of 64 bits; None is 0."""
+    """Draw a 64-bit seed for the sample of rows; None gives 0."""
     if isinstance(random_state, np.random.RandomState):
         return int(random_state.randint(1 << 31))
     return int(random_state or 0) % (1 << 64)
@@ -198,6 +198,6 @@ def accept_gaps(tags: Any) -> Any:
     """Set scikit-learn's tags: tables may have missing cells and mixed columns."""
     tags.input_tags.allow_nan = True
     tags.input_tags.categorical = True
-    # Text is accepted, but `string` would promise that any object is.
+    # Text is accepted, but the tag `string` would promise that any object is.
     tags.input_tags.string = False
     return tags

@@ -1,8 +1,8 @@
-"""How many threads, and the same loop on each of them.
+"""Count threads, and run pieces of work on them.
 
-The compiled loops release the GIL, so plain threads run them side by side. Every
-piece of work writes to places of its own: the result does not depend on how many
-threads there are.
+The compiled loops release the GIL, so plain threads run them in parallel. Each piece of
+work writes to its own part of the arrays, so the result does not depend on the number
+of threads.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ _BLAS_LIMIT = Lock()
 
 
 def _renew_lock() -> None:
-    """Give a forked child its own lock: the thread that holds this one is not in it."""
-    global _BLAS_LIMIT  # noqa: PLW0603  (of the process, as the limit is)
+    """Give a forked child a new lock; the thread that holds this one is not in it."""
+    global _BLAS_LIMIT  # noqa: PLW0603  (one lock per process)
     _BLAS_LIMIT = Lock()
 
 
@@ -33,11 +33,11 @@ if hasattr(os, "register_at_fork"):
 
 
 def count_threads(n_jobs: int | None) -> int:
-    """Threads to use for `n_jobs`.
+    """Find the number of threads for `n_jobs`.
 
-    ``None`` means the cores that this process may use (its affinity, its
-    container's share, ``OMP_NUM_THREADS``), and one inside a joblib worker, whose
-    siblings have the others. A negative number counts back from all cores.
+    ``None`` means the cores that this process may use (by affinity, container limit
+    and ``OMP_NUM_THREADS``), or one inside a joblib worker, where the other workers
+    use the other cores. A negative number counts back from all cores.
     """
     cores = int(joblib.cpu_count())
     if n_jobs is None:
@@ -60,9 +60,9 @@ def run_pieces(
     n_items : int
         How many items there are.
     piece : int
-        Items in a piece; small enough that an interrupt is soon heard.
+        Items in a piece; small enough that an interrupt takes effect soon.
     n_threads : int
-        Threads to use.
+        Number of threads.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def run_pieces(
 
 
 class Threads:
-    """Threads that stay from one loop to the next, for loops that are short.
+    """A pool of threads that is kept for several short loops.
 
     Parameters
     ----------
@@ -123,16 +123,17 @@ class Threads:
 
 @cache
 def _blas() -> ThreadpoolController:
-    """Take hold of the loaded BLAS libraries; looking for them takes milliseconds."""
+    """Find the loaded BLAS libraries, once, because that takes milliseconds."""
     return ThreadpoolController()
 
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Give BLAS one thread inside a ``with``: more would wait for each other there.
+    """Limit BLAS to one thread inside a ``with``, where more would slow each other.
 
-    The limit is the whole process's, and each restores what it found: of two at a time
-    one could find the other's limit, and leave it for good. So there is one at a time.
+    The limit applies to the whole process, and its end restores the limit found at the
+    start. If two overlapped, one could restore the limit of the other for good. So only
+    one is active at a time.
     """
     with _BLAS_LIMIT, _blas().limit(limits=1, user_api="blas"):
         yield

@@ -9,7 +9,7 @@ _INSIDE = (__name__.partition(".")[0], "sklearn", "joblib")
 
 
 def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
-    """Warn of what the user's line does, however deep inside it was noticed."""
+    """Issue a warning that points to the user's line, from any depth of calls."""
     depth, frame = 1, sys._getframe()  # noqa: SLF001  (Python's own)
     while frame.f_back is not None:
         package = frame.f_globals.get("__name__", "").partition(".")[0]

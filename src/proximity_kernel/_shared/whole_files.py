@@ -1,8 +1,9 @@
-"""Files that are there whole or not at all.
+"""Write files completely, or not at all.
 
-A file is written beside its place under another name, flushed to disk, and moved there.
-While it is written it is locked; a lock ends with its process, so a file that nobody
-has locked was left by a writer that was killed, and the next writer removes it.
+A file is written in the same folder under a temporary name, flushed to disk, and
+renamed. It is locked while it is written, and a lock ends with its process. So a
+temporary file without a lock was left by a killed writer, and the next writer removes
+it.
 """
 
 from __future__ import annotations
@@ -21,21 +22,21 @@ try:
 except ImportError:  # pragma: no cover  (Windows: leftovers stay)
     fcntl = None  # type: ignore[assignment]
 
-_LONGEST = 100  # characters of the name that the other one is known by
+_LONGEST = 100  # characters of the file's name that the temporary name begins with
 
 
 def name_beside(path: Path) -> Path:
-    """Name a new file in the folder of another, which may be a link.
+    """Name a temporary file in the folder of another, which may be a link.
 
-    A rename is one step only within a file system, so it is the same folder; and the
-    name is a new one each time, because others may be writing as well.
+    It is the same folder because a rename is atomic only within a file system. The name
+    is new each time because other processes may be writing too.
     """
     return path.resolve().with_name(f".{path.name[:_LONGEST]}.{uuid4().hex}.part")
 
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
-    """Give a place to write to, which becomes the file if all went well.
+    """Open a temporary file, which becomes the file if no error occurs.
 
     Parameters
     ----------
@@ -62,7 +63,7 @@ def whole_file(path: Path) -> Iterator[Path]:
     part, file = _create_locked(path)
     try:
         if before is not None:
-            # Private from the first byte on, and writable while it is written.
+            # Private from the first byte, and writable until it is complete.
             part.chmod(stat.S_IMODE(before.st_mode) | stat.S_IRUSR | stat.S_IWUSR)
         yield part
         if before is not None:
@@ -87,7 +88,7 @@ def _create_locked(path: Path) -> tuple[Path, BinaryIO]:
 
 
 def _lock(file: BinaryIO, *, wait: bool = True) -> bool:
-    """Lock a file; tells whether that is done, and it may not be possible here."""
+    """Lock a file; returns whether that worked, which it may not on this system."""
     if fcntl is None:  # pragma: no cover
         return False
     try:
@@ -98,7 +99,7 @@ def _lock(file: BinaryIO, *, wait: bool = True) -> bool:
 
 
 def _remove_leftovers(path: Path) -> None:
-    """Remove what writers of this file left when they were killed."""
+    """Remove the temporary files of writers of this file that were killed."""
     pattern = f".{glob.escape(path.name[:_LONGEST])}.{'[0-9a-f]' * 32}.part"
     for part in path.resolve().parent.glob(pattern):
         with suppress(OSError), part.open("rb") as file:

@@ -1,1 +1,1 @@
-"""Tables of any make to typed columns, and filled columns back to the same make."""
+"""Read tables of any type as typed columns, and write filled ones of the same type."""

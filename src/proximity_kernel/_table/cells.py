@@ -1,14 +1,13 @@
-"""Python objects in, one family of plain values out: numbers, labels or times.
+"""Convert Python objects to one family of plain values: numbers, labels or times.
 
-A column of objects (a list's, an object array's, the categories of a frame) says
-nothing of its kind, so its observed cells do: they must be of one family. Here the
-makes of a value meet: numpy's, pandas' and Python's own numbers are one number, and
-a moment is one moment, whichever clock and unit it is kept in.
+A column of objects (from a list, an object array, or the categories of a frame) has no
+dtype that tells its kind. So its observed cells do, and they must be of one family.
+Numbers of numpy, pandas and Python are treated as equal, and so are times of any time
+zone and unit.
 
-Times are counted in whole nanoseconds, as Python integers without a limit: nothing
-wraps, and equal times have equal counts. What leaves is a float of seconds, or, for a
-date as a label, ISO text in UTC: "2020-01-01" at midnight, else
-"2020-01-01T12:00:00.5", with as much of the fraction as there is.
+Times are counted in whole nanoseconds, as Python integers, which cannot overflow. Equal
+times have equal counts. The result is a float of seconds or, for a date as a label, ISO
+text in UTC: "2020-01-01" at midnight, else "2020-01-01T12:00:00.5".
 """
 
 from __future__ import annotations
@@ -30,10 +29,10 @@ _Codes: TypeAlias = tuple[NDArray[np.int32], list[Any]]
 NOTHING = "nothing"
 """The family of a column with nothing observed."""
 
-# pandas' NA and NaT are known by the names of their types: pandas stays out. The
+# NA and NaT are recognized by the names of their types, without importing pandas. The
 # last is `np.ma.masked`.
 _MISSING = frozenset({"NoneType", "NAType", "NaTType", "MaskedConstant"})
-# What cells may be. The first that fits: timedelta64 also passes for a number.
+# Allowed types. The first match counts, because timedelta64 is also a number.
 _FAMILIES: dict[str, tuple[type, ...]] = {
     "text": (str,),
     "durations": (dt.timedelta, np.timedelta64),
@@ -57,14 +56,14 @@ _EPOCH, _FIRST = dt.date(1970, 1, 1), dt.datetime(1970, 1, 1)
 
 
 def find_family(cells: Collection[Any], header: Header, any_type: bool = False) -> str:
-    """Find the one family that all observed cells are of, or refuse them.
+    """Find the family of all observed cells; refuse cells of several families.
 
     Parameters
     ----------
     cells : collection of objects
     header : Header
     any_type : bool
-        Whether they may be something else, and then it is their type's name.
+        Whether other types are allowed; their family is the name of the type.
 
     Returns
     -------
@@ -83,14 +82,14 @@ def find_family(cells: Collection[Any], header: Header, any_type: bool = False) 
 
 
 def examples(cells: Collection[Any]) -> dict[str, Any]:
-    """One observed value of each family of types among the cells."""
+    """Find one observed value of each family of types among the cells."""
     found: dict[str, Any] = {}
     for held in sorted(set(map(type, cells)), key=str):
         fits = (name for name, types in _FAMILIES.items() if issubclass(held, types))
         family = next(fits, held.__name__)
         if family in found or family in _MISSING:
             continue
-        for cell in cells:  # the NaN of a text column is a float, but no number
+        for cell in cells:  # NaN in a text column is a float, but missing
             if type(cell) is held and _plain(cell) is not None:
                 found[family] = cell
                 break
@@ -98,13 +97,13 @@ def examples(cells: Collection[Any]) -> dict[str, Any]:
 
 
 def number_cells(cells: _Array, family: str, header: Header) -> NDArray[np.float64]:
-    """Turn cells of a family into floats, NaN if missing, none infinite.
+    """Turn cells of a family into floats, with NaN for missing; refuse infinity.
 
     Parameters
     ----------
     cells : ndarray of objects
     family : {"numbers", "dates", "durations", "nothing"}
-        Times become seconds, dates those since 1970 in UTC.
+        Durations become seconds, and dates the seconds since 1970 in UTC.
     header : Header
 
     Returns
@@ -126,7 +125,7 @@ def number_cells(cells: _Array, family: str, header: Header) -> NDArray[np.float
 
 
 def label_cells(cells: Collection[Any], family: str, header: Header) -> _Codes:
-    """Make labels of cells of one family; those that are equal have one label.
+    """Turn cells of one family into labels; equal cells have the same label.
 
     Parameters
     ----------
@@ -148,7 +147,7 @@ def label_cells(cells: Collection[Any], family: str, header: Header) -> _Codes:
     >>> label_cells([noon, None, noon.date()], "dates", header)
     (array([ 1, -1,  0], dtype=int32), ['2020-01-01', '2020-01-01T12:00:00'])
     """
-    if family == "dates":  # such cells cannot be asked whether they are equal
+    if family == "dates":  # dates of different types do not compare
         counts = [_count(cell, header) for cell in cells]
         codes, distinct = _label_plain(counts, counts)
         return codes, list(map(write_date, distinct))
@@ -161,18 +160,18 @@ def label_cells(cells: Collection[Any], family: str, header: Header) -> _Codes:
         return _label_plain(cells, cells)
     try:
         known = set(cells)
-    except TypeError:  # a signaling NaN, or what is masked, has no hash
+    except TypeError:  # a signaling NaN or a masked cell has no hash
         cells = [_plain(cell) for cell in cells]
         known = set(cells)
     plain = {cell: _plain(cell) for cell in known}
     try:
         return _label_plain(map(plain.__getitem__, cells), plain.values())
-    except TypeError:  # such as periods of several lengths
+    except TypeError:  # such as periods of different lengths
         header.refuse(examples(cells))
 
 
 def name_label(label: Any, header: Header) -> Any:
-    """One cell's label, as `label_cells` makes it; None if it is missing."""
+    """Find the label of one cell, as in `label_cells`; None if it is missing."""
     family = next(iter(examples([label])), NOTHING)
     if family not in ("dates", "durations"):
         return _plain(label)
@@ -180,7 +179,7 @@ def name_label(label: Any, header: Header) -> Any:
 
 
 def label_numbers(present: _Array, observed: _Array) -> _Codes:
-    """Make labels of an array of numbers: the observed ones, and where they are."""
+    """Turn numbers into labels, given the observed ones and where these are."""
     labels, found = np.unique(present, return_inverse=True)
     codes = np.full(len(observed), -1, dtype=np.int32)
     codes[observed] = found
@@ -188,7 +187,7 @@ def label_numbers(present: _Array, observed: _Array) -> _Codes:
 
 
 def label_dates(dates: _Array, header: Header) -> _Codes:
-    """Make labels of an array of numpy's dates, as `label_cells` does of cells."""
+    """Turn an array of numpy dates into labels, as `label_cells` does."""
     observed = ~np.isnat(dates)
     if not observed.any():  # perhaps without a unit
         return np.full(len(dates), -1, np.int32), []
@@ -198,7 +197,7 @@ def label_dates(dates: _Array, header: Header) -> _Codes:
 
 
 def count_seconds(times: _Array, header: Header) -> NDArray[np.float64]:
-    """Turn numpy's dates (since 1970) or durations into seconds, NaT into NaN."""
+    """Turn numpy dates (since 1970) or durations into seconds, and NaT into NaN."""
     missing = np.isnat(times)
     if missing.all():  # perhaps without a unit
         return np.full(len(times), np.nan)
@@ -209,8 +208,8 @@ def count_seconds(times: _Array, header: Header) -> NDArray[np.float64]:
     else:
         per_second = _SECOND // size
         seconds = counts / float(per_second)
-        # A count that is no float64 is split, or it would be rounded twice: the
-        # same moment in another unit would be another number.
+        # A count too long for float64 is split. Otherwise it would be rounded twice,
+        # and the same time in another unit would be a different number.
         if (large := (far := np.abs(counts)) >= 2**53).any():
             whole = far // per_second
             split = whole + (far - whole * per_second) / per_second
@@ -221,14 +220,14 @@ def count_seconds(times: _Array, header: Header) -> NDArray[np.float64]:
 
 
 def _label_plain(cells: Any, distinct: Any) -> _Codes:
-    """Give the cells their indices among the distinct ones, sorted; None is -1."""
+    """Find the index of each cell among the sorted distinct ones; None is -1."""
     labels = sorted(set(distinct) - {None})
     index = {None: -1} | {label: k for k, label in enumerate(labels)}
     return np.fromiter(map(index.__getitem__, cells), np.int32), labels
 
 
 def _plain(cell: Any) -> Any:
-    """Python's own value for a cell, None if missing; a time is left as it is."""
+    """Convert a cell to a plain Python value; None if missing, times unchanged."""
     if type(cell).__name__ in _MISSING:
         return None
     if isinstance(cell, Decimal):  # a signaling NaN cannot be compared
@@ -244,9 +243,9 @@ def _plain(cell: Any) -> Any:
 
 def _count(cell: Any, header: Header) -> int | None:
     """Count a time in nanoseconds, a date since 1970 in UTC; None if it is missing."""
-    cell = getattr(cell, "asm8", cell)  # pandas' own are finer, and reach farther
+    cell = getattr(cell, "asm8", cell)  # pandas times are finer and have a wider range
     if isinstance(cell, dt.datetime):
-        # Not by a datetime in UTC: near the ends there is none.
+        # Not by conversion to UTC, which fails near the ends of the range.
         offset = cell.utcoffset() or dt.timedelta()
         cell = cell.replace(tzinfo=None) - _FIRST - offset
     elif isinstance(cell, dt.date):
@@ -260,20 +259,20 @@ def _count(cell: Any, header: Header) -> int | None:
 
 
 def _measure(times: Any, header: Header) -> tuple[Any, int, int]:
-    """Count numpy's times in steps of a unit that must have a length.
+    """Count numpy times in steps of a unit, which must have a fixed length.
 
     Returns
     -------
     counts : ndarray or scalar, int64
     size, step : int
-        Nanoseconds of the unit, and units of a step.
+        Nanoseconds per unit, and units per step.
     """
     dtype = times.dtype
     unit, step = np.datetime_data(dtype)
     if unit == "generic" or (unit in "YM" and dtype.kind == "m"):
         what = "durations" if dtype.kind == "m" else "dates"
         raise TypeError(
-            f"{header.place} holds {what} in a unit of no fixed length ({unit}); "
+            f"{header.place} holds {what} in a unit without fixed length ({unit}); "
             f"convert it to days, e.g. astype('{dtype.kind}8[D]'), or to a number."
         )
     if unit in "YM":
@@ -284,7 +283,7 @@ def _measure(times: Any, header: Header) -> tuple[Any, int, int]:
 
 
 def write_date(count: int) -> str:
-    """Write nanoseconds since 1970 in ISO's format, without the time at midnight."""
+    """Write nanoseconds since 1970 in ISO format, without the time at midnight."""
     days, time = divmod(count, _DAY)
     text = str(np.datetime64(days, "D"))
     if time:

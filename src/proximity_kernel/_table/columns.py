@@ -1,20 +1,20 @@
-"""Columns as they are held in, typed columns out: where values are validated.
+"""Read the columns of a table as typed columns, and validate their values.
 
-Behind this door there are only two kinds of column:
+Past this module there are only two kinds of column:
 
 - *numeric*, a float64 array in which NaN is missing: numbers, booleans as 0
   and 1, dates and durations in seconds, ordered categoricals by their rank;
 - *categorical*, an int32 array of indices into sorted labels in which -1 is
-  missing: text, unordered categoricals, whatever `categorical_features` names.
+  missing: text, unordered categoricals, columns listed in `categorical_features`.
 
-A frame's dtype tells the kind. Where it says nothing (object columns, lists) the
-observed cells tell it, in `cells`, and cells that disagree are an error, as infinity
-is: met here, or taken for data later.
+The kind follows from the dtype of a frame's column. For object columns and lists it
+follows from the observed cells (`cells`). Cells of different families are an error, and
+so is infinity.
 
-A later table has to agree with the types learnt from the first one, in kind and in
-family: dates and numbers are both numeric, but not alike. A text column that is all
-missing in one batch arrives as floats: with nothing observed, now or at fit, any type
-agrees.
+A later table must have the types of the fitted one, in kind and in family: dates and
+numbers are both numeric, but of different families. A column with no observed cell, now
+or at fit, matches any type, because a text column that is all missing in one batch is
+often read as floats.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _Labels: TypeAlias = tuple[Hashable, ...]
 
 @dataclass(frozen=True)
 class ColumnType:
-    """What a later table must agree with.
+    """The type of a column, which a later table must match.
 
     Attributes
     ----------
@@ -62,19 +62,19 @@ class ColumnType:
         The frame's column name, or "x3" for the one at index 3 of an array.
     kind : {"numeric", "categorical"}
     family : str
-        What the cells are, or the labels of a categorical stand for: "numbers"
-        (booleans too), "text", "dates" or "durations"; "nothing" if none is observed.
-        Labels may be something else, and then it is their type's name, as "Interval".
+        What the cells or labels are: "numbers" (booleans too), "text", "dates" or
+        "durations"; "nothing" if none is observed. For labels of another type it is the
+        name of that type, such as "Interval".
     order : tuple of labels or None
-        Of an ordered categorical, the lowest first, written as `Column.labels` are.
-        None for any other column.
+        The labels of an ordered categorical, the lowest first, written as in
+        `Column.labels`. None for any other column.
     place : str
-        How messages call the column: "column 'age'" or "column 3". Not compared.
+        The column in messages: "column 'age'" or "column 3". Not compared.
     unasked : bool
-        Whether it is text that became categories though neither its dtype nor
-        `categorical_features` says so. Not compared.
+        Whether it is text that became categories although neither its dtype nor
+        `categorical_features` asks for it. Not compared.
     rounded : bool
-        Whether cells that differ became one float64. Not compared.
+        Whether different cells became the same float64. Not compared.
     """
 
     name: str
@@ -87,7 +87,7 @@ class ColumnType:
 
     @property
     def has_labels(self) -> bool:
-        """Whether its values are labels: of a categorical, or of an ordered one."""
+        """Whether its values are labels of a categorical, ordered or not."""
         return self.kind == "categorical" or self.order is not None
 
     def __str__(self) -> str:
@@ -97,19 +97,19 @@ class ColumnType:
 
 @dataclass(frozen=True)
 class Column:
-    """One column of a table, all that the later steps know of it.
+    """One typed column of a table.
 
     Attributes
     ----------
     type : ColumnType
     values : ndarray of shape (n_samples,), float64 or int32
-        Numeric: float64, NaN is missing; perhaps a view of the caller's memory, so
-        never written to. Categorical: int32, the index into `labels`, -1 is missing.
+        Numeric: float64, NaN is missing; never written to, because it can be a view of
+        the caller's memory. Categorical: int32, index into `labels`, -1 is missing.
     labels : tuple
         The distinct observed labels of a categorical column, sorted: text, numbers,
         durations in seconds, dates as ISO text in UTC ("2020-01-01" at midnight, else
-        "2020-01-01T12:00:00"), whichever way the table holds them. One label,
-        "unknown", stands for all if nothing was observed at fit.
+        "2020-01-01T12:00:00"). If nothing was observed at fit, the only label is
+        "unknown".
     """
 
     type: ColumnType
@@ -138,9 +138,9 @@ def read_columns(
         Any eager frame that narwhals supports, anything with `__array__`, or
         lists or tuples of cells. The columns of a float64 array are views of it.
     categorical_features : "from_dtype", None, mask, indices or names
-        Columns to read as categorical beside those whose dtype says so.
+        Columns to read as categorical in addition to those with such a dtype.
     fitted : sequence of ColumnType, optional
-        The types learnt from an earlier table, with which this one must agree.
+        The types of the fitted table, which this one must match.
 
     Returns
     -------
@@ -158,7 +158,7 @@ def read_columns(
     fitted_names = [fit.name for fit in fitted or ()]
     if fitted is not None:
         check_same_columns(split, fitted_names)
-    # An array may follow a fitted frame: its columns then answer to those names.
+    # An array after a fitted frame takes the names of its columns.
     known = split.names or fitted_names
     named = find_categorical(categorical_features, known, len(split.columns))
     columns = []
@@ -175,7 +175,7 @@ def read_columns(
 
 
 def _is_rounded(held: Any, column: Column) -> bool:
-    """Whether cells that differ became one float64: large integers, close moments."""
+    """Whether different cells became one float64: large integers, close times."""
     if column.type.kind != "numeric" or column.type.order is not None:
         return False
     times = column.type.family in ("dates", "durations")
@@ -197,7 +197,7 @@ def _numeric(
     values: _Array, family: str, header: Header, order: _Labels | None = None
 ) -> Column:
     """Make a numeric column."""
-    # The first value nearly always settles it, without a pass over all.
+    # The first value nearly always decides, without a pass over all.
     if np.isnan(values[0]) and np.isnan(values).all():
         family = NOTHING
     return Column(
@@ -226,7 +226,7 @@ def _read_series(series: nw.Series[Any], header: Header) -> Column:
     if isinstance(dtype, nw.Categorical | nw.Enum | nw.String):
         return _read_labels(series, header)
     if header.named and (dtype.is_integer() or dtype == nw.Boolean):
-        # Not by floats, as integers beside nulls would be: they lose digits.
+        # Integers in a column with nulls would become floats and lose digits.
         observed = ~series.is_null().to_numpy().astype(bool)
         present = series.drop_nulls().to_numpy()
         return _categorical(*label_numbers(present, observed), "numbers", header)
@@ -238,14 +238,14 @@ def _read_series(series: nw.Series[Any], header: Header) -> Column:
 
 
 def _read_labels(series: nw.Series[Any], header: Header) -> Column:
-    """Encode in the frame's own library: the cells do not become Python objects."""
-    # An old polars says of any Categorical that it is ordered: as first seen.
+    """Encode labels in the frame's own library, without making Python objects."""
+    # An old polars reports every Categorical as ordered, by first occurrence.
     ordered = isinstance(series.dtype, nw.Enum) or (
         series.implementation.is_pyarrow() and nw.is_ordered_categorical(series)
     )
     by_rank = ordered and not header.named
     held = series.cat.get_categories() if by_rank else series.unique()
-    # An arrow dictionary may hold null, and one value several times.
+    # An arrow dictionary can contain null, and the same value several times.
     known = [label for label in dict.fromkeys(held.to_list()) if label is not None]
     if by_rank:
         family = " and ".join(examples(known))
@@ -268,7 +268,7 @@ def _read_labels(series: nw.Series[Any], header: Header) -> Column:
 
 
 def _read_array(values: _Array, header: Header) -> Column:
-    """Read an array by its dtype; no infinity is in it."""
+    """Read an array without infinity by its dtype."""
     kind = values.dtype.kind
     if kind in "SUT":
         values = _decode_text(values, header)
@@ -283,7 +283,7 @@ def _read_array(values: _Array, header: Header) -> Column:
     if family != "numbers":
         values = count_seconds(values, header)
     if not header.named:
-        with np.errstate(invalid="ignore"):  # a signaling NaN is missing, like any
+        with np.errstate(invalid="ignore"):  # a signaling NaN is missing too
             values = np.asarray(values, dtype=np.float64)
         return _numeric(values, family, header)
     observed = ~np.isnan(values)
@@ -292,7 +292,7 @@ def _read_array(values: _Array, header: Header) -> Column:
 
 
 def _read_objects(cells: _Array, header: Header) -> Column:
-    """Read an array of Python objects by what the observed ones are."""
+    """Read an array of Python objects by the types of the observed ones."""
     family = find_family(cells, header)
     if family == "text" or header.named:
         coded = label_cells(cells, family, header)
@@ -301,25 +301,25 @@ def _read_objects(cells: _Array, header: Header) -> Column:
 
 
 def _decode_text(values: _Array, header: Header) -> _Array:
-    """Make text cells of an array of text, if it is known to be meant as text."""
+    """Decode an array of text, if its columns are listed as categorical."""
     if not header.named:
         raise TypeError(
             f"{header.place} is in an array of text, which hides numbers and missing "
-            "values; pass an array with dtype=object or a data frame, or name every "
+            "cells; pass an array with dtype=object or a data frame, or list every "
             "column in categorical_features."
         )
     try:
         cells = np.char.decode(values, "utf-8") if values.dtype.kind == "S" else values
     except UnicodeDecodeError:
         raise ValueError(
-            f"{header.place} holds bytes that are not text in UTF-8; decode the array "
+            f"{header.place} holds bytes that are not UTF-8 text; decode the array "
             "first, e.g. with np.char.decode(array, 'latin-1')."
         ) from None
     return cells.astype(object)
 
 
 def _agree(column: Column, fitted: ColumnType) -> Column:
-    """Give the column its fitted type, or say why it cannot have it."""
+    """Convert the column to its fitted type, or raise an error with the reason."""
     found = column.type
     if NOTHING in (found.family, fitted.family):
         return _stand_in(column.observed, fitted)
@@ -330,13 +330,16 @@ def _agree(column: Column, fitted: ColumnType) -> Column:
         return Column(fitted, _rank(column, labels, fitted.order))
     raise ValueError(
         f"{found.place} was {fitted} when fitted and is {found} now; convert it to "
-        "what was fitted, or fit again (categorical_features makes numbers "
+        "the fitted type, or fit again (categorical_features makes numbers "
         "categorical)."
     )
 
 
 def _stand_in(observed: NDArray[np.bool_], fitted: ColumnType) -> Column:
-    """Say only where a value is: none here, or none fitted that it could resemble."""
+    """Make a column that only marks its observed cells.
+
+    It is used if no cell is observed here, or none was at fit.
+    """
     if fitted.kind == "numeric":
         return Column(fitted, np.where(observed, 0.0, np.nan))
     labels = ("unknown",) if observed.any() else ()

@@ -1,13 +1,13 @@
-"""A table with gaps and what to fill in, in; a filled table of the same make, out.
+"""Fill the missing cells of a table; the result has the same type as the table.
 
-A frame comes back as a frame of its own library, with its columns in their order and
-their types where these can hold the values; an array as an array; a list of rows as a
-list of rows. Cells that were there stay as they are. The caller's table is not touched.
+A frame becomes a frame of the same library, an array an array, and a list of rows a
+list of rows. Columns keep their order, and their types if these can represent the
+values. Observed cells do not change. The caller's table is not modified.
 
-A frame's column keeps its type also where narwhals has none for it (an index of
-categories, a time zone, a nullable integer), so the libraries are asked themselves. A
-column of which nothing is known in this table may have a type that cannot hold the
-values, as floats for a text that is all missing: it gets the natural one.
+A frame's column keeps its type even if narwhals has no name for it (an index of
+categories, a time zone, a nullable integer), so the code calls each library directly. A
+column that is all missing in this table can have a type that does not fit the values,
+such as floats for text. Its type then follows from the values.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _LABELS = nw.String | nw.Categorical | nw.Enum
 
 
 def fill_table(table: Any, gaps: Sequence[Gaps]) -> Any:
-    """Fill the gaps of a table, in a copy of it.
+    """Fill the missing cells of a table, in a copy of it.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def fill_table(table: Any, gaps: Sequence[Gaps]) -> Any:
     Returns
     -------
     frame, array or list of rows
-        As `table` is.
+        Of the same type as `table`.
     """
     if _is_frame(table):
         return _fill_frame(table, gaps)
@@ -54,7 +54,7 @@ def fill_table(table: Any, gaps: Sequence[Gaps]) -> Any:
 
 
 def make_uncertainty(table: Any, gaps: Sequence[Gaps]) -> Any:
-    """Make a table of the uncertainties, of the make of `table`; 0 where none is.
+    """Make a table of the uncertainties, of the type of `table`; 0 if observed.
 
     Parameters
     ----------
@@ -89,13 +89,13 @@ def append_columns(table: Any, names: Sequence[str], columns: _Array) -> Any:
     ----------
     table : frame or array, of shape (n_samples, n_features)
     names : sequence of str, of length n_new
-        For a frame.
+        Names of the new columns; only a frame uses them.
     columns : ndarray of shape (n_samples, n_new), bool
 
     Returns
     -------
     frame or array
-        In an array of numbers they are 0 and 1.
+        In an array of numbers the new columns are 0 and 1.
     """
     if not len(names):
         return table
@@ -107,14 +107,14 @@ def append_columns(table: Any, names: Sequence[str], columns: _Array) -> Any:
 
 
 def as_pandas(table: Any) -> Any:
-    """Make a pandas frame of another frame; leave an array as it is."""
+    """Convert any frame to pandas; an array is returned unchanged."""
     if not _is_frame(table):
         return table
     return nw.from_native(table, eager_only=True).to_pandas()
 
 
 def mark_booleans(table: Any, gaps: Sequence[Gaps]) -> list[Gaps]:
-    """Tell the uncertainty of booleans as that of labels."""
+    """Replace the uncertainty of booleans by that of labels."""
     return [
         replace(own, uncertainty=np.minimum(own.means, 1 - own.means))
         if own.fillable and not own.type.has_labels and holds_booleans(column, own.rows)
@@ -149,7 +149,7 @@ def _fill_array(table: Any, gaps: Sequence[Gaps]) -> _Array:
     out = np.array(np.ma.getdata(table) if masked else table)
     hidden = np.array(np.ma.getmaskarray(table)) if masked else None
     kind = out.dtype.kind
-    if kind in "SUT":  # as long as it must be
+    if kind in "SUT":  # text as long as needed
         out = out.astype(object)
     elif any(kind not in _KINDS.get(g.type.family, "O") for g in gaps if g.fillable):
         cells = [list(row) for row in out] if kind in "mM" else out.tolist()
@@ -168,18 +168,18 @@ def _fill_array(table: Any, gaps: Sequence[Gaps]) -> _Array:
         if hidden is not None:
             hidden[own.rows, j] = False
     out = out.astype(str) if kind in "UT" else out
-    # What stays missing must not come to light with what lies under a mask.
+    # Cells that stay missing must not show the values under a mask.
     return out if hidden is None or not hidden.any() else np.ma.array(out, mask=hidden)
 
 
 def _is_frame(table: Any) -> bool:
-    """Tell a frame from other tables."""
+    """Whether a table is a frame."""
     wrapped = nw.from_native(table, pass_through=True, eager_only=True)
     return isinstance(wrapped, nw.DataFrame)
 
 
 def holds_booleans(column: Any, gaps: _Array) -> bool:
-    """Tell whether the known cells of a column of `split_table` are booleans."""
+    """Whether the observed cells of a column of `split_table` are booleans."""
     if isinstance(column, nw.Series):
         return bool(column.dtype == nw.Boolean)
     if column.dtype.kind != "O":
@@ -189,7 +189,7 @@ def holds_booleans(column: Any, gaps: _Array) -> bool:
 
 
 def _fill_frame(frame: Any, gaps: Sequence[Gaps]) -> Any:
-    """Fill the gaps of a frame, in a copy of it."""
+    """Fill the missing cells of a frame, in a copy of it."""
     made = nw.from_native(frame, eager_only=True).implementation
     if made.is_pandas():
         out = frame.copy()
@@ -210,13 +210,13 @@ def _fill_frame(frame: Any, gaps: Sequence[Gaps]) -> Any:
                 frame = frame.set_column(j, field, filled)
         return frame
     raise TypeError(
-        f"A {made.value} frame cannot be filled; make it one of pandas, polars or "
+        f"A {made.value} frame cannot be filled; convert it to pandas, polars or "
         "pyarrow first."
     )
 
 
 def _make_frame(frame: Any, names: Sequence[str], columns: Iterable[_Array]) -> Any:
-    """Make a frame of the make, names and index of another, of numpy columns."""
+    """Make a frame of numpy columns, with the library and index of another."""
     like = nw.from_native(frame, eager_only=True).implementation
     held = dict(zip(names, columns, strict=True))
     made = nw.from_dict(held, backend=like).to_native()
@@ -224,12 +224,12 @@ def _make_frame(frame: Any, names: Sequence[str], columns: Iterable[_Array]) -> 
 
 
 def _map_labels(gaps: Gaps, held: Sequence[Any]) -> tuple[list[Any], _Array]:
-    """Find labels among those that a column holds; others come behind them.
+    """Find labels among those of a column; new ones are appended.
 
     Returns
     -------
     held : list
-        With what was not among them.
+        The labels of the column, then the new ones.
     places : ndarray of shape (n_gaps,), int64
     """
     header = Header(gaps.type.name, gaps.type.place, named=True)
@@ -243,7 +243,7 @@ def _map_labels(gaps: Gaps, held: Sequence[Any]) -> tuple[list[Any], _Array]:
 
 
 def _needs_own_type(series: Any, gaps: Gaps) -> bool:
-    """Whether nothing is known of a column, and its type cannot hold the values."""
+    """Whether a column is all missing and its type does not fit the values."""
     if len(gaps.rows) < len(series):
         return False
     dtype = nw.from_native(series, series_only=True).dtype
@@ -253,22 +253,22 @@ def _needs_own_type(series: Any, gaps: Gaps) -> bool:
 
 
 def _make_natural(gaps: Gaps) -> Any:
-    """Make what a column of nothing else would hold."""
+    """Convert the values to the type that follows from them alone."""
     if gaps.type.family in TIMES:
         return gaps.as_times()
     return gaps.values.tolist() if gaps.type.has_labels else gaps.values
 
 
 def _make_values(series: Any, gaps: Gaps) -> Any:
-    """Make an array or a list of what a column of this type holds; dates in UTC."""
+    """Convert the values to the type of a column; dates are in UTC."""
     dtype = nw.from_native(series, series_only=True).dtype
     if dtype.is_temporal():
-        # Of a categorical column of dates they may be in any unit, and the libraries
-        # do not take them all.
+        # Categories that are dates can have any unit, and the libraries do not
+        # support them all.
         unit = "ns" if getattr(dtype, "time_unit", None) == "ns" else "us"
         kind = "m8" if isinstance(dtype, nw.Duration) else "M8"
         return gaps.as_times().astype(f"{kind}[{unit}]")
-    if isinstance(dtype, nw.Int128 | nw.UInt128):  # numpy has none of these
+    if isinstance(dtype, nw.Int128 | nw.UInt128):  # numpy has no such types
         return [round(value) for value in gaps.values.tolist()]
     if dtype.is_integer():
         return gaps.as_numbers(np.dtype(str(dtype).lower()))
@@ -304,7 +304,7 @@ def _fill_pandas(series: Any, gaps: Gaps) -> Any:
     else:
         made = series.array.copy()
         made[gaps.rows] = _as_pandas(pd, series, gaps)
-    # Of this dtype: among objects pandas would look for times.
+    # Set the dtype, because pandas would convert objects to times.
     return pd.Series(made, index=series.index, name=series.name, dtype=made.dtype)
 
 
@@ -336,7 +336,7 @@ def _fill_polars(series: Any, gaps: Gaps) -> Any:
 
 
 def _fill_chunks(chunks: Any, gaps: Gaps) -> Any:
-    """Fill a column of arrow."""
+    """Fill an arrow column."""
     pa = import_module("pyarrow")
     dtype = chunks.type
     if _needs_own_type(chunks, gaps):
@@ -347,9 +347,10 @@ def _fill_chunks(chunks: Any, gaps: Gaps) -> Any:
         compute = import_module("pyarrow.compute")
         plain = _fill_chunks(compute.run_end_decode(chunks), gaps)
         return compute.run_end_encode(plain, run_end_type=dtype.run_end_type)
-    if pa.types.is_string_view(dtype):  # cannot be taken from yet
+    if pa.types.is_string_view(dtype):  # arrow cannot take from views yet
         return _fill_chunks(chunks.cast(pa.string()), gaps).cast(dtype)
-    # Taken from behind the column: there is a way to replace cells for some types only.
+    # Append the values and take from there, because arrow replaces cells of some types
+    # only.
     places = np.arange(len(chunks))
     places[gaps.rows] = len(chunks) + np.arange(len(gaps.rows))
     values = pa.array(_make_values(chunks, gaps)).cast(dtype, safe=False)

@@ -1,7 +1,7 @@
-"""The missing cells of a column and what to fill in, in the types that columns hold.
+"""The missing cells of a column and their values, in the type of the column.
 
-Whole numbers stay whole: what is filled in is rounded. Booleans are true where more
-than half is expected. Times come in the column's own type and unit.
+Values for a column of whole numbers are rounded. Booleans are true if the expected
+value is above one half. Times have the type and unit of the column.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ _Array = NDArray[Any]
 
 @dataclass(frozen=True)
 class Gaps:
-    """The missing cells of a column, and what to fill in.
+    """The missing cells of a column, and the values to fill in.
 
     Attributes
     ----------
     type : ColumnType
     rows : ndarray of shape (n_gaps,), int64
-        Of the table, rising.
+        Rows of the table with a missing cell, ascending.
     values : ndarray of shape (n_gaps,), float64 or object
-        Numbers, times in seconds; labels of a categorical or an ordered one. Without
-        entries where nothing was observed at fit: there is nothing to fill in.
+        Numbers, times in seconds, or labels of a categorical, ordered or not. Empty if
+        nothing was observed at fit, since there is nothing to fill in.
     uncertainty : ndarray of shape (n_gaps,), float64
-        Standard deviation of numbers; the chance of another label.
+        Standard deviation of numbers; the probability of any other label.
     means : ndarray of shape (n_gaps,), float64
-        Expected numbers, whatever `values` are; without entries for labels.
+        Expected numbers, even if `values` are others; empty for labels.
     """
 
     type: ColumnType
@@ -48,30 +48,30 @@ class Gaps:
 
     @property
     def fillable(self) -> bool:
-        """Whether there are gaps and values for them."""
+        """Whether there are missing cells and values for them."""
         return len(self.values) > 0
 
     def as_times(self) -> _Array:
-        """Make numpy's times of what is filled in, dates in UTC."""
+        """Convert the values to numpy times; dates are in UTC."""
         dtype = "M8[us]" if self.type.family == "dates" else "m8[us]"
         if self.values.dtype.kind == "f" or self.type.family == "durations":
             return count_micros(self.values.astype(np.float64), dtype)
         return np.array([np.datetime64(text) for text in self.values.tolist()])
 
     def as_numbers(self, dtype: np.dtype[Any]) -> _Array:
-        """Make numbers of a dtype: rounded to whole ones, within its range."""
+        """Convert the values to a dtype: within its range, and rounded if whole."""
         if dtype.kind == "b":
             labels = self.type.has_labels
             return self.values.astype(bool) if labels else self.means > 0.5
         if dtype.kind not in "iu":
             return self.values.astype(np.float64).astype(dtype)
         limits = np.iinfo(dtype)
-        # Python's integers: floats have none of the largest.
+        # As Python integers, because floats cannot represent the largest.
         whole = [round(value) for value in self.values.tolist()]
         return np.array([min(max(n, limits.min), limits.max) for n in whole], dtype)
 
     def as_cells(self, cells: Sequence[Any]) -> _Array:
-        """Make Python objects like the known ones of a column's cells."""
+        """Convert the values to Python objects like the observed cells of a column."""
         known = known_cells(cells, self.rows)
         example, types = next(iter(known), None), set(map(type, known))
         made: list[Any] = self.values.tolist()
@@ -89,18 +89,18 @@ class Gaps:
 
 
 def known_cells(cells: Sequence[Any], gaps: _Array) -> list[Any]:
-    """List the cells of a column that are no gaps."""
+    """List the observed cells of a column."""
     missing = set(gaps.tolist())
     return [cell for i, cell in enumerate(cells) if i not in missing]
 
 
 def count_micros(seconds: _Array, dtype: str) -> _Array:
-    """Make microseconds of seconds, NaT of NaN."""
+    """Convert seconds to microseconds, and NaN to NaT."""
     return np.round(seconds * 1e6).astype(dtype)
 
 
 def _like_time(moment: Any, example: Any) -> Any:
-    """Make a time of the example's type: numpy's, pandas' or Python's own."""
+    """Convert a time to the type of the example: of numpy, pandas or Python."""
     if isinstance(example, np.datetime64 | np.timedelta64):
         return moment.astype(example.dtype)
     if hasattr(example, "asm8"):  # pandas'

@@ -1,9 +1,9 @@
-"""Tables that are not held yet, or are one row, made frames at the door.
+"""Convert streams of rows, and single rows, to frames.
 
-duckdb's relations, ibis' tables and arrow's readers and batches hand out their rows by
-arrow's interface for streams, ``__arrow_c_stream__``. A reader gives them only once, so
-who reads a table more than once collects it first. A row of a pandas frame is a Series
-that has the names of the columns for its index.
+duckdb relations, ibis tables, and arrow readers and batches provide their rows by the
+arrow interface for streams, ``__arrow_c_stream__``. A reader can be read only once, so
+it is collected before a table is read twice. A row of a pandas frame is a Series whose
+index has the names of the columns.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ _CALLS = {"dask": ".compute()", "pyspark": ".toPandas()", "sqlframe": ".toPandas
 
 
 def collect_table(table: Any, fitted: Sequence[str] = ()) -> Any:
-    """Make a frame of a stream or of one row; leave other tables as they are.
+    """Convert a stream or one row to a frame; other tables are returned unchanged.
 
     Parameters
     ----------
     table : anything
     fitted : sequence of str
-        The names at fit; a Series with these for its index is one row.
+        The names at fit; a Series with these as its index is one row.
 
     Returns
     -------
@@ -49,5 +49,5 @@ def collect_table(table: Any, fitted: Sequence[str] = ()) -> Any:
 
 
 def name_call(frame: nw.LazyFrame[Any]) -> str:
-    """Name the call that makes a lazy table of some library one in memory."""
+    """Name the call that loads a lazy table of some library into memory."""
     return _CALLS.get(frame.implementation.value.partition("[")[0], ".collect()")

@@ -1,13 +1,12 @@
-"""A table of any make in, its columns as they are held out, with their names.
+"""Split a table of any type into its columns, with their names.
 
-People hold the same table in many ways: a pandas, polars or pyarrow frame, a numpy
-array, a list of lists. Here it is taken apart without a look at what a column means:
-a frame gives narwhals series and names, an array gives views of its columns, rows
-give columns of Python objects. What is no table, or has no rows or columns, or two
-columns of one name, is refused, with a word on what to do.
+A table is a pandas, polars or pyarrow frame, a numpy array, or a list of lists. A frame
+is split into narwhals series and names, an array into views of its columns, and rows
+into columns of Python objects. Anything that is not a table, has no rows or no columns,
+or has two columns of the same name is refused, with a remedy.
 
-What a column means is read from its dtype and its cells in `columns`. One question
-about values is asked here because it is cheapest of the whole array: is infinity in it?
+`columns` reads the kind of a column from its dtype and cells. Only infinity is checked
+here, because that is fastest for a whole array.
 """
 
 from __future__ import annotations
@@ -28,17 +27,17 @@ from .streams import collect_table, name_call
 
 _Array: TypeAlias = NDArray[Any]
 
-_BLOCK = 65536  # cells that are looked at together
+_BLOCK = 65536  # cells that are checked together
 _BY_CELL = nw.List | nw.Array | nw.Struct | nw.Binary | nw.Time | nw.Int128 | nw.UInt128
-_MOST = 8  # that a message lists
-# What to do with the cells of a column that are refused; the phrase "argument must be
-# ..." is asked for by scikit-learn's estimator checks.
+_MOST = 8  # names that a message lists
+# Remedies for columns that are refused. scikit-learn's estimator checks require the
+# phrase "argument must be ...".
 _ALIKE = ("text", "numbers", "dates", "durations")
 _MIXED = "convert it to one type"
 _OTHERS = f"{_MIXED}; every cell of the argument must be a string or a number"
 _ADVICE = {
-    "Period": "make dates of it with .dt.to_timestamp()",
-    "time": "make a number of it, e.g. the seconds since midnight",
+    "Period": "convert it to dates with .dt.to_timestamp()",
+    "time": "convert it to numbers, e.g. the seconds since midnight",
     "bytes": "decode it to text first",
     **dict.fromkeys(("list", "tuple", "ndarray"), "make a column of each item"),
 }
@@ -46,14 +45,14 @@ _ADVICE = {
 
 @dataclass(frozen=True)
 class Header:
-    """What is known of a column before its values are looked at.
+    """The name of a column, and how it was listed, before its values are read.
 
     Attributes
     ----------
     name : str
         The frame's column name, or "x3" for the one at index 3 of an array.
     place : str
-        How messages call it: "column 'age'" or "column 3".
+        The column in messages: "column 'age'" or "column 3".
     named : bool
         Whether it is listed in `categorical_features`.
     """
@@ -63,7 +62,7 @@ class Header:
     named: bool
 
     def refuse(self, found: dict[str, Any]) -> NoReturn:
-        """Say what the column holds, with an example of each family."""
+        """Raise an error that shows an example of each family in the column."""
         if "complex" in found:  # the phrase is scikit-learn's
             raise ValueError(
                 f"Complex data not supported: {self.place}; keep the real part, or "
@@ -79,28 +78,28 @@ class Header:
 
 @dataclass(frozen=True)
 class Table:
-    """The columns of a table, as they are held.
+    """The columns of a table, not converted yet.
 
     Attributes
     ----------
     columns : list of narwhals Series or ndarray, each of shape (n_samples,)
-        Views of the caller's memory where they can be.
+        Views of the caller's memory where possible.
     names : list of str or None
-        None if the table has none, as an array.
+        None if the table has no names, such as an array.
     """
 
     columns: list[Any]
     names: list[str] | None = None
 
     def header(self, j: int, named: bool) -> Header:
-        """Say what is known of column j."""
+        """Make the header of column j."""
         if self.names is None:
             return Header(f"x{j}", f"column {j}", named)
         return Header(self.names[j], f"column {self.names[j]!r}", named)
 
 
 def split_table(table: Any) -> Table:
-    """Take a table apart.
+    """Split a table into its columns.
 
     Parameters
     ----------
@@ -130,10 +129,10 @@ def split_table(table: Any) -> Table:
     if isinstance(table, list | tuple):
         return Table(_split_rows(table))
     got = type(table).__name__
-    # Such frames also pass for arrays, but as an array their columns lose their types.
+    # Such frames can be read as arrays too, but their columns would lose their types.
     if hasattr(table, "__dataframe__"):
         raise TypeError(
-            f"A {got} cannot be read as it is; make a Table of it with "
+            f"A {got} cannot be read directly; convert it to a Table with "
             "pyarrow.table(...) first."
         )
     if hasattr(table, "__array__"):
@@ -141,7 +140,7 @@ def split_table(table: Any) -> Table:
     path = isinstance(table, str) or hasattr(table, "__fspath__")
     raise TypeError(
         f"Expected a data frame, a 2D array or a list of rows, got {got}; make a data "
-        f"frame of it, e.g. with pandas.{'read_csv' if path else 'DataFrame'}(...)."
+        f"frame from it, e.g. with pandas.{'read_csv' if path else 'DataFrame'}(...)."
     )
 
 
@@ -152,8 +151,8 @@ def check_same_columns(table: Table, fitted: Sequence[str]) -> None:
     ----------
     table : Table
     fitted : sequence of str
-        The names at fit. If they are those of an array, x0, x1 and so on, or this
-        table has none, only the number of columns is compared.
+        The names at fit. If an array was fitted (x0, x1 and so on), or this table has
+        no names, only the number of columns is compared.
     """
     n_features = len(table.columns)
     unnamed = all(name == f"x{j}" for j, name in enumerate(fitted))
@@ -173,7 +172,7 @@ def find_categorical(asked: Any, names: Sequence[str], n_features: int) -> set[i
     ----------
     asked : "from_dtype", None, mask, indices or names
     names : sequence of str
-        The names that columns answer to; none if there are none.
+        The names of the columns; empty if they have no names.
     n_features : int
 
     Returns
@@ -230,7 +229,7 @@ def check_finite(values: _Array, places: Sequence[str]) -> None:
 
 
 def narrow_floats(values: _Array) -> _Array:
-    """Make longdouble float64, and leave the rest; the too large become infinity."""
+    """Convert longdouble to float64 (too large values become infinity), no others."""
     if values.dtype.kind == "f" and values.itemsize > 8:
         with np.errstate(over="ignore", invalid="ignore"):  # a signaling NaN
             return values.astype(np.float64)
@@ -238,11 +237,11 @@ def narrow_floats(values: _Array) -> _Array:
 
 
 def _wrap_frame(table: Any) -> Any:
-    """Wrap what narwhals knows, and pass the rest through."""
+    """Wrap tables that narwhals supports; others are returned unchanged."""
     try:
         return nw.from_native(table, pass_through=True, allow_series=True)
     except DuplicateError:
-        # pyarrow's `columns` are the arrays, and its names are elsewhere.
+        # In pyarrow `columns` are the arrays, not the names.
         names = getattr(table, "column_names", None)
         _check_unique(table.columns if names is None else names)
         raise
@@ -251,22 +250,22 @@ def _wrap_frame(table: Any) -> Any:
 def _split_frame(frame: nw.DataFrame[Any]) -> Table:
     """Split a frame into its series."""
     _check_shape(frame.shape)
-    names = [str(name) for name in frame.columns]  # pandas' may be 1 and "1"
+    names = [str(name) for name in frame.columns]  # in pandas, 1 and "1" differ
     _check_unique(names)
     return Table([_unwrap(series) for series in frame.iter_columns()], names)
 
 
 def _unwrap(series: Any) -> Any:
-    """Take the cells out of a series whose dtype does not serve."""
+    """Take the cells out of a series whose dtype cannot be used."""
     held = getattr(series.to_native(), "dtype", None)
     if isinstance(held, np.dtype) and held.kind == "O":  # narwhals guesses text
         return series.to_numpy()
-    if hasattr(held, "pyarrow_dtype"):  # pandas' arrow columns lack methods
+    if hasattr(held, "pyarrow_dtype"):  # arrow columns of pandas lack methods
         table = nw.from_native(series.to_frame().to_arrow(), eager_only=True)
         series = next(iter(table.iter_columns()))
     if str(getattr(series.to_native(), "type", "")) == "string_view":
         return series.cast(nw.String)  # arrow cannot filter views yet
-    # numpy has no such type, or arrow no way to it.
+    # numpy has no such type, or arrow cannot convert to it.
     odd = isinstance(series.dtype, nw.Unknown) and series.implementation.is_pyarrow()
     if odd or isinstance(series.dtype, _BY_CELL):
         return np.fromiter(series.to_list(), object)
@@ -280,14 +279,14 @@ def _split_rows(rows: Sequence[Any]) -> list[_Array]:
     widths = {len(row) for row in rows}
     if len(widths) > 1:
         raise ValueError(
-            f"The rows are ragged, {min(widths)} to {max(widths)} cells long; make "
-            "them equally long, with None where a value is missing."
+            f"The rows have different lengths, {min(widths)} to {max(widths)} cells; "
+            "make them equally long, with None for a missing cell."
         )
-    # A tuple in a row is taken for a cell: the column that holds it is named.
+    # A tuple in a row counts as a cell, so that the error names its column.
     first = rows[0][0] if widths - {0} else None
     deeper = (1,) if _is_nest(first) and not isinstance(first, tuple) else ()
     _check_shape((len(rows), *widths, *deeper))
-    # Object cells: numpy would turn the numbers beside a text into text.
+    # As objects, because numpy would turn numbers next to text into text.
     return [np.fromiter(cells, object) for cells in zip(*rows, strict=True)]
 
 
@@ -299,7 +298,7 @@ def _is_nest(item: Any) -> bool:
 
 
 def _check_row(i: int, row: Any, n_rows: int) -> Any:
-    """Refuse an item of a list that is no row; unmask one that is masked."""
+    """Refuse an item of a list that is not a row; convert one that is masked."""
     if np.ma.isMaskedArray(row) and row.ndim:
         return _fill_masked(np.ma.getdata(row), np.ma.getmaskarray(row))
     if _is_nest(row):
@@ -313,7 +312,7 @@ def _check_row(i: int, row: Any, n_rows: int) -> Any:
 
 
 def _split_array(table: Any) -> list[_Array]:
-    """Split what has `__array__` into columns, and look for infinity."""
+    """Split an object with `__array__` into columns, and refuse infinity."""
     masked = np.ma.isMaskedArray(table)
     array = np.ma.getdata(table) if masked else np.asarray(table)
     if array.dtype.names is not None:
@@ -336,17 +335,17 @@ def _split_array(table: Any) -> list[_Array]:
 
 
 def _fill_masked(array: _Array, mask: NDArray[np.bool_]) -> _Array:
-    """Copy an array with its masked cells missing."""
+    """Copy an array, with masked cells as missing."""
     missing = {"f": np.nan, "c": np.nan, "m": "NaT", "M": "NaT"}
     kind = array.dtype.kind
-    # Integers, booleans and text have no missing value of their own.
+    # Integers, booleans and text cannot represent a missing cell.
     filled = array.copy() if kind in missing else array.astype(object)
     filled[mask] = missing.get(kind)
     return filled
 
 
 def _check_shape(shape: tuple[int, ...]) -> None:
-    """Ask for two dimensions, not empty; the phrases are scikit-learn's."""
+    """Require two dimensions, not empty; the phrases are those of scikit-learn."""
     if len(shape) < 2:
         raise ValueError(
             f"Expected 2D array, got {len(shape)}D array instead. Reshape your data "
@@ -362,12 +361,12 @@ def _check_shape(shape: tuple[int, ...]) -> None:
         what, part = (("sample", "row"), ("feature", "column"))[shape.index(0)]
         raise ValueError(
             f"Found array with 0 {what}(s) (shape={shape}) while a minimum of 1 is "
-            f"required; pass a table with a {part}, or look at what took them all away."
+            f"required; pass a table with a {part}, or check what removed every {part}."
         )
 
 
 def _check_unique(names: Iterable[Any]) -> None:
-    """Refuse names that stand for several columns."""
+    """Refuse names that several columns have."""
     counts = Counter(map(str, names))
     repeated = [f"{name!r} {n} times" for name, n in counts.items() if n > 1]
     if repeated:
@@ -391,6 +390,6 @@ def _check_same_names(names: list[str], fitted: list[str]) -> None:
         )
     if names != fitted:
         raise ValueError(
-            "The columns are in another order than when fitted; put them in the order "
-            f"{listed(fitted, _MOST)}, or fit again."
+            "The columns are in a different order than when fitted; put them in the "
+            f"order {listed(fitted, _MOST)}, or fit again."
         )
