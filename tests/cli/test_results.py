@@ -34,7 +34,9 @@ def lines_below_head(text):
     return lines[1 + next(i for i, line in enumerate(lines) if set(line) == {"─"}) :]
 
 
-@pytest.mark.parametrize("name", ["cluster", "neighbors", "represent", "similarity"])
+@pytest.mark.parametrize(
+    "name", ["cluster", "impute", "neighbors", "represent", "similarity"]
+)
 def test_a_terminal_shows_ten_rows(folder, run_in_terminal, name):
     said = run_in_terminal(name, folder / "patients.csv")
     assert len(lines_below_head(said.out)) == 10
@@ -75,3 +77,26 @@ def test_look_shows_how_a_file_is_read(folder, capsys, monkeypatch):
     assert f"{frame['age'].min():g} to {frame['age'].max():g}" in shown["age"]
     assert "m, f" in shown["sex"] or "f, m" in shown["sex"]
     assert "'visit' read as dates" in said.err
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "letter\ncolor\n",
+        "letter, color",
+        "| of 2020\nletter: continuous.\ncolor: red, tan.",
+    ],
+)
+def test_names_from_a_file(tmp_path, capsys, text):
+    (tmp_path / "t.csv").write_text("1,red\n2,tan\n1,red\n")
+    (tmp_path / "t.names").write_text(text)
+    assert run_inside("look", tmp_path / "t.csv", "--names", tmp_path / "t.names") == 0
+    shown = [line.split()[0] for line in lines_below_head(capsys.readouterr().out)]
+    assert shown == ["letter", "color"]
+
+
+def test_names_from_a_file_that_is_not_there(tmp_path, capsys):
+    (tmp_path / "t.csv").write_text("1,red\n2,tan\n")
+    assert run_inside("look", tmp_path / "t.csv", "--names", "no.names") == 2
+    said = "--names: cannot read no.names: No such file"
+    assert said in capsys.readouterr().err

@@ -303,12 +303,42 @@ def test_a_sheet_by_name_and_by_number(tmp_path):
     table = read(tmp_path / "t.xlsx")
     assert plain(table.frame)["a"] == [1, 1]
     assert table.layout.sheet == "one"
-    assert "sheet 'one', the first of 2 (`sheet`)" in table.assumptions
+    assert "sheet 'one' read; not read: 'two' (`sheet`)" in table.assumptions
     for sheet in ("two", "2"):
         assert plain(read(tmp_path / "t.xlsx", sheet=sheet).frame)["a"] == [
             2,
             2,
         ]
+
+
+def test_the_first_sheet_with_a_table_is_read(tmp_path):
+    with pd.ExcelWriter(tmp_path / "t.xlsx") as writer:
+        about = pd.DataFrame({"About this file": ["Values of 2020", "ask Ann"]})
+        about.to_excel(writer, sheet_name="about", index=False)
+        rows = pd.DataFrame({"a": [1, 2, 3], "b": list("xyx")})
+        rows.to_excel(writer, sheet_name="rows", index=False)
+    table = read(tmp_path / "t.xlsx")
+    assert plain(table.frame)["a"] == [1, 2, 3]
+    assert "sheet 'rows' read; not read: 'about' (`sheet`)" in table.assumptions
+
+
+def test_names_for_a_table_without_a_header(put, tmp_path):
+    path = put("t.csv", "x,red\ny,tan\nx,red\n")
+    table = read(path, names=["letter", "color"])
+    assert plain(table.frame)["letter"] == ["x", "y", "x"]
+    renamed = read(path, names=["letter", "color"], header=True)
+    assert plain(renamed.frame)["color"] == ["tan", "red"]
+    with pytest.raises(
+        InputError, match=r"`names`: 1 name given, and .* has 2 columns"
+    ):
+        read(path, names=["letter"])
+    pd.DataFrame({"a": [1, 2]}).to_parquet(tmp_path / "t.parquet")
+    with pytest.raises(InputError, match=r"`names`: .* no columns without names"):
+        read(tmp_path / "t.parquet", names=["a"])
+    pd.DataFrame([[1, "u"], [2, "v"]]).to_excel(
+        tmp_path / "t.xlsx", header=False, index=False
+    )
+    assert list(read(tmp_path / "t.xlsx", names=["n", "c"]).frame) == ["n", "c"]
 
 
 # -------------------------------------------------------------------- later tables

@@ -9,6 +9,7 @@ import argparse
 import re
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 from ..io.csv_text import SEPARATORS
@@ -19,6 +20,7 @@ _READING = {
     "decimal": "--decimal",
     "encoding": "--encoding",
     "header": "--header or --no-header",
+    "names": "--names",
     "sheet": "--sheet",
     "missing": "--na",
     "ids": "--id",
@@ -68,6 +70,9 @@ def add_input(parser: argparse.ArgumentParser) -> None:
         help="only empty cells and --na mark missing")  # fmt: skip
     add("--header", action=argparse.BooleanOptionalAction,
         help="whether the first line holds the column names")  # fmt: skip
+    add("--names", metavar="FILE", type=_read_names,
+        help="column names of a table without a header: one in each line, or all in "
+        "one, separated by commas")  # fmt: skip
     add("--encoding", metavar="NAME", help="of text, for example utf-8 or latin-1")
     add("--sheet", metavar="NAME", help="Excel sheet: its name or number")
     order = group.add_mutually_exclusive_group()
@@ -189,6 +194,20 @@ def share_up_to(most: float) -> Callable[[str], float]:
         )
 
     return parse
+
+
+def _read_names(path: str) -> list[str]:
+    """Read column names; what follows a colon, and lines after "|", are comments."""
+    try:
+        text = Path(path).read_text(encoding="utf-8-sig")
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
+        raise argparse.ArgumentTypeError(f"cannot read {path}: {reason}") from None
+    lines = [line.strip() for line in text.splitlines()]
+    lines = [line for line in lines if line and not line.startswith("|")]
+    if len(lines) == 1:
+        return [name.strip() for name in re.split("[,;\t]", lines[0])]
+    return [line.partition(":")[0].strip() for line in lines]
 
 
 def _parse_separator(text: str) -> str:

@@ -59,17 +59,16 @@ def run(invocation: Invocation) -> None:
             table.frame, strategy=options.strategy, return_uncertainty=True
         )
     from .filled_cells import fill_gaps
+    from .results import name_rows, write_results
 
     as_text = file_format in TEXT_FORMATS
     frame = fill_gaps(table, filled, as_text=as_text)
     n_filled = int((table.gaps & filled.notna()).to_numpy().sum())
     invocation.note(f"{counted(n_filled, 'missing cell')} filled")
     if options.uncertainty is not None:
-        from .results import name_rows
-
         second = name_rows(table).join(_convert_to_days(uncertainty), rsuffix="_")
         write_frame(second, options.uncertainty, second_format)
-    write_frame(frame, options.output, file_format)
+    write_results(invocation, frame, file_format)
 
 
 def _convert_to_days(uncertainty: Any) -> Any:

@@ -131,8 +131,12 @@ def _find_dialect(file: InputFile, options: ReadOptions) -> _Dialect:
     lines = lines[start:]
     separator = separator or _detect_separator(lines)
     rows = _split_lines(lines, separator)
-    header = _has_header(rows) if options.header is None else options.header
+    header = options.header
+    if header is None:
+        header = options.names is None and _has_header(rows)
     names, named = _name_columns(rows, header)
+    if options.names is not None:
+        names, named = check_names(file.name, options.names, len(names))
     skipped += bool(sep_line)
     said = (*assumptions, *named)
     return _Dialect(text, encoding, separator, names, header, skipped, said)
@@ -272,6 +276,18 @@ def number_columns(n_columns: int) -> tuple[list[str], list[str]]:
     """
     names = [f"column_{j + 1}" for j in range(n_columns)]
     return names, [f"no header line: columns are called column_1 to {names[-1]}"]
+
+
+def check_names(
+    file: str, names: tuple[str, ...], n_columns: int
+) -> tuple[list[str], list[str]]:
+    """Check that every column has been given a name, and make the names unique."""
+    if len(names) != n_columns:
+        raise InputError(
+            f"`names`: {counted(len(names), 'name')} given, and {file} has "
+            f"{counted(n_columns, 'column')}; give one name for each."
+        )
+    return make_unique(list(names))
 
 
 def make_unique(names: list[str]) -> tuple[list[str], list[str]]:

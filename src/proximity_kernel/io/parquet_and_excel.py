@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 from zipfile import ZipFile
 
@@ -19,7 +20,7 @@ import pandas as pd
 
 from .._shared.extras import require
 from .._shared.wording import counted, listed
-from .csv_text import make_unique, number_columns
+from .csv_text import check_names, make_unique, number_columns
 from .file_bytes import InputFile, check_size
 from .schema import FileLayout, InputError, ParsedFile, ReadOptions
 
@@ -28,6 +29,7 @@ BATCH_ROWS = 2**18
 _BUFFER = 2**20  # bytes of a column that are read at a time
 _MAX_CELLS = 10**8  # of a sheet
 _MIN_COLUMNS = 3  # from which on a row with one cell above the table is a title
+_MIN_TABLE_ROWS = 3  # with several cells, that make a sheet a table
 _NESTED = (list, dict, set, bytes)
 
 
@@ -210,7 +212,7 @@ def parse_sheet(file: InputFile, options: ReadOptions) -> ParsedFile:
     try:
         check_size(file.name, sum(part.file_size for part in ZipFile(data).infolist()))
         book = openpyxl.load_workbook(data, read_only=True, data_only=True)
-        sheet, chosen = _choose_sheet(file.name, book.sheetnames, options.sheet)
+        sheet, chosen = _choose_sheet(file.name, book, options.sheet)
         cells = pd.DataFrame(_list_rows(file.name, book[sheet]), dtype=object)
         book.close()
     except InputError:
@@ -223,7 +225,7 @@ def parse_sheet(file: InputFile, options: ReadOptions) -> ParsedFile:
     if not cells.size:
         raise InputError(f"{file.name}: the sheet {sheet!r} is empty; see `sheet`.")
     table, skipped = _skip_titles(cells)
-    rows, named = _take_names(table, options.header)
+    rows, named = _take_names(file.name, table, options)
     layout = FileLayout(
         "excel",
         header=len(rows) < len(table),
@@ -252,13 +254,15 @@ def _list_rows(name: str, sheet: Any) -> list[tuple[Any, ...]]:
     return [(*row, *[None] * (width - len(row))) for row in rows]
 
 
-def _choose_sheet(
-    name: str, sheets: list[str], asked: str | None
-) -> tuple[str, list[str]]:
+def _choose_sheet(name: str, book: Any, asked: str | None) -> tuple[str, list[str]]:
+    """Choose the sheet that is asked for, or else the first that holds a table."""
+    sheets = book.sheetnames
     if asked is None:
         if len(sheets) == 1:
             return sheets[0], []
-        return sheets[0], [f"sheet {sheets[0]!r}, the first of {len(sheets)} (`sheet`)"]
+        found = next((one for one in sheets if _holds_table(book[one])), sheets[0])
+        others = [one for one in sheets if one != found]
+        return found, [f"sheet {found!r} read; not read: {listed(others)} (`sheet`)"]
     if asked in sheets:
         return asked, []
     if asked.isdecimal() and 1 <= int(asked) <= len(sheets):
@@ -266,6 +270,16 @@ def _choose_sheet(
     raise InputError(
         f"`sheet` {asked}: {name} has no such sheet; it has {listed(sheets, 8)}."
     )
+
+
+def _holds_table(sheet: Any) -> bool:
+    """Whether several rows of a sheet hold several cells each."""
+    if not hasattr(sheet, "reset_dimensions"):  # a chart
+        return False
+    sheet.reset_dimensions()
+    rows = (sum(cell is not None for cell in row) for row in sheet.values)
+    long_rows = (n_cells for n_cells in rows if n_cells > 1)
+    return sum(1 for _ in islice(long_rows, _MIN_TABLE_ROWS)) == _MIN_TABLE_ROWS
 
 
 def _skip_titles(cells: Any) -> tuple[Any, list[str]]:
@@ -279,11 +293,12 @@ def _skip_titles(cells: Any) -> tuple[Any, list[str]]:
     return below, [f"{counted(start, 'row')} above the table skipped: {title!r}"]
 
 
-def _take_names(cells: Any, header: bool | None) -> tuple[Any, list[str]]:
+def _take_names(file: str, cells: Any, options: ReadOptions) -> tuple[Any, list[str]]:
     """Take the column names from the first row, unless it holds values."""
-    first = cells.iloc[0]
+    first, header = cells.iloc[0], options.header
     if header is None:
-        header = all(pd.isna(one) or isinstance(one, str) for one in first)
+        is_text = all(pd.isna(one) or isinstance(one, str) for one in first)
+        header = is_text and options.names is None
     names, assumptions = number_columns(cells.shape[1])
     if header:
         names = [
@@ -292,6 +307,8 @@ def _take_names(cells: Any, header: bool | None) -> tuple[Any, list[str]]:
         ]
         names, assumptions = make_unique(names)
         cells = cells.iloc[1:]
+    if options.names is not None:
+        names, assumptions = check_names(file, options.names, cells.shape[1])
     return cells.set_axis(names, axis=1), assumptions
 
 

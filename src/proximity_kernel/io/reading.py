@@ -32,6 +32,7 @@ def read_table(
     decimal: str | None = None,
     encoding: str | None = None,
     header: bool | None = None,
+    names: Iterable[str] | None = None,
     sheet: str | None = None,
     missing: str | Iterable[str] = (),
     default_missing: bool = True,
@@ -62,8 +63,11 @@ def read_table(
         Of bytes of text, for example ``"latin-1"``.
     header : bool, optional
         Whether the first row of text or of a sheet holds the column names.
+    names : iterable of str, optional
+        Column names, if the table has no header (or, with ``header=True``, others).
     sheet : str, optional
-        Name or number (from 1) of an Excel sheet. The first by default.
+        Name or number (from 1) of an Excel sheet. By default the first that holds a
+        table.
     missing : str or iterable of str
         Texts or numbers that mark a missing cell, in addition to the usual ones (empty,
         ``?``, ``NA``, ``null``, ``-``, ...).
@@ -118,8 +122,8 @@ def read_table(
     ColumnSchema(name='weight', role='used', kind='numbers', format='1,5', unit='')
     """
     options = ReadOptions(
-        sep, decimal, encoding, header, sheet, missing, default_missing, ids, drop,
-        categorical, numeric, day_first, ignore_case,
+        sep, decimal, encoding, header, names, sheet, missing, default_missing,
+        ids, drop, categorical, numeric, day_first, ignore_case,
     )  # fmt: skip
     file = open_file(path_or_buffer)
     require("pandas", extra="cli")
@@ -284,7 +288,7 @@ def open_large_table(
         Of an earlier table.
     **options
         The other parameters of `read_table`. Those about text and sheets (`sep`,
-        `encoding`, `header`, `sheet`) are errors.
+        `encoding`, `header`, `names`, `sheet`) are errors.
 
     Returns
     -------

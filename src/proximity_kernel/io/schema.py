@@ -115,6 +115,7 @@ class ReadOptions:
     decimal: str | None = None
     encoding: str | None = None
     header: bool | None = None
+    names: Any = None
     sheet: str | None = None
     missing: Any = ()
     default_missing: bool = True
@@ -130,12 +131,15 @@ class ReadOptions:
             value = getattr(self, name)
             several = [value] if isinstance(value, str | int | float) else value
             object.__setattr__(self, name, tuple(map(str, several)))
+        if self.names is not None:
+            object.__setattr__(self, "names", tuple(map(str, self.names)))
 
     def refuse_for(self, name: str, file_type: str) -> None:
         """Raise an error if an option was given that this type of file cannot have."""
         nouns = {"sep": "separator", "encoding": "encoding", "sheet": "sheets"}
-        nouns["header"] = "header line"
-        kept = {"text": ("sep", "encoding", "header"), "excel": ("sheet", "header")}
+        nouns |= {"header": "header line", "names": "columns without names"}
+        both = ("header", "names")
+        kept = {"text": ("sep", "encoding", *both), "excel": ("sheet", *both)}
         for option, noun in nouns.items():
             foreign = option not in kept.get(file_type, ())
             if foreign and getattr(self, option) is not None:

@@ -12,6 +12,7 @@ estimated as if it were missing.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,13 @@ from .._bins.codes import plain_codes
 from .._model.fitted_kernel import represent_codes
 from .._model.model import Model
 from .._shared.threads import count_threads
-from .._similarity.nearest import build_index, drop_itself, find_nearest
+from .._similarity.nearest import (
+    Nearest,
+    build_index,
+    drop_itself,
+    find_nearest,
+    merge_nearest,
+)
 from ..explanation import bin_names, sum_by_feature
 from .display_columns import DisplayColumn
 from .missing_cells import MAX_ROWS, draw_rows, estimate_cells
@@ -138,12 +145,8 @@ def describe_rows(
         any), how many features moved it most and which, then bins with their
         probabilities in hundredths.
     """
-    model, n_threads = kernel.model_, count_threads(kernel.n_jobs)
-    n, k = len(compared), min(N_NEAREST, len(codes) - 1)
-    matrix = represent_codes(kernel, model, plain_codes(codes))
-    index = build_index(matrix, model.n_counted)
-    found = find_nearest(index, matrix[compared], k + 1, n_threads)
-    similarity, nearest = drop_itself(*found, compared)
+    model, n, k = kernel.model_, len(compared), min(N_NEAREST, len(codes) - 1)
+    similarity, nearest = _find_nearest(kernel, codes, compared, k)
     detailed = np.concatenate([compared, np.setdiff1d(nearest, compared)])
     others = np.setdiff1d(np.arange(len(codes)), detailed)
     room = max(0, min(MAP_ROWS, _MAX_GRADES // len(columns)) - len(detailed))
@@ -151,7 +154,8 @@ def describe_rows(
     rows = np.concatenate([detailed, others])
     order = np.argsort(detailed)
     near = order[np.searchsorted(detailed, nearest, sorter=order)]
-    matrix, codes = matrix[rows], codes[detailed]
+    matrix = represent_codes(kernel, model, plain_codes(codes[rows]))
+    codes = codes[detailed]
     places, shown = place_rows(matrix, n)
     pairs = matrix[np.repeat(np.arange(n), k)].multiply(matrix[near.ravel()])
     agreement = np.clip(sum_by_feature(model, pairs), 0, 1)
@@ -176,6 +180,23 @@ def describe_rows(
             for cell, column in zip(cells, columns, strict=True)
         ],
     }
+
+
+def _find_nearest(
+    kernel: ProximityKernel, codes: NDArray[Any], compared: NDArray[np.int64], k: int
+) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Find the nearest rows of some; the table is represented a part at a time."""
+    model, n_threads = kernel.model_, count_threads(kernel.n_jobs)
+    queries = represent_codes(kernel, model, plain_codes(codes[compared]))
+    parts = []
+    for start in range(0, len(codes), MAP_ROWS):
+        part = plain_codes(codes[start : start + MAP_ROWS])
+        index = build_index(represent_codes(kernel, model, part), model.n_counted)
+        n_rows = min(MAP_ROWS, len(codes) - start)
+        found = find_nearest(index, queries, min(k + 1, n_rows), n_threads)
+        parts.append(Nearest(*found, n_rows, k + 1))
+    nearest = reduce(merge_nearest, parts)
+    return drop_itself(nearest.similarities, nearest.indices, compared)
 
 
 def _measure_kept(matrix: sp.csr_array, places: NDArray[np.float64]) -> float:
