@@ -37,7 +37,8 @@ def lines_below_head(text):
 @pytest.mark.parametrize(
     "name", ["cluster", "impute", "neighbors", "represent", "similarity"]
 )
-def test_a_terminal_shows_ten_rows(folder, run_in_terminal, name):
+def test_a_terminal_shows_ten_rows(folder, run_in_terminal, monkeypatch, name):
+    monkeypatch.setenv("COLUMNS", "200")  # so wide that no cell is wrapped
     said = run_in_terminal(name, folder / "patients.csv")
     assert len(lines_below_head(said.out)) == 10
     n_rows = N_ROWS * 5 if name == "neighbors" else N_ROWS

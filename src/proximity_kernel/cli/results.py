@@ -150,8 +150,7 @@ def _draw_rows(frame: Any) -> Any:
     shown = frame.iloc[:, :_MAX_COLUMNS]
     for name in shown:
         number = pd.api.types.is_numeric_dtype(shown[name])
-        justify: Any = "right" if number else "left"
-        grid.add_column(Text(str(name)), justify=justify, no_wrap=True)
+        grid.add_column(Text(str(name)), justify="right" if number else "left")
     if frame.shape[1] > _MAX_COLUMNS:
         grid.add_column(f"and {frame.shape[1] - _MAX_COLUMNS:,} more columns")
     for row in shown.itertuples(index=False):
