@@ -30,8 +30,8 @@ __all__ = [
 ]
 __version__ = "0.1.0.dev0"
 
-# Where each name lives. It is imported when it is asked for (PEP 562): what does not
-# compute, the command line's help say, does not wait for the compiler.
+# The module of each name. Names are imported when first used (PEP 562), so that the
+# help of the command line, for example, does not wait for numba.
 _HOMES = {
     "ModelFileError": ".model_file",
     "ProximityImputer": ".imputer",
@@ -51,7 +51,7 @@ def __getattr__(name: str) -> _typing.Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(_importlib.import_module(_HOMES[name], __name__), name)
-    globals()[name] = value  # found without this function from now on
+    globals()[name] = value  # the next access does not call this function
     return value
 
 

@@ -4,7 +4,7 @@ import sys
 
 
 def main() -> int:
-    """Run the command line; an interrupt while it is imported is no traceback."""
+    """Run the command line; an interrupt during imports shows no traceback."""
     try:
         from . import cli
 

@@ -1,8 +1,8 @@
-"""A kernel inside another estimator: made, fitted, and used to represent rows.
+"""Base class of the estimators that have a kernel as an option.
 
 `ProximityKMeans`, `ProximityNeighbors` and `ProximityOutliers` take a kernel as an
-option, fit a copy of it and work on the representation. A kernel that is fitted already
-is used as it is if it comes in a `sklearn.frozen.FrozenEstimator`.
+option, fit a copy of it and use the representation of the rows. A fitted kernel in a
+`sklearn.frozen.FrozenEstimator` is not fitted again.
 """
 
 from __future__ import annotations
@@ -35,20 +35,20 @@ from .kernel import ProximityKernel
 
 
 def check_kernel(kernel: Any, name: str = "kernel") -> None:
-    """Refuse what is neither a kernel, fitted and frozen or not, nor None."""
+    """Refuse a value that is neither a kernel, a frozen fitted kernel, nor None."""
     frozen = isinstance(kernel, FrozenEstimator)
     inner = kernel.estimator if frozen else kernel
     if inner is not None and not isinstance(inner, ProximityKernel):
         raise ValueError(
-            f"{name} must be a ProximityKernel or None, got {kernel!r}; options go "
-            f"into it, as in {name}=ProximityKernel(n_bins=4)."
+            f"{name} must be a ProximityKernel or None, got {kernel!r}; pass options "
+            f"to it, as in {name}=ProximityKernel(n_bins=4)."
         )
     if frozen:
         check_is_fitted(inner)
 
 
 def check_not_frozen(kernel: Any) -> None:
-    """Refuse a fitted kernel where the kernel has to be fitted as well."""
+    """Refuse a frozen kernel where the kernel must be fitted too."""
     if isinstance(kernel, FrozenEstimator):
         raise ValueError(
             "fit_batches fits the kernel too; pass the kernel without FrozenEstimator."
@@ -68,19 +68,19 @@ def copy_kernel(kernel: Any, n_jobs: int | None) -> ProximityKernel:
     Returns
     -------
     ProximityKernel
-        Not fitted; its output is sparse whatever `kernel` says.
+        Not fitted; its output is sparse, whatever the option of `kernel` is.
     """
     copy: ProximityKernel = ProximityKernel() if kernel is None else clone(kernel)
     copy.set_params(sparse_output=True)
     if n_jobs is not None:
         copy.set_params(n_jobs=n_jobs)
-    # A sparse matrix cannot become a data frame, even if frames are asked for globally.
+    # A sparse matrix cannot become a data frame, even if that is the global setting.
     copy.set_output(transform="default")
     return copy
 
 
 def fit_kernel(kernel: Any, X: Any, n_jobs: int | None) -> ProximityKernel:
-    """Fit a copy of a kernel, or take a frozen one as it is.
+    """Fit a copy of a kernel; a frozen one is returned unchanged.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def represent_distinct(kernel: ProximityKernel, X: Any) -> tuple[Codes, sp.csr_a
     Returns
     -------
     Codes
-        Each distinct row once, and which of them each row of the table is.
+        The distinct rows, and the index among them of each row of the table.
     csr_array of shape (n_distinct, n_columns)
     """
     model = take_model(kernel)
@@ -124,10 +124,10 @@ def represent_distinct(kernel: ProximityKernel, X: Any) -> tuple[Codes, sp.csr_a
 def represent_kept(
     kernel: ProximityKernel, kept: RowSummary
 ) -> tuple[sp.csr_array, NDArray[np.int64]]:
-    """Represent the distinct rows that a fit kept, and give their counts.
+    """Represent the distinct rows that a fit kept, and return their counts.
 
-    In the order in which `represent_distinct` has them, so that what is computed from
-    all rows of a table is the same to the bit.
+    The order is that of `represent_distinct`, so that results for a table whose rows
+    are all kept are equal to the bit.
     """
     if any(getattr(bins, "cuts", None) is not None for bins in kernel.model_.bins):
         raise ValueError(
@@ -141,18 +141,18 @@ def represent_kept(
 
 
 def index_rows(kernel: ProximityKernel, matrix: sp.csr_array) -> Index:
-    """Prepare rows that a kernel represented to be compared with."""
+    """Build an index of represented rows, with which others can be compared."""
     model = kernel.model_
     return build_index(matrix, model.n_counted, model.n_columns, model.n_leaves)
 
 
 def pack_with_kernel(kernel: ProximityKernel, state: State) -> State:
-    """Put a fitted kernel into the state of the estimator that holds it."""
+    """Add a fitted kernel to the state of its estimator."""
     return state.holding("kernel", pack_estimator(kernel))
 
 
 def unpack_kernel(state: State) -> ProximityKernel:
-    """Take the kernel out of a state."""
+    """Rebuild the kernel from a state."""
     kernel: ProximityKernel = unpack_estimator(ProximityKernel, state.inner("kernel"))
     return kernel
 
@@ -167,7 +167,7 @@ def take_kernel(estimator: Any, kernel: ProximityKernel) -> None:
 
 
 class KernelEstimator(ModelFileMixin, BaseEstimator):  # type: ignore[misc]  # untyped
-    """An estimator with the option `kernel`, which holds the fitted kernel_."""
+    """An estimator with the option `kernel` and the fitted attribute ``kernel_``."""
 
     kernel_class = ProximityKernel
     kernel: ProximityKernel | FrozenEstimator | None
@@ -176,7 +176,7 @@ class KernelEstimator(ModelFileMixin, BaseEstimator):  # type: ignore[misc]  # u
     n_features_in_: int
 
     def _default_kernel(self) -> ProximityKernel:
-        """Make the kernel that is used if none is given."""
+        """Make the kernel to use if none is given."""
         return ProximityKernel()
 
     def set_params(self, **params: Any) -> Self:
@@ -210,7 +210,7 @@ class KernelEstimator(ModelFileMixin, BaseEstimator):  # type: ignore[misc]  # u
         )
 
     def _collect(self, X: Any) -> Any:
-        """Make a frame of a stream or of one row, to be read more than once."""
+        """Convert a stream or one row to a frame, which can be read more than once."""
         check_is_fitted(self)
         return collect_table(X, [column.name for column in self.kernel_.model_.types])
 

@@ -53,8 +53,8 @@ class ProximityKMeans(
 ):
     """k-means on the rows of an incomplete, mixed-type table.
 
-    The rows are represented by a `ProximityKernel`, so no gap is filled and no column
-    is scaled or encoded first. A center is a table of probabilities: the shares of the
+    The rows are represented by a `ProximityKernel`, so no missing cell is filled and no
+    column is scaled or encoded. A center is a table of probabilities: the shares of the
     bins of every feature among the rows of its cluster. `profiles_` describes the
     clusters in words.
 
@@ -70,9 +70,9 @@ class ProximityKMeans(
         Represents the rows; a copy is fitted, unless it is a fitted kernel in a
         `sklearn.frozen.FrozenEstimator`. None is a kernel with default options.
     n_init : int, default=10
-        Runs of k-means, each from other seeds; the one with the least inertia is kept.
+        Runs of k-means, each with new seeds; the one with the least inertia is kept.
     max_iter : int, default=300
-        Most iterations of a run.
+        Maximum number of iterations of a run.
     tol : float, default=1e-4
         A run ends when its centers move less than this, squared and summed, in
         proportion to the mean variance of a column of the representation.
@@ -105,8 +105,8 @@ class ProximityKMeans(
         Number of centers.
     stability_ : dict of int to float, or None
         With "auto", for 2, 3, ... clusters: the share of halves of the table in which
-        they are found again, so that at least three quarters of the pairs of rows of
-        every cluster stay together when the other half's centers place them.
+        they are found again: in every cluster, at least three quarters of the pairs of
+        rows stay together when assigned to the centers of the other half.
     kernel_ : ProximityKernel
         The fitted kernel.
     n_features_in_ : int
@@ -174,7 +174,7 @@ class ProximityKMeans(
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> NDArray[np.float64]:  # noqa: ARG002
-        """Find clusters and measure the distances to them; as fit, then transform.
+        """Find clusters and measure the distances to them: `fit`, then `transform`.
 
         Parameters
         ----------
@@ -190,7 +190,7 @@ class ProximityKMeans(
         return distances_to(rows, self.cluster_centers_)[codes.inverse]
 
     def fit_batches(self, batches: Any, *, max_passes: int = 1) -> Self:
-        """Find the clusters of a table in batches, which is never held whole.
+        """Find the clusters of a table in batches, which need not fit in memory.
 
         The batches are read twice to fit the kernel (`ProximityKernel.fit_batches`).
         k-means on the rows that this keeps gives the first centers. If all rows are
@@ -206,7 +206,8 @@ class ProximityKMeans(
         batches : list of tables, or callable
             As in `ProximityKernel.fit_batches`.
         max_passes : int, default=1
-            Most passes that move the centers; fewer if these converge (`tol`).
+            Maximum number of passes that move the centers; fewer if they converge
+            (`tol`).
 
         Returns
         -------
@@ -319,7 +320,7 @@ class ProximityKMeans(
         codes, rows = self._gather(kernel, X)
         options = resolve_kmeans_options(self, kernel.model_)
         found = find_clusters(rows, kernel.model_, options)
-        # From here on nothing can fail: the old clusters are there, or the new ones.
+        # Nothing below can fail, so the estimator has the old clusters or the new ones.
         take_clusters(self, kernel, found)
         self.labels_ = found.labels[codes.inverse]
         return rows, codes

@@ -1,4 +1,4 @@
-"""A table with missing cells, to try things on."""
+"""A table with missing cells, for examples."""
 
 from __future__ import annotations
 

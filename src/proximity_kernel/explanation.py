@@ -52,7 +52,7 @@ class Cell:
     missing : bool
     assumed : tuple of (str, float)
         Bins and probabilities of an estimated cell, the most likely first. Empty for
-        other cells; an informative gap is a bin itself.
+        other cells; an informative missing cell has its own bin.
     level : str
         What the estimate is based on, as in `ProximityKernel.provenance`.
     observed, support : int
@@ -88,7 +88,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Feature:
-    """The part of one feature in a similarity.
+    """The contribution of one feature to a similarity.
 
     Attributes
     ----------
@@ -120,7 +120,7 @@ class Explanation:
     Attributes
     ----------
     similarity : float
-        As of `ProximityKernel.kernel`, up to rounding.
+        As from `ProximityKernel.kernel`, up to rounding.
     features : tuple of Feature
         In the order of the table.
     """
@@ -153,7 +153,7 @@ class Explanation:
 
 
 def explain(kernel: BaseEstimator, a: Any, b: Any) -> Explanation:
-    """Explain which features make two rows similar, and how gaps were estimated.
+    """Explain which features make two rows similar, and how missing cells count.
 
     Parameters
     ----------
@@ -227,7 +227,7 @@ def bin_names(kernel: ProximityKernel) -> list[list[str]]:
     -------
     list of length n_features, of lists of str
         Ranges of a numeric feature, categories of others, and "missing" for the bin of
-        informative gaps; empty if nothing was observed.
+        informative missing cells; empty if nothing was observed.
 
     Examples
     --------

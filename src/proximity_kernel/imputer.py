@@ -1,4 +1,4 @@
-"""`ProximityImputer`: a transformer that fills the gaps of a table."""
+"""`ProximityImputer`: a transformer that fills the missing cells of a table."""
 
 from __future__ import annotations
 
@@ -41,32 +41,32 @@ class ProximityImputer(TransformerMixin, KernelEstimator):  # type: ignore[misc]
     Parameters
     ----------
     strategy : {"mean", "mode"}, default="mean"
-        What numbers and times are filled with: their expected value, or the typical
-        value of the most likely bin. All others get the most likely label.
+        How numbers and times are filled: with their expected value, or with the typical
+        value of the most likely bin. Other columns get the most likely label.
     add_indicator : bool, default=False
-        Whether to append a column for each feature that had gaps at fit, which is true
-        where the cell was missing.
+        Whether to append a column for each feature with missing cells at fit, which is
+        true where the cell was missing.
     kernel : ProximityKernel, FrozenEstimator or None, default=None
-        Estimates the gaps; a copy is fitted, unless it is a fitted kernel in a
+        Estimates missing cells; a copy is fitted, unless it is a fitted kernel in a
         `sklearn.frozen.FrozenEstimator`. None is a kernel with default options.
     n_jobs : int or None, default=None
         Threads, as in `ProximityKernel`; None is the option of the kernel.
     random_state : int, RandomState instance or None, default=None
-        Of `draw`. An int gives the same draws every time.
+        Used by `draw`. An int gives the same draws every time.
 
     Attributes
     ----------
     kernel_ : ProximityKernel
         The fitted kernel.
     indicator_features_ : ndarray of int64
-        The features that had gaps at fit.
+        The features with missing cells at fit.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
         Only when the table had column names, all of them strings.
 
     Notes
     -----
-    A column without any observed value at fit stays as it is, with a warning.
+    A column without any observed value at fit is not filled, with a warning.
 
     Examples
     --------
@@ -121,7 +121,7 @@ class ProximityImputer(TransformerMixin, KernelEstimator):  # type: ignore[misc]
     def transform(self, X: TableT) -> TableT: ...
 
     def transform(self, X: Any) -> Any:
-        """Fill the gaps of a table, in a copy of it.
+        """Fill the missing cells of a table, in a copy of it.
 
         Parameters
         ----------
@@ -130,9 +130,9 @@ class ProximityImputer(TransformerMixin, KernelEstimator):  # type: ignore[misc]
 
         Returns
         -------
-        table of the make of X, or an array if it is a list of rows
-            Observed cells are unchanged. Columns keep their types where these can hold
-            the values. Indicators, if asked for, are the last columns.
+        table of the type of X, or an array if it is a list of rows
+            Observed cells are unchanged. Columns keep their types if these can
+            represent the values. Indicators, if requested, are the last columns.
         """
         check_is_fitted(self)
         self._check_options()
@@ -158,7 +158,7 @@ class ProximityImputer(TransformerMixin, KernelEstimator):  # type: ignore[misc]
 
         Returns
         -------
-        table of the make of X, or an array if it is a list of rows
+        table of the type of X, or an array if it is a list of rows
         """
         X = collect_table(X)
         return self.fit(X, y).transform(X)
@@ -173,9 +173,9 @@ class ProximityImputer(TransformerMixin, KernelEstimator):  # type: ignore[misc]
 
         Returns
         -------
-        table of the make of X, of shape (n_samples, n_features)
-            0 where a cell was observed. For numbers the standard deviation, for dates
-            a duration, for labels and booleans the chance that another is right.
+        table of the type of X, of shape (n_samples, n_features)
+            0 where a cell was observed. For numbers the standard deviation, for dates a
+            duration, for labels and booleans the probability that another is right.
         """
         check_is_fitted(self)
         both: tuple[TableT, TableT] = self.kernel_.impute(X, return_uncertainty=True)
@@ -190,14 +190,15 @@ class ProximityImputer(TransformerMixin, KernelEstimator):  # type: ignore[misc]
     def draw(self, X: Any, n_draws: int = 5) -> Any:
         """Draw filled tables at random, for multiple imputation.
 
-        Gaps of one row are drawn one after the other, in the order of the columns, each
-        given the observed cells and those drawn before. So they are consistent with
-        each other as far as the rule can tell: it weighs pairs of columns, and has no
-        joint distribution, so that another order of columns gives other probabilities.
-        A number is drawn evenly around the mean of its bin, and never past the next
-        bin; of a skewed bin the spread is understated. The first and the last bin are
-        open: a number drawn there can lie a little outside the observed range.
-        The model itself is not drawn: what a small table leaves open is not in it.
+        The missing cells of a row are drawn one after the other, in the order of the
+        columns, each given the observed cells and those drawn before. So they are
+        consistent with each other as far as the rule can tell. It uses pairs of columns
+        and no joint distribution, so another order of columns gives different
+        probabilities. A number is drawn uniformly around the mean of its bin, within
+        the borders of the bin; in a skewed bin the spread is understated. The first and
+        the last bin are open, so a number drawn there can lie slightly outside the
+        observed range. The draws do not include the uncertainty of the model itself,
+        which is larger for a small table.
 
         Parameters
         ----------
@@ -207,8 +208,8 @@ class ProximityImputer(TransformerMixin, KernelEstimator):  # type: ignore[misc]
 
         Returns
         -------
-        list of tables of the make of X
-            With indicators, if they are asked for.
+        list of tables of the type of X
+            With indicators, if requested.
         """
         check_is_fitted(self)
         self._check_options()
@@ -242,7 +243,7 @@ class ProximityImputer(TransformerMixin, KernelEstimator):  # type: ignore[misc]
 
     @property
     def indicator_features_(self) -> NDArray[np.int64]:
-        """The features that had gaps at fit."""
+        """The features with missing cells at fit."""
         absences = self.kernel_.model_.absences
         return np.flatnonzero([absence.missing > 0 for absence in absences])
 
@@ -275,7 +276,7 @@ class ProximityImputer(TransformerMixin, KernelEstimator):  # type: ignore[misc]
 
 
 def _make_array(rows: Any) -> NDArray[Any]:
-    """Make an array of rows: of floats if all cells are numbers, else of objects."""
+    """Convert rows to an array: of floats if all cells are numbers, else of objects."""
     cells = np.empty((len(rows), len(rows[0])), dtype=object)
     cells[:] = rows
     numeric = all(isinstance(cell, numbers.Real) for cell in cells.ravel().tolist())

@@ -41,10 +41,10 @@ from ._table.streams import collect_table
 class ProximityKernel(FittedKernel, ModelFileMixin, TransformerMixin, BaseEstimator):
     """Similarity of rows, measured on the incomplete, mixed-type table itself.
 
-    Every value becomes the bin of its nearest center; centers crowd where the data
-    are dense. A missing cell becomes a distribution over the feature's bins, estimated
-    from the row's other cells. The similarity of two rows is the mean over the features
-    of the probability that both lie in the same bin.
+    Every value is replaced by the bin of its nearest center; centers are close together
+    where the data are dense. A missing cell is represented by a distribution over the
+    feature's bins, estimated from the row's other cells. The similarity of two rows is
+    the mean over the features of the probability that both are in the same bin.
 
     Parameters
     ----------
@@ -57,17 +57,17 @@ class ProximityKernel(FittedKernel, ModelFileMixin, TransformerMixin, BaseEstima
         and 4 with ``matching="cascade"``, the paper's method.
     matching : {"pairwise", "cascade"}, default="pairwise"
         How a missing cell is estimated. "pairwise" multiplies the bin frequencies of
-        the feature by what each observed cell of the row tells about it, learnt from
-        how often two codes come together; the model keeps these counts and no row.
+        the feature by the evidence of each observed cell of the row, from counts of how
+        often two codes occur together; the model keeps these counts and no row.
         "cascade" is the paper's rule: the mean over the fitted rows that share all of
         the row's codes, else any of them, else over all rows.
     missingness : {"ignorable", "informative", "auto"} or None, default=None
-        Whether gaps are a bin of their own. "ignorable": nowhere, every gap is
-        estimated. "informative": in every feature with gaps at fit. "auto": where gaps
-        depend on other columns and come together with other gaps more than the values
-        explain. None is "auto", and "ignorable" with ``matching="cascade"``.
+        Whether missing cells have their own bin. "ignorable": never, all are estimated.
+        "informative": in every feature with missing cells at fit. "auto": where being
+        missing depends on other columns, and features are missing together more often
+        than values explain. None is "auto", or "ignorable" with ``matching="cascade"``.
     categorical_features : "from_dtype", mask, indices or names, default="from_dtype"
-        Features to take as categorical beside text and unordered categoricals.
+        Features to treat as categorical, besides text and unordered categoricals.
         Booleans, ordered categoricals (by rank) and dates (in seconds) are numeric.
     max_categories : int, default=255
         Most bins of a categorical feature; the rarest categories share the last.
@@ -77,7 +77,7 @@ class ProximityKernel(FittedKernel, ModelFileMixin, TransformerMixin, BaseEstima
     sparse_output : bool, default=True
         Whether `transform` gives a CSR matrix or a dense array.
     dtype : {numpy.float32, numpy.float64}, default=numpy.float32
-        Of the representation and the kernel.
+        The dtype of the representation and the kernel.
     n_jobs : int or None, default=None
         Threads. None uses the cores that the process may use, and one inside a joblib
         worker; -1 uses all. The result does not depend on it.
@@ -87,27 +87,27 @@ class ProximityKernel(FittedKernel, ModelFileMixin, TransformerMixin, BaseEstima
     Attributes
     ----------
     bin_centers_ : list of length n_features
-        Centers of a numeric feature, rising; None for a categorical one.
+        Centers of a numeric feature, ascending; None for a categorical one.
     bin_groups_ : list of length n_features
         The half, 0 or 1, of each bin of a feature that has them; else None.
     categories_ : list of length n_features
-        Categories with a bin of their own, sorted; None for a numeric feature.
+        Categories that have their own bin, sorted; None for a numeric feature.
     n_bins_ : ndarray of shape (n_features,)
-        Of each feature, one for informative gaps included; 0 if nothing was observed.
+        Number of bins, with that of informative missing cells; 0 if none was observed.
     prior_ : list of length n_features
         Frequencies of each feature's bins among the fitted rows.
     missingness_ : list of length n_features
-        What was decided about the gaps of each feature, and why.
+        Whether missing cells of each feature are informative, and why.
     model_ : Model
-        Everything that was learnt, in one piece; the other attributes are views of it.
+        The fitted model; the other attributes are views of it.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
         Only when the table had column names, all of them strings.
 
     Notes
     -----
-    New rows are answered from what was learnt at fit, never from each other. A value
-    outside the fitted range falls in the end bin; an unseen category matches nothing.
+    Results for new rows depend on the fitted rows only, not on each other. A value
+    outside the fitted range is in the end bin; an unseen category matches nothing.
 
     Examples
     --------
@@ -151,7 +151,7 @@ class ProximityKernel(FittedKernel, ModelFileMixin, TransformerMixin, BaseEstima
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn the bins, and what codes tell about each other.
+        """Learn the bins, and how to estimate missing cells.
 
         Parameters
         ----------
@@ -176,7 +176,7 @@ class ProximityKernel(FittedKernel, ModelFileMixin, TransformerMixin, BaseEstima
         Returns
         -------
         CSR matrix or ndarray of shape (n_samples, n_columns)
-            A known cell in its bin, a distribution for a missing one.
+            The bin of an observed cell, a distribution for a missing one.
         """
         model = take_model(self)
         return self._output(model, code_table(self, model, X))
@@ -192,13 +192,13 @@ class ProximityKernel(FittedKernel, ModelFileMixin, TransformerMixin, BaseEstima
         ----------
         batches : list of tables, or callable
             Tables with the same columns, or a function that returns a new iterator of
-            the same tables each time: then one is held at a time.
+            the same tables each time; then only one is in memory at a time.
 
         Returns
         -------
         self
-            As after `fit` on the whole table; with more than 100,000 distinct values
-            of a number the centers are close to those.
+            As after `fit` on the whole table; the centers of a numeric column with more
+            than 100,000 distinct values are approximate.
 
         Examples
         --------
@@ -213,8 +213,8 @@ class ProximityKernel(FittedKernel, ModelFileMixin, TransformerMixin, BaseEstima
         """Learn from one batch; every batch is needed twice.
 
         First ``learn="bins"`` for every batch, then ``learn="rows"`` for every batch.
-        From the first batch of rows on the estimator is fitted, to the rows so far. The
-        first call, and the first after `fit`, starts anew.
+        After the first batch of rows the estimator is fitted to the rows so far. The
+        first call, and the first after `fit`, discards any earlier model.
 
         Parameters
         ----------
@@ -248,8 +248,8 @@ class ProximityKernel(FittedKernel, ModelFileMixin, TransformerMixin, BaseEstima
     def distance(self, X: Any, Y: Any = None) -> NDArray[np.float64]:
         """Measure distances of rows: ``1 - kernel``, with zeros on the diagonal.
 
-        For what takes a matrix of distances: silhouette, linkage, HDBSCAN, TSNE. An
-        incomplete row has distance 0 to itself too, though its similarity is below 1.
+        For methods that take a matrix of distances: silhouette, linkage, HDBSCAN, TSNE.
+        An incomplete row has distance 0 to itself, although its similarity is below 1.
 
         Parameters
         ----------
@@ -275,20 +275,20 @@ class ProximityKernel(FittedKernel, ModelFileMixin, TransformerMixin, BaseEstima
         ----------
         X : frame, array or list of rows, of shape (n_samples, n_features)
         strategy : {"mean", "mode"}, default="mean"
-            What numbers and times are filled with: their expected value, or the typical
-            value of the likeliest bin. All others get the likeliest label.
+            How numbers and times are filled: with their expected value, or the typical
+            value of the likeliest bin. Other columns get the likeliest label.
         return_uncertainty : bool, default=False
-            Whether to give a second table.
+            Whether to return a second table.
 
         Returns
         -------
-        filled : of the make of X: a frame of its library, an array or a list of rows
-            Observed cells are unchanged. Columns keep their types where these can hold
-            the values: whole numbers are rounded, booleans decided by the majority.
-        uncertainty : of the same make, only with ``return_uncertainty=True``
-            0 where a cell was observed. For numbers the standard deviation, for dates
-            a duration, for labels and booleans the chance that another is right;
-            missing where nothing was observed at fit: such cells stay missing.
+        filled : of the type of X: a frame of its library, an array or a list of rows
+            Observed cells are unchanged. Columns keep their types if these fit the
+            values: whole numbers are rounded, booleans decided by the majority.
+        uncertainty : of the same type, only with ``return_uncertainty=True``
+            0 where a cell was observed. For numbers the standard deviation, for dates a
+            duration, for labels and booleans the probability that another is right. If
+            nothing was observed at fit in a column, its cells stay missing in both.
 
         Examples
         --------
@@ -309,9 +309,10 @@ class ProximityKernel(FittedKernel, ModelFileMixin, TransformerMixin, BaseEstima
         return (filled, make_uncertainty(X, gaps)) if return_uncertainty else filled
 
     def provenance(self, X: Any) -> NDArray[np.void]:
-        """Tell where the estimate of each missing cell comes from.
+        """List where the estimate of each missing cell comes from.
 
-        A gap of an informative feature is not estimated, but counts as observed.
+        Missing cells of an informative feature are not estimated: they count as
+        observed.
 
         Parameters
         ----------
@@ -320,15 +321,15 @@ class ProximityKernel(FittedKernel, ModelFileMixin, TransformerMixin, BaseEstima
         Returns
         -------
         structured ndarray of shape (n_missing,), row after row
-            ``row`` and ``feature`` place the cell; ``observed`` counts the observed
+            ``row`` and ``feature`` locate the cell; ``observed`` counts the observed
             features with bins; ``certainty`` is the probability of the likeliest bin.
-            ``level`` is what the estimate rests on: "evidence" of the observed cells,
+            ``level`` is the basis of the estimate: "evidence" of the observed cells,
             with "cascade" the rows of the "intersection" (all codes shared) or "union"
             (any); "prior": bin frequencies alone. ``support`` counts the fitted rows
             that observe the feature, with "cascade" those that match.
-            ``columns`` are the three features whose cells moved the estimate most (-1:
-            none) and ``moved`` how far: the share of the probability that lies
-            elsewhere without that cell. "cascade" has none.
+            ``columns`` are the three features whose cells changed the estimate most
+            (-1: none), and ``moved`` is how much: the share of the probability that is
+            in other bins without that cell. "cascade" has none.
 
         Examples
         --------
@@ -356,7 +357,7 @@ class ProximityKernel(FittedKernel, ModelFileMixin, TransformerMixin, BaseEstima
         ndarray of str of shape (n_columns,)
             "age_0" for a bin of a number, "age_low" and "age_high" for its halves,
             "blood_a" for a category, "blood_infrequent" for the bin that rare ones
-            share, "age_missing" for the bin of informative gaps.
+            share, "age_missing" for the bin of informative missing cells.
         """
         model = take_model(self)
         names = [str(name) for name in _check_feature_names_in(self, input_features)]
@@ -366,7 +367,7 @@ class ProximityKernel(FittedKernel, ModelFileMixin, TransformerMixin, BaseEstima
         options, X = resolve_options(self), collect_table(X)
         columns = read_columns(X, categorical_features=options.categorical_features)
         model, codes = fit_model(columns, options)
-        # From here on nothing can fail: the old model is there, or the new one.
+        # Nothing below can fail, so the estimator has the old model or the new one.
         validate_data(self, X, skip_check_array=True)
         self.__dict__.pop("_learning", None)
         self.model_ = model

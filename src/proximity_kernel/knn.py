@@ -31,7 +31,7 @@ _WEIGHTS: tuple[Weights, ...] = ("uniform", "distance")
 
 
 class _ProximityKNN(KernelEstimator):
-    """What classifier and regressor share: fitted neighbors, and targets."""
+    """Base of classifier and regressor: fitted neighbors, and targets."""
 
     def __init__(
         self,

@@ -1,13 +1,13 @@
-"""Fitted estimators in files: saved whole or not at all, loaded without pickle.
+"""Save fitted estimators to files, completely or not at all; load them without pickle.
 
-A model file is a zip archive with a header in JSON (the class, its options, what it
-learnt, and of every array the dtype, shape and checksum) and arrays as numpy writes
-them; the checksum of the whole file is its end. ``docs/model-file.md`` describes it.
-Nothing in it is run when it is loaded, and what is loaded is checked before it is used:
-a file from somebody else can be wrong, but it cannot do harm.
+A model file is a zip archive with a header in JSON (the class, its options, the fitted
+values, and the dtype, shape and checksum of every array) and the arrays in the format
+of numpy. It ends with the checksum of the whole file (``docs/model-file.md``). Loading
+runs no code from the file, and checks everything before it is used: a file from
+somebody else can be wrong, but it cannot do harm.
 
-The estimators have these as methods, ``save(path)`` and ``load(path)``. Here are notes,
-which a program keeps beside the estimator, and loading without knowing the class.
+Estimators have the methods ``save(path)`` and ``load(path)``. The functions here can
+also save notes with the estimator, and load a file without knowing its class.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ TRUSTED_TYPES = [f"{cls.__module__}.{name}" for name, cls in _CLASSES.items()]
 def save_model(
     estimator: Any, path: Any, notes: Mapping[str, Any] | None = None
 ) -> None:
-    """Keep a fitted estimator in a file.
+    """Save a fitted estimator to a file.
 
     Parameters
     ----------
@@ -67,8 +67,8 @@ def save_model(
     path : str or path
         An existing file is replaced, when the new one is complete.
     notes : mapping, optional
-        Anything that JSON knows, to be kept beside it: text keys; text, numbers,
-        booleans, None, lists and mappings of these.
+        Saved with the estimator. Keys must be text; values can be text, numbers,
+        booleans, None, and lists and mappings of these.
 
     Raises
     ------
@@ -95,7 +95,7 @@ def save_model(
 
 
 def load_model(path: Any) -> Any:
-    """Load an estimator of whichever class the file holds.
+    """Load an estimator of any class.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def load_model(path: Any) -> Any:
     Returns
     -------
     ProximityKernel, ProximityKMeans, ProximityNeighbors or ProximityOutliers
-        Fitted; its answers are those of the saved one, bit for bit.
+        Fitted; its results equal those of the saved one, bit for bit.
 
     Raises
     ------
@@ -125,7 +125,7 @@ def load_model(path: Any) -> Any:
 
 
 def load_with_notes(path: Any) -> tuple[Any, dict[str, Any]]:
-    """Load an estimator and the notes that were saved beside it.
+    """Load an estimator and the notes that were saved with it.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def load_with_notes(path: Any) -> tuple[Any, dict[str, Any]]:
     Returns
     -------
     estimator
-        As `load_model` gives it.
+        As from `load_model`.
     notes : dict
         Empty if there were none.
 
@@ -166,13 +166,13 @@ def load_with_notes(path: Any) -> tuple[Any, dict[str, Any]]:
 
 
 def _check_notes(notes: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Refuse notes that would not be the same when loaded."""
+    """Refuse notes that would change when saved and loaded."""
     if notes is None:
         return {}
     try:
         text = json.dumps(dict(notes), allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
-        raise ValueError(f"notes must be what JSON knows: {error}.") from None
+        raise ValueError(f"notes must be plain JSON values: {error}.") from None
     if not _has_text_keys(dict(notes)):
         raise ValueError("notes must have text keys, and so must mappings in them.")
     same: dict[str, Any] = json.loads(text)
@@ -180,7 +180,7 @@ def _check_notes(notes: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def _has_text_keys(value: Any) -> bool:
-    """Tell whether JSON would leave the keys of all mappings as they are."""
+    """Whether the keys of all mappings are text, which JSON does not change."""
     if isinstance(value, dict):
         texts = all(type(key) is str for key in value)
         return texts and all(map(_has_text_keys, value.values()))

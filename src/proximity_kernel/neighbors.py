@@ -2,7 +2,7 @@
 
 The distance of two rows is ``1 - K``, from 0 to 1. It is symmetric and keeps the
 triangle inequality (unless the kernel is normalized). A complete row has distance 0 to
-itself, an incomplete one more: two rows that both miss a value need not be equal there.
+itself; an incomplete row has more, because two rows that miss a value can differ there.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from ._similarity.nearest import (
 from ._table.streams import collect_table
 from .kernel import ProximityKernel
 
-_ROUNDINGS = 8  # by which a distance may pass the radius
+_ROUNDINGS = 8  # rounding errors by which a distance may exceed the radius
 
 
 class ProximityNeighbors(
@@ -55,7 +55,7 @@ class ProximityNeighbors(
     Parameters
     ----------
     n_neighbors : int, default=5
-        Neighbors that `kneighbors` finds.
+        Number of neighbors that `kneighbors` finds.
     kernel : ProximityKernel, FrozenEstimator or None, default=None
         Measures the similarity; a copy is fitted, unless it is a fitted kernel in a
         `sklearn.frozen.FrozenEstimator`. None is ``ProximityKernel("fine")``.
@@ -73,9 +73,8 @@ class ProximityNeighbors(
 
     Notes
     -----
-    Distances are ``1 - K(x, y)``, not those of the kernel's feature space: there a row
-    with many gaps is near to every row. Among equal distances the lower row number
-    comes first.
+    Distances are ``1 - K(x, y)``, not those of the kernel's feature space, where a row
+    with many missing cells is near every row. Ties go to the lower index.
 
     Examples
     --------
@@ -190,7 +189,7 @@ class ProximityNeighbors(
         X, n_neighbors
             As in `kneighbors`.
         mode : {"connectivity", "distance", "similarity"}, default="connectivity"
-            What an edge holds: 1, the distance (0 is stored too), or the similarity.
+            The value of an edge: 1, the distance (0 is stored too), or the similarity.
 
         Returns
         -------

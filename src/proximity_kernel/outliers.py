@@ -81,12 +81,12 @@ class ProximityOutliers(OutlierMixin, KernelEstimator):  # type: ignore[misc]  #
     Parameters
     ----------
     method : {"all", "neighbors"}, default="all"
-        With which fitted rows a row is compared. "all" finds rare values, in one pass
-        over the rows. "neighbors" finds rare combinations of values too: rows without
-        others like them.
+        The fitted rows with which a row is compared. "all" finds rare values, in one
+        pass over the rows. "neighbors" also finds rare combinations of values: rows
+        without similar rows.
     n_neighbors : int, default=10
-        Rows that "neighbors" compares a row with: the most similar ones without the
-        first, which can be the row itself.
+        Number of rows with which "neighbors" compares a row: the most similar ones
+        without the first, which can be the row itself.
     kernel : ProximityKernel, FrozenEstimator or None, default=None
         Measures the similarity; a copy is fitted, unless it is a fitted kernel in a
         `sklearn.frozen.FrozenEstimator`. None is ``ProximityKernel("fine")`` with
@@ -121,7 +121,7 @@ class ProximityOutliers(OutlierMixin, KernelEstimator):  # type: ignore[misc]  #
     60 mm. So a row with a gross error is an outlier. Missing cells make a row neither
     unusual nor typical: they count by their estimates.
 
-    In equally filled bins, as of ``n_bins="auto"``, no number is rare.
+    In equally filled bins, such as those of ``n_bins="auto"``, no number is rare.
 
     Examples
     --------

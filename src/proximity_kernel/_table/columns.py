@@ -148,10 +148,10 @@ def read_columns(
 
     Examples
     --------
-    >>> size, colour = read_columns([[1.5, "red"], [None, "blue"], [2, None]])
+    >>> size, color = read_columns([[1.5, "red"], [None, "blue"], [2, None]])
     >>> size.type.kind, size.values.tolist()
     ('numeric', [1.5, nan, 2.0])
-    >>> colour.labels, colour.values.tolist()
+    >>> color.labels, color.values.tolist()
     (('blue', 'red'), [1, 0, -1])
     """
     split = split_table(table)

@@ -181,7 +181,7 @@ def find_categorical(asked: Any, names: Sequence[str], n_features: int) -> set[i
 
     Examples
     --------
-    >>> find_categorical(["colour"], ["size", "colour"], 2)
+    >>> find_categorical(["color"], ["size", "color"], 2)
     {1}
     """
     if asked is None or (isinstance(asked, str) and asked == "from_dtype"):

@@ -86,7 +86,7 @@ def _compare_clusters(km: Any, species: Any) -> Any:
 
 
 def _cluster_filled(penguins: Any) -> Any:
-    """Cluster as one does without this package: fill in, scale, encode, k-means."""
+    """Cluster without this package: fill in, scale, encode, k-means."""
     from sklearn.cluster import KMeans
     from sklearn.compose import make_column_selector, make_column_transformer
     from sklearn.impute import SimpleImputer
@@ -109,7 +109,7 @@ def _share_found(clusters: Any, species: Any) -> float:
 
 
 def _show_estimate(kernel: Any, penguins: Any, whole: Any) -> str:
-    """Tell the estimate of a hidden body mass, and the truth."""
+    """Describe the estimate of a hidden body mass, and the true value."""
     import numpy as np
 
     from .. import explain

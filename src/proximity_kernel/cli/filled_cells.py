@@ -1,8 +1,8 @@
-"""Estimates in, the table to write out: its gaps filled in the form of their column.
+"""Fill the missing cells of a file's table, written in the form of their column.
 
-Observed cells are those of the file, unchanged. A category is taken from a row that
-holds it; a number or date is written like the others of its column: with as many
-decimals, with the unit, in the same order of day and month.
+Observed cells are not changed. A category is copied from a row that has it. A number or
+date is written like the others of its column: with as many decimals, with the unit, in
+the same order of day and month.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _ZONE = re.compile(r":\d\d.*?( ?(?:Z|UTC|GMT)| ?([+-]\d\d):?(\d\d)?)$")
 
 
 def fill_gaps(table: LoadedTable, estimates: Any, *, as_text: bool) -> Any:
-    """Fill the gaps of a table.
+    """Fill the missing cells of a table.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def fill_gaps(table: LoadedTable, estimates: Any, *, as_text: bool) -> Any:
 
 
 def _fill_column(column: ColumnSchema, cells: Any, values: Any, estimates: Any) -> Any:
-    """Fill the gaps of a column; `estimates` has a row for each of them."""
+    """Fill the missing cells of a column; `estimates` has a row for each."""
     if not len(estimates):
         return cells
     values = values.dropna()
@@ -91,7 +91,7 @@ def _fill_column(column: ColumnSchema, cells: Any, values: Any, estimates: Any) 
 
 
 def _find_donors(values: Any, estimates: Any) -> Any:
-    """Find a row that holds each estimate, or the value nearest to it."""
+    """Find a row that has each estimate, or the value nearest to it."""
     distinct = values.drop_duplicates()
     if isinstance(values.dtype, pd.CategoricalDtype):
         rows = pd.Series(distinct.index, distinct.astype(object), dtype=float)
@@ -123,7 +123,7 @@ def _take(cells: Any, new: list[Any], rows: Any) -> Any:
 def _make_cells(
     column: ColumnSchema, cells: Any, values: Any, estimates: Any
 ) -> list[Any] | None:
-    """Make cells of numbers or dates; None if they must be those of other rows."""
+    """Write numbers or dates as cells; None if cells of other rows must be copied."""
     held = None if isinstance(values.dtype, pd.CategoricalDtype) else _find_type(cells)
     if held is None:
         return None
@@ -162,7 +162,7 @@ def _find_type(cells: Any) -> type | None:
 
 
 def _count_decimals(plain: Sequence[str]) -> int | None:
-    """Count the decimals of numbers, at the most; None if there are too many."""
+    """Find the largest number of decimals; None if it is too large."""
     exponents = [Decimal(one).as_tuple().exponent for one in plain]
     most = max((-e for e in exponents if isinstance(e, int)), default=_MAX_DECIMALS + 1)
     return None if most > _MAX_DECIMALS else max(most, 0)

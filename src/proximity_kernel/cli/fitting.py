@@ -1,4 +1,4 @@
-"""Options and a table in, a fitted estimator out; models are saved and loaded.
+"""Fit an estimator to a table by the options; save and load models.
 
 A model is saved with the schema of its table, so that new rows are read the same way. A
 large table is read in batches: each pass reads the file from its start and shows its

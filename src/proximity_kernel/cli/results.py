@@ -94,7 +94,7 @@ def find_row(table: LoadedTable, text: str, option: str = "") -> int:
 
 
 def is_for_terminal(options: Any) -> bool:
-    """Whether a result is only shown: no file or format is given, and nothing reads."""
+    """Whether a result is only shown: no file, format or pipe is given."""
     return options.output is None and options.format is None and sys.stdout.isatty()
 
 

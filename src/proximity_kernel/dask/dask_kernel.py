@@ -36,7 +36,7 @@ from .._similarity.nearest import (
 from ..kernel import ProximityKernel
 from .partitions import Shared, reduce_parts, share, split_parts, stack_blocks
 
-_STEADY = "make the table of a source that gives the same rows each time, or persist it"
+_STEADY = "read the table from a source that does not change, or persist it"
 _MAKERS = {"spmatrix": sp.csr_matrix, "sparray": sp.csr_array, "dense": np.asarray}
 
 
@@ -49,8 +49,8 @@ class DaskProximityKernel(BaseEstimator):  # type: ignore[misc]  # untyped
     Parameters
     ----------
     estimator : ProximityKernel or None, default=None
-        With the options; it is cloned. None is a kernel with default options. Tasks
-        use one thread each, whatever its ``n_jobs`` is.
+        A kernel with the options to use; it is cloned. None is a kernel with default
+        options. Tasks use one thread each, whatever its ``n_jobs`` is.
 
     Attributes
     ----------
@@ -255,8 +255,8 @@ class DaskProximityKernel(BaseEstimator):  # type: ignore[misc]  # untyped
         distances : ndarray of shape (n_queries, n_neighbors)
             ``1 - K``, smallest first.
         indices : ndarray of shape (n_queries, n_neighbors), int64
-            Row numbers, counted through the partitions in their order; among equal
-            distances the lower first.
+            Row numbers, counted through the partitions in their order; ties go to the
+            lower one.
         """
         check_is_fitted(self)
         parts = split_parts(X, self.kernel_)
@@ -291,7 +291,7 @@ class DaskProximityKernel(BaseEstimator):  # type: ignore[misc]  # untyped
 
 
 def fit_partitions(estimator: DaskProximityKernel, X: Any) -> RowSummary:
-    """Fit an estimator to a table in partitions; returns what was kept of the rows."""
+    """Fit an estimator to a table in partitions; returns the summary of its rows."""
     given = estimator.estimator
     check_kernel(given, "estimator")
     kernel: ProximityKernel = ProximityKernel() if given is None else clone(given)
@@ -343,7 +343,7 @@ def _represent_part(part: Any, shared: Shared, kind: str) -> Any:
 def _write_part(part: Any, shared: Shared, folder: str, number: int) -> None:
     """Write the representation of a partition to a file.
 
-    The file gets its name when it is complete: a worker may die at any time, and
+    The file is renamed when it is complete, because a worker may die at any time and
     another one repeats the task.
     """
     arrow = require("pyarrow", extra="dask")

@@ -69,7 +69,7 @@ class DaskProximityKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]  #
     labels_ : dask array of shape (n_samples,), int32
         The cluster of each row, lazy. Cluster 0 is the largest.
     profiles_ : list of dict
-        What is typical of each cluster, as in `ProximityKMeans`.
+        Typical values of each cluster, as in `ProximityKMeans`.
     inertia_ : float
         Sum of the squared distances of the rows to their centers.
     n_iter_ : int
@@ -181,8 +181,8 @@ class DaskProximityKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]  #
     def _check_options(self) -> None:
         if isinstance(self.n_clusters, str) and self.n_clusters == AUTO:
             raise ValueError(
-                "n_clusters='auto' is not for partitions; let ProximityKMeans find it "
-                "on a sample of the rows."
+                "n_clusters='auto' is not supported for partitions; find the number "
+                "with ProximityKMeans on a sample of the rows."
             )
         check_kernel(self.kernel)
         check_not_frozen(self.kernel)

@@ -1,4 +1,4 @@
-"""Tables of dask to partitions, and results of partitions to arrays of dask.
+"""Split dask tables into partitions, and join their results to dask arrays.
 
 Work is built from `dask.delayed`: one task for each partition, then a tree of tasks
 that merge, or an array of the blocks that the tasks return. The graph, and so the

@@ -1,6 +1,6 @@
-"""Text with a separator in, its columns out; every cell is text.
+"""Split text with a separator into columns, in which every cell is text.
 
-Detected are encoding, separator, header and column names. The separator is the one that
+Encoding, separator, header and column names are detected. The separator is the one that
 splits the first lines into the same number of fields. Tab, semicolon and bar are tried
 before the comma, because decimal commas may split lines evenly too.
 """

@@ -1,4 +1,4 @@
-"""A path or buffer in, its bytes and the type of the file out.
+"""Read the bytes of a path or buffer, and find the type of the file.
 
 The type is found from the first bytes. An ending that contradicts them is an error.
 """

@@ -1,4 +1,4 @@
-"""The columns of a file in, a `Schema` out: the role and kind of each column.
+"""Infer the `Schema` of a file: the role and kind of each column.
 
 Detected are: which columns are ids, which columns of text hold numbers or dates and how
 these are written, which texts mark a missing cell, and which columns cannot be compared

@@ -1,4 +1,4 @@
-"""Columns and a schema in, typed columns out: numbers, dates and categories.
+"""Convert columns by a schema to typed columns: numbers, dates and categories.
 
 The formats in which numbers and dates are written are data.
 """

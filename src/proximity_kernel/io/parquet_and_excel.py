@@ -1,4 +1,4 @@
-"""Parquet, Arrow and Excel files in, their columns out.
+"""Read the columns of Parquet, Arrow and Excel files.
 
 Parquet and Arrow files store their rows in groups, so large ones are read in batches.
 A batch is an Arrow table with dictionaries for text, so that each distinct text is

@@ -1,4 +1,4 @@
-"""`read_table`: a file in, a table out, together with what was assumed about it.
+"""`read_table`: read a table from a file, and list what was assumed about it.
 
 `open_large_table` is its counterpart for large files, which are read in batches. Their
 schema is inferred from the first rows; a column that is empty there is searched for in

@@ -192,7 +192,7 @@ class LoadedTable:
         The columns that are neither compared nor ids.
     gaps : pandas.DataFrame of shape (n_rows, n_features), bool
         Which cells are missing in the file. A word in a column of numbers is missing in
-        `frame`, but no gap.
+        `frame`, but not here.
     source : pandas.DataFrame
         All columns of the file, as it holds them; `ids` and `left_out` are among them.
         Text is categorical, columns of Parquet and Arrow have their Arrow types, and
