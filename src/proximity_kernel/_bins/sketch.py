@@ -107,15 +107,11 @@ def rank_held(held: Held) -> Ranked:
     if isinstance(held, Ranked):
         return held
     sizes = [len(items) for items in held.levels]
-    values, counts = (
-        np.concatenate(held.levels),
-        np.repeat(1 << np.arange(len(sizes)), sizes),
-    )
-    order = np.argsort(values, kind="stable")
-    values, counts = values[order], counts[order]
+    values = np.concatenate(held.levels)
+    counts = np.repeat(1 << np.arange(len(sizes)), sizes)
     # The exact ends replace one of the values next to them.
-    counts[0] -= 1
-    counts[-1] -= 1
+    counts[values.argmin()] -= 1
+    counts[values.argmax()] -= 1
     ranked = _add_up(
         np.concatenate([[held.low], values, [held.high]]),
         np.concatenate([[1], counts, [1]]),

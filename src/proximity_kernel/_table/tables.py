@@ -298,9 +298,7 @@ def _is_nest(item: Any) -> bool:
 
 
 def _check_row(i: int, row: Any, n_rows: int) -> Any:
-    """Refuse an item of a list that is not a row; convert one that is masked."""
-    if np.ma.isMaskedArray(row) and row.ndim:
-        return _fill_masked(np.ma.getdata(row), np.ma.getmaskarray(row))
+    """Refuse an item of a list that is not a row."""
     if _is_nest(row):
         return row
     if isinstance(row, str | bytes | np.ndarray) or not isinstance(row, Sized):
