@@ -34,15 +34,19 @@ def lines_below_head(text):
     return lines[1 + next(i for i, line in enumerate(lines) if set(line) == {"─"}) :]
 
 
-@pytest.mark.parametrize(
-    "name", ["cluster", "impute", "neighbors", "represent", "similarity"]
-)
-def test_a_terminal_shows_ten_rows(folder, run_in_terminal, monkeypatch, name):
-    monkeypatch.setenv("COLUMNS", "200")  # so wide that no cell is wrapped
+@pytest.mark.parametrize("name", ["cluster", "neighbors", "represent", "similarity"])
+def test_a_terminal_shows_ten_rows(folder, run_in_terminal, name):
     said = run_in_terminal(name, folder / "patients.csv")
     assert len(lines_below_head(said.out)) == 10
     n_rows = N_ROWS * 5 if name == "neighbors" else N_ROWS
     assert f"10 of {n_rows:,} rows; -o FILE writes all of them" in said.err
+
+
+def test_a_terminal_shows_ten_filled_rows(folder, run_in_terminal):
+    said = run_in_terminal("impute", folder / "patients.csv")
+    # A line that continues a wrapped cell does not begin with an id.
+    assert sum(line.startswith("P") for line in lines_below_head(said.out)) == 10
+    assert f"10 of {N_ROWS:,} rows; -o FILE writes all of them" in said.err
 
 
 def test_a_format_asks_for_all_rows(folder, run_in_terminal):
