@@ -348,7 +348,7 @@ def test_a_source_that_changes_its_mind_is_noticed(frame):
     rng = np.random.default_rng(0)
     source = dask.delayed(lambda: frame.sample(rng.integers(50, 100)), pure=False)
     X = dd.from_delayed([source() for _ in range(3)], meta=frame[:0])
-    with raises_naming(ValueError, "other rows", "persist"):
+    with raises_naming(ValueError, "different rows", "persist"):
         DaskProximityKernel().fit(X)
 
 
