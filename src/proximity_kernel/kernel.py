@@ -311,8 +311,7 @@ class ProximityKernel(FittedKernel, ModelFileMixin, TransformerMixin, BaseEstima
     def provenance(self, X: Any) -> NDArray[np.void]:
         """List where the estimate of each missing cell comes from.
 
-        Missing cells of an informative feature are not estimated: they count as
-        observed.
+        Missing cells of an informative feature count as observed and are not listed.
 
         Parameters
         ----------

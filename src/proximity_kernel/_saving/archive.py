@@ -77,7 +77,7 @@ class ModelFileMixin:
 
         See Also
         --------
-        proximity_kernel.model_file : The format, and notes beside the estimator.
+        proximity_kernel.model_file : The format, and notes saved with the estimator.
 
         Examples
         --------

@@ -77,7 +77,7 @@ def whole_file(path: Path) -> Iterator[Path]:
 
 
 def _create_locked(path: Path) -> tuple[Path, BinaryIO]:
-    """Create a file beside another; it is locked until it is closed."""
+    """Create a temporary file for another; it is locked until it is closed."""
     while True:
         part = name_beside(path)
         file = part.open("xb")

@@ -18,9 +18,9 @@ user who runs the service.
   proximity-kernel compile
   NUMBA_CACHE_DIR=/srv/cache proximity-kernel compile
 
-The code is kept in NUMBA_CACHE_DIR, if this variable is set, or beside the
-installed package or in the user's cache. It is used on the same kind of
-processor only.
+The code is kept in NUMBA_CACHE_DIR, if this variable is set, or in the
+folder of the package or the user's cache. It works only on the same kind
+of processor.
 """
 _SHARE_MISSING = 0.2
 

@@ -71,7 +71,7 @@ def run(invocation: Invocation) -> None:
 
 
 def _compare_clusters(km: Any, species: Any) -> Any:
-    """Count the species of each cluster, beside its name."""
+    """Count the species in each cluster, and add its name."""
     import pandas as pd
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
