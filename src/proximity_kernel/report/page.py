@@ -92,9 +92,8 @@ def write_report(
     target = _check_path(path)
     require("jinja2", extra="report")
     kernel = _find_kernel(table, kernel, clusters)
-    columns = read_display_columns(table, kernel)
     names = _name_rows(ids, len(table))
-    content = _collect(table, columns, kernel, clusters, names, random_state)
+    content = _collect(table, kernel, clusters, names, random_state)
     content["title"] = clean(title, 200) if title else content["size"]
     content["assumptions"] = [clean(line, 500) for line in assumptions]
     with whole_file(target) as part:
@@ -150,13 +149,16 @@ def _name_rows(ids: Sequence[Any] | None, n_rows: int) -> list[str]:
 
 def _collect(
     table: Any,
-    columns: list[DisplayColumn],
     kernel: ProximityKernel,
     clusters: ProximityKMeans | None,
     names: list[str],
     random_state: int,
 ) -> dict[str, Any]:
     """Compute everything that the page shows."""
+    labels = None
+    if clusters is not None and clusters.n_clusters_ > 1:
+        labels = clusters.predict(table).astype(np.int64)  # first: needs most memory
+    columns = read_display_columns(table, kernel)
     rng = np.random.default_rng(random_state)
     coded = kernel.model_.code(table, count_threads(kernel.n_jobs))
     codes = coded.rows[coded.inverse]
@@ -169,8 +171,7 @@ def _collect(
     data = describe_rows(kernel, columns, codes, compared, rng)
     data["ids"] = [names[i] for i in data["rows"]]
     data["clusters"] = cards = None
-    if clusters is not None and clusters.n_clusters_ > 1:
-        labels = clusters.predict(table).astype(np.int64)
+    if clusters is not None and labels is not None:
         cards = _describe_clusters(clusters, labels, columns)
         data["clusters"] = labels[data["rows"]].tolist()
         data["names"] = [card["name"] for card in cards]
