@@ -111,7 +111,7 @@ def test_other_columns_are_not_taken_for_booleans(cells):
 
 def test_case_can_be_ignored():
     text = column("c", ["KEY", "key", "b", "KEY"])
-    assert has_line(read(text), "'KEY' and 'key' differ only in case", "`ignore_case`")
+    assert has_line(read(text), "differ only in case", "'c' ('KEY' and 'key')")
     merged = read(text, ignore_case=True)
     assert merged.frame["c"].tolist() == ["key", "key", "b", "key"]
     assert not has_line(merged, "differ only in case")
@@ -147,3 +147,18 @@ def test_columns_that_hold_the_same_are_reported():
     assert found == [
         "'level' and 'letter' hold the same: counted twice (`drop` leaves one out)"
     ]
+
+
+def test_notes_of_one_kind_are_one_line():
+    rows = [
+        f"{('no', 'No', 'yes')[i % 3]},{('N', 'n', 'Y', 'Yes')[i % 4]},"
+        f"{('-99', '31', '44', '52')[i % 4]},{('999', '1', '2', '3')[i % 4]},"
+        f"{'bad' if i == 5 else i % 4},{'lost' if i == 7 else i % 5},"
+        f"{'aAb'[i % 3]},{'cCd'[i % 3]}\n"
+        for i in range(40)
+    ]
+    table = read("p,q,age,dose,r,s,t,u\n" + "".join(rows))
+    for part in ("true and false", "stand for", "read as missing", "only in case"):
+        assert sum(part in line for line in table.assumptions) == 1, part
+    assert has_line(table, "'age': -99 (10 cells); 'dose': 999 (10 cells) may stand")
+    assert has_line(table, "'bad' is not a number; 's': 'lost'", "missing (2 cells)")

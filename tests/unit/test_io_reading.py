@@ -214,7 +214,7 @@ def test_many_categories_are_said(put):
     table = read(put("t.csv", "a,b\n" + "".join(lines)))
     assert list(table.frame) == ["a", "b"]
     assert (
-        "'a' has 300 distinct texts: the rarest are treated as one"
+        "the rarest treated as one (`drop` leaves a column out): 'a' (300)"
         in table.assumptions[1]
     )
 

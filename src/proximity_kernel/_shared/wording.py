@@ -25,6 +25,16 @@ def join_names(names: Sequence[str], most: int = 5) -> str:
     return " and ".join(filter(None, [", ".join(shown[:-1]), *shown[-1:]]))
 
 
+def join_sentences(parts: Sequence[str], most: int = 3) -> str:
+    """Join parts of one sentence; if there are many, only the first few.
+
+    >>> join_sentences(["'a': 1", "'b': 2"]), join_sentences("wxyz", most=2)
+    ("'a': 1; 'b': 2", 'w; x; and 2 more')
+    """
+    more = len(parts) - most
+    return "; ".join([*parts[:most], *([f"and {more:,} more"] if more > 0 else [])])
+
+
 def counted(n: int, noun: str) -> str:
     """Write a count with its noun.
 

@@ -64,6 +64,9 @@ _LISTS = (
     "left out, lists or records",
     "read as numbers, without the unit",
     "read as numbers, converted to one unit",
+    "read as true and false (`categorical` keeps the texts apart)",
+    "many texts, the rarest treated as one (`drop` leaves a column out)",
+    "texts differ only in case, kept apart (`ignore_case` merges them)",
 )
 _MIN_ROWS = 20  # with fewer rows, distinct cells are no evidence of an id
 _MIN_OBSERVED = 0.5  # share of rows that have an id
@@ -238,24 +241,21 @@ class _SchemaBuilder:
     def _remark_on_categories(self, name: str, text: TextColumn) -> None:
         n = len(text.values)
         if n > _MAX_CATEGORIES:
-            many = f" has {n:,} distinct texts: the rarest are treated as one"
-            self.remarks[f"{many} (`drop` leaves it out)"].append(name)
+            many = "many texts, the rarest treated as one (`drop` leaves a column out)"
+            self.lists[many].append(f"{name!r} ({n:,})")
         folded = text.values.str.casefold()
         alike = text.values[folded.duplicated(keep=False)]
         if len(alike):
             same = [one for one in alike if one.casefold() == alike[0].casefold()]
-            case = (
-                f": {listed(sorted(same), 3)} differ only in case, and are kept apart "
-                "(`ignore_case` merges them)"
-            )
-            self.remarks[case].append(name)
+            case = "texts differ only in case, kept apart (`ignore_case` merges them)"
+            self.lists[case].append(f"{name!r} ({listed(sorted(same), 3)})")
 
     def _find_text_kind(self, name: str, text: TextColumn) -> tuple[Kind, str, str]:
         """Find the kind of a column of text, and the format and unit of its cells."""
         as_numbers = name in self.chosen["numeric"]
         if are_booleans(text.values) and not as_numbers:
-            spelled = f": {listed(sorted(text.values), 6)} read as true and false"
-            self.remarks[f"{spelled} (`categorical` keeps them apart)"].append(name)
+            both = "read as true and false (`categorical` keeps the texts apart)"
+            self.lists[both].append(f"{name!r} ({listed(sorted(text.values), 6)})")
             return "categories", BOOLEAN, ""
         if are_compact_dates(text.values) and not as_numbers:
             return (*self._read_dates(name, "ymd", text), "")

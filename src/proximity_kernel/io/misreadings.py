@@ -18,7 +18,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from pandas.util import hash_pandas_object
 
-from .._shared.wording import counted, join_names, listed
+from .._shared.wording import counted, join_names, join_sentences, listed
 from .schema import ParsedFile
 
 BOOLEAN = "boolean"
@@ -231,7 +231,7 @@ def find_constants(frame: Any) -> list[str]:
 
 
 def find_missing_codes(frame: Any) -> list[str]:
-    """Report the numbers that may stand for a missing cell, one sentence for each.
+    """Report the numbers that may stand for a missing cell, in one sentence.
 
     A number such as -99 may be a true value, so it is only reported: if it lies far
     outside of the other values of its column, and several cells hold it.
@@ -244,7 +244,12 @@ def find_missing_codes(frame: Any) -> list[str]:
         if frame[name].dtype.kind == "f":
             for code, n_cells in _find_codes(frame[name].to_numpy(dtype=float)):
                 found.setdefault(code, []).append((str(name), n_cells))
-    return [_describe_code(code, columns) for code, columns in found.items()]
+    if not found:
+        return []
+    parts = [_describe_code(code, columns) for code, columns in found.items()]
+    remedy = f"missing={next(iter(found)):g}" if len(found) == 1 else "missing"
+    may = f"may stand for a missing cell (if so, `{remedy}`)"
+    return [f"{join_sentences(parts)} {may}"]
 
 
 def _find_codes(values: Any) -> list[tuple[float, int]]:
@@ -268,10 +273,7 @@ def _describe_code(code: float, columns: list[tuple[str, int]]) -> str:
     names = [name for name, _ in columns]
     cells = counted(sum(n for _, n in columns), "cell")
     where = listed(names, 3) if len(names) < 5 else f"{len(names)} columns"
-    return (
-        f"{where}: {code:g} ({cells}) may stand for a missing cell (if so, "
-        f"`missing={code:g}`)"
-    )
+    return f"{where}: {code:g} ({cells})"
 
 
 def remark_on_columns(frame: Any) -> list[str]:

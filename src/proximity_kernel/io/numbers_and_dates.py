@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from .._shared.wording import counted, listed
+from .._shared.wording import counted, join_sentences, listed
 from .misreadings import convert_units, merge_spellings
 from .parquet_and_excel import to_categories
 from .schema import ColumnSchema, InputError, ParsedFile, Schema
@@ -273,9 +273,10 @@ def convert_columns(parsed: ParsedFile, schema: Schema) -> tuple[Any, Any, list[
     frame = pd.DataFrame({name: column for name, (column, _) in pairs.items()})
     gaps = pd.DataFrame({name: missing for name, (_, missing) in pairs.items()})
     lines = converter.other_formats
-    for what, columns in converter.unmatched.items():
-        n_cells = counted(sum(columns.values()), "cell")
-        lines.append(f"{listed(list(columns), 3)}: {what}, read as missing ({n_cells})")
+    if groups := converter.unmatched:
+        parts = [f"{listed(list(group), 3)}: {what}" for what, group in groups.items()]
+        n_cells = counted(sum(sum(one.values()) for one in groups.values()), "cell")
+        lines.append(f"{join_sentences(parts)}, read as missing ({n_cells})")
     return frame, gaps, lines
 
 
