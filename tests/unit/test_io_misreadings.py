@@ -162,3 +162,17 @@ def test_notes_of_one_kind_are_one_line():
         assert sum(part in line for line in table.assumptions) == 1, part
     assert has_line(table, "'age': -99 (10 cells); 'dose': 999 (10 cells) may stand")
     assert has_line(table, "'bad' is not a number; 's': 'lost'", "missing (2 cells)")
+
+
+def test_a_first_row_of_repeated_texts_that_occur_below_is_no_header():
+    rows = "p,p,e,p,e\ne,p,e,p,e\np,e,p,p,e\n"
+    assert len(read(rows).frame) == 3
+    assert has_line(read(rows), "no header line")
+
+
+def test_columns_that_share_names_are_one_line():
+    table = read("a,a,b,b,a,c\n1,2,3,4,5,x\n2,3,4,5,6,y\n")
+    said = (
+        "several columns are called 'a' and 'b': renamed the later to 'a_2', 'a_3' and"
+    )
+    assert has_line(table, said)

@@ -29,6 +29,7 @@ _SAMPLE_CHARACTERS = 2**18
 _COMMENTS = ("# ", "##", "#!", "%%")
 _MAX_SKIPPED = 20  # lines above the table
 _MIN_COLUMNS = 3  # from which on a line with one field is a title, not a row
+_MIN_REPEATED = 3  # texts of a first row, from which on it may hold no names
 _MAX_SHOWN = 40  # characters of a skipped line in a message
 _MIN_EVEN = 0.9  # share of lines with the same number of fields
 _NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)*|[.,]\d+)([eE][+-]?\d+)?%?$")
@@ -241,8 +242,17 @@ def _measure_evenness(rows: list[list[str]]) -> tuple[float, int]:
 
 
 def _has_header(rows: list[list[str]]) -> bool:
-    """Whether the first row holds names: no numbers or dates, except distinct years."""
+    """Whether the first row holds names: no numbers or dates, except distinct years.
+
+    A row in which texts repeat holds no names if its cells occur below them again.
+    """
     first = [cell.strip() for cell in rows[0]]
+    if len(first) - len(set(first)) >= _MIN_REPEATED:
+        below = [
+            {cell.strip() for cell in cells} for cells in zip(*rows[1:], strict=False)
+        ]
+        if all(cell in cells for cell, cells in zip(first, below, strict=False)):
+            return False
     values = [cell for cell in first if _NUMBER.match(cell) or _DATE.match(cell)]
     if any(cell == "?" for cell in first):
         return False
@@ -305,10 +315,11 @@ def make_unique(names: list[str]) -> tuple[list[str], list[str]]:
             new = next(one for one in numbered if one not in (*names, *unique))
             renamed.setdefault(name, []).append(new)
         unique.append(new)
-    return unique, [
-        f"several columns are called {name!r}: renamed the later to {listed(later, 3)}"
-        for name, later in renamed.items()
-    ]
+    if not renamed:
+        return unique, []
+    shared = f"several columns are called {listed(list(renamed), 3)}"
+    later = listed([new for some in renamed.values() for new in some], 3)
+    return unique, [f"{shared}: renamed the later to {later}"]
 
 
 def _find_bad_line(dialect: _Dialect) -> str | None:
