@@ -222,7 +222,7 @@ def test_miwae_weights():
     cells = imputer._scaling.apply(holed)
     noise = torch.randn(3, 6, 2, generator=torch.Generator().manual_seed(0))
     with torch.no_grad():
-        log_weights, loc = imputer._weigh(cells, noise)
+        log_weights, (loc, *_) = imputer._weigh(cells, noise)
         center, spread = (
             imputer._encoder(cells.nan_to_num()).double().numpy().T.reshape(2, 2, 6)
         )

@@ -12,7 +12,7 @@ import dask.dataframe as dd
 import pandas as pd
 import pyarrow.parquet
 
-from proximity_kernel._matching import pairwise
+from proximity_kernel._model import model_packing
 
 
 def as_dask(parts):
@@ -75,17 +75,17 @@ def one(values, dtype=None):
 
 def count_builds():
     """Count from now on how often this process builds a matching rule."""
-    plain = pairwise.restore_pairwise
-    pairwise.builds = 0
+    plain = model_packing.restore_pairwise
+    model_packing.builds = 0
 
-    @wraps(plain)  # with its name: rules are pickled by it
+    @wraps(plain)
     def restore(*arguments):
-        pairwise.builds += 1
+        model_packing.builds += 1
         return plain(*arguments)
 
-    pairwise.restore_pairwise = restore
+    model_packing.restore_pairwise = restore
 
 
 def builds():
     """How often it was, since."""
-    return pairwise.builds
+    return model_packing.builds

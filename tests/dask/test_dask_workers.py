@@ -19,7 +19,7 @@ from sklearn.base import clone
 from strategies import assert_same_bits, assert_same_model, cut, mixed_table
 
 from proximity_kernel import ProximityKernel, ProximityKMeans, ProximityNeighbors
-from proximity_kernel._matching import pairwise
+from proximity_kernel._model import model_packing
 from proximity_kernel.dask import DaskProximityKernel, DaskProximityKMeans
 
 
@@ -60,7 +60,8 @@ def test_two_processes_give_the_same(frame, pk, tmp_path):
     np.testing.assert_allclose(
         got.kernel(X, frame[:5]).compute(), pk.kernel(frame, frame[:5]), atol=1e-6
     )
-    near = ProximityNeighbors(4).fit(frame).kneighbors(frame[:9])
+    in_memory = ProximityNeighbors(4, kernel=ProximityKernel()).fit(frame)
+    near = in_memory.kneighbors(frame[:9])
     for one, other in zip(got.kneighbors(X, frame[:9], 4), near, strict=True):
         np.testing.assert_array_equal(one, other)
 
@@ -100,7 +101,7 @@ def test_k_means_with_a_worker_that_dies(frame, tmp_path):
 
 def test_the_model_is_built_once_by_each_worker(client, frame, pk, tmp_path):
     got = DaskProximityKernel().fit(frame)
-    plain = pairwise.restore_pairwise
+    plain = model_packing.restore_pairwise
     client.run(count_builds)
     count_builds()  # the scheduler is here, in this process
     try:
@@ -112,7 +113,7 @@ def test_the_model_is_built_once_by_each_worker(client, frame, pk, tmp_path):
         assert built == [1] * len(readers)
         assert builds() == 0
     finally:
-        pairwise.restore_pairwise = plain
+        model_packing.restore_pairwise = plain
     assert_same_bits(Z, pk.transform(frame))
 
 

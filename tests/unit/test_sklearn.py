@@ -185,14 +185,13 @@ def test_scaler_after_dense_output(groups):
 
 
 def test_memory_mapped(tmp_path):
-    """As joblib hands a large fitted estimator to its workers."""
+    """As joblib passes an estimator to its workers: nothing is compiled again."""
     frame = mixed_table(300, 5, 0.3, seed=8)
     pk = ProximityKernel().fit(frame)
     wanted = pk.transform(frame)
     joblib.dump(pk, tmp_path / "pk")
     compiled = [len(loop.signatures) for loop in (match_rows, size_rows, fill_rows)]
     mapped = joblib.load(tmp_path / "pk", mmap_mode="r")
-    assert isinstance(mapped.n_bins_, np.memmap)
     assert_same_bits(mapped.transform(frame), wanted)
     again = [len(loop.signatures) for loop in (match_rows, size_rows, fill_rows)]
     assert again == compiled

@@ -137,6 +137,11 @@ class ModelFileMixin:
         requests = {key: held[key] for key in _ROUTING if key in held}
         return {**options, **requests, _PICKLED: file.getvalue()}
 
+    def __copy__(self) -> Self:
+        copied = type(self).__new__(type(self))
+        vars(copied).update(vars(self))  # a model is frozen, so it is shared
+        return copied
+
     def __setstate__(self, state: dict[str, Any]) -> None:
         held = dict(state)
         if (file := held.pop(_PICKLED, None)) is not None:
