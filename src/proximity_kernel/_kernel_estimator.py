@@ -17,7 +17,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from ._bins.codes import Codes, code_absences, plain_codes
-from ._bins.distinct import merge_distinct
+from ._bins.distinct_rows import merge_distinct
 from ._matching.row_summary import RowSummary
 from ._model.fitted_kernel import (
     code_table,

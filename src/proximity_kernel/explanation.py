@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from ._bins.names import name_bins, write_moment
+from ._bins.bin_names import name_bins, write_moment
 from ._model.model import Model
 from ._model.provenance import list_cells
 from ._table.columns import Column, read_columns

@@ -12,8 +12,8 @@ from sklearn import get_config
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, validate_data
 
+from ._bins.bin_names import output_names
 from ._bins.codes import Codes
-from ._bins.names import output_names
 from ._model.batches import Learn, fit_to_batches, learn_batch, make_reader
 from ._model.fitted_kernel import FittedKernel, check_output, code_table, take_model
 from ._model.imputation import Strategy, estimate_gaps

@@ -26,7 +26,7 @@ from strategies import (
 )
 
 from proximity_kernel import ProximityKernel
-from proximity_kernel._bins import sketch
+from proximity_kernel._bins import quantile_sketch
 from proximity_kernel._matching import row_summary
 from proximity_kernel.dask import DaskProximityKernel
 from proximity_kernel.dask.partitions import Shared
@@ -62,8 +62,8 @@ def test_however_the_table_is_cut(monkeypatch, n_parts, most, scheduler):
 
 
 def test_values_beyond_the_limit_go_through_sketches(monkeypatch):
-    monkeypatch.setattr(sketch, "LIMIT", 500)
-    monkeypatch.setattr(sketch, "WIDTH", 256)
+    monkeypatch.setattr(quantile_sketch, "LIMIT", 500)
+    monkeypatch.setattr(quantile_sketch, "WIDTH", 256)
     values = np.random.default_rng(0).lognormal(size=(20_000, 2))
     X = da.from_array(values, chunks=(1_300, 2))
     got = DaskProximityKernel(ProximityKernel(n_bins=5)).fit(X).kernel_

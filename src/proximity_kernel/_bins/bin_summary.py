@@ -26,7 +26,7 @@ from .._table.columns import Column, ColumnType, read_columns
 from .._table.tables import Table, check_same_columns
 from .centers import Bins, rank_centers
 from .codes import Binned, Typical, average, bin_labels
-from .sketch import Held, hold_values, merge_held, rank_held
+from .quantile_sketch import Held, hold_values, merge_held, rank_held
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ from .centers import (
     rank_centers,
     rank_values,
 )
-from .distinct import find_distinct
+from .distinct_rows import find_distinct
 from .fine_scale import MOST_LEAVES
 
 _PIECE = 16384  # rows; in a row-major table they stay in cache for all columns

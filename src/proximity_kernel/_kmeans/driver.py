@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from .._bins.names import name_bins
+from .._bins.bin_names import name_bins
 from .._model.model import Model
 from .._shared.options import check_count, check_seed
 from .._shared.warning import warn_user

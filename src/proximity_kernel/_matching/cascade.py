@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._bins.codes import Codes
-from .._bins.distinct import count_bins
+from .._bins.distinct_rows import count_bins
 from .._numba.bit_vectors import WORDS
 from .._numba.bitmaps import (
     Bitmaps,

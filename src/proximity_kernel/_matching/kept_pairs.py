@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._bins.codes import Codes
-from .._bins.distinct import count_bins
+from .._bins.distinct_rows import count_bins
 from .._numba.kernel_loops import count_kept_pairs
 from .._shared.threads import one_blas_thread, run_pieces
 from .pairwise import PairCounts, find_places, lay_out_evidence

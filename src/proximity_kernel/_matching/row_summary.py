@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from .._bins.bin_summary import has_no_rows
 from .._bins.codes import Binned, Codes, code_dtype
-from .._bins.distinct import count_bins, merge_distinct
+from .._bins.distinct_rows import count_bins, merge_distinct
 from .._numba.kernel_loops import count_codes, hash_rows
 from .._shared.threads import run_pieces
 from .._table.columns import ColumnType

@@ -36,8 +36,8 @@ from .._shared.threads import run_pieces
 from .._shared.warning import warn_user
 from .._shared.wording import join_names
 from .._table.columns import Column, ColumnType, read_columns
-from .layout import lay_out, list_cells_of
 from .missingness import Absence, decide_missingness
+from .representation_layout import lay_out, list_cells_of
 
 _PIECE = 1 << 18  # cells
 _FEW = 50  # columns with fewer texts are not judged

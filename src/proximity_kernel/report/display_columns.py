@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import ProximityKernel
-from .._bins.names import write_moment
+from .._bins.bin_names import write_moment
 from .._shared.wording import counted
 from .._table.columns import Column, read_columns
 from .._table.filling import holds_booleans
