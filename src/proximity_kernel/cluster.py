@@ -60,7 +60,7 @@ class ProximityKMeans(
 
     Parameters
     ----------
-    n_clusters : int or "auto", default=8
+    n_clusters : int or "auto", default="auto"
         Number of clusters. "auto" takes the largest number, up to 10, that is found
         again in at least 55 % of the halves of the table (`stability_`) and whose
         inertia is below that of tables whose columns were shuffled one by one, by a
@@ -140,7 +140,7 @@ class ProximityKMeans(
 
     def __init__(
         self,
-        n_clusters: int | Literal["auto"] = 8,
+        n_clusters: int | Literal["auto"] = "auto",
         *,
         kernel: ProximityKernel | FrozenEstimator | None = None,
         n_init: int = 10,

@@ -131,7 +131,7 @@ def test_arrays_and_known_sizes():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"n_clusters": "auto"}, ["n_clusters='auto'", "sample"]),
+        ({"n_clusters": "many"}, ["n_clusters", "'auto'"]),
         ({"n_clusters": 0}, ["n_clusters"]),
         ({"n_clusters": 10_000}, ["n_clusters=10000", "900 samples"]),
         ({"tol": -1}, ["tol"]),
@@ -143,6 +143,13 @@ def test_arrays_and_known_sizes():
 def test_bad_options(frame, options, words):
     with raises_naming(ValueError, *words):
         DaskProximityKMeans(**options).fit(as_dask([frame]))
+
+
+def test_the_number_of_clusters_is_that_of_the_table_in_memory(frame):
+    here = ProximityKMeans(random_state=0).fit(frame)
+    got = DaskProximityKMeans(random_state=0).fit(as_dask(cut(frame, 7)))
+    assert got.stability_ == here.stability_
+    assert got.cluster_centers_.tobytes() == here.cluster_centers_.tobytes()
 
 
 def test_bad_tables(frame):

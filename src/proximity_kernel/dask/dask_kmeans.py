@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,6 @@ from .._kernel_estimator import (
     represent_kept,
 )
 from .._kmeans.driver import (
-    AUTO,
     Passes,
     check_kmeans_options,
     check_sums,
@@ -47,7 +46,9 @@ class DaskProximityKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]  #
 
     Parameters
     ----------
-    n_clusters : int, default=8
+    n_clusters : int or "auto", default="auto"
+        Number of clusters. "auto" finds it as `ProximityKMeans` does, on the rows that
+        are kept at fit.
     kernel : ProximityKernel or None, default=None
         Represents the rows; it is cloned. None is a kernel with default options.
     n_init : int, default=10
@@ -70,6 +71,8 @@ class DaskProximityKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]  #
         The cluster of each row, lazy. Cluster 0 is the largest.
     profiles_ : list of dict
         Typical values of each cluster, as in `ProximityKMeans`.
+    stability_ : dict of int to float, or None
+        How often each number of clusters was found again, as in `ProximityKMeans`.
     inertia_ : float
         Sum of the squared distances of the rows to their centers.
     n_iter_ : int
@@ -104,7 +107,7 @@ class DaskProximityKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]  #
 
     def __init__(
         self,
-        n_clusters: int = 8,
+        n_clusters: int | Literal["auto"] = "auto",
         *,
         kernel: ProximityKernel | None = None,
         n_init: int = 10,
@@ -179,11 +182,6 @@ class DaskProximityKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]  #
         return Passes(add_up, self.max_iter, closing=True)
 
     def _check_options(self) -> None:
-        if isinstance(self.n_clusters, str) and self.n_clusters == AUTO:
-            raise ValueError(
-                "n_clusters='auto' is not supported for partitions; find the number "
-                "with ProximityKMeans on a sample of the rows."
-            )
         check_kernel(self.kernel)
         check_not_frozen(self.kernel)
         check_kmeans_options(self)
