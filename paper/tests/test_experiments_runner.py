@@ -239,7 +239,10 @@ def test_a_killed_run_goes_on_and_ends_with_the_same_numbers(tmp_path):
 
 
 def test_an_interrupt_says_where_it_stopped_and_leaves_no_process(tmp_path):
+    # Started in the background of a shell, the tests and what they start ignore Ctrl-C.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     process = start_tiny(tmp_path, seconds=0.3)
+    signal.signal(signal.SIGINT, before)
     pids = await_rows(tmp_path, 3)
     os.killpg(process.pid, signal.SIGINT)  # as Ctrl-C does: the workers hear it too
     out, err = process.communicate(timeout=60)
