@@ -29,7 +29,7 @@ from .._numba.nearest_loops import (
 )
 from .._shared.threads import run_pieces
 
-_TILE_ROWS = 2048  # their classes stay in cache, unless there are many features
+_TILE_ROWS = 8192  # their classes stay in cache, unless there are many features
 _QUERIES = 512  # queries for which a tile is read
 _TABLE_BYTES = 1 << 22  # size of the scores of these queries
 _SAMPLE = 16  # one of this many vectors of rows is searched for a first lower limit
