@@ -207,6 +207,17 @@ def test_a_reader_that_goes_away_is_no_error(tmp_path):
     assert "rror" not in done.stderr
 
 
+def test_a_reader_that_goes_away_leaves_the_report(tmp_path):
+    frame = pd.DataFrame(
+        {"x": [i % 9 for i in range(40_000)], "y": [1.5, 2.5] * 20_000}
+    )
+    frame.to_csv(tmp_path / "long.csv", index=False)
+    arguments = "cluster long.csv -k 2 --quiet --report page.html"
+    line = f"'{find_command()}' {arguments} | head -n 2"
+    subprocess.run(["bash", "-c", line], cwd=tmp_path, capture_output=True, check=True)
+    assert "</html>" in (tmp_path / "page.html").read_text()
+
+
 def _fail(*_):
     raise RuntimeError("on\ntwo lines")
 

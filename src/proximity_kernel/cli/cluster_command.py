@@ -55,6 +55,9 @@ def run(invocation: Invocation) -> None:
         model = source.fit(
             _make_model(options), "fitting bins", "fitting rows", "moving centers"
         )
+    _write_profiles(invocation, model)
+    if source.whole is not None:  # before the rows, whose reader may go away
+        fitting.make_report(invocation, source.whole, model.kernel_, model)
     import numpy as np
 
     from .results import join_results, name_rows, open_results
@@ -70,9 +73,6 @@ def run(invocation: Invocation) -> None:
     if options.model is None:
         _tell_stability(invocation, model, source)
     _summarize(invocation, model, sizes)
-    _write_profiles(invocation, model)
-    if source.whole is not None:
-        fitting.make_report(invocation, source.whole, model.kernel_, model)
 
 
 def _make_model(options: argparse.Namespace) -> Any:

@@ -45,6 +45,10 @@ _UNITS = (
 )
 _QUANTITY = re.compile(r"([+-]?\d+(?:\.\d+)?)\s*([A-Za-zµ]+)")
 _DIGITS = Context(prec=15)  # of a converted number
+_ANSWER = re.compile(
+    r"(?i:class(es)?|labels?|targets?|outcomes?|response|ground.?truth)"
+)
+_MAX_ANSWERS = 20  # distinct values of an answer
 _TOTAL = re.compile(r"(?i:((grand|sub)[ -]?)?totals?|sum|summe|gesamt(summe)?)")
 _REPEATED = [int(digit * n) for n in range(2, 7) for digit in "789"]  # 77, ..., 999999
 _CODES = [-7, -8, -9, -97, -98, *_REPEATED, *(-code for code in _REPEATED)]
@@ -220,6 +224,25 @@ def find_same_columns(frame: Any) -> list[str]:
     ]
 
 
+def find_answers(frame: Any) -> list[str]:
+    """Report the columns whose name says that they are what others are to predict.
+
+    >>> find_answers(pd.DataFrame({"age": [31.0, 44, 52], "class": ["a", "b", "a"]}))
+    ["'class' may be the answer: it counts like any column (`drop` leaves it out)"]
+    """
+    found = [
+        name
+        for name in frame
+        if _ANSWER.fullmatch(str(name)) and 1 < frame[name].nunique() <= _MAX_ANSWERS
+    ]
+    if not found:
+        return []
+    one = len(found) == 1
+    may = "may be the answer: it counts" if one else "may be answers: they count"
+    them = "it" if one else "them"
+    return [f"{listed(found)} {may} like any column (`drop` leaves {them} out)"]
+
+
 def find_constants(frame: Any) -> list[str]:
     """Report the columns with a single value, which cannot tell rows apart."""
     constant = [name for name in frame if frame[name].nunique(dropna=False) == 1]
@@ -278,5 +301,5 @@ def _describe_code(code: float, columns: list[tuple[str, int]]) -> str:
 
 def remark_on_columns(frame: Any) -> list[str]:
     """Report what is unusual about typed columns, in sentences."""
-    checks = (find_missing_codes, find_constants, find_same_columns)
+    checks = (find_missing_codes, find_answers, find_constants, find_same_columns)
     return [sentence for check in checks for sentence in check(frame)]
