@@ -377,3 +377,22 @@ def kernel(left: np.ndarray, right: np.ndarray, n_counted: int) -> np.ndarray:
             for x in left.tolist()
         ]
     )
+
+
+def weighted_kernel(
+    left: np.ndarray, right: np.ndarray, n_bins: list[int], weights: list[float]
+) -> np.ndarray:
+    """Compare rows with weights, over the features with at least one bin.
+
+    "K(x, y) = sum_j w_j <z_xj, z_yj> / sum_j w_j".
+    """
+    out = np.zeros((len(left), len(right)))
+    total = sum(w for w, size in zip(weights, n_bins, strict=True) if size)
+    for i, x in enumerate(left.tolist()):
+        for m, y in enumerate(right.tolist()):
+            start = 0
+            for weight, size in zip(weights, n_bins, strict=True):
+                block = range(start, start + size)
+                out[i, m] += weight * sum(x[k] * y[k] for k in block) / total
+                start += size
+    return out

@@ -11,7 +11,7 @@ name in the package, which would replace the public function.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any, Literal
 
@@ -97,7 +97,8 @@ class Feature:
         To the similarity; the contributions of all features add up to it.
     agreement : float
         Similarity in this feature alone, from 0 to 1: the probability that both rows
-        lie in the same bin; with "auto", bins of the same half score 0.8.
+        lie in the same bin; with "auto", bins of the same half score 0.8. Feature
+        weights change the contribution, not the agreement.
     alike : {"same", "close", "different", "perhaps", "unknown"}
         "same" bin; "close": another bin of the same half; "different"; "perhaps": a
         cell was estimated; "unknown": a category not seen at fit, or a feature without
@@ -183,13 +184,17 @@ def explain(kernel: BaseEstimator, a: Any, b: Any) -> Explanation:
     kernel = _find_kernel(kernel)
     model = kernel.model_
     names = bin_names(kernel)
-    left, right = _read_row(model, a, names, "a"), _read_row(model, b, names, "b")
-    agreements = sum_by_feature(model, left.matrix.multiply(right.matrix))[0]
-    whole = float(model.n_counted)
+    plain = replace(model, feature_weights=None)
+    left, right = _read_row(plain, a, names, "a"), _read_row(plain, b, names, "b")
+    agreements = plain.agree_by_feature(left.matrix.multiply(right.matrix))[0]
+    scales, whole = model.scales, float(model.n_counted)
     if kernel.normalize:
-        squares = [row.matrix.power(2).sum() for row in (left, right)]
+        squares = [
+            float(plain.agree_by_feature(row.matrix.power(2))[0] @ scales)
+            for row in (left, right)
+        ]
         whole = float(np.sqrt(squares[0] * squares[1]))
-    parts = agreements / (whole or 1.0)
+    parts = agreements * scales / (whole or 1.0)
     features = tuple(
         Feature(
             column.name,
@@ -243,14 +248,6 @@ def bin_names(kernel: ProximityKernel) -> list[list[str]]:
             model.bins, model.types, model.informative, strict=True
         )
     ]
-
-
-def sum_by_feature(model: Model, matrix: Any) -> NDArray[np.float64]:
-    """Sum the columns of each feature of a matrix of shape (n, n_columns)."""
-    features = np.repeat(np.arange(len(model.bins)), model.n_columns)
-    entries = (np.ones(len(features)), (np.arange(len(features)), features))
-    sums = sp.csr_array(entries, shape=(len(features), len(model.bins)))
-    return np.asarray((sp.csr_array(matrix) @ sums).toarray())
 
 
 @dataclass(frozen=True)

@@ -6,16 +6,14 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import DTypeLike, NDArray
-from sklearn import get_config
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, validate_data
 
 from ._bins.bin_names import output_names
 from ._bins.codes import Codes
 from ._model.batches import Learn, fit_to_batches, learn_batch, make_reader
-from ._model.fitted_kernel import FittedKernel, check_output, code_table, take_model
+from ._model.fitted_kernel import FittedKernel, code_table, make_output, take_model
 from ._model.imputation import Strategy, estimate_gaps
 from ._model.model import Model, fit_model, warn_of_columns
 from ._model.model_packing import pack_model, unpack_model
@@ -24,6 +22,7 @@ from ._saving.archive import ModelFileMixin
 from ._saving.estimator_state import State
 from ._shared.options import (
     BinCount,
+    FeatureWeights,
     Matching,
     Missingness,
     accept_gaps,
@@ -69,6 +68,10 @@ class ProximityKernel(FittedKernel, ModelFileMixin, TransformerMixin, BaseEstima
     categorical_features : "from_dtype", mask, indices or names, default="from_dtype"
         Features to treat as categorical, besides text and unordered categoricals.
         Booleans, ordered categoricals (by rank) and dates (in seconds) are numeric.
+    feature_weights : mapping, array-like of shape (n_features,) or None, default=None
+        How much each feature counts in the similarity, a weighted mean over features:
+        weights by name or position (others have 1), or one for each. 0 leaves a feature
+        out, but not from the estimates of missing cells, which do not use weights.
     max_categories : int, default=255
         Most bins of a categorical feature; the rarest categories share the last.
     normalize : bool, default=False
@@ -132,6 +135,7 @@ class ProximityKernel(FittedKernel, ModelFileMixin, TransformerMixin, BaseEstima
         matching: Matching = "pairwise",
         missingness: Missingness | None = None,
         categorical_features: Any = "from_dtype",
+        feature_weights: FeatureWeights | None = None,
         max_categories: int = 255,
         normalize: bool = False,
         sparse_output: bool = True,
@@ -143,6 +147,7 @@ class ProximityKernel(FittedKernel, ModelFileMixin, TransformerMixin, BaseEstima
         self.matching = matching
         self.missingness = missingness
         self.categorical_features = categorical_features
+        self.feature_weights = feature_weights
         self.max_categories = max_categories
         self.normalize = normalize
         self.sparse_output = sparse_output
@@ -179,11 +184,11 @@ class ProximityKernel(FittedKernel, ModelFileMixin, TransformerMixin, BaseEstima
             The bin of an observed cell, a distribution for a missing one.
         """
         model = take_model(self)
-        return self._output(model, code_table(self, model, X))
+        return make_output(self, model, code_table(self, model, X))
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
         """Learn from a table and represent it; the same as `fit`, then `transform`."""
-        return self._output(*self._fit(X))
+        return make_output(self, *self._fit(X))
 
     def fit_batches(self, batches: Any) -> Self:
         """Learn from a table in batches; they are read twice.
@@ -372,16 +377,6 @@ class ProximityKernel(FittedKernel, ModelFileMixin, TransformerMixin, BaseEstima
         self.model_ = model
         warn_of_columns(model)
         return model, codes
-
-    def _output(self, model: Model, codes: Codes) -> Any:
-        check_output(self)
-        threads = count_threads(self.n_jobs)
-        matrix = model.represent(codes, self.dtype, self.normalize, threads)
-        if not self.sparse_output:
-            return matrix.toarray()
-        if get_config().get("sparse_interface", "spmatrix") == "spmatrix":
-            return sp.csr_matrix(matrix)
-        return matrix
 
     def __get_model_state__(self) -> State:
         return pack_model(take_model(self))

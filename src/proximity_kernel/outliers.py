@@ -26,11 +26,12 @@ from ._kernel_estimator import (
     take_kernel,
     unpack_kernel,
 )
+from ._model.model import Model
 from ._saving.estimator_state import State, check
 from ._shared.options import check_choice, check_count
 from ._table.columns import Column, ColumnType, read_columns
 from ._table.streams import collect_table
-from .explanation import UNKNOWN, bin_names, sum_by_feature
+from .explanation import UNKNOWN, bin_names
 from .kernel import ProximityKernel
 from .neighbors import ProximityNeighbors
 
@@ -180,7 +181,7 @@ class ProximityOutliers(OutlierMixin, KernelEstimator):  # type: ignore[misc]  #
         self.mean_ = np.asarray(matrix.mean(axis=0, dtype=np.float64)).ravel()
         parts = self._compare(X, matrix)
         self.typical_ = parts.mean(axis=0)
-        scores = parts.sum(axis=1) / max(kernel.model_.n_counted, 1)
+        scores = _weigh(kernel.model_, parts)
         far = self._find_far(X).sum(axis=1)
         self.offset_ = _find_offset(scores, far, self.contamination)
         return self
@@ -199,8 +200,7 @@ class ProximityOutliers(OutlierMixin, KernelEstimator):  # type: ignore[misc]  #
         """
         X = self._collect(X)
         parts = self._compare(X, self._represent(X))
-        scores: NDArray[np.float64] = parts.sum(axis=1)
-        scores /= max(self.kernel_.model_.n_counted, 1)
+        scores = _weigh(self.kernel_.model_, parts)
         less: NDArray[np.float64] = scores - self._find_far(X).sum(axis=1)
         return less
 
@@ -259,8 +259,9 @@ class ProximityOutliers(OutlierMixin, KernelEstimator):  # type: ignore[misc]  #
         for i, share in enumerate(shares):
             weights = held_by[[i]].toarray()[0]
             reasons = []
-            for j in np.argsort(share - typical, kind="stable")[:most].tolist():
-                if share[j] < typical[j] - _LEAST_LACK:
+            lack = (share - typical) * model.scales
+            for j in np.lexsort((lack, ~far[i]))[:most].tolist():
+                if far[i, j] or lack[j] < -_LEAST_LACK:
                     held = weights[offsets[j] :][: len(names[j])]
                     where = names[j][held.argmax()] if held.any() else UNKNOWN
                     if far[i, j]:
@@ -296,7 +297,7 @@ class ProximityOutliers(OutlierMixin, KernelEstimator):  # type: ignore[misc]  #
                 (np.full(some.size, 1 / size), some.ravel(), starts), shape
             )
             others = means @ self._near.represented
-        return sum_by_feature(self.kernel_.model_, matrix.multiply(others))
+        return self.kernel_.model_.agree_by_feature(matrix.multiply(others))
 
     def _find_far(self, X: Any) -> NDArray[np.bool_]:
         """Find gross errors, of shape (n, n_features)."""
@@ -308,7 +309,7 @@ class ProximityOutliers(OutlierMixin, KernelEstimator):  # type: ignore[misc]  #
                 self._read(self.kernel_, X), self._usual, strict=True
             )
         ]
-        return np.column_stack(far)
+        return np.column_stack(far) & (self.kernel_.model_.scales > 0)
 
     def _read(self, kernel: ProximityKernel, X: Any) -> tuple[Column, ...]:
         model = kernel.model_
@@ -358,6 +359,12 @@ class ProximityOutliers(OutlierMixin, KernelEstimator):  # type: ignore[misc]  #
             raise ValueError(
                 f"contamination must be in (0, 0.5] or {_AUTO!r}, got {share!r}."
             )
+
+
+def _weigh(model: Model, parts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Average the similarities in each feature, with its weight."""
+    total: NDArray[np.float64] = (parts * model.scales).sum(axis=1)
+    return total / max(model.n_counted, 1)
 
 
 def _is_measured(column: ColumnType) -> bool:

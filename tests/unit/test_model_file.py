@@ -168,6 +168,7 @@ def test_every_part_of_a_model_is_in_the_file():
         "typical",
         "totals",
         "n_samples",
+        "feature_weights",
     }
     assert {field.name for field in fields(Model)} == saved
 

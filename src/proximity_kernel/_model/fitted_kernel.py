@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from sklearn import get_config
 from sklearn.exceptions import NotFittedError
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -97,17 +98,6 @@ def code_table(kernel: Any, model: Model, X: Any) -> Codes:
     return model.code(X, count_threads(kernel.n_jobs))
 
 
-def check_output(kernel: Any) -> None:
-    """Refuse frames as output of `transform` where it gives a sparse matrix."""
-    asked = _get_output_config("transform", kernel)["dense"]
-    if kernel.sparse_output and asked != "default":
-        raise ValueError(
-            f"The representation is sparse, and set_output asks for {asked} frames; "
-            "use ProximityKernel(sparse_output=False), or set_output("
-            "transform='default')."
-        )
-
-
 def represent_table(kernel: Any, model: Model, X: Any) -> sp.csr_array:
     """Represent the rows of a table as the options of a kernel ask for."""
     return represent_codes(kernel, model, code_table(kernel, model, X))
@@ -117,3 +107,23 @@ def represent_codes(kernel: Any, model: Model, codes: Codes) -> sp.csr_array:
     """Represent coded rows as the options of a kernel ask for."""
     threads = count_threads(kernel.n_jobs)
     return model.represent(codes, kernel.dtype, kernel.normalize, threads)
+
+
+def make_output(kernel: Any, model: Model, codes: Codes) -> Any:
+    """Represent coded rows in the form that `transform` gives: sparse or dense.
+
+    Frames cannot be made of a sparse matrix, and are refused.
+    """
+    asked = _get_output_config("transform", kernel)["dense"]
+    if kernel.sparse_output and asked != "default":
+        raise ValueError(
+            f"The representation is sparse, and set_output asks for {asked} frames; "
+            "use ProximityKernel(sparse_output=False), or set_output("
+            "transform='default')."
+        )
+    matrix = represent_codes(kernel, model, codes)
+    if not kernel.sparse_output:
+        return matrix.toarray()
+    if get_config().get("sparse_interface", "spmatrix") == "spmatrix":
+        return sp.csr_matrix(matrix)
+    return matrix

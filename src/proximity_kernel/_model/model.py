@@ -36,6 +36,7 @@ from .._shared.threads import run_pieces
 from .._shared.warning import warn_user
 from .._shared.wording import join_names
 from .._table.columns import Column, ColumnType, read_columns
+from .feature_weights import scale_weights, spread_weights
 from .missingness import Absence, decide_missingness
 from .representation_layout import lay_out, list_cells_of
 
@@ -66,6 +67,8 @@ class Model:
         How often each bin was observed.
     n_samples : int
         Number of fitted rows.
+    feature_weights : ndarray of shape (n_features,), float64, or None
+        How much each feature counts in the kernel; None means equally.
     """
 
     types: tuple[ColumnType, ...]
@@ -76,6 +79,7 @@ class Model:
     typical: tuple[Typical, ...]
     totals: _Ints
     n_samples: int
+    feature_weights: NDArray[np.float64] | None = None
 
     @cached_property
     def n_bins(self) -> _Ints:
@@ -95,7 +99,7 @@ class Model:
     @property
     def layout(self) -> Layout:
         """The columns of the representation that belong to each code."""
-        return lay_out(self.totals_by_feature, self.bins)
+        return lay_out(self.totals_by_feature, self.bins, self.scales)
 
     @property
     def n_columns(self) -> _Ints:
@@ -116,9 +120,14 @@ class Model:
         return np.array([absence.informative for absence in self.absences])
 
     @property
+    def scales(self) -> NDArray[np.float64]:
+        """Weights of the features, with mean 1 over those that the kernel averages."""
+        return scale_weights(self.feature_weights, self.n_bins)
+
+    @property
     def n_counted(self) -> int:
-        """Number of features that the kernel averages: those with bins."""
-        return int(np.count_nonzero(self.n_bins))
+        """Number of features that the kernel averages: with bins and a weight."""
+        return int(np.count_nonzero(self.scales))
 
     def code(self, table: Any, n_threads: int) -> Codes:
         """Code the rows of a table that has the fitted columns."""
@@ -130,16 +139,39 @@ class Model:
         return code_absences(codes, self.bins, self.informative)
 
     def share_bins(self, matrix: sp.csr_array) -> sp.csr_array:
-        """Find the share of each bin in represented rows, (n_samples, total bins)."""
+        """Find the share of each bin in represented rows, (n_samples, total bins).
+
+        The bins of a feature of weight 0 have none.
+        """
         layout = self.layout
         own = layout.entry_start[:-1]
         leaves = matrix[:, layout.entry_columns[own]].astype(np.float64)
-        shares = sp.csr_array(leaves / layout.entry_weights[own])
+        weights = layout.entry_weights[own]
+        shares = sp.csr_array(leaves / np.where(weights > 0, weights, 1))
         n_leaves, n_bins = len(own), int(layout.n_bins.sum())
         if n_leaves == n_bins:
             return shares
         entries = (np.ones(n_leaves), (np.arange(n_leaves), layout.leaf_bins))
         return shares @ sp.csr_array(entries, shape=(n_leaves, n_bins))
+
+    def agree_by_feature(self, products: Any) -> NDArray[np.float64]:
+        """Sum products of represented rows by feature, and divide by the weights.
+
+        Parameters
+        ----------
+        products : sparse array of shape (n, n_columns)
+
+        Returns
+        -------
+        ndarray of shape (n, n_features)
+            Similarities in each feature alone; 0 for a feature of weight 0.
+        """
+        features = np.repeat(np.arange(len(self.bins)), self.n_columns)
+        entries = (np.ones(len(features)), (np.arange(len(features)), features))
+        sums = sp.csr_array(entries, shape=(len(features), len(self.bins)))
+        found = (sp.csr_array(products) @ sums).toarray()
+        scales = self.scales
+        return np.asarray(found / np.where(scales > 0, scales, 1))
 
     def gather(self, codes: Codes) -> Codes:
         """Keep each distinct row once."""
@@ -222,6 +254,7 @@ def finish_model(binned: Binned, fitted: RowSummary, options: FitOptions) -> Mod
         binned.typical,
         fitted.totals[used],
         fitted.n_samples,
+        spread_weights(options.feature_weights, binned.types, binned.n_bins),
     )
 
 
@@ -273,7 +306,7 @@ def build_representation(
     matrix = sp.csr_array((data, indices, indptr), (len(codes.inverse), n_columns))
     matrix.has_sorted_indices = True
     matrix.has_canonical_format = True
-    if matcher.leaves_bins_out:
+    if matcher.leaves_bins_out or not layout.entry_weights.all():
         matrix.eliminate_zeros()
     return matrix
 

@@ -47,6 +47,8 @@ def pack_model(model: Model) -> State:
     features = zip(model.types, model.bins, model.typical, strict=True)
     chosen = encode(model.categorical_features, "categorical_features")
     held, arrays = _pack_matcher(model)
+    if model.feature_weights is not None:
+        arrays = {**arrays, "feature_weights": model.feature_weights}
     values = {
         "features": [_pack_feature(*feature) for feature in features],
         "absences": [vars(absence) for absence in model.absences],
@@ -69,7 +71,23 @@ def unpack_model(state: State) -> Model:
     n_bins = np.array([own.n_bins for own in bins], np.int64) + informative
     matcher, totals, n_samples = _unpack_matcher(state, n_bins)
     chosen = decode(state.values["categorical_features"])
-    return Model(types, chosen, bins, absences, matcher, typical, totals, n_samples)
+    feature_weights = _read_feature_weights(state, n_bins)
+    return Model(
+        types, chosen, bins, absences, matcher, typical, totals, n_samples,
+        feature_weights,
+    )  # fmt: skip
+
+
+def _read_feature_weights(
+    state: State, n_bins: NDArray[np.int64]
+) -> NDArray[np.float64] | None:
+    if "feature_weights" not in state.arrays:
+        return None
+    weights = state.array("feature_weights", np.float64)
+    check(len(weights) == len(n_bins) and is_finite(weights), "feature weights")
+    some = weights[n_bins > 0] if n_bins.any() else weights
+    check((weights >= 0).all() and some.any(), "feature weights")
+    return weights
 
 
 def _pack_feature(column: ColumnType, bins: Bins, typical: Typical) -> dict[str, Any]:

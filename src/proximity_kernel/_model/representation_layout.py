@@ -3,7 +3,8 @@
 A feature has a column for each leaf (unless "fine", a leaf is a bin), then one for
 missing if that is informative, then one for each larger cell with several leaves. An
 observed value has an entry in the columns of its leaf and of the cells around it. The
-squares of its entries add up to 1. The inner product of two values is their score.
+squares of its entries add up to the weight of the feature, which is 1 unless
+`feature_weights` are given. The inner product of two values is their score, times that.
 """
 
 from __future__ import annotations
@@ -38,7 +39,9 @@ def list_cells_of(bins: Bins) -> tuple[NDArray[np.float64], _Cells]:
     return own, cells
 
 
-def lay_out(totals: Sequence[_Ints], bins: Sequence[Bins]) -> Layout:
+def lay_out(
+    totals: Sequence[_Ints], bins: Sequence[Bins], weights: NDArray[np.float64]
+) -> Layout:
     """Lay out the columns of every feature.
 
     Parameters
@@ -46,6 +49,8 @@ def lay_out(totals: Sequence[_Ints], bins: Sequence[Bins]) -> Layout:
     totals : sequence of ndarray of int64, one per feature
         How often each of its codes occurred at fit, with that of informative missing.
     bins : sequence of Bins, one per feature
+    weights : ndarray of shape (n_features,), float64
+        How much each feature counts in the kernel.
 
     Returns
     -------
@@ -55,7 +60,7 @@ def lay_out(totals: Sequence[_Ints], bins: Sequence[Bins]) -> Layout:
     --------
     >>> from proximity_kernel._bins.centers import NumericBins
     >>> bins = [NumericBins(np.array([1.0, 2.0, 9.0]), np.array([0, 0, 1]))]
-    >>> layout = lay_out([np.array([5, 5, 5])], bins)
+    >>> layout = lay_out([np.array([5, 5, 5])], bins, np.ones(1))
     >>> layout.entry_columns.tolist(), layout.entry_weights.round(2).tolist()
     ([0, 3, 1, 3, 2], [0.45, 0.89, 0.45, 0.89, 1.0])
     """
@@ -86,7 +91,8 @@ def lay_out(totals: Sequence[_Ints], bins: Sequence[Bins]) -> Layout:
             larger.append((at.start + members, np.full(len(members), of_cell), weight))
     leaf = np.concatenate([np.arange(len(column)), *(one[0] for one in larger)])
     column = np.concatenate([column, *(one[1] for one in larger)])
-    weight = np.sqrt(np.concatenate([score, *(one[2] for one in larger)]))
+    weight = np.concatenate([score, *(one[2] for one in larger)])
+    weight = np.sqrt(weight * np.repeat(weights, n_leaves)[leaf])
     order = np.argsort(leaf, kind="stable")
     possible = np.concatenate(totals) > 0
     return Layout(

@@ -31,7 +31,7 @@ from .._shared.whole_files import whole_file
 from .estimator_state import State, check, pack_estimator, unpack_estimator
 
 FORMAT = "proximity-kernel model"
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3  # 2 had no feature weights
 
 _HEADER = "proximity_kernel.json"
 _BEGIN = b"PK\x03\x04"  # first bytes of any zip archive

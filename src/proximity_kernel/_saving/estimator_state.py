@@ -289,6 +289,11 @@ _TAGGED: dict[str, tuple[Callable[[Any], bool], Callable[[Any], Any], Any]] = {
         lambda value: base64.b64encode(value).decode(),
         lambda text: base64.b64decode(text, validate=True),
     ),
+    "mapping": (
+        lambda value: isinstance(value, Mapping),
+        lambda value: [[key, held] for key, held in value.items()],
+        dict,
+    ),
     "time": (_is(dt.time), dt.time.isoformat, dt.time.fromisoformat),
     "dtype": (lambda value: isinstance(value, np.dtype), lambda d: d.str, np.dtype),
     "scalar type": (

@@ -11,12 +11,14 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .threads import count_threads
 
 AUTO: Final = "auto"
 FINE: Final = "fine"
 BinCount = int | Literal["auto", "fine"]
+FeatureWeights = Mapping[str, float] | Mapping[int, float] | ArrayLike
 Matching = Literal["pairwise", "cascade"]
 MATCHINGS: tuple[Matching, ...] = ("pairwise", "cascade")
 Missingness = Literal["ignorable", "informative", "auto"]
@@ -38,6 +40,8 @@ class FitOptions:
     missingness : {"ignorable", "informative", "auto"}
     categorical_features
         As in `ProximityKernel`.
+    feature_weights
+        As in `ProximityKernel`; checked when the columns are known.
     max_categories : int
     seed : int
         Seed of the sample of rows.
@@ -48,6 +52,7 @@ class FitOptions:
     matching: Matching
     missingness: Missingness
     categorical_features: Any
+    feature_weights: Any
     max_categories: int
     seed: int
     n_threads: int
@@ -106,6 +111,7 @@ def resolve_options(kernel: Any) -> FitOptions:
         kernel.matching,
         missingness,
         kernel.categorical_features,
+        kernel.feature_weights,
         kernel.max_categories,
         draw_seed(kernel.random_state),
         count_threads(kernel.n_jobs),

@@ -33,7 +33,7 @@ from .._similarity.nearest import (
     find_nearest,
     merge_nearest,
 )
-from ..explanation import bin_names, sum_by_feature
+from ..explanation import bin_names
 from .display_columns import DisplayColumn
 from .missing_cells import MAX_ROWS, draw_rows, estimate_cells
 
@@ -158,7 +158,7 @@ def describe_rows(
     codes = codes[detailed]
     places, shown = place_rows(matrix, n)
     pairs = matrix[np.repeat(np.arange(n), k)].multiply(matrix[near.ravel()])
-    agreement = np.clip(sum_by_feature(model, pairs), 0, 1)
+    agreement = np.clip(model.agree_by_feature(pairs), 0, 1)
     estimates = _describe_estimates(*estimate_cells(kernel, codes))
     cells = _describe_cells(kernel, columns, detailed, codes, estimates)
     return {
