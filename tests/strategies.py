@@ -155,7 +155,7 @@ def entries(provenance: np.ndarray) -> list[tuple]:
 def assert_same_provenance(got: np.ndarray, wanted: list) -> None:
     """Compare what `provenance` gives with the oracle's, row after row."""
     names = "row feature level observed support certainty columns moved"
-    assert list(got.dtype.names) == names.split()
+    assert list(got.dtype.names) == [*names.split(), "feature_name", "column_names"]
     assert len(got) == len(wanted)
     for cell, origin in zip(got, wanted, strict=True):
         moves = sorted(origin.moves.values(), reverse=True)[:3]

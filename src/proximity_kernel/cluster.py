@@ -96,7 +96,8 @@ class ProximityKMeans(
         included), share (of the cluster's rows), share_overall (of all rows) and lift
         (the ratio of the two). Missing cells count by their estimates. Each feature is
         listed with its most common value, and with those of at least 5 % that are more
-        common than overall. What distinguishes a cluster most comes first.
+        common than overall; neighboring bins are one value if that distinguishes more.
+        What distinguishes a cluster most comes first.
     inertia_ : float
         Sum of the squared distances of the rows to their centers.
     n_iter_ : int

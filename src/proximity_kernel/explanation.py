@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from ._bins.bin_names import name_bins, write_moment
+from ._bins.bin_names import write_moment
 from ._model.model import Model
 from ._model.provenance import list_cells
 from ._table.columns import Column, read_columns
@@ -231,23 +231,18 @@ def bin_names(kernel: ProximityKernel) -> list[list[str]]:
     Returns
     -------
     list of length n_features, of lists of str
-        Ranges of a numeric feature, categories of others, and "missing" for the bin of
-        informative missing cells; empty if nothing was observed.
+        Ranges of a numeric feature ("13-30" and "31 or more" if all values at fit were
+        whole numbers), "False" and "True", categories of others, and "missing" for the
+        bin of informative missing cells; empty if nothing was observed.
 
     Examples
     --------
     >>> pk = ProximityKernel(n_bins=3).fit([[10.0, "x"], [15.0, "y"], [45.0, "x"]])
     >>> bin_names(pk)
-    [['up to 12.5', '12.5 to 30', 'above 30'], ['x', 'y']]
+    [['up to 12', '13-30', '31 or more'], ['x', 'y']]
     """
     check_is_fitted(kernel)
-    model = kernel.model_
-    return [
-        name_bins(bins, column, bool(gaps)) if bins.n_bins else []
-        for bins, column, gaps in zip(
-            model.bins, model.types, model.informative, strict=True
-        )
-    ]
+    return [names.each() for names in kernel.model_.bin_names]
 
 
 @dataclass(frozen=True)
@@ -376,6 +371,8 @@ def _read_value(column: Column) -> Any:
         return column.type.order[int(value)]
     if column.type.family == "dates":
         return write_moment(float(value))
+    if column.type.form == "boolean" and value in (0, 1):
+        return bool(value)
     return float(value)
 
 

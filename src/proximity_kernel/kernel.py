@@ -325,24 +325,25 @@ class ProximityKernel(FittedKernel, ModelFileMixin, TransformerMixin, BaseEstima
         Returns
         -------
         structured ndarray of shape (n_missing,), row after row
-            ``row`` and ``feature`` locate the cell; ``observed`` counts the observed
-            features with bins; ``certainty`` is the probability of the likeliest bin.
+            ``row`` and ``feature`` (``feature_name``) locate the cell; ``observed``
+            counts the observed features with bins; ``certainty`` is the probability of
+            the likeliest bin.
             ``level`` is the basis of the estimate: "evidence" of the observed cells,
             with "cascade" the rows of the "intersection" (all codes shared) or "union"
             (any); "prior": bin frequencies alone. ``support`` counts the fitted rows
             that observe the feature, with "cascade" those that match.
-            ``columns`` are the three features whose cells changed the estimate most
-            (-1: none), and ``moved`` is how much: the share of the probability that is
-            in other bins without that cell. "cascade" has none.
+            ``columns`` (``column_names``) are the three features whose cells changed
+            the estimate most (-1: none), and ``moved`` is how much: the share of the
+            probability that is in other bins without that cell. "cascade" has none.
 
         Examples
         --------
         >>> table = [[1.0, "a"], [1.2, "a"], [None, "b"], [9.0, "b"], [8.0, None]]
         >>> pk = ProximityKernel(n_bins=2).fit(table)
         >>> for cell in pk.provenance(table):
-        ...     print(cell["row"], cell["feature"], cell["level"], cell["columns"])
-        2 0 evidence [ 1 -1 -1]
-        4 1 evidence [ 0 -1 -1]
+        ...     print(cell["row"], cell["feature_name"], cell["column_names"])
+        2 x0 ['x1' '' '']
+        4 x1 ['x0' '' '']
         """
         model = take_model(self)
         codes = code_table(self, model, X)

@@ -136,6 +136,7 @@ def test_explain(folder, tmp_path, values, capfd, monkeypatch):
     assert run_inside(*asked) == 0
     shown = capfd.readouterr().out
     assert f"similarity {truth.similarity:.3f}" in shown
+    assert re.search("alike +P00007 +P00011", shown)  # the ids, also of row 12
     assert max(map(len, shown.splitlines())) <= 60
     for one in truth.features:
         assert re.search(rf"{one.name} +{one.contribution:.3f} +{one.alike}", shown)

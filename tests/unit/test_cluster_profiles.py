@@ -31,7 +31,7 @@ def test_profiles_by_hand():
     wanted = [
         {**young, "feature": "age", "value": "up to 25"},
         {**young, "feature": "sick", "value": "no"},
-        {**old, "feature": "age", "value": "above 25"},
+        {**old, "feature": "age", "value": "26 or more"},
         {**old, "feature": "sick", "value": "yes"},
     ]
     told = pd.DataFrame(km.profiles_)
@@ -84,7 +84,7 @@ def test_profiles_speak_of_dates_ranks_gaps_and_numbers():
     assert (said[first, "urea"], said[second, "urea"]) == ("1.5", "missing")
     assert said[first, "wait"] == "up to 90 s"
     assert said[second, "tiny"] == "above 2e-07"
-    assert said[second, "big"] == "above 1000000"
+    assert said[second, "big"] == "1000001"
 
 
 def test_bins_that_need_more_digits_get_them():
@@ -92,5 +92,43 @@ def test_bins_that_need_more_digits_get_them():
     km = ProximityKMeans(4, kernel=ProximityKernel(4), random_state=0)
     km.fit([[v] for v in values])
     said = {one["value"] for one in km.profiles_}
-    assert "1000001.5 to 1000002.5" in said
+    assert said == {"1000001", "1000002", "1000003", "1000004"}
+    km.fit([[v / 4] for v in values])
+    said = {one["value"] for one in km.profiles_}
+    assert "250000.4 to 250000.6" in said
     assert len(said) == 4
+
+
+def test_neighboring_bins_are_one_value_if_that_tells_more():
+    # Each cluster has the two lower, or the two upper, of four equally filled bins.
+    low, high = [100.5, 101.5, 102.5, 103.5], [200.5, 201.5, 202.5, 203.5]
+    rows = [[v, "a"] for v in low * 5] + [[v, "b"] for v in high * 4]
+    km = ProximityKMeans(2, random_state=0).fit(rows)
+    told = [(one["value"], one["share"]) for one in km.profiles_]
+    assert sorted(told) == [
+        ("a", 1.0), ("above 151.5", 1.0), ("b", 1.0), ("up to 151.5", 1.0),
+    ]  # fmt: skip
+    assert [one["share_overall"] for one in km.profiles_] == pytest.approx(
+        [20 / 36] * 2 + [16 / 36] * 2
+    )
+
+
+def test_bins_that_differ_in_lift_stay_apart():
+    # 40 % of the cluster are 1, as nowhere else; 3 is hardly more common than overall.
+    x = [1.0] * 40 + [3.0] * 40 + [9.0] * 20 + [3.0] * 35 + [9.0] * 65
+    rows = [[v, c, c] for v, c in zip(x, ["a"] * 100 + ["b"] * 100, strict=True)]
+    km = ProximityKMeans(2, kernel=ProximityKernel("auto"), random_state=0).fit(rows)
+    told = {(one["cluster"], one["feature"], one["value"]) for one in km.profiles_}
+    first = km.labels_[0]
+    assert {value for c, name, value in told if (c, name) == (first, "x0")} == {
+        "up to 2", "3-6",
+    }  # fmt: skip
+
+
+def test_all_values_together_are_called_observed():
+    x = [1.0, 2.0] * 20 + [None] * 40
+    rows = [[v, c] for v, c in zip(x, ["a"] * 40 + ["b"] * 40, strict=True)]
+    kernel = ProximityKernel(missingness="informative")
+    km = ProximityKMeans(2, kernel=kernel, random_state=0).fit(rows)
+    told = [one["value"] for one in km.profiles_ if one["feature"] == "x0"]
+    assert told == ["observed", "missing"]

@@ -186,7 +186,7 @@ def test_informative_gaps_are_bins():
     assert gap.a.missing
     assert gap.a.assumed == ()
     assert str(gap.a) == "missing"
-    assert bin_names(pk)[0] == ["up to 5", "above 5", "missing"]
+    assert bin_names(pk)[0] == ["up to 5", "6 or more", "missing"]
 
 
 def test_unknown_categories_and_empty_features():

@@ -117,7 +117,7 @@ def assert_same_answers(left, right):
             assert one.tolist() == other.tolist(), name
         elif isinstance(one, np.ndarray) and one.dtype.kind == "V":
             assert one.dtype == other.dtype, name
-            assert one.tobytes() == other.tobytes(), name
+            np.testing.assert_array_equal(one, other, name)
         elif isinstance(one, str | tuple | float):
             assert one == other, name
         else:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from .._shared.options import BinCount
 from .._shared.threads import run_pieces
 from .._table.cells import NOTHING
-from .._table.columns import Column, ColumnType, read_columns
+from .._table.columns import FORMS, Column, ColumnType, read_columns
 from .._table.tables import Table, check_same_columns
 from .centers import Bins, rank_centers
 from .codes import Binned, Typical, average, bin_labels
@@ -239,7 +239,9 @@ def _merge(a: ColumnSummary, b: ColumnSummary) -> ColumnSummary:
         return ColumnSummary(replace(a.type, unasked=unasked), labels, missing)
     assert not isinstance(a.held, Labels)  # both have the same kind here
     assert not isinstance(b.held, Labels)
-    column_type = replace(a.type, rounded=a.type.rounded or b.type.rounded)
+    rounded = a.type.rounded or b.type.rounded
+    form = max(a.type.form, b.type.form, key=FORMS.index)
+    column_type = replace(a.type, rounded=rounded, form=form)
     return ColumnSummary(column_type, merge_held(a.held, b.held), missing)
 
 

@@ -7,7 +7,8 @@ the means.
 
 The mean of a cluster's rows gives, for every feature, the shares of its bins. A bin is
 listed in the cluster's profile if it is more common there than elsewhere, or if it is
-the most common bin of its feature.
+the most common bin of its feature. Neighboring bins are listed as one range if that
+sets the cluster apart more than each alone.
 """
 
 from __future__ import annotations
@@ -23,7 +24,6 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from .._bins.bin_names import name_bins
 from .._model.model import Model
 from .._shared.options import check_count, check_seed
 from .._shared.warning import warn_user
@@ -224,39 +224,57 @@ def describe_clusters(
     shares = _to_shares(totals, feature)
     overall = _to_shares(totals.sum(axis=0), feature)
     starts = np.concatenate([[0], np.cumsum(model.n_bins)])
-    values = [
-        name_bins(bins, column, bool(gaps))
-        for bins, column, gaps in zip(
-            model.bins, model.types, model.informative, strict=True
-        )
-    ]
+    names = model.bin_names
     out: list[dict[str, Any]] = []
     for c in np.flatnonzero(sizes):
-        told = [
-            {
-                "cluster": int(c),
-                "size": round(sizes[c]),
-                "feature": model.types[j].name,
-                "value": value,
-                "share": float(shares[c, b]),
-                "share_overall": float(overall[b]),
-                "lift": float(shares[c, b] / overall[b]),
-            }
-            for j, names in enumerate(values)
-            for b, value in enumerate(names, starts[j])
-            if _is_typical(shares[c, starts[j] : starts[j + 1]], overall, starts[j], b)
-        ]
+        told = []
+        for j, column in enumerate(model.types):
+            at = slice(starts[j], starts[j + 1])
+            own, usual = shares[c, at], overall[at]
+            for first, last in _find_typical(own, usual, names[j].n_ordered):
+                share = float(own[first : last + 1].sum())
+                share_overall = float(usual[first : last + 1].sum())
+                told.append(
+                    {
+                        "cluster": int(c),
+                        "size": round(sizes[c]),
+                        "feature": column.name,
+                        "value": names[j].name(first, last),
+                        "share": share,
+                        "share_overall": share_overall,
+                        "lift": share / share_overall,
+                    }
+                )
         out += sorted(told, key=lambda one: -one["share"] * np.log(one["lift"]))
     return out
 
 
-def _is_typical(
-    shares: NDArray[np.float64], overall: NDArray[np.float64], start: int, b: int
-) -> bool:
-    share = shares[b - start]
-    if b - start == np.argmax(shares):
-        return bool(share > 0)
-    return bool(share >= _LEAST_SHARE and share > overall[b] * (1 + 1e-6))
+def _find_typical(
+    shares: NDArray[np.float64], overall: NDArray[np.float64], n_ordered: int
+) -> list[tuple[int, int]]:
+    """Find the typical bins of a feature in a cluster, as ranges of bins.
+
+    Neighboring typical bins, of the `n_ordered` first that have an order, are merged
+    if together they set the cluster apart more than either alone.
+    """
+
+    def tell(first: int, last: int) -> float:
+        share = shares[first : last + 1].sum()
+        return float(share * np.log(share / overall[first : last + 1].sum()))
+
+    found: list[tuple[int, int]] = []
+    for k, share in enumerate(shares.tolist()):
+        common = share >= _LEAST_SHARE and share > overall[k] * (1 + 1e-6)
+        if not (common or (share > 0 and k == shares.argmax())):
+            continue
+        first = k
+        while found and found[-1][1] == first - 1 and k < n_ordered:
+            before = found[-1]
+            if tell(before[0], k) <= max(tell(*before), tell(first, k)):
+                break
+            first = found.pop()[0]
+        found.append((first, k))
+    return found
 
 
 def _to_shares(

@@ -17,6 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import DTypeLike, NDArray
 
+from .._bins.bin_names import BinNames, name_bins
 from .._bins.centers import Bins, CategoricalBins
 from .._bins.codes import (
     Binned,
@@ -123,6 +124,12 @@ class Model:
     def scales(self) -> NDArray[np.float64]:
         """Weights of the features, with mean 1 over those that the kernel averages."""
         return scale_weights(self.feature_weights, self.n_bins)
+
+    @property
+    def bin_names(self) -> list[BinNames]:
+        """Names of the bins of each feature."""
+        held = zip(self.bins, self.types, self.typical, self.informative, strict=True)
+        return [name_bins(*feature) for feature in held]
 
     @property
     def n_counted(self) -> int:

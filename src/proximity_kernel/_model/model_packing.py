@@ -34,12 +34,13 @@ from .._saving.estimator_state import (
     is_finite,
 )
 from .._shared.options import MAX_BINS
-from .._table.columns import ColumnType
+from .._table.columns import FORMS, ColumnType
 from .missingness import Absence
 from .model import Model
 
 _MOST_SAMPLES = 1 << 50
-_TYPE = ("name", "kind", "family", "place", "order")  # fields of a column's type
+_TYPE = ("name", "kind", "family", "place", "form", "order")
+"""Fields of a column's type; a file of an earlier version has no form."""
 
 
 def pack_model(model: Model) -> State:
@@ -107,10 +108,11 @@ def _pack_feature(column: ColumnType, bins: Bins, typical: Typical) -> dict[str,
 
 
 def _unpack_feature(packed: Mapping[str, Any]) -> tuple[ColumnType, Bins, Typical]:
-    held = {key: decode(packed[key]) for key in packed}
+    held = {"form": "decimal"} | {key: decode(packed[key]) for key in packed}
     *texts, order = (held[key] for key in _TYPE)
     check(all(type(text) is str for text in texts), "a column type is no text")
     check(held["kind"] in ("numeric", "categorical"), f"a {held['kind']!r} column")
+    check(held["form"] in FORMS, f"{held['form']!r} numbers")
     check(order is None or type(order) is tuple, "an order is no tuple")
     check(order is None or held["kind"] == "numeric", "an order of labels")
     column = ColumnType(**{key: held[key] for key in _TYPE})

@@ -28,6 +28,8 @@ _CELL = np.dtype(
         ("certainty", "f8"),
         ("columns", "i8", (MOST_COLUMNS,)),
         ("moved", "f8", (MOST_COLUMNS,)),
+        ("feature_name", "O"),
+        ("column_names", "O", (MOST_COLUMNS,)),
     ]
 )
 
@@ -78,6 +80,9 @@ def list_cells(model: Model, codes: Codes, n_threads: int) -> NDArray[np.void]:
     if isinstance(model.matcher, Pairwise):
         level = np.where(out["columns"][:, 0] < 0, "prior", "evidence")
     out["level"] = level
+    names = np.array([*(column.name for column in model.types), ""], object)
+    out["feature_name"] = names[out["feature"]]
+    out["column_names"] = names[out["columns"]]  # that of -1 is the last, empty
     return out
 
 

@@ -48,6 +48,10 @@ from .tables import (
 )
 
 Kind = Literal["numeric", "categorical"]
+Form = Literal["boolean", "whole", "decimal"]
+FORMS: tuple[Form, ...] = ("boolean", "whole", "decimal")
+"""What the observed numbers of a column are. Of two parts, the later one counts."""
+_PIECE = 1 << 14  # cells that stay in cache
 _Array: TypeAlias = NDArray[Any]
 _Labels: TypeAlias = tuple[Hashable, ...]
 
@@ -75,6 +79,9 @@ class ColumnType:
         `categorical_features` asks for it. Not compared.
     rounded : bool
         Whether different cells became the same float64. Not compared.
+    form : {"boolean", "whole", "decimal"}
+        What all observed numbers are; "decimal" if they are anything else, or not
+        numbers. For names of bins; not compared.
     """
 
     name: str
@@ -84,6 +91,7 @@ class ColumnType:
     place: str = field(default="", compare=False)
     unasked: bool = field(default=False, compare=False)
     rounded: bool = field(default=False, compare=False)
+    form: Form = field(default="decimal", compare=False)
 
     @property
     def has_labels(self) -> bool:
@@ -168,16 +176,16 @@ def read_columns(
         column = read(held, header)
         if fitted is not None:
             column = _agree(column, fitted[j])
-        elif _is_rounded(held, column):
-            column = replace(column, type=replace(column.type, rounded=True))
+        elif column.type.kind == "numeric" and column.type.order is None:
+            rounded, form = _is_rounded(held, column), _find_form(held, column)
+            found = replace(column.type, rounded=rounded, form=form)
+            column = replace(column, type=found)
         columns.append(column)
     return tuple(columns)
 
 
 def _is_rounded(held: Any, column: Column) -> bool:
     """Whether different cells became one float64: large integers, close times."""
-    if column.type.kind != "numeric" or column.type.order is not None:
-        return False
     times = column.type.family in ("dates", "durations")
     if not times and np.fmax.reduce(np.abs(column.values), initial=0.0) < 2**53:
         return False
@@ -191,6 +199,30 @@ def _is_rounded(held: Any, column: Column) -> bool:
     if cells.dtype.kind not in "iuO":
         return False
     return len(np.unique(cells)) > len(np.unique(column.values[column.observed]))
+
+
+def holds_booleans(held: Any, observed: NDArray[np.bool_]) -> bool:
+    """Whether the observed cells of a column of `split_table` are booleans."""
+    if isinstance(held, nw.Series):
+        return bool(held.dtype == nw.Boolean)
+    if held.dtype.kind != "O":
+        return bool(held.dtype.kind == "b")
+    types = set(map(type, held[observed]))
+    return bool(types) and types <= {bool, np.bool_}
+
+
+def _find_form(held: Any, column: Column) -> Form:
+    """Find what the observed numbers of a numeric column are."""
+    if column.type.family != "numbers":
+        return "decimal"
+    if holds_booleans(held, column.observed):
+        return "boolean"
+    with np.errstate(invalid="ignore"):  # a signaling NaN
+        for first in range(0, len(column.values), _PIECE):
+            some = column.values[first : first + _PIECE]
+            if (some > np.floor(some)).any():
+                return "decimal"
+    return "whole"
 
 
 def _numeric(

@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .cells import name_label
-from .columns import read_columns
-from .gaps import TIMES, Gaps, count_micros, known_cells
+from .columns import holds_booleans, read_columns
+from .gaps import TIMES, Gaps, count_micros
 from .tables import Header, split_table
 
 _Array = NDArray[Any]
@@ -115,12 +115,19 @@ def as_pandas(table: Any) -> Any:
 
 def mark_booleans(table: Any, gaps: Sequence[Gaps]) -> list[Gaps]:
     """Replace the uncertainty of booleans by that of labels."""
+    pairs = zip(split_table(table).columns, gaps, strict=True)
     return [
         replace(own, uncertainty=np.minimum(own.means, 1 - own.means))
-        if own.fillable and not own.type.has_labels and holds_booleans(column, own.rows)
+        if own.fillable and not own.type.has_labels and _fills_booleans(held, own)
         else own
-        for column, own in zip(split_table(table).columns, gaps, strict=True)
+        for held, own in pairs
     ]
+
+
+def _fills_booleans(held: Any, gaps: Gaps) -> bool:
+    observed = np.ones(len(held), bool)
+    observed[gaps.rows] = False
+    return holds_booleans(held, observed)
 
 
 def _list_uncertainty(n_rows: int, gaps: Gaps) -> _Array:
@@ -176,16 +183,6 @@ def _is_frame(table: Any) -> bool:
     """Whether a table is a frame."""
     wrapped = nw.from_native(table, pass_through=True, eager_only=True)
     return isinstance(wrapped, nw.DataFrame)
-
-
-def holds_booleans(column: Any, gaps: _Array) -> bool:
-    """Whether the observed cells of a column of `split_table` are booleans."""
-    if isinstance(column, nw.Series):
-        return bool(column.dtype == nw.Boolean)
-    if column.dtype.kind != "O":
-        return bool(column.dtype.kind == "b")
-    types = set(map(type, known_cells(column.tolist(), gaps)))
-    return bool(types) and types <= {bool, np.bool_}
 
 
 def _fill_frame(frame: Any, gaps: Sequence[Gaps]) -> Any:

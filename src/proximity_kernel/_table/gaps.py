@@ -72,7 +72,8 @@ class Gaps:
 
     def as_cells(self, cells: Sequence[Any]) -> _Array:
         """Convert the values to Python objects like the observed cells of a column."""
-        known = known_cells(cells, self.rows)
+        missing = set(self.rows.tolist())
+        known = [cell for i, cell in enumerate(cells) if i not in missing]
         example, types = next(iter(known), None), set(map(type, known))
         made: list[Any] = self.values.tolist()
         if self.type.family in TIMES and not isinstance(example, str):
@@ -86,12 +87,6 @@ class Gaps:
         elif isinstance(example, Decimal):
             made = [Decimal(repr(value)) for value in made]
         return np.fromiter(made, object, len(made))
-
-
-def known_cells(cells: Sequence[Any], gaps: _Array) -> list[Any]:
-    """List the observed cells of a column."""
-    missing = set(gaps.tolist())
-    return [cell for i, cell in enumerate(cells) if i not in missing]
 
 
 def count_micros(seconds: _Array, dtype: str) -> _Array:

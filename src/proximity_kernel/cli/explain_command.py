@@ -43,7 +43,7 @@ def run(invocation: Invocation) -> None:
     options = invocation.options
     file_format = find_format(options.output, options.format)
     kernel, table, _ = fitting.start(invocation, "ProximityKernel")
-    from .results import find_row
+    from .results import find_row, label_rows
 
     a, b = find_row(table, options.row_a), find_row(table, options.row_b)
     if kernel is None:
@@ -52,9 +52,9 @@ def run(invocation: Invocation) -> None:
 
     explanation = explain(kernel, table.frame.iloc[[a]], table.frame.iloc[[b]])
     if options.output is None and options.format is None:
-        invocation.console(out=True).print(
-            *draw_explanation(explanation, options.row_a, options.row_b)
-        )
+        labels = label_rows(table)
+        drawn = draw_explanation(explanation, labels[a], labels[b])
+        invocation.console(out=True).print(*drawn)
     else:
         import pandas as pd
 

@@ -23,8 +23,6 @@ from .. import ProximityKernel
 from .._bins.bin_names import write_moment
 from .._shared.wording import counted
 from .._table.columns import Column, read_columns
-from .._table.filling import holds_booleans
-from .._table.tables import split_table
 
 _Floats: TypeAlias = NDArray[np.float64]
 _NO_YES = ("no", "yes")
@@ -217,11 +215,9 @@ class DisplayColumn:
         """Write the name of a bin as the column's values are written."""
         if self.kind == "number":
             return _LONG_NUMBER.sub(lambda found: f"{int(found[0]):,}", name)
-        if self.kind != "yes or no":
-            return clean(name)
-        if name == "0" or name.startswith("up to"):
-            return "no"
-        return "yes" if name == "1" or name.startswith("above") else name
+        if self.kind == "yes or no":
+            return {"False": "no", "True": "yes"}.get(name, name)
+        return clean(name)
 
     def write(self, value: float) -> str:
         """Write one value of the column."""
@@ -255,13 +251,10 @@ def read_display_columns(table: Any, kernel: ProximityKernel) -> list[DisplayCol
     """
     categorical = [categories is not None for categories in kernel.categories_]
     columns = read_columns(table, categorical_features=categorical)
-    return [
-        _make_display_column(column, cells)
-        for column, cells in zip(columns, split_table(table).columns, strict=True)
-    ]
+    return list(map(_make_display_column, columns))
 
 
-def _make_display_column(column: Column, cells: Any) -> DisplayColumn:
+def _make_display_column(column: Column) -> DisplayColumn:
     name, observed = clean(column.type.name), column.observed
     values = np.where(observed, column.values, np.nan)
     if not observed.any():
@@ -270,7 +263,7 @@ def _make_display_column(column: Column, cells: Any) -> DisplayColumn:
         return DisplayColumn(name, "category", values, _write_labels(column.labels))
     if column.type.order is not None:
         return DisplayColumn(name, "ordered", values, _write_labels(column.type.order))
-    if holds_booleans(cells, np.flatnonzero(~observed)):
+    if column.type.form == "boolean":
         return DisplayColumn(name, "yes or no", values, _NO_YES)
     return DisplayColumn(name, _KINDS.get(column.type.family, "number"), values)
 

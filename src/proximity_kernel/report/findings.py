@@ -42,7 +42,7 @@ def name_clusters(profiles: Iterable[Mapping[str, Any]]) -> dict[int, str]:
     >>> table = [[1.0, "a"], [1.2, "a"], [None, "a"], [8.5, "b"], [9.0, "b"]]
     >>> km = ProximityKMeans(2, random_state=0).fit(table)
     >>> name_clusters(km.profiles_)
-    {0: 'x1 a, x0 up to 1.1', 1: 'x1 b, x0 4.85 to 8.75'}
+    {0: 'x1 a, x0 up to 4.85', 1: 'x1 b, x0 above 4.85'}
     """
     traits: dict[int, dict[str, str]] = {}
     for one in profiles:
