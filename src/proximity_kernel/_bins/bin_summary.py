@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from .._shared.options import BinCount
 from .._shared.threads import run_pieces
 from .._table.cells import NOTHING
-from .._table.columns import FORMS, Column, ColumnType, read_columns
+from .._table.columns import FORMS, Column, ColumnType, mark_whole, read_columns
 from .._table.tables import Table, check_same_columns
 from .centers import Bins, rank_centers
 from .codes import Binned, Typical, average, bin_labels
@@ -216,7 +216,8 @@ def _summarize(column: Column) -> ColumnSummary:
     present = column.values[observed]
     missing = len(observed) - len(present)
     if column.type.kind == "numeric":
-        return ColumnSummary(column.type, hold_values(present), missing)
+        found = mark_whole(column.type, present)
+        return ColumnSummary(found, hold_values(present), missing)
     counts = np.bincount(present, minlength=len(column.labels)).astype(np.int64)
     return ColumnSummary(column.type, Labels(column.labels, counts), missing)
 

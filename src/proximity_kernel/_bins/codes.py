@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from .._numba.kernel_loops import assign_nearest, average_bins
 from .._shared.options import BinCount
 from .._shared.threads import run_pieces
-from .._table.columns import Column, ColumnType, read_columns
+from .._table.columns import Column, ColumnType, mark_whole, read_columns
 from .centers import (
     FEW_ROWS,
     Bins,
@@ -175,27 +175,27 @@ def learn_bins(
             learnt[j] = _learn_column(columns[j], n_bins[j], max_categories)
 
     # Short columns mostly run in the interpreter, where threads do not help.
-    long = len(columns[0].values) > FEW_ROWS
-    run_pieces(learn_some, len(columns), 1, n_threads if long else 1)
-    bins, typical = zip(*learnt, strict=True)
-    types = tuple(column.type for column in columns)
+    few = len(columns[0].values) <= FEW_ROWS
+    run_pieces(learn_some, len(columns), 1, 1 if few else n_threads)
+    types, bins, typical = zip(*learnt, strict=True)
     return Binned(types, categorical_features, bins, typical)
 
 
 def _learn_column(
     column: Column, n_bins: BinCount, max_categories: int
-) -> tuple[Bins, Typical]:
+) -> tuple[ColumnType, Bins, Typical]:
     if column.type.kind == "categorical":
         counts = _NO_COUNTS
         if len(column.labels) > max_categories:
             observed = column.values[column.observed]
             counts = np.bincount(observed, minlength=len(column.labels))
-        return bin_labels(column.labels, counts, max_categories)
+        return column.type, *bin_labels(column.labels, counts, max_categories)
     values = column.values + 0.0  # a contiguous copy, without -0.0
     few = len(values) <= FEW_ROWS
     ordered = rank_values(values[~np.isnan(values)]) if few else Selected(values)
     bins = rank_centers(ordered, n_bins)
-    return bins, average(values, _NO_COUNTS, bins, column.type.order is not None)
+    typical = average(values, _NO_COUNTS, bins, column.type.order is not None)
+    return mark_whole(column.type, values), bins, typical
 
 
 def bin_labels(

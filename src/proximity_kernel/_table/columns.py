@@ -80,8 +80,8 @@ class ColumnType:
     rounded : bool
         Whether different cells became the same float64. Not compared.
     form : {"boolean", "whole", "decimal"}
-        What all observed numbers are; "decimal" if they are anything else, or not
-        numbers. For names of bins; not compared.
+        What all numbers observed at fit are; "decimal" if they are anything else, or
+        not numbers. For names of bins; not compared.
     """
 
     name: str
@@ -177,7 +177,10 @@ def read_columns(
         if fitted is not None:
             column = _agree(column, fitted[j])
         elif column.type.kind == "numeric" and column.type.order is None:
-            rounded, form = _is_rounded(held, column), _find_form(held, column)
+            rounded = _is_rounded(held, column)
+            form: Form = "decimal"
+            if holds_booleans(held, column.values):
+                form = "boolean"
             found = replace(column.type, rounded=rounded, form=form)
             column = replace(column, type=found)
         columns.append(column)
@@ -201,28 +204,29 @@ def _is_rounded(held: Any, column: Column) -> bool:
     return len(np.unique(cells)) > len(np.unique(column.values[column.observed]))
 
 
-def holds_booleans(held: Any, observed: NDArray[np.bool_]) -> bool:
-    """Whether the observed cells of a column of `split_table` are booleans."""
+def holds_booleans(held: Any, values: NDArray[np.float64]) -> bool:
+    """Whether a column of `split_table` has booleans where the values are not NaN."""
     if isinstance(held, nw.Series):
         return bool(held.dtype == nw.Boolean)
     if held.dtype.kind != "O":
         return bool(held.dtype.kind == "b")
-    types = set(map(type, held[observed]))
+    types = set(map(type, held[~np.isnan(values)]))
     return bool(types) and types <= {bool, np.bool_}
 
 
-def _find_form(held: Any, column: Column) -> Form:
-    """Find what the observed numbers of a numeric column are."""
-    if column.type.family != "numbers":
-        return "decimal"
-    if holds_booleans(held, column.observed):
-        return "boolean"
+def mark_whole(found: ColumnType, values: NDArray[np.float64]) -> ColumnType:
+    """Note in the type of a column if all its numbers are whole.
+
+    This passes over all values, so it is not done for a table that is not fitted.
+    """
+    if found.family != "numbers" or found.form == "boolean" or found.has_labels:
+        return found
     with np.errstate(invalid="ignore"):  # a signaling NaN
-        for first in range(0, len(column.values), _PIECE):
-            some = column.values[first : first + _PIECE]
+        for first in range(0, len(values), _PIECE):
+            some = values[first : first + _PIECE]
             if (some > np.floor(some)).any():
-                return "decimal"
-    return "whole"
+                return found
+    return replace(found, form="whole")
 
 
 def _numeric(

@@ -125,9 +125,9 @@ def mark_booleans(table: Any, gaps: Sequence[Gaps]) -> list[Gaps]:
 
 
 def _fills_booleans(held: Any, gaps: Gaps) -> bool:
-    observed = np.ones(len(held), bool)
-    observed[gaps.rows] = False
-    return holds_booleans(held, observed)
+    values = np.zeros(len(held))
+    values[gaps.rows] = np.nan
+    return holds_booleans(held, values)
 
 
 def _list_uncertainty(n_rows: int, gaps: Gaps) -> _Array:
