@@ -30,7 +30,11 @@ _READING = {
     "ignore_case": "--ignore-case",
     "day_first": "--day-first or --month-first",
 }
-_OPTIONS = _READING | {"missingness": "--missingness", "output": "--output"}
+_OPTIONS = _READING | {
+    "default_missing=False": "--na-only",
+    "missingness": "--missingness",
+    "output": "--output",
+}
 _PARAMETER = re.compile(rf"`({'|'.join(_OPTIONS)})(=[^`]*)?`")
 
 
@@ -65,7 +69,8 @@ def add_input(parser: argparse.ArgumentParser) -> None:
     add("--decimal", choices=[".", ","], help="decimal point or comma")
     add("--na", action="append", default=[], metavar="TEXT", dest="missing",
         help="a text that marks a missing cell, in addition to the usual (empty, "
-        "?, NA, null, -, ...); may be repeated")  # fmt: skip
+        "?, NA, null, -, ...), or COL=TEXT for one column; may be "
+        "repeated")  # fmt: skip
     add("--na-only", action="store_false", dest="default_missing",
         help="only empty cells and --na mark missing")  # fmt: skip
     add("--header", action=argparse.BooleanOptionalAction,

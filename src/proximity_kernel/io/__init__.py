@@ -6,7 +6,10 @@
 - ``file_bytes``: a path or buffer -> its bytes, and which type of file it is
 - ``csv_text``, ``parquet_and_excel``: bytes -> columns, in which text is still text
 - ``kinds``: columns -> a `Schema`: ids, missing marks, which texts are numbers or dates
+- ``missing_marks``: which texts mark a missing cell, in which column
+- ``ids``: which columns name the rows
 - ``misreadings``: checks for what is easily misread, such as mixed units and totals
+- ``doubts``: what may be wrong with a table, and is only reported
 - ``numbers_and_dates``: columns + `Schema` -> typed columns
 - ``schema``: what is known about a table: `Schema`, `FileLayout`, `LoadedTable`
 

@@ -7,7 +7,6 @@ these are written, which texts mark a missing cell, and which columns cannot be 
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -17,6 +16,7 @@ import numpy as np
 import pandas as pd
 
 from .._shared.wording import join_names, listed, suggest
+from .ids import MIN_ROWS, check_id
 from .misreadings import (
     ANY_CASE,
     BOOLEAN,
@@ -25,6 +25,7 @@ from .misreadings import (
     find_mixed_units,
     is_code_name,
 )
+from .missing_marks import MissingMarks, doubt_marks
 from .numbers_and_dates import (
     AMBIGUOUS,
     DATE_FORMATS,
@@ -51,10 +52,6 @@ _FREE_TEXT = 0.5  # distinct texts per cell from which on a column is free text
 _MIN_FREE_TEXT = 20  # distinct texts that free text has at least
 _MAX_CATEGORIES = 255  # that the kernel keeps apart
 _MAX_SHOWN = 6  # columns in a list with details
-_DEFAULT_MARKS = (
-    "", "?", "NA", "N/A", "n/a", "na", "#N/A", "NaN", "nan", "NULL", "null", "<NA>",
-    "NaT", "-", "--", ".",
-)  # fmt: skip
 # What is assumed of columns, in the order of the sentences.
 _LISTS = (
     "taken as id, not compared",
@@ -68,18 +65,6 @@ _LISTS = (
     "many texts, the rarest treated as one (`drop` leaves a column out)",
     "texts differ only in case, kept apart (`ignore_case` merges them)",
 )
-_MIN_ROWS = 20  # with fewer rows, distinct cells are no evidence of an id
-_MIN_OBSERVED = 0.5  # share of rows that have an id
-_MAX_REPEATED = 0.05  # share of rows that repeat an id which is still reported
-_MAX_LENGTH = 40  # characters of an id
-_MAX_UNUSUAL = 0.5  # share of texts that do not look like ids
-_NAMED_ID = re.compile(
-    r"(^|[_\s.\-])(id|ids|uuid|guid|key|index|nr|no|number|identifier|row_name)$",
-    re.IGNORECASE,
-)
-_CAMEL_ID = re.compile(r"[a-z]I[Dd]$|nummer$")
-# Texts without letters that are values, not ids: times, percentages, limits.
-_VALUE = r"[^A-Za-z]*[:/%.,$€£()<>][^A-Za-z]*"
 
 
 def infer_schema(
@@ -95,16 +80,16 @@ def infer_schema(
         option: _find_columns(parsed.name, option, getattr(options, option), names)
         for option in ("ids", "drop", "categorical", "numeric")
     }
-    marks = _DEFAULT_MARKS if options.default_missing else ("",)
-    missing = (*marks, *options.missing)
+    marks = MissingMarks.from_options(options, names)
     texts = {
-        name: TextColumn.from_categories(parsed.frame[name], missing)
-        for name in names
-        if is_text(parsed.frame[name])
+        name: TextColumn.from_categories(column, marks.of_column(name, column))
+        for name, column in parsed.frame.items()
+        if is_text(column)
     }
     decimal = options.decimal or _detect_decimal(texts, parsed.layout.separator)
-    builder = _SchemaBuilder(parsed.frame, chosen, texts, decimal, options)
-    schema = Schema(tuple(builder.add_column(name) for name in names), missing)
+    builder = _SchemaBuilder(parsed.frame, chosen, texts, marks, decimal, options)
+    columns = tuple(builder.add_column(name) for name in names)
+    schema = Schema(columns, marks.of_table)
     lines = builder.describe(schema)
     if not schema.names("used"):
         why = "; ".join(lines) or "see `drop` and `ids`"
@@ -112,13 +97,12 @@ def infer_schema(
             f"{parsed.name}: no column is left to compare ({why}); `categorical` "
             "compares by a column, whatever it holds."
         )
+    absent = marks.list_absent(parsed.frame, texts)
+    lines = [f"`missing` {mark}: not found in any cell" for mark in absent] + lines
+    used = set(schema.names("used"))
+    lines += doubt_marks(parsed.frame, {n: texts[n] for n in texts if n in used})
     found = {mark for column in texts.values() for mark in column.marks}
-    held = parsed.frame.select_dtypes("number")
-    for mark in options.missing:
-        if (held == pd.to_numeric(mark, errors="coerce")).any(axis=None):
-            found.add(mark)
-        if mark not in found:
-            lines.insert(0, f"`missing` {mark}: not found in any cell")
+    found |= {*options.missing} - {*absent}
     written = ", decimal comma" if decimal == "," else ""
     if found:
         shown = [repr(mark) for mark in sorted(found - {""})]
@@ -148,6 +132,7 @@ class _SchemaBuilder:
     frame: Any
     chosen: dict[str, set[str]]
     texts: dict[str, TextColumn]
+    marks: MissingMarks
     decimal: str
     options: ReadOptions
     # What was assumed -> the columns, described.
@@ -184,7 +169,9 @@ class _SchemaBuilder:
                 f"`numeric` {name}: too few of its cells are numbers; correct them, or "
                 "mark them as missing (`missing`)."
             )
-        return ColumnSchema(name, self._find_role(name, *kind[:2]), *kind)
+        marks = self.marks.of_column(name, column)
+        own = None if marks == self.marks.of_table else marks
+        return ColumnSchema(name, self._find_role(name, *kind[:2]), *kind, own)
 
     def _holds_codes(self, name: str) -> bool:
         """Whether numbers are codes by their name, such as zip or shop_id."""
@@ -194,7 +181,7 @@ class _SchemaBuilder:
         cells = column.dropna() if text is None else text.values
         n_observed = len(cells) if text is None else text.n_observed
         # Where most cells differ, it is an id, or has too many categories.
-        many = 2 * cells.nunique() > n_observed >= _MIN_ROWS
+        many = 2 * cells.nunique() > n_observed >= MIN_ROWS
         whole = not (pd.to_numeric(cells, errors="coerce").dropna() % 1).any()
         if whole and not many:
             codes = ": numbers named like codes, read as categories"
@@ -215,8 +202,7 @@ class _SchemaBuilder:
         if name in self.chosen["categorical"]:
             return "used"
         if not self.chosen["ids"]:
-            first = name == self.frame.columns[0]
-            is_id, n_repeats = _check_id(name, column, text, kind, first)
+            is_id, n_repeats = self._check_id(name, kind)
             if is_id:
                 self.lists["taken as id, not compared"].append(repr(name))
                 return "id"
@@ -237,6 +223,17 @@ class _SchemaBuilder:
             return "left out"
         self._remark_on_categories(name, text)
         return "used"
+
+    def _check_id(self, name: str, kind: Kind) -> tuple[bool, int]:
+        """Decide whether a column is an id; marks given for the table do not apply."""
+        column, text = self.frame[name], self.texts.get(name)
+        first = name == self.frame.columns[0]
+        if text is not None and not {*self.marks.given}.isdisjoint(text.marks):
+            unmarked = TextColumn.from_categories(column, self.marks.usual)
+            if check_id(name, column, unmarked, kind, first)[0]:
+                self.texts[name] = unmarked
+                return True, 0
+        return check_id(name, column, text, kind, first)
 
     def _remark_on_categories(self, name: str, text: TextColumn) -> None:
         n = len(text.values)
@@ -346,49 +343,3 @@ def _find_columns(
                 )
             found.add(part)
     return found
-
-
-# ---------------------------------------------------------------------------------- ids
-
-
-def _check_id(
-    name: str, column: Any, text: TextColumn | None, kind: str, first: bool
-) -> tuple[bool, int]:
-    """Decide whether a column is an id: all cells are distinct, and look like ids.
-
-    Also returned is how many rows repeat a cell, if it would be an id without them.
-
-    >>> _check_id("user_id", pd.Series([7, 3, 5]), None, "numbers", first=False)
-    (True, 0)
-    """
-    named = bool(_NAMED_ID.search(name) or _CAMEL_ID.search(name))
-    n_rows = len(column)
-    if text is None:
-        cells = pd.Index(column.dropna())
-        # Floats count only where they are whole numbers.
-        is_whole = kind == "numbers" and not (cells.astype(object) % 1).any()
-    else:
-        cells = text.values.take(text.codes[text.codes >= 0])
-        is_whole = kind == "numbers" and cells.str.fullmatch(r"[+-]?\d+").all()
-    is_text = text is not None and kind == "categories"
-    if n_rows < 3 or len(cells) < _MIN_OBSERVED * n_rows or not (is_whole or is_text):
-        return False, 0
-    many = len(cells) >= _MIN_ROWS
-    distinct = cells.unique()
-    # Long whole numbers that differ, but are the same float, cannot be measured.
-    blurred = is_whole and distinct.astype(float).nunique() < len(distinct)
-    if named or blurred or (is_text and many and _look_like_ids(distinct)):
-        n_repeats = len(cells) - len(distinct)
-        if n_repeats <= _MAX_REPEATED * len(cells) * many:
-            return not n_repeats, n_repeats
-    if not (first and is_whole and many and len(cells) == n_rows):
-        return False, 0
-    return all(int(cell) == int(cells[0]) + i for i, cell in enumerate(cells)), 0
-
-
-def _look_like_ids(texts: Any) -> bool:
-    """Whether texts are short single words that are not values."""
-    short = max(map(len, texts)) <= _MAX_LENGTH
-    one_word = not texts.str.contains(" ").mean() > _MAX_UNUSUAL
-    are_values = texts.str.fullmatch(_VALUE).mean() > _MAX_UNUSUAL
-    return bool(short and one_word and not are_values)

@@ -1,8 +1,8 @@
 """Checks for what is easily misread: texts or a table in, what was found out.
 
 The checks of texts (units, dates without separators, booleans, codes) change how a
-column is read. Those of tables (a repeated header line, a total, equal columns) drop a
-row or only add a sentence.
+column is read. Those of tables (a repeated header line, a total) drop a row or only add
+a sentence.
 """
 
 from __future__ import annotations
@@ -10,15 +10,13 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from decimal import Context, Decimal
-from hashlib import sha256
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from pandas.util import hash_pandas_object
 
-from .._shared.wording import counted, join_names, join_sentences, listed
+from .._shared.wording import join_names
 from .schema import ParsedFile
 
 BOOLEAN = "boolean"
@@ -45,16 +43,7 @@ _UNITS = (
 )
 _QUANTITY = re.compile(r"([+-]?\d+(?:\.\d+)?)\s*([A-Za-zµ]+)")
 _DIGITS = Context(prec=15)  # of a converted number
-_ANSWER = re.compile(
-    r"(?i:class(es)?|labels?|targets?|outcomes?|response|ground.?truth)"
-)
-_MAX_ANSWERS = 20  # distinct values of an answer
 _TOTAL = re.compile(r"(?i:((grand|sub)[ -]?)?totals?|sum|summe|gesamt(summe)?)")
-_REPEATED = [int(digit * n) for n in range(2, 7) for digit in "789"]  # 77, ..., 999999
-_CODES = [-7, -8, -9, -97, -98, *_REPEATED, *(-code for code in _REPEATED)]
-_MIN_OTHERS = 3  # other distinct values that a column with such codes must have
-_MIN_ROWS = 20  # with fewer rows, columns with few values may be equal by chance
-_MIN_DISTINCT = 3
 
 
 # ------------------------------------------------------------------------------ texts
@@ -196,110 +185,3 @@ def find_total_row(source: Any) -> list[str]:
             shown = f"({cell.strip()!r} in {name!r})"
             return [f"the last row looks like a total {shown}: if so, remove it"]
     return []
-
-
-def find_same_columns(frame: Any) -> list[str]:
-    """Report the columns that hold the same values, or a one-to-one code of them.
-
-    >>> frame = pd.DataFrame({"kg": [1.0, 2, 3], "mass": [1.0, 2, 3], "x": [1.0, 3, 2]})
-    >>> find_same_columns(frame)
-    ["'kg' and 'mass' hold the same: counted twice (`drop` leaves one out)"]
-    """
-    groups: dict[bytes, list[str]] = {}
-    for name in frame:
-        codes, values = pd.factorize(frame[name])
-        few = len(frame) >= _MIN_ROWS and 2 * len(values) <= len(frame)
-        if len(values) < 2 or (len(values) < _MIN_DISTINCT and not few):
-            continue
-        key = sha256(codes)
-        if not few:  # where most values differ, the codes are those of any such column
-            key.update(hash_pandas_object(pd.Series(values), index=False).to_numpy())
-        groups.setdefault(key.digest(), []).append(name)
-    return [
-        f"{listed(names)} hold the same: counted "
-        f"{'twice' if len(names) == 2 else f'{len(names)} times'} "
-        f"(`drop` leaves {'one' if len(names) == 2 else 'them'} out)"
-        for names in groups.values()
-        if len(names) > 1
-    ]
-
-
-def find_answers(frame: Any) -> list[str]:
-    """Report the columns whose name says that they are what others are to predict.
-
-    >>> find_answers(pd.DataFrame({"age": [31.0, 44, 52], "class": ["a", "b", "a"]}))
-    ["'class' may be the answer: it counts like any column (`drop` leaves it out)"]
-    """
-    found = [
-        name
-        for name in frame
-        if _ANSWER.fullmatch(str(name)) and 1 < frame[name].nunique() <= _MAX_ANSWERS
-    ]
-    if not found:
-        return []
-    one = len(found) == 1
-    may = "may be the answer: it counts" if one else "may be answers: they count"
-    them = "it" if one else "them"
-    return [f"{listed(found)} {may} like any column (`drop` leaves {them} out)"]
-
-
-def find_constants(frame: Any) -> list[str]:
-    """Report the columns with a single value, which cannot tell rows apart."""
-    constant = [name for name in frame if frame[name].nunique(dropna=False) == 1]
-    if len(frame) < 2 or not constant:
-        return []
-    verb = "has one value: it" if len(constant) == 1 else "have one value: each"
-    effect = "adds the same to every similarity (`drop` leaves it out)"
-    return [f"{listed(constant)} {verb} {effect}"]
-
-
-def find_missing_codes(frame: Any) -> list[str]:
-    """Report the numbers that may stand for a missing cell, in one sentence.
-
-    A number such as -99 may be a true value, so it is only reported: if it lies far
-    outside of the other values of its column, and several cells hold it.
-
-    >>> find_missing_codes(pd.DataFrame({"age": [31.0, 44, -99, 52, 28, -99]}))
-    ["'age': -99 (2 cells) may stand for a missing cell (if so, `missing=-99`)"]
-    """
-    found: dict[float, list[tuple[str, int]]] = {}
-    for name in frame:
-        if frame[name].dtype.kind == "f":
-            for code, n_cells in _find_codes(frame[name].to_numpy(dtype=float)):
-                found.setdefault(code, []).append((str(name), n_cells))
-    if not found:
-        return []
-    parts = [_describe_code(code, columns) for code, columns in found.items()]
-    remedy = f"missing={next(iter(found)):g}" if len(found) == 1 else "missing"
-    may = f"may stand for a missing cell (if so, `{remedy}`)"
-    return [f"{join_sentences(parts)} {may}"]
-
-
-def _find_codes(values: Any) -> list[tuple[float, int]]:
-    """Find the codes in a column, each with its number of cells."""
-    values = values[np.isfinite(values)]
-    if not len(values) or not np.isin([values.min(), values.max()], _CODES).any():
-        return []
-    distinct, counts = np.unique(values, return_counts=True)
-    is_code = np.isin(distinct, _CODES)
-    others = distinct[~is_code]
-    if not is_code.any() or len(others) < _MIN_OTHERS:
-        return []
-    low, high = others[0], others[-1]
-    gap = np.where(distinct < low, low - distinct, distinct - high)
-    negative = (distinct < 0) & (low >= 0)
-    far = is_code & (counts > 1) & ((gap > high - low) | (negative & (gap > 0)))
-    return [(float(distinct[i]), int(counts[i])) for i in np.flatnonzero(far)]
-
-
-def _describe_code(code: float, columns: list[tuple[str, int]]) -> str:
-    names = [name for name, _ in columns]
-    cells = counted(sum(n for _, n in columns), "cell")
-    where = listed(names, 3) if len(names) < 5 else f"{len(names)} columns"
-    return f"{where}: {code:g} ({cells})"
-
-
-def remark_on_columns(frame: Any) -> list[str]:
-    """Report what is unusual about typed columns, in sentences."""
-    checks = (find_missing_codes, find_answers, find_constants, find_same_columns)
-    return [sentence for check in checks for sentence in check(frame)]

@@ -285,18 +285,17 @@ class _Converter:
 
     def __init__(self, file: str, schema: Schema) -> None:
         self.file, self.schema = file, schema
-        marks = pd.Series(schema.missing, dtype=object)
-        self.missing_numbers = pd.to_numeric(marks, errors="coerce").dropna()
         self.other_formats: list[str] = []
         # Texts that are not a number (or a date) -> columns, with cells.
         self.unmatched: dict[str, dict[str, int]] = {}
 
     def convert(self, column: ColumnSchema, cells: Any) -> tuple[Any, Any]:
         """Convert a column; also returned is which of its cells are missing."""
+        marks = self.schema.missing if column.missing is None else column.missing
         if not is_text(cells):
-            values = self._convert_typed(column, cells)
+            values = self._convert_typed(column, cells, marks)
             return values, pd.isna(values)
-        text = TextColumn.from_categories(cells, self.schema.missing)
+        text = TextColumn.from_categories(cells, marks)
         if column.kind == "categories" and column.format:
             text = text.merged(column.format)
         values = pd.Categorical.from_codes(text.codes, text.values)
@@ -336,12 +335,16 @@ class _Converter:
         columns = self.unmatched.setdefault(f"{listed(texts, 3)} is not {expected}", {})
         columns[column.name] = n_cells
 
-    def _convert_typed(self, column: ColumnSchema, cells: Any) -> Any:
+    def _convert_typed(
+        self, column: ColumnSchema, cells: Any, marks: Sequence[str]
+    ) -> Any:
         """Convert a column that the file stores as numbers, dates or ranks."""
         dtype = cells.dtype
         is_number = pd.api.types.is_numeric_dtype(dtype)  # or boolean
-        if is_number and len(self.missing_numbers):
-            cells = cells.mask(cells.isin(self.missing_numbers))
+        if is_number:
+            numbers = pd.to_numeric(pd.Series(marks, dtype=object), errors="coerce")
+            numbers = numbers.dropna()
+            cells = cells.mask(cells.isin(numbers)) if len(numbers) else cells
         if column.kind == "categories":
             is_ranked = isinstance(dtype, pd.CategoricalDtype)
             return cells.cat.as_unordered() if is_ranked else to_categories(cells)

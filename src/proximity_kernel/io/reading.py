@@ -8,7 +8,7 @@ later rows.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import IO, TYPE_CHECKING, Any
 
@@ -34,7 +34,7 @@ def read_table(
     header: bool | None = None,
     names: Iterable[str] | None = None,
     sheet: str | None = None,
-    missing: str | Iterable[str] = (),
+    missing: str | Iterable[str] | Mapping[str, str] = (),
     default_missing: bool = True,
     ids: str | Iterable[str] = (),
     drop: str | Iterable[str] = (),
@@ -68,9 +68,10 @@ def read_table(
     sheet : str, optional
         Name or number (from 1) of an Excel sheet. By default the first that holds a
         table.
-    missing : str or iterable of str
+    missing : str, iterable of str or mapping
         Texts or numbers that mark a missing cell, in addition to the usual ones (empty,
-        ``?``, ``NA``, ``null``, ``-``, ...).
+        ``?``, ``NA``, ``null``, ``-``, ...). ``"COL=TEXT"``, or a mapping of columns to
+        texts, applies to these columns only. In ids no text is missing.
     default_missing : bool, default=True
         If False, only empty cells and `missing` are missing.
     ids : str or iterable of str
@@ -119,7 +120,7 @@ def read_table(
     buffer: 3 rows, 3 columns, separator ';', decimal comma, missing: '?' or empty
     'seen' read as dates (day.month.year)
     >>> table.schema.columns[1]
-    ColumnSchema(name='weight', role='used', kind='numbers', format='1,5', unit='')
+    ColumnSchema(name='weight', ..., kind='numbers', format='1,5', ...)
     """
     options = ReadOptions(
         sep, decimal, encoding, header, names, sheet, missing, default_missing,
@@ -128,12 +129,9 @@ def read_table(
     file = open_file(path_or_buffer)
     require("pandas", extra="cli")
     from .csv_text import parse_text
+    from .doubts import find_doubts
     from .kinds import infer_schema
-    from .misreadings import (
-        drop_repeated_headers,
-        find_total_row,
-        remark_on_columns,
-    )
+    from .misreadings import drop_repeated_headers, find_total_row
     from .parquet_and_excel import parse_sheet, parse_typed
 
     options.refuse_for(file.name, file.type)
@@ -145,7 +143,7 @@ def read_table(
         return _apply_schema(parsed, schema, earlier=True)
     schema, marks, inferred = infer_schema(parsed, options)
     table = _apply_schema(parsed, schema, marks, inferred)
-    found = [*find_total_row(table.source), *remark_on_columns(table.frame)]
+    found = [*find_total_row(table.source), *find_doubts(table.frame)]
     return replace(table, assumptions=(*table.assumptions, *found))
 
 
@@ -297,7 +295,7 @@ def open_large_table(
     file = open_large(path)
     if file is None:
         raise InputError(f"{path} is not a Parquet or Arrow file; convert it to one.")
-    from .misreadings import find_missing_codes
+    from .doubts import find_missing_codes
     from .parquet_and_excel import BATCH_ROWS
 
     given = ReadOptions(**options)

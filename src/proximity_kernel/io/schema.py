@@ -6,6 +6,7 @@ is needed to read other rows of the same table in the same way.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -41,6 +42,8 @@ class ColumnSchema:
     unit : str
         Unit or currency removed from numbers, for example ``"kg"``; empty if none. Of
         several units, for example ``"kg, g"``, all are converted to the first.
+    missing : tuple of str or None
+        Texts that mark a missing cell in this column; None for those of the table.
     """
 
     name: str
@@ -48,6 +51,7 @@ class ColumnSchema:
     kind: Kind
     format: str = ""
     unit: str = ""
+    missing: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -76,8 +80,12 @@ class Schema:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Schema:
         """Restore a schema from `to_dict`."""
-        columns = tuple(ColumnSchema(**column) for column in data["columns"])
-        return cls(columns, tuple(data["missing"]))
+        columns = []
+        for column in data["columns"]:
+            marks = column.get("missing")
+            own = None if marks is None else tuple(marks)
+            columns.append(ColumnSchema(**{**column, "missing": own}))
+        return cls(tuple(columns), tuple(data["missing"]))
 
 
 @dataclass(frozen=True)
@@ -127,6 +135,9 @@ class ReadOptions:
     ignore_case: bool = False
 
     def __post_init__(self) -> None:
+        if isinstance(self.missing, Mapping):
+            marks = [f"{name}={mark}" for name, mark in self.missing.items()]
+            object.__setattr__(self, "missing", marks)
         for name in ("missing", "ids", "drop", "categorical", "numeric"):
             value = getattr(self, name)
             several = [value] if isinstance(value, str | int | float) else value

@@ -1,0 +1,136 @@
+"""Which texts mark a missing cell: the usual ones, and those given by `missing`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from .._shared.wording import counted, join_sentences, listed
+from .numbers_and_dates import TextColumn, is_text
+from .schema import ReadOptions
+
+_USUAL = (
+    "", "?", "NA", "N/A", "n/a", "na", "n.a.", "N.A.", "#N/A", "NaN", "nan", "NULL",
+    "null", "<NA>", "NaT", "-", "--", ".", "k.A.", "k. A.",
+)  # fmt: skip
+_SIGNS = ("-", "--")  # beside "+" these are values
+_MAX_SIGNS = 20  # distinct texts of a column of signs
+_MAX_MARKED = 0.2  # share of cells with a mark beside one value that is doubtful
+
+
+@dataclass(frozen=True)
+class MissingMarks:
+    """The texts that mark a missing cell.
+
+    Attributes
+    ----------
+    usual : tuple of str
+        Those of every column.
+    given : tuple of str
+        Those given for the whole table; they do not apply to an id.
+    by_column : dict
+        Those given for single columns.
+    """
+
+    usual: tuple[str, ...]
+    given: tuple[str, ...]
+    by_column: dict[str, tuple[str, ...]]
+
+    @classmethod
+    def from_options(cls, options: ReadOptions, names: list[str]) -> MissingMarks:
+        """Split the given marks into those of the table and those of columns.
+
+        >>> options = ReadOptions(missing=["unknown", "a,b=99", "x=1"])
+        >>> MissingMarks.from_options(options, ["a", "b"]).by_column
+        {'a': ('99',), 'b': ('99',)}
+        """
+        given: list[str] = []
+        by_column: dict[str, tuple[str, ...]] = {}
+        for text in options.missing:
+            columns, mark = _split_mark(text, names)
+            if not columns:
+                given.append(text)
+            for name in columns:
+                by_column[name] = (*by_column.get(name, ()), mark)
+        usual = _USUAL if options.default_missing else ("",)
+        return cls(usual, tuple(given), by_column)
+
+    @property
+    def of_table(self) -> tuple[str, ...]:
+        """The marks of columns about which nothing else is known."""
+        return (*self.usual, *self.given)
+
+    def of_column(self, name: str, cells: Any) -> tuple[str, ...]:
+        """Find the marks of a column; of text, `cells` is categorical."""
+        usual, own = self.usual, self.by_column.get(name, ())
+        if is_text(cells) and holds_plus(cells.cat.categories):
+            usual = tuple(mark for mark in usual if mark not in _SIGNS)
+        return (*usual, *self.given, *own)
+
+    def list_absent(self, frame: Any, texts: dict[str, TextColumn]) -> list[str]:
+        """List the given marks that no cell holds."""
+
+        def has(name: str, mark: str) -> bool:
+            if name in texts:
+                return mark in texts[name].marks
+            number = pd.to_numeric(mark, errors="coerce")
+            is_number = pd.api.types.is_numeric_dtype(frame[name].dtype)
+            return is_number and bool((frame[name] == number).any())
+
+        absent = [m for m in self.given if not any(has(name, m) for name in frame)]
+        pairs = ((name, m) for name, marks in self.by_column.items() for m in marks)
+        return absent + [f"{name}={m}" for name, m in pairs if not has(name, m)]
+
+
+def _split_mark(text: str, names: list[str]) -> tuple[list[str], str]:
+    """Split "COL=TEXT"; no columns if what is before "=" does not name some."""
+    for at in (at for at, sign in enumerate(text) if sign == "="):
+        head = text[:at]
+        columns = [head] if head in names else [one.strip() for one in head.split(",")]
+        if all(column in names for column in columns):
+            return columns, text[at + 1 :].strip()
+    return [], text
+
+
+def holds_plus(texts: Any) -> bool:
+    """Whether some of few texts consist of plus signs only.
+
+    >>> holds_plus(["+", "-"]), holds_plus(["+1", "-"])
+    (True, False)
+    """
+    return len(texts) <= _MAX_SIGNS and any(
+        set(str(one).strip()) == {"+"} for one in texts
+    )
+
+
+def doubt_marks(frame: Any, texts: dict[str, TextColumn]) -> list[str]:
+    """Report marks that may be values, and values that may be marks.
+
+    A mark is doubtful if many cells hold it, and all others the same value. The sign
+    "-" beside "+" is read as a value.
+    """
+    lines = []
+    kept = [
+        n for n, text in texts.items() if "-" in text.values and holds_plus(text.values)
+    ]
+    if kept:
+        lines.append(
+            f"{listed(kept)}: '-' beside '+' is a value "
+            f"(`missing='{kept[0]}=-'` reads it as missing)"
+        )
+    doubted = []
+    for name, text in texts.items():
+        marks = [mark for mark in text.marks if mark]
+        if len(text.values) == 1 and marks:
+            n_marked = int(frame[name].astype(str).str.strip().isin(marks).sum())
+            if n_marked > _MAX_MARKED * len(frame):
+                cells = f"{counted(n_marked, 'cell')} {listed(marks)}"
+                doubted.append(f"{name!r}: {cells} beside {text.values[0]!r} only")
+    if doubted:
+        lines.append(
+            f"{join_sentences(doubted)}: read as missing "
+            "(`default_missing=False` reads them as values)"
+        )
+    return lines
