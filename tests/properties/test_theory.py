@@ -7,6 +7,7 @@ section 2.
 import pickle
 import re
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -28,9 +29,11 @@ MATCHINGS = ("pairwise", "cascade")
 @st.composite
 def options(draw):
     """Every option that the kernel depends on."""
+    matching = draw(st.sampled_from(MATCHINGS))
+    scales = [2, 3, 5, "auto", *(["fine"] if matching == "pairwise" else [])]
     return {
-        "n_bins": draw(st.sampled_from([2, 3, 5, "auto"])),
-        "matching": draw(st.sampled_from(MATCHINGS)),
+        "n_bins": draw(st.sampled_from(scales)),
+        "matching": matching,
         "missingness": draw(st.sampled_from(["ignorable", "informative", "auto"])),
         "normalize": draw(st.booleans()),
         "dtype": draw(st.sampled_from([np.float32, np.float64])),
@@ -55,7 +58,7 @@ def assert_alike_to_itself(pk, frame):
     np.testing.assert_allclose(own[known], 1, rtol=0, atol=error)
     if pk.normalize:
         np.testing.assert_allclose(own, 1, rtol=0, atol=error)
-    elif pk.n_bins != "auto":
+    elif pk.n_bins not in ("auto", "fine"):
         assert (own[known] == 1).all()
 
 
@@ -75,8 +78,8 @@ def assert_valid(pk, frame, new):
     assert lowest >= -len(whole) * error
     # It is the product of an explicit map, which each table has from the fit alone.
     d = max(np.count_nonzero(pk.n_bins_), 1)
-    product = z.astype(float) @ z.T.astype(float) / d
-    np.testing.assert_allclose(whole, product, rtol=0, atol=error)
+    explicit = z.astype(float) @ z.T.astype(float) / d
+    np.testing.assert_allclose(whole, explicit, rtol=0, atol=error)
 
 
 @settings(max_examples=40)
@@ -87,9 +90,11 @@ def test_the_kernel_is_valid_for_every_table(drawn, chosen):
 
 
 @pytest.mark.parametrize("normalize", [False, True])
-@pytest.mark.parametrize("n_bins", [4, "auto"])
 @pytest.mark.parametrize("missingness", ["ignorable", "informative", "auto"])
-@pytest.mark.parametrize("matching", MATCHINGS)
+@pytest.mark.parametrize(
+    ("matching", "n_bins"),
+    [*product(MATCHINGS, (4, "auto")), ("pairwise", "fine")],
+)
 def test_the_kernel_is_valid_for_every_option(matching, missingness, n_bins, normalize):
     """On a table where each option makes a difference."""
     frame, new = mixed_table(150, 6, 0.1, seed=0), mixed_table(30, 6, 0.2, seed=1)
@@ -105,7 +110,7 @@ def test_the_kernel_is_valid_for_every_option(matching, missingness, n_bins, nor
     wanted = {"ignorable": [0], "informative": [6], "auto": range(1, 6)}
     assert sum(events) in wanted[missingness]
     assert frame.notna().all(axis=1).any()
-    assert any(groups is not None for groups in pk.bin_groups_) == (n_bins == "auto")
+    assert any(groups is not None for groups in pk.bin_groups_) == (n_bins != 4)
     assert_valid(pk, frame, new)
     assert_alike_to_itself(pk, frame)
 
