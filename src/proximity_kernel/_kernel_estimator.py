@@ -55,7 +55,9 @@ def check_not_frozen(kernel: Any) -> None:
         )
 
 
-def copy_kernel(kernel: Any, n_jobs: int | None) -> ProximityKernel:
+def copy_kernel(
+    kernel: Any, n_jobs: int | None, n_bins: int | str | None = None
+) -> ProximityKernel:
     """Make the kernel to fit.
 
     Parameters
@@ -64,6 +66,9 @@ def copy_kernel(kernel: Any, n_jobs: int | None) -> ProximityKernel:
         None means one with default options.
     n_jobs : int or None
         None leaves it to the kernel's own option.
+    n_bins : int, "fine" or None
+        For a kernel that leaves `n_bins` open. "fine" does not go with the cascade,
+        which then keeps its own default.
 
     Returns
     -------
@@ -72,6 +77,8 @@ def copy_kernel(kernel: Any, n_jobs: int | None) -> ProximityKernel:
     """
     copy: ProximityKernel = ProximityKernel() if kernel is None else clone(kernel)
     copy.set_params(sparse_output=True)
+    if copy.n_bins is None and (n_bins != "fine" or copy.matching == "pairwise"):
+        copy.set_params(n_bins=n_bins)
     if n_jobs is not None:
         copy.set_params(n_jobs=n_jobs)
     # A sparse matrix cannot become a data frame, even if that is the global setting.
@@ -79,7 +86,9 @@ def copy_kernel(kernel: Any, n_jobs: int | None) -> ProximityKernel:
     return copy
 
 
-def fit_kernel(kernel: Any, X: Any, n_jobs: int | None) -> ProximityKernel:
+def fit_kernel(
+    kernel: Any, X: Any, n_jobs: int | None, n_bins: int | str | None = None
+) -> ProximityKernel:
     """Fit a copy of a kernel; a frozen one is returned unchanged.
 
     Parameters
@@ -87,8 +96,8 @@ def fit_kernel(kernel: Any, X: Any, n_jobs: int | None) -> ProximityKernel:
     kernel : ProximityKernel, FrozenEstimator or None
         None means one with default options.
     X : frame, array or list of rows, of shape (n_samples, n_features)
-    n_jobs : int or None
-        None leaves it to the kernel's own option.
+    n_jobs, n_bins
+        As in `copy_kernel`.
 
     Returns
     -------
@@ -99,7 +108,7 @@ def fit_kernel(kernel: Any, X: Any, n_jobs: int | None) -> ProximityKernel:
     if isinstance(kernel, FrozenEstimator):
         fitted: ProximityKernel = kernel.estimator
         return fitted
-    return copy_kernel(kernel, n_jobs).fit(X)
+    return copy_kernel(kernel, n_jobs, n_bins).fit(X)
 
 
 def represent(kernel: ProximityKernel, X: Any) -> sp.csr_array:
@@ -175,18 +184,13 @@ class KernelEstimator(ModelFileMixin, BaseEstimator):  # type: ignore[misc]  # u
     kernel_: ProximityKernel
     n_features_in_: int
 
-    def _default_kernel(self) -> ProximityKernel:
-        """Make the kernel to use if none is given."""
-        return ProximityKernel()
-
     def set_params(self, **params: Any) -> Self:
         """Set options; those of the kernel are called ``kernel__n_bins`` and so on.
 
         Parameters
         ----------
         **params : dict
-            Options by name. If there is no kernel yet, its options are set in a copy of
-            the default one.
+            Options by name. If there is no kernel yet, one is made for its options.
 
         Returns
         -------
@@ -194,7 +198,7 @@ class KernelEstimator(ModelFileMixin, BaseEstimator):  # type: ignore[misc]  # u
         """
         given = params.get("kernel", self.kernel)
         if given is None and any(name.startswith("kernel__") for name in params):
-            params = {**params, "kernel": self._default_kernel()}
+            params = {**params, "kernel": ProximityKernel()}
         super().set_params(**params)
         return self
 

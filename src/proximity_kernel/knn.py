@@ -46,9 +46,6 @@ class _ProximityKNN(KernelEstimator):
         self.kernel = kernel
         self.n_jobs = n_jobs
 
-    def _default_kernel(self) -> ProximityKernel:
-        return ProximityKernel("fine")
-
     def _find_neighbors(self, X: Any, y: Any) -> ProximityNeighbors:
         """Fit the neighbors of a table with targets."""
         self._check_options()
@@ -133,7 +130,7 @@ class ProximityKNNClassifier(ClassifierMixin, _ProximityKNN):  # type: ignore[mi
         distance 0 then vote alone.
     kernel : ProximityKernel, FrozenEstimator or None, default=None
         Measures the similarity; a copy is fitted, unless it is a fitted kernel in a
-        `sklearn.frozen.FrozenEstimator`. None is ``ProximityKernel("fine")``.
+        `sklearn.frozen.FrozenEstimator`. Its `n_bins` is "fine" unless it has another.
     n_jobs : int or None, default=None
         Threads, as in `ProximityKernel`; None is the option of the kernel.
 

@@ -58,7 +58,8 @@ class ProximityNeighbors(
         Number of neighbors that `kneighbors` finds.
     kernel : ProximityKernel, FrozenEstimator or None, default=None
         Measures the similarity; a copy is fitted, unless it is a fitted kernel in a
-        `sklearn.frozen.FrozenEstimator`. None is ``ProximityKernel("fine")``.
+        `sklearn.frozen.FrozenEstimator`. Its `n_bins` is
+        "fine" unless it has another.
     radius : float, default=0.25
         Distance, from 0 to 1, up to which `radius_neighbors` finds rows.
     n_jobs : int or None, default=None
@@ -116,9 +117,8 @@ class ProximityNeighbors(
         self
         """
         self._check_options()
-        chosen = self._default_kernel() if self.kernel is None else self.kernel
         X = collect_table(X)
-        kernel = fit_kernel(chosen, X, self.n_jobs)
+        kernel = fit_kernel(self.kernel, X, self.n_jobs, "fine")
         index = index_rows(kernel, represent(kernel, X))
         take_kernel(self, kernel)
         self._take_index(index)
@@ -345,9 +345,6 @@ class ProximityNeighbors(
             order = order[(indices != row)[order]]
             starts = np.searchsorted(row[order], np.arange(len(starts)))
         return starts, indices[order], similarities[order]
-
-    def _default_kernel(self) -> ProximityKernel:
-        return ProximityKernel("fine")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

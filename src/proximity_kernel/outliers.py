@@ -39,7 +39,7 @@ __all__ = ["ProximityOutliers", "Reason"]
 
 _AUTO: Literal["auto"] = "auto"
 _METHODS = ("all", "neighbors")
-_N_BINS = 4  # of the default kernel
+_N_BINS = 4  # few, so that the end bins hold extreme values and are rare
 _ROUNDING = 1e-9
 _LEAST_LACK = 1e-6  # of a reason
 
@@ -90,9 +90,9 @@ class ProximityOutliers(OutlierMixin, KernelEstimator):  # type: ignore[misc]  #
         without the first, which can be the row itself.
     kernel : ProximityKernel, FrozenEstimator or None, default=None
         Measures the similarity; a copy is fitted, unless it is a fitted kernel in a
-        `sklearn.frozen.FrozenEstimator`. None is ``ProximityKernel("fine")`` with
-        "neighbors". With "all" it has four bins, whose first and last centers are the
-        extremes, so that extreme values are rare ones.
+        `sklearn.frozen.FrozenEstimator`. Unless it has another
+        `n_bins`, it is "fine" with "neighbors". With "all" it is 4: the first and last
+        centers are the extremes, so that extreme values are rare ones.
     contamination : "auto" or float, default="auto"
         Share of the fitted rows to call outliers, above 0 and at most 0.5. "auto" takes
         the rows whose score lies 3.5 robust deviations below the median. A robust
@@ -119,8 +119,12 @@ class ProximityOutliers(OutlierMixin, KernelEstimator):  # type: ignore[misc]  #
     -----
     The score of a row is its mean similarity with other rows, from 0 to 1, less 1 for
     each gross error: a number far from all usual ones, as 4200 mm among bills of 32 to
-    60 mm. So a row with a gross error is an outlier. Missing cells make a row neither
-    unusual nor typical: they count by their estimates.
+    60 mm. So a row with a gross error is an outlier. Where more than three numbers,
+    and more than 0.5 % of a column, are far from the others, none is called an error.
+    In a skewed column a slipped digit often stays within the range, and is not found.
+
+    Missing cells count by their estimates. With "all" they make a row neither unusual
+    nor typical; with "neighbors" they lower its score.
 
     In equally filled bins, such as those of ``n_bins="auto"``, no number is rare.
 
@@ -165,9 +169,9 @@ class ProximityOutliers(OutlierMixin, KernelEstimator):  # type: ignore[misc]  #
         self
         """
         self._check_options()
-        chosen = self._default_kernel() if self.kernel is None else self.kernel
         X = collect_table(X)
-        kernel = fit_kernel(chosen, X, self.n_jobs)
+        n_bins = "fine" if self.method == "neighbors" else _N_BINS
+        kernel = fit_kernel(self.kernel, X, self.n_jobs, n_bins)
         matrix = represent(kernel, X)
         near = None
         if self.method == "neighbors":
@@ -279,9 +283,6 @@ class ProximityOutliers(OutlierMixin, KernelEstimator):  # type: ignore[misc]  #
                     )
             out.append(reasons)
         return out
-
-    def _default_kernel(self) -> ProximityKernel:
-        return ProximityKernel("fine" if self.method == "neighbors" else _N_BINS)
 
     def _compare(self, X: Any, matrix: sp.csr_array) -> NDArray[np.float64]:
         """Compare rows with others in each feature, of shape (n, n_features)."""

@@ -51,7 +51,7 @@ def head(similarities, k):
     return np.argsort(-similarities, axis=1, kind="stable")[:, :k]
 
 
-@pytest.fixture(params=[2048, 64, 32], ids=["large", "small", "smallest"])
+@pytest.fixture(params=[8192, 128, 64], ids=["large", "small", "smallest"])
 def _tiles(request, monkeypatch):
     """Tiles of all rows, and of a few."""
     monkeypatch.setattr(nearest_module, "_TILE_ROWS", request.param)
@@ -140,19 +140,19 @@ def test_rows_whose_sums_agree_are_not_taken_for_equal(monkeypatch):
 @pytest.mark.skipif(not byte_vectors.LOOKS_UP, reason="the processor has no look-ups")
 def test_bounds_by_vectors_are_those_by_bytes():
     rng = np.random.default_rng(0)
-    search = build_index(sp.csr_array(rng.random((64, 6))), 6).search
-    classes = rng.integers(32, size=6 * 64).astype(np.uint8)
-    search = search._replace(classes=classes, stride=64)
+    n = byte_vectors.ROWS
+    search = build_index(sp.csr_array(rng.random((2 * n, 6))), 6).search
+    classes = rng.integers(32, size=6 * 2 * n).astype(np.uint8)
+    search = search._replace(classes=classes, stride=2 * n)
     tables = rng.integers(128, size=2 * 6 * 32).astype(np.uint8)
     for bound in (nearest_loops._bound_by_vectors, nearest_loops._bound_by_bytes):
         loop = numba.njit(bound)
         for least in (0, 400, 700):
-            bounds = np.zeros(32, np.uint16)
-            any_found = loop(search, 32, tables, 6 * 32, 6, np.uint16(least), bounds)
+            bounds = np.zeros(n, np.uint16)
+            any_found = loop(search, n, tables, 6 * 32, 6, np.uint16(least), bounds)
             table = tables[6 * 32 :].reshape(6, 32)
             want = sum(
-                table[j, classes[64 * j + 32 : 64 * j + 64]].astype(int)
-                for j in range(6)
+                table[j, classes.reshape(6, 2 * n)[j, n:]].astype(int) for j in range(6)
             )
             assert bounds.tolist() == want.tolist()
             assert any_found == (want >= least).any()
@@ -371,3 +371,13 @@ def test_bad_questions_are_named(frame, near):
         near.radius_neighbors(radius=2)
     with raises_naming(ValueError, "return_distance"):
         near.kneighbors(frame, return_distance="yes")
+
+
+def test_a_kernel_without_bins_keeps_the_fine_scale():
+    table = np.random.default_rng(0).normal(size=(60, 3))
+    plain = ProximityNeighbors(3).fit(table)
+    near = ProximityNeighbors(3, kernel=ProximityKernel(random_state=1)).fit(table)
+    assert near.kernel_.n_bins == "fine"
+    np.testing.assert_array_equal(near.kneighbors(table)[1], plain.kneighbors(table)[1])
+    cascade = ProximityNeighbors(kernel=ProximityKernel(matching="cascade")).fit(table)
+    assert cascade.kernel_.n_bins is None

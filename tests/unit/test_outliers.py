@@ -249,3 +249,23 @@ def test_rare_combinations_are_found_by_neighbors():
     assert np.ptp(alone) < 0.1  # every value is common
     reasons = ProximityOutliers(method="neighbors").fit(table).reasons(table[:1], n=6)
     assert len(reasons[0]) >= 3
+
+
+def test_a_kernel_without_bins_keeps_those_of_the_outliers():
+    table = np.random.default_rng(0).normal(size=(60, 3))
+    for method in ("all", "neighbors"):
+        plain = ProximityOutliers(method=method).fit(table)
+        odd = ProximityOutliers(method=method, kernel=ProximityKernel()).fit(table)
+        np.testing.assert_array_equal(
+            odd.score_samples(table), plain.score_samples(table)
+        )
+
+
+def test_five_gross_errors_in_a_thousand_rows_do_not_hide_each_other():
+    rng = np.random.default_rng(0)
+    amounts = np.exp(rng.normal(4.6, 1, 1000)).clip(9, 1600)
+    amounts[:5] = 100 * np.linspace(150, 900, 5)
+    table = np.column_stack([amounts, rng.normal(size=1000)])
+    odd = ProximityOutliers().fit(table)
+    assert (odd.predict(table)[:5] == -1).all()
+    assert (odd.score_samples(table) < 0).sum() == 5

@@ -2,8 +2,8 @@
 
 A value is far if it lies more than 3.5 robust deviations from the median (Iglewicz and
 Hoaglin) and is separated from the usual values by a gap of at least half their range. A
-column with more than a few such values has another kind of distribution, and none is
-called far.
+column with more than three such values, if that is more than 0.5 %, has another kind of
+distribution, and none is called far.
 """
 
 from __future__ import annotations

@@ -65,14 +65,14 @@ def check_files(invocation: Invocation) -> None:
         require("jinja2", extra="report")
 
 
-def make_kernel(options: argparse.Namespace, **defaults: Any) -> ProximityKernel:
-    """Make a kernel from the options; `defaults` apply unless an option was given."""
+def make_kernel(options: argparse.Namespace) -> ProximityKernel:
+    """Make a kernel from the options that were given."""
     from .. import ProximityKernel
 
     names = ("n_bins", "matching", "missingness", "n_jobs")
     given = {name: getattr(options, name) for name in names}
     given = {name: value for name, value in given.items() if value is not None}
-    return ProximityKernel(**(defaults | given))
+    return ProximityKernel(**given)
 
 
 def open_table(

@@ -71,8 +71,7 @@ def run(invocation: Invocation) -> None:
         if options.queries is not None:
             asked = fitting.open_table(invocation, options.queries, table.schema)
         rows, k = _find_rows(options, asked, len(table.frame) - exclude_self)
-        fine = {} if options.matching == "cascade" else {"n_bins": "fine"}
-        kernel = fitting.make_kernel(options, **fine)
+        kernel = fitting.make_kernel(options)
         model = ProximityNeighbors(kernel=kernel, n_jobs=options.n_jobs)
         fitting.fit(invocation, model, table, ids=saved)
     else:

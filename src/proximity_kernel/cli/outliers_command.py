@@ -21,7 +21,6 @@ Output: the ids (or the row numbers, from 1), the score (the mean
 similarity to all rows; lower is more unusual), whether the row is an
 outlier, and the reasons if it is.
 """
-_BINS = 4  # few, so that the end bins hold extreme values and are rare
 _BLOCK = 2048  # rows at a time
 
 
@@ -57,7 +56,7 @@ def run(invocation: Invocation) -> None:
         from .. import ProximityOutliers
 
         model = ProximityOutliers(
-            kernel=fitting.make_kernel(options, n_bins=_BINS),
+            kernel=fitting.make_kernel(options),
             contamination=options.share or "auto",
             n_jobs=options.n_jobs,
         )

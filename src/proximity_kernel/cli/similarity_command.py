@@ -112,13 +112,15 @@ def _list_pairs(invocation: Invocation, table: Any, other: Any) -> Any:
     """List the pairs of at least some similarity, each once, in the order of rows."""
     import numpy as np
     import pandas as pd
+    from sklearn.frozen import FrozenEstimator
 
     from .. import ProximityNeighbors
 
     options, radius = invocation.options, 1 - invocation.options.above
-    kernel = fitting.make_kernel(options)
-    model = ProximityNeighbors(kernel=kernel, n_jobs=options.n_jobs)
-    fitting.fit(invocation, model, table)
+    kernel = fitting.fit(invocation, fitting.make_kernel(options), table)
+    # Frozen, so that pairs have the similarity that the whole matrix has.
+    model = ProximityNeighbors(kernel=FrozenEstimator(kernel), n_jobs=options.n_jobs)
+    model.fit(table.frame)
     parts, n_pairs = [], 0
     with invocation.progress("comparing rows", len(other.frame)) as advance:
         for start in range(0, len(other.frame), _BLOCK):
