@@ -24,6 +24,7 @@ from sklearn.utils.validation import check_is_fitted
 from ._bins.bin_names import write_moment
 from ._model.model import Model
 from ._model.provenance import list_cells
+from ._shared.wording import write_plain, write_share
 from ._table.columns import Column, read_columns
 from ._table.tables import split_table
 from .kernel import ProximityKernel
@@ -36,7 +37,7 @@ _SAME = 1 - 1e-6  # agreement of the same bin, up to rounding
 _LEFT_OUT = "nothing observed at fit"
 UNKNOWN = "unknown category"
 
-Alike = Literal["same", "close", "different", "perhaps", "unknown"]
+Alike = Literal["same", "same range", "close", "different", "perhaps", "unknown"]
 
 
 @dataclass(frozen=True)
@@ -74,13 +75,18 @@ class Cell:
     def __str__(self) -> str:
         if not self.assumed:
             value = "" if self.value is None else self.value
-            shown = f"{value:.12g}" if isinstance(value, float) else str(value)
+            shown = write_plain(value) if isinstance(value, float) else str(value)
             return self.bin if shown in ("", self.bin) else f"{shown} ({self.bin})"
-        likely = [f"{name} {share:.0%}" for name, share in self.assumed[:_MOST_SHARES]]
+        likely = [
+            f"{name} {write_share(share)}"
+            for name, share in self.assumed[:_MOST_SHARES]
+        ]
         more = ", ..." if len(self.assumed) > _MOST_SHARES else ""
         rows = "row" if self.support == 1 else "rows"
         held = f"{self.level}, {self.support:,} {rows}"
-        moved = [f"{name} {far:.0%}" for name, far in self.moved_by if far >= _LEAST]
+        moved = [
+            f"{name} {write_share(far)}" for name, far in self.moved_by if far >= _LEAST
+        ]
         if moved:
             held = f"by {', '.join(moved)}"
         return f"? {', '.join(likely)}{more} [{held}]"
@@ -99,10 +105,10 @@ class Feature:
         Similarity in this feature alone, from 0 to 1: the probability that both rows
         lie in the same bin; with "auto", bins of the same half score 0.8. Feature
         weights change the contribution, not the agreement.
-    alike : {"same", "close", "different", "perhaps", "unknown"}
-        "same" bin; "close": another bin of the same half; "different"; "perhaps": a
-        cell was estimated; "unknown": a category not seen at fit, or a feature without
-        observed values at fit.
+    alike : {"same", "same range", "close", "different", "perhaps", "unknown"}
+        "same" value; "same range": different values in one bin; "close": another bin of
+        the same half; "different"; "perhaps": a cell was estimated; "unknown": a
+        category not seen at fit, or a feature without observed values at fit.
     a, b : Cell
     """
 
@@ -144,10 +150,10 @@ class Explanation:
         ]
 
     def __str__(self) -> str:
-        rows = [("feature", "part", "alike", "a", "b")]
+        rows = [("feature", "adds", "alike", "a", "b")]
         for one in sorted(self.features, key=lambda one: -one.contribution):
-            part = f"{one.contribution:.3f}"
-            rows.append((one.name, part, one.alike, str(one.a), str(one.b)))
+            added = f"{one.contribution:.3f}"
+            rows.append((one.name, added, one.alike, str(one.a), str(one.b)))
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
         return "\n".join([f"similarity {self.similarity:.3f}", *lines])
@@ -177,9 +183,9 @@ def explain(kernel: BaseEstimator, a: Any, b: Any) -> Explanation:
     0.909
     >>> print(why)
     similarity 0.909
-    feature  part   alike    a                           b
-    x0       0.500  same     8.5 (above 5)               9 (above 5)
-    x1       0.409  perhaps  ? b 82%, a 18% [by x0 32%]  b
+    feature  adds   alike       a                              b
+    x0       0.500  same range  8.5 (above 5)                  9 (above 5)
+    x1       0.409  perhaps     ? b 82 %, a 18 % [by x0 32 %]  b
     """
     kernel = _find_kernel(kernel)
     model = kernel.model_
@@ -317,7 +323,10 @@ def _compare(j: int, agreement: float, left: _Row, right: _Row) -> Alike:
     a, b = left.shares[j], right.shares[j]
     if not a.any() or not b.any():
         return "unknown"
-    return "same" if agreement > _SAME else "close" if agreement else "different"
+    if agreement > _SAME:
+        equal = left.cells[j].value == right.cells[j].value
+        return "same" if equal else "same range"
+    return "close" if agreement else "different"
 
 
 def _as_table(model: Model, row: Any, which: str) -> Any:

@@ -1,8 +1,9 @@
 """`ProximityOutliers`: the rows that are least similar to the others, with reasons.
 
 The mean similarity of a row with all fitted rows is the inner product of its
-representation with their mean. So a score takes one pass over the rows, and it is a sum
-over the features: the part of each is the mean similarity in that feature.
+representation with their mean. So it takes one pass over the rows, and it is a sum over
+the features: the part of each is the mean similarity in that feature. The score is this
+mean, less 1 for each gross error (`far_values`).
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from ._kernel_estimator import (
 from ._model.model import Model
 from ._saving.estimator_state import State, check
 from ._shared.options import check_choice, check_count
+from ._shared.wording import write_plain, write_share
 from ._table.columns import Column, ColumnType, read_columns
 from ._table.streams import collect_table
 from .explanation import UNKNOWN, bin_names
@@ -71,8 +73,8 @@ class Reason:
     def __str__(self) -> str:
         where = f"missing, perhaps {self.bin}" if self.missing else self.bin
         return (
-            f"{self.feature}: {where} (similar to {self.share:.0%} of the rows; a "
-            f"typical row: {self.typical:.0%})"
+            f"{self.feature}: {where}; similar to {write_share(self.share)} of the "
+            f"rows, a typical row to {write_share(self.typical)}"
         )
 
 
@@ -137,7 +139,7 @@ class ProximityOutliers(OutlierMixin, KernelEstimator):  # type: ignore[misc]  #
     array([ 1, -1])
     >>> for reason in odd.reasons([[40.0, "a"]])[0]:
     ...     print(reason)
-    x0: 40, far from 0 to 2 (similar to 0% of the rows; a typical row: 51%)
+    x0: 40, far from 0 to 2; similar to 0 % of the rows, a typical row to 51 %
     """
 
     def __init__(
@@ -191,7 +193,9 @@ class ProximityOutliers(OutlierMixin, KernelEstimator):  # type: ignore[misc]  #
         return self
 
     def score_samples(self, X: Any) -> NDArray[np.float64]:
-        """Measure the mean similarity of each row with other rows.
+        """Measure how typical each row is: its mean similarity with other rows.
+
+        1 is subtracted for each gross error, a number far from all usual ones.
 
         Parameters
         ----------
@@ -269,9 +273,9 @@ class ProximityOutliers(OutlierMixin, KernelEstimator):  # type: ignore[misc]  #
                     held = weights[offsets[j] :][: len(names[j])]
                     where = names[j][held.argmax()] if held.any() else UNKNOWN
                     if far[i, j]:
-                        low, high = self._usual[j].low, self._usual[j].high
-                        value = columns[j].values[i]
-                        where = f"{value:.6g}, far from {low:.6g} to {high:.6g}"
+                        usual, value = self._usual[j], columns[j].values[i]
+                        low, high = write_plain(usual.low), write_plain(usual.high)
+                        where = f"{write_plain(value)}, far from {low} to {high}"
                     reasons.append(
                         Reason(
                             model.types[j].name,

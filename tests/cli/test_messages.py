@@ -20,9 +20,9 @@ def test_the_summary_is_short_and_tells_what_sets_clusters_apart(tmp_path, capfd
     assert run_inside("cluster", path, "-k", "30", "-o", tmp_path / "c.csv") == 0
     said = capfd.readouterr().err
     assert "and 10 more (--profiles" in said
-    assert len(re.findall(r"^ +\d+ +\d+ +\d+%", said, re.MULTILINE)) == 20
+    assert len(re.findall(r"^ +\d+ +\d+ +\d+ %", said, re.MULTILINE)) == 20
     assert run_inside("cluster", path, "-k", "1", "-o", tmp_path / "c.csv") == 0
-    assert re.search(r"0 +60 +100% +mixed", capfd.readouterr().err)
+    assert re.search(r"0 +60 +100 % +mixed", capfd.readouterr().err)
 
 
 def test_few_rows_have_few_neighbors_and_pairs_are_counted(tmp_path, capfd):

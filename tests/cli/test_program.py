@@ -19,14 +19,14 @@ def test_the_demo_compares_clusters_with_species_and_filling_in(capsys):
     assert main(["demo"]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "344 penguins" in said
-    ours, filled = map(int, re.findall(r"(\d+)% (?:of the penguins are|are\.)", said))
+    ours, filled = map(int, re.findall(r"(\d+) % (?:of the penguins are|are\.)", said))
     assert ours > filled > 50
     counts = re.findall(r" (\d+) +(\d+) +(\d+) ", said.split("Gentoo", 1)[1])
     sums = [sum(map(int, column)) for column in zip(*counts[:3], strict=True)]
     assert sums == [152, 68, 124]
     row, truth = re.search(r"Penguin (\d+) .* The truth is ([\d.]+)\.", said).groups()
     assert load_penguins()["body_mass_g"][int(row) - 1] == float(truth)
-    shares = re.findall(r"\((\d+)%\)", said.split("distribution")[1])
+    shares = re.findall(r"\((\d+) %\)", said.split("distribution")[1])
     assert sum(map(int, shares)) == pytest.approx(100, abs=2)
     assert "proximity-kernel cluster FILE.csv --report page.html" in said
 

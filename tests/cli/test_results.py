@@ -42,6 +42,21 @@ def test_a_terminal_shows_ten_rows(folder, run_in_terminal, name):
     assert f"10 of {n_rows:,} rows; -o FILE writes all of them" in said.err
 
 
+def test_a_terminal_shows_the_clusters_before_the_rows(
+    folder, run_in_terminal, monkeypatch
+):
+    monkeypatch.setattr(sys, "stderr", sys.stdout)
+    lines = run_in_terminal("cluster", folder / "patients.csv").out.splitlines()
+    at = {
+        "clusters": next(i for i, one in enumerate(lines) if "typical values" in one),
+        "stability": next(i for i, one in enumerate(lines) if "times in 100" in one),
+        "rows": next(i for i, one in enumerate(lines) if one.startswith("patient_id")),
+    }
+    assert sorted(at, key=at.get) == ["clusters", "stability", "rows"]
+    assert lines[at["stability"]].endswith(" -k sets another number.")
+    assert lines[at["rows"]].split() == ["patient_id", "cluster"]
+
+
 def test_a_terminal_shows_ten_filled_rows(folder, run_in_terminal):
     said = run_in_terminal("impute", folder / "patients.csv")
     # A line that continues a wrapped cell does not begin with an id.
@@ -78,7 +93,7 @@ def test_look_shows_how_a_file_is_read(folder, capsys, monkeypatch):
     assert "left out" in shown["notes"]
     assert "left out" in shown["ward"]
     frame = read_table(folder / "patients.csv").frame
-    assert f"{frame['age'].isna().mean():.0%}" in shown["age"]
+    assert f"{100 * frame['age'].isna().mean():.0f} %" in shown["age"]
     assert f"{frame['age'].min():g} to {frame['age'].max():g}" in shown["age"]
     assert "m, f" in shown["sex"] or "f, m" in shown["sex"]
     assert "'visit' read as dates" in said.err

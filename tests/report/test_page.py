@@ -51,7 +51,7 @@ def test_the_findings_come_first(page, clusters):
     names = findings.name_clusters(clusters.profiles_)
     assert found[0].startswith(f"The rows form 3 clusters: {names[0]} (")
     assert all(name in found[0] for name in names.values())
-    assert "3 clusters, found again in " in found[0]
+    assert "3 clusters: repeated on random halves of the rows, the same 3 " in found[0]
     assert re.match(r"The strangest rows are \d+ \(\w+ [\d.]+ where ", found[1])
     assert found[2].startswith("1 % of the cells are missing. Those of sex are")
 

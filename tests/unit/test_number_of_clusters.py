@@ -56,16 +56,30 @@ def test_the_stability_is_kept_for_a_number_that_was_given():
     assert shares[3] == 1
     assert shares[12] < 0.5
     said = describe_stability(12, shares)
-    assert said.startswith("12 clusters, found again in only ")
-    assert said.endswith("3 would be 100 %.")
+    assert said.startswith("12 clusters, which are not reliable: repeated on random ")
+    assert "the same 12 came out only " in said
+    assert said.endswith("(3 clusters: 100 times).")
+
+
+def test_the_most_that_are_reliable_are_said_to_be():
+    shares = {2: 1.0, 3: 0.61, 4: 0.54}
+    said = describe_stability(3, shares)
+    assert said.startswith("3 clusters, the most that are reliable: ")
+    assert "the same 3 came out 61 times in 100" in said
+    assert said.endswith("(2 clusters: 100 times; more: less than 55).")
+    said = describe_stability(2, shares)
+    assert said.startswith("2 clusters: repeated")
+    assert said.endswith("(3 clusters: 61 times).")
+    assert "more" not in describe_stability(3, {2: 1.0, 3: 0.61})
 
 
 def test_one_cluster_comes_with_the_best_weaker_split():
     km = ProximityKMeans("auto", random_state=0).fit(make_groups(1))
     best = max(km.stability_, key=km.stability_.get)
     said = describe_stability(km.n_clusters_, km.stability_)
-    assert f"1 cluster; the best split is {best}, found again in" in said
-    assert f"{100 * km.stability_[best]:.0f} %" in said
+    assert said.startswith("1 cluster, because more are not reliable: ")
+    times = f"{100 * km.stability_[best]:.0f} times in 100"
+    assert f"the same {best} came out only {times}" in said
 
 
 def test_corners_of_bins_are_stable_but_by_chance():

@@ -115,25 +115,41 @@ def describe_stability(n_clusters: int, stability: dict[int, float]) -> str:
 
     Examples
     --------
-    >>> describe_stability(3, {2: 0.97, 3: 0.92, 4: 0.1})
-    '3 clusters, found again in 92 % of the halves of the table; 2 would be 97 %.'
-    >>> describe_stability(1, {2: 0.3, 3: 0.1})
-    '1 cluster; the best split is 2, found again in 30 % of the halves of the table.'
+    >>> print(describe_stability(3, {2: 0.97, 3: 0.92, 4: 0.1, 5: 0.0}))
+    3 clusters, the most that are reliable: repeated on random halves of the rows, the
+    same 3 came out 92 times in 100 (2 clusters: 97 times; more: less than 55).
+    >>> print(describe_stability(1, {2: 0.3, 3: 0.1}))
+    1 cluster, because more are not reliable: repeated on random halves of the rows, the
+    same 2 came out only 30 times in 100.
     """
-    shares = {k: f"{100 * share:.0f} %" for k, share in stability.items()}
+    times = {k: f"{100 * share:.0f} times" for k, share in stability.items()}
     others = [k for k in stability if k != n_clusters]
     best = max(others, key=lambda k: stability[k], default=None)
-    end = "of the halves of the table"
+    most = max((k for k in stability if stability[k] >= _HOLDS), default=1)
+    repeated = "repeated on random halves of the rows, the same"
     if n_clusters in stability:
-        only = "only " if stability[n_clusters] < _HOLDS else ""
-        text = f"{n_clusters} clusters, found again in {only}{shares[n_clusters]} {end}"
-        return f"{text}; {best} would be {shares[best]}." if best else f"{text}."
+        holds = stability[n_clusters] >= _HOLDS
+        start = "" if holds else ", which are not reliable"
+        start = ", the most that are reliable" if n_clusters == most else start
+        beside = []
+        if best and stability[best] >= _HOLDS:
+            beside.append(f"{best} clusters: {times[best]}")
+        if n_clusters == most < max(stability):
+            beside.append(f"more: less than {100 * _HOLDS:.0f}")
+        came = f"came out {'' if holds else 'only '}{times[n_clusters]} in 100"
+        end = f" ({'; '.join(beside)})" if beside else ""
+        return f"{n_clusters} clusters{start}: {repeated} {n_clusters} {came}{end}."
     if best is None or n_clusters != 1:
         return ""
-    by_chance = stability[best] >= _HOLDS
-    but = ", but columns shuffled at random split as well" if by_chance else ""
-    text = f"1 cluster; the best split is {best}, found again in {shares[best]}"
-    return f"{text} {end}{but}."
+    if most > 1:
+        return (
+            f"1 cluster, because more may be due to chance: {repeated} {best} came out "
+            f"{times[best]} in 100, but columns shuffled at random split as well."
+        )
+    return (
+        f"1 cluster, because more are not reliable: {repeated} {best} came out only "
+        f"{times[best]} in 100."
+    )
 
 
 def _share_found(rows: Rows, k: int, most_halvings: int) -> float:

@@ -153,8 +153,8 @@ class _Notice(event.Listener):  # type: ignore[misc]  # numba has no types
             return
         self.told = True
         _logger.warning(
-            "proximity-kernel is compiling its loops. This takes a few seconds the "
-            "first time each part is used, and again for columns with over 254 bins."
+            "proximity-kernel is compiling its code for this computer. This takes some "
+            "seconds when a part is first used; the result is kept on disk."
         )
 
     def on_end(self, event: Any) -> None:

@@ -1,4 +1,4 @@
-"""Parts of messages: lists of names, counts, and suggestions for misspelled names."""
+"""Parts of messages: names, counts, numbers, and suggestions for misspelled names."""
 
 from __future__ import annotations
 
@@ -42,6 +42,27 @@ def counted(n: int, noun: str) -> str:
     ('1 row', '2,000 rows')
     """
     return f"{n:,} {noun}{'' if n == 1 else 's'}"
+
+
+def write_share(part: float) -> str:
+    """Write a share in percent; only 0 and 1 are written as 0 % and 100 %.
+
+    >>> [write_share(part) for part in (0, 0.0004, 0.123, 0.9999, 1)]
+    ['0 %', 'under 1 %', '12 %', 'over 99 %', '100 %']
+    """
+    whole = round(100 * part)
+    if whole == 0 and part > 0:
+        return "under 1 %"
+    return "over 99 %" if whole == 100 and part < 1 else f"{whole} %"
+
+
+def write_plain(number: float) -> str:
+    """Write a number with at most 15 digits, and without an exponent if they suffice.
+
+    >>> write_plain(9999999.0), write_plain(0.1 + 0.2), write_plain(1e20)
+    ('9999999', '0.3', '1e+20')
+    """
+    return f"{number:.15g}"
 
 
 def find_similar(name: str, known: Iterable[Any]) -> str | None:

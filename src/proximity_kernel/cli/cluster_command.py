@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from .._shared.wording import counted
+from .._shared.wording import counted, write_share
 from ..io import InputError
 from ..io.writing import write_frame
 from . import arguments, fitting
@@ -21,7 +21,8 @@ Find groups of similar rows in a table with missing cells.
   proximity-kernel cluster new.csv --model m.pk -o new.json
 
 Output: the ids (or the row numbers, from 1), the cluster (0 is the
-largest) and the distance to its center.
+largest) and the distance to its center, which compares rows of one
+cluster: the smaller, the more typical is the row.
 """
 _MAX_VALUES = 3  # that the summary lists for a cluster
 _MIN_EXCESS = 0.05  # over the share in all rows, for a value to be listed
@@ -60,7 +61,7 @@ def run(invocation: Invocation) -> None:
         fitting.make_report(invocation, source.whole, model.kernel_, model)
     import numpy as np
 
-    from .results import join_results, name_rows, open_results
+    from .results import is_for_terminal, join_results, name_rows, open_results
 
     sizes: Any = 0
     with open_results(invocation, file_format) as append:
@@ -68,11 +69,13 @@ def run(invocation: Invocation) -> None:
             distances = model.transform(batch.frame)
             clusters = distances.argmin(axis=1)
             sizes = sizes + np.bincount(clusters, minlength=model.n_clusters_)
-            results = {"cluster": clusters, "distance": distances.min(axis=1).round(6)}
+            results = {"cluster": clusters}
+            if not is_for_terminal(options):
+                results["distance"] = distances.min(axis=1).round(6)
             append(join_results(name_rows(batch, start), results))
-    if options.model is None:
-        _tell_stability(invocation, model, source)
-    _summarize(invocation, model, sizes)
+        _summarize(invocation, model, sizes)  # a terminal shows the rows below
+        if options.model is None:
+            _tell_stability(invocation, model, source)
 
 
 def _make_model(options: argparse.Namespace) -> Any:
@@ -95,7 +98,7 @@ def _check_count(options: argparse.Namespace, name: str, n_rows: int) -> None:
 
 
 def _tell_stability(invocation: Invocation, model: Any, source: Any) -> None:
-    """Print in what share of the halves of the table the clusters are found again."""
+    """Print how often the clusters come out again on halves of the rows."""
     from .._kmeans.number_of_clusters import describe_stability
 
     stability = model.stability_
@@ -103,7 +106,7 @@ def _tell_stability(invocation: Invocation, model: Any, source: Any) -> None:
         stability = model.measure_stability(source.whole.frame)
     text = describe_stability(model.n_clusters_, stability or {})
     if text and invocation.options.n_clusters is None:
-        text = f"{text[:-1]} (-k sets the number)"
+        text = f"{text} -k sets another number."
     if text:
         invocation.note(text)
 
@@ -130,10 +133,10 @@ def _summarize(invocation: Invocation, model: Any, sizes: Any) -> None:
     grid.add_column("cluster", justify="right")
     grid.add_column("rows", justify="right")
     grid.add_column("share", justify="right")
-    grid.add_column("name, and typical values with their share")
+    grid.add_column("name, and how many of its rows have its typical values")
     names = name_clusters(model.profiles_)
     for c in range(min(n, _MAX_CLUSTERS)):
-        share = f"{sizes[c] / max(sizes.sum(), 1):.0%}"
+        share = write_share(sizes[c] / max(sizes.sum(), 1))
         told = Text(names.get(c, "no rows"), "bold")
         told.append(
             "".join(f"\n{one}" for one in _list_typical_values(model, c)), "not bold"
@@ -154,7 +157,7 @@ def _list_typical_values(model: Any, cluster: int) -> list[str]:
         and one["share"] > one["share_overall"] + _MIN_EXCESS
     ]
     return [
-        f"{one['feature']} {one['value']} ({one['share']:.0%}, all "
-        f"{one['share_overall']:.0%})"
+        f"{one['feature']} {one['value']}: {write_share(one['share'])} (of all rows "
+        f"{write_share(one['share_overall'])})"
         for one in typical[:_MAX_VALUES]
     ]

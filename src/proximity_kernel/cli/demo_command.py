@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from .._shared.wording import write_share
 from .program import Invocation
 
 DESCRIPTION = """\
@@ -51,10 +52,10 @@ def run(invocation: Invocation) -> None:
     out.print(_compare_clusters(km, species), "")
     filled = _cluster_filled(penguins)
     out.print(
-        f"{_share_found(km.labels_, species):.0%} of the penguins are in the cluster "
+        f"{write_share(_share_found(km.labels_, species))} of the penguins are in the cluster "
         "of their species. If the missing cells are filled in first (median, most "
         "common value; then scikit-learn's KMeans), "
-        f"{_share_found(filled, species):.0%} are.\n"
+        f"{write_share(_share_found(filled, species))} are.\n"
     )
     out.print(_show_estimate(km.kernel_, penguins, whole))
     out.print(
@@ -121,7 +122,9 @@ def _show_estimate(kernel: Any, penguins: Any, whole: Any) -> str:
     row = int(np.flatnonzero(hidden & whole[name].notna())[0])
     one = penguins.iloc[[row]]
     cell = explain(kernel, one, one).features[list(penguins).index(name)].a
-    likely = [f"{bin_} ({share:.0%})" for bin_, share in cell.assumed[:_N_SHOWN]]
+    likely = [
+        f"{bin_} ({write_share(share)})" for bin_, share in cell.assumed[:_N_SHOWN]
+    ]
     known = ", ".join(f"{k} {v}" for k, v in one.iloc[0].drop(name).items())
     return (
         f"Penguin {row + 1} ({known}): its {name} is hidden. The estimate is a "

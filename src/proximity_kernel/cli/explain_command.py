@@ -71,13 +71,15 @@ def draw_explanation(explanation: Any, a: str, b: str) -> tuple[Any, ...]:
 
     grid = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
     grid.add_column("column", overflow="fold")
-    grid.add_column("part", justify="right")
+    grid.add_column("adds", justify="right")
     grid.add_column("alike")
     grid.add_column(Text(a), overflow="fold")
     grid.add_column(Text(b), overflow="fold")
     digits = _DIGITS + len(str(len(explanation.features) // 10))
     for one in sorted(explanation.features, key=lambda one: -one.contribution):
-        part = f"{one.contribution:.{digits}f}"
-        cells = (one.name, part, one.alike, str(one.a), str(one.b))
+        added = f"{one.contribution:.{digits}f}"
+        cells = (one.name, added, one.alike, str(one.a), str(one.b))
         grid.add_row(*map(Text, cells))
-    return Text(f"similarity {explanation.similarity:.3f}", "bold"), grid
+    similarity = Text(f"similarity {explanation.similarity:.3f}", "bold")
+    similarity.append(" (0 to 1), the sum of what each column adds", "not bold")
+    return similarity, grid

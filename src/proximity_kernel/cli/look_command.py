@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from .._shared.wording import write_share
 from . import arguments
 from .program import Invocation
 
@@ -45,7 +46,7 @@ def run(invocation: Invocation) -> None:
         kind = f"{column.kind} ({column.unit})" if column.unit else column.kind
         read_as = {"used": kind, "id": "id, not compared"}.get(column.role, "left out")
         if name in table.frame:
-            missing = f"{table.frame[name].isna().mean():.0%}"
+            missing = write_share(table.frame[name].isna().mean())
             shown = _list_examples(table.frame[name])
         elif name in table.ids:
             shown = _list_examples(table.ids[name])

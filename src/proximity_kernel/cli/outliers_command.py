@@ -17,9 +17,10 @@ Find the rows that are least similar to the others, with reasons.
   proximity-kernel outliers patients.csv --share 0.01
   proximity-kernel outliers new.csv --model m.pk
 
-Output: the ids (or the row numbers, from 1), the score (the mean
-similarity to all rows; lower is more unusual), whether the row is an
-outlier, and the reasons if it is.
+Output: the ids (or the row numbers, from 1), the score, whether the row
+is an outlier, and the reasons if it is. The score is the mean similarity
+to all rows, less 1 for each number that is far from all others; lower is
+more unusual.
 """
 _BLOCK = 2048  # rows at a time
 

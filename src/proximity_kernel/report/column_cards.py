@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import ProximityKernel
-from .._shared.wording import counted
+from .._shared.wording import counted, write_share
 from ..explanation import bin_names
-from .display_columns import DisplayColumn, UsualRange, write_share
+from .display_columns import DisplayColumn, UsualRange
 
 WIDTH, HEIGHT = 300.0, 88.0  # of a histogram
 _N_BARS = 30

@@ -79,20 +79,6 @@ def write_number(value: float) -> str:
     return f"{value:.5g}"
 
 
-def write_share(part: float) -> str:
-    """Write a share in percent; only 0 and 1 are written as 0 % and 100 %.
-
-    Examples
-    --------
-    >>> [write_share(part) for part in (0, 0.0004, 0.123, 0.9999, 1)]
-    ['0 %', 'under 1 %', '12 %', 'over 99 %', '100 %']
-    """
-    whole = round(100 * part)
-    if whole == 0 and part > 0:
-        return "under 1 %"
-    return "over 99 %" if whole == 100 and part < 1 else f"{whole} %"
-
-
 @dataclass(frozen=True)
 class UsualRange:
     """The range of most values of a column, and the values far outside.

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from .._shared.wording import counted, join_names
-from .display_columns import DisplayColumn, write_share
+from .._shared.wording import counted, join_names, write_share
+from .display_columns import DisplayColumn
 
 _N_TRAITS = 2  # in the name of a cluster
 _MIN_EXCESS = 0.05  # over the share in all rows, for a value to be typical

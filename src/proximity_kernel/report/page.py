@@ -22,9 +22,9 @@ from .._kmeans.number_of_clusters import describe_stability
 from .._shared.extras import require
 from .._shared.threads import count_threads
 from .._shared.whole_files import whole_file
-from .._shared.wording import counted
+from .._shared.wording import counted, write_share
 from .column_cards import HEIGHT, WIDTH, describe_columns, list_far_values
-from .display_columns import DisplayColumn, clean, read_display_columns, write_share
+from .display_columns import DisplayColumn, clean, read_display_columns
 from .findings import find_alerts, name_clusters, write_findings
 from .missing_cells import describe_gaps, describe_missing_cells
 from .row_map import describe_rows, draw_compared_rows, find_unusual_rows
