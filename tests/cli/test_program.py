@@ -15,7 +15,8 @@ from proximity_kernel.cli import fitting, main
 from proximity_kernel.datasets import load_penguins
 
 
-def test_the_demo_compares_clusters_with_species_and_filling_in(capsys):
+def test_the_demo_compares_clusters_with_species_and_filling_in(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")  # each cluster in one line
     assert main(["demo"]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "344 penguins" in said

@@ -52,9 +52,9 @@ def run(invocation: Invocation) -> None:
     out.print(_compare_clusters(km, species), "")
     filled = _cluster_filled(penguins)
     out.print(
-        f"{write_share(_share_found(km.labels_, species))} of the penguins are in the cluster "
-        "of their species. If the missing cells are filled in first (median, most "
-        "common value; then scikit-learn's KMeans), "
+        f"{write_share(_share_found(km.labels_, species))} of the penguins are in the "
+        "cluster of their species. If the missing cells are filled in first (median, "
+        "most common value; then scikit-learn's KMeans), "
         f"{write_share(_share_found(filled, species))} are.\n"
     )
     out.print(_show_estimate(km.kernel_, penguins, whole))
