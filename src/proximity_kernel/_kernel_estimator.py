@@ -12,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
@@ -28,6 +28,7 @@ from ._model.fitted_kernel import (
 from ._saving.archive import ModelFileMixin
 from ._saving.estimator_state import State, pack_estimator, unpack_estimator
 from ._shared.options import accept_gaps, check_n_jobs
+from ._shared.sklearn_bases import Estimator
 from ._shared.threads import count_threads
 from ._similarity.nearest import Index, build_index
 from ._table.streams import collect_table
@@ -175,7 +176,7 @@ def take_kernel(estimator: Any, kernel: ProximityKernel) -> None:
         estimator.feature_names_in_ = kernel.feature_names_in_
 
 
-class KernelEstimator(ModelFileMixin, BaseEstimator):  # type: ignore[misc]  # untyped
+class KernelEstimator(ModelFileMixin, Estimator):
     """An estimator with the option `kernel` and the fitted attribute ``kernel_``."""
 
     kernel_class = ProximityKernel

@@ -6,7 +6,6 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
@@ -38,6 +37,7 @@ from ._kmeans.points import Rows, Sums, distances_to, gather_rows, merge_sums
 from ._model.batches import fit_to_batches, make_reader, merge_all
 from ._saving.estimator_state import State, check
 from ._shared.options import check_count
+from ._shared.sklearn_bases import Clusterer, NumberedTransformer
 from ._shared.threads import count_threads
 from ._table.streams import collect_table
 from .kernel import ProximityKernel
@@ -45,12 +45,7 @@ from .kernel import ProximityKernel
 __all__ = ["ProximityKMeans"]
 
 
-class ProximityKMeans(
-    ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]  # scikit-learn has no types
-    TransformerMixin,  # type: ignore[misc]
-    ClusterMixin,  # type: ignore[misc]
-    KernelEstimator,
-):
+class ProximityKMeans(NumberedTransformer, Clusterer, KernelEstimator):
     """k-means on the rows of an incomplete, mixed-type table.
 
     The rows are represented by a `ProximityKernel`, so no missing cell is filled and no
@@ -138,6 +133,8 @@ class ProximityKMeans(
     0 4 a 96%
     1 3 b 80%
     """
+
+    profiles_: list[dict[str, Any]]
 
     def __init__(
         self,

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import numbers
-from typing import Any, Self, TypeVar, overload
+from typing import Any, Self, overload
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import TransformerMixin
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils._set_output import _get_output_config
@@ -25,6 +24,7 @@ from ._model.fitted_kernel import code_table, take_model
 from ._model.imputation import STRATEGIES, Strategy
 from ._saving.estimator_state import State
 from ._shared.options import check_choice, check_count, check_flag, check_seed
+from ._shared.sklearn_bases import TableT, Transformer
 from ._table.filling import append_columns, as_pandas, fill_table, mark_gaps
 from ._table.streams import collect_table
 from .kernel import ProximityKernel
@@ -32,10 +32,9 @@ from .kernel import ProximityKernel
 __all__ = ["ProximityImputer"]
 
 Rows = list[Any] | tuple[Any, ...]
-TableT = TypeVar("TableT")
 
 
-class ProximityImputer(TransformerMixin, KernelEstimator):  # type: ignore[misc]  # untyped
+class ProximityImputer(Transformer, KernelEstimator):
     """Fills missing cells with the estimates of a `ProximityKernel`.
 
     Parameters
@@ -178,8 +177,7 @@ class ProximityImputer(TransformerMixin, KernelEstimator):  # type: ignore[misc]
             duration, for labels and booleans the probability that another is right.
         """
         check_is_fitted(self)
-        both: tuple[TableT, TableT] = self.kernel_.impute(X, return_uncertainty=True)
-        return both[1]
+        return self.kernel_.impute(X, return_uncertainty=True)[1]
 
     @overload
     def draw(self, X: Rows, n_draws: int = ...) -> list[NDArray[Any]]: ...

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, Literal, Self, overload
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
-from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, validate_data
 
 from ._bins.bin_names import output_names
@@ -16,10 +15,8 @@ from ._model.batches import Learn, fit_to_batches, learn_batch, make_reader
 from ._model.fitted_kernel import FittedKernel, code_table, make_output, take_model
 from ._model.imputation import Strategy, estimate_gaps
 from ._model.model import Model, fit_model, warn_of_columns
-from ._model.model_packing import pack_model, unpack_model
 from ._model.provenance import list_cells
 from ._saving.archive import ModelFileMixin
-from ._saving.estimator_state import State
 from ._shared.options import (
     BinCount,
     FeatureWeights,
@@ -27,9 +24,9 @@ from ._shared.options import (
     Missingness,
     accept_gaps,
     check_flag,
-    check_kernel_options,
     resolve_options,
 )
+from ._shared.sklearn_bases import Estimator, Matrix, TableT, Transformer
 from ._shared.threads import count_threads
 from ._similarity.kernel_matrix import compare_tables
 from ._table.columns import read_columns
@@ -37,7 +34,7 @@ from ._table.filling import fill_table, make_uncertainty, mark_booleans
 from ._table.streams import collect_table
 
 
-class ProximityKernel(FittedKernel, ModelFileMixin, TransformerMixin, BaseEstimator):
+class ProximityKernel(FittedKernel, ModelFileMixin, Transformer, Estimator):
     """Similarity of rows, measured on the incomplete, mixed-type table itself.
 
     Every value is replaced by the bin of its nearest center; centers are close together
@@ -171,7 +168,7 @@ class ProximityKernel(FittedKernel, ModelFileMixin, TransformerMixin, BaseEstima
         self._fit(X)
         return self
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: Any) -> Matrix:
         """Represent rows.
 
         Parameters
@@ -186,7 +183,7 @@ class ProximityKernel(FittedKernel, ModelFileMixin, TransformerMixin, BaseEstima
         model = take_model(self)
         return make_output(self, model, code_table(self, model, X))
 
-    def fit_transform(self, X: Any, y: Any = None) -> Any:
+    def fit_transform(self, X: Any, y: Any = None) -> Matrix:
         """Learn from a table and represent it; the same as `fit`, then `transform`."""
         return make_output(self, *self._fit(X))
 
@@ -271,6 +268,25 @@ class ProximityKernel(FittedKernel, ModelFileMixin, TransformerMixin, BaseEstima
             np.fill_diagonal(distances, 0)
         return distances
 
+    @overload
+    def impute(
+        self, X: TableT, *, strategy: Strategy = ..., return_uncertainty: Literal[True]
+    ) -> tuple[TableT, TableT]: ...
+
+    @overload
+    def impute(
+        self,
+        X: TableT,
+        *,
+        strategy: Strategy = ...,
+        return_uncertainty: Literal[False] = ...,
+    ) -> TableT: ...
+
+    @overload
+    def impute(
+        self, X: TableT, *, strategy: Strategy = ..., return_uncertainty: bool
+    ) -> TableT | tuple[TableT, TableT]: ...
+
     def impute(
         self, X: Any, *, strategy: Strategy = "mean", return_uncertainty: bool = False
     ) -> Any:
@@ -345,9 +361,8 @@ class ProximityKernel(FittedKernel, ModelFileMixin, TransformerMixin, BaseEstima
         2 x0 ['x1' '' '']
         4 x1 ['x0' '' '']
         """
-        model = take_model(self)
-        codes = code_table(self, model, X)
-        return list_cells(model, codes, count_threads(self.n_jobs))
+        model, threads = take_model(self), count_threads(self.n_jobs)
+        return list_cells(model, code_table(self, model, X), threads)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Name the columns of the representation.
@@ -378,16 +393,6 @@ class ProximityKernel(FittedKernel, ModelFileMixin, TransformerMixin, BaseEstima
         self.model_ = model
         warn_of_columns(model)
         return model, codes
-
-    def __get_model_state__(self) -> State:
-        return pack_model(take_model(self))
-
-    def __set_model_state__(self, state: State) -> None:
-        check_kernel_options(self)
-        self.model_ = unpack_model(state)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return "model_" in vars(self)
 
     def __sklearn_tags__(self) -> Any:
         tags = accept_gaps(super().__sklearn_tags__())

@@ -6,7 +6,6 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
@@ -19,6 +18,7 @@ from sklearn.utils.validation import (
 from ._kernel_estimator import KernelEstimator, take_kernel
 from ._saving.estimator_state import State, check, decode, encode
 from ._shared.options import check_choice, check_count
+from ._shared.sklearn_bases import Classifier, Regressor
 from ._table.streams import collect_table
 from .kernel import ProximityKernel
 from .neighbors import ProximityNeighbors
@@ -118,7 +118,7 @@ class _ProximityKNN(KernelEstimator):
         return tags
 
 
-class ProximityKNNClassifier(ClassifierMixin, _ProximityKNN):  # type: ignore[misc]  # untyped
+class ProximityKNNClassifier(Classifier, _ProximityKNN):
     """Classifies rows of an incomplete table by the most similar fitted rows.
 
     Parameters
@@ -225,7 +225,7 @@ class ProximityKNNClassifier(ClassifierMixin, _ProximityKNN):  # type: ignore[mi
         self.classes_ = np.array(classes)
 
 
-class ProximityKNNRegressor(RegressorMixin, _ProximityKNN):  # type: ignore[misc]  # untyped
+class ProximityKNNRegressor(Regressor, _ProximityKNN):
     """Predicts numbers for rows of an incomplete table from the most similar rows.
 
     Parameters

@@ -11,9 +11,7 @@ import numbers
 from typing import Any, Literal, Self, overload
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
@@ -28,6 +26,7 @@ from ._kernel_estimator import (
 )
 from ._saving.estimator_state import State, check, pack_sparse, unpack_sparse
 from ._shared.options import check_choice, check_count, check_flag
+from ._shared.sklearn_bases import Matrix, NumberedTransformer
 from ._similarity.nearest import (
     MODES,
     Index,
@@ -45,11 +44,7 @@ from .kernel import ProximityKernel
 _ROUNDINGS = 8  # rounding errors by which a distance may exceed the radius
 
 
-class ProximityNeighbors(
-    ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]  # scikit-learn has no types
-    TransformerMixin,  # type: ignore[misc]
-    KernelEstimator,
-):
+class ProximityNeighbors(NumberedTransformer, KernelEstimator):
     """Nearest rows of an incomplete table, found exactly.
 
     Parameters
@@ -181,7 +176,7 @@ class ProximityNeighbors(
         X: Any = None,
         n_neighbors: int | None = None,
         mode: Mode = "connectivity",
-    ) -> sp.csr_matrix:
+    ) -> Matrix:
         """Join each row to its nearest of the fitted rows.
 
         Parameters
@@ -202,7 +197,7 @@ class ProximityNeighbors(
         found = starts, indices.ravel(), similarities.ravel()
         return make_graph(*found, mode, self.n_samples_fit_)
 
-    def transform(self, X: Any) -> sp.csr_matrix:
+    def transform(self, X: Any) -> Matrix:
         """Join rows to the ``n_neighbors + 1`` nearest, as `KNeighborsTransformer`.
 
         Parameters
@@ -217,7 +212,7 @@ class ProximityNeighbors(
         k = min(self.n_neighbors + 1, self.n_samples_fit_)
         return self.kneighbors_graph(X, k, mode="distance")
 
-    def fit_transform(self, X: Any, y: Any = None) -> sp.csr_matrix:  # noqa: ARG002
+    def fit_transform(self, X: Any, y: Any = None) -> Matrix:  # noqa: ARG002
         """Fit, and join the rows to each other; a row has distance 0 to itself.
 
         Returns
@@ -296,7 +291,7 @@ class ProximityNeighbors(
         radius: float | None = None,
         mode: Mode = "connectivity",
         sort_results: bool = False,
-    ) -> sp.csr_matrix:
+    ) -> Matrix:
         """Join each row to the fitted rows within a distance.
 
         Parameters
@@ -352,10 +347,11 @@ class ProximityNeighbors(
         return tags
 
     @property
-    def represented(self) -> sp.csr_array:
+    def represented(self) -> Matrix:
         """The fitted rows, as the kernel represents them."""
         groups = self._index.groups
-        return groups.matrix[groups.inverse]
+        rows: Matrix = groups.matrix[groups.inverse]
+        return rows
 
     def _take_index(self, index: Index) -> None:
         self._index = index

@@ -15,7 +15,6 @@ from typing import Any, Literal, Self
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import OutlierMixin
 from sklearn.frozen import FrozenEstimator
 
 from ._bins.far_values import FAR, UsualValues, find_usual, robust_deviation
@@ -30,6 +29,7 @@ from ._kernel_estimator import (
 from ._model.model import Model
 from ._saving.estimator_state import State, check
 from ._shared.options import check_choice, check_count
+from ._shared.sklearn_bases import OutlierDetector
 from ._shared.wording import write_plain, write_share
 from ._table.columns import Column, ColumnType, read_columns
 from ._table.streams import collect_table
@@ -78,7 +78,7 @@ class Reason:
         )
 
 
-class ProximityOutliers(OutlierMixin, KernelEstimator):  # type: ignore[misc]  # untyped
+class ProximityOutliers(OutlierDetector, KernelEstimator):
     """Unusual rows of an incomplete, mixed-type table, with reasons.
 
     Parameters
@@ -186,7 +186,7 @@ class ProximityOutliers(OutlierMixin, KernelEstimator):  # type: ignore[misc]  #
         self._near, self._usual = near, usual
         self.mean_ = np.asarray(matrix.mean(axis=0, dtype=np.float64)).ravel()
         parts = self._compare(X, matrix)
-        self.typical_ = parts.mean(axis=0)
+        self.typical_: NDArray[np.float64] = parts.mean(axis=0)
         scores = _weigh(kernel.model_, parts)
         far = self._find_far(X).sum(axis=1)
         self.offset_ = _find_offset(scores, far, self.contamination)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,18 +13,27 @@ from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._bins.codes import Codes
+from .._saving.estimator_state import State
 from .._shared.options import check_kernel_options
+from .._shared.sklearn_bases import Matrix
 from .._shared.threads import count_threads
 from .._table.columns import read_columns
 from .._table.streams import collect_table
 from .missingness import Absence
 from .model import Model
+from .model_packing import pack_model, unpack_model
 
 
 class FittedKernel:
     """The attributes of a fitted `ProximityKernel`, read from its ``model_``."""
 
     model_: Model
+
+    if TYPE_CHECKING:  # made by scikit-learn
+
+        def set_partial_fit_request(
+            self, *, learn: bool | str | None = None
+        ) -> Self: ...
 
     @property
     def n_bins_(self) -> NDArray[np.int64]:
@@ -56,6 +65,16 @@ class FittedKernel:
     def missingness_(self) -> list[Absence]:
         """Whether missing cells of each feature are informative, and why."""
         return list(self.model_.absences)
+
+    def __get_model_state__(self) -> State:
+        return pack_model(take_model(self))
+
+    def __set_model_state__(self, state: State) -> None:
+        check_kernel_options(self)
+        self.model_ = unpack_model(state)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "model_" in vars(self)
 
 
 def take_model(kernel: Any) -> Model:
@@ -109,7 +128,7 @@ def represent_codes(kernel: Any, model: Model, codes: Codes) -> sp.csr_array:
     return model.represent(codes, kernel.dtype, kernel.normalize, threads)
 
 
-def make_output(kernel: Any, model: Model, codes: Codes) -> Any:
+def make_output(kernel: Any, model: Model, codes: Codes) -> Matrix:
     """Represent coded rows in the form that `transform` gives: sparse or dense.
 
     Frames cannot be made of a sparse matrix, and are refused.
@@ -121,9 +140,9 @@ def make_output(kernel: Any, model: Model, codes: Codes) -> Any:
             "use ProximityKernel(sparse_output=False), or set_output("
             "transform='default')."
         )
-    matrix = represent_codes(kernel, model, codes)
+    matrix: Matrix = represent_codes(kernel, model, codes)
     if not kernel.sparse_output:
-        return matrix.toarray()
-    if get_config().get("sparse_interface", "spmatrix") == "spmatrix":
-        return sp.csr_matrix(matrix)
+        matrix = matrix.toarray()
+    elif get_config().get("sparse_interface", "spmatrix") == "spmatrix":
+        matrix = sp.csr_matrix(matrix)
     return matrix

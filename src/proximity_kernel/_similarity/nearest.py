@@ -27,6 +27,7 @@ from .._numba.nearest_loops import (
     spread_groups,
     tabulate_scores,
 )
+from .._shared.sklearn_bases import Matrix
 from .._shared.threads import run_pieces
 
 _TILE_ROWS = 8192  # their classes stay in cache, unless there are many features
@@ -373,7 +374,7 @@ def _prepare(
 
 def make_graph(
     starts: _Ints, indices: _Ints, similarities: NDArray[Any], mode: Mode, n_rows: int
-) -> Any:
+) -> Matrix:
     """Make a sparse matrix of the results, of shape (n_queries, n_rows)."""
     data = similarities
     if mode == "connectivity":
@@ -382,7 +383,8 @@ def make_graph(
         data = 1 - similarities
     plain = get_config().get("sparse_interface", "spmatrix") == "spmatrix"
     make = sp.csr_matrix if plain else sp.csr_array
-    return make((data, indices, starts), shape=(len(starts) - 1, n_rows))
+    graph: Matrix = make((data, indices, starts), shape=(len(starts) - 1, n_rows))
+    return graph
 
 
 def split_answers(values: NDArray[Any], starts: _Ints) -> NDArray[np.object_]:

@@ -82,7 +82,7 @@ class PriorOnly(BinnedRows):
         CSR matrix of shape (n_samples, n_columns)
         """
         check_is_fitted(self)
-        matched = self.kernel_.transform(X)
+        matched: Any = self.kernel_.transform(X)
         known = sp.coo_array(matched)
         cells = self.kernel_.provenance(X)
         widths = _block_widths(self.kernel_)

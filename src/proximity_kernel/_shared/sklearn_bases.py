@@ -1,0 +1,97 @@
+"""The base classes of scikit-learn with types, and a type for scipy's matrices.
+
+Neither package has types, so that without these a type checker would know nothing of
+what they give. Nothing is added when the program runs.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn import base
+
+TableT = TypeVar("TableT")
+"""A table; the result has the same type."""
+
+
+class Matrix(Protocol):
+    """A CSR matrix of scipy, or an array; what is not listed here is not checked."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Number of rows and columns."""
+
+    def __getitem__(self, key: Any) -> Any: ...
+    def __matmul__(self, other: Any) -> Any: ...
+    def __add__(self, other: Any) -> Any: ...
+    def __radd__(self, other: Any) -> Any: ...
+    def __mul__(self, other: Any) -> Any: ...
+    def __truediv__(self, other: Any) -> Any: ...
+    def __getattr__(self, name: str) -> Any: ...
+
+
+class Estimator(base.BaseEstimator):  # type: ignore[misc]  # as all below: untyped
+    """Any estimator."""
+
+    if TYPE_CHECKING:
+
+        def get_params(self, deep: bool = True) -> dict[str, Any]: ...
+        def set_params(self, **params: Any) -> Self: ...
+        def get_metadata_routing(self) -> object: ...
+
+
+class Transformer(base.TransformerMixin):  # type: ignore[misc]
+    """A transformer that names its columns."""
+
+    if TYPE_CHECKING:
+
+        def set_output(
+            self, *, transform: Literal["default", "pandas", "polars"] | None = None
+        ) -> Self: ...
+
+
+class NumberedTransformer(base.ClassNamePrefixFeaturesOutMixin, Transformer):  # type: ignore[misc]
+    """A transformer whose columns are named after it, and numbered."""
+
+    if TYPE_CHECKING:
+
+        def get_feature_names_out(
+            self, input_features: Any = None
+        ) -> NDArray[np.object_]: ...
+
+
+class Clusterer(base.ClusterMixin):  # type: ignore[misc]
+    """An estimator of clusters."""
+
+    if TYPE_CHECKING:
+
+        def fit_predict(self, X: Any, y: Any = None) -> NDArray[np.int32]: ...
+
+
+class OutlierDetector(base.OutlierMixin):  # type: ignore[misc]
+    """An estimator of outliers."""
+
+    if TYPE_CHECKING:
+
+        def fit_predict(self, X: Any, y: Any = None) -> NDArray[np.int64]: ...
+
+
+class _Scored:
+    """A predictor that can be scored."""
+
+    if TYPE_CHECKING:
+
+        def score(self, X: Any, y: Any, sample_weight: Any = None) -> float: ...
+        def set_score_request(
+            self, *, sample_weight: bool | str | None = None
+        ) -> Self: ...
+
+
+class Classifier(_Scored, base.ClassifierMixin):  # type: ignore[misc]
+    """A predictor of labels."""
+
+
+class Regressor(_Scored, base.RegressorMixin):  # type: ignore[misc]
+    """A predictor of numbers."""
