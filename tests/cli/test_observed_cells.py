@@ -24,6 +24,8 @@ TEXTS = {
     "price": ([f"${1000 * x + i:,.2f}" for i, x in enumerate(HALF)], r"\$[\d,]+\.\d\d"),
     "debt": ([f"-${1000 + x}" for x in HALF], r"-\$1\d{3}"),
     "weight": ([f"{60 + 9 * x}.50 kg" for x in HALF], r"6\d\.\d\d kg"),
+    "height": ([f"{160 + 9 * x}{' cm' if i % 3 else ''}" for i, x in enumerate(HALF)],
+               r"16\d( cm)?"),
     "share": ([f"{10 + 30 * x}%" for x in HALF], r"\d\d%"),
     "flag": ([("true", "false")[x] for x in HALF], "true|false"),
     "blanks": ([(" a", " b")[x] for x in HALF], " a| b"),
@@ -226,3 +228,32 @@ def test_a_model_may_know_categories_that_the_table_lacks(tmp_path):
     for new in ("new.csv", "new.parquet"):
         assert run_inside("impute", tmp_path / new, "--model", model, *options) == 0
         assert (tmp_path / "o.csv").read_text() == "x,kind\n0,a\n1,b\n"
+
+
+def test_what_cannot_be_read_is_counted_and_left(tmp_path, capsys):
+    rows = [f"{'' if i in GAPS else 'lost' if i == 5 else x},{x}\n"
+            for i, x in enumerate(HALF)]  # fmt: skip
+    (tmp_path / "t.csv").write_text("a,b\n" + "".join(rows))
+    assert run_inside("impute", tmp_path / "t.csv", "-o", tmp_path / "o.csv") == 0
+    assert (
+        f"{len(GAPS)} missing cells filled; 1 that could not be read is left as "
+        "written (--na=TEXT fills them)" in capsys.readouterr().err
+    )
+    assert (tmp_path / "o.csv").read_text().splitlines()[6] == "lost,1"
+
+
+def test_suspected_codes_are_not_averaged_into_estimates(tmp_path):
+    cells = ["" if i in GAPS else "99" if i % 5 == 0 else str(1 + i % 4)
+             for i in range(N_ROWS)]  # fmt: skip
+    rows = [f"{cell},{x}\n" for cell, x in zip(cells, HALF, strict=True)]
+    (tmp_path / "t.csv").write_text("a,b\n" + "".join(rows))
+    out, doubts = tmp_path / "o.csv", tmp_path / "u.csv"
+    options = ("-o", out, "--uncertainty", doubts)
+    assert run_inside("impute", tmp_path / "t.csv", *options) == 0
+    filled = [line.split(",")[0] for line in out.read_text().splitlines()[1:]]
+    assert {filled[i] for i in GAPS} <= set("1234")
+    assert [filled[i] for i in range(N_ROWS) if i not in GAPS] == [
+        c for c in cells if c
+    ]
+    written = [line.split(",")[1] for line in doubts.read_text().splitlines()[1:]]
+    assert all((float(written[i]) > 0) == (i in GAPS) for i in range(N_ROWS))

@@ -62,7 +62,7 @@ def test_units_are_said_and_kept_with_a_model(read_text):
 
 @pytest.mark.parametrize(
     "cells",
-    [["5 kg", "9 lb"], ["5 kg", "9"], ["Q1", "Q2"], ["3/5", "4/5"], ["T1", "5"]],
+    [["5 kg", "9 lb"], ["Q1", "Q2"], ["3/5", "4/5"], ["T1", "5"], ["2", "2a"]],
 )
 def test_what_is_no_number_with_one_unit_is_a_text(read_text, cells):
     assert read_text(column(cells * 3)).frame["x"].tolist() == cells * 3

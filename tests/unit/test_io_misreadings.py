@@ -52,6 +52,34 @@ def test_units_that_cannot_be_converted_are_left(cells):
     )
 
 
+def test_some_numbers_may_lack_the_unit():
+    cells = [f"{160 + i}{' cm' if i % 3 else ''}" for i in range(30)]
+    table = read(column("height", [*cells, "k.A.", "unknown"]))
+    assert table.frame["height"].tolist()[:30] == list(range(160, 190))
+    assert table.frame["height"].isna().sum() == 2
+    assert has_line(table, "without the unit: 'height' (cm, which 10 cells lack)")
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ["2", "2a", "3", "3a", "1"] * 6,  # stages
+        [*map(str, range(30)), "3 weeks"],  # beside days
+    ],
+)
+def test_a_rare_or_doubtful_unit_is_not_removed(cells):
+    assert read(column("w", cells)).schema.columns[0].unit == ""
+
+
+def test_numeric_needs_only_half_of_the_cells():
+    cells = [*range(30), *("abcdefghijklmno")]
+    assert "x" not in read(column("x", cells)).frame  # free text
+    table = read(column("x", cells), numeric="x")
+    assert table.frame["x"].tolist()[:30] == list(range(30))
+    assert table.frame["x"].isna().sum() == 15
+    assert read(column("x", ["007", "008", "010"]), numeric="x").frame["x"][0] == 7
+
+
 def test_dates_without_separators():
     table = read(column("seen", ["20240131", "20231224", "?"]))
     assert table.frame["seen"][0] == pd.Timestamp(2024, 1, 31)

@@ -20,6 +20,7 @@ import numpy as np
 import pandas as pd
 
 from .._shared.extras import require
+from .._shared.wording import counted
 from ..io import ColumnSchema, LoadedTable
 from ..io.numbers_and_dates import (
     DATE_FORMATS,
@@ -71,6 +72,20 @@ def fill_gaps(table: LoadedTable, estimates: Any, *, as_text: bool) -> Any:
             if table.layout.type == "text" and not as_text:
                 columns[name] = _convert_text(schema[name], columns[name])
     return pd.DataFrame(columns)
+
+
+def describe_filling(table: LoadedTable, estimates: Any) -> str:
+    """Write how many cells were filled, and how many missing ones were not."""
+    n_filled = int((table.gaps & estimates.notna()).to_numpy().sum())
+    said = f"{counted(n_filled, 'missing cell')} filled"
+    unread = (table.frame.isna() & ~table.gaps).to_numpy()
+    if n_unread := int(unread.sum()):
+        verb = "is" if n_unread == 1 else "are"
+        said += (
+            f"; {n_unread:,} that could not be read {verb} left as written "
+            "(`missing=TEXT` fills them)"
+        )
+    return said
 
 
 def _fill_column(column: ColumnSchema, cells: Any, values: Any, estimates: Any) -> Any:
@@ -193,7 +208,7 @@ class _NumberForm:
         around = Counter(
             (found[1], found[3])
             for found in parts
-            if unit in ("", found[1].strip(" +-"), found[3].strip())
+            if {"", unit} >= {found[1].strip(" +-"), found[3].strip()} or not unit
         )
         before, after = around.most_common(1)[0][0] if around else ("", unit)
         split = (mark for one in parts for mark in _THOUSANDS.findall(one[2]))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from typing import Any
 
-from .._shared.wording import counted
 from . import arguments
 from .program import Invocation
 
@@ -52,20 +52,27 @@ def run(invocation: Invocation) -> None:
     file_format = find_format(options.output, options.format)
     second_format = find_format(options.uncertainty, None, option="--uncertainty")
     kernel, table, _ = fitting.start(invocation, "ProximityKernel")
-    if kernel is None:
-        kernel = fitting.fit(invocation, fitting.make_kernel(options), table)
-    with invocation.progress("filling"):
-        filled, uncertainty = kernel.impute(
-            table.frame, strategy=options.strategy, return_uncertainty=True
-        )
-    from .filled_cells import fill_gaps
+    from ..io.doubts import hide_missing_codes
+    from .filled_cells import describe_filling, fill_gaps
     from .results import name_rows, write_results
 
+    known = table.frame
+    if kernel is None:
+        # Codes such as 99 would be averaged into the estimates.
+        known = hide_missing_codes(known)
+        fitted = replace(table, frame=known)
+        kernel = fitting.fit(invocation, fitting.make_kernel(options), fitted)
+    with invocation.progress("filling"):
+        filled, uncertainty = kernel.impute(
+            known, strategy=options.strategy, return_uncertainty=True
+        )
     as_text = file_format in TEXT_FORMATS
     frame = fill_gaps(table, filled, as_text=as_text)
-    n_filled = int((table.gaps & filled.notna()).to_numpy().sum())
-    invocation.note(f"{counted(n_filled, 'missing cell')} filled")
+    invocation.note(describe_filling(table, filled))
     if options.uncertainty is not None:
+        codes = (known.isna() & table.frame.notna()).to_numpy()
+        for j in codes.any(axis=0).nonzero()[0]:  # observed, for all that is known
+            uncertainty.iloc[codes[:, j], j] = 0.0
         second = name_rows(table).join(_convert_to_days(uncertainty), rsuffix="_")
         write_frame(second, options.uncertainty, second_format)
     write_results(invocation, frame, file_format)

@@ -14,6 +14,7 @@ import pandas as pd
 from pandas.util import hash_pandas_object
 
 from .._shared.wording import counted, join_names, join_sentences, listed
+from .parquet_and_excel import write_cell
 
 _ANSWER = re.compile(
     r"(?i:class(es)?|labels?|targets?|outcomes?|response|ground.?truth)"
@@ -50,6 +51,45 @@ def find_same_columns(frame: Any) -> list[str]:
         for names in groups.values()
         if len(names) > 1
     ]
+
+
+def find_dependent_gaps(frame: Any) -> list[str]:
+    """Report the columns that are empty exactly where another has a certain value.
+
+    >>> asked = ["no"] * 20 + ["yes"] * 20
+    >>> frame = pd.DataFrame({"asked": asked, "days": [None] * 20 + [3.0] * 20})
+    >>> find_dependent_gaps(frame)[0].partition(":")[0]
+    "'days' is empty exactly where 'asked' is 'no'"
+    """
+    gaps = frame.isna().to_numpy()
+    n_gaps = gaps.sum(axis=0)
+    some = (n_gaps >= _MIN_ROWS) & (len(frame) - n_gaps >= _MIN_ROWS)
+    # Sums of random numbers of the rows find equal sets of rows without comparing all.
+    keys = np.random.default_rng(0).integers(1, 2**24, len(frame)).astype(float)
+    groups: dict[float, list[int]] = {}
+    for j in np.flatnonzero(some).tolist():
+        groups.setdefault(float(keys[gaps[:, j]].sum()), []).append(j)
+    found: dict[int, tuple[str, str]] = {}
+    for name in frame if groups else ():
+        codes, values = pd.factorize(frame[name])
+        if not 1 < len(values) <= _MAX_ANSWERS:
+            continue
+        sums = np.bincount(codes + 1, keys, len(values) + 1)[1:]
+        for what, same in (("empty", sums), ("observed", keys.sum() - sums)):
+            for k, key in enumerate(same.tolist()):
+                for j in groups.get(key, ()):
+                    if ((codes == k) == (gaps[:, j] == (what == "empty"))).all():
+                        where = f"{name!r} is {write_cell(values[k])!r}"
+                        found.setdefault(j, (name, f"{what} exactly where {where}"))
+    if not found:
+        return []
+    parts = [
+        f"{frame.columns[j]!r} is {where}" for j, (_, where) in sorted(found.items())
+    ]
+    given = listed(list(dict.fromkeys(name for name, _ in found.values())))
+    gives, it = ("it gives", "it") if len(parts) == 1 else ("they give", "them")
+    effect = f"{gives} {given} away, and filling {it} invents values"
+    return [f"{join_sentences(parts)}: {effect} (`drop` leaves {it} out)"]
 
 
 def find_answers(frame: Any) -> list[str]:
@@ -103,6 +143,20 @@ def find_missing_codes(frame: Any) -> list[str]:
     return [f"{join_sentences(parts)} may stand for a missing cell (if so, {remedy})"]
 
 
+def hide_missing_codes(frame: Any) -> Any:
+    """Make the numbers that may stand for a missing cell missing, in a copy.
+
+    >>> frame = pd.DataFrame({"age": [31.0, 44, -99, 52, 28, -99]})
+    >>> hide_missing_codes(frame)["age"].tolist()
+    [31.0, 44.0, nan, 52.0, 28.0, nan]
+    """
+    hidden = {}
+    for name in frame.select_dtypes("float"):
+        if codes := _find_codes(frame[name].to_numpy(dtype=float)):
+            hidden[name] = frame[name].mask(frame[name].isin([c for c, _ in codes]))
+    return frame.assign(**hidden)
+
+
 def _advise_mark(frame: Any, code: float, columns: list[tuple[str, int]]) -> str:
     """Write the mark to give; with its columns if others hold the code as a value."""
     names = [name for name, _ in columns]
@@ -139,5 +193,11 @@ def _describe_code(code: float, columns: list[tuple[str, int]]) -> str:
 
 def find_doubts(frame: Any) -> list[str]:
     """Report what is unusual about typed columns, in sentences."""
-    checks = (find_missing_codes, find_answers, find_constants, find_same_columns)
+    checks = (
+        find_missing_codes,
+        find_dependent_gaps,
+        find_answers,
+        find_constants,
+        find_same_columns,
+    )
     return [sentence for check in checks for sentence in check(frame)]

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from .._shared.wording import join_names, listed, suggest
+from .._shared.wording import counted, join_names, listed, suggest
 from .ids import MIN_ROWS, check_id
 from .misreadings import (
     ANY_CASE,
@@ -48,6 +48,8 @@ from .schema import (
 )
 
 _MAX_UNMATCHED = 5  # distinct texts in a column of numbers or dates that are neither
+_MIN_NUMERIC = 0.5  # share of numbers in a column that `numeric` names
+_MIN_WITH_UNIT = 0.1  # share of cells with a unit from which on others may lack it
 _FREE_TEXT = 0.5  # distinct texts per cell from which on a column is free text
 _MIN_FREE_TEXT = 20  # distinct texts that free text has at least
 _MAX_CATEGORIES = 255  # that the kernel keeps apart
@@ -260,33 +262,38 @@ class _SchemaBuilder:
         if found is not None:
             return (*found, "")
         unit = find_unit(text.values)
-        if unit:
+        has_unit = np.asarray(text.values.str.contains(unit, regex=False), bool)
+        n_bare = max(map(text.count_format, self.numbers))
+        if unit and text.count(has_unit) >= _MIN_WITH_UNIT * text.n_observed:
             found = self._find_format(name, text.without_unit(unit))
             if found is not None and found[0] == "numbers":
+                lack = f", which {counted(n_bare, 'cell')} lack" if n_bare else ""
                 columns = self.lists["read as numbers, without the unit"]
-                columns.append(f"{name!r} ({unit})")
+                columns.append(f"{name!r} ({unit}{lack})")
                 return (*found, unit)
         units = find_mixed_units(text.values, np.bincount(text.codes[text.codes >= 0]))
         if units and self._find_format(name, text.without_unit(", ".join(units))):
             columns = self.lists["read as numbers, converted to one unit"]
             columns.append(f"{name!r} ({' and '.join(units[1:])} to {units[0]})")
             return "numbers", "1.5", ", ".join(units)
-        n_numbers = max(map(text.count_format, self.numbers))
-        if text.n_observed and n_numbers > 0.5 * text.n_observed:
+        if text.n_observed and n_bare > 0.5 * text.n_observed:
             self.remarks[": numbers and texts, read as categories"].append(name)
         return "categories", ANY_CASE if self.options.ignore_case else "", ""
 
     def _find_format(self, name: str, text: TextColumn) -> tuple[Kind, str] | None:
         """Find the kind and format of numbers or dates; None if it holds neither."""
-        for candidate in (*self.numbers, *DATE_FORMATS):
+        asked = name in self.chosen["numeric"]
+        least = _MIN_NUMERIC if asked else MIN_MATCHED
+        for candidate in (*self.numbers, *(() if asked else DATE_FORMATS)):
             matched = match_format(candidate, text.values)
             n_matched = text.count(matched)
-            enough = n_matched and n_matched >= MIN_MATCHED * text.n_observed
-            if not enough or (~matched).sum() > _MAX_UNMATCHED:
+            enough = n_matched and n_matched >= least * text.n_observed
+            if not enough or ((~matched).sum() > _MAX_UNMATCHED and not asked):
                 continue
             if candidate in DATE_FORMATS:
                 return self._read_dates(name, candidate, text)
-            if text.values.str.match(r"0\d+$").any():  # such as the code 007
+            # Such as the code 007.
+            if text.values.str.match(r"0\d+$").any() and not asked:
                 zeros = ": numbers with leading zeros, read as categories"
                 self.remarks[zeros].append(name)
                 return "categories", ""

@@ -197,22 +197,29 @@ def to_plain_numbers(name: str, texts: Any) -> Any:
 
 
 def find_unit(texts: Any) -> str:
-    """Find the unit or currency that all numbers have; empty if there is none.
+    """Find the unit or currency of numbers; empty if there is none, or several.
+
+    Some numbers may lack it, unless it is a single letter such as in 2a: what it stands
+    for is then uncertain.
 
     >>> find_unit(pd.Index(["5 kg", "7.5 kg", "none"])), find_unit(pd.Index(["$1,200"]))
     ('kg', '$')
     >>> find_unit(pd.Index(["5 kg", "9 lb"])), find_unit(pd.Index(["5 kg", "9"]))
-    ('', '')
+    ('', 'kg')
     """
-    before = after = ""
+    unit = ""
     for part in (texts[:_SAMPLE], texts):
         numbers = [text for text in part if re.search(r"\d", text)]
         found = [re.fullmatch(_WITH_UNIT, text) for text in numbers]
-        units = {one.groups("") if one else ("", "") for one in found}
-        before, after = min(units, default=("", ""))
-        if len(units) != 1 or bool(before) == bool(after):
+        units = {one.groups("") if one else None for one in found}
+        own = units - {("", "")}
+        before, after = next(iter(own), None) or ("", "")
+        unit = before or after
+        if len(own) != 1 or bool(before) == bool(after):
             return ""
-    return before or after
+        if len(own) < len(units) and len(unit) == 1 and unit.isalpha():
+            return ""
+    return unit
 
 
 def has_zone(texts: Any) -> bool:
@@ -262,12 +269,15 @@ def is_text(column: Any) -> bool:
     return isinstance(dtype, pd.CategoricalDtype) and not dtype.ordered
 
 
-def convert_columns(parsed: ParsedFile, schema: Schema) -> tuple[Any, Any, list[str]]:
+def convert_columns(
+    parsed: ParsedFile, schema: Schema, *, inferred: bool
+) -> tuple[Any, Any, list[str]]:
     """Convert the used columns to typed ones.
 
-    Also returned are which cells are missing in the file, and what was assumed.
+    Also returned are which cells are missing in the file, and what was assumed. Unless
+    the schema was inferred from these rows, a column that does not fit it is an error.
     """
-    converter = _Converter(parsed.name, schema)
+    converter = _Converter(parsed.name, schema, inferred)
     used = [c for c in schema.columns if c.role == "used" and c.name in parsed.frame]
     pairs = {c.name: converter.convert(c, parsed.frame[c.name]) for c in used}
     frame = pd.DataFrame({name: column for name, (column, _) in pairs.items()})
@@ -283,8 +293,8 @@ def convert_columns(parsed: ParsedFile, schema: Schema) -> tuple[Any, Any, list[
 class _Converter:
     """Converts columns by a schema, and collects the texts that do not fit it."""
 
-    def __init__(self, file: str, schema: Schema) -> None:
-        self.file, self.schema = file, schema
+    def __init__(self, file: str, schema: Schema, inferred: bool) -> None:
+        self.file, self.schema, self.inferred = file, schema, inferred
         self.other_formats: list[str] = []
         # Texts that are not a number (or a date) -> columns, with cells.
         self.unmatched: dict[str, dict[str, int]] = {}
@@ -326,7 +336,8 @@ class _Converter:
             return
         texts = list(text.values[unmatched])
         expected = "a date" if column.kind == "dates" else "a number"
-        if n_cells > (1 - MIN_MATCHED) * text.n_observed + 1:
+        too_many = n_cells > (1 - MIN_MATCHED) * text.n_observed + 1
+        if too_many and not self.inferred:
             raise InputError(
                 f"{self.file}: column {column.name!r} has {column.kind} in the model, "
                 f"and here {n_cells:,} of {text.n_observed:,} cells are not "

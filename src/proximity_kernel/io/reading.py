@@ -151,11 +151,11 @@ def _apply_schema(
     parsed: ParsedFile,
     schema: Schema,
     marks: str = "",
-    inferred: Iterable[str] = (),
+    inferred: Iterable[str] | None = None,
     *,
     earlier: bool = False,
 ) -> LoadedTable:
-    """Convert the columns of a parsed file.
+    """Convert the columns of a parsed file; `inferred` is what its schema assumes.
 
     With the schema of an `earlier` table, columns may differ: ids may be absent, and
     additional columns are left out.
@@ -166,10 +166,11 @@ def _apply_schema(
     n_rows, n_columns = parsed.frame.shape
     size = f"{counted(n_rows, 'row')}, {counted(n_columns, 'column')}"
     assumptions = [f"{parsed.name}: {size}{_describe_separator(parsed.layout)}{marks}"]
-    assumptions += [*parsed.assumptions, *inferred]
+    assumptions += [*parsed.assumptions, *(inferred or ())]
     if earlier:
         assumptions += _compare_columns(parsed, schema)
-    frame, gaps, converted = convert_columns(parsed, schema)
+    is_inferred = inferred is not None
+    frame, gaps, converted = convert_columns(parsed, schema, inferred=is_inferred)
     assumptions += converted
     if n_empty := int(frame.isna().all(axis=1).sum()):
         assumptions.append(describe_empty_rows(n_empty))
