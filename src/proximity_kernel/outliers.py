@@ -62,6 +62,8 @@ class Reason:
         them in the same bin, where an integer `n_bins` makes one resolution.
     typical : float
         The mean of this share over the fitted rows.
+    far : bool
+        Whether the value is a gross error; `bin` holds it and the range of the others.
     """
 
     feature: str
@@ -69,12 +71,13 @@ class Reason:
     missing: bool
     share: float
     typical: float
+    far: bool = False
 
     def __str__(self) -> str:
         where = f"missing, perhaps {self.bin}" if self.missing else self.bin
         return (
-            f"{self.feature}: {where}; similar to {write_share(self.share)} of the "
-            f"rows, a typical row to {write_share(self.typical)}"
+            f"{self.feature}: {where} (similar to {write_share(self.share)} of the "
+            f"rows, a typical row to {write_share(self.typical)})"
         )
 
 
@@ -139,7 +142,7 @@ class ProximityOutliers(OutlierDetector, KernelEstimator):
     array([ 1, -1])
     >>> for reason in odd.reasons([[40.0, "a"]])[0]:
     ...     print(reason)
-    x0: 40, far from 0 to 2; similar to 0 % of the rows, a typical row to 51 %
+    x0: 40, far from 0 to 2 (similar to 0 % of the rows, a typical row to 51 %)
     """
 
     def __init__(
@@ -283,6 +286,7 @@ class ProximityOutliers(OutlierDetector, KernelEstimator):
                             bool(missing[i, j]),
                             max(float(share[j]), 0.0),
                             float(typical[j]),
+                            bool(far[i, j]),
                         )
                     )
             out.append(reasons)

@@ -77,6 +77,38 @@ def test_a_terminal_shows_the_most_unusual_rows(folder, run_in_terminal):
     assert lines_below_head(said.out)[0].startswith(first)
 
 
+def test_outliers_that_are_none_are_not_called_so(tmp_path, run_in_terminal, capsys):
+    path = tmp_path / "t.csv"
+    rng = np.random.default_rng(0)
+    table = {"x": rng.integers(0, 4, 60), "y": rng.choice(list("abc"), 60)}
+    pd.DataFrame(table).to_csv(path, index=False)
+    said = run_in_terminal("outliers", path)
+    assert "None of 60 rows is an outlier: the lowest score is " in said.err
+    assert "The 10 most unusual rows:" in said.err
+    assert said.out.split()[:3] == ["row", "score", "reasons"]
+    assert run_inside("outliers", path, "--format", "csv") == 0
+    said = capsys.readouterr()
+    assert "most unusual" not in said.err
+    assert all(line.endswith(",False,") for line in said.out.splitlines()[1:])
+
+
+def test_only_outliers_are_shown_each_reason_in_a_line(tmp_path, run_in_terminal):
+    path = tmp_path / "t.csv"
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"x": rng.integers(0, 40, 90), "y": ["a"] * 89 + ["b"]})
+    table.loc[7, "x"] = 9_999_999
+    table.loc[89, "x"] = 8_888_888
+    table.to_csv(path, index=False)
+    said = run_in_terminal("outliers", path)
+    assert "2 of 90 rows are outliers: the score is below " in said.err
+    assert "most unusual" not in said.err
+    low, *_, high, _, _ = sorted(table["x"])
+    lines = [" ".join(line.split()[-9:]) for line in lines_below_head(said.out)]
+    assert lines[0].endswith(f"x 8888888, far from {low} to {high}")
+    assert lines[1] == "y b: only 1 of 90 values"
+    assert lines[2].endswith(f"x 9999999, far from {low} to {high}")
+
+
 def test_few_rows_are_shown_without_a_remark(tmp_path, run_in_terminal):
     pd.DataFrame({"x": [1, 2, 1], "y": list("aba")}).to_csv(tmp_path / "t.csv")
     said = run_in_terminal("cluster", tmp_path / "t.csv", "-k", "2")

@@ -129,8 +129,8 @@ def test_a_missing_cell_is_said_to_be_missing():
     gap = next(reason for reason in reasons if reason.feature == "a")
     assert gap.missing
     assert str(gap) == (
-        "a: missing, perhaps 4 or more; similar to 25 % of the rows, a typical row to "
-        "62 %"
+        "a: missing, perhaps 4 or more (similar to 25 % of the rows, a typical row to "
+        "62 %)"
     )
 
 

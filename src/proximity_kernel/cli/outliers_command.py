@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import dataclass
 from typing import Any
 
-from .._shared.wording import counted
+from .._shared.wording import counted, write_plain, write_share
 from . import arguments
 from .program import Invocation
 
@@ -23,6 +24,7 @@ to all rows, less 1 for each number that is far from all others; lower is
 more unusual.
 """
 _BLOCK = 2048  # rows at a time
+_MAX_LENGTH = 40  # characters of a cell
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -74,29 +76,157 @@ def _list_outliers(invocation: Invocation, model: Any, table: Any) -> Any:
 
     from .results import N_SHOWN, is_for_terminal, join_results, name_rows
 
-    options = invocation.options
-    top = options.top or (N_SHOWN if is_for_terminal(options) else None)
+    options, shown = invocation.options, is_for_terminal(invocation.options)
     with invocation.progress("scoring"):
         scores = model.score_samples(table.frame)
     outlying = scores < model.offset_
     rows, explained = np.arange(len(scores)), np.flatnonzero(outlying)
-    n = len(explained)
-    invocation.note(
-        f"{n:,} of {counted(len(scores), 'row')} "
-        f"{'is an outlier' if n == 1 else 'are outliers'} (score below "
-        f"{model.offset_:.4f}; the median is {np.median(scores):.4f})"
-    )
+    invocation.note(_count_outliers(scores, model.offset_))
+    top = options.top
+    if top is None and shown:
+        top = min(len(explained) or N_SHOWN, N_SHOWN, len(rows))
+        if len(explained) != top:
+            of_them = " of them" if len(explained) else ""
+            invocation.note(f"The {counted(top, 'most unusual row')}{of_them}:")
     if top is not None:
-        rows = np.argsort(scores, kind="stable")[:top]
-        explained = rows
+        rows = explained = np.argsort(scores, kind="stable")[:top]
     reasons = np.full(len(scores), "", dtype=object)
-    n_reasons = options.reasons
-    with invocation.progress("finding reasons", len(explained)) as advance:
-        for start in range(0, len(explained) if n_reasons else 0, _BLOCK):
-            block = explained[start : start + _BLOCK]
-            frame = table.frame.iloc[block].reset_index(drop=True)
-            found = model.reasons(frame, n_reasons)
-            reasons[block] = ["; ".join(map(str, of_row)) for of_row in found]
-            advance(len(block))
+    reasons[explained] = [
+        ("\n" if shown else "; ").join(own)
+        for own in _explain(invocation, model, table, explained)
+    ]
     results = {"score": scores.round(6), "outlier": outlying, "reasons": reasons}
+    if shown and len(set(outlying[rows])) == 1:
+        del results["outlier"]
     return join_results(name_rows(table), results).iloc[rows]
+
+
+def _count_outliers(scores: Any, limit: float) -> str:
+    import numpy as np
+
+    n, of_all = int((scores < limit).sum()), counted(len(scores), "row")
+    if not n:
+        return (
+            f"None of {of_all} is an outlier: the lowest score is {scores.min():.3f}, "
+            f"and outliers are below {limit:.3f}."
+        )
+    return (
+        f"{n:,} of {of_all} {'is an outlier' if n == 1 else 'are outliers'}: the score "
+        f"is below {limit:.3f} (a typical row has {np.median(scores):.3f})."
+    )
+
+
+def _explain(
+    invocation: Invocation, model: Any, table: Any, rows: Any
+) -> list[list[str]]:
+    """List the reasons of some rows, in sentences."""
+    options, out = invocation.options, []
+    if not options.reasons:
+        return [[] for _ in rows]
+    columns = _read_columns(model, table, fitted=options.model is None)
+    with invocation.progress("finding reasons", len(rows)) as advance:
+        for start in range(0, len(rows), _BLOCK):
+            block = rows[start : start + _BLOCK]
+            frame = table.frame.iloc[block].reset_index(drop=True)
+            for row, reasons in zip(
+                block, model.reasons(frame, options.reasons), strict=True
+            ):
+                out.append([columns[one.feature].describe(row, one) for one in reasons])
+            advance(len(block))
+    return out
+
+
+def _read_columns(model: Any, table: Any, *, fitted: bool) -> dict[str, _Column]:
+    codes = model.kernel_.model_.code(table.frame, 1)
+    bins = codes.rows[codes.inverse]
+    return {
+        name: _Column(name, table.source[name], table.frame[name], bins[:, j], fitted)
+        for j, name in enumerate(table.frame)
+    }
+
+
+@dataclass(frozen=True)
+class _Column:
+    """A column of the table.
+
+    Attributes
+    ----------
+    name : str
+    cells : pandas.Series
+        As they are in the file.
+    values : pandas.Series
+        As they are compared.
+    bins : ndarray of shape (n_rows,)
+        The bin of each; missing cells have higher numbers.
+    fitted : bool
+        Whether the model was fitted to this table, so that its rows can be counted.
+    """
+
+    name: str
+    cells: Any
+    values: Any
+    bins: Any
+    fitted: bool
+
+    def describe(self, row: int, reason: Any) -> str:
+        """Say how rare a value is: how many others are in its range."""
+        if reason.far:
+            return f"{self.name} {reason.bin}"
+        if reason.missing:
+            return f"{self.name} missing, perhaps {reason.bin}"
+        if not self.fitted:
+            cell, share = self._write_cell(row), write_share(reason.share)
+            where = f" ({reason.bin})" if reason.bin != cell else ""
+            return f"{self.name} {cell}{where}: like only {share} of the rows"
+        known = self.values.notna()
+        if not known[row]:
+            n = int((~known).sum())
+            return f"{self.name} missing: only {n:,} of {counted(len(known), 'row')}"
+        same = known & (self.bins == self.bins[row])
+        is_range = self.values.dtype.kind in "fM" and self.values[same].nunique() > 1
+        if not is_range:
+            same = self.values == self.values[row]
+        where = f" {self._name_range(known, same)}" if is_range else ""
+        return (
+            f"{self.name} {self._write_cell(row)}: only {int(same.sum()):,} of "
+            f"{counted(int(known.sum()), 'value')}{where}"
+        )
+
+    def _write_cell(self, row: int) -> str:
+        from ..io.parquet_and_excel import write_cell
+
+        text = " ".join(write_cell(self.cells.iloc[row]).split())
+        return text if len(text) <= _MAX_LENGTH else f"{text[: _MAX_LENGTH - 3]}..."
+
+    def _name_range(self, known: Any, same: Any) -> str:
+        """Name a range by short limits that part it from the other values."""
+        own = self.values[same]
+        others = self.values[known & ~same]
+        below, above = others[others < own.min()], others[others > own.max()]
+        low = _write_limit(below.max(), own.min()) if len(below) else ""
+        high = _write_limit(own.max(), above.min()) if len(above) else ""
+        is_date = self.values.dtype.kind == "M"
+        if low and high:
+            return f"are between {low} and {high}"
+        if low:
+            return f"are {'after' if is_date else 'above'} {low}"
+        return f"are {'until' if is_date else 'up to'} {high}"
+
+
+def _write_limit(last: Any, following: Any) -> str:
+    """Write a short number or date, at least `last` and less than `following`.
+
+    >>> _write_limit(57.3, 61.27), _write_limit(1.0, 2.0), _write_limit(40.1, 44.9)
+    ('60', '1', '42')
+    """
+    if not isinstance(last, float):
+        day = last.ceil("D")
+        moment = day if day < following else last
+        return str(moment.isoformat().removesuffix("T00:00:00"))
+    middle = last + (following - last) / 2
+    for digits in range(1, 16):
+        for number in (last, middle):
+            rounded = float(f"{number:.{digits}g}")
+            if last <= rounded < following:
+                return write_plain(rounded)
+    return write_plain(last)

@@ -161,4 +161,6 @@ def _draw_rows(frame: Any) -> Any:
 def _write_short(cell: Any) -> str:
     if pd.isna(cell):
         return ""
-    return f"{cell:.4g}" if isinstance(cell, float) else write_cell(cell)
+    if isinstance(cell, float):
+        return f"{cell:.3f}" if abs(cell) < 10 else f"{cell:.4g}"
+    return write_cell(cell)
