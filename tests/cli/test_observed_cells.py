@@ -257,3 +257,16 @@ def test_suspected_codes_are_not_averaged_into_estimates(tmp_path):
     ]
     written = [line.split(",")[1] for line in doubts.read_text().splitlines()[1:]]
     assert all((float(written[i]) > 0) == (i in GAPS) for i in range(N_ROWS))
+
+
+def test_a_total_is_written_back_and_not_used(tmp_path):
+    rows = [f"c{i},{'' if i in GAPS else 3 + x},{x}" for i, x in enumerate(HALF)]
+    (tmp_path / "t.csv").write_text("\n".join(["id,a,b", *rows, "TOTAL,9999,", ""]))
+    for ending in ("csv", "parquet"):
+        out = tmp_path / f"o.{ending}"
+        assert run_inside("impute", tmp_path / "t.csv", "-o", out) == 0
+    lines = (tmp_path / "o.csv").read_text().splitlines()[1:]
+    assert lines[-1] == "TOTAL,9999,"
+    assert len(lines) == N_ROWS + 1
+    assert {line.split(",")[1] for line in lines[:-1]} <= {"3", "4"}
+    assert read_rows(out)[-1]["a"] == 9999

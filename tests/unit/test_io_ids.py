@@ -45,25 +45,45 @@ def test_an_id_that_is_not_unique_is_compared(put):
 
 
 @pytest.mark.parametrize("cell", ["c{}", "{}7", "no. {} of a long list"])
-def test_an_id_that_few_rows_repeat_is_left_out_and_said(put, cell):
-    rows = [*range(60), 1, 2, 3]
+def test_an_id_that_few_rows_repeat_names_the_rows_still(put, cell):
+    rows = [*range(60), 1, 2, 2]
     lines = [f"{cell.format(i)},{i % 3}\n" for i in rows]
-    path = put("t.csv", "customer id,x\n" + "".join(lines))
+    path = put("t.csv", "customer id,x\n" + "".join([*lines, "?,1\n", "?,2\n"]))
     table = read(path)
     assert list(table.frame) == ["x"]
-    assert not table.ids.shape[1]
-    repeated = "left out: 'customer id' looks like an id, but 3 rows repeat one"
-    assert any(line.startswith(repeated) for line in table.assumptions)
-    assert not any("free text" in line for line in table.assumptions)
-    assert list(read(path, ids=("customer id",)).ids) == ["customer id"]
+    assert list(table.ids) == ["customer id"]
+    line = (
+        f"taken as id, not compared: 'customer id' ('{cell.format(1)}' appears twice: "
+        "rows 2 and 61; 1 other too)"
+    )
+    assert line in table.assumptions
     often = lines + lines[:9]
     table = read(put("u.csv", "customer id,x\n" + "".join(often)))
-    assert not any("looks like an id" in line for line in table.assumptions)
+    assert not list(table.ids)
+
+
+def test_a_repeated_id_beside_another_is_left_out(put):
+    lines = [f"k{i % 59},r{i},{i % 3}\n" for i in range(60)]
+    table = read(put("t.csv", "email,row_id,x\n" + "".join(lines)))
+    assert list(table.ids) == ["row_id"]
+    assert list(table.left_out) == ["email"]
+    said = "left out: 'email' looks like an id, but 1 row repeats one (`ids='email'`"
+    assert any(line.startswith(said) for line in table.assumptions)
+
+
+@pytest.mark.parametrize(
+    "name", ["MRN", "hospital_number", "Fallnr", "PatNr.", "case no", "Zimmernummer"]
+)
+def test_whole_numbers_named_as_numbers_of_something_are_ids(put, name):
+    lines = [f"{i % 3},{4000 + 7 * (i % 55)}\n" for i in range(60)]
+    assert list(read(put("t.csv", f"x,{name}\n" + "".join(lines))).ids) == [name]
+    few = [f"{i % 3},{4000 + i % 9}\n" for i in range(60)]
+    assert not list(read(put("u.csv", f"x,{name}\n" + "".join(few))).ids)
 
 
 def test_nothing_but_a_repeated_id_is_named(put):
     path = put("t.csv", "id\n" + "".join(f"p{i}\n" for i in [*range(40), 7]))
-    with pytest.raises(InputError, match="'id' looks like an id"):
+    with pytest.raises(InputError, match="'p7' appears twice: rows 8 and 41"):
         read(path)
 
 

@@ -160,12 +160,35 @@ def test_a_repeated_header_line_of_a_sheet_is_dropped(tmp_path):
     assert read_table(tmp_path / "t.xlsx").frame["a"].tolist() == [1, 2.5]
 
 
-def test_a_total_is_reported():
-    line = "the last row looks like a total ('Grand total' in 'shop'): if so, remove it"
-    assert line in read("shop,sold\nA,1\nB,2\nGrand total,3\n").assumptions
-    assert not has_line(
-        read("shop,sold\nTotal,1\nB,2\nTotal,3\n"), "looks like a total"
+@pytest.mark.parametrize("word", ["Grand total", "SUM", "Mean", "Mittelwert:"])
+def test_a_total_is_left_out_and_kept_in_the_source(word):
+    table = read(f"shop,sold\nA,1\nB,2\n{word},3\n")
+    assert f"row 3, the last, is left out: a total or mean ('{word}' in 'shop')" in (
+        table.assumptions
     )
+    assert table.frame["sold"].tolist() == [1, 2]
+    assert len(table.gaps) == 2
+    assert table.source["sold"].tolist() == ["1", "2", "3"]
+    later = read("shop,sold\nA,1\nB,2\nTotal,3\n", schema=table.schema)
+    assert len(later.frame) == 2
+
+
+def test_a_total_of_another_column_is_reported():
+    table = read("sold,shop\n1,A\n2,B\n3,Total\n")
+    assert has_line(table, "row 3, the last, looks like a total ('Total' in 'shop')")
+    assert len(table.frame) == 3
+    for text in ("shop,sold\nTotal,1\nB,2\nTotal,3\n", "shop,sold\nTotal,3\nx,1\n"):
+        assert not has_line(read(text), "a total")
+
+
+def test_a_mean_below_numbers_of_a_sheet_is_left_out(tmp_path):
+    book = openpyxl.Workbook()
+    for row in (["case", "age"], [7, 31], [9, 44], [4, 52], ["Mean", None]):
+        book.active.append(row)
+    book.save(tmp_path / "t.xlsx")
+    table = read_table(tmp_path / "t.xlsx")
+    assert table.frame["case"].tolist() == [7, 9, 4]
+    assert table.source["case"].tolist()[-1] == "Mean"
 
 
 def test_a_column_named_like_an_answer_is_reported():

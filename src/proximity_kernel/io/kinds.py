@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from .._shared.wording import counted, join_names, listed, suggest
-from .ids import MIN_ROWS, check_id
+from .ids import MIN_ROWS, check_id, describe_repeats
 from .misreadings import (
     ANY_CASE,
     BOOLEAN,
@@ -90,8 +90,8 @@ def infer_schema(
     }
     decimal = options.decimal or _detect_decimal(texts, parsed.layout.separator)
     builder = _SchemaBuilder(parsed.frame, chosen, texts, marks, decimal, options)
-    columns = tuple(builder.add_column(name) for name in names)
-    schema = Schema(columns, marks.of_table)
+    columns = builder.settle_ids([builder.add_column(name) for name in names])
+    schema = Schema(tuple(columns), marks.of_table)
     lines = builder.describe(schema)
     if not schema.names("used"):
         why = "; ".join(lines) or "see `drop` and `ids`"
@@ -139,6 +139,8 @@ class _SchemaBuilder:
     options: ReadOptions
     # What was assumed -> the columns, described.
     lists: dict[str, list[str]] = field(default_factory=lambda: {s: [] for s in _LISTS})
+    # Column that is an id but for some rows -> how many rows repeat one.
+    repeated: dict[str, int] = field(default_factory=dict)
     # Remark -> the columns it applies to.
     remarks: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
 
@@ -175,6 +177,25 @@ class _SchemaBuilder:
         own = None if marks == self.marks.of_table else marks
         return ColumnSchema(name, self._find_role(name, *kind[:2]), *kind, own)
 
+    def settle_ids(self, columns: list[ColumnSchema]) -> list[ColumnSchema]:
+        """Make a column that few rows repeat the id, if there is no other."""
+        settled = {column.name: column for column in columns}
+        for name, n_repeats in self.repeated.items():
+            if any(column.role == "id" for column in settled.values()):
+                repeats = "row repeats" if n_repeats == 1 else "rows repeat"
+                self.lists["left out"].append(
+                    f"{name!r} looks like an id, but {n_repeats:,} {repeats} one "
+                    f"(`ids={name!r}` keeps it as id)"
+                )
+            else:
+                settled[name] = replace(settled[name], role="id")
+                cells, text = self.frame[name], self.texts.get(name)
+                if text is not None:
+                    cells = pd.Categorical.from_codes(text.codes, text.values)
+                said = f"{name!r} ({describe_repeats(cells)})"
+                self.lists["taken as id, not compared"].append(said)
+        return list(settled.values())
+
     def _holds_codes(self, name: str) -> bool:
         """Whether numbers are codes by their name, such as zip or shop_id."""
         if not is_code_name(name) or name in self.chosen["numeric"]:
@@ -209,11 +230,7 @@ class _SchemaBuilder:
                 self.lists["taken as id, not compared"].append(repr(name))
                 return "id"
             if n_repeats:
-                repeats = "row repeats" if n_repeats == 1 else "rows repeat"
-                self.lists["left out"].append(
-                    f"{name!r} looks like an id, but {n_repeats:,} {repeats} one "
-                    f"(`ids={name!r}` keeps it as id)"
-                )
+                self.repeated[name] = n_repeats
                 return "left out"
         if kind != "categories" or text is None:
             return "used"

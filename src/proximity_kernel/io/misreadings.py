@@ -43,7 +43,11 @@ _UNITS = (
 )
 _QUANTITY = re.compile(r"([+-]?\d+(?:\.\d+)?)\s*([A-Za-zµ]+)")
 _DIGITS = Context(prec=15)  # of a converted number
-_TOTAL = re.compile(r"(?i:((grand|sub)[ -]?)?totals?|sum|summe|gesamt(summe)?)")
+_TOTAL = re.compile(
+    r"(?i:((grand|sub)[ -]?)?totals?|sum|summe|gesamt(summe)?|mean|average|avg\.?"
+    r"|mittel(wert)?|durchschnitt):?"
+)
+_MIN_TOTALED = 2  # rows above a total
 
 
 # ------------------------------------------------------------------------------ texts
@@ -172,16 +176,30 @@ def _find_text(column: Any, text: str) -> NDArray[np.bool_]:
     return np.asarray(np.array([*held, False])[column.cat.codes])
 
 
-def find_total_row(source: Any) -> list[str]:
-    """Report a last row that seems to be the total of the others.
+def leave_total_out(parsed: ParsedFile) -> ParsedFile:
+    """Leave out a last row that is named as the total or mean of the others.
 
-    >>> find_total_row(pd.DataFrame({"shop": ["A", "B", "TOTAL"], "sold": [1, 2, 3]}))
-    ["the last row looks like a total ('TOTAL' in 'shop'): if so, remove it"]
+    It stays in `source`, so that it is written back. A row that is named so by another
+    column than the first is only reported.
+
+    >>> from proximity_kernel.io import FileLayout
+    >>> frame = pd.DataFrame({"shop": ["A", "B", "TOTAL"], "sold": [1, 2, 3]})
+    >>> parsed = ParsedFile("t.csv", frame, frame, FileLayout("text"), ())
+    >>> leave_total_out(parsed).assumptions
+    ("row 3, the last, is left out: a total or mean ('TOTAL' in 'shop')",)
     """
-    for name in source:
+    source, n_rows = parsed.source, len(parsed.source)
+    found = None
+    for name in source if n_rows > _MIN_TOTALED else ():
         cell = source[name].iloc[-1]
         is_total = isinstance(cell, str) and _TOTAL.fullmatch(cell.strip())
-        if is_total and (source[name] == cell).sum() == 1 < len(source):
-            shown = f"({cell.strip()!r} in {name!r})"
-            return [f"the last row looks like a total {shown}: if so, remove it"]
-    return []
+        if is_total and (source[name] == cell).sum() == 1:
+            found = f"({cell.strip()!r} in {name!r})"
+            break
+    if found is None:
+        return parsed
+    frame, last = parsed.frame, f"row {n_rows:,}, the last,"
+    said = f"{last} looks like a total {found}: if so, remove it"
+    if name == source.columns[0] and parsed.layout.type in ("text", "excel"):
+        frame, said = frame[:-1], f"{last} is left out: a total or mean {found}"
+    return replace(parsed, frame=frame, assumptions=(*parsed.assumptions, said))

@@ -131,19 +131,19 @@ def read_table(
     from .csv_text import parse_text
     from .doubts import find_doubts
     from .kinds import infer_schema
-    from .misreadings import drop_repeated_headers, find_total_row
+    from .misreadings import drop_repeated_headers, leave_total_out
     from .parquet_and_excel import parse_sheet, parse_typed
 
     options.refuse_for(file.name, file.type)
     parse = {"text": parse_text, "excel": parse_sheet}.get(file.type, parse_typed)
-    parsed = drop_repeated_headers(parse(file, options))
+    parsed = leave_total_out(drop_repeated_headers(parse(file, options)))
     if not len(parsed.frame):
         raise InputError(f"{file.name}: the table has column names, but no rows.")
     if schema is not None:
         return _apply_schema(parsed, schema, earlier=True)
     schema, marks, inferred = infer_schema(parsed, options)
     table = _apply_schema(parsed, schema, marks, inferred)
-    found = [*find_total_row(table.source), *find_doubts(table.frame)]
+    found = find_doubts(table.frame)
     return replace(table, assumptions=(*table.assumptions, *found))
 
 
@@ -174,8 +174,9 @@ def _apply_schema(
     assumptions += converted
     if n_empty := int(frame.isna().all(axis=1).sum()):
         assumptions.append(describe_empty_rows(n_empty))
+    cells = parsed.source[:n_rows]  # without a total
     ids, left_out = (
-        parsed.source[[name for name in schema.names(role) if name in parsed.source]]
+        cells[[name for name in schema.names(role) if name in cells]]
         for role in ("id", "left out")
     )
     return LoadedTable(

@@ -170,7 +170,8 @@ class ParsedFile:
         Of the file, for messages.
     source : pandas.DataFrame
         The cells as the file holds them: text as categoricals, cells of Parquet and
-        Arrow in their Arrow types, those of Excel as Python objects.
+        Arrow in their Arrow types, those of Excel as Python objects. A total in the
+        last row is only here.
     frame : pandas.DataFrame
         The same in few types. Text as unordered categoricals, also where it spells
         numbers or dates, so that each distinct text is looked at once.
@@ -207,7 +208,7 @@ class LoadedTable:
     source : pandas.DataFrame
         All columns of the file, as it holds them; `ids` and `left_out` are among them.
         Text is categorical, columns of Parquet and Arrow have their Arrow types, and
-        cells of Excel are Python objects.
+        cells of Excel are Python objects. A last row that is a total is only here.
     schema : Schema
         How each column was read. Pass it to `read_table` to read other rows of the same
         table in the same way.
