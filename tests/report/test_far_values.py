@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from report_pages import SENTINEL, messy, missing_table, section, visible, write
 
-from proximity_kernel.report.display_columns import find_usual_range
+from proximity_kernel.report.display_columns import DisplayColumn
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +58,7 @@ def test_both_ends_and_dates(page, table):
     words = visible(card(page, "balance"))
     assert (
         "Not to scale: 2 values of -2,000,000 to -1,000,000, far below the others, "
-        "which begin at -1524; 1 value of 3,000,000, far above" in words
+        "which begin at -1,524.04; 1 value of 3,000,000, far above" in words
     )
     last = table["since"].drop(11).max()
     words = visible(page)
@@ -69,7 +69,7 @@ def test_both_ends_and_dates(page, table):
 
 
 def test_far_values_are_named_with_their_rows(page):
-    listed = page[page.index("Values far from the others") :]
+    listed = page[page.index("Numbers far from all others") :]
     rows = re.findall(r'data-row="(\d+)"', listed)
     assert [int(row) for row in rows] == [
         *(5, 50, 500, 1000, 1500), 11, *(7, 9, 70)
@@ -92,11 +92,12 @@ def test_only_what_lies_apart_is_far():
         "largest floats": np.r_[-1.7e308, 1.7e308, rng.uniform(-1, 1, 100) * 1e308],
     }
     for name, values in tails.items():
-        reach = find_usual_range(values)
+        reach = DisplayColumn(name, "number", values).usual
         assert (reach.low, reach.high) == (values.min(), values.max()), name
         assert len(reach.below) == len(reach.above) == 0
     for factor in (1e-300, 1.0, 1e300):
-        reach = find_usual_range(factor * np.r_[rng.normal(size=100), 1e6, -1e7])
+        values = factor * np.r_[rng.normal(size=100), 1e6, -1e7]
+        reach = DisplayColumn("x", "number", values).usual
         assert len(reach.above) == len(reach.below) == 1
         assert reach.high < 10 * factor
 

@@ -15,7 +15,11 @@ from sklearn.exceptions import NotFittedError
 
 from proximity_kernel import ProximityKernel, ProximityKMeans
 from proximity_kernel.report import page, write_report
-from proximity_kernel.report.display_columns import read_display_columns
+from proximity_kernel.report.display_columns import (
+    DisplayColumn,
+    clean,
+    read_display_columns,
+)
 
 MIXED = {
     "when": [datetime(2020, 1, 1), None, datetime(2021, 5, 5, 12, 30)],
@@ -33,7 +37,7 @@ WRITTEN = [
     ["3600 s", "3 s"],
     ["yes", "no"],
     ["1", "30,000"],
-    ["1.25", "2"],
+    ["1.25", "2.00"],
     ["b", "a"],
     [],
 ]
@@ -63,6 +67,28 @@ def test_tables_of_any_make_are_shown_the_same(make, tmp_path):
         known = column.values[~column.missing]
         assert [column.write(value) for value in known] == written
     assert "<title>3 rows, 8 columns</title>" in write(tmp_path, table)
+
+
+@pytest.mark.parametrize(
+    ("values", "written"),
+    [
+        ([13155.2, 1446, 1933.1], ["13,155.2", "1,446.0", "1,933.1"]),
+        ([2008, 2010, 1999], ["2008", "2010", "1999"]),
+        ([53.85, 907.55, 9999999], ["53.85", "907.55", "9,999,999"]),
+        ([1 / 3, 2 / 3, 1e-9], ["0.3333", "0.6667", "1e-09"]),
+        ([0, 1e20], ["0", "1e+20"]),
+    ],
+)
+def test_the_numbers_of_a_column_are_written_in_one_way(values, written):
+    column = DisplayColumn("x", "number", np.array(values, dtype=float))
+    assert [column.write(value) for value in values] == written
+
+
+def test_blanks_that_a_page_hides_are_visible():
+    blank = "\N{OPEN BOX}"
+    assert clean("Innere  Medizin") == f"Innere{blank}{blank}Medizin"
+    assert clean(" a\tb\N{NO-BREAK SPACE}c ") == f"{blank}a{blank}b{blank}c{blank}"
+    assert clean("Innere Medizin") == "Innere Medizin"
 
 
 def test_ordered_and_numbers_named_as_categories():

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from .. import ProximityKernel
 from .._bins.bin_names import write_moment
+from .._bins.far_values import find_usual
 from .._shared.wording import counted
 from .._table.columns import Column, read_columns
 
@@ -33,15 +34,16 @@ _MARK = "\N{REPLACEMENT CHARACTER}"
 _DIRECTION_MARKS = frozenset(
     "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 )
-_GROUPED = 10_000  # from which on thousands are separated: 2008 may be a year
-_LONG_NUMBER = re.compile(r"(?<![\d.])\d{5,}(?![\de])")
-
-# A number is far if it lies outside of the quartiles by several times their distance,
-# and if the gap to the others is wider than the range of these: a long tail is not far.
-_N_DISTANCES = 6.0
-_MIN_VALUES = 20  # from which on values can be far
-_MAX_SHARE = 0.05  # of the values that can be far
-_QUANTILES = (0.25, 0.1, 0.05)  # the next pair is used if a pair is equal
+_BLANK = "\N{OPEN BOX}"
+# Blanks that a page would not show, or not tell from a single one between words.
+_HIDDEN_BLANKS = re.compile(r"\s{2,}|^\s|\s$|[^\S ]")
+_GROUPED = (
+    10_000  # a column that reaches it has its thousands separated; not one of years
+)
+_LONG_NUMBER = re.compile(r"(?<![\d.])\d{4,}(?![\de])")
+_N_DIGITS = 5  # of a number of usual size
+_MAX_DIGITS = 7  # with decimals; a number that would have more has none
+_PLAIN = 1e15  # above, numbers are written with an exponent
 
 
 def clean(value: Any, longest: int = _MAX_LENGTH) -> str:
@@ -51,12 +53,14 @@ def clean(value: Any, longest: int = _MAX_LENGTH) -> str:
     --------
     >>> clean("abcdefgh", longest=5) == "abcd\u2026", clean(chr(0)) == "\ufffd"
     (True, True)
+    >>> clean("two  blanks") == "two\u2423\u2423blanks"
+    True
     """
     text = str(value)
     text = text if len(text) <= longest else text[: longest - 1] + "\u2026"
+    text = _HIDDEN_BLANKS.sub(lambda found: _BLANK * len(found[0]), text)
     if text.isascii() and text.isprintable():
         return text
-    text = " ".join(text.split()) if any(map(str.isspace, text)) else text
     return "".join(
         _MARK
         if unicodedata.category(one) in ("Cc", "Cs") or one in _DIRECTION_MARKS
@@ -65,23 +69,9 @@ def clean(value: Any, longest: int = _MAX_LENGTH) -> str:
     )
 
 
-def write_number(value: float) -> str:
-    """Write a number with five significant digits; a whole number with all of them.
-
-    Examples
-    --------
-    >>> write_number(2008.0), write_number(3.14159265), write_number(1234567.0)
-    ('2008', '3.1416', '1,234,567')
-    """
-    grouped = "," if abs(value) >= _GROUPED else ""
-    if abs(value) < 1e15 and (grouped or value == round(value)):
-        return f"{round(value):{grouped}}"
-    return f"{value:.5g}"
-
-
 @dataclass(frozen=True)
 class UsualRange:
-    """The range of most values of a column, and the values far outside.
+    """The range of the usual values of a column, and the values far from it.
 
     Attributes
     ----------
@@ -95,46 +85,6 @@ class UsualRange:
     high: float
     below: _Floats
     above: _Floats
-
-
-def find_usual_range(known: _Floats) -> UsualRange:
-    """Separate far values from the others.
-
-    Parameters
-    ----------
-    known : ndarray of shape (n,), float64
-        Observed values: at least one, all finite.
-
-    Returns
-    -------
-    UsualRange
-
-    Examples
-    --------
-    >>> found = find_usual_range(np.array([*range(100), 990_000.0]))
-    >>> found.low, found.high, found.above
-    (0.0, 99.0, array([990000.]))
-    """
-    known = np.sort(known)
-    # Scaled: the difference of the ends may be too large for a float.
-    scaled = known / max(abs(known[0]), abs(known[-1]), np.finfo(float).tiny)
-    first, last = 0, len(known)
-    pairs = (np.quantile(scaled, [part, 1 - part]) for part in _QUANTILES)
-    low, high = next((pair for pair in pairs if pair[1] > pair[0]), (0.0, 0.0))
-    if last >= _MIN_VALUES and high > low:
-        reach = _N_DISTANCES * (high - low)
-        first = int(np.searchsorted(scaled, low - reach, "left"))
-        last = int(np.searchsorted(scaled, high + reach, "right"))
-        span = scaled[last - 1] - scaled[first]
-        if first and scaled[first] - scaled[first - 1] <= span:
-            first = 0
-        if last < len(known) and scaled[last] - scaled[last - 1] <= span:
-            last = len(known)
-        if first + len(known) - last > _MAX_SHARE * len(known):
-            first, last = 0, len(known)
-    return UsualRange(
-        float(known[first]), float(known[last - 1]), known[:first], known[last:]
-    )
 
 
 @dataclass(frozen=True)
@@ -170,8 +120,13 @@ class DisplayColumn:
     @cached_property
     def usual(self) -> UsualRange | None:
         """The range of most values, None if the column is not measured, or empty."""
-        measured = self.labels is None and len(self.known)
-        return find_usual_range(self.known) if measured else None
+        if self.labels is not None or not len(self.known):
+            return None
+        known, found = np.sort(self.known), find_usual(self.known)
+        first = int(np.searchsorted(known, found.far_below, "left"))
+        last = int(np.searchsorted(known, found.far_above, "right"))
+        low, high = float(known[first]), float(known[last - 1])
+        return UsualRange(low, high, known[:first], known[last:])
 
     @cached_property
     def far(self) -> list[str]:
@@ -200,6 +155,8 @@ class DisplayColumn:
     def write_bin(self, name: str) -> str:
         """Write the name of a bin as the column's values are written."""
         if self.kind == "number":
+            if not self._grouped:
+                return name
             return _LONG_NUMBER.sub(lambda found: f"{int(found[0]):,}", name)
         if self.kind == "yes or no":
             return {"False": "no", "True": "yes"}.get(name, name)
@@ -211,7 +168,36 @@ class DisplayColumn:
             return self.labels[int(value)]
         if self.kind == "date":
             return write_moment(value).replace("T", " ")
-        return write_number(value) + " s" * (self.kind == "duration")
+        return self._write_number(value) + " s" * (self.kind == "duration")
+
+    def _write_number(self, value: float) -> str:
+        """Write a number like the others of the column, unless it is tiny or huge."""
+        size, n_decimals = abs(value), self._n_decimals
+        if size >= _PLAIN or (value and not round(value, n_decimals)):
+            return f"{value:.{_N_DIGITS}g}"
+        if size >= 10.0 ** (_MAX_DIGITS - n_decimals):
+            n_decimals = 0
+        return f"{value:{',' * self._grouped}.{n_decimals}f}"
+
+    @cached_property
+    def _grouped(self) -> bool:
+        """Whether thousands are separated."""
+        return bool(np.abs(self.known).max(initial=0) >= _GROUPED)
+
+    @cached_property
+    def _n_decimals(self) -> int:
+        """How many decimals all numbers of the column have.
+
+        At most as many as one needs, and so many that the middle one has five digits; a
+        zero before the point is one.
+        """
+        sizes = np.abs(self.known)
+        sizes = sizes[(sizes > 0) & (sizes < _PLAIN)]
+        if not len(sizes):
+            return 0
+        size = np.floor(np.log10(np.median(sizes)))
+        most = int(np.clip(_N_DIGITS - 1 - size - (size < 0), 0, 15))
+        return next((n for n in range(most) if (sizes.round(n) == sizes).all()), most)
 
 
 def read_display_columns(table: Any, kernel: ProximityKernel) -> list[DisplayColumn]:
@@ -258,6 +244,6 @@ def _write_labels(labels: Sequence[Any]) -> tuple[str, ...]:
     return tuple(
         _NO_YES[label]
         if isinstance(label, bool)
-        else (write_number if isinstance(label, int | float) else clean)(label)
+        else clean(f"{label:.15g}" if isinstance(label, float) else label)
         for label in labels
     )

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .._shared.wording import counted, join_names, write_share
+from .._shared.wording import counted, join_names, join_sentences, write_share
 from .display_columns import DisplayColumn
 
 _N_TRAITS = 2  # in the name of a cluster
@@ -58,19 +58,22 @@ def name_clusters(profiles: Iterable[Mapping[str, Any]]) -> dict[int, str]:
 
 def write_findings(
     clusters: Sequence[Mapping[str, Any]] | None,
-    unusual: Sequence[Mapping[str, Any]],
+    far: Sequence[Mapping[str, Any]],
+    surprising: Mapping[str, Any],
     gaps: Mapping[str, Any],
     missing: Mapping[str, Any],
     names: Sequence[str],
 ) -> list[str]:
-    """Write the findings: clusters, the strangest rows, and gaps.
+    """Write the findings: clusters, far and surprising values, and gaps.
 
     Parameters
     ----------
     clusters : sequence of mapping, or None
         cluster, name, size and values of each.
-    unusual : sequence of mapping
-        row and reasons of each.
+    far : sequence of mapping
+        See `list_far_values`.
+    surprising : mapping
+        See `find_surprising_rows`.
     gaps, missing : mapping
         See `describe_gaps` and `describe_missing_cells`.
     names : sequence of str
@@ -81,21 +84,32 @@ def write_findings(
     list of str
     """
     lines = [_write_clusters(clusters)] if clusters else []
-    if unusual:
-        first = unusual[0]["reasons"][0]
-        why = f"{first['feature']} {first['value'] or first['bin']}"
-        expected = first["expected"]
-        if expected != first["bin"]:
-            usual = "a gap" if expected == "missing" else expected
-            why += f" where {usual} was expected"
-        rows = [names[one["row"]] for one in unusual[:_N_NAMED]]
-        rows[0] += f" ({why})"
-        verb = "row is" if len(rows) == 1 else "rows are"
-        lines.append(f"The strangest {verb} {join_names(rows, _N_NAMED)}.")
-    else:
-        lines.append("No row stands out: every cell fits the others of its row.")
-    lines.append(_write_gaps(gaps, missing))
-    return lines
+    if far:
+        places = [_write_far(one, names) for one in far]
+        lines.append(f"Far from all other numbers: {join_sentences(places)}.")
+    if surprising["rows"]:
+        first = surprising["rows"][0]
+        cell = first["cells"][0]
+        have = "row has" if surprising["found"] == 1 else "rows have"
+        lines.append(
+            f"{surprising['found']:,} {have} a value that does not fit the rest of the "
+            f"row. The clearest is {names[first['row']]}: {cell['feature']} is "
+            f"{cell['text']}."
+        )
+    elif not far:
+        lines.append("No value stands out: all fit the rest of their row.")
+    return [*lines, _write_gaps(gaps, missing)]
+
+
+def _write_far(one: Mapping[str, Any], names: Sequence[str]) -> str:
+    """Write where the far values of a column are."""
+    rows = [names[row] for row in one["rows"]][:_N_NAMED]
+    n_rows = len(one["rows"]) + one["more"]
+    if not rows:
+        return f"{one['name']} in {counted(n_rows, 'row')}"
+    more = [f"{n_rows - len(rows):,} more"] if n_rows > len(rows) else []
+    where = join_names([*rows, *more], _N_NAMED + 1)
+    return f"{one['name']} in row{'s' * (n_rows > 1)} {where}"
 
 
 def _write_clusters(clusters: Sequence[Mapping[str, Any]]) -> str:
@@ -117,23 +131,18 @@ def _write_clusters(clusters: Sequence[Mapping[str, Any]]) -> str:
 def _write_gaps(gaps: Mapping[str, Any], missing: Mapping[str, Any]) -> str:
     if not gaps["cells"]:
         return "No cell is missing."
-    line = f"{write_share(gaps['share'])} of the cells are missing."
-    if missing["kept"]:
-        kept = [one["name"] for one in missing["kept"]]
-        return (
-            f"{line} Gaps in {join_names(kept, _N_COLUMNS)} come together, so that a "
-            "gap there tells something about the row."
-        )
-    known = [one for one in missing["features"] if one["informed"]]
-    if known:
-        best = max(known, key=lambda one: one["certainty"] - one["usual"])
-        source = f" from {join_names(best['movers'])}" if best["movers"] else ""
-        return (
-            f"{line} Those of {best['name']} are estimated best{source}: the likeliest "
-            f"value has a probability of {write_share(best['certainty'])} in the mean "
-            f"({write_share(best['usual'])} without the other columns)."
-        )
-    return f"{line} The other columns say little about them."
+    share = write_share(gaps["share"])
+    most = [f"{name} ({write_share(part)})" for name, part in gaps["most"]]
+    where = "most of them" if len(most) < gaps["columns"] else "all"
+    line = (
+        f"{share[:1].upper()}{share[1:]} of the cells are missing, {where} in "
+        f"{join_names(most)}."
+    )
+    kept = [one["name"] for one in missing["kept"]]
+    if kept:
+        cell = f"Whether a cell of {join_names(kept, _N_COLUMNS)} is missing"
+        line += f" {cell} says something about its row."
+    return line
 
 
 def find_alerts(columns: Sequence[DisplayColumn]) -> list[dict[str, str]]:

@@ -20,6 +20,7 @@ from .display_columns import DisplayColumn, clean
 
 MAX_ROWS = 100_000
 """Rows whose cells are estimated."""
+_MAX_MOST = 3  # columns with the most missing cells
 _MAX_PATTERNS = 8
 _MAX_NAMES = 4  # columns listed for a pattern
 _MAX_MOVERS = 3  # columns named for each
@@ -43,9 +44,10 @@ def describe_gaps(columns: Sequence[DisplayColumn]) -> dict[str, Any]:
     -------
     dict
         ``cells`` (number of missing cells), ``share`` (of all cells), ``columns`` (with
-        missing cells), ``complete`` (rows), ``n_patterns`` (sets of columns that are
-        missing together in a row) and ``patterns`` (the most common: rows, share and
-        text; if there are many, only those of several rows).
+        missing cells), ``most`` (name and missing share of those with the most),
+        ``complete`` (rows), ``n_patterns`` (sets of columns that are missing together
+        in a row) and ``patterns`` (the most common: rows, share and text; if there are
+        many, only those of several rows).
     """
     missing = np.column_stack([column.missing for column in columns])
     packed = np.packbits(missing, axis=1)
@@ -54,10 +56,13 @@ def describe_gaps(columns: Sequence[DisplayColumn]) -> dict[str, Any]:
     incomplete = [p for p in order if missing[first[p]].any()]
     many = len(incomplete) > _MAX_PATTERNS
     names = np.array([column.name for column in columns])
+    parts = missing.mean(axis=0)
+    most = np.argsort(-parts, kind="stable")[:_MAX_MOST]
     return {
         "cells": int(missing.sum()),
         "share": float(missing.mean()),
         "columns": int(missing.any(axis=0).sum()),
+        "most": [(names[j], float(parts[j])) for j in most.tolist() if parts[j]],
         "complete": int((~missing.any(axis=1)).sum()),
         "n_patterns": len(incomplete),
         "patterns": [

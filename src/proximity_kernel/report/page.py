@@ -27,7 +27,8 @@ from .column_cards import HEIGHT, WIDTH, describe_columns, list_far_values
 from .display_columns import DisplayColumn, clean, read_display_columns
 from .findings import find_alerts, name_clusters, write_findings
 from .missing_cells import describe_gaps, describe_missing_cells
-from .row_map import describe_rows, draw_compared_rows, find_unusual_rows
+from .row_map import describe_rows, draw_compared_rows
+from .surprising_cells import find_surprising_rows
 
 _SAMPLE_ROWS = 5
 _JOINERS = re.compile(r"([_.-])(?=.)")
@@ -162,9 +163,9 @@ def _collect(
     rng = np.random.default_rng(random_state)
     coded = kernel.model_.code(table, count_threads(kernel.n_jobs))
     codes = coded.rows[coded.inverse]
-    unusual = find_unusual_rows(kernel, columns, codes, rng)
+    surprising = find_surprising_rows(kernel, columns, codes, rng)
     far = list_far_values(columns)
-    named = [one["row"] for one in unusual["rows"]]
+    named = [one["row"] for one in surprising["rows"]]
     named += [row for one in far for row in one["rows"]]
     always = np.unique(named).astype(int)
     compared = draw_compared_rows(len(names), len(columns), always, rng)
@@ -177,7 +178,7 @@ def _collect(
         data["names"] = [card["name"] for card in cards]
     gaps = describe_gaps(columns)
     missing = describe_missing_cells(kernel, codes, rng)
-    findings = write_findings(cards, unusual["rows"], gaps, missing, names)
+    findings = write_findings(cards, far, surprising, gaps, missing, names)
     if clusters is not None:
         stability = clusters.stability_ or clusters.measure_stability(table)
         told = describe_stability(clusters.n_clusters_, stability)
@@ -191,7 +192,7 @@ def _collect(
         "findings": findings,
         "map": data,
         "clusters": cards,
-        "unusual": unusual,
+        "surprising": surprising,
         "far": far,
         "alerts": find_alerts(columns),
         "sample": [

@@ -1,12 +1,9 @@
-"""Coded rows in, out: a map of the rows, their nearest rows, and the unusual ones.
+"""Coded rows in, out: a map of the rows, and the nearest rows of some of them.
 
 The map shows the first two principal components of the represented rows, colored by
 clusters or columns. Some of the rows on it can be compared with their nearest rows: of
 these the page holds the value and the bin of every cell, the estimate of every missing
 one, and for each pair how much each feature agrees.
-
-A row is unusual if its cells are improbable given the others: each observed cell is
-estimated as if it were missing.
 """
 
 from __future__ import annotations
@@ -24,7 +21,6 @@ from sklearn.neighbors import NearestNeighbors
 from .. import ProximityKernel
 from .._bins.codes import plain_codes
 from .._model.fitted_kernel import represent_codes
-from .._model.model import Model
 from .._shared.threads import count_threads
 from .._similarity.nearest import (
     Nearest,
@@ -35,7 +31,7 @@ from .._similarity.nearest import (
 )
 from ..explanation import bin_names
 from .display_columns import DisplayColumn
-from .missing_cells import MAX_ROWS, draw_rows, estimate_cells
+from .missing_cells import draw_rows, estimate_cells
 
 MAP_ROWS = 50_000
 """Rows on the map."""
@@ -52,12 +48,6 @@ _GRADES = "0123456789abcdefghijklmnopqrstuvwxyz"  # colors of a column, one per 
 _NO_GRADE = "-"  # of a missing cell
 _MAX_LABELS = 7  # with a color of their own
 _MAX_ESTIMATED = 3  # bins of an estimate
-_N_UNUSUAL = 10
-_N_REASONS = 3
-_SURPRISING = np.log(2)  # half as probable as a cell of this estimate is expected to be
-_CASCADE_ROWS = 2_000  # each cell is matched again, which takes long
-_ROOM = 1 << 22  # numbers held at a time
-_LEAST_SHARE = 1e-6  # of a bin that no matching row has
 
 
 def draw_compared_rows(
@@ -75,7 +65,7 @@ def draw_compared_rows(
     return np.sort(np.concatenate([always, drawn]))
 
 
-def place_rows(matrix: sp.csr_array, n_drawn: int) -> tuple[NDArray[np.float64], float]:
+def place_rows(matrix: sp.csr_array, n_drawn: int) -> NDArray[np.float64]:
     """Place rows on the plane in which the first of them differ most.
 
     Parameters
@@ -87,17 +77,15 @@ def place_rows(matrix: sp.csr_array, n_drawn: int) -> tuple[NDArray[np.float64],
 
     Returns
     -------
-    places : ndarray of shape (n, 2), float64
+    ndarray of shape (n, 2), float64
         The farthest of the drawn rows along each axis is on the positive side.
-    shown : float
-        The share of the variance of the drawn rows that the plane shows.
     """
     matrix = matrix.astype(np.float64)
     places = np.zeros((matrix.shape[0], 2))
     drawn = matrix[:n_drawn]
     few = min(drawn.shape)
     if not few or (drawn.max(axis=0) - drawn.min(axis=0)).max() < 1e-9:  # all equal
-        return places, 1.0
+        return places
     if few > 2:
         pca = PCA(2, svd_solver="arpack", random_state=0).fit(drawn)
         places = pca.transform(matrix)
@@ -105,7 +93,7 @@ def place_rows(matrix: sp.csr_array, n_drawn: int) -> tuple[NDArray[np.float64],
         pca = PCA(few, svd_solver="full").fit(drawn.toarray())
         places[:, :few] = pca.transform(matrix.toarray())
     far = places[np.abs(places[:n_drawn]).argmax(axis=0), [0, 1]]
-    return places * np.where(far < 0, -1, 1), float(pca.explained_variance_ratio_.sum())
+    return places * np.where(far < 0, -1.0, 1.0)
 
 
 def describe_rows(
@@ -134,10 +122,11 @@ def describe_rows(
     dict
         ``rows``: indices of the rows on the map: the ``n`` that are compared, then
         their nearest ones, which makes ``n_cells``, then others. ``places``: their
-        positions, which show the share ``variance``, and keep the share ``kept`` of the
-        nearest rows near. ``near``: for each compared row, the positions in ``rows`` of
-        its nearest ones in the whole table. ``similarity``: of these, in thousandths.
-        ``agreement``: of these pairs for each feature, in hundredths. ``columns``:
+        positions. ``kept``: the share of the ten most similar rows of a row that are
+        also among its ten nearest on the map. ``near``: for each compared row, the
+        positions in ``rows`` of its nearest ones in the whole table. ``similarity``: of
+        these, in thousandths. ``agreement``: of these pairs for each feature, in
+        hundredths. ``columns``:
         name, kind, measured, cells (places among texts, -1 if missing), texts, bins,
         and names and groups of the bins, of the first ``n_cells`` rows; grades, for the
         colors of all rows, and their legend.
@@ -156,7 +145,7 @@ def describe_rows(
     near = order[np.searchsorted(detailed, nearest, sorter=order)]
     matrix = represent_codes(kernel, model, plain_codes(codes[rows]))
     codes = codes[detailed]
-    places, shown = place_rows(matrix, n)
+    places = place_rows(matrix, n)
     pairs = matrix[np.repeat(np.arange(n), k)].multiply(matrix[near.ravel()])
     agreement = np.clip(model.agree_by_feature(pairs), 0, 1)
     estimates = _describe_estimates(*estimate_cells(kernel, codes))
@@ -166,7 +155,6 @@ def describe_rows(
         "n": n,
         "n_cells": len(detailed),
         "places": np.round(places, 3).tolist(),
-        "variance": shown,
         "kept": _measure_kept(matrix[:n], places[:n]),
         "near": near.tolist(),
         "similarity": np.round(1000 * similarity).astype(int).tolist(),
@@ -294,89 +282,3 @@ def _list_texts(
     places = np.full(len(values), -1)
     places[known] = place
     return places.tolist(), [column.write(value) for value in distinct.tolist()]
-
-
-def find_unusual_rows(
-    kernel: ProximityKernel,
-    columns: Sequence[DisplayColumn],
-    codes: NDArray[Any],
-    rng: np.random.Generator,
-) -> dict[str, Any]:
-    """Find the rows whose cells are least probable given the others.
-
-    Parameters
-    ----------
-    kernel : ProximityKernel
-        Fitted.
-    columns : sequence of DisplayColumn
-    codes : ndarray of shape (n_samples, n_features)
-        Of all rows.
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    dict
-        ``looked``: rows looked at. ``rows``: the most unusual first: row (its index)
-        and reasons, a list of dict: feature, value (None if it adds nothing to the
-        bin), bin, share (its probability), expected (the likeliest bin) and
-        expected_share.
-    """
-    model, n_threads = kernel.model_, count_threads(kernel.n_jobs)
-    most = _CASCADE_ROWS if model.matcher.leaves_bins_out else MAX_ROWS
-    looked = draw_rows(len(codes), most, rng)
-    surprise = np.zeros((len(looked), len(columns)), np.float32)
-    for j, n_bins in enumerate(model.n_bins.tolist()):
-        here = np.flatnonzero(codes[looked, j] < n_bins)
-        step = max(1, _ROOM // max(1, n_bins))
-        for some in np.split(here, range(step, len(here), step)):
-            rows = codes[looked[some]]
-            shares = _estimate_observed(model, rows, j, n_threads)
-            own = -np.log(shares[np.arange(len(rows)), rows[:, j]])
-            surprise[some, j] = own + (shares * np.log(shares)).sum(axis=1)
-    order = np.argsort(-surprise.sum(axis=1), kind="stable")[:_N_UNUSUAL]
-    unusual = []
-    for at in order.tolist():
-        found = np.argsort(-surprise[at], kind="stable")[:_N_REASONS]
-        reasons = [
-            _give_reason(kernel, columns[j], j, codes[looked[[at]]], looked[at])
-            for j in found.tolist()
-            if surprise[at, j] > _SURPRISING
-        ]
-        if reasons:
-            unusual.append({"row": int(looked[at]), "reasons": reasons})
-    return {"looked": len(looked), "rows": unusual}
-
-
-def _estimate_observed(
-    model: Model, rows: NDArray[Any], j: int, n_threads: int
-) -> NDArray[np.float64]:
-    """Estimate feature j of coded rows as if it were missing."""
-    missing = plain_codes(rows).missing
-    if not model.matcher.leaves_bins_out:
-        # Other gaps need no estimate: an unknown category tells as little.
-        rows = np.where(rows == missing, missing - 1, rows).astype(rows.dtype)
-    rows = rows.copy()
-    rows[:, j] = missing
-    found = model.matcher.estimate(plain_codes(rows), n_threads)
-    starts = found.start[:-1][found.feature == j]
-    shares = found.probabilities[starts[:, None] + np.arange(model.n_bins[j])]
-    probabilities: NDArray[np.float64] = np.maximum(shares, _LEAST_SHARE)
-    return probabilities
-
-
-def _give_reason(
-    kernel: ProximityKernel, column: DisplayColumn, j: int, code: NDArray[Any], row: int
-) -> dict[str, Any]:
-    shares = _estimate_observed(kernel.model_, code, j, 1)[0]
-    names = [column.write_bin(name) for name in bin_names(kernel)[j]]
-    own, likeliest = int(code[0, j]), int(shares.argmax())
-    measured = column.labels is None and not column.missing[row]
-    value = column.write(column.values[row]) if measured else None
-    return {
-        "feature": column.name,
-        "value": None if value == names[own] else value,
-        "bin": names[own],
-        "share": float(shares[own]),
-        "expected": names[likeliest],
-        "expected_share": float(shares[likeliest]),
-    }
