@@ -88,7 +88,11 @@ def copy_kernel(
 
 
 def fit_kernel(
-    kernel: Any, X: Any, n_jobs: int | None, n_bins: int | str | None = None
+    kernel: Any,
+    X: Any,
+    n_jobs: int | None,
+    n_bins: int | str | None = None,
+    sample_weight: Any = None,
 ) -> ProximityKernel:
     """Fit a copy of a kernel; a frozen one is returned unchanged.
 
@@ -99,6 +103,7 @@ def fit_kernel(
     X : frame, array or list of rows, of shape (n_samples, n_features)
     n_jobs, n_bins
         As in `copy_kernel`.
+    sample_weight : array-like of shape (n_samples,), or None
 
     Returns
     -------
@@ -109,7 +114,7 @@ def fit_kernel(
     if isinstance(kernel, FrozenEstimator):
         fitted: ProximityKernel = kernel.estimator
         return fitted
-    return copy_kernel(kernel, n_jobs, n_bins).fit(X)
+    return copy_kernel(kernel, n_jobs, n_bins).fit(X, sample_weight=sample_weight)
 
 
 def represent(kernel: ProximityKernel, X: Any) -> sp.csr_array:

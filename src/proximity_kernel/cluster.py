@@ -29,6 +29,7 @@ from ._kmeans.driver import (
     check_kmeans_options,
     check_sums,
     find_clusters,
+    find_weighted_clusters,
     resolve_kmeans_options,
 )
 from ._kmeans.iterations import nearest_centers, sum_part
@@ -39,6 +40,7 @@ from ._saving.estimator_state import State, check
 from ._shared.options import check_count
 from ._shared.sklearn_bases import Clusterer, NumberedTransformer
 from ._shared.threads import count_threads
+from ._table.sample_weights import check_sample_weight
 from ._table.streams import collect_table
 from .kernel import ProximityKernel
 
@@ -89,10 +91,11 @@ class ProximityKMeans(NumberedTransformer, Clusterer, KernelEstimator):
         What is typical of each cluster, for ``pandas.DataFrame(profiles_)``: cluster,
         size (rows), feature, value (a category, or "12.5 to 30", the upper limit
         included), share (of the cluster's rows), share_overall (of all rows) and lift
-        (the ratio of the two). Missing cells count by their estimates. Each feature is
-        listed with its most common value, and with those of at least 5 % that are more
-        common than overall; neighboring bins are one value if that distinguishes more.
-        What distinguishes a cluster most comes first.
+        (the ratio of the two). Rows count by their weights, missing cells by their
+        estimates. Each feature is listed with its most common value, and with those of
+        at least 5 % that are more common than overall; neighboring bins are one value
+        if that distinguishes more. A feature of weight 0 is not listed. What
+        distinguishes a cluster most comes first.
     inertia_ : float
         Sum of the squared distances of the rows to their centers.
     n_iter_ : int
@@ -155,7 +158,7 @@ class ProximityKMeans(NumberedTransformer, Clusterer, KernelEstimator):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002 (as everywhere)
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: ARG002
         """Find the clusters of the rows of a table.
 
         Parameters
@@ -163,28 +166,25 @@ class ProximityKMeans(NumberedTransformer, Clusterer, KernelEstimator):
         X : frame, array or list of rows, of shape (n_samples, n_features)
         y : None
             Ignored.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Whole numbers: a row of weight 3 counts as three equal rows, of weight 0 as
+            none. With a FrozenEstimator and a given `n_clusters`, any from 0 on.
 
         Returns
         -------
         self
         """
-        self._fit(X)
+        self._fit(X, sample_weight)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None) -> NDArray[np.float64]:  # noqa: ARG002
-        """Find clusters and measure the distances to them: `fit`, then `transform`.
-
-        Parameters
-        ----------
-        X : frame, array or list of rows, of shape (n_samples, n_features)
-        y : None
-            Ignored.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_clusters)
-        """
-        rows, codes = self._fit(X)
+    def fit_transform(
+        self,
+        X: Any,
+        y: Any = None,  # noqa: ARG002
+        sample_weight: Any = None,
+    ) -> NDArray[np.float64]:
+        """Find clusters and measure the distances to them: `fit`, then `transform`."""
+        rows, codes = self._fit(X, sample_weight)
         return distances_to(rows, self.cluster_centers_)[codes.inverse]
 
     def fit_batches(self, batches: Any, *, max_passes: int = 1) -> Self:
@@ -247,7 +247,6 @@ class ProximityKMeans(NumberedTransformer, Clusterer, KernelEstimator):
         Parameters
         ----------
         X : frame, array or list of rows, of shape (n_samples, n_features)
-            With the columns seen at fit.
 
         Returns
         -------
@@ -277,10 +276,8 @@ class ProximityKMeans(NumberedTransformer, Clusterer, KernelEstimator):
 
         Parameters
         ----------
-        X : frame, array or list of rows, of shape (n_samples, n_features)
-            With the columns seen at fit.
-        y : None
-            Ignored.
+        X, y
+            As in `fit`.
 
         Returns
         -------
@@ -295,7 +292,6 @@ class ProximityKMeans(NumberedTransformer, Clusterer, KernelEstimator):
         Parameters
         ----------
         X : frame, array or list of rows, of shape (n_samples, n_features)
-            With the columns seen at fit.
 
         Returns
         -------
@@ -311,13 +307,18 @@ class ProximityKMeans(NumberedTransformer, Clusterer, KernelEstimator):
         _, rows = self._gather_fitted(X)
         return measure_stability(rows, [self.n_clusters_])
 
-    def _fit(self, X: Any) -> tuple[Rows, Codes]:
+    def _fit(self, X: Any, sample_weight: Any) -> tuple[Rows, Codes]:
         self._check_options()
         X = collect_table(X)
-        kernel = fit_kernel(self.kernel, X, self.n_jobs)
+        kernel = fit_kernel(self.kernel, X, self.n_jobs, None, sample_weight)
         codes, rows = self._gather(kernel, X)
         options = resolve_kmeans_options(self, kernel.model_)
-        found = find_clusters(rows, kernel.model_, options)
+        if sample_weight is None:
+            found = find_clusters(rows, kernel.model_, options)
+        else:
+            given = check_sample_weight(sample_weight, len(codes.inverse))
+            weights: Any = np.bincount(codes.inverse, given, len(rows.counts))
+            found = find_weighted_clusters(rows, weights, kernel.model_, options)
         # Nothing below can fail, so the estimator has the old clusters or the new ones.
         take_clusters(self, kernel, found)
         self.labels_ = found.labels[codes.inverse]

@@ -26,7 +26,7 @@ from ._shared.options import (
     check_flag,
     resolve_options,
 )
-from ._shared.sklearn_bases import Estimator, Matrix, TableT, Transformer
+from ._shared.sklearn_bases import Estimator, Matrix, TableT, Transformer, Weighted
 from ._shared.threads import count_threads
 from ._similarity.kernel_matrix import compare_tables
 from ._table.columns import read_columns
@@ -34,7 +34,7 @@ from ._table.filling import fill_table, make_uncertainty, mark_booleans
 from ._table.streams import collect_table
 
 
-class ProximityKernel(FittedKernel, ModelFileMixin, Transformer, Estimator):
+class ProximityKernel(FittedKernel, ModelFileMixin, Weighted, Transformer, Estimator):
     """Similarity of rows, measured on the incomplete, mixed-type table itself.
 
     Every value is replaced by the bin of its nearest center; centers are close together
@@ -66,9 +66,8 @@ class ProximityKernel(FittedKernel, ModelFileMixin, Transformer, Estimator):
         Features to treat as categorical, besides text and unordered categoricals.
         Booleans, ordered categoricals (by rank) and dates (in seconds) are numeric.
     feature_weights : mapping, array-like of shape (n_features,) or None, default=None
-        How much each feature counts in the similarity, a weighted mean over features:
-        weights by name or position (others have 1), or one for each. 0 leaves a feature
-        out, but not from the estimates of missing cells, which do not use weights.
+        How much each feature counts in the similarity: by name or position (others have
+        1), or one number for each. 0 leaves a feature out. Estimates use no weights.
     max_categories : int, default=255
         Most bins of a categorical feature; the rarest categories share the last.
     normalize : bool, default=False
@@ -152,20 +151,21 @@ class ProximityKernel(FittedKernel, ModelFileMixin, Transformer, Estimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn the bins, and how to estimate missing cells.
 
         Parameters
         ----------
         X : frame, array or list of rows, of shape (n_samples, n_features)
-        y : None
-            Ignored.
+        y : ignored
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Whole numbers: a row of weight 3 counts as three equal rows, of 0 as none.
 
         Returns
         -------
         self
         """
-        self._fit(X)
+        self._fit(X, sample_weight)
         return self
 
     def transform(self, X: Any) -> Matrix:
@@ -183,8 +183,10 @@ class ProximityKernel(FittedKernel, ModelFileMixin, Transformer, Estimator):
         model = take_model(self)
         return make_output(self, model, code_table(self, model, X))
 
-    def fit_transform(self, X: Any, y: Any = None) -> Matrix:
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Matrix:
         """Learn from a table and represent it; the same as `fit`, then `transform`."""
+        if sample_weight is not None:
+            return self.fit(X, sample_weight=sample_weight).transform(X)
         return make_output(self, *self._fit(X))
 
     def fit_batches(self, batches: Any) -> Self:
@@ -242,8 +244,7 @@ class ProximityKernel(FittedKernel, ModelFileMixin, Transformer, Estimator):
 
         Returns
         -------
-        ndarray of shape (n, m)
-            Similarities in [0, 1].
+        ndarray of shape (n, m), from 0 to 1
         """
         return compare_tables(self, X, Y)
 
@@ -260,8 +261,7 @@ class ProximityKernel(FittedKernel, ModelFileMixin, Transformer, Estimator):
 
         Returns
         -------
-        ndarray of shape (n, m), float64
-            From 0 to 1; symmetric if `Y` is None.
+        ndarray of shape (n, m), float64, from 0 to 1
         """
         distances = 1 - self.kernel(X, Y).astype(np.float64)
         if Y is None:
@@ -383,10 +383,10 @@ class ProximityKernel(FittedKernel, ModelFileMixin, Transformer, Estimator):
         names = [str(name) for name in _check_feature_names_in(self, input_features)]
         return output_names(names, model.bins, model.informative)
 
-    def _fit(self, X: Any) -> tuple[Model, Codes]:
+    def _fit(self, X: Any, sample_weight: Any = None) -> tuple[Model, Codes]:
         options, X = resolve_options(self), collect_table(X)
         columns = read_columns(X, categorical_features=options.categorical_features)
-        model, codes = fit_model(columns, options)
+        model, codes = fit_model(columns, options, sample_weight)
         # Nothing below can fail, so the estimator has the old model or the new one.
         validate_data(self, X, skip_check_array=True)
         self.__dict__.pop("_learning", None)

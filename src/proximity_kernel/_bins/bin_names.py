@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from .._table.cells import write_date
 from .._table.columns import ColumnType
 from .centers import Bins, CategoricalBins, NumericBins
-from .codes import Typical
 from .fine_scale import nest_cells
+from .typical_values import Typical
 
 _DATE_UNITS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}  # in a second
 _COARSE_NAMES = ("low", "high")

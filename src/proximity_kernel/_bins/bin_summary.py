@@ -25,8 +25,9 @@ from .._table.cells import NOTHING
 from .._table.columns import FORMS, Column, ColumnType, mark_whole, read_columns
 from .._table.tables import Table, check_same_columns
 from .centers import Bins, rank_centers
-from .codes import Binned, Typical, average, bin_labels
+from .codes import Binned, bin_labels
 from .quantile_sketch import Held, hold_values, merge_held, rank_held
+from .typical_values import Typical, average
 
 
 @dataclass(frozen=True)

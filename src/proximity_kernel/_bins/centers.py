@@ -242,9 +242,24 @@ Ordered = Ranked | Selected
 """Values that can be read in sorted order."""
 
 
-def rank_values(values: _Floats) -> Ranked:
-    """Sort values and count the equal ones; -0.0 is 0.0."""
-    found, counts = np.unique(values, return_counts=True)
+def rank_values(values: _Floats, copies: NDArray[np.int64] | None = None) -> Ranked:
+    """Sort values and count the equal ones; -0.0 is 0.0.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n,), float64, without NaN
+    copies : ndarray of shape (n,), int64, or None
+        How often each value counts; None means once.
+
+    Returns
+    -------
+    Ranked
+    """
+    if copies is None:
+        found, counts = np.unique(values, return_counts=True)
+    else:
+        found, inverse = np.unique(values, return_inverse=True)
+        counts = np.bincount(inverse, copies, len(found))
     return Ranked(found + 0.0, counts.astype(np.int64))
 
 

@@ -1,4 +1,4 @@
-"""Code the cells of columns by their bins, and decode bins to typical values.
+"""Code the cells of columns by their bins.
 
 A cell's code is the number of its nearest center (the lower one in a tie) or of its
 category. Two codes are special: the largest of the dtype is a missing cell, and the one
@@ -6,11 +6,6 @@ below it is a category not seen at fit. Past this module there is no NaN.
 
 Equal rows have equal codes and equal results. Where that saves work, each distinct row
 is kept once, with its count, in lexicographic order, so that similar rows are adjacent.
-
-A missing cell is filled with the typical value of a bin. For numbers this is the mean
-of the values observed in it, not the center, because the first and the last center are
-the extremes, far from most values of their bins. For ordered categories, and for rare
-labels that share a bin, it is the most frequent one.
 """
 
 from __future__ import annotations
@@ -22,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._numba.kernel_loops import assign_nearest, average_bins
+from .._numba.kernel_loops import assign_nearest
 from .._shared.options import BinCount
 from .._shared.threads import run_pieces
 from .._table.columns import Column, ColumnType, mark_whole, read_columns
@@ -31,17 +26,18 @@ from .centers import (
     Bins,
     CategoricalBins,
     NumericBins,
+    Ordered,
     Selected,
     rank_centers,
     rank_values,
 )
 from .distinct_rows import find_distinct
 from .fine_scale import MOST_LEAVES
+from .typical_values import Typical, average
 
 _PIECE = 16384  # rows; in a row-major table they stay in cache for all columns
 _NO_COUNTS = np.empty(0, np.int64)
 _Ints = NDArray[np.int64]
-_Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -75,27 +71,15 @@ class Codes:
         rows[inverse] = self.rows
         return Codes(rows, counts, inverse, leaves)
 
+    def repeat(self, copies: _Ints) -> Codes:
+        """Count each row of the table as often as `copies`, shape (n_samples,)."""
+        counts = np.bincount(self.inverse, copies, len(self.rows)).astype(np.int64)
+        return replace(self, counts=counts)
+
     @property
     def missing(self) -> int:
         """The code of a missing cell."""
         return int(np.iinfo(self.rows.dtype).max)
-
-
-@dataclass(frozen=True)
-class Typical:
-    """The typical value of each bin of a feature.
-
-    Attributes
-    ----------
-    values : ndarray of shape (n_bins,), float64, or tuple of labels
-        Numbers, dates and durations in seconds, ranks; labels of a categorical.
-    spread : ndarray of shape (n_bins,), float64
-        Standard deviation of numbers within the bin; for ranks and labels the share of
-        the bin's rows that have a different one.
-    """
-
-    values: _Floats | tuple[Hashable, ...]
-    spread: _Floats
 
 
 @dataclass(frozen=True)
@@ -141,6 +125,7 @@ def learn_bins(
     n_bins: Sequence[BinCount],
     max_categories: int,
     n_threads: int,
+    copies: _Ints | None = None,
 ) -> Binned:
     """Learn the bins of every column, and their typical values.
 
@@ -154,6 +139,8 @@ def learn_bins(
     max_categories : int
         Maximum number of bins of a categorical column.
     n_threads : int
+    copies : ndarray of shape (n_samples,), int64, or None
+        How often each row counts, at least once; None means once.
 
     Returns
     -------
@@ -172,7 +159,7 @@ def learn_bins(
 
     def learn_some(first: int, last: int) -> None:
         for j in range(first, last):
-            learnt[j] = _learn_column(columns[j], n_bins[j], max_categories)
+            learnt[j] = _learn_column(columns[j], n_bins[j], max_categories, copies)
 
     # Short columns mostly run in the interpreter, where threads do not help.
     few = len(columns[0].values) <= FEW_ROWS
@@ -182,19 +169,28 @@ def learn_bins(
 
 
 def _learn_column(
-    column: Column, n_bins: BinCount, max_categories: int
+    column: Column, n_bins: BinCount, max_categories: int, copies: _Ints | None
 ) -> tuple[ColumnType, Bins, Typical]:
     if column.type.kind == "categorical":
         counts = _NO_COUNTS
         if len(column.labels) > max_categories:
-            observed = column.values[column.observed]
-            counts = np.bincount(observed, minlength=len(column.labels))
+            seen = column.observed
+            weights = None if copies is None else copies[seen]
+            counts = np.bincount(column.values[seen], weights, len(column.labels))
         return column.type, *bin_labels(column.labels, counts, max_categories)
     values = column.values + 0.0  # a contiguous copy, without -0.0
-    few = len(values) <= FEW_ROWS
-    ordered = rank_values(values[~np.isnan(values)]) if few else Selected(values)
+    counts = _NO_COUNTS
+    ordered: Ordered
+    if copies is not None:
+        seen = column.observed
+        values, counts = values[seen], copies[seen]
+        ordered = rank_values(values, counts)
+    elif len(values) <= FEW_ROWS:
+        ordered = rank_values(values[~np.isnan(values)])
+    else:
+        ordered = Selected(values)
     bins = rank_centers(ordered, n_bins)
-    typical = average(values, _NO_COUNTS, bins, column.type.order is not None)
+    typical = average(values, counts, bins, column.type.order is not None)
     return mark_whole(column.type, values), bins, typical
 
 
@@ -226,47 +222,6 @@ def bin_labels(
     spread = np.append(np.zeros(len(frequent)), 1 - rare.max() / rare.sum())
     bins = CategoricalBins(frequent, frozenset(labels) - set(frequent))
     return bins, Typical((*frequent, labels[int(rare.argmax())]), spread)
-
-
-def average(
-    values: _Floats, counts: _Ints, bins: NumericBins, ordered: bool
-) -> Typical:
-    """Learn the typical values of a numeric column from values with their counts.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n,), float64, contiguous
-        NaN is skipped.
-    counts : ndarray of shape (n,), int64, or empty
-        How often each value occurs; if empty, once.
-    bins : NumericBins
-    ordered : bool
-        Whether the values are ranks of categories.
-
-    Returns
-    -------
-    Typical
-    """
-    if ordered:
-        return _find_common_ranks(values, counts, bins)
-    totals, shift, squares = (np.zeros(bins.n_bins) for _ in range(3))
-    average_bins(values, counts, bins.midpoints, bins.centers, totals, shift, squares)
-    means = bins.centers + shift
-    spread = np.sqrt(squares / np.maximum(totals, 1))
-    wrong = ~(np.isfinite(means) & np.isfinite(spread))  # near the limits of float64
-    return Typical(np.where(wrong, bins.centers, means), np.where(wrong, 0, spread))
-
-
-def _find_common_ranks(ranks: _Floats, counts: _Ints, bins: NumericBins) -> Typical:
-    values, spread = np.round(bins.centers), np.zeros(bins.n_bins)
-    whole = ranks[~np.isnan(ranks)].astype(np.intp)
-    of_rank = np.bincount(whole, counts) if len(counts) else np.bincount(whole)
-    held = np.searchsorted(bins.midpoints, np.arange(len(of_rank)))
-    for k in np.unique(held[of_rank > 0]):
-        here = np.where(held == k, of_rank, 0)
-        values[k] = here.argmax()
-        spread[k] = 1 - here.max() / here.sum()
-    return Typical(values, spread)
 
 
 def assign_codes(

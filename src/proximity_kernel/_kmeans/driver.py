@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -27,9 +27,9 @@ from sklearn.utils import check_random_state
 from .._model.model import Model
 from .._shared.options import check_count, check_seed
 from .._shared.warning import warn_user
-from .iterations import best_clustering, move_centers
+from .iterations import best_clustering, move_centers, nearest_centers
 from .number_of_clusters import choose_count
-from .points import Rows, Sums, sum_clusters
+from .points import Rows, Sums, sum_clusters, weigh_rows
 
 AUTO: Literal["auto"] = "auto"
 
@@ -178,6 +178,37 @@ def find_clusters(
     _warn_of_empty_clusters(sums.sizes)
     profiles = describe_clusters(model, sums.bins[order], sums.sizes[order])
     return Clusters(centers[order], labels, profiles, inertia, n_iter, stability)
+
+
+def find_weighted_clusters(
+    rows: Rows, weights: NDArray[np.float64], model: Model, options: KMeansOptions
+) -> Clusters:
+    """Find the clusters of a table whose rows have weights.
+
+    Parameters
+    ----------
+    rows : Rows
+        All distinct rows.
+    weights : ndarray of shape (n_rows,), float64
+        They replace the counts. Rows of weight 0 only get the label of their nearest
+        center.
+    model, options
+        As in `find_clusters`.
+
+    Returns
+    -------
+    Clusters
+    """
+    if options.n_clusters == AUTO and (weights % 1).any():
+        raise ValueError(
+            "n_clusters='auto' draws halves of the rows, so it needs whole numbers as "
+            "sample_weight; give the number of clusters, or round the weights."
+        )
+    weighted, kept = weigh_rows(rows, weights)
+    found = find_clusters(weighted, model, options)
+    labels = nearest_centers(rows, found.centers).labels
+    labels[kept] = found.labels
+    return replace(found, labels=labels)
 
 
 def _warn_of_empty_clusters(sizes: NDArray[np.float64]) -> None:

@@ -140,6 +140,32 @@ def gather_rows(matrix: sp.csr_array, counts: NDArray[Any], n_threads: int = 1) 
     return Rows(matrix, counts.astype(np.float64), squares, n_threads)
 
 
+def weigh_rows(
+    rows: Rows, weights: NDArray[np.float64]
+) -> tuple[Rows, NDArray[np.bool_]]:
+    """Replace the counts of rows by weights; rows of weight 0 are left out.
+
+    Parameters
+    ----------
+    rows : Rows
+    weights : ndarray of shape (n_rows,), float64
+        At least one is above 0.
+
+    Returns
+    -------
+    Rows
+    ndarray of shape (n_rows,), bool
+        Which rows were kept.
+    """
+    # Sums of multiples of a power of two have no rounding error, so the size of a
+    # cluster that all rows have left is exactly 0. Whole numbers are not changed.
+    unit = 2.0 ** (np.frexp(weights.sum())[1] - 52)
+    counts = np.round(weights / unit) * unit
+    kept = counts > 0
+    some = rows.matrix[kept], counts[kept], rows.squares[kept]
+    return Rows(*some, rows.n_threads), kept
+
+
 def tabulate(centers: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     """Lay centers out for the loops: ``-2 c`` by columns, and the squares.
 

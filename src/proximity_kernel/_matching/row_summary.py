@@ -302,18 +302,20 @@ def _count(
         totals = count_bins(rows, codes.counts, plan.n_bins + 1)
         return totals, np.zeros((0, 0), np.int64)
     size = n_codes if plan.limit else 0
-    free: list[tuple[_Ints, NDArray[np.int32]]] = []
-    made: list[tuple[_Ints, NDArray[np.int32]]] = []
+    # Small counts are faster, but rows with many copies need large ones.
+    dtype: Any = np.int32 if codes.counts.sum() <= np.iinfo(np.int32).max else np.int64
+    free: list[tuple[_Ints, NDArray[Any]]] = []
+    made: list[tuple[_Ints, NDArray[Any]]] = []
 
     def count_some(first: int, last: int) -> None:
         try:
             mine = free.pop()
         except IndexError:
-            mine = np.zeros(n_codes, np.int64), np.zeros((size, size), np.int32)
+            mine = np.zeros(n_codes, np.int64), np.zeros((size, size), dtype)
             made.append(mine)
         count_codes(
-            codes.rows, hashes, first, last, np.uint64(plan.limit), plan.n_bins,
-            plan.starts, np.empty(len(plan.n_bins), np.int64), *mine,
+            codes.rows, codes.counts, hashes, first, last, np.uint64(plan.limit),
+            plan.n_bins, plan.starts, np.empty(len(plan.n_bins), np.int64), *mine,
         )  # fmt: skip
         free.append(mine)
 

@@ -19,7 +19,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from .._bins.codes import Codes, Typical, plain_codes
+from .._bins.codes import Codes, plain_codes
+from .._bins.typical_values import Typical
 from .._matching.pairwise import Estimates
 from .._shared.options import check_choice
 from .._shared.warning import warn_user

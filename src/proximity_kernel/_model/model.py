@@ -19,14 +19,8 @@ from numpy.typing import DTypeLike, NDArray
 
 from .._bins.bin_names import BinNames, name_bins
 from .._bins.centers import Bins, CategoricalBins
-from .._bins.codes import (
-    Binned,
-    Codes,
-    Typical,
-    assign_codes,
-    code_absences,
-    learn_bins,
-)
+from .._bins.codes import Binned, Codes, assign_codes, code_absences, learn_bins
+from .._bins.typical_values import Typical
 from .._matching.cascade import Cascade, build_cascade
 from .._matching.pairwise import Pairwise, learn_pairwise
 from .._matching.row_summary import RowSummary, count_pairs, keep_rows, plan_rows
@@ -37,6 +31,7 @@ from .._shared.threads import run_pieces
 from .._shared.warning import warn_user
 from .._shared.wording import join_names
 from .._table.columns import Column, ColumnType, read_columns
+from .._table.sample_weights import count_copies, keep_rows_of
 from .feature_weights import scale_weights, spread_weights
 from .missingness import Absence, decide_missingness
 from .representation_layout import lay_out, list_cells_of
@@ -198,27 +193,36 @@ class Model:
         return matrix
 
 
-def fit_model(columns: Sequence[Column], options: FitOptions) -> tuple[Model, Codes]:
+def fit_model(
+    columns: Sequence[Column], options: FitOptions, sample_weight: Any = None
+) -> tuple[Model, Codes]:
     """Learn from the columns of a table.
 
     Parameters
     ----------
     columns : sequence of Column
     options : FitOptions
+    sample_weight : array-like of shape (n_samples,), or None
+        How often each row counts.
 
     Returns
     -------
     Model
     Codes
-        The codes of the rows of that table.
+        The codes of the rows of that table, without rows of weight 0.
     """
+    copies = None
+    if sample_weight is not None:
+        copies = count_copies(sample_weight, len(columns[0].values))
+        columns, copies = keep_rows_of(columns, copies > 0), copies[copies > 0]
     n_threads = options.n_threads
     n_bins = options.spread_bins(len(columns))
     chosen, most = options.categorical_features, options.max_categories
-    binned = learn_bins(columns, chosen, n_bins, most, n_threads)
-    n_samples = len(columns[0].values)
+    binned = learn_bins(columns, chosen, n_bins, most, n_threads, copies)
+    n_samples = len(columns[0].values) if copies is None else int(copies.sum())
     plan = plan_rows(options.matching, binned.n_bins, n_samples, options.seed)
     codes = assign_codes(columns, binned.bins, n_threads, plan.every_row)
+    codes = codes if copies is None else codes.repeat(copies)
     fitted = keep_rows(codes, plan, n_threads)
     model = finish_model(binned, fitted, options)
     return model, code_absences(codes, binned.bins, model.informative)

@@ -14,9 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._bins.centers import Bins, CategoricalBins, NumericBins
-from .._bins.codes import Typical, code_dtype
+from .._bins.codes import code_dtype
 from .._bins.distinct_rows import count_bins
 from .._bins.fine_scale import MOST_LEAVES, SCORES
+from .._bins.typical_values import Typical
 from .._matching.cascade import Cascade, build_cascade
 from .._matching.pairwise import (
     MOST_CODES,

@@ -147,29 +147,30 @@ def hash_rows(rows: NDArray[Any], seed: Any, hashes: Any) -> None:
 
 @compiled
 def count_codes(
-    rows: NDArray[Any], hashes: Any, first: int, last: int, limit: Any, n_bins: Any,
-    starts: Any, found: Any, totals: Any, pairs: Any,
+    rows: NDArray[Any], counts: Any, hashes: Any, first: int, last: int, limit: Any,
+    n_bins: Any, starts: Any, found: Any, totals: Any, pairs: Any,
 ) -> None:  # fmt: skip
     """Count the codes of rows, and the pairs in rows whose hash is at most `limit`.
 
-    A missing cell is the code after the last bin; an unknown category is not counted.
-    `pairs` has no rows if pairs are not wanted; `found` is scratch memory for a row.
+    Row r counts ``counts[r]`` times. A missing cell is the code after the last bin; an
+    unknown category is not counted. `pairs` has no rows if pairs are not wanted;
+    `found` is scratch memory for a row.
     """
     missing = np.int64(np.iinfo(rows.dtype).max)
     for r in range(first, last):
-        n_found = 0
+        n_found, count = 0, counts[r]
         for j in range(rows.shape[1]):
             code = np.int64(rows[r, j])
             if code == missing:
                 code = n_bins[j]
             if code <= n_bins[j]:
-                totals[starts[j] + code] += 1
+                totals[starts[j] + code] += count
                 found[n_found] = starts[j] + code
                 n_found += 1
         if pairs.shape[0] and hashes[r] <= limit:
             for x in range(n_found):
                 for y in range(x, n_found):
-                    pairs[found[x], found[y]] += 1
+                    pairs[found[x], found[y]] += count
 
 
 @merged

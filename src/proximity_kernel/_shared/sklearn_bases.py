@@ -62,12 +62,24 @@ class NumberedTransformer(base.ClassNamePrefixFeaturesOutMixin, Transformer):  #
         ) -> NDArray[np.object_]: ...
 
 
-class Clusterer(base.ClusterMixin):  # type: ignore[misc]
+class Weighted:
+    """An estimator whose `fit` takes weights of the rows."""
+
+    if TYPE_CHECKING:
+
+        def set_fit_request(
+            self, *, sample_weight: bool | str | None = None
+        ) -> Self: ...
+
+
+class Clusterer(Weighted, base.ClusterMixin):  # type: ignore[misc]
     """An estimator of clusters."""
 
     if TYPE_CHECKING:
 
-        def fit_predict(self, X: Any, y: Any = None) -> NDArray[np.int32]: ...
+        def fit_predict(
+            self, X: Any, y: Any = None, *, sample_weight: Any = None
+        ) -> NDArray[np.int32]: ...
 
 
 class OutlierDetector(base.OutlierMixin):  # type: ignore[misc]
