@@ -63,6 +63,10 @@ OWN = {
             [TABLE, "--model", "m", "-k", "3"],
             "-k: this was set when the model was fitted",
         ),
+        "a weight": (
+            [TABLE, "--model", "m", "--weight", "age=2"],
+            "--weight: this was set",
+        ),
         "a marker": ([TABLE, "--model", "m", "--na-only"], "--na-only: this was set"),
         "an order": (
             [TABLE, "--model", "m", "--day-first"],
@@ -176,6 +180,9 @@ VALUES = {
     "quote": (["--sep", '"'], "--sep: takes one character"),
     "bins": (["--bins", "x"], "--bins: takes a whole number from 2 on, or auto"),
     "no clusters": (["-k", "0"], "-k: takes a whole number from 1 on, or auto"),
+    "weight": (["--weight", "age"], "--weight: takes a column and a number from 0"),
+    "negative": (["--weight", "age=-1"], "--weight: takes a column and a number"),
+    "no column": (["--weight", "agee=2"], "--weight names 'agee', .* mean 'age'"),
     "matching": (["--matching", "exact"], "--matching: invalid choice"),
     "seed": (["--seed", "1.5"], "--seed: takes a whole number from 0 on"),
     "decimal": (["--decimal", ";"], "--decimal: invalid choice"),

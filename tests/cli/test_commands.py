@@ -131,6 +131,14 @@ def test_similarity(folder, values, ids):
     np.testing.assert_allclose(found, K, atol=1e-6)
 
 
+def test_weights_of_columns(folder, tmp_path, values):
+    given = ("--weight", "age=3", "--weight", "ward=0", "-o", tmp_path / "k.csv")
+    assert run_inside("similarity", folder / "patients.csv", *given) == 0
+    found = pd.read_csv(tmp_path / "k.csv", index_col=0)
+    pk = ProximityKernel(feature_weights={"age": 3, "ward": 0}).fit(values)
+    np.testing.assert_allclose(found, pk.kernel(values), atol=1e-6)
+
+
 def test_represent_and_a_model_for_new_rows(folder, tmp_path, values, capfd):
     model = tmp_path / "m.pk"
     done = run_installed(

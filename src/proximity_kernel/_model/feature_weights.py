@@ -104,7 +104,7 @@ def _find_features(
         number = isinstance(j, Integral) and not isinstance(j, bool)
         if not number or not 0 <= j < len(types):
             raise ValueError(
-                f"feature_weights names {key!r}, which is not a column"
+                f"`feature_weights` names {key!r}, which is not a column"
                 f"{suggest(str(key), names)}; its keys must be names of columns, or "
                 f"positions below {len(types)}."
             )

@@ -33,6 +33,7 @@ _READING = {
 _OPTIONS = _READING | {
     "default_missing=False": "--na-only",
     "missingness": "--missingness",
+    "feature_weights": "--weight",
     "output": "--output",
 }
 _PARAMETER = re.compile(rf"`({'|'.join(_OPTIONS)})(=[^`]*)?`")
@@ -113,6 +114,9 @@ def add_kernel(parser: argparse.ArgumentParser, *, seed: bool = False) -> None:
         help="whether a missing cell is estimated (ignorable) or counted as a value "
         "of its own (informative); auto (the default) decides for each "
         "column")  # fmt: skip
+    add("--weight", dest="feature_weights", action="append", type=_parse_weight,
+        metavar="COL=N", help="how much a column counts in the similarity (1); 0 "
+        "leaves it out; repeated for each column")  # fmt: skip
     add(
         "--jobs",
         dest="n_jobs",
@@ -185,6 +189,21 @@ def whole_number(least: int, *, auto: bool = False) -> Callable[[str], int | str
         return int(text)
 
     return parse
+
+
+def _parse_weight(text: str) -> tuple[str, float]:
+    """Split the name of a column and its weight.
+
+    >>> _parse_weight("age=2")
+    ('age', 2.0)
+    """
+    name, equals, number = text.rpartition("=")
+    with suppress(ValueError):
+        if equals and 0 <= float(number) < float("inf"):
+            return name, float(number)
+    raise argparse.ArgumentTypeError(
+        f"takes a column and a number from 0 on, as in age=2, not {text!r}"
+    )
 
 
 def share_up_to(most: float) -> Callable[[str], float]:

@@ -43,6 +43,7 @@ _SET_BY_MODEL = {
     "n_bins": "--bins",
     "matching": "--matching",
     "missingness": "--missingness",
+    "feature_weights": "--weight",
     "n_clusters": "-k",
     "share": "--share",
     "save_model": "--save-model",
@@ -69,9 +70,11 @@ def make_kernel(options: argparse.Namespace) -> ProximityKernel:
     """Make a kernel from the options that were given."""
     from .. import ProximityKernel
 
-    names = ("n_bins", "matching", "missingness", "n_jobs")
+    names = ("n_bins", "matching", "missingness", "feature_weights", "n_jobs")
     given = {name: getattr(options, name) for name in names}
     given = {name: value for name, value in given.items() if value is not None}
+    if "feature_weights" in given:
+        given["feature_weights"] = dict(given["feature_weights"])
     return ProximityKernel(**given)
 
 
