@@ -12,7 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from numbers import Integral
+from textwrap import wrap
 from typing import Any, Literal
 
 import numpy as np
@@ -33,6 +35,8 @@ __all__ = ["Cell", "Explanation", "Feature", "bin_names", "explain"]
 
 _MOST_SHARES = 3  # bins of a distribution that a line shows
 _LEAST = 0.005  # least influence that a line shows: half a percent
+_WIDTH = 88  # of a printed explanation, in characters
+_LEAST_ROOM = 20  # for a cell, however long the names of the features are
 _SAME = 1 - 1e-6  # agreement of the same bin, up to rounding
 _LEFT_OUT = "nothing observed at fit"
 UNKNOWN = "unknown category"
@@ -154,9 +158,26 @@ class Explanation:
         for one in sorted(self.features, key=lambda one: -one.contribution):
             added = f"{one.contribution:.3f}"
             rows.append((one.name, added, one.alike, str(one.a), str(one.b)))
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
-        return "\n".join([f"similarity {self.similarity:.3f}", *lines])
+        return "\n".join([f"similarity {self.similarity:.3f}", *_fold(rows)])
+
+
+def _fold(rows: list[tuple[str, ...]]) -> list[str]:
+    """Lay out a table in lines of at most `_WIDTH`, with long cells over several."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    room = _WIDTH - sum(widths[:3]) - 2 * (len(widths) - 1)
+    half = max(room // 2, _LEAST_ROOM)
+    widths[3] = min(widths[3], max(half, room - widths[4]))
+    widths[4] = min(widths[4], max(half, room - widths[3]))
+    lines = []
+    for row in rows:
+        parts = [[text] for text in row[:3]] + [
+            wrap(text, width) for text, width in zip(row[3:], widths[3:], strict=True)
+        ]
+        lines += [
+            "  ".join(map(str.ljust, texts, widths)).rstrip()
+            for texts in zip_longest(*parts, fillvalue="")
+        ]
+    return lines
 
 
 def explain(kernel: BaseEstimator, a: Any, b: Any) -> Explanation:

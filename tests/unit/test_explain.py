@@ -64,7 +64,8 @@ def test_parts_add_up_to_the_kernel(both, options, normalize, auto, missingness)
             assert list(feature.a.moved_by) == wanted
             assert feature.a.support == cells[j]["support"]
             assert feature.alike == "perhaps" or not pk.n_bins_[j]
-    assert str(why).count("\n") == len(frame.columns) + 1
+    first_lines = [line for line in str(why).splitlines() if line[:1] != " "]
+    assert len(first_lines) == len(frame.columns) + 2
 
 
 @pytest.fixture(scope="module")
@@ -214,8 +215,17 @@ def test_a_table_of_it(pk, people):
 def test_text_has_the_greatest_parts_first(pk, people):
     lines = str(explain(pk, people.iloc[[0]], people.iloc[[7]])).splitlines()
     assert lines[0].startswith("similarity 0.")
-    parts = [float(line.split()[1]) for line in lines[2:]]
+    parts = [float(line.split()[1]) for line in lines[2:] if line[0] != " "]
     assert parts == sorted(parts, reverse=True)
+
+
+def test_text_is_folded(pk, people):
+    why = explain(pk, people.iloc[[0]], people.iloc[[7]])
+    lines = str(why).splitlines()
+    assert max(map(len, lines)) <= 88
+    assert len(lines) > len(people.columns) + 2
+    folded = " ".join(" ".join(lines).split())
+    assert all(word in folded for word in str(why.features[1].b).split())
 
 
 def test_many_bins_are_cut_short():
