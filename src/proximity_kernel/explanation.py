@@ -171,10 +171,11 @@ def _fold(rows: list[tuple[str, ...]]) -> list[str]:
     lines = []
     for row in rows:
         parts = [[text] for text in row[:3]] + [
-            wrap(text, width) for text, width in zip(row[3:], widths[3:], strict=True)
+            wrap(text.replace(" %", "\xa0%"), width)  # "94 %" stays together
+            for text, width in zip(row[3:], widths[3:], strict=True)
         ]
         lines += [
-            "  ".join(map(str.ljust, texts, widths)).rstrip()
+            "  ".join(map(str.ljust, texts, widths)).rstrip().replace("\xa0%", " %")
             for texts in zip_longest(*parts, fillvalue="")
         ]
     return lines
