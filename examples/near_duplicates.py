@@ -70,7 +70,7 @@ def rank_pairs(distances: np.ndarray, nearest: np.ndarray) -> pd.DataFrame:
 
 near = ProximityNeighbors(1, kernel=ProximityKernel(n_bins=64)).fit(customers)
 pairs = rank_pairs(*near.kneighbors())
-pairs["true"] = [pair in true_pairs for pair in zip(pairs["a"], pairs["b"])]
+pairs["true"] = [tuple(p) in true_pairs for p in pairs[["a", "b"]].to_numpy()]
 print(pairs.head(8).round(3).to_string(index=False))
 print(pairs.groupby(pairs["distance"].round(1))["true"].agg(["sum", "size"]).head())
 
@@ -150,9 +150,9 @@ for estimated in (0.5, 0.0):
         for way, rank in ways.items():
             listed = rank(customers)
             looked_at = listed if way.startswith("join") else listed[:TWICE]
-            hits = [pair in true_pairs for pair in zip(looked_at["a"], looked_at["b"])]
+            hits = true_pairs & set(map(tuple, looked_at[["a", "b"]].to_numpy()))
             birthdays = "half estimated" if estimated else "all exact"
-            found.append({"way": way, "birthdays": birthdays, "found": sum(hits)})
+            found.append({"way": way, "birthdays": birthdays, "found": len(hits)})
 found = pd.DataFrame(found).pivot_table(
     "found", "way", "birthdays", aggfunc="mean", sort=False
 )

@@ -5,8 +5,8 @@ A map of the rows
 Kernel PCA places the penguins so that similar rows lie near each other. The table and
 the clusters are those of the home page: the sex, the year and the species are left out;
 the species only color the dots. The similarity is on the fine scale, which tells more
-rows apart than the four bins of the clusters. ``python examples/penguins_map.py FILE.svg`` draws the
-picture of the home page and of the README.
+rows apart than the four bins of the clusters. ``python examples/penguins_map.py
+FILE.svg`` draws the picture of the home page and of the README.
 """
 
 import sys
