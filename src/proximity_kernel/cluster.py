@@ -59,9 +59,9 @@ class ProximityKMeans(NumberedTransformer, Clusterer, KernelEstimator):
     ----------
     n_clusters : int or "auto", default="auto"
         Number of clusters. "auto" takes the largest number, up to 10, that is found
-        again in at least 55 % of the halves of the table (`stability_`) and is not there
-        by chance: the inertia is below that of tables whose columns were shuffled one
-        by one, and farther below than with one cluster less. 1 if there is no such
+        again in at least 55 % of the halves of the table (`stability_`) and is not
+        there by chance: the inertia is below that of tables whose columns were shuffled
+        one by one, and farther below than with one cluster less. 1 if there is no such
         number. It uses samples of at most 2,000 rows, which do not depend on
         `random_state`.
     kernel : ProximityKernel, FrozenEstimator or None, default=None

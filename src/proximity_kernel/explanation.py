@@ -10,7 +10,7 @@ name in the package, which would replace the public function.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from numbers import Integral
@@ -161,7 +161,7 @@ class Explanation:
         return "\n".join([f"similarity {self.similarity:.3f}", *_fold(rows)])
 
 
-def _fold(rows: list[tuple[str, ...]]) -> list[str]:
+def _fold(rows: Sequence[tuple[str, ...]]) -> list[str]:
     """Lay out a table in lines of at most `_WIDTH`, with long cells over several."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     room = _WIDTH - sum(widths[:3]) - 2 * (len(widths) - 1)
@@ -170,10 +170,9 @@ def _fold(rows: list[tuple[str, ...]]) -> list[str]:
     widths[4] = min(widths[4], max(half, room - widths[3]))
     lines = []
     for row in rows:
-        parts = [[text] for text in row[:3]] + [
-            wrap(text.replace(" %", "\xa0%"), width)  # "94 %" stays together
-            for text, width in zip(row[3:], widths[3:], strict=True)
-        ]
+        parts = [[text] for text in row[:3]]
+        for text, width in zip(row[3:], widths[3:], strict=True):
+            parts.append(wrap(text.replace(" %", "\xa0%"), width))  # "94 %" stays whole
         lines += [
             "  ".join(map(str.ljust, texts, widths)).rstrip().replace("\xa0%", " %")
             for texts in zip_longest(*parts, fillvalue="")
