@@ -10,11 +10,9 @@ name in the package, which would replace the public function.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from itertools import zip_longest
 from numbers import Integral
-from textwrap import wrap
 from typing import Any, Literal
 
 import numpy as np
@@ -27,6 +25,7 @@ from ._bins.bin_names import write_moment
 from ._model.model import Model
 from ._model.provenance import list_cells
 from ._shared.wording import write_plain, write_share
+from ._shared.wording import fold_rows
 from ._table.columns import Column, read_columns
 from ._table.tables import split_table
 from .kernel import ProximityKernel
@@ -36,7 +35,6 @@ __all__ = ["Cell", "Explanation", "Feature", "bin_names", "explain"]
 _MOST_SHARES = 3  # bins of a distribution that a line shows
 _LEAST = 0.005  # least influence that a line shows: half a percent
 _WIDTH = 88  # of a printed explanation, in characters
-_LEAST_ROOM = 20  # for a cell, however long the names of the features are
 _SAME = 1 - 1e-6  # agreement of the same bin, up to rounding
 _LEFT_OUT = "nothing observed at fit"
 UNKNOWN = "unknown category"
@@ -158,26 +156,9 @@ class Explanation:
         for one in sorted(self.features, key=lambda one: -one.contribution):
             added = f"{one.contribution:.3f}"
             rows.append((one.name, added, one.alike, str(one.a), str(one.b)))
-        return "\n".join([f"similarity {self.similarity:.3f}", *_fold(rows)])
-
-
-def _fold(rows: Sequence[tuple[str, ...]]) -> list[str]:
-    """Lay out a table in lines of at most `_WIDTH`, with long cells over several."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    room = _WIDTH - sum(widths[:3]) - 2 * (len(widths) - 1)
-    half = max(room // 2, _LEAST_ROOM)
-    widths[3] = min(widths[3], max(half, room - widths[4]))
-    widths[4] = min(widths[4], max(half, room - widths[3]))
-    lines = []
-    for row in rows:
-        parts = [[text] for text in row[:3]]
-        for text, width in zip(row[3:], widths[3:], strict=True):
-            parts.append(wrap(text.replace(" %", "\xa0%"), width))  # "94 %" stays whole
-        lines += [
-            "  ".join(map(str.ljust, texts, widths)).rstrip().replace("\xa0%", " %")
-            for texts in zip_longest(*parts, fillvalue="")
-        ]
-    return lines
+        return "\n".join(
+            [f"similarity {self.similarity:.3f}", *fold_rows(rows, _WIDTH)]
+        )
 
 
 def explain(kernel: BaseEstimator, a: Any, b: Any) -> Explanation:

@@ -1,10 +1,14 @@
-"""Parts of messages: names, counts, numbers, and suggestions for misspelled names."""
+"""Parts of messages: names, counts, numbers, suggestions for names, folded rows."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
+from itertools import zip_longest
+from textwrap import wrap
 from typing import Any
+
+_LEAST_ROOM = 20  # of a folded cell, in characters, however long the others are
 
 
 def listed(names: Sequence[Any], most: int = 5) -> str:
@@ -84,3 +88,22 @@ def suggest(name: str, known: Iterable[Any]) -> str:
     """
     found = find_similar(name, known)
     return f", did you mean {found!r}?" if found is not None else ""
+
+
+def fold_rows(rows: Sequence[Sequence[str]], width: int) -> list[str]:
+    """Lay out rows in lines of a width, with long cells of the last two columns folded."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    room = width - sum(widths[:-2]) - 2 * (len(widths) - 1)
+    half = max(room // 2, _LEAST_ROOM)
+    widths[-2] = min(widths[-2], max(half, room - widths[-1]))
+    widths[-1] = min(widths[-1], max(half, room - widths[-2]))
+    lines = []
+    for row in rows:
+        parts = [[text] for text in row[:-2]]
+        for text, most in zip(row[-2:], widths[-2:], strict=True):
+            parts.append(wrap(text.replace(" %", "\xa0%"), most))  # "94 %" stays whole
+        lines += [
+            "  ".join(map(str.ljust, texts, widths)).rstrip().replace("\xa0%", " %")
+            for texts in zip_longest(*parts, fillvalue="")
+        ]
+    return lines
