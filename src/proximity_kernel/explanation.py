@@ -24,8 +24,7 @@ from sklearn.utils.validation import check_is_fitted
 from ._bins.bin_names import write_moment
 from ._model.model import Model
 from ._model.provenance import list_cells
-from ._shared.wording import write_plain, write_share
-from ._shared.wording import fold_rows
+from ._shared.wording import fold_rows, write_plain, write_share
 from ._table.columns import Column, read_columns
 from ._table.tables import split_table
 from .kernel import ProximityKernel

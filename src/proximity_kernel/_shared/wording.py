@@ -91,7 +91,7 @@ def suggest(name: str, known: Iterable[Any]) -> str:
 
 
 def fold_rows(rows: Sequence[Sequence[str]], width: int) -> list[str]:
-    """Lay out rows in lines of a width, with long cells of the last two columns folded."""
+    """Lay out rows in lines of a width; long cells of the last two columns fold."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     room = width - sum(widths[:-2]) - 2 * (len(widths) - 1)
     half = max(room // 2, _LEAST_ROOM)
