@@ -1,13 +1,14 @@
 """What a terminal shows, and `look`."""
 
 import sys
+from io import StringIO
 
 import numpy as np
 import pandas as pd
 import pytest
 from command_line import N_ROWS, fill_folder, run_inside
 
-from proximity_kernel import ProximityOutliers, read_table
+from proximity_kernel import ProximityKernel, ProximityOutliers, read_table
 
 
 @pytest.fixture(scope="module")
@@ -57,11 +58,44 @@ def test_a_terminal_shows_the_clusters_before_the_rows(
     assert lines[at["rows"]].split() == ["patient_id", "cluster"]
 
 
-def test_a_terminal_shows_ten_filled_rows(folder, run_in_terminal):
-    said = run_in_terminal("impute", folder / "patients.csv")
-    # A line that continues a wrapped cell does not begin with an id.
-    assert sum(line.startswith("P") for line in lines_below_head(said.out)) == 10
-    assert f"10 of {N_ROWS:,} rows; -o FILE writes all of them" in said.err
+def test_a_terminal_shows_what_was_filled(folder, run_in_terminal, capsys):
+    path = folder / "patients.csv"
+    said = run_in_terminal("impute", path)
+    shown = {line.split()[0]: line.split()[1:] for line in lines_below_head(said.out)}
+    table = read_table(path)
+    assert run_inside("impute", path, "--format", "csv", "--quiet") == 0
+    filled = pd.read_csv(StringIO(capsys.readouterr().out), sep=None, engine="python")
+    gaps = table.gaps
+    assert set(shown) == {name for name in gaps if gaps[name].any()}
+    for name, (n_filled, *_) in shown.items():
+        assert int(n_filled) == gaps[name].sum()
+    cells = filled["weight"][gaps["weight"]].sort_values(
+        key=lambda one: one.str.replace(",", ".").astype(float)
+    )
+    assert shown["weight"][1:4] == [cells.iloc[0], "to", cells.iloc[-1]]
+    first = int(np.argmax(gaps["sex"]))
+    _, unsure = (
+        ProximityKernel().fit(table.frame).impute(table.frame, return_uncertainty=True)
+    )
+    share = f"({100 * (1 - unsure['sex'][first]):.0f} % sure)"
+    example = f"row {filled['patient_id'][first]}: {filled['sex'][first]} {share}"
+    assert " ".join(shown["sex"]).endswith(example)
+    assert "-o FILE writes the filled table" in said.err
+
+
+def test_of_many_columns_a_terminal_shows_what_was_filled_in_some(
+    tmp_path, run_in_terminal
+):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.integers(0, 3, (40, 20))).add_prefix("c")
+    frame.mask(rng.random(frame.shape) < 0.2).to_csv(tmp_path / "t.csv", index=False)
+    said = run_in_terminal("impute", tmp_path / "t.csv")
+    assert len(lines_below_head(said.out)) == 15
+    assert "and 5 more columns" in said.err
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    said = run_in_terminal("impute", tmp_path / "t.csv")
+    assert said.out == ""
+    assert "0 missing cells filled" in said.err
 
 
 def test_a_format_asks_for_all_rows(folder, run_in_terminal):

@@ -6,6 +6,7 @@ import argparse
 from dataclasses import replace
 from typing import Any
 
+from .._shared.wording import counted, write_plain, write_share
 from . import arguments
 from .program import Invocation
 
@@ -20,8 +21,13 @@ The other commands need no filled table; this is for programs that do.
 
 Output: all columns in their order, with every observed cell as it was.
 Estimates are written like the observed cells of their column: with as many
-decimals, with the unit, in the same date format.
+decimals, with the unit, in the same date format. A terminal shows what was
+filled in each column, with an example: "± 10" is the standard deviation of
+the estimate, "85 % sure" the probability that it is right.
 """
+_MAX_COLUMNS = 15  # that a terminal shows
+_N_VALUES = 2  # of categories that were filled in
+_DAY = 86_400  # seconds
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -54,7 +60,7 @@ def run(invocation: Invocation) -> None:
     kernel, table, _ = fitting.start(invocation, "ProximityKernel")
     from ..io.doubts import hide_missing_codes
     from .filled_cells import describe_filling, fill_gaps
-    from .results import name_rows, write_results
+    from .results import is_for_terminal, name_rows, write_results
 
     known = table.frame
     if kernel is None:
@@ -75,7 +81,64 @@ def run(invocation: Invocation) -> None:
             uncertainty.iloc[codes[:, j], j] = 0.0
         second = name_rows(table).join(_convert_to_days(uncertainty), rsuffix="_")
         write_frame(second, options.uncertainty, second_format)
-    write_results(invocation, frame, file_format)
+    if is_for_terminal(options):
+        _show_filling(invocation, table, filled, uncertainty, frame)
+    else:
+        write_results(invocation, frame, file_format)
+
+
+def _show_filling(
+    invocation: Invocation, table: Any, filled: Any, uncertainty: Any, cells: Any
+) -> None:
+    """Show what was filled in, one line for each column with gaps."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+    from rich.text import Text
+
+    from .results import label_rows, write_short
+
+    gaps = table.gaps & filled.notna()
+    columns = [name for name in gaps if gaps[name].any()]
+    if not columns:
+        return
+    grid = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    grid.add_column("column", overflow="fold")
+    grid.add_column("filled", justify="right")
+    grid.add_column("with", overflow="fold")
+    grid.add_column("for example", overflow="fold")
+    labels = label_rows(table)
+    for name in columns[:_MAX_COLUMNS]:
+        rows = gaps[name].to_numpy().nonzero()[0]
+        first, values = rows[0], filled[name].iloc[rows]
+        doubt = _write_doubt(values, uncertainty[name].iloc[first])
+        example = f"row {labels[first]}: {write_short(cells[name].iloc[first])}{doubt}"
+        held = _list_values(values, cells[name].iloc[rows])
+        grid.add_row(*map(Text, (str(name), f"{len(rows):,}", held, example)))
+    invocation.console(out=True).print(grid)
+    if len(columns) > _MAX_COLUMNS:
+        invocation.note(f"and {len(columns) - _MAX_COLUMNS:,} more columns")
+    invocation.note("-o FILE writes the filled table")
+
+
+def _list_values(values: Any, cells: Any) -> str:
+    """List the ends of numbers and dates, or the most frequent categories."""
+    from .results import write_short
+
+    if values.dtype.kind in "fMm":
+        ends = [cells.iloc[int(at)] for at in (values.argmin(), values.argmax())]
+        return " to ".join(dict.fromkeys(map(write_short, ends)))
+    counts = values.astype(str).value_counts()
+    shown = [f"{write_short(text)} ({n:,})" for text, n in counts[:_N_VALUES].items()]
+    return ", ".join(shown) + (", ..." if len(counts) > _N_VALUES else "")
+
+
+def _write_doubt(values: Any, doubt: Any) -> str:
+    """Write how sure an estimate is."""
+    if values.dtype.kind in "Mm":
+        return f" ± {counted(round(doubt.total_seconds() / _DAY), 'day')}"
+    if values.dtype.kind == "f":
+        return f" ± {write_plain(float(f'{doubt:.2g}'))}"
+    return f" ({write_share(1 - doubt)} sure)"
 
 
 def _convert_to_days(uncertainty: Any) -> Any:

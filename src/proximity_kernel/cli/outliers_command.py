@@ -24,7 +24,6 @@ to all rows, less 1 for each number that is far from all others; lower is
 more unusual.
 """
 _BLOCK = 2048  # rows at a time
-_MAX_LENGTH = 40  # characters of a cell
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -170,15 +169,17 @@ class _Column:
 
     def describe(self, row: int, reason: Any) -> str:
         """Say how rare a value is: how many others are in its range."""
+        from .results import write_short
+
         if reason.far:
             return f"{self.name} {reason.bin}"
         if reason.missing:
             return f"{self.name} missing, perhaps {reason.bin}"
+        cell, known = write_short(self.cells.iloc[row]), self.values.notna()
         if not self.fitted:
-            cell, share = self._write_cell(row), write_share(reason.share)
+            share = write_share(reason.share)
             where = f" ({reason.bin})" if reason.bin != cell else ""
             return f"{self.name} {cell}{where}: like only {share} of the rows"
-        known = self.values.notna()
         if not known[row]:
             n = int((~known).sum())
             return f"{self.name} missing: only {n:,} of {counted(len(known), 'row')}"
@@ -188,15 +189,9 @@ class _Column:
             same = self.values == self.values[row]
         where = f" {self._name_range(known, same)}" if is_range else ""
         return (
-            f"{self.name} {self._write_cell(row)}: only {int(same.sum()):,} of "
+            f"{self.name} {cell}: only {int(same.sum()):,} of "
             f"{counted(int(known.sum()), 'value')}{where}"
         )
-
-    def _write_cell(self, row: int) -> str:
-        from ..io.parquet_and_excel import write_cell
-
-        text = " ".join(write_cell(self.cells.iloc[row]).split())
-        return text if len(text) <= _MAX_LENGTH else f"{text[: _MAX_LENGTH - 3]}..."
 
     def _name_range(self, known: Any, same: Any) -> str:
         """Name a range by short limits that part it from the other values."""

@@ -22,6 +22,7 @@ from .program import Invocation
 N_SHOWN = 10
 """Rows of a result that a terminal shows."""
 _MAX_COLUMNS = 8
+_MAX_LENGTH = 30  # characters of a cell
 
 
 def name_rows(table: LoadedTable, start: int = 0) -> Any:
@@ -52,6 +53,12 @@ def join_results(names: Any, results: dict[str, Any]) -> Any:
     """Append results to the columns of `name_rows`; a name that is taken gets a "_"."""
     free = {f"{name}_" if name in names else name: v for name, v in results.items()}
     return pd.concat([names, pd.DataFrame(free, index=names.index)], axis=1)
+
+
+def write_short(cell: Any) -> str:
+    """Write a cell in one line, cut off if it is long."""
+    text = " ".join(write_cell(cell).removesuffix("T00:00:00").split())
+    return text if len(text) <= _MAX_LENGTH else f"{text[: _MAX_LENGTH - 3]}..."
 
 
 def find_row(table: LoadedTable, text: str, option: str = "") -> int:
@@ -154,11 +161,11 @@ def _draw_rows(frame: Any) -> Any:
     if frame.shape[1] > _MAX_COLUMNS:
         grid.add_column(f"and {frame.shape[1] - _MAX_COLUMNS:,} more columns")
     for row in shown.itertuples(index=False):
-        grid.add_row(*(Text(_write_short(cell)) for cell in row))
+        grid.add_row(*(Text(_write_result(cell)) for cell in row))
     return grid
 
 
-def _write_short(cell: Any) -> str:
+def _write_result(cell: Any) -> str:
     if pd.isna(cell):
         return ""
     if isinstance(cell, float):
