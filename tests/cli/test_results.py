@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from command_line import N_ROWS, fill_folder, run_inside
 
-from proximity_kernel import ProximityKernel, ProximityOutliers, read_table
+from proximity_kernel import ProximityKernel, ProximityOutliers, explain, read_table
 
 
 @pytest.fixture(scope="module")
@@ -35,12 +35,77 @@ def lines_below_head(text):
     return lines[1 + next(i for i, line in enumerate(lines) if set(line) == {"─"}) :]
 
 
-@pytest.mark.parametrize("name", ["cluster", "neighbors", "represent", "similarity"])
+@pytest.mark.parametrize("name", ["cluster", "represent", "similarity"])
 def test_a_terminal_shows_ten_rows(folder, run_in_terminal, name):
     said = run_in_terminal(name, folder / "patients.csv")
     assert len(lines_below_head(said.out)) == 10
-    n_rows = N_ROWS * 5 if name == "neighbors" else N_ROWS
-    assert f"10 of {n_rows:,} rows; -o FILE writes all of them" in said.err
+    assert f"10 of {N_ROWS:,} rows; -o FILE writes all of them" in said.err
+
+
+def test_a_terminal_shows_the_most_similar_rows_and_a_scale(folder, run_in_terminal):
+    said = run_in_terminal("neighbors", folder / "patients.csv")
+    table = read_table(folder / "patients.csv")
+    K = ProximityKernel("fine").fit(table.frame).kernel(table.frame)
+    pairs = K[np.triu_indices(len(K), 1)]
+    np.fill_diagonal(K, 0)
+    ids = table.ids["patient_id"]
+    a, b = np.unravel_index(K.argmax(), K.shape)
+    assert f"similar rows are {ids[a]} and {ids[b]}: {K[a, b]:.3f}." in said.err
+    nearest = f"{np.median(K.max(axis=1)):.2f} between a row and its nearest, "
+    by_chance = f"{np.median(pairs):.2f} between two rows taken at random."
+    assert f"usually {nearest}and {by_chance}" in said.err
+    lines = [line.split() for line in lines_below_head(said.out)]
+    assert len(lines) == 10
+    first = lines[0]
+    assert first[:3] == [ids[0], ids[K[0].argmax()], f"{K[0].max():.3f}"]
+    why = explain(
+        ProximityKernel("fine").fit(table.frame),
+        table.frame.iloc[[0]],
+        table.frame.iloc[[K[0].argmax()]],
+    )
+    shared = [one for one in why.features if one.alike.startswith("same")]
+    assert " ".join(first[3:]).startswith(f"{len(shared)} of {len(why.features)}: ")
+    assert f"-o FILE writes the 5 nearest rows of {N_ROWS} rows" in said.err
+
+
+def test_a_terminal_shows_all_neighbors_of_few_rows(folder, run_in_terminal):
+    asked = ("neighbors", folder / "patients.csv", "--of", "P00007", "-k", 3)
+    said = run_in_terminal(*asked)
+    assert "The most similar rows" not in said.err
+    assert "between two rows taken at random" in said.err
+    assert [line.split()[0] for line in lines_below_head(said.out)] == ["P00007"] * 3
+    assert "-o FILE" not in said.err
+
+
+def test_a_terminal_shows_neighbors_among_the_rows_of_a_model(
+    folder, run_in_terminal, tmp_path
+):
+    old, new = folder / "patients.csv", folder / "few.csv"
+    saved = ("--save-model", tmp_path / "m.pk")
+    assert run_inside("neighbors", old, *saved, "-o", tmp_path / "n.csv") == 0
+    said = run_in_terminal("neighbors", new, "--model", tmp_path / "m.pk", "-k", 1)
+    lines = [line.split() for line in lines_below_head(said.out)]
+    assert [len(line) for line in lines] == [3] * 5  # the rows of the model are gone
+    said = run_in_terminal("neighbors", old, "--queries", new, "-k", 1)
+    again = [line.split() for line in lines_below_head(said.out)]
+    assert [line[:3] for line in again] == lines
+    assert all("of" in line for line in again)
+
+
+def test_equal_rows_are_named(tmp_path, run_in_terminal):
+    path = tmp_path / "t.csv"
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"x": rng.random(30), "y": rng.choice(list("ab"), 30)})
+    table.loc[8, "x"] = None
+    table.loc[11] = table.loc[4]
+    table.to_csv(path, index=False)
+    said = run_in_terminal("neighbors", path)
+    assert "Rows 5 and 12 have the same cells in every compared column." in said.err
+    table.loc[[20, 21]] = table.loc[[8, 8]].to_numpy()
+    table.to_csv(path, index=False)
+    said = run_in_terminal("neighbors", path)
+    assert "5 rows have the same cells as another in every compared " in said.err
+    assert "column: 5 and 12; 9, 21 and 22." in said.err
 
 
 def test_a_terminal_shows_the_clusters_before_the_rows(

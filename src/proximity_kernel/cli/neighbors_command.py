@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import dataclass
 from typing import Any
 
-from .._shared.wording import counted
+from .._shared.wording import counted, join_names, join_sentences
 from ..io import InputError
 from . import arguments
 from .program import Invocation
@@ -20,9 +21,13 @@ Find the most similar rows of each row, or of some rows.
   proximity-kernel neighbors new.csv --model m.pk
 
 Output: the row (from 1), the rank, the neighbor's row and their
-similarity, from 0 to 1; the ids of both, if there are any.
+similarity, from 0 to 1; the ids of both, if there are any. A terminal
+shows which rows are equal or most similar, and the nearest of some rows.
 """
 _DEFAULT_K = 5
+_MAX_GROUPS = 3  # of equal rows
+_MAX_SAMPLE = 300  # rows, whose pairs tell how similar rows are by chance
+_MAX_NAMES = 3  # of columns in which two rows are the same
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -59,7 +64,7 @@ def run(invocation: Invocation) -> None:
     model, table, notes = fitting.start(invocation, "ProximityNeighbors")
     import pandas as pd
 
-    from .results import write_results
+    from .results import is_for_terminal, write_results
 
     exclude_self = model is None and options.queries is None
     asked, ids = table, pd.DataFrame(notes.get("ids", {}))
@@ -86,8 +91,16 @@ def run(invocation: Invocation) -> None:
         from .._similarity.nearest import drop_itself
 
         similarities, indices = drop_itself(similarities, indices, rows)
-    frame = _list_neighbors(asked, rows, indices, similarities, ids)
-    write_results(invocation, frame, file_format)
+    if is_for_terminal(options):
+        near = _Nearest(asked, rows, indices, similarities, ids)
+        if exclude_self and not options.of:
+            invocation.note(_describe_closest(near))
+        if options.model is None and len(table.frame) > 1:
+            invocation.note(_describe_scale(model, table.frame))
+        _show_nearest(invocation, model, near, None if options.model else table)
+    else:
+        frame = _list_neighbors(asked, rows, indices, similarities, ids)
+        write_results(invocation, frame, file_format)
 
 
 def _find_rows(options: Any, asked: Any, n_others: int) -> tuple[Any, int]:
@@ -106,6 +119,122 @@ def _find_rows(options: Any, asked: Any, n_others: int) -> tuple[Any, int]:
         )
     rows = [find_row(asked, text, "--of ") for text in options.of]
     return np.array(rows or range(len(asked.frame)), dtype=int), k
+
+
+@dataclass(frozen=True)
+class _Nearest:
+    """The nearest rows of some rows.
+
+    Attributes
+    ----------
+    asked : LoadedTable
+    rows : ndarray of shape (n,)
+        Indices of the rows that were asked for.
+    indices, similarities : ndarray of shape (n, k)
+        Their nearest rows, the most similar first.
+    ids : pandas.DataFrame
+        Of the rows that were searched; it can be without columns.
+    """
+
+    asked: Any
+    rows: Any
+    indices: Any
+    similarities: Any
+    ids: Any
+
+    def label(self, index: int) -> str:
+        """Name a row that was found."""
+        from ..io.parquet_and_excel import write_cell
+
+        named = len(self.ids.columns) > 0
+        return write_cell(self.ids.iloc[index, 0]) if named else str(index + 1)
+
+
+def _describe_closest(near: _Nearest) -> str:
+    """Say which rows of a table are equal, or else most similar."""
+    frame = near.asked.frame
+    equal = frame[frame.duplicated(keep=False) & frame.notna().any(axis=1)]
+    if len(equal):
+        return _describe_equal_rows(equal, near)
+    best = int(near.similarities[:, 0].argmax())
+    return (
+        f"The most similar rows are {near.label(near.rows[best])} and "
+        f"{near.label(near.indices[best, 0])}: {near.similarities[best, 0]:.3f}."
+    )
+
+
+def _describe_scale(model: Any, frame: Any) -> str:
+    """Say how similar rows usually are, to their nearest and by chance."""
+    import numpy as np
+
+    from .._similarity.nearest import drop_itself
+
+    some = np.unique(np.linspace(0, len(frame) - 1, _MAX_SAMPLE).astype(int))
+    sample = frame.iloc[some].reset_index(drop=True)
+    similarities, indices = model.kneighbors(sample, 2, return_similarity=True)
+    nearest = np.median(drop_itself(similarities, indices, some)[0])
+    chance = np.median(model.kernel_.kernel(sample)[np.triu_indices(len(some), 1)])
+    return (
+        f"A similarity (0 to 1) is usually {nearest:.2f} between a row and its "
+        f"nearest, and {chance:.2f} between two rows taken at random."
+    )
+
+
+def _describe_equal_rows(equal: Any, near: _Nearest) -> str:
+    """Say which rows are equal."""
+    groups = equal.groupby(list(equal), dropna=False, observed=True, sort=False)
+    rows = [index.tolist() for index in groups.groups.values()]
+    texts = [join_names([near.label(i) for i in own]) for own in rows]
+    if len(texts) == 1:
+        return f"Rows {texts[0]} have the same cells in every compared column."
+    return (
+        f"{len(equal):,} rows have the same cells as another in every compared column: "
+        f"{join_sentences(texts, _MAX_GROUPS)}."
+    )
+
+
+def _show_nearest(
+    invocation: Invocation, model: Any, near: _Nearest, searched: Any
+) -> None:
+    """Show the nearest of the first rows, and in what they are the same.
+
+    `searched` is the fitted table, or None if it is not at hand.
+    """
+    from .results import N_SHOWN, draw_rows, label_rows
+
+    n, k = near.indices.shape
+    per_row = 1 if n >= N_SHOWN else min(k, N_SHOWN // n)
+    labels, lines = label_rows(near.asked), []
+    for at in range(min(n, N_SHOWN)):
+        for rank in range(per_row):
+            row, found = int(near.rows[at]), int(near.indices[at, rank])
+            line = {
+                "row": labels[row],
+                "nearest": near.label(found),
+                "similarity": float(near.similarities[at, rank]),
+            }
+            if searched is not None:
+                pair = near.asked.frame.iloc[[row]], searched.frame.iloc[[found]]
+                line["the same, or in the same range"] = _list_shared(model, *pair)
+            lines.append(line)
+    import pandas as pd
+
+    invocation.console(out=True).print(draw_rows(pd.DataFrame(lines)))
+    if n * k > len(lines):
+        nearest = "nearest row" if k == 1 else f"{k:,} nearest rows"
+        invocation.note(f"-o FILE writes the {nearest} of {counted(n, 'row')}")
+
+
+def _list_shared(model: Any, a: Any, b: Any) -> str:
+    """List the columns in which two rows have the same value, or nearly."""
+    from .. import explain
+
+    features = explain(model, a, b).features
+    shared = [one.name for one in features if one.alike == "same"]
+    shared += [one.name for one in features if one.alike == "same range"]
+    if not shared:
+        return "nothing"
+    return f"{len(shared)} of {len(features)}: {join_names(shared, _MAX_NAMES)}"
 
 
 def _list_neighbors(

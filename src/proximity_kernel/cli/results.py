@@ -136,7 +136,7 @@ def open_results(
         n_rows += len(frame)
 
     yield keep
-    invocation.console(out=True).print(_draw_rows(pd.concat(shown)))
+    invocation.console(out=True).print(draw_rows(pd.concat(shown)))
     if n_rows > N_SHOWN:
         invocation.note(f"{N_SHOWN} of {n_rows:,} rows; -o FILE writes all of them")
 
@@ -147,7 +147,7 @@ def write_results(invocation: Invocation, frame: Any, file_format: str) -> None:
         append(frame)
 
 
-def _draw_rows(frame: Any) -> Any:
+def draw_rows(frame: Any) -> Any:
     """Draw rows as a table of rich."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
