@@ -44,6 +44,22 @@ def test_parts_of_many_columns_have_more_digits(capsys):
     assert re.search(r"^c7 +0\.0050 +same", capsys.readouterr().out, re.MULTILINE)
 
 
+@pytest.mark.parametrize("command", ["look", "cluster", "outliers", "impute"])
+def test_doubts_about_the_table_are_recalled_at_the_end(command, tmp_path, capfd):
+    path = tmp_path / "t.csv"
+    ages = [*range(20, 48), -99, -99]
+    frame = pd.DataFrame({"age": ages, "land": "DE", "sex": list("fm") * 15})
+    frame.to_csv(path, index=False)
+    assert run_inside(command, path) == 0
+    lines = capfd.readouterr().err.splitlines()
+    assert any("-99 (2 cells) may stand for" in line for line in lines)
+    assert lines[-1] == "Check 2 doubts about the table, printed above."
+    assert run_inside(command, path, "--na=-99", "--drop", "land") == 0
+    assert "printed above" not in capfd.readouterr().err
+    assert run_inside(command, path, "--quiet") == 0
+    assert capfd.readouterr().err == ""
+
+
 def test_a_constant_column_is_said_once_with_what_it_does(tmp_path, capfd):
     path, out = tmp_path / "t.csv", tmp_path / "k.npy"
     frame = pd.DataFrame(

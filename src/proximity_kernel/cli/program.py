@@ -21,7 +21,7 @@ from typing import Any, NoReturn
 
 from .. import __version__
 from .._shared.extras import require
-from .._shared.wording import find_similar, suggest
+from .._shared.wording import counted, find_similar, suggest
 from ..io import InputError
 from .arguments import add_general, name_options
 
@@ -66,11 +66,14 @@ class Invocation:
     options : argparse.Namespace
     notes : list of str
         All notes so far, whether or not they were printed.
+    doubts : list of str
+        Those about the table that question the results.
     """
 
     command: str
     options: Any
     notes: list[str] = field(default_factory=list)
+    doubts: list[str] = field(default_factory=list)
 
     @property
     def quiet(self) -> bool:
@@ -249,6 +252,9 @@ def _run(command: Any, invocation: Invocation) -> int:
         with invocation.warnings_as_notes():
             command.run(invocation)
             sys.stdout.flush()
+            if invocation.doubts:
+                n_doubts = counted(len(invocation.doubts), "doubt")
+                invocation.note(f"Check {n_doubts} about the table, printed above.")
             return 0
     except BrokenPipeError:
         raise

@@ -143,8 +143,9 @@ def read_table(
         return _apply_schema(parsed, schema, earlier=True)
     schema, marks, inferred = infer_schema(parsed, options)
     table = _apply_schema(parsed, schema, marks, inferred)
-    found = find_doubts(table.frame)
-    return replace(table, assumptions=(*table.assumptions, *found))
+    doubts = tuple(find_doubts(table.frame))
+    said = (*table.assumptions, *doubts)
+    return replace(table, assumptions=said, doubts=doubts)
 
 
 def _apply_schema(

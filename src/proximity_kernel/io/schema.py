@@ -216,6 +216,9 @@ class LoadedTable:
         How the file is laid out: encoding, separator, header, sheet.
     assumptions : tuple of str
         What was assumed, in sentences. The first gives the size of the table.
+    doubts : tuple of str
+        Those assumptions that question the results: what may be wrong with the table,
+        and was left as it is.
     """
 
     name: str
@@ -227,3 +230,4 @@ class LoadedTable:
     schema: Schema
     layout: FileLayout
     assumptions: tuple[str, ...]
+    doubts: tuple[str, ...] = ()
