@@ -79,7 +79,7 @@ class Cell:
             shown = write_plain(value) if isinstance(value, float) else str(value)
             return self.bin if shown in ("", self.bin) else f"{shown} ({self.bin})"
         likely = [
-            f"{name} {write_share(share)}"
+            f"{name} ({write_share(share)})"
             for name, share in self.assumed[:_MOST_SHARES]
         ]
         more = ", ..." if len(self.assumed) > _MOST_SHARES else ""
@@ -184,9 +184,9 @@ def explain(kernel: BaseEstimator, a: Any, b: Any) -> Explanation:
     0.909
     >>> print(why)
     similarity 0.909
-    feature  adds   alike       a                              b
-    x0       0.500  same range  8.5 (above 5)                  9 (above 5)
-    x1       0.409  perhaps     ? b 82 %, a 18 % [by x0 32 %]  b
+    feature  adds   alike       a                                  b
+    x0       0.500  same range  8.5 (above 5)                      9 (above 5)
+    x1       0.409  perhaps     ? b (82 %), a (18 %) [by x0 32 %]  b
     """
     kernel = _find_kernel(kernel)
     model = kernel.model_

@@ -19,7 +19,7 @@ def test_compile_prints_the_time_and_the_folder(monkeypatch, capfd):
     assert run_inside("compile") == 0
     done = capfd.readouterr()
     assert done.out == ""
-    said = r"all loops are compiled \(\d\.\d s\), kept in /srv/cache\n"
+    said = r"all code is compiled \(\d\.\d s\), kept in /srv/cache\n"
     assert re.fullmatch(said, done.err)
     assert run_inside("compile", "--quiet") == 0
     assert capfd.readouterr() == ("", "")

@@ -233,11 +233,11 @@ def test_many_bins_are_cut_short():
     pk = ProximityKernel(matching="cascade").fit(rows)
     gap = explain(pk, [None, "z"], ["a", "z"]).features[0]
     assert len(gap.a.assumed) == 6
-    assert str(gap.a) == "? a 17 %, b 17 %, c 17 %, ... [intersection, 6 rows]"
+    assert str(gap.a) == "? a (17 %), b (17 %), c (17 %), ... [intersection, 6 rows]"
     assert gap.a.moved_by == ()
     pk = ProximityKernel().fit(rows)
     gap = explain(pk, [None, "z"], ["a", "z"]).features[0]
-    assert str(gap.a) == "? a 17 %, b 17 %, c 17 %, ... [prior, 6 rows]"
+    assert str(gap.a) == "? a (17 %), b (17 %), c (17 %), ... [prior, 6 rows]"
 
 
 def test_what_moved_an_estimate_is_named():
@@ -248,7 +248,7 @@ def test_what_moved_an_estimate_is_named():
     ((name, moved),) = cell.moved_by
     assert (name, cell.level, cell.observed, cell.support) == ("u", "evidence", 2, 32)
     assert moved == pytest.approx(16.5 / 17 - 1 / 2)
-    assert str(cell) == "? a 97 %, b 3 % [by u 47 %]"
+    assert str(cell) == "? a (97 %), b (3 %) [by u 47 %]"
 
 
 def test_the_door_gives_the_function_whatever_came_first():

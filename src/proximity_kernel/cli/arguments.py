@@ -106,10 +106,11 @@ def add_kernel(parser: argparse.ArgumentParser, *, seed: bool = False) -> None:
     group = parser.add_argument_group("how rows are compared")
     add = group.add_argument
     add("--bins", dest="n_bins", type=whole_number(2, auto=True), metavar="N",
-        help="bins of a numeric column, or auto (the default)")  # fmt: skip
+        help="number of ranges (bins) in which numbers count as equal; chosen by "
+        "default (auto)")  # fmt: skip
     add("--matching", choices=["pairwise", "cascade"],
         help="rule that estimates missing cells: pairwise (the default), or "
-        "cascade, the paper's")  # fmt: skip
+        "cascade, as in the paper that introduced the method")  # fmt: skip
     add("--missingness", choices=["auto", "ignorable", "informative"],
         help="whether a missing cell is estimated (ignorable) or counted as a value "
         "of its own (informative); auto (the default) decides for each "
@@ -140,7 +141,7 @@ def add_output(
     add = group.add_argument
     add("-o", "--output", "--out", metavar="FILE",
         help=f"ending in .csv, .tsv, .parquet, .arrow, .json, .jsonl or .xlsx{more}; "
-        "default: CSV on standard output; a terminal shows ten rows")  # fmt: skip
+        "default: CSV on standard output; a terminal shows a summary")  # fmt: skip
     add("--format", choices=["csv", "tsv", "parquet", "arrow", "json", "jsonl"],
         help="format, whatever the ending; also for standard output")  # fmt: skip
     if report:

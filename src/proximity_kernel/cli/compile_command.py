@@ -1,4 +1,4 @@
-"""``proximity-kernel compile``: compile every loop once, for images and services."""
+"""``proximity-kernel compile``: compile the code once, so that no later call waits."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 from .program import Invocation
 
 DESCRIPTION = """\
-Compile the loops of all estimators, and keep the machine code on disk.
+Compile the code of all commands once, and keep the result on disk.
 
-Without this, each loop is compiled when it is first used, which takes some
+Without this, each part is compiled when it is first used, which takes some
 seconds. Run it when an image is built, or before a service starts, as the
 user who runs the service.
 
@@ -42,7 +42,7 @@ def run(invocation: Invocation) -> None:
     with invocation.progress("compiling"):
         _use_every_loop()
     seconds = time.perf_counter() - start
-    invocation.note(f"all loops are compiled ({seconds:.1f} s), kept in {folder}")
+    invocation.note(f"all code is compiled ({seconds:.1f} s), kept in {folder}")
 
 
 def _find_cache() -> str | None:

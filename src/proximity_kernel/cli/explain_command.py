@@ -17,7 +17,9 @@ missing cells were estimated.
   proximity-kernel explain patients.csv 1 2 -o why.json
 
 A row is named by its id, or by its number, from 1 (#12 is always a
-number). A missing cell is shown as ?, with its most likely bins and, in
+number). What the columns add gives the similarity. In the "same range"
+are different values that count as equal; "close" ones count 0.8. A missing
+cell is shown as ?, with its most likely ranges or categories and, in
 brackets, the columns that moved this estimate most, with the share of the
 probability that each moved.
 """

@@ -49,7 +49,7 @@ _COMMANDS = {
     "represent": "rows as vectors, for other programs",
     "explain": "why two rows are similar, column by column",
     "impute": "the table with its missing cells filled",
-    "compile": "compile every loop once, for images and services",
+    "compile": "compile the code once, so that no later call waits",
     "demo": "clusters of penguins of whom a fifth is unknown",
 }
 _BROKEN_PIPE = 141  # as shells report it
