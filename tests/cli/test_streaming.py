@@ -197,7 +197,7 @@ def test_what_is_printed(tmp_path, capfd):
     assert f"t.parquet: {N_ROWS} rows, 7 columns" in said
     assert "in batches of 128 rows; columns inferred from the first 400" in said
     assert "taken as id, not compared: 'patient_id'" in said
-    assert "rows 769 to 896: 'score': 'lost' is not a number" in said
+    assert "rows 769 to 896: 1 cell read as missing, not a number: 'lost'" in said
     assert said.count("no observed cell") == 1
     assert "1 row has no observed cell" in said
 

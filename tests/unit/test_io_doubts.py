@@ -40,3 +40,38 @@ def test_a_column_that_is_observed_exactly_where_another_has_a_value():
     )
     assert not find_dependent_gaps(frame[["when", "why"]])  # missing together
     assert not find_dependent_gaps(frame[:45])  # too few rows
+
+
+def test_a_text_that_is_no_number_but_a_category_elsewhere_may_be_a_mark():
+    cells = ["not done" if i % 9 == 0 else i for i in range(60)]
+    falls = ["not done" if i % 7 == 0 else "NY"[i % 2] for i in range(60)]
+    rows = [f"{a},{b}\n" for a, b in zip(cells, falls, strict=True)]
+    text = "age,falls\n" + "".join(rows)
+    line = "'not done' is also a category of 'falls'; if it means missing, "
+    assert f"{line}`missing='not done'`" in read(text).assumptions
+    table = read(text, missing="not done")
+    assert not any("not done'" in line for line in table.assumptions[1:])
+
+
+def test_dates_and_numbers_that_cannot_be_read_are_one_line():
+    rows = [f"{'k' if i % 9 == 0 else i},{'lost' if i == 5 else '2020-01-05'}\n"
+            for i in range(60)]  # fmt: skip
+    line = (
+        "8 cells read as missing, not a number or a date: 'k' (7) and 'lost' (1), "
+        "in 'x' and 'day'"
+    )
+    assert line in read("x,day\n" + "".join(rows)).assumptions
+
+
+def test_few_whole_numbers_may_be_codes():
+    rows = [f"{1 + i % 2},{i % 5},{i % 2},{i / 4},{2007 + i % 3}\n" for i in range(60)]
+    line = "few whole numbers, compared as numbers; for codes, `categorical='a,b,year'`"
+    assert line in read("a,b,flag,x,year\n" + "".join(rows)).assumptions
+    table = read("a,b,flag,x,year\n" + "".join(rows), categorical="a,b")
+    assert not any("few whole" in line for line in table.assumptions)
+    wide = [",".join(str(1 + (i + j) % 3) for j in range(7)) + "\n" for i in range(60)]
+    line = (
+        "few whole numbers, compared as numbers: 'a', 'b', 'c', 'd', 'e' and 2 more; "
+        "for codes, `categorical`"
+    )
+    assert line in read("a,b,c,d,e,f,g\n" + "".join(wide)).assumptions

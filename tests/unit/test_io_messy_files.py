@@ -95,8 +95,8 @@ def test_what_columns_have_in_common_is_said_once(read_text):
     table = read_text("\n".join(map(",".join, [names, *rows])))
     unmatched = [line for line in table.assumptions if "prefer" in line]
     assert len(unmatched) == 1
-    assert unmatched[0].startswith("'q0', 'q1', 'q2' and 6 more: 'prefer not to say'")
-    assert unmatched[0].endswith("read as missing (9 cells)")
+    assert unmatched[0].startswith("9 cells read as missing, not a number: 'prefer")
+    assert unmatched[0].endswith("say' (9), in 'q0', 'q1', 'q2' and 6 more")
 
 
 def test_values_without_letters_are_no_ids(read_text):
@@ -110,7 +110,7 @@ def test_numbers_that_name_rows_and_texts_that_differ_in_case(read_text):
     lines = [f"{1000 + 7 * i},{['Red', 'red', 'tan'][i % 3]}\n" for i in range(30)]
     table = read_text("case,b\n" + "".join(lines))
     assert list(table.frame) == ["case", "b"]
-    assert "differ only in case, kept apart" in " ".join(table.assumptions)
+    assert "differ only in case or blanks, kept apart" in " ".join(table.assumptions)
     table = read_text("Fallnummer,b\n" + "".join(lines))
     assert list(table.ids) == ["Fallnummer"]
 

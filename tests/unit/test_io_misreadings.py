@@ -139,10 +139,16 @@ def test_other_columns_are_not_taken_for_booleans(cells):
 
 def test_case_can_be_ignored():
     text = column("c", ["KEY", "key", "b", "KEY"])
-    assert has_line(read(text), "differ only in case", "'c' ('KEY' and 'key')")
+    assert has_line(read(text), "differ only in case or", "'c' ('KEY' and 'key')")
     merged = read(text, ignore_case=True)
     assert merged.frame["c"].tolist() == ["key", "key", "b", "key"]
     assert not has_line(merged, "differ only in case")
+
+
+def test_blanks_can_be_ignored():
+    text = column("c", ["Innere  Medizin", "Innere Medizin", "b"] * 9)
+    assert has_line(read(text), "in case or blanks", "'c' ('Innere Medizin')")
+    assert read(text, ignore_case=True).frame["c"].nunique() == 2
 
 
 def test_a_repeated_header_line_is_dropped():
@@ -202,10 +208,11 @@ def test_a_column_named_like_an_answer_is_reported():
 def test_columns_that_hold_the_same_are_reported():
     rows = "".join(f"{i % 4},{'abcd'[i % 4]},{i},{i * 7}\n" for i in range(24))
     table = read(f"level,letter,x,z\n{rows}")
-    found = [line for line in table.assumptions if "hold the same" in line]
-    assert found == [
-        "'level' and 'letter' hold the same: counted twice (`drop` leaves one out)"
-    ]
+    found = [line for line in table.assumptions if "counted" in line]
+    how = "go together one to one: counted twice (`drop` leaves one out)"
+    assert found == [f"'level' and 'letter' {how}"]
+    equal = "".join(f"{'abcd'[i % 4]},{'abcd'[i % 4]}\n" for i in range(24))
+    assert has_line(read(f"a,b\n{equal}"), "'a' and 'b' hold the same: counted twice")
 
 
 def test_notes_of_one_kind_are_one_line():
@@ -220,7 +227,9 @@ def test_notes_of_one_kind_are_one_line():
     for part in ("true and false", "stand for", "read as missing", "only in case"):
         assert sum(part in line for line in table.assumptions) == 1, part
     assert has_line(table, "'age': -99 (10 cells); 'dose': 999 (10 cells) may stand")
-    assert has_line(table, "'bad' is not a number; 's': 'lost'", "missing (2 cells)")
+    assert has_line(
+        table, "2 cells read as missing", "'bad' (1) and 'lost' (1), in 'r'"
+    )
 
 
 def test_a_first_row_of_repeated_texts_that_occur_below_is_no_header():

@@ -65,6 +65,8 @@ def test_the_advice_names_columns_only_where_others_hold_the_value():
     assert advised[0].endswith("(if so, `missing='q1,q2=99'`)")
     table = read(SURVEY, missing="q1,q2=99")
     assert (table.frame["age"] == 99).sum() == 3
+    lonely = SURVEY.replace("\n4,4,0,64\n", "\n4,4,0,999\n")  # far from all other ages
+    assert has_line(read(lonely.replace(",99,", ",999,")), "(if so, `missing=999`)")
     without_age = "\n".join(line.rpartition(",")[0] for line in SURVEY.splitlines())
     assert has_line(read(f"{without_age}\n"), "(if so, `missing=99`)")
 

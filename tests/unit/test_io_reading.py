@@ -59,7 +59,7 @@ def test_what_was_assumed_of_it_is_said(put):
         "left out, all empty: 'notes'",
         "left out, free text (`categorical` keeps it): 'remark' (500 distinct texts)",
         "'visit' read as dates (day.month.year)",
-        "'score': 'unknown' is not a number, read as missing (10 cells)",
+        "10 cells read as missing, not a number: 'unknown' (10), in 'score'",
     )
 
 
@@ -222,7 +222,7 @@ def test_many_categories_are_said(put):
 def test_infinity_is_no_number(put):
     table = read(put("t.csv", "x,y\n" + "1,a\n" * 9 + "inf,b\n"))
     assert np.isnan(table.frame["x"].iloc[-1])
-    assert any("'inf' is not a number" in line for line in table.assumptions)
+    assert any("not a number: 'inf'" in line for line in table.assumptions)
 
 
 def test_missing_markers_are_added_or_taken_away(put):

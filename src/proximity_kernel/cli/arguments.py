@@ -98,7 +98,7 @@ def add_input(parser: argparse.ArgumentParser) -> None:
         help="column of numbers that are not codes or dates; repeated like "
         "--id")  # fmt: skip
     add("--ignore-case", action="store_true", default=None,
-        help="texts that differ only in case are one category")  # fmt: skip
+        help="texts that differ only in case or blanks are one category")  # fmt: skip
 
 
 def add_kernel(parser: argparse.ArgumentParser, *, seed: bool = False) -> None:

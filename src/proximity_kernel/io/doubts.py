@@ -25,16 +25,17 @@ _CODES = [-7, -8, -9, -97, -98, *_REPEATED, *(-code for code in _REPEATED)]
 _MIN_OTHERS = 3  # other distinct values that a column with such codes must have
 _MIN_ROWS = 20  # with fewer rows, columns with few values may be equal by chance
 _MIN_DISTINCT = 3
+_MAX_FEW = 6  # distinct whole numbers that may be codes
 
 
 def find_same_columns(frame: Any) -> list[str]:
-    """Report the columns that hold the same values, or a one-to-one code of them.
+    """Report the columns that hold the same values, or others that go with them.
 
     >>> frame = pd.DataFrame({"kg": [1.0, 2, 3], "mass": [1.0, 2, 3], "x": [1.0, 3, 2]})
     >>> find_same_columns(frame)
     ["'kg' and 'mass' hold the same: counted twice (`drop` leaves one out)"]
     """
-    groups: dict[bytes, list[str]] = {}
+    groups: dict[bytes, dict[str, list[Any]]] = {}
     for name in frame:
         codes, values = pd.factorize(frame[name])
         few = len(frame) >= _MIN_ROWS and 2 * len(values) <= len(frame)
@@ -43,14 +44,16 @@ def find_same_columns(frame: Any) -> list[str]:
         key = sha256(codes)
         if not few:  # where most values differ, the codes are those of any such column
             key.update(hash_pandas_object(pd.Series(values), index=False).to_numpy())
-        groups.setdefault(key.digest(), []).append(name)
-    return [
-        f"{listed(names)} hold the same: counted "
-        f"{'twice' if len(names) == 2 else f'{len(names)} times'} "
-        f"(`drop` leaves {'one' if len(names) == 2 else 'them'} out)"
-        for names in groups.values()
-        if len(names) > 1
-    ]
+        groups.setdefault(key.digest(), {})[name] = list(values)
+    lines = []
+    for group in (group for group in groups.values() if len(group) > 1):
+        first, *others = group.values()
+        equal = all(values == first for values in others)
+        how = "hold the same" if equal else "go together one to one"
+        times = "twice" if len(group) == 2 else f"{len(group)} times"
+        drop = f"`drop` leaves {'one' if len(group) == 2 else 'them'} out"
+        lines.append(f"{listed(list(group))} {how}: counted {times} ({drop})")
+    return lines
 
 
 def find_dependent_gaps(frame: Any) -> list[str]:
@@ -111,6 +114,27 @@ def find_answers(frame: Any) -> list[str]:
     return [f"{listed(found)} {may} like any column (`drop` leaves {them} out)"]
 
 
+def find_few_numbers(frame: Any) -> list[str]:
+    """Report columns of few whole numbers, which may be codes.
+
+    >>> values = {"surgery": [1.0, 2] * 10, "pain": [5.0, 3, 4, 1] * 5}
+    >>> find_few_numbers(pd.DataFrame(values))[0]
+    "few whole numbers, compared as numbers; for codes, `categorical='surgery,pain'`"
+    """
+    names = []
+    for name in frame.select_dtypes("float") if len(frame) >= _MIN_ROWS else ():
+        values = frame[name].dropna().unique()
+        whole = 2 <= len(values) <= _MAX_FEW and not (values % 1).any()
+        if whole and not {0.0, 1.0}.issuperset(values):
+            names.append(str(name))
+    if len(names) < 2:
+        return []
+    few = "few whole numbers, compared as numbers"
+    if len(names) > 5 or any("," in name for name in names):
+        return [f"{few}: {listed(names)}; for codes, `categorical`"]
+    return [f"{few}; for codes, `categorical='{','.join(names)}'`"]
+
+
 def find_constants(frame: Any) -> list[str]:
     """Report the columns with a single value, which cannot tell rows apart."""
     constant = [name for name in frame if frame[name].nunique(dropna=False) == 1]
@@ -161,10 +185,19 @@ def _advise_mark(frame: Any, code: float, columns: list[tuple[str, int]]) -> str
     """Write the mark to give; with its columns if others hold the code as a value."""
     names = [name for name, _ in columns]
     text = f"{code:g}"
-    others = (frame[name] for name in frame if name not in names)
-    if any((one == (code if one.dtype.kind == "f" else text)).any() for one in others):
-        return f"'{','.join(names)}={text}'"
+    for name in (name for name in frame if name not in names):
+        cells = frame[name]
+        is_number = cells.dtype.kind == "f"
+        same = cells == (code if is_number else text)
+        if same.any() and not (is_number and _is_far(code, cells[~same])):
+            return f"'{','.join(names)}={text}'"
     return text
+
+
+def _is_far(code: float, others: Any) -> bool:
+    """Whether a number lies far outside of others, so that it may be a code too."""
+    low, high = others.min(), others.max()
+    return bool(max(low - code, code - high) > high - low)
 
 
 def _find_codes(values: Any) -> list[tuple[float, int]]:
@@ -199,5 +232,6 @@ def find_doubts(frame: Any) -> list[str]:
         find_answers,
         find_constants,
         find_same_columns,
+        find_few_numbers,
     )
     return [sentence for check in checks for sentence in check(frame)]

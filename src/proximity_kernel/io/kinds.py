@@ -24,6 +24,7 @@ from .misreadings import (
     are_compact_dates,
     find_mixed_units,
     is_code_name,
+    merge_spellings,
 )
 from .missing_marks import MissingMarks, doubt_marks
 from .numbers_and_dates import (
@@ -65,7 +66,7 @@ _LISTS = (
     "read as numbers, converted to one unit",
     "read as true and false (`categorical` keeps the texts apart)",
     "many texts, the rarest treated as one (`drop` leaves a column out)",
-    "texts differ only in case, kept apart (`ignore_case` merges them)",
+    "texts differ only in case or blanks, kept apart (`ignore_case` merges them)",
 )
 
 
@@ -259,12 +260,11 @@ class _SchemaBuilder:
         if n > _MAX_CATEGORIES:
             many = "many texts, the rarest treated as one (`drop` leaves a column out)"
             self.lists[many].append(f"{name!r} ({n:,})")
-        folded = text.values.str.casefold()
-        alike = text.values[folded.duplicated(keep=False)]
-        if len(alike):
-            same = [one for one in alike if one.casefold() == alike[0].casefold()]
-            case = "texts differ only in case, kept apart (`ignore_case` merges them)"
-            self.lists[case].append(f"{name!r} ({listed(sorted(same), 3)})")
+        merged = merge_spellings(ANY_CASE, text.values)
+        if len(alike := merged[merged.duplicated()]):
+            # Messages show several blanks as one.
+            same = {" ".join(one.split()) for one in text.values[merged == alike[0]]}
+            self.lists[_LISTS[-1]].append(f"{name!r} ({listed(sorted(same), 3)})")
 
     def _find_text_kind(self, name: str, text: TextColumn) -> tuple[Kind, str, str]:
         """Find the kind of a column of text, and the format and unit of its cells."""

@@ -22,7 +22,7 @@ from .schema import ParsedFile
 BOOLEAN = "boolean"
 """Format of categories that are spellings of true and false."""
 ANY_CASE = "any case"
-"""Format of categories in which upper and lower case are the same."""
+"""Format of categories in which case and the number of blanks do not matter."""
 _SPELLINGS = {
     **dict.fromkeys(("true", "yes", "t", "y", "1"), "true"),
     **dict.fromkeys(("false", "no", "f", "n", "0"), "false"),
@@ -130,7 +130,7 @@ def merge_spellings(form: str, texts: Any) -> Any:
     >>> list(merge_spellings(BOOLEAN, pd.Index(["TRUE", "1", "no"])))
     ['true', 'true', 'false']
     """
-    folded = texts.str.casefold()
+    folded = pd.Index([" ".join(text.casefold().split()) for text in texts])
     if form == BOOLEAN:
         return pd.Index([_SPELLINGS.get(text, text) for text in folded])
     return folded

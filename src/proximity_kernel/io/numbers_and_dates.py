@@ -6,7 +6,8 @@ The formats in which numbers and dates are written are data.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -15,7 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from .._shared.wording import counted, join_sentences, listed
+from .._shared.wording import counted, join_names, listed
 from .misreadings import convert_units, merge_spellings
 from .parquet_and_excel import to_categories
 from .schema import ColumnSchema, InputError, ParsedFile, Schema
@@ -282,12 +283,28 @@ def convert_columns(
     pairs = {c.name: converter.convert(c, parsed.frame[c.name]) for c in used}
     frame = pd.DataFrame({name: column for name, (column, _) in pairs.items()})
     gaps = pd.DataFrame({name: missing for name, (_, missing) in pairs.items()})
-    lines = converter.other_formats
-    if groups := converter.unmatched:
-        parts = [f"{listed(list(group), 3)}: {what}" for what, group in groups.items()]
-        n_cells = counted(sum(sum(one.values()) for one in groups.values()), "cell")
-        lines.append(f"{join_sentences(parts)}, read as missing ({n_cells})")
+    lines = converter.other_formats + converter.describe_unmatched()
+    if inferred:
+        lines += _find_marks(converter.unmatched, frame)
     return frame, gaps, lines
+
+
+def _find_marks(unmatched: Iterable[str], frame: Any) -> list[str]:
+    """Report texts that are no numbers in one column, and categories of another."""
+    texts: dict[str, None] = {}
+    columns = []
+    for name in frame.select_dtypes("category"):
+        if both := [one for one in unmatched if one in frame[name].cat.categories]:
+            columns.append(name)
+            texts |= dict.fromkeys(both)
+    if not columns:
+        return []
+    one = len(texts) == 1
+    are = "is also a category" if one else "are also categories"
+    mean = "it means" if one else "they mean"
+    marks = join_names([f"`missing={text!r}`" for text in texts], 3)
+    found = f"{listed(list(texts), 3)} {are} of {listed(columns, 3)}"
+    return [f"{found}; if {mean} missing, {marks}"]
 
 
 class _Converter:
@@ -296,8 +313,9 @@ class _Converter:
     def __init__(self, file: str, schema: Schema, inferred: bool) -> None:
         self.file, self.schema, self.inferred = file, schema, inferred
         self.other_formats: list[str] = []
-        # Texts that are not a number (or a date) -> columns, with cells.
-        self.unmatched: dict[str, dict[str, int]] = {}
+        # Text that is not what its column holds -> number of cells.
+        self.unmatched: Counter[str] = Counter()
+        self.unmatched_in: dict[str, str] = {}  # column -> what it holds
 
     def convert(self, column: ColumnSchema, cells: Any) -> tuple[Any, Any]:
         """Convert a column; also returned is which of its cells are missing."""
@@ -334,6 +352,7 @@ class _Converter:
         n_cells = text.count(unmatched)
         if not n_cells:
             return
+        counts = np.bincount(text.codes[text.codes >= 0], minlength=len(unmatched))
         texts = list(text.values[unmatched])
         expected = "a date" if column.kind == "dates" else "a number"
         too_many = n_cells > (1 - MIN_MATCHED) * text.n_observed + 1
@@ -343,8 +362,20 @@ class _Converter:
                 f"and here {n_cells:,} of {text.n_observed:,} cells are not "
                 f"{expected}, as {listed(texts, 2)}; correct them, or fit again."
             )
-        columns = self.unmatched.setdefault(f"{listed(texts, 3)} is not {expected}", {})
-        columns[column.name] = n_cells
+        for one, n in zip(texts, counts[unmatched].tolist(), strict=True):
+            self.unmatched[one] += n
+        self.unmatched_in[column.name] = expected
+
+    def describe_unmatched(self) -> list[str]:
+        """Write which cells were read as missing, in one sentence."""
+        if not self.unmatched:
+            return []
+        n_cells = counted(self.unmatched.total(), "cell")
+        expected = " or ".join(sorted({*self.unmatched_in.values()}, reverse=True))
+        texts = [f"{text!r} ({n:,})" for text, n in self.unmatched.most_common()]
+        where = listed(list(self.unmatched_in), 3)
+        not_read = f"{n_cells} read as missing, not {expected}"
+        return [f"{not_read}: {join_names(texts, 3)}, in {where}"]
 
     def _convert_typed(
         self, column: ColumnSchema, cells: Any, marks: Sequence[str]

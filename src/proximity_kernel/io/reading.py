@@ -87,7 +87,7 @@ def read_table(
         Whether 3/4/2020 is in April. Such dates stay categories if the column does not
         show which it is.
     ignore_case : bool, default=False
-        Whether texts that differ only in case are one category.
+        Whether texts that differ only in case or blanks are one category.
     schema : Schema, optional
         Of an earlier table. Then columns are read as they were in that table, and
         nothing is detected but the layout of the file.
