@@ -10,7 +10,8 @@
 - ``ids``: which columns name the rows
 - ``misreadings``: checks for what is easily misread, such as mixed units and totals
 - ``doubts``: what may be wrong with a table, and is only reported
-- ``numbers_and_dates``: columns + `Schema` -> typed columns
+- ``numbers_and_dates``: how numbers and dates are written as text
+- ``typed_columns``: columns + `Schema` -> typed columns
 - ``schema``: what is known about a table: `Schema`, `FileLayout`, `LoadedTable`
 
 ``writing`` writes results. Nothing that takes long to import is imported before a file

@@ -161,8 +161,8 @@ def _apply_schema(
     With the schema of an `earlier` table, columns may differ: ids may be absent, and
     additional columns are left out.
     """
-    from .numbers_and_dates import convert_columns
     from .parquet_and_excel import decode
+    from .typed_columns import convert_columns
 
     n_rows, n_columns = parsed.frame.shape
     size = f"{counted(n_rows, 'row')}, {counted(n_columns, 'column')}"
