@@ -74,6 +74,7 @@ html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_show_sourcelink = False
 html_copy_source = False
+html_sidebars = {"start": []}  # it has no pages below it
 html_theme_options = {
     "show_prev_next": False,
     "navbar_end": ["theme-switcher"],

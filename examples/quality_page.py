@@ -9,20 +9,24 @@ body mass in which a digit slipped.
 
 # sphinx_gallery_thumbnail_path = 'pictures/report.png'
 
+import re
 import subprocess
+import sys
+import textwrap
+from html import unescape
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import mkdtemp
 
 from proximity_kernel.datasets import load_penguins
 
-folder = TemporaryDirectory()
+folder = Path(sys.argv[1] if len(sys.argv) > 1 else mkdtemp())
 penguins = load_penguins()
 penguins.insert(0, "penguin_id", [f"P{i:03}" for i in range(1, len(penguins) + 1)])
 penguins.loc[41, "body_mass_g"] *= 10
 penguins["sex"] = penguins["sex"].fillna("?")
-path = Path(folder.name) / "penguins.csv"
+path = folder / "penguins.csv"
 penguins.to_csv(path, sep=";", decimal=",", na_rep="n/a", index=False)
-print(path.read_text()[:400])
+print(*path.read_text().splitlines()[:5], sep="\n")
 
 # %%
 # How the file is read
@@ -34,7 +38,7 @@ def run(*arguments: str) -> None:
     """Run a command in the folder of the file and print what it prints."""
     done = subprocess.run(
         ["proximity-kernel", *arguments],
-        cwd=folder.name, capture_output=True, text=True, check=True,
+        cwd=folder, capture_output=True, text=True, check=True,
     )  # fmt: skip
     print(f"$ proximity-kernel {' '.join(arguments)}\n{done.stderr}{done.stdout}")
 
@@ -48,18 +52,36 @@ run("look", "penguins.csv")
 # the network: send it, or keep it beside the data.
 
 run("cluster", "penguins.csv", "-o", "clusters.csv", "--report", "penguins.html")
-folder.cleanup()
 
 # %%
-# This is how such a page begins: `the page of the demo <../../penguins.html>`__, the
-# penguins with a fifth of their cells hidden. :doc:`/report` describes every section.
+# What it found
+# -------------
+# The page begins with its findings. Here they are as text, the slipped digit (row P042)
+# among them:
+
+page = (folder / "penguins.html").read_text(encoding="utf-8")
+listed = re.findall('<ul class="findings">(.*?)</ul>', page, re.DOTALL)[0]
+for finding in re.findall("<li>(.*?)</li>", listed, re.DOTALL):
+    text = unescape(re.sub("<[^>]*>", "", finding))
+    print(textwrap.fill(text, 88, initial_indent="- ", subsequent_indent="  "))
+
+# %%
+# This is `the page of this file <../../quality/penguins.html>`__; :doc:`/report`
+# describes every section.
 #
 # .. image:: /pictures/report.png
-#    :alt: The first screen of a report: findings, a map of the rows, clusters
+#    :alt: The first screen of the report: findings, a map of the rows, clusters
+#
+# What it does not check
+# ----------------------
+# It does not look for duplicate rows (only a repeated id is named), for two names of
+# one thing (DE, Deutschland), for totals that do not add up, or for limits that you
+# know (an age below 120). A wrong number inside the usual range is named only if it
+# does not fit the rest of its row.
 #
 # What you do today
 # -----------------
 # ydata-profiling and ``DataFrame.describe`` tell more about *columns*: correlations,
 # quantiles, long lists of alerts. They do not say which *rows* are alike, which are
 # strange and why, or how well the missing cells are known from the other columns. Use
-# both.
+# both. For rules that a file must obey, take pandera or Great Expectations.
