@@ -124,8 +124,9 @@ class ProximityOutliers(OutlierDetector, KernelEstimator):
     -----
     The score of a row is its mean similarity with other rows, from 0 to 1, less 1 for
     each gross error: a number far from all usual ones, as 4200 mm among bills of 32 to
-    60 mm. So a row with a gross error is an outlier. Where more than three numbers,
-    and more than 0.5 % of a column, are far from the others, none is called an error.
+    60 mm. So a row with a gross error is an outlier, unless that feature has weight 0.
+    Where more than three numbers, and more than 0.5 % of a column, are far from the
+    others, none is called an error.
     In a skewed column a slipped digit often stays within the range, and is not found.
 
     Missing cells count by their estimates. With "all" they make a row neither unusual
@@ -260,7 +261,7 @@ class ProximityOutliers(OutlierDetector, KernelEstimator):
         X = self._collect(X)
         matrix = self._represent(X)
         model, names = self.kernel_.model_, bin_names(self.kernel_)
-        far, typical = self._find_far(X), self.typical_
+        far, typical, scales = self._find_far(X), self.typical_, model.scales
         shares = np.where(far, -1, self._compare(X, matrix))
         columns = self._read(self.kernel_, X)
         codes = model.code(X, self._threads)
@@ -270,7 +271,7 @@ class ProximityOutliers(OutlierDetector, KernelEstimator):
         for i, share in enumerate(shares):
             weights = held_by[[i]].toarray()[0]
             reasons = []
-            lack = (share - typical) * model.scales
+            lack = (share - typical) * scales
             for j in np.lexsort((lack, ~far[i]))[:most].tolist():
                 if far[i, j] or lack[j] < -_LEAST_LACK:
                     held = weights[offsets[j] :][: len(names[j])]
