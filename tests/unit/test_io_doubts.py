@@ -3,6 +3,7 @@
 import io
 
 import pandas as pd
+import pytest
 
 from proximity_kernel.io import read_table
 from proximity_kernel.io.doubts import find_dependent_gaps
@@ -75,3 +76,16 @@ def test_few_whole_numbers_may_be_codes():
         "for codes, `categorical`"
     )
     assert line in read("a,b,c,d,e,f,g\n" + "".join(wide)).assumptions
+
+
+@pytest.mark.parametrize("name", ["Comments", "final remark", "Bemerkung"])
+def test_remarks_are_free_text_however_few_there_are(name):
+    cells = ["see file", "o.B.", ""]
+    text = f"{name},x\n" + "".join(f"{cells[i % 3]},{i % 4}\n" for i in range(60))
+    table = read(text)
+    assert list(table.left_out) == [name]
+    assert any(f"free text (`categorical` keeps it): '{name}'" in line
+               for line in table.assumptions)  # fmt: skip
+    assert name in read(text, categorical=name).frame
+    assert name in read(text.replace("see file", "file")).frame
+    assert "noted" in read(text.replace(name, "noted")).frame

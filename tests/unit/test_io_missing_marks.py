@@ -90,7 +90,7 @@ def test_a_frequent_mark_beside_a_single_value_is_doubted():
         "'flag': 20 cells '-' beside 'Y' only: read as missing "
         "(`default_missing=False` reads them as values)"
     )
-    assert line in read(text).assumptions
+    assert line in read(text).doubts
     assert read(text, default_missing=False).frame["flag"].nunique() == 2
     assert not has_line(read(text.replace("-", "")), "beside 'Y' only")
 

@@ -232,6 +232,5 @@ def find_doubts(frame: Any) -> list[str]:
         find_answers,
         find_constants,
         find_same_columns,
-        find_few_numbers,
     )
     return [sentence for check in checks for sentence in check(frame)]

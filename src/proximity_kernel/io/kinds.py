@@ -7,6 +7,7 @@ these are written, which texts mark a missing cell, and which columns cannot be 
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
@@ -26,7 +27,7 @@ from .misreadings import (
     is_code_name,
     merge_spellings,
 )
-from .missing_marks import MissingMarks, doubt_marks
+from .missing_marks import MissingMarks, find_signs
 from .numbers_and_dates import (
     AMBIGUOUS,
     DATE_FORMATS,
@@ -53,6 +54,11 @@ _MIN_NUMERIC = 0.5  # share of numbers in a column that `numeric` names
 _MIN_WITH_UNIT = 0.1  # share of cells with a unit from which on others may lack it
 _FREE_TEXT = 0.5  # distinct texts per cell from which on a column is free text
 _MIN_FREE_TEXT = 20  # distinct texts that free text has at least
+# Columns of remarks, where texts of several words are free text however few there are.
+_REMARKS = re.compile(
+    r"(^|[_\s.\-])(comment|remark|note|bemerkung|anmerkung|kommentar)(s|en|e)?$",
+    re.IGNORECASE,
+)
 _MAX_CATEGORIES = 255  # that the kernel keeps apart
 _MAX_SHOWN = 6  # columns in a list with details
 # What is assumed of columns, in the order of the sentences.
@@ -103,7 +109,7 @@ def infer_schema(
     absent = marks.list_absent(parsed.frame, texts)
     lines = [f"`missing` {mark}: not found in any cell" for mark in absent] + lines
     used = set(schema.names("used"))
-    lines += doubt_marks(parsed.frame, {n: texts[n] for n in texts if n in used})
+    lines += find_signs({name: texts[name] for name in texts if name in used})
     found = {mark for column in texts.values() for mark in column.marks}
     found |= {*options.missing} - {*absent}
     written = ", decimal comma" if decimal == "," else ""
@@ -237,7 +243,8 @@ class _SchemaBuilder:
             return "used"
         text = text.merged(form) if form else text
         n = len(text.values)
-        if n > max(_MIN_FREE_TEXT, _FREE_TEXT * text.n_observed):
+        differ = n > max(_MIN_FREE_TEXT, _FREE_TEXT * text.n_observed)
+        if differ or (_REMARKS.search(name) and text.values.str.contains(" ").any()):
             columns = self.lists["left out, free text (`categorical` keeps it)"]
             columns.append(f"{name!r} ({n:,} distinct texts)")
             return "left out"

@@ -9,7 +9,8 @@ import pandas as pd
 
 from .._shared.wording import counted, join_sentences, listed
 from .numbers_and_dates import TextColumn, is_text
-from .schema import ReadOptions
+from .parquet_and_excel import write_cell
+from .schema import LoadedTable, ReadOptions
 
 _USUAL = (
     "", "?", "NA", "N/A", "n/a", "na", "n.a.", "N.A.", "#N/A", "NaN", "nan", "NULL",
@@ -105,32 +106,33 @@ def holds_plus(texts: Any) -> bool:
     )
 
 
-def doubt_marks(frame: Any, texts: dict[str, TextColumn]) -> list[str]:
-    """Report marks that may be values, and values that may be marks.
+def find_signs(texts: dict[str, TextColumn]) -> list[str]:
+    """Report the columns in which "-" is a value, because "+" stands beside it."""
+    signs = {name: text.values for name, text in texts.items() if "-" in text.values}
+    kept = [name for name, values in signs.items() if holds_plus(values)]
+    if not kept:
+        return []
+    remedy = f"`missing='{kept[0]}=-'` reads it as missing"
+    return [f"{listed(kept)}: '-' beside '+' is a value ({remedy})"]
 
-    A mark is doubtful if many cells hold it, and all others the same value. The sign
-    "-" beside "+" is read as a value.
-    """
-    lines = []
-    kept = [
-        n for n, text in texts.items() if "-" in text.values and holds_plus(text.values)
-    ]
-    if kept:
-        lines.append(
-            f"{listed(kept)}: '-' beside '+' is a value "
-            f"(`missing='{kept[0]}=-'` reads it as missing)"
-        )
-    doubted = []
-    for name, text in texts.items():
-        marks = [mark for mark in text.marks if mark]
-        if len(text.values) == 1 and marks:
-            n_marked = int(frame[name].astype(str).str.strip().isin(marks).sum())
-            if n_marked > _MAX_MARKED * len(frame):
-                cells = f"{counted(n_marked, 'cell')} {listed(marks)}"
-                doubted.append(f"{name!r}: {cells} beside {text.values[0]!r} only")
-    if doubted:
-        lines.append(
-            f"{join_sentences(doubted)}: read as missing "
-            "(`default_missing=False` reads them as values)"
-        )
-    return lines
+
+def doubt_marks(table: LoadedTable) -> list[str]:
+    """Report the usual marks that many cells hold, where all others are the same."""
+    parts = []
+    for name in table.frame:
+        values = table.frame[name].dropna().unique()
+        if len(values) != 1:
+            continue
+        cells = table.source[name][: len(table.frame)][table.gaps[name]]
+        held = cells.dropna().astype(str).str.strip()
+        n_cells = held[held != ""].isin(_USUAL).sum()
+        if n_cells > _MAX_MARKED * len(table.frame):
+            marks = listed(sorted({*held} - {""}), 3)
+            value = write_cell(values[0])
+            parts.append(
+                f"{name!r}: {counted(n_cells, 'cell')} {marks} beside {value!r}"
+            )
+    if not parts:
+        return []
+    remedy = "`default_missing=False` reads them as values"
+    return [f"{join_sentences(parts)} only: read as missing ({remedy})"]

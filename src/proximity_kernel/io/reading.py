@@ -129,9 +129,10 @@ def read_table(
     file = open_file(path_or_buffer)
     require("pandas", extra="cli")
     from .csv_text import parse_text
-    from .doubts import find_doubts
+    from .doubts import find_doubts, find_few_numbers
     from .kinds import infer_schema
     from .misreadings import drop_repeated_headers, leave_total_out
+    from .missing_marks import doubt_marks
     from .parquet_and_excel import parse_sheet, parse_typed
 
     options.refuse_for(file.name, file.type)
@@ -143,8 +144,8 @@ def read_table(
         return _apply_schema(parsed, schema, earlier=True)
     schema, marks, inferred = infer_schema(parsed, options)
     table = _apply_schema(parsed, schema, marks, inferred)
-    doubts = tuple(find_doubts(table.frame))
-    said = (*table.assumptions, *doubts)
+    doubts = (*doubt_marks(table), *find_doubts(table.frame))
+    said = (*table.assumptions, *find_few_numbers(table.frame), *doubts)
     return replace(table, assumptions=said, doubts=doubts)
 
 
