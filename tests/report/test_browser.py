@@ -132,7 +132,7 @@ def test_the_panel_agrees_with_explain(browser, penguins, tmp_path, matching):
                 assert one.alike in verdict
                 if one.a.assumed:
                     likeliest, share = one.a.assumed[0]
-                    estimate = f"missing\nestimated: {likeliest} {100 * share:.0f} %"
+                    estimate = f"missing\nestimated: {likeliest} ({100 * share:.0f} %)"
                     assert estimate in cell
                     bases.add(one.a.level)
                     assert cell.endswith(basis(one.a))
@@ -239,7 +239,7 @@ def test_the_keyboard_is_enough(browser, report):
 def test_columns_are_found_and_folds_open(browser, tmp_path):
     path = write_report(tmp_path / "r.html", many_columns()[0])
     with Visit(browser, path) as page:
-        assert page.locator("#cards > li:visible").count() == 24
+        assert page.locator("#cards > li:visible").count() == 12
         page.fill("#find", "COLUMN_19")
         assert page.locator("#cards > li:visible").count() == 11  # 19, 190 to 199
         assert page.inner_text("#found") == "11 columns"
@@ -257,8 +257,30 @@ def test_a_kernel_of_other_rows_and_unknown_categories(browser, penguins, tmp_pa
         assert "not in the fitted table" in page.inner_text("#why")
 
 
-def test_far_values_lead_to_their_rows(browser, messy_report):
-    with Visit(browser, messy_report) as page:
+@pytest.mark.parametrize("viewport", [WIDE, NARROW], ids=["wide", "narrow"])
+def test_far_values_lead_to_their_rows(browser, messy_report, viewport):
+    with Visit(browser, messy_report, viewport, reduced_motion="reduce") as page:
         page.locator(".far-values .goto", has_text="Row 501").click()
-        assert page.inner_text("#panel-title").startswith("Row 501")
+        title = page.locator("#panel-title")
+        assert title.inner_text().startswith("Row 501")
         assert "990,000,000" in page.inner_text("#why")
+        assert 0 <= title.bounding_box()["y"] < viewport["height"] / 4
+
+
+def test_different_values_in_one_range_are_not_called_the_same(browser, tmp_path):
+    table = pd.DataFrame({"x": np.arange(40.0), "y": ["a", "b"] * 20})
+    path = write_report(tmp_path / "r.html", table)
+    with Visit(browser, path) as page:
+        verdicts = {name: word for name, (word, _) in read_panel(page, 0, 0)[1].items()}
+    assert verdicts == {
+        "x": "\N{CIRCLE WITH ALL BUT UPPER LEFT QUADRANT BLACK} same range",
+        "y": "\N{BLACK CIRCLE} same",
+    }
+
+
+def test_the_box_for_a_row_has_room_for_its_name(browser, tmp_path):
+    table, ids = [[float(i)] for i in range(30)], [f"F-2023{i:03}" for i in range(30)]
+    path = write_report(tmp_path / "r.html", table, ids=ids)
+    with Visit(browser, path) as page:
+        box = "document.getElementById('row')"
+        assert page.evaluate(f"{box}.scrollWidth <= {box}.clientWidth")

@@ -82,11 +82,22 @@ def test_tables_stack_in_a_narrow_window(browser, messy_report, width):
 
 def test_the_findings_and_the_map_are_on_the_first_screen(browser, report):
     with Visit(browser, report, WIDE) as page:
-        assert page.locator(".findings li").count() == 3
+        assert page.locator(".findings li").count() == 4
         for what in ("#map", ".clusters .card"):
-            assert page.locator(what).first.bounding_box()["y"] < WIDE["height"] / 2
-        side, map_ = (page.locator(what).bounding_box() for what in ("#side", ".pane"))
-        assert side["height"] <= map_["height"] + 40  # no hole beside the map
+            assert page.locator(what).first.bounding_box()["y"] < 0.6 * WIDE["height"]
+
+
+def test_the_map_stays_in_sight_beside_the_last_cluster(browser, report):
+    with Visit(browser, report, WIDE, reduced_motion="reduce") as page:
+        assert page.locator("#side").evaluate("(s) => s.scrollHeight <= s.clientHeight")
+        page.locator(".clusters .card").last.evaluate(
+            "(one) => one.scrollIntoView(false)"
+        )
+        assert page.evaluate("window.scrollY") > 200
+        assert 0 <= page.locator("#map").bounding_box()["y"] < WIDE["height"] / 4
+        page.locator("#map").click(position={"x": 2, "y": 2})
+        page.keyboard.press("ArrowRight")  # chooses a row, whose panel is above
+        assert 0 <= page.locator("#panel-title").bounding_box()["y"] < 50
 
 
 def test_long_names_leave_room_for_their_label(browser, report):

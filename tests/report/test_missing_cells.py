@@ -103,7 +103,7 @@ def test_columns_that_others_do_not_help_to_estimate(tmp_path):
 
     text = write_ignorable(table[["ward"]])
     words = visible(section(text, "missing"))
-    assert "The estimates are close to the shares of the bins in the whole" in words
+    assert "The estimates are close to the shares of the values in the whole" in words
     assert "other columns" not in words
     assert missing_table(text)["ward"][-1] == WHOLE
 

@@ -227,6 +227,17 @@ def test_ids_title_and_assumptions(penguins, tmp_path):
     assert 'id="clusters"' not in text
 
 
+def test_doubts_come_before_the_findings_and_only_once(penguins, tmp_path):
+    doubt, read = "the column 'year' may be a code", "'?' is missing"
+    text = write(tmp_path, penguins, assumptions=[read, doubt], doubts=[doubt])
+    words = visible(text)
+    assert "Check first The column 'year' may be a code " in words
+    assert words.count("may be a code") == 1
+    assert words.index("Check first") < words.index("of the cells are missing")
+    assert "How the file was read '?' is missing The first rows" in words
+    assert "Check first" not in visible(write(tmp_path, penguins, assumptions=[read]))
+
+
 BAD = {
     "ids": ({"ids": ["a"]}, ValueError, "ids must have one name for each of the 344"),
     "kernel": ({"kernel": 3}, TypeError, "kernel must be a fitted ProximityKernel"),

@@ -48,6 +48,15 @@ def counted(n: int, noun: str) -> str:
     return f"{n:,} {noun}{'' if n == 1 else 's'}"
 
 
+def capitalize(sentence: str) -> str:
+    """Begin a sentence with a capital letter; the rest stays.
+
+    >>> capitalize("under 1 % of NaN"), capitalize("")
+    ('Under 1 % of NaN', '')
+    """
+    return sentence[:1].upper() + sentence[1:]
+
+
 def write_share(part: float) -> str:
     """Write a share in percent; only 0 and 1 are written as 0 % and 100 %.
 

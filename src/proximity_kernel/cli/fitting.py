@@ -207,6 +207,7 @@ def make_report(
             ids=label_rows(table),
             title=Path(table.name).name,
             assumptions=[name_options(line) for line in table.assumptions],
+            doubts=[name_options(line) for line in table.doubts],
         )
     invocation.note(f"report: {path}")
 

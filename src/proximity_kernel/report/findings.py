@@ -5,13 +5,18 @@ Everything here is words about results that other files computed.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from .._shared.wording import counted, join_names, join_sentences, write_share
+from .._shared.wording import (
+    capitalize,
+    counted,
+    join_names,
+    join_sentences,
+    write_share,
+)
 from .display_columns import DisplayColumn
 
 _N_TRAITS = 2  # in the name of a cluster
@@ -93,7 +98,7 @@ def write_findings(
         have = "row has" if surprising["found"] == 1 else "rows have"
         lines.append(
             f"{surprising['found']:,} {have} a value that does not fit the rest of the "
-            f"row. The clearest is {names[first['row']]}: {cell['feature']} is "
+            f"row. The clearest is row {names[first['row']]}: {cell['feature']} is "
             f"{cell['text']}."
         )
     elif not far:
@@ -115,28 +120,20 @@ def _write_far(one: Mapping[str, Any], names: Sequence[str]) -> str:
 def _write_clusters(clusters: Sequence[Mapping[str, Any]]) -> str:
     shown = [f"{one['name']} ({one['share_text']})" for one in clusters[:_N_NAMED]]
     more = len(clusters) - len(shown)
-    telling = Counter[str]()
-    for one in clusters:
-        for value in one["values"]:
-            gain = value["share"] * np.log(max(value["lift"], 1))
-            telling[value["feature"]] += one["size"] * gain
-    columns = [name for name, _ in telling.most_common(_N_COLUMNS)]
     return (
         f"The rows form {counted(len(clusters), 'cluster')}: {'; '.join(shown)}"
-        f"{f'; and {more:,} smaller ones' if more else ''}. They differ most in "
-        f"{join_names(columns)}."
+        f"{f'; and {more:,} smaller ones' if more else ''}."
     )
 
 
 def _write_gaps(gaps: Mapping[str, Any], missing: Mapping[str, Any]) -> str:
     if not gaps["cells"]:
         return "No cell is missing."
-    share = write_share(gaps["share"])
     most = [f"{name} ({write_share(part)})" for name, part in gaps["most"]]
     where = "most of them" if len(most) < gaps["columns"] else "all"
     line = (
-        f"{share[:1].upper()}{share[1:]} of the cells are missing, {where} in "
-        f"{join_names(most)}."
+        f"{capitalize(write_share(gaps['share']))} of the cells are missing, {where} "
+        f"in {join_names(most)}."
     )
     kept = [one["name"] for one in missing["kept"]]
     if kept:

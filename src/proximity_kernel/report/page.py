@@ -22,7 +22,7 @@ from .._kmeans.number_of_clusters import describe_stability
 from .._shared.extras import require
 from .._shared.threads import count_threads
 from .._shared.whole_files import whole_file
-from .._shared.wording import counted, write_share
+from .._shared.wording import capitalize, counted, write_share
 from .column_cards import HEIGHT, WIDTH, describe_columns, list_far_values
 from .display_columns import DisplayColumn, clean, read_display_columns
 from .findings import find_alerts, name_clusters, write_findings
@@ -31,7 +31,7 @@ from .row_map import describe_rows, draw_compared_rows
 from .surprising_cells import find_surprising_rows
 
 _SAMPLE_ROWS = 5
-_JOINERS = re.compile(r"([_.-])(?=.)")
+_JOINERS = re.compile("([_.\N{OPEN BOX}-])(?=.)")
 # Numbers, dates and times, with their units; very long ones may break. Not those of
 # escaped characters, as &#39;.
 _UNBREAKABLE = re.compile(
@@ -48,6 +48,7 @@ def write_report(
     ids: Sequence[Any] | None = None,
     title: str | None = None,
     assumptions: Sequence[str] = (),
+    doubts: Sequence[str] = (),
     random_state: int = 0,
 ) -> Path:
     """Write a page about a table: findings, a map of its rows, clusters, columns, gaps.
@@ -70,6 +71,9 @@ def write_report(
     title : str or None, default=None
     assumptions : sequence of str
         What was assumed when the table was read, to show on the page.
+    doubts : sequence of str
+        What may be wrong with the table, to show at the top of the page. Assumptions
+        that are among them are not repeated.
     random_state : int, default=0
         Seed for the rows that are drawn from a large table. The same seed gives the
         same page.
@@ -96,7 +100,10 @@ def write_report(
     names = _name_rows(ids, len(table))
     content = _collect(table, kernel, clusters, names, random_state)
     content["title"] = clean(title, 200) if title else content["size"]
-    content["assumptions"] = [clean(line, 500) for line in assumptions]
+    content["assumptions"] = [
+        clean(one, 500) for one in assumptions if one not in doubts
+    ]
+    content["doubts"] = [clean(capitalize(one), 500) for one in doubts]
     with whole_file(target) as part:
         part.write_text(_render(content), encoding="utf-8", newline="\n")
     return target
@@ -182,10 +189,8 @@ def _collect(
     if clusters is not None:
         stability = clusters.stability_ or clusters.measure_stability(table)
         told = describe_stability(clusters.n_clusters_, stability)
-        if cards:
-            findings[0] = f"{findings[0]} {told}".rstrip()
-        else:
-            findings.insert(0, told or "The rows form one cluster.")
+        alone = [] if cards else ["The rows form one cluster."]
+        findings[bool(cards) : bool(cards)] = [told] if told else alone
     return {
         "size": f"{counted(len(names), 'row')}, {counted(len(columns), 'column')}",
         "n_rows": len(names),

@@ -1,6 +1,7 @@
 // The panel beside the map: the nearest rows of the chosen one, and why they are near.
 const VERDICTS = {
   same: ["●", "same"],
+  "same range": ["◕", "same range"],
   close: ["◐", "close"],
   perhaps: ["?", "perhaps"],
   different: ["○", "different"],
@@ -19,7 +20,7 @@ for (const [row, feature, ...rest] of data.estimates) {
 
 // Names may break after the marks that join words.
 function breakable(text) {
-  const parts = text.split(/(?<=[_.-])/);
+  const parts = text.split(/(?<=[_.\u2423-])/);
   return make("bdi", {}, ...parts.flatMap((part, k) => (k ? [make("wbr"), part] : [part])));
 }
 
@@ -29,11 +30,11 @@ const whole = (text) =>
   text.split(WHOLE).map((part, k) => (k % 2 ? make("span", { class: "whole", text: part }) : part));
 
 function judge(j, a, b) {
-  const { bins, groups } = data.columns[j];
+  const { bins, groups, cells } = data.columns[j];
   const [left, right] = [bins[a], bins[b]];
   if (left === ESTIMATED || right === ESTIMATED) return "perhaps";
   if (left === UNKNOWN || right === UNKNOWN) return "unknown";
-  if (left === right) return "same";
+  if (left === right) return cells[a] === cells[b] ? "same" : "same range";
   const close = groups && left < groups.length && right < groups.length;
   return close && groups[left] === groups[right] ? "close" : "different";
 }
@@ -49,7 +50,7 @@ function describeCell(j, row) {
     const shares = rest.slice(nMovers);
     const likely = [];
     for (let k = 0; k < shares.length; k += 2) {
-      likely.push(`${column.names[shares[k]]} ${shares[k + 1]} %`);
+      likely.push(`${column.names[shares[k]]} (${shares[k + 1]} %)`);
     }
     let basis = "as in the whole column";
     if (nMovers) basis = `from ${movers.join(", ")}`;
@@ -85,7 +86,7 @@ function compare(row, nth) {
     const [mark, word] = VERDICTS[verdict];
     const label = verdict === "perhaps" ? `${word}, ${agreement[j]} %` : word;
     body.append(
-      make("tr", { class: `is-${verdict}` },
+      make("tr", { class: `is-${verdict.replace(" ", "-")}` },
         make("th", { scope: "row" },
           breakable(data.columns[j].name),
           make("span", { class: "verdict" }, make("span", { "aria-hidden": "true", text: mark + " " }), label)),
@@ -118,7 +119,7 @@ function nameRow(row) {
 
 function tellRow(row) {
   nameRow(row);
-  byId("panel-lead").textContent = `Its nearest rows are not in this page: they are there for ${count(data.n)} of the rows on the map.`;
+  byId("panel-lead").textContent = `The page does not hold its most similar rows: it has them for ${count(data.n)} of the rows on the map.`;
   byId("near").replaceChildren();
   byId("why").replaceChildren();
 }
@@ -127,7 +128,7 @@ function showNear(row) {
   nameRow(row);
   const near = data.near[row];
   byId("panel-lead").textContent = near.length
-    ? `Its ${near.length === 1 ? "nearest row" : near.length + " nearest rows"}, with their similarity. Choose one to see why.`
+    ? `The ${near.length === 1 ? "row" : near.length + " rows"} most similar to it; 1 is equal, 0 is different in every column. Choose one to see why.`
     : "There is no other row.";
   const buttons = near.map((other, nth) => {
     const similarity = data.similarity[row][nth] / 1000;
@@ -156,6 +157,7 @@ const GRADES = 36;
 const MARKS = 8;
 const REACH = 9; // pixels from a point that still mean it
 const MARGIN = 16;
+const BADGE = 11; // radius of the number of a cluster
 const canvas = byId("map");
 const pen = canvas.getContext("2d");
 const nPoints = data.rows.length;
@@ -288,7 +290,7 @@ function drawMap() {
     }
   }
   pen.globalAlpha = 1;
-  if (byId("color-by").value === "clusters") writeNames(width);
+  if (byId("color-by").value === "clusters") numberClusters(width);
   if (chosen !== null) {
     if (chosen < data.n) data.near[chosen].forEach((i) => ring(i, 7, 1.5, "--ink"));
     ring(chosen, 9, 3.5, "--accent");
@@ -305,30 +307,30 @@ function ring(i, radius, width, shade) {
   pen.lineWidth = 1;
 }
 
-// The name of each cluster at the middle of its rows, where none is there already.
-function writeNames(width) {
+// The number of each cluster at the middle of its rows; its name is in the legend.
+function numberClusters(width) {
   pen.font = "600 12px system-ui, sans-serif";
   pen.textAlign = "center";
   pen.textBaseline = "middle";
   const taken = [];
-  data.names.forEach((name, c) => {
+  data.names.forEach((_, c) => {
     const own = data.clusters.map((label, i) => (label === c ? i : -1)).filter((i) => i >= 0);
     if (!own.length || (picked !== null && picked !== c)) return;
     const middle = [0, 1].map((d) => own.map((i) => spot(i)[d]).sort((a, b) => a - b)[own.length >> 1]);
-    const text = shorten(`${c}: ${name}`, Math.max(12, Math.floor(width / 16)));
-    const half = pen.measureText(text).width / 2 + 6;
-    const x = Math.min(Math.max(middle[0], half), width - half);
+    const x = Math.min(Math.max(middle[0], BADGE), width - BADGE);
     let y = middle[1];
-    while (taken.some(([u, v, h]) => Math.abs(u - x) < h + half && Math.abs(v - y) < 22)) y += 22;
-    taken.push([x, y, half]);
-    pen.globalAlpha = 0.85;
+    while (taken.some(([u, v]) => Math.hypot(u - x, v - y) < 2 * BADGE)) y += 2 * BADGE;
+    taken.push([x, y]);
+    pen.beginPath();
+    pen.arc(x, y, BADGE, 0, 2 * Math.PI);
     pen.fillStyle = color("--paper");
-    pen.fillRect(x - half, y - 10, 2 * half, 20);
-    pen.globalAlpha = 1;
+    pen.fill();
+    pen.lineWidth = 2.5;
     pen.strokeStyle = color(`--mark-${c % MARKS}`);
-    pen.strokeRect(x - half, y - 10, 2 * half, 20);
+    pen.stroke();
+    pen.lineWidth = 1;
     pen.fillStyle = color("--ink");
-    pen.fillText(text, x, y);
+    pen.fillText(String(c), x, y);
   });
 }
 
@@ -401,7 +403,13 @@ function select(i) {
   drawMap();
   if (i < data.n) showNear(i);
   else tellRow(i);
-  byId("side").scrollTop = 0;
+  if (byId("panel").getBoundingClientRect().top < 0 && wide.matches) showPanel();
+}
+
+// Beside the map, or below it, from its heading on.
+function showPanel() {
+  byId("panel").focus({ preventScroll: true });
+  byId("panel").scrollIntoView({ block: "start" });
 }
 
 // A cluster is picked by its card; choosing a row only marks the card of its cluster.
@@ -485,6 +493,8 @@ function startMap() {
   data.columns.forEach((column, j) => column.kind !== "empty" && options.push([String(j), shorten(column.name, 60)]));
   byId("color-by").append(...options.map(([value, text]) => make("option", { value, text })));
   byId("color-by").selectedIndex = data.clusters ? 0 : Math.min(1, options.length - 1);
+  const longest = data.ids.reduce((most, id) => Math.max(most, id.length), 0);
+  byId("row").style.width = `calc(${Math.min(Math.max(longest, 5), 24)}ch + 3.5rem)`;
   byId("row-list").append(...data.ids.slice(0, data.n).map((value) => make("option", { value })));
   byId("color-by").addEventListener("change", paint);
   byId("row").addEventListener("change", findRow);
@@ -496,7 +506,7 @@ function startMap() {
   const arrows = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
   canvas.addEventListener("keydown", (event) => {
     if (event.altKey || event.ctrlKey || event.metaKey) return;
-    if (event.key === "Enter" && chosen !== null) byId("panel").focus();
+    if (event.key === "Enter" && chosen !== null) showPanel();
     else if (event.key === "+") zoom(2);
     else if (event.key === "-") zoom(0.5);
     else if (event.key in arrows) step(...arrows[event.key]);
@@ -507,7 +517,7 @@ function startMap() {
     const at = data.rows.indexOf(Number(button.dataset.row));
     button.addEventListener("click", () => {
       select(at);
-      byId("panel").focus();
+      showPanel();
     });
   });
   document.querySelectorAll(".pick").forEach((button) => button.addEventListener("click", () => {

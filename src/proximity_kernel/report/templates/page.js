@@ -3,6 +3,7 @@ const data = JSON.parse(document.getElementById("data").textContent);
 const byId = (id) => document.getElementById(id);
 const ask = (query) => window.matchMedia(query);
 const dark = ask("(prefers-color-scheme: dark)");
+const wide = ask("(min-width: 60.01rem)");
 const shorten = (text, most) =>
   text.length > most ? text.slice(0, most - 1) + "…" : text;
 
