@@ -208,6 +208,19 @@ def test_only_outliers_are_shown_each_reason_in_a_line(tmp_path, run_in_terminal
     assert lines[2].endswith(f"x 9999999, far from {low} to {high}")
 
 
+def test_reasons_of_gaps_that_count_as_values(tmp_path, run_in_terminal):
+    path = tmp_path / "t.csv"
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"x": rng.integers(0, 4, 60), "lab": [1.5] * 9 + [None] * 51})
+    table["ward"] = [None] * 4 + ["a"] * 56
+    table.to_csv(path, index=False)
+    said = run_in_terminal(
+        "outliers", path, "--missingness", "informative", "--share", "0.2"
+    )
+    assert "lab 1.5: only 9 of 60 rows have a value" in said.out
+    assert "ward missing: only 4 of 60 rows" in said.out
+
+
 def test_few_rows_are_shown_without_a_remark(tmp_path, run_in_terminal):
     pd.DataFrame({"x": [1, 2, 1], "y": list("aba")}).to_csv(tmp_path / "t.csv")
     said = run_in_terminal("cluster", tmp_path / "t.csv", "-k", "2")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 from .._shared.wording import counted, write_plain, write_share
@@ -169,43 +171,63 @@ class _Column:
 
     def describe(self, row: int, reason: Any) -> str:
         """Say how rare a value is: how many others are in its range."""
+        import pandas as pd
+
         from .results import write_short
 
         if reason.far:
             return f"{self.name} {reason.bin}"
         if reason.missing:
             return f"{self.name} missing, perhaps {reason.bin}"
-        cell, known = write_short(self.cells.iloc[row]), self.values.notna()
+        is_known = pd.notna(self.values.iloc[row])
+        cell = write_short(self.cells.iloc[row]) if is_known else "missing"
         if not self.fitted:
             share = write_share(reason.share)
             where = f" ({reason.bin})" if reason.bin != cell else ""
             return f"{self.name} {cell}{where}: like only {share} of the rows"
-        if not known[row]:
-            n = int((~known).sum())
-            return f"{self.name} missing: only {n:,} of {counted(len(known), 'row')}"
-        same = known & (self.bins == self.bins[row])
-        is_range = self.values.dtype.kind in "fM" and self.values[same].nunique() > 1
-        if not is_range:
-            same = self.values == self.values[row]
-        where = f" {self._name_range(known, same)}" if is_range else ""
-        return (
-            f"{self.name} {cell}: only {int(same.sum()):,} of "
-            f"{counted(int(known.sum()), 'value')}{where}"
-        )
+        n_known, n_rows = int(self._counts.sum()), counted(len(self.values), "row")
+        if not is_known:
+            return (
+                f"{self.name} missing: only {len(self.values) - n_known:,} of {n_rows}"
+            )
+        value = self.values.iloc[row]
+        n, where = self._ranges.get(self.bins[row]) or (self._counts[value], "")
+        if n == n_known:
+            return f"{self.name} {cell}: only {n:,} of {n_rows} have a value"
+        return f"{self.name} {cell}: only {n:,} of {counted(n_known, 'value')}{where}"
 
-    def _name_range(self, known: Any, same: Any) -> str:
-        """Name a range by short limits that part it from the other values."""
-        own = self.values[same]
-        others = self.values[known & ~same]
-        below, above = others[others < own.min()], others[others > own.max()]
-        low = _write_limit(below.max(), own.min()) if len(below) else ""
-        high = _write_limit(own.max(), above.min()) if len(above) else ""
+    @cached_property
+    def _counts(self) -> Any:
+        """How often each value occurs."""
+        return self.values.value_counts()
+
+    @cached_property
+    def _ranges(self) -> dict[int, tuple[int, str]]:
+        """How many numbers or dates are in each bin, and words for its range.
+
+        Short limits part a range from the other values. A bin that holds a single value
+        is left out.
+        """
+        if self.values.dtype.kind not in "fM":
+            return {}
+        parts = self.values.groupby(self.bins).agg(["min", "max", "count", "nunique"])
+        parts = parts[parts["count"] > 0]
+        limits = [
+            _write_limit(last, following)
+            for last, following in zip(parts["max"][:-1], parts["min"][1:], strict=True)
+        ]
         is_date = self.values.dtype.kind == "M"
-        if low and high:
-            return f"are between {low} and {high}"
-        if low:
-            return f"are {'after' if is_date else 'above'} {low}"
-        return f"are {'until' if is_date else 'up to'} {high}"
+        words = [f" are {'until' if is_date else 'up to'} {one}" for one in limits[:1]]
+        words += [f" are between {a} and {b}" for a, b in pairwise(limits)]
+        words += [
+            f" are {'after' if is_date else 'above'} {one}" for one in limits[-1:]
+        ]
+        rows = zip(
+            parts.index, parts["count"], words or [""], parts["nunique"], strict=True
+        )
+        return {
+            bin_: (int(n), where) for bin_, n, where, distinct in rows if distinct > 1
+        }
 
 
 def _write_limit(last: Any, following: Any) -> str:
