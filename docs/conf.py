@@ -21,7 +21,7 @@ extensions = [
 ]
 root_doc = "index"
 templates_path = ["_templates"]
-exclude_patterns = ["_build", "generated/examples/*.ipynb"]
+exclude_patterns = ["_build"]
 
 # A link or a reference that leads nowhere is a warning, and warnings are errors.
 nitpicky = True
@@ -61,6 +61,7 @@ sphinx_gallery_conf = {
     "within_subsection_order": EXAMPLES.index,
     "abort_on_example_error": True,
     "remove_config_comments": True,
+    "notebook_extensions": set(),  # a notebook would lack the lines that make a table
     "show_memory": False,
     "min_reported_time": 1e9,  # times are those of the machine that built the page
     "write_computation_times": False,

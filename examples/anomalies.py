@@ -142,7 +142,7 @@ for name, make in tables.items():
         draws.append({k: roc_auc_score(odd, -score) for k, score in found.items()})
     areas[name] = pd.DataFrame(draws).mean()
 areas = pd.DataFrame(areas)
-print(areas.rename(columns=lambda name: name.replace("\n", " ")).round(2).to_string())
+print(areas.T.rename(lambda name: name.replace("\n", " ")).round(2).to_string())
 
 colors = ["#E69F00", "#D55E00", "#56B4E9", "#009E73"]
 axes = areas.T.plot.bar(figsize=(7.2, 3.6), rot=0, ylim=(0, 1), color=colors)
@@ -159,6 +159,6 @@ axes.figure.set_layout_engine("constrained")
 # - A malignant tumor is large in thirty numbers that all measure size. What matters is
 #   *how far* a value lies out, which an isolation forest sees and bins mostly hide.
 # - Slipped digits in a skewed column like the amounts are found reliably by none of the
-#   four. Here a number is a gross error only if the gap before it is wider than the
-#   range of all others (the rule is in :doc:`/report`), and errors of several sizes
-#   hide each other. Sort such a column, or take its logarithm, and look at its ends.
+#   four. Here a number is a gross error only if a wide gap separates it from the others
+#   and such numbers are few (:doc:`/report` has the rule). Ten amounts of different
+#   sizes close the gap. Sort such a column, or its logarithm, and look at the ends.

@@ -25,14 +25,14 @@ imputer = ProximityImputer(random_state=0)
 filled = imputer.fit_transform(holed)
 uncertainty = imputer.uncertainty(holed)
 
-pd.set_option("display.float_format", "{:.2f}".format)
 shown = ["species", "body_mass_g", "sex", "year"]
 gaps = hidden[:, [whole.columns.get_loc(name) for name in shown]].any(axis=1)
-print(filled.assign(year=filled["year"].dt.floor("D")).loc[gaps, shown].head(4))
+dates = filled["year"].dt.floor("D")
+print(filled.assign(year=dates).loc[gaps, shown].head(4).to_string(float_format="%.0f"))
 print("\nuncertainty: standard deviation, or the chance that another label is right")
-print(
-    uncertainty.assign(year=uncertainty["year"].dt.round("D")).loc[gaps, shown].head(4)
-)
+spread = uncertainty["year"].dt.round("D")
+unsure = uncertainty.assign(year=spread).loc[gaps, shown].head(4)
+print(unsure.to_string(float_format="%.2f"))
 
 # %%
 # Is the uncertainty right?

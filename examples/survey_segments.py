@@ -60,8 +60,7 @@ def make_survey(seed: int, n: int = 800) -> tuple[pd.DataFrame, np.ndarray]:
 
 # sphinx_gallery_end_ignore
 survey, group = make_survey(seed=0)
-pd.set_option("display.width", 88, "display.max_columns", None)
-print(survey.head(3))
+print(survey.head(3).to_string(line_width=88))
 print(f"\n{survey.notna().all(axis=1).mean():.0%} of the people answered everything")
 
 # %%
@@ -136,7 +135,7 @@ for seed in range(4):
             index = adjusted_rand_score(group, cluster(survey[names]))
             scores.append({"questions": asked, "way": way, "index": index})
 means = pd.DataFrame(scores).pivot_table("index", "questions", "way", sort=False)
-print(means.round(2))
+print(means.round(2).to_string())
 
 axes = means.plot.barh(figsize=(6.4, 3), color=["#E69F00", "#56B4E9", "#009E73"])
 axes.invert_yaxis()
