@@ -70,8 +70,8 @@ print(f"\n{survey.notna().all(axis=1).mean():.0%} of the people answered everyth
 # most halves of the table. `stability_` is the share of halves in which it is.
 
 segments = ProximityKMeans(random_state=0).fit(survey)
-print(f"{segments.n_clusters_} segments")
-print(pd.Series(segments.stability_, name="stability").head(4).round(2).to_string())
+print(f"chosen: {segments.n_clusters_}\n\nsegments, share of halves")
+print(pd.Series(segments.stability_).head(4).round(2).to_string())
 
 # %%
 # What is typical of each?
