@@ -222,7 +222,8 @@ def test_few_values_of_usual_distributions_are_far(values):
 
 
 def test_far_values_need_usual_ones():
-    assert find_usual(np.array([1.0, 2.0, 1e9])) == UsualValues()
+    # As text: from Python 3.13 on, NaN makes two of these differ.
+    assert str(find_usual(np.array([1.0, 2.0, 1e9]))) == str(UsualValues())
     assert find_usual(np.array([1.0] * 50 + [1e9])).far_above == np.inf
     usual = find_usual(np.array([*range(30), 1e9, np.nan]))
     assert (usual.low, usual.high) == (0, 29)
