@@ -44,6 +44,8 @@ def name_options(text: str) -> str:
 
     >>> name_options("see `sep`; `missing=-99` marks a missing cell")
     'see --sep; --na=-99 marks a missing cell'
+    >>> name_options("`default_missing=False` or `missing='age=99'`")
+    "--na-only or --na='age=99'"
     """
     return _PARAMETER.sub(lambda found: _OPTIONS[found[1]] + (found[2] or ""), text)
 

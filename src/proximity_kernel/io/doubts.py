@@ -117,15 +117,16 @@ def find_answers(frame: Any) -> list[str]:
 def find_few_numbers(frame: Any) -> list[str]:
     """Report columns of few whole numbers, which may be codes.
 
-    >>> values = {"surgery": [1.0, 2] * 10, "pain": [5.0, 3, 4, 1] * 5}
+    Two numbers are compared like two categories, so they are not reported.
+
+    >>> values = {"pulse": [1.0, 2, 4, 2] * 5, "pain": [5.0, 3, 4, 1] * 5}
     >>> find_few_numbers(pd.DataFrame(values))[0]
-    "few whole numbers, compared as numbers; for codes, `categorical='surgery,pain'`"
+    "few whole numbers, compared as numbers; for codes, `categorical='pulse,pain'`"
     """
     names = []
     for name in frame.select_dtypes("float") if len(frame) >= _MIN_ROWS else ():
         values = frame[name].dropna().unique()
-        whole = 2 <= len(values) <= _MAX_FEW and not (values % 1).any()
-        if whole and not {0.0, 1.0}.issuperset(values):
+        if 3 <= len(values) <= _MAX_FEW and not (values % 1).any():
             names.append(str(name))
     if len(names) < 2:
         return []
