@@ -220,6 +220,7 @@ def test_more_runs_are_never_worse():
 def test_an_interrupt_is_heard():
     table, _ = blobs(5, n_rows=20_000)
     km = ProximityKMeans(20, n_init=10_000, random_state=0)
+    clone(km).set_params(n_init=1).fit(table)  # compiled now, not while it is heard
     timer = threading.Timer(1.5, signal.raise_signal, [signal.SIGINT])
     # A shell starts background jobs with this signal ignored.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
