@@ -1,5 +1,7 @@
 """A browser, and pages to open in it."""
 
+import sys
+
 import pytest
 from browser_visits import CHROMIUM, FLAGS
 from report_pages import messy
@@ -18,6 +20,14 @@ def browser():
         started = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         yield started
         started.close()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _without_tsne():
+    """Place the rows of maps in the same way whether or not openTSNE is installed."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "openTSNE", None)
+        yield
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,9 @@ import base64
 import hashlib
 import html
 import re
+import sys
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -197,6 +199,41 @@ def measure_kept(dense, places):
         near, on_map = (np.argsort(one[i])[:10] for one in (far, far_on_map))
         kept.append(len(np.intersect1d(near, on_map)) / 10)
     return np.mean(kept)
+
+
+def test_with_opentsne_more_of_the_most_similar_rows_are_near(
+    page, penguins, clusters, tmp_path, monkeypatch
+):
+    monkeypatch.delitem(sys.modules, "openTSNE")
+    pytest.importorskip("openTSNE")
+    data = embedded(write(tmp_path, penguins, clusters=clusters))
+    dense = clusters.kernel_.transform(penguins).toarray()
+    assert data["kept"] > embedded(page)["kept"] + 0.1
+    # Where distances are equal, other rows may be among the ten.
+    assert data["kept"] == pytest.approx(measure_kept(dense, data["places"]), abs=0.05)
+
+
+def test_opentsne_starts_from_the_plane_and_moves_every_row(monkeypatch):
+    matrix = ProximityKernel().fit_transform([[float(i)] for i in range(200)])
+    plane = row_map.place_rows(matrix, 200)
+    asked = {}
+
+    class Layout:
+        def __init__(self, **options):
+            asked.update(options)
+
+        def fit(self, rows):
+            assert rows is matrix
+            return asked["initialization"] + 1
+
+    module = SimpleNamespace(TSNE=Layout)
+    monkeypatch.setitem(sys.modules, "openTSNE", module)
+    start = SimpleNamespace(rescale=lambda places: places / 10)
+    monkeypatch.setitem(sys.modules, "openTSNE.initialization", start)
+    places = row_map.spread_rows(matrix, plane)
+    np.testing.assert_allclose(places, plane / 10 + 1)
+    few = plane[:50]
+    assert row_map.spread_rows(matrix[:50], few) is few
 
 
 @pytest.mark.parametrize("n_rows", [2, 6, 300])

@@ -1,7 +1,8 @@
 """Coded rows in, out: a map of the rows, and the nearest rows of some of them.
 
-The map shows the first two principal components of the represented rows, colored by
-clusters or columns. Some of the rows on it can be compared with their nearest rows: of
+The map shows the first two principal components of the represented rows, or where
+openTSNE is installed a layout that keeps similar rows near, colored by clusters or
+columns. Some of the rows on it can be compared with their nearest rows: of
 these the page holds the value and the bin of every cell, the estimate of every missing
 one, and for each pair how much each feature agrees.
 """
@@ -44,6 +45,7 @@ ESTIMATED, UNKNOWN = -1, -2  # in place of a bin
 _MAX_CELLS = 170_000  # of the rows that are compared
 _MAX_GRADES = 2_500_000  # of the rows on the map
 _MIN_ROWS = 100
+_MIN_SPREAD, _MAX_SPREAD = 100, 5_000  # rows on a map by t-SNE
 _GRADES = "0123456789abcdefghijklmnopqrstuvwxyz"  # colors of a column, one per cell
 _NO_GRADE = "-"  # of a missing cell
 _MAX_LABELS = 7  # with a color of their own
@@ -96,6 +98,39 @@ def place_rows(matrix: sp.csr_array, n_drawn: int) -> NDArray[np.float64]:
     return places * np.where(far < 0, -1.0, 1.0)
 
 
+def spread_rows(
+    matrix: sp.csr_array, places: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Move rows on the plane so that similar ones are near each other, by t-SNE.
+
+    Only if the package openTSNE is installed (the extra `map`), and for some hundred to
+    some thousand rows: few have no neighborhoods, and many take long.
+
+    Parameters
+    ----------
+    matrix : csr_array of shape (n, n_columns)
+        Represented rows.
+    places : ndarray of shape (n, 2)
+        Where they start.
+
+    Returns
+    -------
+    ndarray of shape (n, 2), float64
+    """
+    if not _MIN_SPREAD <= len(places) <= _MAX_SPREAD or not places.any():
+        return places
+    try:
+        from openTSNE import TSNE
+        from openTSNE.initialization import rescale
+    except ModuleNotFoundError:
+        return places
+    # One thread: the same seed gives the same page.
+    layout = TSNE(
+        initialization=rescale(places), neighbors="exact", n_jobs=1, random_state=0
+    )
+    return np.asarray(layout.fit(matrix), np.float64)
+
+
 def describe_rows(
     kernel: ProximityKernel,
     columns: Sequence[DisplayColumn],
@@ -145,7 +180,7 @@ def describe_rows(
     near = order[np.searchsorted(detailed, nearest, sorter=order)]
     matrix = represent_codes(kernel, model, plain_codes(codes[rows]))
     codes = codes[detailed]
-    places = place_rows(matrix, n)
+    places = spread_rows(matrix, place_rows(matrix, n))
     pairs = matrix[np.repeat(np.arange(n), k)].multiply(matrix[near.ravel()])
     agreement = np.clip(model.agree_by_feature(pairs), 0, 1)
     estimates = _describe_estimates(*estimate_cells(kernel, codes))
