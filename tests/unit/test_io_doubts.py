@@ -89,3 +89,10 @@ def test_remarks_are_free_text_however_few_there_are(name):
     assert name in read(text, categorical=name).frame
     assert name in read(text.replace("see file", "file")).frame
     assert "noted" in read(text.replace(name, "noted")).frame
+
+
+def test_rows_without_an_observed_cell_are_named():
+    rows = ["1,a\n", "?,\n", "2,b\n", "3,a\n"]
+    assert "row 2 has no observed cell" in read("x,y\n" + "".join(rows)).assumptions
+    more = read("x,y\n" + "".join(rows * 2)).assumptions
+    assert "rows 2 and 6 have no observed cell" in more

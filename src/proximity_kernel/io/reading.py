@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import IO, TYPE_CHECKING, Any
 
 from .._shared.extras import require
-from .._shared.wording import counted, find_similar, listed
+from .._shared.wording import counted, find_similar, join_names, listed
 from .file_bytes import find_batched_type, open_file
 from .schema import FileLayout, InputError, LoadedTable, ParsedFile, ReadOptions, Schema
 
@@ -174,8 +174,12 @@ def _apply_schema(
     is_inferred = inferred is not None
     frame, gaps, converted = convert_columns(parsed, schema, inferred=is_inferred)
     assumptions += converted
-    if n_empty := int(frame.isna().all(axis=1).sum()):
-        assumptions.append(describe_empty_rows(n_empty))
+    empty = [f"{row + 1:,}" for row in frame.isna().all(axis=1).to_numpy().nonzero()[0]]
+    if empty:
+        which = f"row{'s' * (len(empty) > 1)} {join_names(empty)}"
+        assumptions.append(
+            f"{which} {'has' if len(empty) == 1 else 'have'} no observed cell"
+        )
     cells = parsed.source[:n_rows]  # without a total
     ids, left_out = (
         cells[[name for name in schema.names(role) if name in cells]]
