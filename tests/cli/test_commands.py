@@ -220,7 +220,6 @@ def test_neighbors_of_other_rows_and_by_a_model(folder, tmp_path, capfd, values)
     assert run_inside(*asked, "--queries", folder / "few.csv") == 0
     found = capfd.readouterr().out
     near = ProximityNeighbors(3).fit(values)
-    indices = near.kneighbors(values.iloc[:5], return_distance=False)
     neighbors = [line.split(",")[2] for line in found.splitlines()[1:]]
     similarities, indices = near.kneighbors(values.iloc[:5], return_similarity=True)
     assert neighbors == [str(i + 1) for i in indices.ravel()]
@@ -248,15 +247,8 @@ def test_neighbors_of_other_rows_and_by_a_model(folder, tmp_path, capfd, values)
 def test_pairs_above_a_limit(folder, tmp_path, values, ids):
     out = tmp_path / "p.jsonl"
     limit = 0.8
-    asked = (
-        "similarity",
-        folder / "patients.csv",
-        "--above",
-        limit,
-        "--quiet",
-        "-o",
-        out,
-    )
+    file = folder / "patients.csv"
+    asked = ("similarity", file, "--above", limit, "--quiet", "-o", out)
     assert run_inside(*asked) == 0
     K = ProximityKernel().fit(values).kernel(values)
     i, j = np.nonzero(np.triu(limit - 1e-6 <= K, 1))
