@@ -222,8 +222,7 @@ def test_an_interrupt_is_heard():
     km = ProximityKMeans(20, n_init=10_000, random_state=0)
     clone(km).set_params(n_init=1).fit(table)  # compiled now, not while it is heard
     timer = threading.Timer(1.5, signal.raise_signal, [signal.SIGINT])
-    # Jobs in the background of a shell ignore it.
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # may be ignored
     gc.disable()  # hypothesis has a callback there, in which the signal would be lost
     timer.start()
     with pytest.raises(KeyboardInterrupt):
