@@ -236,6 +236,8 @@ def test_doubts_come_before_the_findings_and_only_once(penguins, tmp_path):
     assert words.index("Check first") < words.index("of the cells are missing")
     assert "How the file was read '?' is missing The first rows" in words
     assert "Check first" not in visible(write(tmp_path, penguins, assumptions=[read]))
+    text = write(tmp_path, penguins, doubts=["may be missing (if so, --na=-99)"])
+    assert '<span class="whole">--na=-99</span>)' in text  # does not break in it
 
 
 BAD = {

@@ -32,10 +32,11 @@ from .surprising_cells import find_surprising_rows
 
 _SAMPLE_ROWS = 5
 _JOINERS = re.compile("([_.\N{OPEN BOX}-])(?=.)")
-# Numbers, dates and times, with their units; very long ones may break. Not those of
-# escaped characters, as &#39;.
+# Numbers, dates and times, with their units, and options; very long ones may break. Not
+# numbers of escaped characters, as &#39;.
 _UNBREAKABLE = re.compile(
-    r"(?<![\w#])[-+]?\d[\d,.:+-]{0,22}(?:e[+-]?\d+)?(?: %| s\b)?(?!\w)"
+    r"(?<![\w-])--\w[\w=.-]{0,22}"
+    r"|(?<![\w#])[-+]?\d[\d,.:+-]{0,22}(?:e[+-]?\d+)?(?: %| s\b)?(?!\w)"
 )
 
 
