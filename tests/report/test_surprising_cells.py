@@ -104,6 +104,16 @@ def test_a_value_where_similar_rows_have_none(tmp_path):
     table.loc[7, "test"] = "low"
     kernel = ProximityKernel(missingness="informative").fit(table)
     words = visible(section(write(tmp_path, table, kernel=kernel), "surprising"))
-    assert (
-        "Row 8 test : low, although similar rows mostly have no value here (" in words
-    )
+    assert "Row 8 test : low, but the rest of the row suggests no value (" in words
+
+
+def test_a_far_value_is_listed_once(tmp_path):
+    rng = np.random.default_rng(0)
+    group = np.arange(400) % 2
+    table = pd.DataFrame({"size": rng.uniform(0, 100, 400) + 300 * group})
+    table["group"] = np.array(["small", "large"])[group]
+    table["color"] = np.array(["red", "blue"])[group]
+    table.loc[6, "size"] = 1e6  # a small one
+    text = section(write(tmp_path, table), "surprising")
+    assert read_rows(text) == []
+    assert "1 value of 1,000,000, far above" in visible(text)

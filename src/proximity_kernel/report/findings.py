@@ -137,8 +137,9 @@ def _write_gaps(gaps: Mapping[str, Any], missing: Mapping[str, Any]) -> str:
     )
     kept = [one["name"] for one in missing["kept"]]
     if kept:
-        cell = f"Whether a cell of {join_names(kept, _N_COLUMNS)} is missing"
-        line += f" {cell} says something about its row."
+        line += (
+            f" Gaps in {join_names(kept, _N_COLUMNS)} say something about their rows."
+        )
     return line
 
 

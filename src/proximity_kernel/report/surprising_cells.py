@@ -117,7 +117,8 @@ def _measure(
 ) -> NDArray[np.float64]:
     """Measure how much less likely cells are than in the whole column, in logarithms.
 
-    The likeliest bin of an estimate is never surprising.
+    The likeliest bin of an estimate is never surprising, and far values are listed
+    anyway.
     """
     own = codes[rows, j].astype(np.int64)
     other, part = _find_other_bin(kernel.bin_centers_[j], column.values[rows], own)
@@ -125,7 +126,11 @@ def _measure(
     here = (1 - part) * shares[at, own] + part * shares[at, other]
     prior = np.maximum(kernel.prior_[j], _LEAST_SHARE)
     usual = (1 - part) * prior[own] + part * prior[other]
-    return np.where(shares.argmax(axis=1) == own, 0, np.log(usual / here))
+    known = shares.argmax(axis=1) == own
+    if column.usual is not None:
+        values = column.values[rows]
+        known |= (values < column.usual.low) | (values > column.usual.high)
+    return np.where(known, 0, np.log(usual / here))
 
 
 def _find_other_bin(
@@ -160,9 +165,8 @@ def _describe(
     likeliest = int(shares.argmax())
     share = write_share(float(shares[likeliest]))
     value = "empty" if column.missing[row] else column.write(column.values[row])
+    expected = column.write_bin(bin_names(kernel)[j][likeliest])
     if kernel.missingness_[j].informative and likeliest == len(shares) - 1:
-        text = f"{value}, although similar rows mostly have no value here ({share})"
-    else:
-        expected = column.write_bin(bin_names(kernel)[j][likeliest])
-        text = f"{value}, but the rest of the row suggests {expected} ({share})"
+        expected = "no value"
+    text = f"{value}, but the rest of the row suggests {expected} ({share})"
     return {"feature": column.name, "text": text}
