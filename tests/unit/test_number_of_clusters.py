@@ -66,7 +66,7 @@ def test_the_most_that_are_reliable_are_said_to_be():
     said = describe_stability(3, shares)
     assert said.startswith("3 clusters, the most that are reliable: ")
     assert "the same 3 came out 61 times in 100" in said
-    assert said.endswith("(2 clusters: 100 times; more: less than 55).")
+    assert said.endswith("(2 clusters: 100 times; 4 or more: fewer than 55).")
     said = describe_stability(2, shares)
     assert said.startswith("2 clusters: repeated")
     assert said.endswith("(3 clusters: 61 times).")

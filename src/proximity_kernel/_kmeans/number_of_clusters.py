@@ -117,7 +117,7 @@ def describe_stability(n_clusters: int, stability: dict[int, float]) -> str:
     --------
     >>> print(describe_stability(3, {2: 0.97, 3: 0.92, 4: 0.1, 5: 0.0}))
     3 clusters, the most that are reliable: repeated on random halves of the rows, the
-    same 3 came out 92 times in 100 (2 clusters: 97 times; more: less than 55).
+    same 3 came out 92 times in 100 (2 clusters: 97 times; 4 or more: fewer than 55).
     >>> print(describe_stability(1, {2: 0.3, 3: 0.1}))
     1 cluster, because more are not reliable: repeated on random halves of the rows, the
     same 2 came out only 30 times in 100.
@@ -135,7 +135,7 @@ def describe_stability(n_clusters: int, stability: dict[int, float]) -> str:
         if best and stability[best] >= _HOLDS:
             beside.append(f"{best} clusters: {times[best]}")
         if n_clusters == most < max(stability):
-            beside.append(f"more: less than {100 * _HOLDS:.0f}")
+            beside.append(f"{n_clusters + 1} or more: fewer than {100 * _HOLDS:.0f}")
         came = f"came out {'' if holds else 'only '}{times[n_clusters]} in 100"
         end = f" ({'; '.join(beside)})" if beside else ""
         return f"{n_clusters} clusters{start}: {repeated} {n_clusters} {came}{end}."
