@@ -4,10 +4,10 @@
 own, imported when the command is called. They share:
 
 - ``arguments``: the options, with their help; imports nothing that takes long
-- ``fitting``: a table and options -> a fitted estimator; saves and loads models
-- ``streaming``: the same for files that are read in batches
+- ``fitting``: a table and options -> a fitted estimator, also in batches; models
 - ``outputs``: checks of the files to write, before the work begins
-- ``results``: ids and row numbers, and where results are written
+- ``results``: ids and row numbers, where results are written, tables on a terminal
+- ``filled_cells``: what `impute` writes
 """
 
 from __future__ import annotations

@@ -25,7 +25,6 @@ largest) and the distance to its center, which compares rows of one
 cluster: the smaller, the more typical is the row.
 """
 _MAX_VALUES = 3  # that the summary lists for a cluster
-_MIN_EXCESS = 0.05  # over the share in all rows, for a value to be listed
 _MAX_CLUSTERS = 20  # in the summary
 
 
@@ -122,40 +121,32 @@ def _write_profiles(invocation: Invocation, model: Any) -> None:
 
 def _summarize(invocation: Invocation, model: Any, sizes: Any) -> None:
     """Print the size and the typical values of each cluster."""
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
     from rich.text import Text
 
     from ..report.findings import name_clusters
+    from .results import draw_grid
 
-    n = model.n_clusters_
-    grid = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    grid.add_column("cluster", justify="right")
-    grid.add_column("rows", justify="right")
-    grid.add_column("share", justify="right")
-    grid.add_column("name, and how many of its rows have its typical values")
+    n, lines = model.n_clusters_, []
     names = name_clusters(model.profiles_)
     for c in range(min(n, _MAX_CLUSTERS)):
         share = write_share(sizes[c] / max(sizes.sum(), 1))
         told = Text(names.get(c, "no rows"), "bold")
-        told.append(
-            "".join(f"\n{one}" for one in _list_typical_values(model, c)), "not bold"
-        )
-        grid.add_row(str(c), f"{sizes[c]:,}", share, told)
-    invocation.show(grid)
+        told.append("".join(f"\n{one}" for one in _list_typical(model, c)), "not bold")
+        lines.append((str(c), f"{sizes[c]:,}", share, told))
+    last = "name, and how many of its rows have its typical values"
+    columns = ("cluster", "rows", "share", last)
+    invocation.show(draw_grid(columns, lines, numbers=[0, 1, 2]))
     if n > _MAX_CLUSTERS:
         more = n - _MAX_CLUSTERS
         invocation.note(f"and {more:,} more (--profiles FILE lists them all)")
 
 
-def _list_typical_values(model: Any, cluster: int) -> list[str]:
+def _list_typical(model: Any, cluster: int) -> list[str]:
     """List the values that are more common in a cluster than in all rows."""
-    typical = [
-        one
-        for one in model.profiles_
-        if one["cluster"] == cluster
-        and one["share"] > one["share_overall"] + _MIN_EXCESS
-    ]
+    from ..report.findings import is_typical
+
+    own = [one for one in model.profiles_ if one["cluster"] == cluster]
+    typical = list(filter(is_typical, own))
     return [
         f"{one['feature']} {one['value']}: {write_share(one['share'])} (of all rows "
         f"{write_share(one['share_overall'])})"

@@ -67,21 +67,16 @@ def run(invocation: Invocation) -> None:
 
 def draw_explanation(explanation: Any, a: str, b: str) -> tuple[Any, ...]:
     """Draw an explanation as a text and a table of rich."""
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
     from rich.text import Text
 
-    grid = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    grid.add_column("column", overflow="fold")
-    grid.add_column("adds", justify="right")
-    grid.add_column("alike")
-    grid.add_column(Text(a), overflow="fold")
-    grid.add_column(Text(b), overflow="fold")
+    from .results import draw_grid
+
     digits = _DIGITS + len(str(len(explanation.features) // 10))
-    for one in sorted(explanation.features, key=lambda one: -one.contribution):
-        added = f"{one.contribution:.{digits}f}"
-        cells = (one.name, added, one.alike, str(one.a), str(one.b))
-        grid.add_row(*map(Text, cells))
+    rows = [
+        (one.name, f"{one.contribution:.{digits}f}", one.alike, str(one.a), str(one.b))
+        for one in sorted(explanation.features, key=lambda one: -one.contribution)
+    ]
     similarity = Text(f"similarity {explanation.similarity:.3f}", "bold")
     similarity.append(" (0 to 1), the sum of what each column adds", "not bold")
-    return similarity, grid
+    names = ("column", "adds", "alike", a, b)
+    return similarity, draw_grid(names, rows, numbers=[1])

@@ -91,30 +91,22 @@ def _show_filling(
     invocation: Invocation, table: Any, filled: Any, uncertainty: Any, cells: Any
 ) -> None:
     """Show what was filled in, one line for each column with gaps."""
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-    from rich.text import Text
-
-    from .results import label_rows, write_short
+    from .results import draw_grid, label_rows, write_short
 
     gaps = table.gaps & filled.notna()
     columns = [name for name in gaps if gaps[name].any()]
     if not columns:
         return
-    grid = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    grid.add_column("column", overflow="fold")
-    grid.add_column("filled", justify="right")
-    grid.add_column("with", overflow="fold")
-    grid.add_column("for example", overflow="fold")
-    labels = label_rows(table)
+    labels, lines = label_rows(table), []
     for name in columns[:_MAX_COLUMNS]:
         rows = gaps[name].to_numpy().nonzero()[0]
         first, values = rows[0], filled[name].iloc[rows]
         doubt = _write_doubt(values, uncertainty[name].iloc[first])
         example = f"row {labels[first]}: {write_short(cells[name].iloc[first])}{doubt}"
         held = _list_values(values, cells[name].iloc[rows])
-        grid.add_row(*map(Text, (str(name), f"{len(rows):,}", held, example)))
-    invocation.console(out=True).print(grid)
+        lines.append((str(name), f"{len(rows):,}", held, example))
+    names = ("column", "filled", "with", "for example")
+    invocation.console(out=True).print(draw_grid(names, lines, numbers=[1]))
     if len(columns) > _MAX_COLUMNS:
         invocation.note(f"and {len(columns) - _MAX_COLUMNS:,} more columns")
     invocation.note("-o FILE writes the filled table")

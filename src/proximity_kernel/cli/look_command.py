@@ -19,7 +19,6 @@ and what was assumed. Nothing is written.
 The options are those of the other commands: try them here first.
 """
 _N_EXAMPLES = 3
-_LONGEST = 24  # characters of an example
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -29,18 +28,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(invocation: Invocation) -> None:
     """Run the command."""
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-    from rich.text import Text
-
     from .fitting import open_table
 
     table = open_table(invocation, invocation.options.file)
-    grid = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    grid.add_column("column", overflow="fold")
-    grid.add_column("read as", overflow="fold")
-    grid.add_column("missing", justify="right")
-    grid.add_column("values", overflow="fold")
+    from .results import draw_grid
+
+    rows = []
     for column in table.schema.columns:
         name, missing, shown = column.name, "", ""
         kind = f"{column.kind} ({column.unit})" if column.unit else column.kind
@@ -50,22 +43,22 @@ def run(invocation: Invocation) -> None:
             shown = _list_examples(table.frame[name])
         elif name in table.ids:
             shown = _list_examples(table.ids[name])
-        grid.add_row(*map(Text, (name, read_as, missing, shown)))
-    invocation.console(out=True).print(grid)
+        rows.append((name, read_as, missing, shown))
+    names = ("column", "read as", "missing", "values")
+    invocation.console(out=True).print(draw_grid(names, rows, numbers=[2]))
 
 
 def _list_examples(cells: Any) -> str:
     """List the first different values, or the ends of numbers and dates."""
-    from ..io.parquet_and_excel import write_cell
+    from .results import write_short
 
     known = cells.dropna()
     if not len(known):
         return ""
     if known.dtype.kind in "fMm":
-        ends = [write_cell(end) for end in (known.min(), known.max())]
-        ends = [end.removesuffix("T00:00:00") for end in ends]
+        ends = map(write_short, (known.min(), known.max()))
         return " to ".join(dict.fromkeys(ends))
     distinct = known.drop_duplicates()
-    shown = [write_cell(cell)[:_LONGEST] for cell in distinct[:_N_EXAMPLES]]
+    shown = [write_short(cell) for cell in distinct[:_N_EXAMPLES]]
     more = len(distinct) - len(shown)
     return ", ".join(shown) + (f" and {more:,} more" if more else "")

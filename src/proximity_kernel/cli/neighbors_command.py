@@ -91,16 +91,15 @@ def run(invocation: Invocation) -> None:
         from .._similarity.nearest import drop_itself
 
         similarities, indices = drop_itself(similarities, indices, rows)
+    near = _Nearest(asked, rows, indices, similarities, ids)
     if is_for_terminal(options):
-        near = _Nearest(asked, rows, indices, similarities, ids)
         if exclude_self and not options.of:
             invocation.note(_describe_closest(near))
         if options.model is None and len(table.frame) > 1:
             invocation.note(_describe_scale(model, table.frame))
         _show_nearest(invocation, model, near, None if options.model else table)
     else:
-        frame = _list_neighbors(asked, rows, indices, similarities, ids)
-        write_results(invocation, frame, file_format)
+        write_results(invocation, _list_neighbors(near), file_format)
 
 
 def _find_rows(options: Any, asked: Any, n_others: int) -> tuple[Any, int]:
@@ -237,23 +236,22 @@ def _list_shared(model: Any, a: Any, b: Any) -> str:
     return f"{len(shared)} of {len(features)}: {join_names(shared, _MAX_NAMES)}"
 
 
-def _list_neighbors(
-    asked: Any, rows: Any, indices: Any, similarities: Any, ids: Any
-) -> Any:
+def _list_neighbors(near: _Nearest) -> Any:
+    """Make the table that is written: a row for each pair."""
     import numpy as np
     import pandas as pd
 
-    n, k = indices.shape
-    neighbors, queries = indices.ravel(), np.repeat(rows, k)
+    n, k = near.indices.shape
+    neighbors, queries = near.indices.ravel(), np.repeat(near.rows, k)
     frame = {
         "row": queries + 1,
         "rank": np.tile(np.arange(1, k + 1), n),
         "neighbor": neighbors + 1,
-        "similarity": similarities.ravel().astype(float).round(6),
+        "similarity": near.similarities.ravel().astype(float).round(6),
     }
-    for name in asked.ids:
+    for name, cells in near.asked.ids.items():
         free = f"{name}_" if name in frame else name
-        frame[free] = asked.ids[name].array[queries]
-    for name in ids:
-        frame[f"neighbor_{name}"] = ids[name].array[neighbors]
+        frame[free] = cells.array[queries]
+    for name, cells in near.ids.items():
+        frame[f"neighbor_{name}"] = cells.array[neighbors]
     return pd.DataFrame(frame)

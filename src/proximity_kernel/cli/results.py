@@ -6,7 +6,7 @@ A terminal shows the first rows of a result. A file and a pipe get all of it.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -148,20 +148,43 @@ def write_results(invocation: Invocation, frame: Any, file_format: str) -> None:
 
 
 def draw_rows(frame: Any) -> Any:
-    """Draw rows as a table of rich."""
+    """Draw the rows of a frame as a table of rich."""
+    shown = frame.iloc[:, :_MAX_COLUMNS]
+    names = [str(name) for name in shown]
+    if frame.shape[1] > _MAX_COLUMNS:
+        names.append(f"and {frame.shape[1] - _MAX_COLUMNS:,} more columns")
+    dtypes = enumerate(shown.dtypes)
+    numbers = [j for j, dtype in dtypes if pd.api.types.is_numeric_dtype(dtype)]
+    rows = (map(_write_result, row) for row in shown.itertuples(index=False))
+    return draw_grid(names, rows, numbers)
+
+
+def draw_grid(
+    names: Iterable[str], rows: Iterable[Iterable[Any]], numbers: Collection[int] = ()
+) -> Any:
+    """Draw a table of rich.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Of the columns.
+    rows : iterable of iterable
+        Cells: str, or rich's own texts.
+    numbers : collection of int
+        Columns that are aligned on the right; long texts of others are folded.
+    """
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text
 
     grid = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    shown = frame.iloc[:, :_MAX_COLUMNS]
-    for name in shown:
-        number = pd.api.types.is_numeric_dtype(shown[name])
-        grid.add_column(Text(str(name)), justify="right" if number else "left")
-    if frame.shape[1] > _MAX_COLUMNS:
-        grid.add_column(f"and {frame.shape[1] - _MAX_COLUMNS:,} more columns")
-    for row in shown.itertuples(index=False):
-        grid.add_row(*(Text(_write_result(cell)) for cell in row))
+    for j, name in enumerate(names):
+        if j in numbers:
+            grid.add_column(Text(name), justify="right")
+        else:
+            grid.add_column(Text(name), overflow="fold")
+    for row in rows:
+        grid.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in row))
     return grid
 
 

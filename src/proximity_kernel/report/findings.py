@@ -52,13 +52,17 @@ def name_clusters(profiles: Iterable[Mapping[str, Any]]) -> dict[int, str]:
     traits: dict[int, dict[str, str]] = {}
     for one in profiles:
         own = traits.setdefault(one["cluster"], {})
-        telling = one["share"] > one["share_overall"] + _MIN_EXCESS
-        if telling and one["feature"] not in own and len(own) < _N_TRAITS:
+        if is_typical(one) and one["feature"] not in own and len(own) < _N_TRAITS:
             own[one["feature"]] = one["value"]
     return {
         cluster: ", ".join(f"{name} {value}" for name, value in own.items()) or "mixed"
         for cluster, own in traits.items()
     }
+
+
+def is_typical(profile: Mapping[str, Any]) -> bool:
+    """Whether a value is clearly more common in a cluster than in all rows."""
+    return bool(profile["share"] > profile["share_overall"] + _MIN_EXCESS)
 
 
 def write_findings(
