@@ -25,7 +25,7 @@ from ._bins.bin_names import write_moment
 from ._model.model import Model
 from ._model.provenance import list_cells
 from ._shared.wording import fold_rows, write_plain, write_share
-from ._table.columns import Column, read_columns
+from ._table.columns import Column
 from ._table.tables import split_table
 from .kernel import ProximityKernel
 
@@ -264,9 +264,7 @@ class _Row:
 def _read_row(model: Model, row: Any, names: list[list[str]], which: str) -> _Row:
     try:
         table = _as_table(model, row, which)
-        columns = read_columns(
-            table, categorical_features=model.categorical_features, fitted=model.types
-        )
+        columns = model.read(table)
     except (TypeError, ValueError) as error:
         error.add_note(f"This is about {which}, one of the two rows.")
         raise
@@ -274,13 +272,11 @@ def _read_row(model: Model, row: Any, names: list[list[str]], which: str) -> _Ro
     estimates = model.matcher.estimate(codes, 1)
     listed = {int(cell["feature"]): cell for cell in list_cells(model, codes, 1)}
     features = [column.name for column in model.types]
-    places = {int(j): at for at, j in enumerate(estimates.feature)}
     cells, shares = [], []
-    for j, n_bins in enumerate(model.n_bins):
+    for j, n_bins in enumerate(model.n_bins.tolist()):
         share = np.zeros(n_bins)
-        if j in places:
-            start = estimates.start[places[j]]
-            share = estimates.probabilities[start : start + n_bins]
+        if j in listed:
+            share = estimates.of_feature(j, n_bins)[0]
         elif codes.rows[0, j] < n_bins:
             share[codes.rows[0, j]] = 1
         shares.append(share)

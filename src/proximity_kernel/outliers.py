@@ -9,6 +9,7 @@ mean, less 1 for each gross error (`far_values`).
 from __future__ import annotations
 
 import numbers
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
@@ -31,7 +32,7 @@ from ._saving.estimator_state import State, check
 from ._shared.options import check_choice, check_count
 from ._shared.sklearn_bases import OutlierDetector
 from ._shared.wording import write_plain, write_share
-from ._table.columns import Column, ColumnType, read_columns
+from ._table.columns import Column, ColumnType
 from ._table.streams import collect_table
 from .explanation import UNKNOWN, bin_names
 from .kernel import ProximityKernel
@@ -182,9 +183,10 @@ class ProximityOutliers(OutlierDetector, KernelEstimator):
         near = None
         if self.method == "neighbors":
             near = ProximityNeighbors(kernel=FrozenEstimator(kernel)).fit(X)
+        columns = kernel.model_.read(X)
         usual = [
             find_usual(column.values) if _is_measured(column.type) else UsualValues()
-            for column in self._read(kernel, X)
+            for column in columns
         ]
         take_kernel(self, kernel)
         self._near, self._usual = near, usual
@@ -192,7 +194,7 @@ class ProximityOutliers(OutlierDetector, KernelEstimator):
         parts = self._compare(X, matrix)
         self.typical_: NDArray[np.float64] = parts.mean(axis=0)
         scores = _weigh(kernel.model_, parts)
-        far = self._find_far(X).sum(axis=1)
+        far = self._find_far(columns).sum(axis=1)
         self.offset_ = _find_offset(scores, far, self.contamination)
         return self
 
@@ -212,9 +214,9 @@ class ProximityOutliers(OutlierDetector, KernelEstimator):
         """
         X = self._collect(X)
         parts = self._compare(X, self._represent(X))
-        scores = _weigh(self.kernel_.model_, parts)
-        less: NDArray[np.float64] = scores - self._find_far(X).sum(axis=1)
-        return less
+        model = self.kernel_.model_
+        far: NDArray[np.int64] = self._find_far(model.read(X)).sum(axis=1)
+        return _weigh(model, parts) - far
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Subtract `offset_` from the score: outliers are negative.
@@ -261,9 +263,9 @@ class ProximityOutliers(OutlierDetector, KernelEstimator):
         X = self._collect(X)
         matrix = self._represent(X)
         model, names = self.kernel_.model_, bin_names(self.kernel_)
-        far, typical, scales = self._find_far(X), self.typical_, model.scales
+        columns = model.read(X)
+        far, typical, scales = self._find_far(columns), self.typical_, model.scales
         shares = np.where(far, -1, self._compare(X, matrix))
-        columns = self._read(self.kernel_, X)
         codes = model.code(X, self._threads)
         missing = (codes.rows == codes.missing)[codes.inverse]
         held_by, offsets = model.share_bins(matrix), model.layout.offsets
@@ -309,23 +311,14 @@ class ProximityOutliers(OutlierDetector, KernelEstimator):
             others = means @ self._near.represented
         return self.kernel_.model_.agree_by_feature(matrix.multiply(others))
 
-    def _find_far(self, X: Any) -> NDArray[np.bool_]:
+    def _find_far(self, columns: Sequence[Column]) -> NDArray[np.bool_]:
         """Find gross errors, of shape (n, n_features)."""
+        # Columns that are not measured have no limits.
         far = [
             (column.values < usual.far_below) | (column.values > usual.far_above)
-            if _is_measured(column.type)
-            else np.zeros(len(column.values), bool)
-            for column, usual in zip(
-                self._read(self.kernel_, X), self._usual, strict=True
-            )
+            for column, usual in zip(columns, self._usual, strict=True)
         ]
         return np.column_stack(far) & (self.kernel_.model_.scales > 0)
-
-    def _read(self, kernel: ProximityKernel, X: Any) -> tuple[Column, ...]:
-        model = kernel.model_
-        return read_columns(
-            X, categorical_features=model.categorical_features, fitted=model.types
-        )
 
     def __get_model_state__(self) -> State:
         usual = np.array([list(vars(own).values()) for own in self._usual])
@@ -379,11 +372,7 @@ def _weigh(model: Model, parts: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _is_measured(column: ColumnType) -> bool:
     """Whether a column holds numbers, not labels, ranks or times."""
-    return (
-        column.kind == "numeric"
-        and column.order is None
-        and (column.family == "numbers")
-    )
+    return column.family == "numbers" and not column.has_labels
 
 
 def _find_offset(

@@ -70,6 +70,14 @@ class Estimates(NamedTuple):
     start: NDArray[np.int64]
     probabilities: NDArray[np.float64]
 
+    def of_feature(self, j: int, n_bins: int) -> NDArray[np.float64]:
+        """Probabilities of the first bins of feature j, shape (n_cells, n_bins)."""
+        starts = self.start[:-1][self.feature == j]
+        shares: NDArray[np.float64] = self.probabilities[
+            starts[:, None] + np.arange(n_bins)
+        ]
+        return shares
+
 
 Part = tuple[NDArray[Any], NDArray[np.int64], Estimates]
 """Coded rows, the index among them of each row of a part, and their estimates."""

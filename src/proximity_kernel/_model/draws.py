@@ -76,8 +76,7 @@ def _draw_codes(
             if not len(at) or not len(model.typical[j].spread):
                 continue
             estimates = model.matcher.estimate(plain_codes(rows[at]), n_threads)
-            cells = np.flatnonzero(estimates.feature == j)  # one in each of the rows
-            shares = find_shares(model, estimates, j, cells)
+            shares = find_shares(model, estimates, j)  # one in each of the rows
             rows[at, j] = _draw_bins(shares, random)
 
 

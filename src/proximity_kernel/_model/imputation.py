@@ -108,19 +108,17 @@ def _decode_some(
     model: Model, estimates: Estimates, features: Iterable[int]
 ) -> Iterator[tuple[int, _Decoded]]:
     for j in features:
-        cells = np.flatnonzero(estimates.feature == j)
-        if len(cells) and len(model.typical[j].spread):
-            yield j, _decode(model, estimates, j, cells)
+        if (estimates.feature == j).any() and len(model.typical[j].spread):
+            yield j, _decode(model, estimates, j)
 
 
-def find_shares(model: Model, estimates: Estimates, j: int, cells: Any) -> _Floats:
-    """Find the probabilities of the bins in missing cells of feature j.
+def find_shares(model: Model, estimates: Estimates, j: int) -> _Floats:
+    """Find the probabilities of the bins in the missing cells of feature j.
 
     For an informative feature the bin for missing is left out.
     """
     n_bins = len(model.typical[j].spread)
-    at = estimates.start[cells][:, None] + np.arange(n_bins)
-    shares: _Floats = estimates.probabilities[at]
+    shares = estimates.of_feature(j, n_bins)
     if model.informative[j]:
         mass = shares.sum(axis=1, keepdims=True)
         prior = model.totals_by_feature[j][:n_bins]
@@ -130,9 +128,10 @@ def find_shares(model: Model, estimates: Estimates, j: int, cells: Any) -> _Floa
     return shares
 
 
-def _decode(model: Model, estimates: Estimates, j: int, cells: Any) -> _Decoded:
+def _decode(model: Model, estimates: Estimates, j: int) -> _Decoded:
     typical = model.typical[j]
-    shares = find_shares(model, estimates, j, cells)
+    shares = find_shares(model, estimates, j)
+    cells = np.flatnonzero(estimates.feature == j)
     rows = np.searchsorted(estimates.row_start, cells, side="right") - 1
     if model.types[j].has_labels:
         return _pick_label(rows, shares, typical)

@@ -131,13 +131,16 @@ class Model:
         """Number of features that the kernel averages: with bins and a weight."""
         return int(np.count_nonzero(self.scales))
 
-    def code(self, table: Any, n_threads: int) -> Codes:
-        """Code the rows of a table that has the fitted columns."""
-        columns = read_columns(
+    def read(self, table: Any) -> tuple[Column, ...]:
+        """Read the columns of a table that has the fitted ones."""
+        return read_columns(
             table, categorical_features=self.categorical_features, fitted=self.types
         )
+
+    def code(self, table: Any, n_threads: int) -> Codes:
+        """Code the rows of a table that has the fitted columns."""
         distinct = isinstance(self.matcher, Cascade)
-        codes = assign_codes(columns, self.bins, n_threads, distinct)
+        codes = assign_codes(self.read(table), self.bins, n_threads, distinct)
         return code_absences(codes, self.bins, self.informative)
 
     def share_bins(self, matrix: sp.csr_array) -> sp.csr_array:

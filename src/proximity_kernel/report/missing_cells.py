@@ -155,10 +155,7 @@ def estimate_cells(
     """
     model, n_threads = kernel.model_, count_threads(kernel.n_jobs)
     found = model.matcher.estimate(plain_codes(codes), n_threads)
-    shares = []
-    for j, n_bins in enumerate(model.n_bins.tolist()):
-        starts = found.start[:-1][found.feature == j]
-        shares.append(found.probabilities[starts[:, None] + np.arange(n_bins)])
+    shares = [found.of_feature(j, n) for j, n in enumerate(model.n_bins.tolist())]
     return list_cells(model, plain_codes(codes), n_threads), shares
 
 

@@ -101,10 +101,7 @@ def _estimate_observed(
     rows = rows.copy()
     rows[:, j] = missing
     found = model.matcher.estimate(plain_codes(rows), n_threads)
-    starts = found.start[:-1][found.feature == j]
-    shares = found.probabilities[starts[:, None] + np.arange(model.n_bins[j])]
-    probabilities: NDArray[np.float64] = np.maximum(shares, _LEAST_SHARE)
-    return probabilities
+    return np.maximum(found.of_feature(j, int(model.n_bins[j])), _LEAST_SHARE)
 
 
 def _measure(
