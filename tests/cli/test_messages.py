@@ -69,8 +69,8 @@ def test_a_constant_column_is_said_once_with_what_it_does(tmp_path, capfd):
     assert run_inside("similarity", path, "-o", out) == 0
     said = capfd.readouterr().err
     assert said.count("one value") == 1
-    assert "'land' and 'n' have one value" in said
-    assert "(--drop leaves it out)" in said
+    assert "one value only in 'land' and 'n': it adds" in said
+    assert "(--drop leaves a column out)" in said
     with_both = np.load(out)
     assert run_inside("similarity", path, "-o", out, "--drop", "land,n") == 0
     assert "one value" not in capfd.readouterr().err

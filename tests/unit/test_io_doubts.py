@@ -20,8 +20,8 @@ def test_a_column_that_is_empty_exactly_where_another_has_a_value():
     ]
     text = "age,back,days\n" + "".join(rows)
     line = (
-        "'days' is empty exactly where 'back' is 'no': it gives 'back' away, and "
-        "filling it invents values (`drop` leaves it out)"
+        "'days' is empty exactly where 'back' is 'no': this gives 'back' away, and "
+        "filling the gaps invents values (`drop` leaves a column out)"
     )
     assert line in read(text).assumptions
     almost = text.replace("3,yes,3\n", "3,yes,\n")
@@ -37,7 +37,7 @@ def test_a_column_that_is_observed_exactly_where_another_has_a_value():
     assert said[0].startswith(
         "'dose' is observed exactly where 'level' is '2'; "
         "'when' is empty exactly where 'level' is '0'; "
-        "'why' is empty exactly where 'level' is '0': they give 'level' away"
+        "'why' is empty exactly where 'level' is '0': this gives 'level' away"
     )
     assert not find_dependent_gaps(frame[["when", "why"]])  # missing together
     assert not find_dependent_gaps(frame[:45])  # too few rows
@@ -48,7 +48,7 @@ def test_a_text_that_is_no_number_but_a_category_elsewhere_may_be_a_mark():
     falls = ["not done" if i % 7 == 0 else "NY"[i % 2] for i in range(60)]
     rows = [f"{a},{b}\n" for a, b in zip(cells, falls, strict=True)]
     text = "age,falls\n" + "".join(rows)
-    line = "'not done' is also a category of 'falls'; if it means missing, "
+    line = "also a category of 'falls': 'not done'; if this means missing, "
     assert f"{line}`missing='not done'`" in read(text).assumptions
     table = read(text, missing="not done")
     assert not any("not done'" in line for line in table.assumptions[1:])

@@ -39,13 +39,13 @@ def join_sentences(parts: Sequence[str], most: int = 3) -> str:
     return "; ".join([*parts[:most], *([f"and {more:,} more"] if more > 0 else [])])
 
 
-def counted(n: int, noun: str) -> str:
-    """Write a count with its noun.
+def counted(n: int, noun: str, plural: str | None = None) -> str:
+    """Write a count with its noun, or with what else depends on it.
 
-    >>> counted(1, "row"), counted(2000, "row")
-    ('1 row', '2,000 rows')
+    >>> counted(1, "row"), counted(2000, "row"), counted(2, "row has", "rows have")
+    ('1 row', '2,000 rows', '2 rows have')
     """
-    return f"{n:,} {noun}{'' if n == 1 else 's'}"
+    return f"{n:,} {noun if n == 1 else plural or f'{noun}s'}"
 
 
 def capitalize(sentence: str) -> str:

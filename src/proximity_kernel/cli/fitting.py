@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .._shared.extras import require
+from .._shared.wording import counted
 from ..io import (
     InputError,
     LargeTable,
@@ -25,7 +26,7 @@ from ..io import (
     open_large_table,
     read_table,
 )
-from ..io.reading import describe_empty_rows, open_large
+from ..io.reading import open_large
 from ..io.writing import BATCHED_FORMATS
 from .arguments import name_options, reading_options
 from .outputs import STANDARD_STREAM, check_outputs, check_report
@@ -336,8 +337,7 @@ class Source:
                 last = first + len(batch.frame)
                 n_empty += int(batch.frame.isna().all(axis=1).sum())
                 for line in batch.assumptions[1:] if self._first_pass else ():
-                    known = name_options(line) in self.invocation.notes
-                    if known or line.endswith("no observed cell"):
+                    if name_options(line) in self.invocation.notes:
                         continue
                     n_notes += 1
                     if n_notes <= _MAX_NOTES:
@@ -347,5 +347,6 @@ class Source:
         if n_notes > _MAX_NOTES:
             self.invocation.note(f"and {n_notes - _MAX_NOTES:,} similar notes")
         if n_empty and self._first_pass:
-            self.invocation.note(describe_empty_rows(n_empty))
+            rows = counted(n_empty, "row has", "rows have")
+            self.invocation.note(f"{rows} no observed cell")
         self._first_pass = False

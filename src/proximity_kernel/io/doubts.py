@@ -90,9 +90,8 @@ def find_dependent_gaps(frame: Any) -> list[str]:
         f"{frame.columns[j]!r} is {where}" for j, (_, where) in sorted(found.items())
     ]
     given = listed(list(dict.fromkeys(name for name, _ in found.values())))
-    gives, it = ("it gives", "it") if len(parts) == 1 else ("they give", "them")
-    effect = f"{gives} {given} away, and filling {it} invents values"
-    return [f"{join_sentences(parts)}: {effect} (`drop` leaves {it} out)"]
+    effect = f"this gives {given} away, and filling the gaps invents values"
+    return [f"{join_sentences(parts)}: {effect} (`drop` leaves a column out)"]
 
 
 def find_answers(frame: Any) -> list[str]:
@@ -106,12 +105,8 @@ def find_answers(frame: Any) -> list[str]:
         for name in frame
         if _ANSWER.fullmatch(str(name)) and 1 < frame[name].nunique() <= _MAX_ANSWERS
     ]
-    if not found:
-        return []
-    one = len(found) == 1
-    may = "may be the answer: it counts" if one else "may be answers: they count"
-    them = "it" if one else "them"
-    return [f"{listed(found)} {may} like any column (`drop` leaves {them} out)"]
+    effect = "may be the answer: it counts like any column (`drop` leaves it out)"
+    return [f"{listed(found)} {effect}"] if found else []
 
 
 def find_few_numbers(frame: Any) -> list[str]:
@@ -136,14 +131,26 @@ def find_few_numbers(frame: Any) -> list[str]:
     return [f"{few}; for codes, `categorical='{','.join(names)}'`"]
 
 
+def find_empty_rows(frame: Any) -> list[str]:
+    """Report the rows without an observed cell.
+
+    >>> find_empty_rows(pd.DataFrame({"x": [1.0, None, 3], "y": ["a", None, "b"]}))
+    ['row 2 has no observed cell']
+    """
+    rows = [f"{i + 1:,}" for i in np.flatnonzero(frame.isna().all(axis=1))]
+    if not rows:
+        return []
+    which = f"row {rows[0]} has" if len(rows) == 1 else f"rows {join_names(rows)} have"
+    return [f"{which} no observed cell"]
+
+
 def find_constants(frame: Any) -> list[str]:
     """Report the columns with a single value, which cannot tell rows apart."""
     constant = [name for name in frame if frame[name].nunique(dropna=False) == 1]
     if len(frame) < 2 or not constant:
         return []
-    verb = "has one value: it" if len(constant) == 1 else "have one value: each"
-    effect = "adds the same to every similarity (`drop` leaves it out)"
-    return [f"{listed(constant)} {verb} {effect}"]
+    effect = "it adds the same to every similarity (`drop` leaves a column out)"
+    return [f"one value only in {listed(constant)}: {effect}"]
 
 
 def find_missing_codes(frame: Any) -> list[str]:
@@ -156,10 +163,9 @@ def find_missing_codes(frame: Any) -> list[str]:
     ["'age': -99 (2 cells) may stand for a missing cell (if so, `missing=-99`)"]
     """
     found: dict[float, list[tuple[str, int]]] = {}
-    for name in frame:
-        if frame[name].dtype.kind == "f":
-            for code, n_cells in _find_codes(frame[name].to_numpy(dtype=float)):
-                found.setdefault(code, []).append((str(name), n_cells))
+    for name in frame.select_dtypes("float"):
+        for code, n_cells in _find_codes(frame[name].to_numpy()):
+            found.setdefault(code, []).append((str(name), n_cells))
     if not found:
         return []
     parts = [_describe_code(code, columns) for code, columns in found.items()]
@@ -177,7 +183,7 @@ def hide_missing_codes(frame: Any) -> Any:
     """
     hidden = {}
     for name in frame.select_dtypes("float"):
-        if codes := _find_codes(frame[name].to_numpy(dtype=float)):
+        if codes := _find_codes(frame[name].to_numpy()):
             hidden[name] = frame[name].mask(frame[name].isin([c for c, _ in codes]))
     return frame.assign(**hidden)
 
@@ -209,7 +215,7 @@ def _find_codes(values: Any) -> list[tuple[float, int]]:
     distinct, counts = np.unique(values, return_counts=True)
     is_code = np.isin(distinct, _CODES)
     others = distinct[~is_code]
-    if not is_code.any() or len(others) < _MIN_OTHERS:
+    if len(others) < _MIN_OTHERS:
         return []
     low, high = others[0], others[-1]
     gap = np.where(distinct < low, low - distinct, distinct - high)

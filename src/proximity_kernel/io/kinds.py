@@ -189,9 +189,9 @@ class _SchemaBuilder:
         settled = {column.name: column for column in columns}
         for name, n_repeats in self.repeated.items():
             if any(column.role == "id" for column in settled.values()):
-                repeats = "row repeats" if n_repeats == 1 else "rows repeat"
+                repeats = counted(n_repeats, "row repeats", "rows repeat")
                 self.lists["left out"].append(
-                    f"{name!r} looks like an id, but {n_repeats:,} {repeats} one "
+                    f"{name!r} looks like an id, but {repeats} one "
                     f"(`ids={name!r}` keeps it as id)"
                 )
             else:

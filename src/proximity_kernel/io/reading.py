@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import IO, TYPE_CHECKING, Any
 
 from .._shared.extras import require
-from .._shared.wording import counted, find_similar, join_names, listed
+from .._shared.wording import counted, find_similar, listed
 from .file_bytes import find_batched_type, open_file
 from .schema import FileLayout, InputError, LoadedTable, ParsedFile, ReadOptions, Schema
 
@@ -129,7 +129,7 @@ def read_table(
     file = open_file(path_or_buffer)
     require("pandas", extra="cli")
     from .csv_text import parse_text
-    from .doubts import find_doubts, find_few_numbers
+    from .doubts import find_doubts, find_empty_rows, find_few_numbers
     from .kinds import infer_schema
     from .misreadings import drop_repeated_headers, leave_total_out
     from .missing_marks import doubt_marks
@@ -141,11 +141,14 @@ def read_table(
     if not len(parsed.frame):
         raise InputError(f"{file.name}: the table has column names, but no rows.")
     if schema is not None:
-        return _apply_schema(parsed, schema, earlier=True)
+        table = _apply_schema(parsed, schema, earlier=True)
+        said = (*table.assumptions, *find_empty_rows(table.frame))
+        return replace(table, assumptions=said)
     schema, marks, inferred = infer_schema(parsed, options)
     table = _apply_schema(parsed, schema, marks, inferred)
+    notes = (*find_empty_rows(table.frame), *find_few_numbers(table.frame))
     doubts = (*doubt_marks(table), *find_doubts(table.frame))
-    said = (*table.assumptions, *find_few_numbers(table.frame), *doubts)
+    said = (*table.assumptions, *notes, *doubts)
     return replace(table, assumptions=said, doubts=doubts)
 
 
@@ -174,12 +177,6 @@ def _apply_schema(
     is_inferred = inferred is not None
     frame, gaps, converted = convert_columns(parsed, schema, inferred=is_inferred)
     assumptions += converted
-    empty = [f"{row + 1:,}" for row in frame.isna().all(axis=1).to_numpy().nonzero()[0]]
-    if empty:
-        which = f"row{'s' * (len(empty) > 1)} {join_names(empty)}"
-        assumptions.append(
-            f"{which} {'has' if len(empty) == 1 else 'have'} no observed cell"
-        )
     cells = parsed.source[:n_rows]  # without a total
     ids, left_out = (
         cells[[name for name in schema.names(role) if name in cells]]
@@ -196,12 +193,6 @@ def _apply_schema(
         parsed.layout,
         tuple(assumptions),
     )
-
-
-def describe_empty_rows(n_rows: int) -> str:
-    """Write how many rows have no observed cell."""
-    have = "has" if n_rows == 1 else "have"
-    return f"{counted(n_rows, 'row')} {have} no observed cell"
 
 
 def _describe_separator(layout: FileLayout) -> str:

@@ -54,12 +54,9 @@ def _find_marks(unmatched: Iterable[str], frame: Any) -> list[str]:
             texts |= dict.fromkeys(both)
     if not columns:
         return []
-    one = len(texts) == 1
-    are = "is also a category" if one else "are also categories"
-    mean = "it means" if one else "they mean"
     marks = join_names([f"`missing={text!r}`" for text in texts], 3)
-    found = f"{listed(list(texts), 3)} {are} of {listed(columns, 3)}"
-    return [f"{found}; if {mean} missing, {marks}"]
+    found = f"also a category of {listed(columns, 3)}: {listed(list(texts), 3)}"
+    return [f"{found}; if this means missing, {marks}"]
 
 
 class _Converter:

@@ -99,9 +99,9 @@ def write_findings(
     if surprising["rows"]:
         first = surprising["rows"][0]
         cell = first["cells"][0]
-        have = "row has" if surprising["found"] == 1 else "rows have"
+        rows = counted(surprising["found"], "row has", "rows have")
         lines.append(
-            f"{surprising['found']:,} {have} a value that does not fit the rest of the "
+            f"{rows} a value that does not fit the rest of the "
             f"row. The clearest is row {names[first['row']]}: {cell['feature']} is "
             f"{cell['text']}."
         )
