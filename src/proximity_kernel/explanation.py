@@ -188,7 +188,7 @@ def explain(kernel: BaseEstimator, a: Any, b: Any) -> Explanation:
     x0       0.500  same range  8.5 (above 5)                      9 (above 5)
     x1       0.409  perhaps     ? b (82 %), a (18 %) [by x0 32 %]  b
     """
-    kernel = _find_kernel(kernel)
+    kernel = find_kernel(kernel)
     model = kernel.model_
     names = bin_names(kernel)
     plain = replace(model, feature_weights=None)
@@ -216,7 +216,7 @@ def explain(kernel: BaseEstimator, a: Any, b: Any) -> Explanation:
     return Explanation(min(float(parts.sum()), 1.0), features)
 
 
-def _find_kernel(estimator: Any) -> ProximityKernel:
+def find_kernel(estimator: Any) -> ProximityKernel:
     """Find the fitted kernel of a kernel or of another estimator."""
     if hasattr(estimator, "fit") and hasattr(estimator, "kernel"):
         check_is_fitted(estimator)

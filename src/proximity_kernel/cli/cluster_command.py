@@ -135,7 +135,8 @@ def _summarize(invocation: Invocation, model: Any, sizes: Any) -> None:
         lines.append((str(c), f"{sizes[c]:,}", share, told))
     last = "name, and how many of its rows have its typical values"
     columns = ("cluster", "rows", "share", last)
-    invocation.show(draw_grid(columns, lines, numbers=[0, 1, 2]))
+    if not invocation.quiet:
+        invocation.console().print(draw_grid(columns, lines, numbers=[0, 1, 2]))
     if n > _MAX_CLUSTERS:
         more = n - _MAX_CLUSTERS
         invocation.note(f"and {more:,} more (--profiles FILE lists them all)")

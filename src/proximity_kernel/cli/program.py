@@ -78,7 +78,7 @@ class Invocation:
     @property
     def quiet(self) -> bool:
         """Whether only errors are printed."""
-        return bool(getattr(self.options, "quiet", False))
+        return bool(self.options.quiet)
 
     def note(self, text: str) -> None:
         """Print a note on standard error."""
@@ -86,11 +86,6 @@ class Invocation:
         self.notes.append(text)
         if not self.quiet:
             self.console().print(text, markup=False, highlight=False, soft_wrap=True)
-
-    def show(self, *things: Any) -> None:
-        """Print tables and texts of rich on standard error."""
-        if not self.quiet:
-            self.console().print(*things)
 
     def console(self, *, out: bool = False) -> Any:
         """Create rich's console for standard error, or for standard output."""

@@ -61,19 +61,6 @@ _REMARKS = re.compile(
 )
 _MAX_CATEGORIES = 255  # that the kernel keeps apart
 _MAX_SHOWN = 6  # columns in a list with details
-# What is assumed of columns, in the order of the sentences.
-_LISTS = (
-    "taken as id, not compared",
-    "left out",
-    "left out, all empty",
-    "left out, free text (`categorical` keeps it)",
-    "left out, lists or records",
-    "read as numbers, without the unit",
-    "read as numbers, converted to one unit",
-    "read as true and false (`categorical` keeps the texts apart)",
-    "many texts, the rarest treated as one (`drop` leaves a column out)",
-    "texts differ only in case or blanks, kept apart (`ignore_case` merges them)",
-)
 
 
 def infer_schema(
@@ -145,7 +132,7 @@ class _SchemaBuilder:
     decimal: str
     options: ReadOptions
     # What was assumed -> the columns, described.
-    lists: dict[str, list[str]] = field(default_factory=lambda: {s: [] for s in _LISTS})
+    lists: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     # Column that is an id but for some rows -> how many rows repeat one.
     repeated: dict[str, int] = field(default_factory=dict)
     # Remark -> the columns it applies to.
@@ -271,7 +258,9 @@ class _SchemaBuilder:
         if len(alike := merged[merged.duplicated()]):
             # Messages show several blanks as one.
             same = {" ".join(one.split()) for one in text.values[merged == alike[0]]}
-            self.lists[_LISTS[-1]].append(f"{name!r} ({listed(sorted(same), 3)})")
+            differ = "texts differ only in case or blanks, kept apart"
+            columns = self.lists[f"{differ} (`ignore_case` merges them)"]
+            columns.append(f"{name!r} ({listed(sorted(same), 3)})")
 
     def _find_text_kind(self, name: str, text: TextColumn) -> tuple[Kind, str, str]:
         """Find the kind of a column of text, and the format and unit of its cells."""
@@ -342,12 +331,12 @@ class _SchemaBuilder:
         return "dates", chosen
 
     def describe(self, schema: Schema) -> list[str]:
-        """Write what was assumed, in sentences."""
+        """Write what was assumed, in sentences: first which columns are not used."""
         used = set(schema.names("used"))
+        starts = sorted(self.lists, key=lambda start: not start.startswith("left out"))
+        starts.sort(key=lambda start: not start.startswith("taken as id"))
         lines = [
-            f"{start}: {join_names(columns, _MAX_SHOWN)}"
-            for start, columns in self.lists.items()
-            if columns
+            f"{start}: {join_names(self.lists[start], _MAX_SHOWN)}" for start in starts
         ]
         for text, names in self.remarks.items():
             if kept := [name for name in names if name in used]:

@@ -23,6 +23,7 @@ from .._shared.extras import require
 from .._shared.threads import count_threads
 from .._shared.whole_files import whole_file
 from .._shared.wording import capitalize, counted, write_share
+from ..explanation import find_kernel
 from .column_cards import HEIGHT, WIDTH, describe_columns, list_far_values
 from .display_columns import DisplayColumn, clean, read_display_columns
 from .findings import find_alerts, name_clusters, write_findings
@@ -97,7 +98,7 @@ def write_report(
     """
     target = _check_path(path)
     require("jinja2", extra="report")
-    kernel = _find_kernel(table, kernel, clusters)
+    kernel = _choose_kernel(table, kernel, clusters)
     names = _name_rows(ids, len(table))
     content = _collect(table, kernel, clusters, names, random_state)
     content["title"] = clean(title, 200) if title else content["size"]
@@ -121,7 +122,7 @@ def _check_path(path: str | os.PathLike[str]) -> Path:
     return target
 
 
-def _find_kernel(
+def _choose_kernel(
     table: Any, kernel: ProximityKernel | None, clusters: ProximityKMeans | None
 ) -> ProximityKernel:
     """Use the kernel that is given or that of the clusters, or fit one."""
@@ -138,12 +139,7 @@ def _find_kernel(
             # About empty columns, which the page shows.
             warnings.simplefilter("ignore", UserWarning)
             kernel = ProximityKernel().fit(table)
-    if not isinstance(kernel, ProximityKernel):
-        raise TypeError(
-            f"kernel must be a fitted ProximityKernel or None, got {kernel!r}."
-        )
-    check_is_fitted(kernel)
-    return kernel
+    return find_kernel(kernel)
 
 
 def _name_rows(ids: Sequence[Any] | None, n_rows: int) -> list[str]:
