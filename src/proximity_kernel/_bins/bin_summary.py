@@ -3,7 +3,7 @@
 A batch is summarized in a `BinSummary`: the type of each column, and its values with
 their counts. Summaries merge, in any order, to that of the whole table, from which the
 bins are computed. For a column with at most 100,000 distinct values they equal those of
-`learn_bins` on the whole table to the last bit; beyond that, a `sketch` is used.
+`learn_bins` on the whole table to the last bit; beyond that, `quantile_sketch` is used.
 
 The kind of a column is decided from all batches. A batch in which it is all missing is
 ignored, whatever its dtype.

@@ -134,7 +134,7 @@ def learn_bins(
     columns : sequence of Column
     categorical_features
         The option with which they were read.
-    n_bins : sequence of int and "auto"
+    n_bins : sequence of int, "auto" and "fine"
         Requested bins, one entry per column; categorical columns ignore theirs.
     max_categories : int
         Maximum number of bins of a categorical column.

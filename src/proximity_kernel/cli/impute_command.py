@@ -101,8 +101,8 @@ def _show_filling(
     for name in columns[:_MAX_COLUMNS]:
         rows = gaps[name].to_numpy().nonzero()[0]
         first, values = rows[0], filled[name].iloc[rows]
-        doubt = _write_doubt(values, uncertainty[name].iloc[first])
-        example = f"row {labels[first]}: {write_short(cells[name].iloc[first])}{doubt}"
+        sure = _write_certainty(values, uncertainty[name].iloc[first])
+        example = f"row {labels[first]}: {write_short(cells[name].iloc[first])}{sure}"
         held = _list_values(values, cells[name].iloc[rows])
         lines.append((str(name), f"{len(rows):,}", held, example))
     names = ("column", "filled", "with", "for example")
@@ -124,13 +124,13 @@ def _list_values(values: Any, cells: Any) -> str:
     return ", ".join(shown) + (", ..." if len(counts) > _N_VALUES else "")
 
 
-def _write_doubt(values: Any, doubt: Any) -> str:
+def _write_certainty(values: Any, uncertainty: Any) -> str:
     """Write how sure an estimate is."""
     if values.dtype.kind in "Mm":
-        return f" ± {counted(round(doubt.total_seconds() / _DAY), 'day')}"
+        return f" ± {counted(round(uncertainty.total_seconds() / _DAY), 'day')}"
     if values.dtype.kind == "f":
-        return f" ± {write_plain(float(f'{doubt:.2g}'))}"
-    return f" ({write_share(1 - doubt)} sure)"
+        return f" ± {write_plain(float(f'{uncertainty:.2g}'))}"
+    return f" ({write_share(1 - uncertainty)} sure)"
 
 
 def _convert_to_days(uncertainty: Any) -> Any:

@@ -217,17 +217,13 @@ class _Column:
             for last, following in zip(parts["max"][:-1], parts["min"][1:], strict=True)
         ]
         is_date = self.values.dtype.kind == "M"
-        words = [f" are {'until' if is_date else 'up to'} {one}" for one in limits[:1]]
-        words += [f" are between {a} and {b}" for a, b in pairwise(limits)]
-        words += [
-            f" are {'after' if is_date else 'above'} {one}" for one in limits[-1:]
-        ]
-        rows = zip(
-            parts.index, parts["count"], words or [""], parts["nunique"], strict=True
-        )
-        return {
-            bin_: (int(n), where) for bin_, n, where, distinct in rows if distinct > 1
-        }
+        below, above = ("until", "after") if is_date else ("up to", "above")
+        words = [f" are between {a} and {b}" for a, b in pairwise(limits)]
+        if limits:
+            words = [f" are {below} {limits[0]}", *words, f" are {above} {limits[-1]}"]
+        parts = parts.assign(where=words or "")
+        several = parts.loc[parts["nunique"] > 1, ["count", "where"]]
+        return dict(zip(several.index, several.itertuples(index=False), strict=True))
 
 
 def _write_limit(last: Any, following: Any) -> str:

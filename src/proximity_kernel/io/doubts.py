@@ -1,6 +1,7 @@
 """What may be wrong with a table and is only reported: typed columns in, sentences out.
 
-Nothing here changes how a table is read. Each kind of doubt is one sentence.
+Nothing here changes how a table is read. Each kind of doubt is one sentence. For
+`impute`, `hide_missing_codes` keeps doubtful numbers out of the estimates.
 """
 
 from __future__ import annotations
@@ -26,6 +27,18 @@ _MIN_OTHERS = 3  # other distinct values that a column with such codes must have
 _MIN_ROWS = 20  # with fewer rows, columns with few values may be equal by chance
 _MIN_DISTINCT = 3
 _MAX_FEW = 6  # distinct whole numbers that may be codes
+
+
+def find_doubts(frame: Any) -> list[str]:
+    """Report what is unusual about typed columns, in sentences."""
+    checks = (
+        find_missing_codes,
+        find_dependent_gaps,
+        find_answers,
+        find_constants,
+        find_same_columns,
+    )
+    return [sentence for check in checks for sentence in check(frame)]
 
 
 def find_same_columns(frame: Any) -> list[str]:
@@ -229,15 +242,3 @@ def _describe_code(code: float, columns: list[tuple[str, int]]) -> str:
     cells = counted(sum(n for _, n in columns), "cell")
     where = listed(names, 3) if len(names) < 5 else f"{len(names)} columns"
     return f"{where}: {code:g} ({cells})"
-
-
-def find_doubts(frame: Any) -> list[str]:
-    """Report what is unusual about typed columns, in sentences."""
-    checks = (
-        find_missing_codes,
-        find_dependent_gaps,
-        find_answers,
-        find_constants,
-        find_same_columns,
-    )
-    return [sentence for check in checks for sentence in check(frame)]

@@ -358,7 +358,7 @@ def to_categories(column: Any) -> Any:
 
 
 def write_cell(cell: Any) -> str:
-    """Write a cell as a text file would hold it.
+    """Write a cell as a label: a whole number without a point, a date in ISO format.
 
     >>> write_cell(3.0), write_cell(0.5), write_cell("x")
     ('3', '0.5', 'x')

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from .. import ProximityKernel
 from .._bins.bin_names import write_moment
 from .._bins.far_values import find_usual
-from .._shared.wording import counted
+from .._shared.wording import counted, write_plain
 from .._table.columns import Column, read_columns
 
 _Floats: TypeAlias = NDArray[np.float64]
@@ -37,9 +37,8 @@ _DIRECTION_MARKS = frozenset(
 _BLANK = "\N{OPEN BOX}"
 # Blanks that a page would not show, or not tell from a single one between words.
 _HIDDEN_BLANKS = re.compile(r"\s{2,}|^\s|\s$|[^\S ]")
-_GROUPED = (
-    10_000  # a column that reaches it has its thousands separated; not one of years
-)
+# A column that reaches it has its thousands separated; not one of years.
+_GROUPED = 10_000
 _LONG_NUMBER = re.compile(r"(?<![\d.])\d{4,}(?![\de])")
 _N_DIGITS = 5  # of a number of usual size
 _MAX_DIGITS = 7  # with decimals; a number that would have more has none
@@ -244,6 +243,6 @@ def _write_labels(labels: Sequence[Any]) -> tuple[str, ...]:
     return tuple(
         _NO_YES[label]
         if isinstance(label, bool)
-        else clean(f"{label:.15g}" if isinstance(label, float) else label)
+        else clean(write_plain(label) if isinstance(label, float) else label)
         for label in labels
     )

@@ -16,6 +16,7 @@ from .. import ProximityKernel
 from .._bins.codes import plain_codes
 from .._model.provenance import list_cells
 from .._shared.threads import count_threads
+from .._shared.wording import join_names
 from .display_columns import DisplayColumn, clean
 
 MAX_ROWS = 100_000
@@ -89,8 +90,7 @@ def _name_pattern(is_missing: NDArray[np.bool_], names: NDArray[np.str_]) -> str
         return "every column"
     most = is_missing.sum() > len(names) / 2 > _MAX_NAMES
     listed = names[~is_missing if most else is_missing].tolist()
-    more = len(listed) - _MAX_NAMES
-    shown = ", ".join(listed[:_MAX_NAMES]) + (f" and {more} more" if more > 0 else "")
+    shown = join_names(listed, _MAX_NAMES)
     return f"all but {shown}" if most else shown
 
 

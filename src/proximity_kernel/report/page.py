@@ -9,6 +9,7 @@ import os
 import re
 import warnings
 from collections.abc import Sequence
+from functools import partial
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -32,9 +33,10 @@ from .row_map import describe_rows, draw_compared_rows
 from .surprising_cells import find_surprising_rows
 
 _SAMPLE_ROWS = 5
+# Characters that join words: a name may break after them.
 _JOINERS = re.compile("([_.\N{OPEN BOX}-])(?=.)")
-# Numbers, dates and times, with their units, and options; very long ones may break. Not
-# numbers of escaped characters, as &#39;.
+# Numbers, dates and times, with their units, and options: they stay on one line, unless
+# they are very long. Not numbers of escaped characters, as &#39;.
 _UNBREAKABLE = re.compile(
     r"(?<![\w-])--\w[\w=.-]{0,22}"
     r"|(?<![\w#])[-+]?\d[\d,.:+-]{0,22}(?:e[+-]?\d+)?(?: %| s\b)?(?!\w)"
@@ -186,8 +188,9 @@ def _collect(
     if clusters is not None:
         stability = clusters.stability_ or clusters.measure_stability(table)
         told = describe_stability(clusters.n_clusters_, stability)
-        alone = [] if cards else ["The rows form one cluster."]
-        findings[bool(cards) : bool(cards)] = [told] if told else alone
+        if told or not cards:
+            told = told or "The rows form one cluster."
+            findings.insert(1 if cards else 0, told)  # the clusters come first
     return {
         "size": f"{counted(len(names), 'row')}, {counted(len(columns), 'column')}",
         "n_rows": len(names),
@@ -258,7 +261,9 @@ def _render(content: dict[str, Any]) -> str:
         lstrip_blocks=True,
     )
     environment.filters |= {"count": "{:,}".format, "share": write_share}
-    environment.filters |= {"breakable": _breakable, "whole": _keep_whole}
+    environment.filters["breakable"] = partial(_mark_up, _JOINERS, r"\1<wbr>")
+    whole = r'<span class="whole">\g<0></span>'
+    environment.filters["whole"] = partial(_mark_up, _UNBREAKABLE, whole)
     environment.globals["some"] = counted
     folder = resources.files("proximity_kernel.report") / "templates"
     style, *scripts = (
@@ -279,16 +284,8 @@ def _render(content: dict[str, Any]) -> str:
     return page
 
 
-def _breakable(name: str) -> Any:
-    """Escape a name, and let it break after characters that join words."""
+def _mark_up(pattern: re.Pattern[str], markup: str, text: str) -> Any:
+    """Escape a text, and replace what matches a pattern by markup."""
     from markupsafe import Markup, escape
 
-    return Markup(_JOINERS.sub(r"\1<wbr>", str(escape(name))))
-
-
-def _keep_whole(text: str) -> Any:
-    """Escape a text, and keep its numbers and dates on one line."""
-    from markupsafe import Markup, escape
-
-    whole = r'<span class="whole">\g<0></span>'
-    return Markup(_UNBREAKABLE.sub(whole, str(escape(text))))
+    return Markup(pattern.sub(markup, str(escape(text))))
