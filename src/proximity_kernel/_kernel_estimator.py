@@ -222,7 +222,7 @@ class KernelEstimator(ModelFileMixin, Estimator):
     def _collect(self, X: Any) -> Any:
         """Convert a stream or one row to a frame, which can be read more than once."""
         check_is_fitted(self)
-        return collect_table(X, [column.name for column in self.kernel_.model_.types])
+        return collect_table(X, self.kernel_.model_.names)
 
     def _represent(self, X: Any) -> sp.csr_array:
         check_is_fitted(self)

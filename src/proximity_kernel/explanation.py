@@ -271,8 +271,7 @@ def _read_row(model: Model, row: Any, names: list[list[str]], which: str) -> _Ro
     codes = model.code(table, n_threads=1)
     estimates = model.matcher.estimate(codes, 1)
     listed = {int(cell["feature"]): cell for cell in list_cells(model, codes, 1)}
-    features = [column.name for column in model.types]
-    cells, shares = [], []
+    features, cells, shares = model.names, [], []
     for j, n_bins in enumerate(model.n_bins.tolist()):
         share = np.zeros(n_bins)
         if j in listed:
@@ -353,7 +352,7 @@ def _as_table(model: Model, row: Any, which: str) -> Any:
 
 
 def _order_cells(model: Model, row: Mapping[Any, Any], which: str) -> list[Any]:
-    names = [column.name for column in model.types]
+    names = model.names
     unnamed = names == [f"x{j}" for j in range(len(names))]
     if unnamed and list(row) == list(range(len(names))):
         return list(row.values())

@@ -255,9 +255,9 @@ class ProximityImputer(Transformer, KernelEstimator):
             filled = _make_array(filled)
         if not self.add_indicator:
             return filled
-        names = [column.name for column in self.kernel_.model_.types]
+        names = self._indicator_names(self.kernel_.model_.names)
         gaps = mark_gaps(X)[:, self.indicator_features_]
-        return append_columns(filled, self._indicator_names(names), gaps)
+        return append_columns(filled, names, gaps)
 
     def _check_options(self) -> None:
         super()._check_options()

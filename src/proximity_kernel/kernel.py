@@ -323,7 +323,7 @@ class ProximityKernel(FittedKernel, ModelFileMixin, Weighted, Transformer, Estim
         """
         check_flag("return_uncertainty", return_uncertainty)
         model = take_model(self)
-        X = collect_table(X, [column.name for column in model.types])
+        X = collect_table(X, model.names)
         codes, threads = code_table(self, model, X), count_threads(self.n_jobs)
         gaps = mark_booleans(X, estimate_gaps(model, codes, strategy, threads))
         filled = fill_table(X, gaps)

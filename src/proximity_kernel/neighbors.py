@@ -7,7 +7,6 @@ itself; an incomplete row has more, because two rows that miss a value can diffe
 
 from __future__ import annotations
 
-import numbers
 from typing import Any, Literal, Self, overload
 
 import numpy as np
@@ -25,7 +24,7 @@ from ._kernel_estimator import (
     unpack_kernel,
 )
 from ._saving.estimator_state import State, check, pack_sparse, unpack_sparse
-from ._shared.options import check_choice, check_count, check_flag
+from ._shared.options import check_choice, check_count, check_flag, is_number
 from ._shared.sklearn_bases import Matrix, NumberedTransformer
 from ._similarity.nearest import (
     MODES,
@@ -380,8 +379,7 @@ class ProximityNeighbors(NumberedTransformer, KernelEstimator):
 
 
 def _check_radius(radius: Any) -> float:
-    real = isinstance(radius, numbers.Real) and not isinstance(radius, bool)
-    if not real or not 0 <= radius <= 1:
+    if not is_number(radius) or not 0 <= radius <= 1:
         raise ValueError(
             "radius must be a number from 0 to 1, the share of the features in which "
             f"rows may differ, got {radius!r}."

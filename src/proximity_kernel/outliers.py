@@ -8,7 +8,6 @@ mean, less 1 for each gross error (`far_values`).
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Self
@@ -29,7 +28,7 @@ from ._kernel_estimator import (
 )
 from ._model.model import Model
 from ._saving.estimator_state import State, check
-from ._shared.options import check_choice, check_count
+from ._shared.options import check_choice, check_count, is_number
 from ._shared.sklearn_bases import OutlierDetector
 from ._shared.wording import write_plain, write_share
 from ._table.columns import Column, ColumnType
@@ -357,8 +356,7 @@ class ProximityOutliers(OutlierDetector, KernelEstimator):
         share = self.contamination
         if isinstance(share, str) and share == _AUTO:
             return
-        real = isinstance(share, numbers.Real) and not isinstance(share, bool)
-        if not real or not 0 < share <= 0.5:
+        if not is_number(share) or not 0 < share <= 0.5:
             raise ValueError(
                 f"contamination must be in (0, 0.5] or {_AUTO!r}, got {share!r}."
             )

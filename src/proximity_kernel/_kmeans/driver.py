@@ -13,7 +13,6 @@ sets the cluster apart more than each alone.
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -25,7 +24,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from .._model.model import Model
-from .._shared.options import check_count, check_seed
+from .._shared.options import check_count, check_seed, is_number
 from .._shared.warning import warn_user
 from .iterations import best_clustering, move_centers, nearest_centers
 from .number_of_clusters import choose_count
@@ -111,8 +110,7 @@ def check_kmeans_options(estimator: Any) -> None:
     check_count("n_init", estimator.n_init, 1)
     check_count("max_iter", estimator.max_iter, 1)
     tol = estimator.tol
-    number = isinstance(tol, numbers.Real) and not isinstance(tol, bool)
-    if not number or not 0 <= tol < np.inf:
+    if not is_number(tol) or not 0 <= tol < np.inf:
         raise ValueError(f"tol must be a number, at least 0 and finite, got {tol!r}.")
     check_seed(estimator.random_state)
 

@@ -7,12 +7,13 @@ mean of valid kernels is a valid kernel, as long as no weight is negative.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .._shared.options import is_number
 from .._shared.wording import suggest
 from .._table.columns import ColumnType
 
@@ -101,8 +102,7 @@ def _find_features(
     found: dict[int, tuple[Any, Any]] = {}
     for key, weight in given.items():
         j: Any = names.get(key, key)
-        number = isinstance(j, Integral) and not isinstance(j, bool)
-        if not number or not 0 <= j < len(types):
+        if not is_number(j, Integral) or not 0 <= j < len(types):
             raise ValueError(
                 f"`feature_weights` names {key!r}, which is not a column"
                 f"{suggest(str(key), names)}; its keys must be names of columns, or "
@@ -138,8 +138,7 @@ def _list_weights(given: Any, n_features: int) -> list[Any]:
 
 
 def _check_weight(weight: Any, name: str, place: str = "") -> float:
-    number = isinstance(weight, Real) and not isinstance(weight, bool | np.bool_)
-    if not number or not 0 <= float(weight) < np.inf:
+    if not is_number(weight) or not 0 <= float(weight) < np.inf:
         where = f", of {place}," if place else ""
         raise ValueError(
             f"{name}{where} must be a number, at least 0 and finite, got {weight!r}."

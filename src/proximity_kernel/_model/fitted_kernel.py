@@ -107,7 +107,7 @@ def code_table(kernel: Any, model: Model, X: Any) -> Codes:
     -------
     Codes
     """
-    X = collect_table(X, [column.name for column in model.types])
+    X = collect_table(X, model.names)
     try:
         if len(getattr(X, "shape", (0, 0))) == 2:
             validate_data(kernel, X, reset=False, skip_check_array=True)

@@ -77,6 +77,11 @@ class Model:
     n_samples: int
     feature_weights: NDArray[np.float64] | None = None
 
+    @property
+    def names(self) -> list[str]:
+        """Names of the fitted columns."""
+        return [column.name for column in self.types]
+
     @cached_property
     def n_bins(self) -> _Ints:
         """Number of bins of each feature, with that of informative missing."""

@@ -80,7 +80,7 @@ def list_cells(model: Model, codes: Codes, n_threads: int) -> NDArray[np.void]:
     if isinstance(model.matcher, Pairwise):
         level = np.where(out["columns"][:, 0] < 0, "prior", "evidence")
     out["level"] = level
-    names = np.array([*(column.name for column in model.types), ""], object)
+    names = np.array([*model.names, ""], object)
     out["feature_name"] = names[out["feature"]]
     out["column_names"] = names[out["columns"]]  # that of -1 is the last, empty
     return out

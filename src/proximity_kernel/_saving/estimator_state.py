@@ -140,7 +140,7 @@ def unpack_estimator(cls: type[Any], state: State) -> Any:
     check(right, "n_features_in")
     estimator.n_features_in_ = n_features
     if names is not None:
-        fitted = [column.name for column in kernel.model_.types]
+        fitted = kernel.model_.names
         check(type(names) is list and names == fitted, "feature_names_in")
         estimator.feature_names_in_ = np.array(names, dtype=object)
     config = state.values["set_output"]

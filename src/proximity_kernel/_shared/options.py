@@ -152,9 +152,14 @@ def check_choice(name: str, value: Any, choices: Sequence[str]) -> None:
         raise ValueError(f"{name} must be {known}, got {value!r}.")
 
 
+def is_number(value: Any, kind: type = numbers.Real) -> bool:
+    """Whether a value is a number of a kind; a boolean is none."""
+    return isinstance(value, kind) and not isinstance(value, bool)
+
+
 def check_count(name: str, value: Any, least: int, most: int | None = None) -> int:
     """Refuse a value that is not a whole number from `least` to `most`."""
-    whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    whole = is_number(value, numbers.Integral)
     if not whole or value < least or (most is not None and value > most):
         limits = f"at least {least}" + ("" if most is None else f" and at most {most}")
         raise ValueError(f"{name} must be a whole number, {limits}, got {value!r}.")
@@ -179,8 +184,7 @@ def check_float_dtype(name: str, value: Any) -> None:
 
 def check_n_jobs(n_jobs: Any) -> None:
     """Refuse a value that is neither None nor a whole number other than zero."""
-    whole = isinstance(n_jobs, numbers.Integral) and not isinstance(n_jobs, bool)
-    if n_jobs is not None and (not whole or n_jobs == 0):
+    if n_jobs is not None and (not is_number(n_jobs, numbers.Integral) or n_jobs == 0):
         raise ValueError(
             f"n_jobs must be None, a number of threads, or negative to count back from "
             f"all cores, got {n_jobs!r}."

@@ -130,7 +130,7 @@ def split_parts(table: Any, kernel: ProximityKernel | None = None) -> Parts:
     """
     parts = _split(table)
     if kernel is not None:
-        parts.check_columns([column.name for column in kernel.model_.types])
+        parts.check_columns(kernel.model_.names)
     return parts
 
 
