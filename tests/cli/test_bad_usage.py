@@ -182,7 +182,19 @@ VALUES = {
     "no clusters": (["-k", "0"], "-k: takes a whole number from 1 on, or auto"),
     "weight": (["--weight", "age"], "--weight: takes a column and a number from 0"),
     "negative": (["--weight", "age=-1"], "--weight: takes a column and a number"),
-    "no column": (["--weight", "agee=2"], "--weight names 'agee', .* mean 'age'"),
+    "no column": (["--weight", "agee=2"], "--weight agee: .* no such.* mean 'age'"),
+    "weight of an id": (
+        ["--weight", "patient_id=2"],
+        "--weight patient_id: .* has this column, but it is not compared",
+    ),
+    "two weights": (
+        ["--weight", "age=2", "--weight", "age=3"],
+        "--weight age: given twice",
+    ),
+    "weights 0": (
+        [f"--weight={name}=0" for name in "age weight sex visit ward score".split()],
+        "--weight is 0 for every",
+    ),
     "matching": (["--matching", "exact"], "--matching: invalid choice"),
     "seed": (["--seed", "1.5"], "--seed: takes a whole number from 0 on"),
     "decimal": (["--decimal", ";"], "--decimal: invalid choice"),

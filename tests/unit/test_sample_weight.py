@@ -126,6 +126,9 @@ def test_in_pipelines_and_routed(frame, copies):
         (np.ones((90, 2)), ["sample.weight", "1D|2"]),
         (np.zeros(90), ["sample.weight", "zero|0 for every row"]),
         (np.full(90, 1e15), ["sample_weight", "sum", "divide"]),
+        (["heavy"] * 90, ["sample_weight", "90 numbers", "heavy"]),
+        ({"a": 1}, ["sample_weight", "90 numbers", "dict"]),
+        ((1 for _ in range(90)), ["sample_weight", "90 numbers", "generator"]),
     ],
 )
 @pytest.mark.parametrize("estimator", [ProximityKernel(), ProximityKMeans(2)])

@@ -6,6 +6,7 @@ mean of valid kernels is a valid kernel, as long as no weight is negative.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from numbers import Integral
 from typing import Any
@@ -60,7 +61,7 @@ def spread_weights(
     counted = n_bins > 0
     if not found.any() or (counted.any() and not found[counted].any()):
         raise ValueError(
-            "feature_weights is 0 for every feature with an observed value; give at "
+            "`feature_weights` is 0 for every feature with an observed value; give at "
             "least one of them a weight above 0."
         )
     return found
@@ -138,7 +139,7 @@ def _list_weights(given: Any, n_features: int) -> list[Any]:
 
 
 def _check_weight(weight: Any, name: str, place: str = "") -> float:
-    if not is_number(weight) or not 0 <= float(weight) < np.inf:
+    if not is_number(weight) or not 0 <= weight <= sys.float_info.max:
         where = f", of {place}," if place else ""
         raise ValueError(
             f"{name}{where} must be a number, at least 0 and finite, got {weight!r}."

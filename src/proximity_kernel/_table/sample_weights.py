@@ -30,9 +30,15 @@ def check_sample_weight(sample_weight: Any, n_samples: int) -> NDArray[np.float6
         At least one is above 0.
     """
     rows = np.empty((n_samples, 1))
-    weights: NDArray[np.float64] = _check_sample_weight(
-        sample_weight, rows, dtype=np.float64
-    )
+    try:
+        weights: NDArray[np.float64] = _check_sample_weight(
+            sample_weight, rows, dtype=np.float64
+        )
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"sample_weight must be a list of {n_samples} numbers, one for each row: "
+            f"{error}"
+        ) from None
     negative = weights < 0
     if negative.any():
         i = int(negative.argmax())

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .._shared.extras import require
-from .._shared.wording import counted
+from .._shared.wording import counted, listed, suggest
 from ..io import (
     InputError,
     LargeTable,
@@ -126,7 +126,27 @@ def start(
     """
     check_files(invocation)
     model, schema, notes = _load_model(invocation, wanted)
-    return model, open_table(invocation, invocation.options.file, schema), notes
+    table = open_table(invocation, invocation.options.file, schema)
+    _check_weights(invocation, table.name, table.schema)
+    return model, table, notes
+
+
+def _check_weights(invocation: Invocation, source: str, schema: Schema) -> None:
+    """Check that each --weight names one of the columns that are compared."""
+    used, seen = schema.names("used"), set()
+    for name, _ in getattr(invocation.options, "feature_weights", None) or ():
+        if name in seen:
+            raise InputError(f"--weight {name}: given twice; give one.")
+        seen.add(name)
+        if name in used:
+            continue
+        if any(column.name == name for column in schema.columns):
+            raise InputError(
+                f"--weight {name}: {source} has this column, but it is not compared; "
+                "leave the weight out, or see --id, --drop and --categorical."
+            )
+        hint = suggest(name, used) or f"; it has {listed(used, 8)}."
+        raise InputError(f"--weight {name}: {source} has no such column{hint}")
 
 
 def fit(
@@ -243,6 +263,7 @@ def open_source(
     with invocation.progress(f"opening {options.file}"):
         given = reading_options(options)
         table = open_large_table(options.file, schema=schema, **given)
+    _check_weights(invocation, table.file.name, table.schema)
     for line in table.assumptions:
         invocation.note(line)
     return model, Source(invocation, table, table.file.name, table.file.n_rows)
