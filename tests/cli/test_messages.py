@@ -122,3 +122,14 @@ def test_times_when_a_clock_is_set_back_stay_as_they_are():
     found = _round_times(held.dropna(), held.fillna(odd))
     assert found[:2].tolist() == held[:2].tolist()
     assert found[2] == odd
+
+
+def test_rows_of_one_id_have_columns_of_their_own_in_the_matrix(tmp_path):
+    path, out = tmp_path / "t.csv", tmp_path / "k.csv"
+    ids = [f"P{i if i != 7 else 6}" for i in range(40)]
+    rows = [f"{name},{i % 5},{i % 2}" for i, name in enumerate(ids)]
+    path.write_text("\n".join(["id,a,b", *rows, ""]))
+    assert run_inside("similarity", path, "-o", out) == 0
+    head = out.read_text().splitlines()[0].split(",")
+    assert head[:9] == "id P0 P1 P2 P3 P4 P5".split() + ["P6 (row 7)", "P6 (row 8)"]
+    assert len(set(head)) == 41

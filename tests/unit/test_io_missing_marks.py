@@ -54,6 +54,30 @@ def test_a_mark_may_apply_to_columns_of_a_typed_file(tmp_path):
     assert table.frame.isna().sum().tolist() == [1, 0]
 
 
+def test_a_whole_number_marks_cells_with_zero_decimals():
+    """pandas writes whole numbers beside gaps so: the advice must work."""
+    lines = [f"{99 if i % 5 == 0 else i % 4}.0,{i % 3}\n" for i in range(40)]
+    text = "a,b\n" + "".join(lines)
+    assert has_line(read(text), "(if so, `missing=99`)")
+    for missing in ("99", "a=99"):
+        table = read(text, missing=missing)
+        assert table.frame["a"].isna().sum() == 8
+        assert not has_line(table, "not found")
+        assert not has_line(table, "may stand for")
+    commas = read("a;b\n99,00;1\n1,50;2\n99,5;3\n", missing="99")
+    assert commas.frame["a"].isna().tolist() == [True, False, False]
+    thousands = read("a;b\n1,000;1\n2,000;2\n1;3\n", missing="1", decimal=".")
+    assert thousands.frame["a"].isna().tolist() == [False, False, True]
+
+
+def test_marks_are_listed_as_they_were_given():
+    table = read(SURVEY, missing=["q1=99", "zero"])
+    assert table.assumptions[0].endswith("missing: 'q1=99'")
+    table = read(SURVEY, missing=["q1, q2=99", "age=98"])
+    wanted = "missing: 'age=98' or 'q1=99' or 'q2=99'"
+    assert table.assumptions[0].endswith(wanted)
+
+
 def test_a_mark_that_is_not_found_is_reported():
     assert has_line(read(SURVEY, missing="q1=98"), "`missing` q1=98: not found")
     assert has_line(read(SURVEY, missing="q9=99"), "`missing` q9=99: not found")

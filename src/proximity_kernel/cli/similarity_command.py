@@ -22,7 +22,7 @@ Compute the similarity of pairs of rows, from 0 to 1.
   proximity-kernel similarity a.csv -o matrix.npy
 
 Output: a matrix, with the first id (or the row number, from 1) of each
-row and column; or with --above, the pairs with at least that similarity.
+row and column ("P6 (row 7)" if several rows have it); or with --above, the pairs with at least that similarity.
 A matrix of a large table is refused: use --above, or neighbors.
 """
 _MAX_BYTES = 2**30  # of a matrix
@@ -96,7 +96,12 @@ def _name_matrix(matrix: Any, table: Any, other: Any) -> Any:
 
     names = name_rows(table)
     first = names.columns[0]
-    columns = label_rows(other)
+    labels = label_rows(other)
+    counts = Counter([first, *labels])
+    columns = [
+        label if counts[label] == 1 else f"{label} (row {i})"
+        for i, label in enumerate(labels, 1)
+    ]
     repeated = [name for name, n in Counter([first, *columns]).items() if n > 1]
     if repeated:
         raise InputError(

@@ -97,8 +97,7 @@ def infer_schema(
     lines = [f"`missing` {mark}: not found in any cell" for mark in absent] + lines
     used = set(schema.names("used"))
     lines += find_signs({name: texts[name] for name in texts if name in used})
-    found = {mark for column in texts.values() for mark in column.marks}
-    found |= {*options.missing} - {*absent}
+    found = marks.list_found(texts) | ({*marks.as_given} - {*absent})
     written = ", decimal comma" if decimal == "," else ""
     if found:
         shown = [repr(mark) for mark in sorted(found - {""})]

@@ -70,6 +70,20 @@ class MissingMarks:
             usual = tuple(mark for mark in usual if mark not in _SIGNS)
         return (*usual, *self.given, *own)
 
+    @property
+    def as_given(self) -> list[str]:
+        """The given marks, each with its column if it has one."""
+        own = [f"{name}={m}" for name, marks in self.by_column.items() for m in marks]
+        return [*self.given, *own]
+
+    def list_found(self, texts: dict[str, TextColumn]) -> set[str]:
+        """List the marks that columns of text hold, as they are given."""
+        return {
+            mark if mark in self.of_table else f"{name}={mark}"
+            for name, text in texts.items()
+            for mark in text.marks
+        }
+
     def list_absent(self, frame: Any, texts: dict[str, TextColumn]) -> list[str]:
         """List the given marks that no cell holds."""
 

@@ -73,6 +73,20 @@ MIN_MATCHED = 0.8
 """Share of a text column's cells that must be numbers (or dates) to read it as such."""
 
 
+def _cut_zeros(texts: Any, missing: Sequence[str]) -> Any:
+    """Cut the decimals of "99.0" where "99" marks a missing cell.
+
+    >>> list(_cut_zeros(pd.Index(["99.0", "99,00", "98.0", "x"]), ["99"]))
+    ['99', '99', '98.0', 'x']
+    """
+    whole = {mark for mark in missing if re.fullmatch(r"[+-]?\d+", mark)}
+    if not whole:
+        return texts
+    cut = [re.sub(r"[.,]00?$", "", text) for text in texts]
+    pairs = zip(cut, texts, strict=True)
+    return pd.Index([one if one in whole else text for one, text in pairs], texts.dtype)
+
+
 @dataclass(frozen=True, eq=False)
 class TextColumn:
     """A column of text, each distinct text once.
@@ -104,11 +118,12 @@ class TextColumn:
         present = np.unique(codes[codes >= 0])
         texts = column.cat.categories.take(present)
         stripped = pd.Index([str(text).strip() for text in texts], dtype=texts.dtype)
-        is_mark = stripped.isin(list(missing))
+        marked = _cut_zeros(stripped, missing)
+        is_mark = marked.isin(list(missing))
         kept, values = pd.factorize(stripped[~is_mark])
         new_codes = np.full(len(column.cat.categories) + 1, -1)
         new_codes[present[~is_mark]] = kept
-        marks = tuple(dict.fromkeys(stripped[is_mark]))
+        marks = tuple(dict.fromkeys(marked[is_mark]))
         if (codes < 0).any() and "" not in marks:
             marks = (*marks, "")
         return cls(pd.Index(values), new_codes[codes], marks)
