@@ -175,6 +175,7 @@ def test_bad_input_of_demo(arguments, said, tmp_path):
     assert done.stdout == ""
 
 
+USED = ("age", "weight", "sex", "visit", "ward", "score")  # columns of patients.csv
 VALUES = {
     "separator": (["--sep", "xx"], "--sep: takes one character, or tab, comma"),
     "quote": (["--sep", '"'], "--sep: takes one character"),
@@ -192,7 +193,7 @@ VALUES = {
         "--weight age: given twice",
     ),
     "weights 0": (
-        [f"--weight={name}=0" for name in "age weight sex visit ward score".split()],
+        [f"--weight={name}=0" for name in USED],
         "--weight is 0 for every",
     ),
     "matching": (["--matching", "exact"], "--matching: invalid choice"),

@@ -22,7 +22,8 @@ Compute the similarity of pairs of rows, from 0 to 1.
   proximity-kernel similarity a.csv -o matrix.npy
 
 Output: a matrix, with the first id (or the row number, from 1) of each
-row and column ("P6 (row 7)" if several rows have it); or with --above, the pairs with at least that similarity.
+row and column ("P6 (row 7)" where several rows have the id P6); or with
+--above, the pairs with at least that similarity.
 A matrix of a large table is refused: use --above, or neighbors.
 """
 _MAX_BYTES = 2**30  # of a matrix
