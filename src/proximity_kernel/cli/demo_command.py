@@ -74,16 +74,13 @@ def run(invocation: Invocation) -> None:
 def _compare_clusters(km: Any, species: Any) -> Any:
     """Count the species in each cluster, and add its name."""
     import pandas as pd
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
 
     from ..report.findings import name_clusters
+    from .results import draw_grid
 
     names, counts = name_clusters(km.profiles_), pd.crosstab(km.labels_, species)
-    grid = Table("cluster", *counts.columns, box=SIMPLE_HEAD, show_edge=False)
-    for cluster, row in counts.iterrows():
-        grid.add_row(names[cluster], *map(str, row))
-    return grid
+    rows = [[names[cluster], *map(str, row)] for cluster, row in counts.iterrows()]
+    return draw_grid(["cluster", *counts], rows, range(1, 1 + counts.shape[1]))
 
 
 def _cluster_filled(penguins: Any) -> Any:

@@ -196,16 +196,15 @@ class _SchemaBuilder:
         column, text = self.frame[name], self.texts.get(name)
         cells = column.dropna() if text is None else text.values
         n_observed = len(cells) if text is None else text.n_observed
+        if (pd.to_numeric(cells, errors="coerce").dropna() % 1).any():
+            return False
         # Where most cells differ, it is an id, or has too many categories.
         many = 2 * cells.nunique() > n_observed >= MIN_ROWS
-        whole = not (pd.to_numeric(cells, errors="coerce").dropna() % 1).any()
-        if whole and not many:
-            codes = ": numbers named like codes, read as categories"
-            self.remarks[f"{codes} (`numeric` measures them)"].append(name)
-        elif whole:
-            codes = ": numbers named like codes, measured as numbers"
-            self.remarks[f"{codes} (`categorical` or `drop`)"].append(name)
-        return whole and not many
+        read = "read as categories (`numeric` measures them)"
+        if many:
+            read = "measured as numbers (`categorical` or `drop`)"
+        self.remarks[f": numbers named like codes, {read}"].append(name)
+        return not many
 
     def _find_role(self, name: str, kind: Kind, form: str) -> Role:
         column, text = self.frame[name], self.texts.get(name)

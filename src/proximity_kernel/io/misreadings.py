@@ -8,6 +8,7 @@ a sentence.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import replace
 from decimal import Context, Decimal
 from typing import Any
@@ -74,17 +75,17 @@ def find_mixed_units(texts: Any, n_cells: NDArray[np.int64]) -> tuple[str, ...]:
     >>> find_mixed_units(["3750 g", "3.8 kg", "4 kg"], np.array([1, 1, 1]))
     ('kg', 'g')
     """
-    cells: dict[str, int] = {}
+    cells: Counter[str] = Counter()
     for text, n in zip(texts, n_cells, strict=True):
         if re.search(r"\d", text):
             found = _QUANTITY.fullmatch(text)
             if found is None:
                 return ()
-            cells[found[2]] = cells.get(found[2], 0) + int(n)
+            cells[found[2]] += int(n)
     alike = any(all(unit.lower() in sizes for unit in cells) for sizes in _UNITS)
     if not alike or len(cells) < 2:
         return ()
-    return tuple(sorted(cells, key=lambda unit: -cells[unit]))
+    return tuple(unit for unit, _ in cells.most_common())
 
 
 def convert_units(text: str, units: tuple[str, ...]) -> str:

@@ -21,7 +21,7 @@ from .display_columns import DisplayColumn
 
 _N_TRAITS = 2  # in the name of a cluster
 _MIN_EXCESS = 0.05  # over the share in all rows, for a value to be typical
-_N_NAMED = 5  # clusters or rows in a sentence
+_N_NAMED = 5  # clusters in a sentence
 _N_COLUMNS = 3
 _MOSTLY = 0.5  # of the cells missing, or of the values different
 _MANY = 20  # values from which on different ones are worth a remark
@@ -112,13 +112,13 @@ def write_findings(
 
 def _write_far(one: Mapping[str, Any], names: Sequence[str]) -> str:
     """Write where the far values of a column are."""
-    rows = [names[row] for row in one["rows"]][:_N_NAMED]
-    n_rows = len(one["rows"]) + one["more"]
+    rows = [names[row] for row in one["rows"]]
     if not rows:
-        return f"{one['name']} in {counted(n_rows, 'row')}"
-    more = [f"{n_rows - len(rows):,} more"] if n_rows > len(rows) else []
-    where = join_names([*rows, *more], _N_NAMED + 1)
-    return f"{one['name']} in row{'s' * (n_rows > 1)} {where}"
+        return f"{one['name']} in {counted(one['more'], 'row')}"
+    if one["more"]:
+        rows.append(f"{one['more']:,} more")
+    where = join_names(rows, len(rows))
+    return f"{one['name']} in row{'s' * (len(rows) > 1)} {where}"
 
 
 def _write_clusters(clusters: Sequence[Mapping[str, Any]]) -> str:
