@@ -270,3 +270,21 @@ def test_a_total_is_written_back_and_not_used(tmp_path):
     assert len(lines) == N_ROWS + 1
     assert {line.split(",")[1] for line in lines[:-1]} <= {"3", "4"}
     assert read_rows(out)[-1]["a"] == 9999
+
+
+@pytest.mark.parametrize("ending", ["parquet", "json", "xlsx"])
+def test_an_empty_total_does_not_make_its_column_text(tmp_path, ending):
+    rows = [f"c{i},{'' if i in GAPS else 3 + x},2020-0{1 + x}-11,{x}.5"
+            for i, x in enumerate(HALF)]  # fmt: skip
+    (tmp_path / "t.csv").write_text("\n".join(["id,a,day,b", *rows, "TOTAL,,,20", ""]))
+    out = tmp_path / f"o.{ending}"
+    assert run_inside("impute", tmp_path / "t.csv", "-o", out) == 0
+    *others, total = read_rows(out)
+    assert total == {"id": "TOTAL", "a": None, "day": None, "b": 20}
+    assert len(others) == N_ROWS
+    assert {type(row["a"]) for row in others} == {int}
+    assert [row["a"] for i, row in enumerate(others) if i not in GAPS] == [
+        3 + x for i, x in enumerate(HALF) if i not in GAPS
+    ]
+    if ending == "parquet":
+        assert {type(row["day"]) for row in others} == {dt.datetime}

@@ -317,10 +317,14 @@ def _find_format(
 
 
 def _convert_text(column: ColumnSchema, cells: Any) -> Any:
-    """Convert texts to numbers or dates, if nothing is lost; otherwise they stay."""
+    """Convert texts to numbers or dates, if nothing is lost; otherwise they stay.
+
+    Empty cells, which only the total of a table can still have, become missing.
+    """
     if column.kind not in ("numbers", "dates") or column.unit:
         return cells
-    codes, texts = pd.factorize(cells.astype(object))
+    held = cells.astype(object)
+    codes, texts = pd.factorize(held.where(held != ""))
     is_number = column.kind == "numbers"
     formats = NUMBER_FORMATS if is_number else DATE_FORMATS
     name, _ = _find_format(column, list(texts), formats)
@@ -330,7 +334,9 @@ def _convert_text(column: ColumnSchema, cells: Any) -> Any:
         return cells
     if is_number:
         values = _find_exact(list(to_plain_numbers(name, bare)), values)
-    return cells if values is None else pd.Series(values[codes])
+    if values is None:
+        return cells
+    return pd.Series(values).reindex(codes).reset_index(drop=True)
 
 
 def _find_exact(plain: Sequence[str], floats: Any) -> Any:
