@@ -78,7 +78,7 @@ def describe_gaps(columns: Sequence[DisplayColumn]) -> dict[str, Any]:
     }
 
 
-def draw_rows(n_rows: int, most: int, rng: np.random.Generator) -> NDArray[np.int64]:
+def sample_rows(n_rows: int, most: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """Draw rows at random, in their order; all of them if there are few."""
     if n_rows <= most:
         return np.arange(n_rows)
@@ -120,7 +120,7 @@ def describe_missing_cells(
         an observed value; their cells are not counted here. ``kept``: columns whose
         gaps are a bin of their own: name and missing.
     """
-    rows = draw_rows(len(codes), MAX_ROWS, rng)
+    rows = sample_rows(len(codes), MAX_ROWS, rng)
     cells, shares = estimate_cells(kernel, codes[rows])
     names = [clean(absence.feature) for absence in kernel.missingness_]
     features = [

@@ -29,7 +29,7 @@ from .column_cards import HEIGHT, WIDTH, describe_columns, list_far_values
 from .display_columns import DisplayColumn, clean, read_display_columns
 from .findings import find_alerts, name_clusters, write_findings
 from .missing_cells import describe_gaps, describe_missing_cells
-from .row_map import describe_rows, draw_compared_rows
+from .row_map import describe_rows, sample_compared_rows
 from .surprising_cells import find_surprising_rows
 
 _SAMPLE_ROWS = 5
@@ -174,7 +174,7 @@ def _collect(
     named = [one["row"] for one in surprising["rows"]]
     named += [row for one in far for row in one["rows"]]
     always = np.unique(named).astype(int)
-    compared = draw_compared_rows(len(names), len(columns), always, rng)
+    compared = sample_compared_rows(len(names), len(columns), always, rng)
     data = describe_rows(kernel, columns, codes, compared, rng)
     data["ids"] = [names[i] for i in data["rows"]]
     data["clusters"] = cards = None

@@ -32,7 +32,7 @@ from .._similarity.nearest import (
 )
 from ..explanation import bin_names
 from .display_columns import DisplayColumn
-from .missing_cells import draw_rows, estimate_cells
+from .missing_cells import estimate_cells, sample_rows
 
 MAP_ROWS = 50_000
 """Rows on the map."""
@@ -52,7 +52,7 @@ _MAX_LABELS = 7  # with a color of their own
 _MAX_ESTIMATED = 3  # bins of an estimate
 
 
-def draw_compared_rows(
+def sample_compared_rows(
     n_rows: int, n_columns: int, always: NDArray[np.int64], rng: np.random.Generator
 ) -> NDArray[np.int64]:
     """Draw the rows that can be compared, in addition to `always`; all if they fit."""
@@ -174,7 +174,7 @@ def describe_rows(
     detailed = np.concatenate([compared, np.setdiff1d(nearest, compared)])
     others = np.setdiff1d(np.arange(len(codes)), detailed)
     room = max(0, min(MAP_ROWS, _MAX_GRADES // len(columns)) - len(detailed))
-    others = others[draw_rows(len(others), room, rng)]
+    others = others[sample_rows(len(others), room, rng)]
     rows = np.concatenate([detailed, others])
     order = np.argsort(detailed)
     near = order[np.searchsorted(detailed, nearest, sorter=order)]

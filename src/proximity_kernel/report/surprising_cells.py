@@ -22,7 +22,7 @@ from .._shared.threads import count_threads
 from .._shared.wording import write_share
 from ..explanation import bin_names
 from .display_columns import DisplayColumn
-from .missing_cells import MAX_ROWS, draw_rows
+from .missing_cells import MAX_ROWS, sample_rows
 
 _SURPRISING = np.log(10)  # ten times less likely
 _N_ROWS = 10
@@ -59,7 +59,7 @@ def find_surprising_rows(
     """
     model, n_threads = kernel.model_, count_threads(kernel.n_jobs)
     most = _CASCADE_ROWS if model.matcher.leaves_bins_out else MAX_ROWS
-    looked = draw_rows(len(codes), most, rng)
+    looked = sample_rows(len(codes), most, rng)
     surprise = np.zeros((len(looked), len(columns)), np.float32)
     for j, n_bins in enumerate(model.n_bins.tolist()):
         here = np.flatnonzero(codes[looked, j] < n_bins)
