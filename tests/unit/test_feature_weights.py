@@ -248,6 +248,17 @@ def test_bad_weights_are_refused(frame, weights, words):
         ProximityKernel(feature_weights=weights).fit(frame)
 
 
+def test_a_key_that_is_a_position_and_another_name_is_refused():
+    rows = np.random.default_rng(0).normal(size=(20, 3))
+    frame = pd.DataFrame(rows, columns=[2, 0, 1])
+    with raises_naming(ValueError, "the key 0", "column '2'", "'0' or '2'"):
+        ProximityKernel(feature_weights={0: 5}).fit(frame)
+    named = ProximityKernel(feature_weights={"0": 5}).fit(frame)
+    assert named.model_.scales.argmax() == 1
+    plain = ProximityKernel(feature_weights={0: 5}).fit(pd.DataFrame(rows))
+    assert plain.model_.scales.argmax() == 0
+
+
 def test_weights_on_empty_columns_alone_are_refused():
     table = [[1.0, None], [2.0, None]]
     with raises_naming(ValueError, "feature_weights", "observed value"):

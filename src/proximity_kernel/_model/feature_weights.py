@@ -109,6 +109,12 @@ def _find_features(
                 f"{suggest(str(key), names)}; its keys must be names of columns, or "
                 f"positions below {len(types)}."
             )
+        if names.get(str(key), j) != j:
+            raise ValueError(
+                f"feature_weights has the key {key!r}, which is the position of "
+                f"{types[j].place} and the name of another; name the column by text, "
+                f"{str(key)!r} or {types[j].name!r}."
+            )
         if j in found:
             raise ValueError(
                 f"feature_weights has two weights for {types[j].place}, under "
