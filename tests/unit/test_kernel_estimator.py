@@ -77,10 +77,12 @@ def test_an_estimator_with_a_frozen_kernel_is_saved_with_it(frame, tmp_path):
 
 def test_options_of_the_kernel_can_be_set_without_one(frame):
     near = ProximityNeighbors(4).set_params(kernel__normalize=True)
-    assert near.kernel.n_bins == "fine"
-    assert near.fit(frame).kernel_.normalize
+    kernel = near.fit(frame).kernel_
+    assert kernel.normalize
+    assert kernel.n_bins == "fine"
     assert ProximityNeighbors(4).kernel is None
-    assert ProximityOutliers().set_params(kernel__dtype=np.float64).kernel.n_bins == 4
+    odd = ProximityOutliers().set_params(kernel__dtype=np.float64)
+    assert odd.fit(frame).kernel_.n_bins == 4
     given = ProximityKMeans(3, kernel=ProximityKernel(2)).set_params(kernel__n_bins=3)
     assert given.kernel.n_bins == 3
     with pytest.raises(ValueError, match="Invalid parameter 'n_bin'"):
