@@ -38,7 +38,7 @@ def test_neighbors_are_those_of_the_whole_table(n_parts, k):
     parts = [frame[:0], *cut(frame, n_parts, np.random.RandomState(1)), frame[:0]]
     whole = pd.concat(parts)
     got = DaskProximityKernel().fit(as_dask(parts))
-    near = ProximityNeighbors(k, kernel=ProximityKernel()).fit(whole)
+    near = ProximityNeighbors(k, kernel=ProximityKernel("auto")).fit(whole)
     distances, indices = got.kneighbors(as_dask(parts), queries, k)
     wanted, rows = near.kneighbors(queries)
     np.testing.assert_array_equal(indices, rows)

@@ -60,7 +60,7 @@ def test_two_processes_give_the_same(frame, pk, tmp_path):
     np.testing.assert_allclose(
         got.kernel(X, frame[:5]).compute(), pk.kernel(frame, frame[:5]), atol=1e-6
     )
-    in_memory = ProximityNeighbors(4, kernel=ProximityKernel()).fit(frame)
+    in_memory = ProximityNeighbors(4, kernel=ProximityKernel("auto")).fit(frame)
     near = in_memory.kneighbors(frame[:9])
     for one, other in zip(got.kneighbors(X, frame[:9], 4), near, strict=True):
         np.testing.assert_array_equal(one, other)

@@ -172,7 +172,7 @@ def test_the_bins_are_the_quarters():
     rows = [[0.0, "x"], [1.0, "x"], [7.0, "x"], [8.0, "y"], [20.0, "x"], [40.0, "y"]]
     marks = [explain(pk, rows[0], row).features[0] for row in rows]
     assert [mark.agreement for mark in marks] == pytest.approx([1, 1, 0.9, 0.7, 0.4, 0])
-    words = ["same", "same", "close", "close", "close", "different"]
+    words = ["same", "same range", "close", "close", "close", "different"]
     assert [mark.alike for mark in marks] == words
 
 
