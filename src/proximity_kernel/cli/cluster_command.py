@@ -56,12 +56,23 @@ def run(invocation: Invocation) -> None:
             _make_model(options), "fitting bins", "fitting rows", "moving centers"
         )
     _write_profiles(invocation, model)
-    if source.whole is not None:  # before the rows, whose reader may go away
-        fitting.make_report(invocation, source.whole, model.kernel_, model)
+    try:
+        _assign_rows(invocation, model, source, file_format)
+    except BrokenPipeError:  # nobody reads the rows any more; the report is a file
+        _make_report(invocation, model, source)
+        raise
+    _make_report(invocation, model, source)
+
+
+def _assign_rows(
+    invocation: Invocation, model: Any, source: fitting.Source, file_format: str
+) -> None:
+    """Write the cluster of each row; print the clusters and how reliable they are."""
     import numpy as np
 
     from .results import is_for_terminal, join_results, name_rows, open_results
 
+    options = invocation.options
     sizes: Any = 0
     with open_results(invocation, file_format) as append:
         for start, batch in source.read("assigning rows"):
@@ -75,6 +86,11 @@ def run(invocation: Invocation) -> None:
         _summarize(invocation, model, sizes)  # a terminal shows the rows below
         if options.model is None:
             _tell_stability(invocation, model, source)
+
+
+def _make_report(invocation: Invocation, model: Any, source: fitting.Source) -> None:
+    if source.whole is not None:
+        fitting.make_report(invocation, source.whole, model.kernel_, model)
 
 
 def _make_model(options: argparse.Namespace) -> Any:
