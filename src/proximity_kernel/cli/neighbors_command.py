@@ -197,7 +197,7 @@ def _show_nearest(
 ) -> None:
     """Show the nearest of the first rows, and in what they are the same.
 
-    `searched` is the fitted table, or None if it is not at hand.
+    `searched` is the table that was fitted, or None if a saved model was loaded.
     """
     from .results import N_SHOWN, draw_rows, label_rows
 

@@ -187,8 +187,8 @@ class DisplayColumn:
     def _n_decimals(self) -> int:
         """How many decimals all numbers of the column have.
 
-        At most as many as one needs, and so many that the middle one has five digits; a
-        zero before the point is one.
+        As few as write every number in full, but no more than give the number in the
+        middle five digits. A zero before the point counts as a digit.
         """
         sizes = np.abs(self.known)
         sizes = sizes[(sizes > 0) & (sizes < _PLAIN)]
