@@ -47,7 +47,7 @@ def run(invocation: Invocation) -> None:
     out.print(
         f"[bold]{len(penguins)} penguins: their island and four measurements. "
         f"{n_missing} of {penguins.size:,} cells are missing.[/bold]\n\n"
-        "Three clusters, from what is left, and the species (which was not used):\n"
+        "Asked for three clusters, one for each species (which it was not told):\n"
     )
     out.print(_compare_clusters(km, species), "")
     filled = _cluster_filled(penguins)
