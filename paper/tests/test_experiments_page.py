@@ -16,7 +16,6 @@ from proximity_kernel_paper.experiments import (
     runtime,
 )
 from proximity_kernel_paper.experiments._ledger import Ledger
-from proximity_kernel_paper.experiments._opening import tell_twins
 from proximity_kernel_paper.experiments._run import open_ledger
 from proximity_kernel_paper.experiments._trials import RequestError, Trial
 from proximity_kernel_paper.experiments.page import (
@@ -186,14 +185,11 @@ def test_what_was_run_is_told(text):
     assert "- With v 1." in text
 
 
-def test_trials_that_two_commits_ran_are_compared(full):
-    results = read_chapters(full)["nmi"].results
-    assert tell_twins(results) == ""  # one commit
-    again = results.copy()
-    again.loc[again["protocol"] == "paper", "commit"] = "old+"
-    again.loc[again["protocol"] == "paper", "nmi"] += 0.25
-    told = tell_twins(again)
-    assert "differs by 0.250000 at most" in told
+def test_sources_that_differ_from_their_commit_are_told(full, text):
+    assert "A plus sign" not in text
+    chapters = read_chapters(full)
+    chapters["fidelity"].results["commit"] = "abc1234+"
+    assert "A plus sign after a commit: the sources differed" in write_text(chapters)
 
 
 def test_notes_are_said_once_in_a_section_and_details_left_out(text):

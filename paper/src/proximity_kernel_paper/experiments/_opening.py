@@ -126,21 +126,6 @@ def tell_constants(results: pd.DataFrame) -> str:
     return f"{CONSTANTS} Without {without}, mean NMI without labels: {means}."
 
 
-def tell_twins(results: pd.DataFrame) -> str:
-    """Say whether results of different commits agree where a trial was run twice."""
-    twins = nmi.compare_twins(results)
-    other = twins[twins["commit_clean"] != twins["commit_paper"]]
-    if other.empty:
-        return ""
-    dirty = other["commit_paper"].str.endswith("+")
-    return (
-        f"Rows of older commits are used again where the method did not change. "
-        f"{len(other)} trials of `nmi` were run by two commits, {int(dirty.sum())} of "
-        "them by one with a plus sign; their NMI differs by "
-        f"{other['difference'].max():.6f} at most."
-    )
-
-
 def tell_runs(chapters: Chapters) -> list[str]:
     """Say what was run, where and with what.
 
@@ -170,12 +155,8 @@ def tell_runs(chapters: Chapters) -> list[str]:
             }
     frame = pd.DataFrame.from_dict(rows, orient="index", dtype=object)
     frame.index.name = "experiment"
-    reading = (
-        "A plus sign after a commit: the sources differed from it. Hours: of all "
-        "trials, one after the other."
-    )
     with_what = "; ".join(line for line in versions if line)
-    notes = [f"With {with_what}.", reading]
-    notes.append(_tell(chapters, "nmi", tell_twins))
-    shown = tuple(note for note in notes if note)
-    return [write_markdown(Table("", frame, notes=shown))]
+    notes = [f"With {with_what}.", "Hours: of all trials, one after the other."]
+    if any("+" in row["rows by commit"] for row in rows.values()):
+        notes.append("A plus sign after a commit: the sources differed from it.")
+    return [write_markdown(Table("", frame, notes=tuple(notes)))]

@@ -147,7 +147,8 @@ def _render_table(summary: pd.DataFrame, dataset: str, notes: tuple[str, ...]) -
     means = pivot(summary, dataset)
     text = write_mean_spread(means, pivot(summary, dataset, "nmi_std"))
     marks = mark_best(means)
-    text.index = pd.Index([f"{rate:.0%}" for rate in means.index], name="hidden")
+    rates = [f"{rate:.0%}" for rate in means.index]
+    text.index = pd.Index(rates, name=f"{dataset}, hidden")
     marks.index = text.index
     chance = summary[(summary["dataset"] == dataset) & (summary["label"] == CHANCE)]
     title = f"NMI on {dataset} with hidden cells (chance {chance['nmi'].mean():.3f})"

@@ -253,35 +253,6 @@ def find_label(method: str, parameters: str) -> str:
     return max(found, key=found.__getitem__)
 
 
-def compare_twins(results: pd.DataFrame) -> pd.DataFrame:
-    """Find trials that were run twice: a default as itself and as a point of a grid.
-
-    Parameters
-    ----------
-    results : pandas.DataFrame
-        Of the ledger.
-
-    Returns
-    -------
-    pandas.DataFrame
-        A row for each pair, on tables whose classes are the same in both protocols:
-        ``commit_clean``, ``commit_paper`` and ``difference`` (of NMI).
-    """
-    rows = results[~results["dataset"].isin(CLASSES_DIFFER)]
-    found = []
-    for label, (method, _, default) in COLUMNS.items():
-        mine = rows[rows["method"] == method]
-        pair = [
-            mine[(mine["protocol"] == name) & (mine["parameters"] == write_options(at))]
-            for name, at in (("clean", default), ("paper", _find_default(label)))
-        ]
-        keys = ["dataset", "seed"]
-        found.append(pair[0].merge(pair[1], on=keys, suffixes=("_clean", "_paper")))
-    twins = pd.concat(found)
-    twins["difference"] = (twins["nmi_clean"] - twins["nmi_paper"]).abs()
-    return twins[["commit_clean", "commit_paper", "difference"]]
-
-
 def pivot(summary: pd.DataFrame, score: str = "nmi") -> pd.DataFrame:
     """Arrange a score as tables by labels, in the paper's order."""
     wide = summary.pivot_table(
