@@ -149,9 +149,11 @@ def test_levels_add_up_and_the_kernel_is_valid():
 
 def test_levels_are_shown_with_four_bins():
     scores = {"intersection": 0.2, "union": 0.8, "prior": 0.0, "rows": 0.1}
+    scores |= {"smallest": -0.001, "largest": 2.0}
     results = make_results(levels, lambda _: scores)
     (table,) = levels.render(results, Request()).tables
     assert table.frame["mean"].to_list() == ["20%", "80%", "0%", "10%"]
+    assert table.notes[0].endswith("the smallest eigenvalue is -5e-04 of the largest.")
 
 
 # ---------------------------------------------------------------------------- claims

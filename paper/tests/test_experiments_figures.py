@@ -302,9 +302,9 @@ def test_ranks_only_ten_methods_with_one_kernel(kernel):
 def test_ranks_are_shown_beside_those_of_the_printed_table():
     results = pd.concat(map(make_main_results, nmi.PROTOCOLS), ignore_index=True)
     paper, clean = ranks.render(results, Request()).tables
-    assert paper.frame.loc[nmi.PAPER, "rank printed"] == "1.67"
-    assert paper.frame.loc["HI-PMK", "rank printed"] == "3.42"
-    assert "rank printed" not in clean.frame
+    assert paper.frame.loc[nmi.PAPER, "rank in the paper"] == "1.67"
+    assert paper.frame.loc["HI-PMK", "rank in the paper"] == "3.42"
+    assert "rank in the paper" not in clean.frame
     assert "Critical differences: 3.61 at 0.1, 3.91 at 0.05." in paper.notes[0]
     assert clean.frame.loc[nmi.OURS, f"rank with {nmi.OURS}"] == "1.00"
     assert clean.frame.loc[nmi.OURS, f"rank with {nmi.PAPER}"] == ""

@@ -154,7 +154,7 @@ def test_what_is_cut_is_said():
     assert note == "8,200 of 9,000 rows"
     assert (part["a"] == target).all()
     assert part["a"].is_monotonic_increasing
-    assert "1,000,000 rows" in say_budget()
+    assert "rows at most 1,000,000" in say_budget()
     assert "20,000 rows (epochs" in say_budget(quick=True)
 
 

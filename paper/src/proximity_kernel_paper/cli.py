@@ -132,7 +132,12 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         help="default: results, in the folder of this project")  # fmt: skip
     add("--figures", type=Path, metavar="DIR", help="default: figures, in the results")
     add("--data-home", metavar="DIR", help="where the tables are, or will be")
-    add("--page", type=Path, metavar="FILE", help="default: docs/paper.md, likewise")
+    add(
+        "--page",
+        type=Path,
+        metavar="FILE",
+        help="default: docs/paper.md, or in the results if --results is given",
+    )
     add("--retry", action="store_true", help="try again what failed")
     add(
         "--redo",
@@ -180,7 +185,8 @@ class _Session:
 
     @property
     def page(self) -> Path:
-        default = self.folder / "paper.md" if self.options.quick else DEFAULT_PAGE
+        own = self.folder == DEFAULT_RESULTS
+        default = DEFAULT_PAGE if own else self.folder / "paper.md"
         return Path(self.options.page or default)
 
     def say(self, text: str) -> None:

@@ -125,7 +125,6 @@ def say_budget(quick: bool = False) -> str:
     budget = QUICK_BUDGET if quick else BUDGET
     rows = ", ".join(f"{method} {most:,} rows" for method, most in MOST_ROWS.items())
     return (
-        f"Cap of a trial: {', '.join(TRAINED)} see at most {budget:,} rows (epochs "
-        f"times rows of the table); at most {rows}, drawn at random. What was cut is "
-        "in the column note of the results."
+        f"Caps: epochs times rows at most {budget:,} for {', '.join(TRAINED)}; at most "
+        f"{rows}, drawn at random. What was cut is in the column note of the results."
     )

@@ -26,7 +26,7 @@ class Table:
     notes : tuple of str
         What a reader must know, shown below.
     detail : bool
-        Whether it is for those who ask for more; the page has it anyway.
+        Whether it is for those who ask for more, with ``--verbose``.
     """
 
     title: str

@@ -229,10 +229,11 @@ def render(results: pd.DataFrame, request: Request) -> Rendering:
     wide.columns.name = None
     title = "Balanced accuracy" + ", quick" * request.quick
     note = (
-        f"{FOLDS} folds, {results['seed'].nunique()} shuffles; at most {MOST_ROWS:,} "
-        "rows of a table. All that is learnt is learnt from the training rows. Best "
-        f"and second of a column are marked. With gaps {EUCLID} is measured after "
-        "filling by mean or mode."
+        f"Balanced accuracy; {FOLDS} folds, {results['seed'].nunique()} shuffles; at "
+        f"most {MOST_ROWS:,} rows of a table. All that is learnt is learnt from the "
+        f"training rows. Best and second of a column are marked. {EUCLID} and "
+        "logistic regression have gaps filled by mean or mode and categories "
+        "one-hot."
     )
     return Rendering(
         (Table(title, write_numbers(wide), mark_best(wide, axis=0), (note,)),)

@@ -46,10 +46,11 @@ IMPUTED = {
     "MissForest": "MissForest",
 }
 PRIOR = "prior only"
+INFORMATIVE = "pairwise, gaps may be a bin"
 MATCHED: Mapping[str, Mapping[str, Any]] = {
     "cascade": {"matching": "cascade", "missingness": "ignorable"},
     "pairwise": {"missingness": "ignorable"},
-    "pairwise, gaps may be a bin": {},
+    INFORMATIVE: {},
 }
 FILLS = (*IMPUTED, PRIOR, *MATCHED)
 
@@ -175,10 +176,12 @@ def render(results: pd.DataFrame, request: Request) -> Rendering:
     means = summarise(results)
     n_tables, n_seeds = results["dataset"].nunique(), results["seed"].nunique()
     note = (
-        f"Mean NMI over {n_tables} tables and {n_seeds} seeds, real classes, no label "
-        f"used; of adult {MOST_ROWS:,} rows. Read a column downwards for what the fill "
-        "gives, a row across for what the encoding gives. A dash: the prior decoded to "
-        "values is the first row."
+        f"Mean NMI over {n_tables} tables and {n_seeds} seeds, real classes, one "
+        f"setting for all tables; of adult {MOST_ROWS:,} rows. Codes: categories as "
+        "integers. 4 bins: the paper's. Auto bins: this library's. Prior only: the "
+        "frequencies of the column. Cascade: the paper's rule. Pairwise: ours. Read a "
+        "column downwards for what the fill gives, a row across for what the encoding "
+        "gives. A dash: as a single value the prior is the mean or mode."
     )
     title = "Encoding apart from gaps" + ", quick" * request.quick
     marks = mark_best(means.stack().to_frame().T).iloc[0].unstack()

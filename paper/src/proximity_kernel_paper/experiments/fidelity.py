@@ -242,12 +242,16 @@ def render(results: pd.DataFrame, request: Request) -> Rendering:
     }
     n_tables = results["dataset"].nunique()
     note = (
-        f"Mean over {n_tables} tables ({ROWS} rows each), {', '.join(MECHANISMS)} and "
-        f"rates {', '.join(map(str, RATES))}; the paper's four bins for all. Error: "
-        "root mean squared difference from the similarities of the complete table. Top "
-        f"10: the {NEIGHBORS} nearest rows by the method, their true similarity as a "
-        f"share of the best possible. {', '.join(OWN)} are compared with themselves. "
-        f"Seconds: mean of a trial, one thread{_tell_elsewhere(results)}."
+        f"Mean over {n_tables} tables ({ROWS} complete rows each), "
+        f"{', '.join(MECHANISMS)} and rates {', '.join(map(str, RATES))}; the "
+        "paper's four bins for all. Error: root mean squared difference from the "
+        "similarities of the complete table, for which a distribution is better "
+        "than a single value of equal merit; spread: standard deviation of these "
+        f"similarities. Top 10: the {NEIGHBORS} nearest rows by the method, their "
+        f"true similarity as a share of the best possible. {', '.join(OWN)} are "
+        "compared with themselves. Seconds: mean of a trial, one "
+        f"thread{_tell_elsewhere(results)}. TabPFN was not run: its weights are not in "
+        "its package."
     )
     title = "Similarities with holes against complete ones" + ", quick" * request.quick
     table = Table(

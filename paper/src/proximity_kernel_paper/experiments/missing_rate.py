@@ -138,7 +138,9 @@ def render(results: pd.DataFrame, request: Request) -> Rendering:
         return Rendering()
     summary = summarise(results)
     datasets = [name for name in TABLES if (summary["dataset"] == name).any()]
-    notes = _notes(summary, request.quick)
+    notes = _notes(summary)
+    if (results["note"] != "").any():
+        notes += (say_budget(request.quick),)
     tables = [_render_table(summary, dataset, notes) for dataset in datasets]
     return Rendering(tuple(tables), {"missing-rate": lambda: draw(summary)})
 
@@ -155,7 +157,7 @@ def _render_table(summary: pd.DataFrame, dataset: str, notes: tuple[str, ...]) -
     return Table(title, text, marks, notes, detail=dataset != TABLES[0])
 
 
-def _notes(summary: pd.DataFrame, quick: bool) -> tuple[str, ...]:
+def _notes(summary: pd.DataFrame) -> tuple[str, ...]:
     seeds = ", ".join(map(str, sorted(summary["n_seeds"].unique())))
     how = (
         f"Mean ± standard deviation (ddof 1) over {seeds} seeds, each with its own "
@@ -163,7 +165,7 @@ def _notes(summary: pd.DataFrame, quick: bool) -> tuple[str, ...]:
         f"{N_INIT} starts. {BEST_BINS}: the best of {registry['PK'].grid['n_bins']} "
         "bins at each point, known only with the labels."
     )
-    return f"{how} {TWO_COLUMNS}", say_budget(quick)
+    return (f"{how} {TWO_COLUMNS}",)
 
 
 def draw(summary: pd.DataFrame) -> Any:

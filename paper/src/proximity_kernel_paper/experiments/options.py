@@ -160,7 +160,9 @@ def render(results: pd.DataFrame, request: Request) -> Rendering:
     """Show the candidates."""
     summary = summarise(results)
     main = summary.loc[~summary.index.isin(OTHER_BINS), list(SCORES)]
-    marks = mark_best(main.assign(relative_error=-main["relative_error"]), axis=0)
+    marks = mark_best(
+        main.assign(relative_error=-main["relative_error"]), axis=0, digits=4
+    )
     names = {
         "relative_error": "kernel error / spread",
         "top10": f"{NEIGHBORS} nearest, by rank",
@@ -168,9 +170,10 @@ def render(results: pd.DataFrame, request: Request) -> Rendering:
     }
     quick = ", quick" * request.quick
     note = (
-        f"Errors: mean over {len(COMPLETE)} complete tables, {', '.join(MECHANISMS)}, "
-        f"rates {', '.join(map(str, RATES))}. NMI: real classes, no label used before "
-        f"the judgement; of adult {MOST_ROWS:,} rows."
+        f"Errors: mean over the complete rows of {len(COMPLETE)} tables "
+        f"({', '.join(COMPLETE)}), {', '.join(MECHANISMS)}, rates "
+        f"{', '.join(map(str, RATES))}. NMI: real classes, {SEEDS} seeds; of adult "
+        f"{MOST_ROWS:,} rows."
     )
     rules = (
         "The paper's rule estimates a missing cell from the rows that share all known "

@@ -138,7 +138,8 @@ def _render(chapter: Chapter, request: Request) -> Chapter:
     if chapter.shown is not None and not len(shown):
         return chapter
     try:
-        return replace(chapter, rendering=chapter.experiment.render(shown, request))
+        found = chapter.experiment.render(shown, request)
+        return replace(chapter, rendering=found, problem="")
     except (LookupError, ValueError) as error:
         problem = f"{type(error).__name__}: {error}"
         return replace(chapter, rendering=Rendering(), problem=problem)

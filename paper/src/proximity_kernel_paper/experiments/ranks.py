@@ -162,7 +162,7 @@ def _render_ranks(known: list[Scores]) -> Table:
         found = compare(scores)
         columns = {
             f"rank with {scores.kernel}": write_numbers(found[["rank"]], 2).iloc[:, 0],
-            "it wins-loses": [
+            "its wins-losses": [
                 "-" if isnan(row.wins) else f"{row.wins:.0f}-{row.losses:.0f}"
                 for row in found.itertuples()
             ],
@@ -175,7 +175,7 @@ def _render_ranks(known: list[Scores]) -> Table:
     frame = pd.concat([part.reindex(order).fillna("") for part in parts], axis=1)
     if known[0].protocol == "paper":
         printed = write_numbers(mean_ranks(read_printed().nmi).to_frame(), 2).iloc[:, 0]
-        frame.insert(0, "rank printed", printed.reindex(order).fillna(""))
+        frame.insert(0, "rank in the paper", printed.reindex(order).fillna(""))
     frame.index.name = "method"
     title = f'Mean ranks of NMI, protocol "{known[0].protocol}"'
     return Table(title, frame, notes=tuple(_notes(known)))
