@@ -40,7 +40,7 @@ class IsolationSimilarity(TransformerMixin, BaseEstimator):  # type: ignore[misc
         self
         """
         try:
-            from isotree import IsolationForest  # type: ignore[import-not-found]
+            from isotree import IsolationForest
         except ImportError as error:
             raise ImportError(
                 "isotree is not installed: pip install 'proximity-kernel-paper[peers]'."
