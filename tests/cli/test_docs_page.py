@@ -38,7 +38,7 @@ def _tidy(text):
 def place(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
-    (tmp_path / "patients.csv").write_text(PLAIN[0], encoding="utf-8")
+    (tmp_path / "ward.csv").write_text(PLAIN[0], encoding="utf-8")
     return tmp_path
 
 
