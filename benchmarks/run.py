@@ -179,8 +179,8 @@ def _make_page(machine: Record, _: Sizes, measured: dict[str, list[Table]]) -> s
 # Speed
 
 Written by `scripts/bench --output docs/performance.md`; `benchmarks/run.py` says what
-each line means. Seconds depend on the machine and on what else it does, ratios of one
-run less.
+each line means. Seconds depend on the machine and its load; ratios within one run vary
+less. The heading of a table says which time its ratio divides by which.
 
 ```
 {body}

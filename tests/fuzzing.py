@@ -2,15 +2,7 @@
 
 ``scripts/fuzz --count 300`` tries each target with the seeds 0 to 299;
 ``--seconds 60`` tries as many as fit into a minute each; ``--page docs/reliability.md``
-writes what happened. The targets:
-
-- definition: a random table and options against ``tests/oracle.py``
-- model files: bytes of a model file altered, with the checksum made right again or not
-- csv: a random CSV file through ``impute``; observed cells come back byte for byte
-- formats: the same table as Parquet, Arrow, xlsx, JSON; values and types come back
-- round trip: ``tests/round_trip.py``, many types and forms in five formats
-- damaged files: Parquet, Arrow, gzip and xlsx files with altered or missing bytes
-- options: random values of constructor arguments
+writes what happened. The docstrings of the `TARGETS` are its descriptions.
 
 Each try is ``target(rng, folder) -> str``, what happened; an exception is a failure.
 They run in a process of their own: a crash is found, and the tries after it go on.
@@ -73,6 +65,7 @@ def make_frame(rng, n_rows=None):
 
 
 def check_definition(rng, folder):  # noqa: ARG001  (as the other targets)
+    """A random table and options against `tests/oracle.py`."""
     frame = make_frame(rng).select_dtypes(exclude="datetime")
     frame = frame.loc[:, frame.notna().any()]
     if frame.shape[1] < 1:
@@ -91,6 +84,7 @@ def check_definition(rng, folder):  # noqa: ARG001  (as the other targets)
 
 
 def check_model_file(rng, folder):
+    """Bytes of a model file altered, with the checksum made right again or not."""
     frame = make_frame(rng)
     cls = ESTIMATORS[rng.integers(len(ESTIMATORS))]
     options = {"n_clusters": 2} if cls is ProximityKMeans else {}
@@ -165,6 +159,7 @@ def read_text(path):
 
 
 def check_csv(rng, folder):
+    """A random CSV file through `impute`: observed cells come back byte for byte."""
     source, target = folder / "in.csv", folder / "out.csv"
     cells = write_csv(rng, source)
     target.unlink(missing_ok=True)
@@ -205,6 +200,7 @@ READERS = {
 
 
 def check_formats(rng, folder):
+    """A Parquet, Arrow or Excel file through `impute`: values and types come back."""
     frame = make_frame(rng)
     kind = str(rng.choice(list(WRITERS)))
     source, target = folder / f"in.{kind}", folder / f"out.{kind}"
@@ -227,12 +223,14 @@ def check_formats(rng, folder):
 
 
 def check_round_trip(rng, folder):
+    """Many types and forms of cells in five formats (`tests/round_trip.py`)."""
     seed, ending = int(rng.integers(2**32)), str(rng.choice(round_trip.FORMATS))
     n_cells = round_trip.check_round_trip(seed, folder, ending)
     return "every observed cell came back" if n_cells else "refused"
 
 
 def check_damaged(rng, folder):
+    """Parquet, Arrow, gzip and Excel files with altered or missing bytes."""
     frame = make_frame(rng, 30)
     kind = str(rng.choice(["parquet", "arrow", "xlsx", "csv.gz"]))
     path = folder / f"damaged.{kind}"
@@ -262,6 +260,7 @@ VALUES = (
 
 
 def check_options(rng, folder):  # noqa: ARG001  (as the other targets)
+    """Random values of constructor arguments."""
     cls = ESTIMATORS[rng.integers(len(ESTIMATORS))]
     name = str(rng.choice(list(cls().get_params(deep=False))))
     value = VALUES[rng.integers(len(VALUES))]
@@ -345,18 +344,18 @@ def run_target(target, count, seconds):
 def write_page(path, tallies):
     """Write what was tried, how often, and what happened."""
     lines = [
-        "# What was tried at random", "",
-        "Written by `scripts/fuzz`; `tests/fuzzing.py` describes the targets. The",
-        "seeds are fixed: the same command tries the same inputs.", "",
-        "| target | tried | what happened | failures |", "| --- | --- | --- | --- |",
+        "# Random tests", "",
+        "Written by `scripts/fuzz`. The seeds are fixed:",
+        "the same command tries the same inputs.", "",
+        "| target | what is tried | tried | what happened | failures |",
+        "| --- | --- | --- | --- | --- |",
     ]  # fmt: skip
     for name, tally in tallies.items():
         happened = ", ".join(
             f"{n} {what}" for what, n in sorted(tally.outcomes.items())
         )
-        lines.append(
-            f"| {name} | {tally.n_tried} | {happened} | {len(tally.failures)} |"
-        )
+        what, n_failed = TARGETS[name].__doc__, len(tally.failures)
+        lines.append(f"| {name} | {what} | {tally.n_tried} | {happened} | {n_failed} |")
     found = [
         f"- {name}, {one}" for name, t in tallies.items() for one in t.failures[:5]
     ]

@@ -35,5 +35,6 @@ def test_a_crash_is_found_and_the_rest_goes_on(monkeypatch, tmp_path):
     assert tally.failures[0].startswith("seed 1: ended with -6")
     fuzzing.write_page(tmp_path / "page.md", {"definition": tally})
     page = (tmp_path / "page.md").read_text()
-    assert "| definition | 4 | 3 equal | 1 |" in page
+    what = fuzzing.check_definition.__doc__
+    assert f"| definition | {what} | 4 | 3 equal | 1 |" in page
     assert "- definition, seed 1: ended with" in page
