@@ -12,8 +12,8 @@ PACKAGE = Path(proximity_kernel.__file__).parent
 def table():
     """What is said about each file and folder, in their order."""
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    walk = text.split("## The walk")[1].split("## Chores")[0]
-    return re.findall(r"^\| `([^`]+)` \| (.+) \|$", walk, re.MULTILINE)
+    code = text.split("## The code")[1].split("## Chores")[0]
+    return re.findall(r"^\| `([^`]+)` \| (.+) \|$", code, re.MULTILINE)
 
 
 def listed():
