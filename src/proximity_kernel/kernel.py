@@ -40,9 +40,7 @@ class ProximityKernel(FittedKernel, ModelFileMixin, Weighted, Transformer, Estim
     Every value is replaced by the bin of its nearest center; centers are close together
     where the data are dense. A missing cell is represented by a distribution over the
     feature's bins, estimated from the row's other cells. The similarity of two rows is
-    the mean over the features of how well the two cells agree: 1 in the same bin, less
-    for numbers in the same half (see `n_bins`), and otherwise 0; for a missing cell,
-    what is expected.
+    the mean over the features of the expected agreement: 1 in the same bin, else 0.
 
     Parameters
     ----------
