@@ -3,7 +3,7 @@
 The paper's figure is a critical-difference diagram at alpha = 0.1: ten methods on their
 mean ranks, with bars that join those that Nemenyi's test cannot tell apart. Here it is
 drawn from the results of `nmi`, for each protocol. Wilcoxon's test with Holm's
-correction judges a method by the pair alone; see `_ranking` and `_pairs`.
+correction judges a method by the pair alone; see `_ranking`.
 
 Ten methods are ranked, as in the paper: its nine baselines and one proximity kernel,
 the paper's or ours in its place. More variants beside each other would push the others
@@ -19,19 +19,19 @@ from math import isnan
 from typing import Any
 
 import pandas as pd
+from scipy import stats
 
 from ..plots import draw_critical_difference
-from ._pairs import wilcoxon_holm
 from ._published import read_published
 from ._ranking import (
+    DECIMALS,
     critical_difference,
-    friedman,
     mean_ranks,
     nemenyi,
     nemenyi_groups,
+    wilcoxon_holm,
 )
 from ._rendering import Rendering, Table, write_numbers
-from ._scores import complete_cases
 from ._trials import Experiment, Request
 from .nmi import BASELINES, NAMES, OURS, PAPER, PROTOCOLS, TABLES, pivot, summarise
 
@@ -83,8 +83,9 @@ def collect(results: pd.DataFrame, protocol: str, kernel: str = PAPER) -> Scores
     """
     wide = pivot(summarise(results, protocol))
     ranked = [method for method in (*BASELINES, kernel) if method in wide]
-    cases = complete_cases(wide[ranked])
-    return Scores(protocol, kernel, cases.scores, tuple(map(str, cases.dropped)))
+    gaps = wide[ranked].isna().any(axis=1)
+    dropped = tuple(map(str, wide.index[gaps]))
+    return Scores(protocol, kernel, wide.loc[~gaps, ranked], dropped)
 
 
 def read_printed() -> Scores:
@@ -112,13 +113,13 @@ def compare(scores: Scores) -> pd.DataFrame:
         ``nemenyi`` and ``p_holm``, the p-values; NaN in the row of the kernel.
     """
     kernel = scores.kernel
-    pairs = wilcoxon_holm(scores.nmi, against=kernel).set_index("method_b")
+    pairs = wilcoxon_holm(scores.nmi, against=kernel)
     found = pd.DataFrame(
         {
             "rank": mean_ranks(scores.nmi),
             "wins": pairs["wins"],
             "losses": pairs["losses"],
-            "nemenyi": nemenyi(scores.nmi)[kernel].drop(kernel),
+            "nemenyi": nemenyi(scores.nmi, against=kernel),
             "p_holm": pairs["p_holm"],
         }
     )
@@ -190,7 +191,7 @@ def _write_p(value: float) -> str:
 def _notes(known: list[Scores]) -> list[str]:
     scores = known[0]
     n_tables, n_methods = scores.nmi.shape
-    test = friedman(scores.nmi)
+    differ = stats.friedmanchisquare(*scores.nmi.round(DECIMALS).to_numpy().T)
     limits = ", ".join(
         f"{critical_difference(n_methods, n_tables, alpha):.2f} at {alpha}"
         for alpha in (ALPHA, 0.05)
@@ -198,7 +199,7 @@ def _notes(known: list[Scores]) -> list[str]:
     how = (
         f"{n_methods} methods on {n_tables} tables; 1 is the best rank. Both tests are "
         "of the kernel that the column names against the method. Friedman's test with "
-        f"{scores.kernel}: p {_write_p(test.p_value)}. Critical differences: {limits}."
+        f"{scores.kernel}: p {_write_p(differ.pvalue)}. Critical differences: {limits}."
     )
     told = [how]
     if scores.dropped:
