@@ -137,17 +137,16 @@ def draw(summary: pd.DataFrame) -> Any:
     """
     means, spreads = pivot(summary), pivot(summary, "nmi_std")
     datasets = list(dict.fromkeys(dataset for dataset, _ in means.index))
-    figure, axes = make_panels(len(datasets), size=(2.5, 2.3), titles=datasets)
+    figure, axes = make_panels(datasets, size=(2.5, 2.3))
     for dataset, ax in zip(datasets, axes, strict=True):
         draw_lines(
+            ax,
             means.columns.to_numpy(),
             means.loc[dataset].T.to_dict("list"),
             spreads.loc[dataset].T.to_dict("list"),
-            ax,
             xlabel="bins",
             ylabel="NMI",
             names=NAMES,
-            legend=False,
         )
         ax.set_ylim(0, 1.1 * (means + spreads).loc[dataset].max(axis=None))
     share_legend(figure, axes)

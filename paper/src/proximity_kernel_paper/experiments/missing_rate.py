@@ -181,21 +181,18 @@ def draw(summary: pd.DataFrame) -> Any:
     matplotlib.figure.Figure
     """
     datasets = [name for name in TABLES if name in set(summary["dataset"])]
-    figure, axes = make_panels(
-        len(datasets), columns=2, size=(3.6, 3.2), titles=datasets
-    )
+    figure, axes = make_panels(datasets, size=(3.6, 3.2))
     for ax, dataset in zip(axes, datasets, strict=True):
         wide, spread = pivot(summary, dataset), pivot(summary, dataset, "nmi_std")
         draw_lines(
+            ax,
             100 * wide.index.to_numpy(),
             {label: wide[label].to_numpy() for label in wide},
             {label: spread[label].to_numpy() for label in spread},
-            ax=ax,
             xlabel="cells hidden (%)",
             ylabel="NMI",
             highlight=(PAPER, OURS),
             names=NAMES,
-            legend=False,
         )
         ax.set_xticks([round(100 * rate) for rate in wide.index])
         chance = summary[(summary["dataset"] == dataset) & (summary["label"] == CHANCE)]

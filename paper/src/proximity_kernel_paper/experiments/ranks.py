@@ -223,7 +223,7 @@ def draw(scores: Scores) -> Any:
     difference = critical_difference(n_methods, n_tables, ALPHA)
     groups = nemenyi_groups(ranks, difference)
     ax = draw_critical_difference(
-        ranks.to_dict(), groups, difference, highlight=scores.kernel, names=NAMES
+        ranks.to_dict(), groups, difference, highlight=(scores.kernel,), names=NAMES
     )
     title = f'protocol "{scores.protocol}", alpha {ALPHA}, {n_tables} tables'
     ax.figure.suptitle(title, fontsize=9)

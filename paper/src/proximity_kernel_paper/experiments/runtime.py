@@ -307,16 +307,16 @@ def draw(seconds: pd.DataFrame, memory: pd.DataFrame) -> Any:
     -------
     matplotlib.figure.Figure
     """
-    figure, axes = make_panels(2, columns=2, size=(3.4, 2.9), titles=["time", "memory"])
+    figure, axes = make_panels(["time", "memory"], size=(3.4, 2.9))
     slopes = {name: fit_slope(seconds.index, seconds[name]) for name in seconds}
     for ax, wide, ylabel in (
         (axes[0], seconds, "seconds"),
         (axes[1], memory.where(memory > 0), "MB"),
     ):
         draw_lines(
+            ax,
             wide.index,
             {label: wide[label] for label in wide.columns},
-            ax=ax,
             xlabel="rows",
             ylabel=ylabel,
             highlight=(PAPER, OURS),
@@ -324,7 +324,6 @@ def draw(seconds: pd.DataFrame, memory: pd.DataFrame) -> Any:
             logy=True,
             slopes=slopes if ylabel == "seconds" else None,
             names=NAMES,
-            legend=False,
         )
     share_legend(figure, axes[:1])
     return figure

@@ -1,21 +1,21 @@
 """Arrays in, axes out.
 
-Each function draws one thing on the axes that it is given, or on new ones, and returns
-them. Nothing is computed here but what drawing needs, and no file is read; one function
-writes: `save_figure`.
+Each function draws one thing, on axes of its own; `draw_lines` alone draws on axes that
+it is given, those of `make_panels`. Nothing is computed here but what drawing needs,
+and no file is read; one function writes: `save_figure`.
 
-The figures can be read in print and by the colour-blind: methods differ by colour, and
-by marker and line as well. A name has the look of
-its place among the names drawn; give the same ``names`` to several figures, and it has
-the same look in all of them.
+The figures can be read in print and by the colorblind: methods differ by color, and by
+marker and line as well. A name has the look of its place among the names drawn; give
+the same ``names`` to several figures, and it has the same look in all of them.
 
-matplotlib comes with the extra ``plots`` and is imported when something is drawn. No
-setting of it is changed for others, and the state of pyplot is not touched.
+matplotlib is imported when something is drawn. No setting of it is changed for others,
+and the state of pyplot is not touched.
 
 Examples
 --------
->>> from proximity_kernel_paper.plots import draw_lines
->>> ax = draw_lines([0.1, 0.3, 0.5], {"PK": [0.9, 0.8, 0.7], "Mean": [0.8, 0.5, 0.2]})
+>>> from proximity_kernel_paper.plots import draw_lines, make_panels
+>>> figure, [ax] = make_panels(["adult"], size=(3, 2))
+>>> draw_lines(ax, [0.1, 0.3, 0.5], {"PK": [0.9, 0.8, 0.7], "Mean": [0.8, 0.5, 0.2]})
 >>> ax.get_legend_handles_labels()[1]
 ['PK', 'Mean']
 """

@@ -18,7 +18,6 @@ from ._style import (
     PALE,
     SMALL,
     Look,
-    as_vector,
     house_style,
     looks,
     new_axes,
@@ -26,41 +25,31 @@ from ._style import (
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import NDArray
 
 _LANE = 0.26  # the height of a pair's lane, as a part of the tallest bar
 _RUG = 0.05
 
 
 def draw_bins(
-    values: ArrayLike,
-    centers: ArrayLike,
-    edges: ArrayLike,
+    values: NDArray[np.float64],
+    centers: NDArray[np.float64],
+    edges: NDArray[np.float64],
     pairs: Mapping[str, tuple[float, float]],
-    ax: Axes | None = None,
-    *,
-    xlabel: str = "value",
-    ylabel: str = "rows",
 ) -> Axes:
     """Draw a sample, the bin centers with the borders of their cells, and some pairs.
 
     Parameters
     ----------
-    values : array-like of shape (n_samples,)
-        The feature: a histogram, and a rug below it. NaN is left out.
-    centers : array-like of shape (n_bins,)
+    values : array of shape (n_samples,)
+        The feature: a histogram, and a rug below it.
+    centers : array of shape (n_bins,)
         Bin centers, as triangles on the axis.
-    edges : array-like of shape (n_bins - 1,)
+    edges : array of shape (n_bins - 1,)
         The borders between cells: midpoints of neighbouring centers.
     pairs : mapping from str to (float, float)
         What to say of a pair of values, its similarity say, and the values. Each pair
         has a lane of its own above the histogram, the first at the bottom.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; new ones by default.
-    xlabel : str, default="value"
-        What the feature is.
-    ylabel : str, default="rows"
-        What the histogram counts.
 
     Returns
     -------
@@ -68,33 +57,25 @@ def draw_bins(
 
     Examples
     --------
+    >>> import numpy as np
     >>> from proximity_kernel_paper.plots import draw_bins
-    >>> ax = draw_bins([1, 1.2, 1.3, 2, 3, 9], [1, 2, 9], [1.5, 5.5],
-    ...                {"sparse pair: similarity 1": (6, 9)}, xlabel="income")
+    >>> values, centers = np.array([1, 1.2, 1.3, 2, 3, 9]), np.array([1, 2, 9])
+    >>> ax = draw_bins(values, centers, np.array([1.5, 5.5]),
+    ...                {"sparse pair: similarity 1": (6, 9)})
     >>> [text.get_text() for text in ax.texts]
     ['sparse pair: similarity 1']
     """
-    sample, middle, border = (
-        as_vector(part, what)
-        for part, what in ((values, "values"), (centers, "centers"), (edges, "edges"))
-    )
-    sample = sample[np.isfinite(sample)]
-    if len(border) != len(middle) - 1:
-        raise ValueError(
-            f"{len(middle)} centers have {len(middle) - 1} borders between them; edges "
-            f"has {len(border)}."
-        )
     with house_style():
-        ax = new_axes(6.0, 3.2) if ax is None else ax
-        tallest = _draw_sample(ax, sample)
+        ax = new_axes(6.0, 3.2)
+        tallest = _draw_sample(ax, values)
         # The lanes of the pairs, and half of one more for the legend.
         bottom, top = -2 * _RUG * tallest, tallest * (1.12 + len(pairs) * _LANE)
-        _draw_cells(ax, middle, border, (bottom, top))
+        _draw_cells(ax, centers, edges, (bottom, top))
         for lane, (label, pair) in enumerate(pairs.items()):
             height = tallest * (1.12 + lane * _LANE)
             look = looks(pairs)[label]
-            _draw_pair(ax, pair, height, label, look, _side(pair, sample))
-        ax.set(ylim=(bottom, top + _LANE / 2 * tallest), xlabel=xlabel, ylabel=ylabel)
+            _draw_pair(ax, pair, height, label, look, _side(pair, values))
+        ax.set(ylim=(bottom, top + _LANE / 2 * tallest), xlabel="value", ylabel="rows")
         ax.grid(visible=False)
         ax.legend(loc="upper right", ncols=3, borderaxespad=0, handlelength=1.5)
     return ax

@@ -7,16 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ._style import (
-    INK,
-    Look,
-    as_names,
-    as_vector,
-    embolden,
-    house_style,
-    looks,
-    new_axes,
-)
+from ._style import INK, Look, house_style, looks, new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,10 +19,9 @@ _GOLDEN = 0.618033988749895
 
 def draw_distributions(
     scores_by_method: Mapping[str, ArrayLike],
-    ax: Axes | None = None,
     *,
     xlabel: str = "score",
-    highlight: str | Collection[str] = (),
+    highlight: Collection[str] = (),
     names: Sequence[str] | None = None,
 ) -> Axes:
     """Draw a box and the points of each method, the largest median on top.
@@ -44,11 +34,9 @@ def draw_distributions(
     scores_by_method : mapping from str to array-like of shape (n_tables,)
         NaN, a table without a score, is left out. A method with fewer scores than
         another says how many it has. One without any comes last.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; new ones by default.
     xlabel : str, default="score"
         What is scored.
-    highlight : str or collection of str, default=()
+    highlight : collection of str, default=()
         Names written in bold.
     names : sequence of str, optional
         All names, in the order that gives the looks; as given by default.
@@ -64,28 +52,25 @@ def draw_distributions(
     >>> [text.get_text() for text in ax.get_yticklabels()]
     ['PK', 'Mean']
     """
-    scores = {
-        name: _observed(values, name) for name, values in scores_by_method.items()
-    }
-    if not scores:
-        raise ValueError("There is no method to draw.")
+    scores = {name: _observed(values) for name, values in scores_by_method.items()}
     order = sorted(scores, key=lambda name: -_median(scores[name]))
     known = looks(scores, names)
     with house_style():
-        ax = new_axes(6.0, 0.9 + 0.42 * len(order)) if ax is None else ax
+        ax = new_axes(6.0, 0.9 + 0.42 * len(order))
         for row, name in enumerate(order):
             _draw_box(ax, scores[name], row)
             _draw_points(ax, scores[name], row, known[name])
         ax.set_yticks(range(len(order)), _labels(order, scores))
-        embolden(ax, as_names(highlight), order)
+        for text, name in zip(ax.get_yticklabels(), order, strict=True):
+            text.set_fontweight("bold" if name in highlight else "normal")
         ax.set(xlabel=xlabel, ylim=(len(order) - 0.5, -0.55))
         ax.tick_params(axis="y", length=0)
         ax.grid(visible=False, axis="y")
     return ax
 
 
-def _observed(values: ArrayLike, name: str) -> NDArray[np.float64]:
-    numbers = as_vector(values, name)
+def _observed(values: ArrayLike) -> NDArray[np.float64]:
+    numbers: NDArray[np.float64] = np.asarray(values, dtype=float)
     return numbers[~np.isnan(numbers)]
 
 

@@ -9,15 +9,12 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ._style import (
     FONT_SIZE,
     GREY,
     INK,
     SMALL,
     Look,
-    as_names,
     house_style,
     looks,
     new_axes,
@@ -38,9 +35,8 @@ def draw_critical_difference(
     mean_ranks: Mapping[str, float],
     groups: Sequence[Sequence[str]],
     critical_difference: float,
-    ax: Axes | None = None,
     *,
-    highlight: str | Collection[str] = (),
+    highlight: Collection[str] = (),
     names: Sequence[str] | None = None,
 ) -> Axes:
     """Draw mean ranks on a line, and bars that join what does not differ.
@@ -50,14 +46,11 @@ def draw_critical_difference(
     mean_ranks : mapping from str to float
         Each between 1, the best, and the number of methods.
     groups : sequence of sequences of str
-        Methods that are not significantly different; those of one method are not drawn.
+        Methods that are not significantly different.
     critical_difference : float
         The smallest significant difference of two mean ranks: a bar of this length is
         drawn above the axis.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; new ones by default. The names lie outside its frame, so its
-        figure should have the layout "constrained", as that of `make_panels` has.
-    highlight : str or collection of str, default=()
+    highlight : collection of str, default=()
         Names written in bold.
     names : sequence of str, optional
         All names, in the order that gives the looks; as given by default.
@@ -74,8 +67,6 @@ def draw_critical_difference(
     >>> [text.get_text() for text in ax.texts if "." in text.get_text()]
     ['critical difference 0.90', 'PK  1.20', 'KNN  2.20', 'Mean  2.60']
     """
-    if len(mean_ranks) < 2:
-        raise ValueError("Ranks need at least two methods.")
     bars = _bars(mean_ranks, groups)
     levels = _levels(bars, gap=_GAP * (len(mean_ranks) - 1))
     order = sorted(mean_ranks, key=lambda name: mean_ranks[name])
@@ -83,8 +74,7 @@ def draw_critical_difference(
     first_row = _FIRST - _STEP * max([0, *(level + 1 for level in levels)]) - 0.35
     known = looks(mean_ranks, names)
     with house_style():
-        if ax is None:
-            ax = new_axes(6.4, 0.9 + 0.2 * (half - first_row))
+        ax = new_axes(6.4, 0.9 + 0.2 * (half - first_row))
         _draw_axis(ax, len(order), critical_difference)
         for (low, high), level in zip(bars, levels, strict=True):
             over = _OVER * (len(order) - 1)
@@ -92,7 +82,7 @@ def draw_critical_difference(
         for side in (order[:half], order[half:][::-1]):
             end = ax.get_xlim()[side[0] != order[0]]
             for row, name in enumerate(side):
-                bold = name in as_names(highlight)
+                bold = name in highlight
                 place = (mean_ranks[name], first_row - row)
                 _draw_name(ax, name, place, end, known[name], bold)
         ax.set_ylim(first_row - half + 0.4, 3.4)
@@ -103,14 +93,7 @@ def _bars(
     mean_ranks: Mapping[str, float], groups: Sequence[Sequence[str]]
 ) -> list[tuple[float, float]]:
     """From which rank to which each group reaches."""
-    if not np.all(np.isfinite(list(mean_ranks.values()))):
-        raise ValueError("Every method needs a mean rank; one is not finite.")
-    unknown = {name for group in groups for name in group} - set(mean_ranks)
-    if unknown:
-        raise ValueError(f"No mean rank for {', '.join(sorted(unknown))}.")
-    joined = [
-        [mean_ranks[name] for name in group] for group in groups if len(group) > 1
-    ]
+    joined = [[mean_ranks[name] for name in group] for group in groups]
     return sorted((min(ranks), max(ranks)) for ranks in joined)
 
 

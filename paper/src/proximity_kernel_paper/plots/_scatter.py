@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from ._style import GREY, SMALL, as_vector, house_style, looks, new_axes
+from ._style import GREY, SMALL, house_style, looks, new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 def draw_scatter(
     points: Mapping[str, tuple[ArrayLike, ArrayLike]],
-    ax: Axes | None = None,
     *,
     xlabel: str = "",
     ylabel: str = "",
@@ -29,8 +28,6 @@ def draw_scatter(
     Parameters
     ----------
     points : mapping from str to (x, y), each array-like of shape (n_points,)
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; new ones by default.
     xlabel, ylabel : str, default=""
     diagonal : bool, default=False
         Whether to draw the line on which both numbers are the same.
@@ -56,13 +53,12 @@ def draw_scatter(
     """
     known = looks(points, names)
     with house_style():
-        ax = new_axes(6.0, 4.2) if ax is None else ax
+        ax = new_axes(6.0, 4.2)
         if diagonal:
             ax.axline((0, 0), slope=1, color=GREY, linewidth=0.8, zorder=1)
         if logx:
             ax.set_xscale("log")
-        for name, pair in points.items():
-            x, y = (as_vector(part, name) for part in pair)
+        for name, (x, y) in points.items():
             look = known[name]
             size = 26 * look.scale**2
             ax.scatter(

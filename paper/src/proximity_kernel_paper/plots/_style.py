@@ -7,16 +7,13 @@ nobody else's figures change.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from numpy.typing import ArrayLike, NDArray
 
 INK = "#000000"
 GREY = "#6b6b6b"
@@ -165,97 +162,3 @@ def new_axes(width: float, height: float) -> Axes:
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width, height), layout="constrained").add_subplot()
-
-
-def as_vector(values: ArrayLike, what: str) -> NDArray[np.float64]:
-    """Read numbers in a row.
-
-    Parameters
-    ----------
-    values : array-like of shape (n,)
-        Numbers, NaN where there is none.
-    what : str
-        For the message.
-
-    Returns
-    -------
-    array of shape (n,)
-
-    Examples
-    --------
-    >>> as_vector([[1, 2]], "x")
-    Traceback (most recent call last):
-    ValueError: x has shape (1, 2); expected one dimension.
-    """
-    array = np.asarray(values, dtype=np.float64)
-    if array.ndim != 1:
-        raise ValueError(f"{what} has shape {array.shape}; expected one dimension.")
-    return array
-
-
-def as_names(highlight: str | Collection[str]) -> set[str]:
-    """Read one name or several.
-
-    Parameters
-    ----------
-    highlight : str or collection of str
-        A string is one name, not its letters.
-
-    Returns
-    -------
-    set of str
-
-    Examples
-    --------
-    >>> as_names("PK")
-    {'PK'}
-    """
-    return {highlight} if isinstance(highlight, str) else set(highlight)
-
-
-def label_axes(ax: Axes, xlabel: str = "", ylabel: str = "") -> None:
-    """Label the axes, and leave a label alone where there is none to put.
-
-    Parameters
-    ----------
-    ax : matplotlib.axes.Axes
-        What to label.
-    xlabel, ylabel : str, default=""
-        Empty keeps the label, which `make_panels` may have put there.
-
-    Examples
-    --------
-    >>> ax = new_axes(4, 3)
-    >>> label_axes(ax, "rows", "seconds")
-    >>> label_axes(ax)
-    >>> ax.get_xlabel()
-    'rows'
-    """
-    if xlabel:
-        ax.set_xlabel(xlabel)
-    if ylabel:
-        ax.set_ylabel(ylabel)
-
-
-def embolden(ax: Axes, highlight: set[str], labels: Sequence[str]) -> None:
-    """Write the highlighted names of the vertical axis in bold.
-
-    Parameters
-    ----------
-    ax : matplotlib.axes.Axes
-        With one tick for each of the labels.
-    highlight : set of str
-        What to embolden.
-    labels : sequence of str, one for each tick
-        The names as in `highlight`, whatever the ticks say.
-
-    Examples
-    --------
-    >>> ax = new_axes(4, 3)
-    >>> ticks = ax.set_yticks([0, 1], ["PK (12 of 13)", "KNN"])
-    >>> embolden(ax, {"PK"}, ["PK", "KNN"])
-    >>> [text.get_fontweight() for text in ax.get_yticklabels()]
-    ['bold', 'normal']
-    """
-    for text, label in zip(ax.get_yticklabels(), labels, strict=True):
-        text.set_fontweight("bold" if label in highlight else "normal")
