@@ -8,7 +8,6 @@ import dataclasses
 import json
 import re
 from collections import Counter
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -16,9 +15,7 @@ import pytest
 from scipy.io import loadmat
 
 from proximity_kernel.datasets import load_penguins
-from proximity_kernel_paper import datasets
 from proximity_kernel_paper.datasets import (
-    Dataset,
     describe,
     list_datasets,
     load,
@@ -107,11 +104,6 @@ def test_entry_has_our_counts(name):
     assert tuple(find(name).counts.values()) == COUNTS[name]
 
 
-def test_no_code_asks_for_a_table_by_its_name():
-    for path in Path(datasets.__file__).parent.glob("*.py"):
-        assert not re.search(r"\bname\s*(==|in \()\s*['\"]", path.read_text()), path
-
-
 def test_catalogue_files_know_no_other_key():
     known = {field.name for field in dataclasses.fields(Table)} - {"name"}
     for path in CATALOGUE.glob("*.json"):
@@ -153,14 +145,6 @@ def test_catalogue_agrees_with_the_data_homes_own_description(home):
 
 
 # ------------------------------------------------------------------------ loading
-
-
-@pytest.mark.parametrize("name", PAPER_TABLES)
-def test_counts_of_every_table(home, name):
-    dataset = load(name, home)
-    assert isinstance(dataset, Dataset)
-    assert counts(dataset) == COUNTS[name]
-    assert list(dataset.kinds) == list(dataset.frame.columns)
 
 
 @pytest.mark.parametrize("name", TARGET_AT)
@@ -275,13 +259,17 @@ def test_unknown_labels():
 
 def test_describe_agrees_with_the_paper_but_for_its_slips(home):
     table = describe(home)
-    assert table["differs"][lambda said: said != ""].to_dict() == {
-        "adult": "missing_percent, classes",
-        "credit": "missing_percent",
-        "kidney": "features",
-    }
-    for differs, note in zip(table["differs"], table["note"], strict=True):
-        assert all(f"{name}:" in note for name in differs.split(", ") if name)
+    figures = ["rows", "features", "missing_percent", "classes"]
+    paper = table[[f"paper_{name}" for name in figures]].set_axis(figures, axis=1)
+    differs = (table[figures].round(2) != paper) & paper.notna()
+    slips = differs.stack()[lambda found: found].index.to_list()
+    assert slips == [
+        ("adult", "missing_percent"),
+        ("adult", "classes"),
+        ("credit", "missing_percent"),
+        ("kidney", "features"),
+    ]
+    assert all(f"{figure}:" in table.loc[name, "note"] for name, figure in slips)
     unprinted = {"messidor", "penguins", "three_lines"}
     assert set(table.index[table["paper_rows"].isna()]) == unprinted
     printed = table.loc["kidney", ["paper_categorical", "paper_numeric"]]
@@ -315,7 +303,6 @@ def test_describe_without_files(tmp_path):
     away = table.drop(index="penguins")
     assert away["rows"].isna().all()
     assert away["missing_percent"].isna().all()
-    assert (away["differs"] == "").all()
     assert away["note"].str.startswith("Absent: ").all()
     assert table.loc["horse", "note"] == "Absent: horse-colic.data, horse-colic.test."
     assert table.loc["adult", "paper_rows"] == 48842

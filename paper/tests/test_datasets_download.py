@@ -253,7 +253,6 @@ def test_describe_notes_a_wrong_file_and_counts_the_others(home, tmp_path):
     assert str(path) in table.loc["cancer", "note"]
     assert "Move it away" in table.loc["cancer", "note"]
     assert table.loc["cancer", list(_counts())].isna().all()
-    assert table.loc["cancer", "differs"] == ""
     assert table.loc["cancer", "paper_rows"] == 699
     assert table.loc["voting", "rows"] == 435
     assert table.loc["horse", "note"].startswith("Absent: ")

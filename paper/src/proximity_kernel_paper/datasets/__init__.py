@@ -15,8 +15,9 @@ the value itself.
 
 from __future__ import annotations
 
+from ._catalogue import list_datasets
 from ._describe import describe
-from ._load import Dataset, list_datasets, load
+from ._load import Dataset, load
 from ._missingness import simulate_missing
 
 __all__ = [

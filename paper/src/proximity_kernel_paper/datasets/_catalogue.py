@@ -13,7 +13,6 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -103,10 +102,21 @@ class Table:
         return next(column for column in self.columns if column.role == "target")
 
 
-@cache
-def names() -> tuple[str, ...]:
-    """Give the names of all tables, sorted."""
-    return tuple(sorted(path.stem for path in CATALOGUE.glob("*.json")))
+def list_datasets() -> list[str]:
+    """Name the tables that `load` knows.
+
+    Returns
+    -------
+    list of str
+        Sorted. Whether their files are at hand is another question, see `describe`.
+
+    Examples
+    --------
+    >>> from proximity_kernel_paper.datasets import list_datasets
+    >>> list_datasets()[:4]
+    ['adult', 'cancer', 'credit', 'heart']
+    """
+    return sorted(path.stem for path in CATALOGUE.glob("*.json"))
 
 
 def find(name: str) -> Table:
@@ -118,11 +128,12 @@ def find(name: str) -> Table:
     Traceback (most recent call last):
     ValueError: no dataset is called 'kidny'; did you mean 'kidney'? There are ...
     """
-    if name not in names():
-        near = get_close_matches(str(name), names(), n=1)
+    known = list_datasets()
+    if name not in known:
+        near = get_close_matches(str(name), known, n=1)
         hint = f"; did you mean {near[0]!r}?" if near else "."
         raise ValueError(
-            f"no dataset is called {name!r}{hint} There are {', '.join(names())}."
+            f"no dataset is called {name!r}{hint} There are {', '.join(known)}."
         )
     text = (CATALOGUE / f"{name}.json").read_text(encoding="utf-8")
     return Table.from_entry(name, json.loads(text))

@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from ._catalogue import Table, find, names
+from ._catalogue import Table, find, list_datasets
 from ._files import Home, WrongFileError, absent
 from ._load import read
 
@@ -21,7 +21,7 @@ PAPER = ("rows", "features", "categorical", "numeric", "missing_percent", "class
 OURS = ("rows", "features", *KINDS, "missing_cells", "missing_percent", "classes")
 
 
-def describe(data_home: Home = None, *, download: bool = False) -> pd.DataFrame:
+def describe(data_home: Home = None) -> pd.DataFrame:
     """Count all tables, beside the figures that the paper prints.
 
     The counts are made from the files, not copied from the catalogue. A table whose
@@ -32,8 +32,6 @@ def describe(data_home: Home = None, *, download: bool = False) -> pd.DataFrame:
     ----------
     data_home : path, optional
         As in `load`.
-    download : bool, default=False
-        Whether to download what is absent, about 7 MB for all tables.
 
     Returns
     -------
@@ -46,10 +44,6 @@ def describe(data_home: Home = None, *, download: bool = False) -> pd.DataFrame:
         - ``paper_rows``, ``paper_features``, ``paper_categorical``,
           ``paper_numeric``, ``paper_missing_percent``, ``paper_classes``: what the
           paper prints, NA where it prints nothing;
-        - ``differs``: the figures of the paper that are not ours, by name, empty if
-          there are none or nothing could be compared. Percentages are compared after
-          rounding to two digits, as printed; kinds are a matter of reading and are
-          not compared;
         - ``note``: why they differ, and what is absent or wrong.
 
     Examples
@@ -61,15 +55,15 @@ def describe(data_home: Home = None, *, download: bool = False) -> pd.DataFrame:
     >>> print(table.loc["cancer", "note"])
     Absent: breast-cancer-wisconsin.data.
     """
-    records = [_record(find(name), data_home, download) for name in names()]
+    records = [_record(find(name), data_home) for name in list_datasets()]
     frame = pd.DataFrame(records).set_index("dataset")
     figures = [*OURS, *(f"paper_{name}" for name in PAPER)]
     whole = [name for name in figures if not name.endswith("percent")]
     return frame.astype(dict.fromkeys(whole, "Int64"))
 
 
-def _record(table: Table, home: Home, download: bool) -> dict[str, Any]:
-    lacking = [] if download else absent(table, home)
+def _record(table: Table, home: Home) -> dict[str, Any]:
+    lacking = absent(table, home)
     said = f"Absent: {', '.join(file.name for file in lacking)}." if lacking else ""
     ours: dict[str, float] = {}
     if not lacking:
@@ -77,17 +71,10 @@ def _record(table: Table, home: Home, download: bool) -> dict[str, Any]:
             ours = _count(table, home)
         except WrongFileError as error:  # the other tables can still be counted
             said = str(error)
-    differs = [
-        name
-        for name in PAPER
-        if name in ours and name in table.paper and name not in KINDS
-        if round(ours[name], 2) != table.paper[name]
-    ]
     return {
         "dataset": table.name,
         **{name: ours.get(name, float("nan")) for name in OURS},
         **{f"paper_{name}": table.paper.get(name, float("nan")) for name in PAPER},
-        "differs": ", ".join(differs),
         "note": " ".join(filter(None, (said, table.paper_note))),
     }
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from ._catalogue import Table, find, names
+from ._catalogue import Table, find
 from ._files import Home, read_files
 from ._parse import LABELS, parse
 
@@ -37,23 +37,6 @@ class Dataset:
         rows, features = self.frame.shape
         title = self.description.partition("\n")[0]
         return f"<Dataset {title}: {rows} rows, {features} features>"
-
-
-def list_datasets() -> list[str]:
-    """Name the tables that `load` knows.
-
-    Returns
-    -------
-    list of str
-        Sorted. Whether their files are at hand is another question, see `describe`.
-
-    Examples
-    --------
-    >>> from proximity_kernel_paper.datasets import list_datasets
-    >>> list_datasets()[:4]
-    ['adult', 'cancer', 'credit', 'heart']
-    """
-    return list(names())
 
 
 def load(

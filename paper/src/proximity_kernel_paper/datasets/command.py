@@ -11,8 +11,9 @@ from rich.console import Console
 from rich.table import Table
 
 from .._whole import whole_file
+from ._catalogue import list_datasets
 from ._describe import describe
-from ._load import Dataset, list_datasets, load
+from ._load import Dataset, load
 
 DESCRIPTION = """\
 The tables of the experiments.
