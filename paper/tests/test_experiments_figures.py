@@ -201,13 +201,6 @@ def test_bins_shows_and_draws_each_rule():
     np.testing.assert_allclose(lines[nmi.PAPER].get_ydata(), np.arange(2, 11) / 20)
 
 
-@pytest.mark.parametrize("module", [bins, missing_rate])
-def test_without_results_there_is_nothing_to_show(module):
-    rendering = module.render(make_results([], None), Request())
-    assert not rendering.tables
-    assert not rendering.figures
-
-
 # --------------------------------------------------------------------------- binning
 
 

@@ -155,7 +155,7 @@ def test_what_is_cut_is_said():
     assert (part["a"] == target).all()
     assert part["a"].is_monotonic_increasing
     assert "rows at most 1,000,000" in say_budget()
-    assert "20,000 rows (epochs" in say_budget(quick=True)
+    assert "rows at most 20,000" in say_budget(quick=True)
 
 
 # ---------------------------------------------------------------- what is made of it
@@ -229,7 +229,6 @@ def test_tables_are_in_the_papers_order_with_marks_and_gaps(results):
     assert text.index("| kidney |") < text.index("| mammo |") < text.index("| mean |")
     assert "| mammo | 0.151 ±.003 | 0.351 ±.003 | - | 0.451 ±.003 | **0.601" in text
     assert "| mean | 0.151 | 0.351 | - | 0.451 | **0.601** | *0.551* |" in text
-    assert "EM failed on mammo: ValueError: no" in text
     assert "ddof 1" in text
 
 

@@ -91,9 +91,8 @@ def test_failures_can_be_forgotten(ledger):
     ledger.append(Trial("a", "m", 0), {"score": 1.0})
     ledger.append(Trial("a", "m", 1), {"error": "ValueError: no"})
     before = ledger.read().iloc[:1]
-    assert ledger.forget_failures() == 1
+    ledger.forget_failures()
     pd.testing.assert_frame_equal(ledger.read(), before)
-    assert ledger.forget_failures() == 0
     assert list(ledger.path.parent.iterdir()) == [ledger.path]
 
 

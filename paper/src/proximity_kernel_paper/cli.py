@@ -11,7 +11,7 @@ import argparse
 import sys
 import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -164,7 +164,6 @@ class _Session:
     out: Console
     err: Console
     progress: Progress | None = None
-    broken: list[str] = field(default_factory=list)
 
     @property
     def request(self) -> Request:
@@ -308,6 +307,7 @@ def _save_figures(session: _Session, rendering: Rendering) -> None:
 
 
 def _run_all(session: _Session) -> int:
+    broken = []
     for name in list_experiments():
         request = narrow(find_experiment(name), session.request)
         if request is None:
@@ -321,11 +321,11 @@ def _run_all(session: _Session) -> int:
             failed = 1
             session.say(f"{name}: {_tell(error)}")
         if failed:
-            session.broken.append(name)
+            broken.append(name)
     _write_page(session)
-    if session.broken:
-        session.say(f"failed: {', '.join(session.broken)}; see above")
-    return int(bool(session.broken))
+    if broken:
+        session.say(f"failed: {', '.join(broken)}; see above")
+    return int(bool(broken))
 
 
 def _write_page(session: _Session) -> None:

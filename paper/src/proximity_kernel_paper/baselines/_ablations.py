@@ -18,7 +18,7 @@ from proximity_kernel import ProximityKernel
 
 
 class BinnedRows(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
-    """What the ablations share: the bins of an incomplete table."""
+    """The bins of an incomplete table, for `PriorOnly` and the methods of `_soft`."""
 
     def __init__(self, n_bins: Any = "auto", missingness: Any = None) -> None:
         self.n_bins = n_bins

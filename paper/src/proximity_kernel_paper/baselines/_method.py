@@ -21,7 +21,7 @@ class Method:
     Attributes
     ----------
     name : str
-        As in the paper.
+        As in the paper, where it has the method.
     grid : mapping from str to tuple
         The values of each option that the paper searched; empty if none.
     build : callable
@@ -31,10 +31,10 @@ class Method:
         depends on the batch it is transformed with; with the other methods a row's
         answer does not. Imputation methods give the filled table, each column scaled
         to [0, 1]: an array of shape (n, n_features). HI-PMK gives similarities to the
-        fitted rows: (n, n_fitted). PK and its ablations give the sparse representation:
-        (n, n_bins in all). An option that the method does not have is a TypeError. With
-        `verbose`, long training reports its progress on the standard error stream, else
-        it is silent.
+        fitted rows: (n, n_fitted). PK and others that give distributions over bins give
+        a sparse representation: (n, n_bins in all). An option that the method does not
+        have is a TypeError. With `verbose`, long training reports its progress on the
+        standard error stream, else it is silent.
 
     Examples
     --------

@@ -28,24 +28,6 @@ TRAINED = ("GAIN", "MIRACLE", "MIWAE")
 MOST_ROWS = {"HI-PMK": 8_200, "MissForest": 20_000}
 
 
-def count_epochs(method: str, parameters: Mapping[str, Any]) -> int:
-    """Tell for how many epochs a method would train.
-
-    Parameters
-    ----------
-    method : str
-    parameters : mapping from str to value
-
-    Returns
-    -------
-    int
-        0 for methods that do not train.
-    """
-    if method not in TRAINED:
-        return 0
-    return int(registry[method].build(**parameters).imputer.epochs)
-
-
 def cut_epochs(
     method: str, parameters: Mapping[str, Any], n_rows: int, budget: int
 ) -> tuple[dict[str, Any], str]:
@@ -72,8 +54,10 @@ def cut_epochs(
     >>> cut_epochs("Mean", {}, 50_000, 1_000_000)
     ({}, '')
     """
-    wanted = count_epochs(method, parameters)
-    allowed = max(1, budget // n_rows) if budget else wanted
+    if method not in TRAINED or not budget:
+        return dict(parameters), ""
+    wanted = int(registry[method].build(**parameters).imputer.epochs)
+    allowed = max(1, budget // n_rows)
     if wanted <= allowed:
         return dict(parameters), ""
     note = f"{allowed} of {wanted} epochs ({budget:,} rows seen)"

@@ -16,6 +16,7 @@ from typing import Any
 
 import pandas as pd
 
+from .._whole import whole_file
 from ._trials import KEY, RequestError
 
 # What is known about every trial, whatever it measures.
@@ -103,22 +104,13 @@ class Ledger:
             file.flush()
             os.fsync(file.fileno())
 
-    def forget_failures(self) -> int:
-        """Take away the rows of trials that failed, so that they are tried again.
-
-        Returns
-        -------
-        int
-            How many.
-        """
+    def forget_failures(self) -> None:
+        """Take away the rows of trials that failed, so that they are tried again."""
         rows = self.read()
-        failed = rows["error"] != ""
-        if failed.any():
-            part = self.path.with_name(self.path.name + ".part")
-            kept = rows.loc[~failed, list(self.columns)]
-            kept.to_csv(part, index=False, lineterminator="\n")
-            part.replace(self.path)
-        return int(failed.sum())
+        kept = rows.loc[rows["error"] == "", list(self.columns)]
+        if len(kept) < len(rows):
+            with whole_file(self.path) as part:
+                kept.to_csv(part, index=False, lineterminator="\n")
 
     def _mend(self) -> None:
         """Make the file end with a whole line, of which the first is the header."""

@@ -43,6 +43,36 @@ def write_options(options: Mapping[str, Any]) -> str:
     return json.dumps(dict(options), sort_keys=True)
 
 
+def find_labels(
+    results: pd.DataFrame, columns: Mapping[str, tuple[str, Mapping[str, Any]]]
+) -> list[str]:
+    """Find the label of each trial in the results.
+
+    Parameters
+    ----------
+    results : pandas.DataFrame
+        Of a ledger.
+    columns : mapping from label to (method, parameters)
+
+    Returns
+    -------
+    list of str
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> results = pd.DataFrame({"method": ["PK"], "parameters": ['{"n_bins": 4}']})
+    >>> find_labels(results, {"PK (ours)": ("PK", {}), "4": ("PK", {"n_bins": 4})})
+    ['4']
+    """
+    labels = {
+        (method, write_options(parameters)): label
+        for label, (method, parameters) in columns.items()
+    }
+    keys = zip(results["method"], results["parameters"], strict=True)
+    return [labels[key] for key in keys]
+
+
 @dataclass(frozen=True)
 class Trial:
     """One thing to measure.
@@ -179,7 +209,7 @@ class Experiment:
         ``render(results, request)`` gives tables and figures. It computes nothing that
         takes long.
     source : str
-        Whose results it renders; its own name, or that of another experiment.
+        The experiment whose results it renders; empty for its own.
     choices : tuple of str
         Names that `Request.only` may hold.
     protocols : tuple of str

@@ -97,8 +97,6 @@ def pivot(summary: pd.DataFrame, score: str = "nmi") -> pd.DataFrame:
 
 def render(results: pd.DataFrame, request: Request) -> Rendering:  # noqa: ARG001
     """Show a table for each score, and NMI against bins."""
-    if results.empty:
-        return Rendering()
     summary = summarise(results)
     seeds = ", ".join(map(str, sorted(summary["n_seeds"].unique())))
     how = (

@@ -10,7 +10,7 @@ sorted order, each column scaled to [0, 1]); ``one-hot``, the same with a column
 each category; ``4 bins``, the paper's; ``auto bins``, the library's default. Bins are
 fitted to the incomplete table, so that they are the same for every way to fill.
 
-Fills of the last three rows are distributions over bins. In the first two encodings
+Fills of the last four rows are distributions over bins. In the first two encodings
 they are decoded to values; the prior would be decoded to the mean or mode, which is the
 first row.
 """
@@ -32,7 +32,7 @@ from ..baselines import registry
 from ._clustering import cluster, judge, load_once
 from ._rendering import Rendering, Table, mark_best, write_numbers
 from ._trials import Experiment, Request, Trial
-from .nmi import QUICK_TABLES, TABLES
+from .nmi import CASCADE, QUICK_TABLES, TABLES
 
 SEEDS, QUICK_SEEDS = 10, 1
 MOST_ROWS = 10_000  # of adult
@@ -48,7 +48,7 @@ IMPUTED = {
 PRIOR = "prior only"
 INFORMATIVE = "pairwise, gaps may be a bin"
 MATCHED: Mapping[str, Mapping[str, Any]] = {
-    "cascade": {"matching": "cascade", "missingness": "ignorable"},
+    "cascade": CASCADE,
     "pairwise": {"missingness": "ignorable"},
     INFORMATIVE: {},
 }

@@ -37,7 +37,7 @@ from ..plots import draw_scatter
 from ._budget import BUDGET, QUICK_BUDGET, cut_epochs
 from ._clustering import load_once
 from ._rendering import Rendering, Table, mark_best, write_numbers
-from ._trials import Experiment, Request, Trial
+from ._trials import Experiment, Request, Trial, find_labels
 from .nmi import BASELINES, FOUR_BINS, NAMES, PAIRWISE, PAPER
 
 TABLES = ("messidor", "cancer", "heart", "credit", "mushroom", "adult")
@@ -195,19 +195,13 @@ def summarise(results: pd.DataFrame) -> pd.DataFrame:
         over fewer tables than the others would not compare, so it is NaN.
     """
     settings = results["setting"].map(json.loads)
-    asked = zip(results["method"], results["parameters"], strict=True)
     tidy = results.assign(
-        label=[_label(method, json.loads(text)) for method, text in asked],
+        label=find_labels(results, LABELS),
         mechanism=settings.map(lambda setting: setting["mechanism"]),
         rate=settings.map(lambda setting: setting["rate"]),
     )
     groups = tidy.groupby(["label", "mechanism", "rate"])[list(SCORES)]
     return groups.agg(lambda scores: scores.mean(skipna=False)).reset_index()
-
-
-def _label(method: str, parameters: dict[str, Any]) -> str:
-    known = LABELS.items()
-    return next(label for label, entry in known if entry == (method, parameters))
 
 
 def arrange(summary: pd.DataFrame) -> pd.DataFrame:

@@ -25,7 +25,7 @@ from ..plots import draw_lines, make_panels, share_legend
 from ._budget import BUDGET, QUICK_BUDGET, cut_epochs, say_budget
 from ._clustering import N_INIT, SCORES, cluster, judge, load_once, represent
 from ._rendering import Rendering, Table, mark_best, write_mean_spread
-from ._trials import Experiment, Request, Trial, write_options
+from ._trials import Experiment, Request, Trial, find_labels
 from .nmi import BASELINES, BEST_BINS, CASCADE, FOUR_BINS, NAMES, OURS, PAPER
 
 TABLES = ("three_lines", "messidor")
@@ -108,12 +108,8 @@ def summarise(results: pd.DataFrame) -> pd.DataFrame:
         ``nmi_std`` (ddof 1, NaN for one seed) and ``n_seeds``. All imputations have the
         numbers of the first at rate 0, and `CHANCE` has one rate, 0.
     """
-    labels = {
-        (name, write_options(given)): key for key, (name, given) in COLUMNS.items()
-    }
-    keys = results[["method", "parameters"]].itertuples(index=False, name=None)
     rates = results["setting"].map(json.loads).map(lambda setting: setting["rate"])
-    rows = results.assign(rate=rates, label=[labels[key] for key in keys])
+    rows = results.assign(rate=rates, label=find_labels(results, COLUMNS))
     groups = rows.groupby(["dataset", "rate", "label"])["nmi"]
     found = groups.agg(nmi="mean", nmi_std="std", n_seeds="count").reset_index()
     whole = found[(found["rate"] == 0) & (found["label"] == IMPUTATIONS[0])]
@@ -134,8 +130,6 @@ def pivot(summary: pd.DataFrame, dataset: str, score: str = "nmi") -> pd.DataFra
 
 def render(results: pd.DataFrame, request: Request) -> Rendering:
     """Show a table for each data table, and NMI against the rate."""
-    if results.empty:
-        return Rendering()
     summary = summarise(results)
     datasets = [name for name in TABLES if (summary["dataset"] == name).any()]
     notes = _notes(summary)

@@ -31,11 +31,11 @@ from ..datasets import simulate_missing
 from ..plots import draw_lines, make_panels, share_legend
 from ._machine import PeakMemory
 from ._rendering import Rendering, Table
-from ._trials import Experiment, Request, Trial
+from ._trials import Experiment, Request, Trial, find_labels
 from .nmi import FOUR_BINS, NAMES, OURS, PAPER
 
 EPOCHS = 10
-REPEATS, QUICK_REPEATS = 2, 2
+REPEATS = 2
 FEWEST_ROWS = 1_000
 WARM_UP_ROWS = 60
 FEW = 6  # of more sizes every other is shown
@@ -106,7 +106,7 @@ def plan(request: Request, done: pd.DataFrame) -> list[Trial]:  # noqa: ARG001
         for n_rows in list_sizes(max(most[label] for label in chosen))
         for label in chosen
         if n_rows <= most[label]
-        for seed in range(QUICK_REPEATS if request.quick else REPEATS)
+        for seed in range(REPEATS)
     ]
 
 
@@ -173,32 +173,13 @@ def summarise(results: pd.DataFrame, score: str = "fit_seconds") -> pd.DataFrame
         Index ``rows``; NaN where a method was not run, or failed.
     """
     rows = results.assign(
-        label=[
-            name_method(method, json.loads(parameters))
-            for method, parameters in zip(
-                results["method"], results["parameters"], strict=True
-            )
-        ],
+        label=find_labels(results, METHODS),
         rows=results["setting"].map(lambda text: json.loads(text)["rows"]),
     )
     grouped = rows.groupby(["rows", "label"])[score]
     wide = (grouped.min() if score == "fit_seconds" else grouped.max()).unstack()
     wide.columns.name = None
     return wide[[label for label in METHODS if label in wide.columns]]
-
-
-def name_method(method: str, parameters: Mapping[str, Any]) -> str:
-    """Find the label of a method with these parameters.
-
-    Examples
-    --------
-    >>> name_method("PK", {"n_jobs": 1})
-    'PK (ours)'
-    """
-    wanted = (method, dict(parameters))
-    return next(
-        label for label, (name, own) in METHODS.items() if (name, dict(own)) == wanted
-    )
 
 
 def fit_slope(rows: Any, heights: Any) -> float:
@@ -235,10 +216,9 @@ def render(results: pd.DataFrame, request: Request) -> Rendering:
     memory = summarise(results, "fit_memory_mb")
     tail = ", quick" * request.quick
     repeats = int(results["seed"].nunique())
-    notes = (*_notes(repeats), *_list_failures(results))
     peak = _tabulate(f"Peak memory of it, MB{tail}", memory, _memory_notes(repeats))
     tables = (
-        _tabulate(f"Seconds to fit and transform{tail}", seconds, notes),
+        _tabulate(f"Seconds to fit and transform{tail}", seconds, _notes(repeats)),
         replace(peak, detail=True),
     )
     return Rendering(tables, {"runtime": lambda: draw(seconds, memory)})
@@ -277,14 +257,6 @@ def _notes(repeats: int) -> tuple[str, ...]:
         "out of proportion in memory (HI-PMK) or time (MIWAE)."
     )
     return table, methods
-
-
-def _list_failures(results: pd.DataFrame) -> list[str]:
-    failed = results[results["error"] != ""].drop_duplicates(["method", "setting"])
-    return [
-        f"{row.method} failed at {json.loads(row.setting)['rows']:,} rows: {row.error}"
-        for row in failed.itertuples()
-    ]
 
 
 def _memory_notes(repeats: int) -> tuple[str, ...]:
