@@ -1,9 +1,7 @@
 """The data home, and downloads from a server on this machine that misbehaves."""
 
-import contextlib
 import hashlib
 import io
-import os
 import socket
 import threading
 import zipfile
@@ -15,7 +13,6 @@ from pathlib import Path
 import pooch
 import pytest
 
-from proximity_kernel_paper._whole import whole_file
 from proximity_kernel_paper.datasets import _download, list_datasets, load
 from proximity_kernel_paper.datasets._catalogue import Column, RawFile, Table, find
 from proximity_kernel_paper.datasets._files import find_home, read_files
@@ -158,19 +155,6 @@ def test_another_file_in_its_place_is_refused_and_left_alone(tmp_path, server):
     assert server.asked == []
 
 
-def test_nothing_is_left_of_a_write_that_fails(tmp_path, monkeypatch):
-    def full(self, target):
-        raise OSError(f"no room for {target} beside {self}")
-
-    monkeypatch.setattr(Path, "replace", full)
-    with (
-        pytest.raises(OSError, match="no room"),
-        whole_file(tmp_path / "made.up") as part,
-    ):
-        part.write_bytes(RAW)
-    assert files_in(tmp_path) == []
-
-
 # ------------------------------------------------------------------------ downloads
 
 
@@ -287,41 +271,6 @@ def test_waiting_is_sleeping(monkeypatch):
 # ----------------------------------------------------------------------------- RAR
 
 
-@contextlib.contextmanager
-def program(folder, monkeypatch, script):
-    """A program called bsdtar, and no other that can open a RAR."""
-    folder.mkdir()
-    path = folder / "bsdtar"
-    path.write_text(f"#!/bin/sh\n{script}\n")
-    path.chmod(0o755)
-    monkeypatch.setattr(_download, "UNPACKERS", {"bsdtar": ("-xf", "archive.rar")})
-    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
-    yield
-
-
-unix_only = pytest.mark.skipif(os.name != "posix", reason="the program is a script")
-
-
-@unix_only
-def test_rar_in_a_zip(server, tmp_path, monkeypatch):
-    address = server.put("made+up.zip", zipped(**{"It.rar": RAW}))
-    script = 'test "$*" = "-xf archive.rar" && mkdir It && cp archive.rar It/made.up'
-    with program(tmp_path / "bin", monkeypatch, script):
-        read(made_up(address, wrapping=["zip", "rar"]), tmp_path / "home")
-    assert files_in(tmp_path / "home") == ["made.up"]
-
-
-@unix_only
-def test_rar_that_cannot_be_opened(server, tmp_path, monkeypatch):
-    address = server.put("made+up.zip", zipped(**{"It.rar": RAW}))
-    with (
-        program(tmp_path / "bin", monkeypatch, "echo damaged >&2; exit 1"),
-        pytest.raises(OSError, match=r"bsdtar could not open .*damaged"),
-    ):
-        read(made_up(address, wrapping=["zip", "rar"]), tmp_path / "home")
-    assert not (tmp_path / "home").exists()
-
-
 def test_rar_without_a_program_says_so_at_once(server, tmp_path, monkeypatch, waits):
     address = server.put("made+up.zip", zipped(**{"It.rar": RAW}))
     monkeypatch.setenv("PATH", str(tmp_path))
@@ -358,16 +307,3 @@ def test_every_table_as_the_publisher_wraps_it(
     assert fetched.frame.equals(expected.frame)  # dtypes and all
     assert fetched.target.equals(expected.target)
     assert files_in(tmp_path) == sorted(file.name for file in table.files)
-
-
-def test_a_real_table_truncated_then_good(home, server, tmp_path):
-    table = find("cancer")
-    whole = zipped(
-        **{
-            "breast-cancer-wisconsin.data": (
-                home / "cancer" / table.files[0].name
-            ).read_bytes()
-        }
-    )
-    address = server.put("it", (200, whole[:1000], len(whole)), (502, b"", 0), whole)
-    assert len(read(replace(table, address=address), tmp_path).frame) == 699

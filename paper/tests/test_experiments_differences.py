@@ -314,7 +314,7 @@ def run(request):
 
 
 @pytest.mark.usefixtures("small")
-def test_the_experiment_from_plan_to_figure():
+def test_the_experiment_from_plan_to_tables():
     request = Request(quick=True)
     rendering = differences.render(run(request), request)
     shown, effects, each, bins = (table.frame for table in rendering.tables)

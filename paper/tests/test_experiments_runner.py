@@ -131,7 +131,7 @@ def test_a_method_that_fails_or_dies_takes_nothing_with_it():
     wait_for_end(pids)
 
 
-def test_workers_have_one_thread_each_and_the_parent_keeps_its_own(monkeypatch):
+def test_the_environment_of_the_parent_is_put_back(monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "7")
     monkeypatch.delenv("MKL_NUM_THREADS", raising=False)
     list(run_trials("tiny", [Trial("t", "good", 0)], None, 1))
