@@ -40,7 +40,7 @@ class ProximityKernel(FittedKernel, ModelFileMixin, Weighted, Transformer, Estim
     Every value is replaced by the bin of its nearest center; centers are close together
     where the data are dense. A missing cell is represented by a distribution over the
     feature's bins, estimated from the row's other cells. The similarity of two rows is
-    the mean over the features of the expected agreement: 1 in the same bin, else 0.
+    the mean over the features of how much their cells agree, as scored by `n_bins`.
 
     Parameters
     ----------
