@@ -87,7 +87,7 @@ def bins():
 
 def test_centers_borders_and_sample_are_drawn(bins):
     np.testing.assert_array_equal(line(bins, "bin center").get_xdata(), [0, 2, 10])
-    (borders,) = [c for c in bins.collections if c.get_label() == "border of cells"]
+    (borders,) = [c for c in bins.collections if c.get_label() == "border of bins"]
     assert [segment[0, 0] for segment in borders.get_segments()] == [1, 6]
     assert sum(bar.get_height() for bar in bins.patches) == 200
     rug = bins.collections[0]

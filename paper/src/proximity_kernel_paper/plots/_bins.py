@@ -98,7 +98,7 @@ def _draw_cells(
     reach: tuple[float, float],
 ) -> None:
     ax.vlines(
-        edges, *reach, color=GREY, linestyle="--", lw=0.9, label="border of cells"
+        edges, *reach, color=GREY, linestyle="--", lw=0.9, label="border of bins"
     )
     ax.plot(
         centers,
