@@ -93,6 +93,20 @@ def test_a_default_that_is_as_good_to_three_digits_is_kept():
     assert len(nmi.plan(request, make_results(first, score(0.01)))) == len(first) + 9
 
 
+def test_of_equal_points_the_first_of_the_grid_counts_in_any_order_of_results():
+    request = Request(only=("mammo", "MIWAE"), protocols=("paper",))
+    first = nmi.plan(request, NOTHING)
+
+    def score(trial):
+        return 0.9 if trial.parameters.get("batch_size", 64) != 64 else 0.1
+
+    done = make_results(first, score)
+    plans = [nmi.plan(request, rows) for rows in (done, done[::-1])]
+    assert plans[0] == plans[1]
+    chosen = {t.parameters["batch_size"] for t in plans[0] if t.seed and t.parameters}
+    assert chosen == {32}
+
+
 def test_where_the_classes_differ_the_default_is_run_with_them():
     request = Request(only=("kidney", "GAIN", nmi.PAPER), protocols=("paper",))
     trials = nmi.plan(request, NOTHING)

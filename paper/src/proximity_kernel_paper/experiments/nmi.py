@@ -152,7 +152,8 @@ def _best_of(
 ) -> dict[str, Any] | None:
     """Give the parameters with the highest NMI, or None while some are not known.
 
-    The default is kept unless another point is better in the digits that are shown.
+    The default is kept unless another point is better in the digits that are shown. Of
+    equal ones the first of the grid counts, in whatever order the results came.
     """
     one = trials[0]
     rows = done[
@@ -161,11 +162,11 @@ def _best_of(
         & (done["method"] == one.method)
         & (done["seed"].astype(str) == str(one.seed))
     ]
-    wanted = {trial.key[3] for trial in trials}
-    found = rows[rows["parameters"].isin(wanted)]
-    if set(found["parameters"]) != wanted or found["nmi"].isna().all():
+    wanted = [trial.key[3] for trial in trials]
+    scores = rows.set_index("parameters")["nmi"]
+    if not set(wanted) <= set(scores.index) or scores[wanted].isna().all():
         return None
-    scores = found.set_index("parameters")["nmi"]
+    scores = scores[wanted]
     kept = write_options(default)
     if kept in scores.index and round(scores[kept], 3) == round(scores.max(), 3):
         return dict(default)

@@ -97,9 +97,7 @@ def _draw_cells(
     edges: NDArray[np.float64],
     reach: tuple[float, float],
 ) -> None:
-    ax.vlines(
-        edges, *reach, color=GREY, linestyle="--", lw=0.9, label="border of bins"
-    )
+    ax.vlines(edges, *reach, color=GREY, linestyle="--", lw=0.9, label="border of bins")
     ax.plot(
         centers,
         np.zeros(len(centers)),
