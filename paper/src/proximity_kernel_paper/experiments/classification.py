@@ -231,9 +231,9 @@ def render(results: pd.DataFrame, request: Request) -> Rendering:
     note = (
         f"Balanced accuracy; {FOLDS} folds, {results['seed'].nunique()} shuffles; at "
         f"most {MOST_ROWS:,} rows of a table. All that is learnt is learnt from the "
-        f"training rows. Best and second of a column are marked. {EUCLID} and "
-        "logistic regression have gaps filled by mean or mode and categories "
-        "one-hot."
+        f"training rows. Best and second of a column are marked. {EUCLID}: gaps filled "
+        "by mean or mode, columns scaled to [0, 1], categories as integer codes. "
+        "Logistic regression: the same fills, categories one-hot."
     )
     return Rendering(
         (Table(title, write_numbers(wide), mark_best(wide, axis=0), (note,)),)
