@@ -17,9 +17,8 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.impute import KNNImputer
 
 from proximity_kernel import ProximityKernel, ProximityKMeans, ProximityOutliers
-from proximity_kernel._bins.centers import NumericBins
-from proximity_kernel._bins.typical_values import Typical
-from proximity_kernel._kmeans import number_of_clusters
+from proximity_kernel import _cluster_count as number_of_clusters
+from proximity_kernel._bins import NumericBins, Typical
 from proximity_kernel.datasets import load_penguins
 from proximity_kernel_paper.datasets import list_datasets, load, simulate_missing
 

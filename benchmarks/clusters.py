@@ -16,9 +16,8 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
 from proximity_kernel import ProximityKernel, ProximityKMeans
-from proximity_kernel._kmeans.iterations import choose_seeds, iterate
-from proximity_kernel._kmeans.points import gather_rows
-from proximity_kernel._shared.threads import count_threads
+from proximity_kernel._kmeans import choose_seeds, gather_rows, iterate
+from proximity_kernel._shared.resources import count_threads
 
 _CLUSTERS = (5, 20)
 _ITERATIONS = 100  # at the most

@@ -124,11 +124,10 @@ def _norm(block: Any) -> Any:
 
 def _weigh_states(n_rows: int) -> list[Record]:
     from proximity_kernel import ProximityKMeans
-    from proximity_kernel._bins.bin_summary import finish_bins, summarize_bins
-    from proximity_kernel._kernel_estimator import represent_distinct
-    from proximity_kernel._kmeans.iterations import sum_part
-    from proximity_kernel._kmeans.points import gather_rows
-    from proximity_kernel._matching.row_summary import plan_rows, summarize_rows
+    from proximity_kernel._bin_summary import finish_bins, summarize_bins
+    from proximity_kernel._kmeans import gather_rows, sum_part
+    from proximity_kernel._row_summary import plan_rows, summarize_rows
+    from proximity_kernel.kernel import represent_distinct
 
     part = _make(0, n_rows)
     survey = summarize_bins(part)

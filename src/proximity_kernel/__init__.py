@@ -9,9 +9,12 @@ if _typing.TYPE_CHECKING:
     from .imputer import ProximityImputer
     from .io import read_table
     from .kernel import ProximityKernel
-    from .knn import ProximityKNNClassifier, ProximityKNNRegressor
     from .model_file import ModelFileError
-    from .neighbors import ProximityNeighbors
+    from .neighbors import (
+        ProximityKNNClassifier,
+        ProximityKNNRegressor,
+        ProximityNeighbors,
+    )
     from .outliers import ProximityOutliers
     from .report import write_report
 
@@ -35,9 +38,9 @@ __version__ = "0.1.0.dev0"
 _HOMES = {
     "ModelFileError": ".model_file",
     "ProximityImputer": ".imputer",
-    "ProximityKNNClassifier": ".knn",
-    "ProximityKNNRegressor": ".knn",
     "ProximityKMeans": ".cluster",
+    "ProximityKNNClassifier": ".neighbors",
+    "ProximityKNNRegressor": ".neighbors",
     "ProximityKernel": ".kernel",
     "ProximityNeighbors": ".neighbors",
     "ProximityOutliers": ".outliers",

@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from ._bins.bin_names import write_moment
-from ._model.model import Model
-from ._model.provenance import list_cells
+from ._bin_names import write_moment
+from ._model import Model
+from ._provenance import list_cells
 from ._shared.wording import fold_rows, write_plain, write_share
 from ._table.columns import Column
 from ._table.tables import split_table

@@ -12,22 +12,22 @@ from sklearn.utils import check_random_state
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
-from ._kernel_estimator import (
-    KernelEstimator,
-    fit_kernel,
-    pack_with_kernel,
-    take_kernel,
-    unpack_kernel,
-)
-from ._model.draws import draw_gaps
-from ._model.fitted_kernel import code_table, take_model
-from ._model.imputation import STRATEGIES, Strategy
+from ._imputation import STRATEGIES, Strategy, draw_gaps
 from ._saving.estimator_state import State
 from ._shared.options import check_choice, check_count, check_flag, check_seed
 from ._shared.sklearn_bases import TableT, Transformer
 from ._table.filling import append_columns, as_pandas, fill_table, mark_gaps
-from ._table.streams import collect_table
-from .kernel import ProximityKernel
+from ._table.tables import collect_table
+from .kernel import (
+    KernelEstimator,
+    ProximityKernel,
+    code_table,
+    fit_kernel,
+    pack_with_kernel,
+    take_kernel,
+    take_model,
+    unpack_kernel,
+)
 
 __all__ = ["ProximityImputer"]
 

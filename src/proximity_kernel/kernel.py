@@ -1,22 +1,41 @@
-"""`ProximityKernel`: similarity of the rows of an incomplete, mixed-type table."""
+"""`ProximityKernel`: similarity of the rows of an incomplete, mixed-type table.
+
+The other estimators take a kernel as an option, fit a copy of it and use the
+representation of the rows (`KernelEstimator`). A fitted kernel in a
+`sklearn.frozen.FrozenEstimator` is not fitted again.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, Self, overload
+from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import DTypeLike, NDArray
-from sklearn.utils.validation import _check_feature_names_in, validate_data
+from sklearn import get_config
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
+from sklearn.utils._set_output import _get_output_config
+from sklearn.utils.validation import (
+    _check_feature_names_in,
+    check_is_fitted,
+    validate_data,
+)
 
-from ._bins.bin_names import output_names
-from ._bins.codes import Codes
-from ._model.batches import Learn, fit_to_batches, learn_batch, make_reader
-from ._model.fitted_kernel import FittedKernel, code_table, make_output, take_model
-from ._model.imputation import Strategy, estimate_gaps
-from ._model.model import Model, fit_model, warn_of_columns
-from ._model.provenance import list_cells
+from ._batches import Learn, fit_to_batches, learn_batch, make_reader
+from ._bin_names import output_names
+from ._coded import Codes, code_absences, merge_distinct, plain_codes
+from ._imputation import Strategy, estimate_gaps
+from ._missingness import Absence
+from ._model import Model, fit_model, warn_of_columns
+from ._model_packing import pack_model, unpack_model
+from ._nearest import Index, build_index, kernel_matrix
+from ._provenance import list_cells
+from ._row_summary import RowSummary
 from ._saving.archive import ModelFileMixin
+from ._saving.estimator_state import State, pack_estimator, unpack_estimator
 from ._shared.options import (
     BinCount,
     FeatureWeights,
@@ -24,14 +43,139 @@ from ._shared.options import (
     Missingness,
     accept_gaps,
     check_flag,
+    check_kernel_options,
+    check_n_jobs,
     resolve_options,
 )
+from ._shared.resources import count_threads
 from ._shared.sklearn_bases import Estimator, Matrix, TableT, Transformer, Weighted
-from ._shared.threads import count_threads
-from ._similarity.kernel_matrix import compare_tables
 from ._table.columns import read_columns
 from ._table.filling import fill_table, make_uncertainty, mark_booleans
-from ._table.streams import collect_table
+from ._table.tables import collect_table
+
+
+class FittedKernel:
+    """The attributes of a fitted `ProximityKernel`, read from its ``model_``."""
+
+    model_: Model
+
+    if TYPE_CHECKING:  # made by scikit-learn
+
+        def set_partial_fit_request(
+            self, *, learn: bool | str | None = None
+        ) -> Self: ...
+
+    @property
+    def n_bins_(self) -> NDArray[np.int64]:
+        """Number of bins of each feature."""
+        return self.model_.n_bins
+
+    @property
+    def bin_centers_(self) -> list[NDArray[np.float64] | None]:
+        """Centers of the numeric features."""
+        return [getattr(bins, "centers", None) for bins in self.model_.bins]
+
+    @property
+    def bin_groups_(self) -> list[NDArray[np.int64] | None]:
+        """The coarse bin of each bin."""
+        return [getattr(bins, "groups", None) for bins in self.model_.bins]
+
+    @property
+    def categories_(self) -> list[NDArray[np.object_] | None]:
+        """Categories of the categorical features."""
+        held = (getattr(bins, "categories", None) for bins in self.model_.bins)
+        return [None if some is None else np.array(some, object) for some in held]
+
+    @property
+    def prior_(self) -> list[NDArray[np.float64]]:
+        """Frequencies of each feature's bins."""
+        return self.model_.prior
+
+    @property
+    def missingness_(self) -> list[Absence]:
+        """Whether missing cells of each feature are informative, and why."""
+        return list(self.model_.absences)
+
+    def __get_model_state__(self) -> State:
+        return pack_model(take_model(self))
+
+    def __set_model_state__(self, state: State) -> None:
+        check_kernel_options(self)
+        self.model_ = unpack_model(state)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "model_" in vars(self)
+
+
+def take_model(kernel: Any) -> Model:
+    """Return the model of a kernel; refuse one that is not fitted or has bad options.
+
+    Read it once per call, because another thread may fit the kernel meanwhile.
+    """
+    if "_learning" in vars(kernel) and "model_" not in vars(kernel):
+        raise NotFittedError(
+            "The bins are learned, but not the rows; call partial_fit(batch, "
+            "learn='rows') for every batch."
+        )
+    check_is_fitted(kernel)
+    check_kernel_options(kernel)
+    model: Model = kernel.model_
+    return model
+
+
+def code_table(kernel: Any, model: Model, X: Any) -> Codes:
+    """Code the rows of a table with the model of a kernel.
+
+    Parameters
+    ----------
+    kernel : ProximityKernel
+    model : Model
+        The model of that kernel.
+    X : frame, array or list of rows, of shape (n_samples, n_features)
+
+    Returns
+    -------
+    Codes
+    """
+    X = collect_table(X, model.names)
+    try:
+        if len(getattr(X, "shape", (0, 0))) == 2:
+            validate_data(kernel, X, reset=False, skip_check_array=True)
+    except (ValueError, TypeError, LookupError):
+        read_columns(X)  # raises a clearer error if the table is bad
+        raise
+    return model.code(X, count_threads(kernel.n_jobs))
+
+
+def represent_table(kernel: Any, model: Model, X: Any) -> sp.csr_array:
+    """Represent the rows of a table as the options of a kernel ask for."""
+    return represent_codes(kernel, model, code_table(kernel, model, X))
+
+
+def represent_codes(kernel: Any, model: Model, codes: Codes) -> sp.csr_array:
+    """Represent coded rows as the options of a kernel ask for."""
+    threads = count_threads(kernel.n_jobs)
+    return model.represent(codes, kernel.dtype, kernel.normalize, threads)
+
+
+def make_output(kernel: Any, model: Model, codes: Codes) -> Matrix:
+    """Represent coded rows in the form that `transform` gives: sparse or dense.
+
+    Frames cannot be made of a sparse matrix, and are refused.
+    """
+    asked = _get_output_config("transform", kernel)["dense"]
+    if kernel.sparse_output and asked != "default":
+        raise ValueError(
+            f"The representation is sparse, and set_output asks for {asked} frames; "
+            "use ProximityKernel(sparse_output=False), or set_output("
+            "transform='default')."
+        )
+    matrix: Matrix = represent_codes(kernel, model, codes)
+    if not kernel.sparse_output:
+        matrix = matrix.toarray()
+    elif get_config().get("sparse_interface", "spmatrix") == "spmatrix":
+        matrix = sp.csr_matrix(matrix)
+    return matrix
 
 
 class ProximityKernel(FittedKernel, ModelFileMixin, Weighted, Transformer, Estimator):
@@ -398,3 +542,228 @@ class ProximityKernel(FittedKernel, ModelFileMixin, Weighted, Transformer, Estim
         tags = accept_gaps(super().__sklearn_tags__())
         tags.transformer_tags.preserves_dtype = []
         return tags
+
+
+def compare_tables(kernel: Any, X: Any, Y: Any) -> NDArray[Any]:
+    """Compare all rows of a table with all rows of another, or with each other.
+
+    Parameters
+    ----------
+    kernel : ProximityKernel
+        A fitted kernel.
+    X, Y : frame, array or list of rows
+        None as `Y` means `X`.
+
+    Returns
+    -------
+    ndarray of shape (n, m)
+    """
+    model = take_model(kernel)
+    left = represent_table(kernel, model, X)
+    right = None
+    if Y is not None:
+        try:
+            right = represent_table(kernel, model, Y)
+        except (TypeError, ValueError) as error:
+            error.add_note("This is about Y, the second table.")
+            raise
+    memory = int(get_config()["working_memory"] * 2**20)
+    threads = count_threads(kernel.n_jobs)
+    return kernel_matrix(left, right, model.n_counted, memory, threads)
+
+
+def check_kernel(kernel: Any, name: str = "kernel") -> None:
+    """Refuse a value that is neither a kernel, a frozen fitted kernel, nor None."""
+    frozen = isinstance(kernel, FrozenEstimator)
+    inner = kernel.estimator if frozen else kernel
+    if inner is not None and not isinstance(inner, ProximityKernel):
+        raise ValueError(
+            f"{name} must be a ProximityKernel or None, got {kernel!r}; pass options "
+            f"to it, as in {name}=ProximityKernel(n_bins=4)."
+        )
+    if frozen:
+        check_is_fitted(inner)
+
+
+def check_not_frozen(kernel: Any) -> None:
+    """Refuse a frozen kernel where the kernel must be fitted too."""
+    if isinstance(kernel, FrozenEstimator):
+        raise ValueError(
+            "fit_batches fits the kernel too; pass the kernel without FrozenEstimator."
+        )
+
+
+def copy_kernel(
+    kernel: Any, n_jobs: int | None, n_bins: int | str | None = None
+) -> ProximityKernel:
+    """Make the kernel to fit.
+
+    Parameters
+    ----------
+    kernel : ProximityKernel or None
+        None means one with default options.
+    n_jobs : int or None
+        None leaves it to the kernel's own option.
+    n_bins : int, "fine" or None
+        For a kernel that leaves `n_bins` open. "fine" does not go with the cascade,
+        which then keeps its own default.
+
+    Returns
+    -------
+    ProximityKernel
+        Not fitted; its output is sparse, whatever the option of `kernel` is.
+    """
+    copy: ProximityKernel = ProximityKernel() if kernel is None else clone(kernel)
+    copy.set_params(sparse_output=True)
+    if copy.n_bins is None and (n_bins != "fine" or copy.matching == "pairwise"):
+        copy.set_params(n_bins=n_bins)
+    if n_jobs is not None:
+        copy.set_params(n_jobs=n_jobs)
+    # A sparse matrix cannot become a data frame, even if that is the global setting.
+    copy.set_output(transform="default")
+    return copy
+
+
+def fit_kernel(
+    kernel: Any,
+    X: Any,
+    n_jobs: int | None,
+    n_bins: int | str | None = None,
+    sample_weight: Any = None,
+) -> ProximityKernel:
+    """Fit a copy of a kernel; a frozen one is returned unchanged.
+
+    Parameters
+    ----------
+    kernel : ProximityKernel, FrozenEstimator or None
+        None means one with default options.
+    X : frame, array or list of rows, of shape (n_samples, n_features)
+    n_jobs, n_bins
+        As in `copy_kernel`.
+    sample_weight : array-like of shape (n_samples,), or None
+
+    Returns
+    -------
+    ProximityKernel
+        Fitted.
+    """
+    check_kernel(kernel)
+    if isinstance(kernel, FrozenEstimator):
+        fitted: ProximityKernel = kernel.estimator
+        return fitted
+    return copy_kernel(kernel, n_jobs, n_bins).fit(X, sample_weight=sample_weight)
+
+
+def represent(kernel: ProximityKernel, X: Any) -> sp.csr_array:
+    """Represent rows by a fitted kernel, of shape (n_samples, n_columns)."""
+    return represent_table(kernel, take_model(kernel), X)
+
+
+def represent_distinct(kernel: ProximityKernel, X: Any) -> tuple[Codes, sp.csr_array]:
+    """Represent each distinct row of a table once.
+
+    Returns
+    -------
+    Codes
+        The distinct rows, and the index among them of each row of the table.
+    csr_array of shape (n_distinct, n_columns)
+    """
+    model = take_model(kernel)
+    codes = model.gather(code_table(kernel, model, X))
+    return codes, represent_codes(kernel, model, plain_codes(codes.rows, codes.leaves))
+
+
+def represent_kept(
+    kernel: ProximityKernel, kept: RowSummary
+) -> tuple[sp.csr_array, NDArray[np.int64]]:
+    """Represent the distinct rows that a fit kept, and return their counts.
+
+    The order is that of `represent_distinct`, so that results for a table whose rows
+    are all kept are equal to the bit.
+    """
+    if any(getattr(bins, "cuts", None) is not None for bins in kernel.model_.bins):
+        raise ValueError(
+            "fit_batches keeps rows by their bins, which are too coarse for "
+            "n_bins='fine'; use n_bins='auto'."
+        )
+    rows, counts = merge_distinct([(kept.rows, kept.counts)], kept.plan.n_bins)
+    codes = Codes(rows, counts, np.arange(len(rows)))
+    codes = code_absences(codes, kernel.model_.bins, kernel.model_.informative)
+    return represent_codes(kernel, kernel.model_, codes), counts
+
+
+def index_rows(kernel: ProximityKernel, matrix: sp.csr_array) -> Index:
+    """Build an index of represented rows, with which others can be compared."""
+    model = kernel.model_
+    return build_index(matrix, model.n_counted, model.n_columns, model.n_leaves)
+
+
+def pack_with_kernel(kernel: ProximityKernel, state: State) -> State:
+    """Add a fitted kernel to the state of its estimator."""
+    return state.holding("kernel", pack_estimator(kernel))
+
+
+def unpack_kernel(state: State) -> ProximityKernel:
+    """Rebuild the kernel from a state."""
+    kernel: ProximityKernel = unpack_estimator(ProximityKernel, state.inner("kernel"))
+    return kernel
+
+
+def take_kernel(estimator: Any, kernel: ProximityKernel) -> None:
+    """Set a fitted kernel and the columns it was fitted to in an estimator."""
+    estimator.kernel_ = kernel
+    estimator.n_features_in_ = kernel.n_features_in_
+    vars(estimator).pop("feature_names_in_", None)
+    if hasattr(kernel, "feature_names_in_"):
+        estimator.feature_names_in_ = kernel.feature_names_in_
+
+
+class KernelEstimator(ModelFileMixin, Estimator):
+    """An estimator with the option `kernel` and the fitted attribute ``kernel_``."""
+
+    kernel_class = ProximityKernel
+    kernel: ProximityKernel | FrozenEstimator | None
+    n_jobs: int | None
+    kernel_: ProximityKernel
+    n_features_in_: int
+
+    def set_params(self, **params: Any) -> Self:
+        """Set options; those of the kernel are called ``kernel__n_bins`` and so on.
+
+        Parameters
+        ----------
+        **params : dict
+            Options by name. If there is no kernel yet, one is made for its options.
+
+        Returns
+        -------
+        self
+        """
+        given = params.get("kernel", self.kernel)
+        if given is None and any(name.startswith("kernel__") for name in params):
+            params = {**params, "kernel": ProximityKernel()}
+        super().set_params(**params)
+        return self
+
+    def _check_options(self) -> None:
+        check_kernel(self.kernel)
+        check_n_jobs(self.n_jobs)
+
+    @property
+    def _threads(self) -> int:
+        check_n_jobs(self.n_jobs)
+        return count_threads(
+            self.kernel_.n_jobs if self.n_jobs is None else self.n_jobs
+        )
+
+    def _collect(self, X: Any) -> Any:
+        """Convert a stream or one row to a frame, which can be read more than once."""
+        check_is_fitted(self)
+        return collect_table(X, self.kernel_.model_.names)
+
+    def _represent(self, X: Any) -> sp.csr_array:
+        check_is_fitted(self)
+        return represent(self.kernel_, X)
+
+    def __sklearn_tags__(self) -> Any:
+        return accept_gaps(super().__sklearn_tags__())

@@ -25,8 +25,7 @@ from ._saving.archive import (
 from .cluster import ProximityKMeans
 from .imputer import ProximityImputer
 from .kernel import ProximityKernel
-from .knn import ProximityKNNClassifier, ProximityKNNRegressor
-from .neighbors import ProximityNeighbors
+from .neighbors import ProximityKNNClassifier, ProximityKNNRegressor, ProximityNeighbors
 from .outliers import ProximityOutliers
 
 __all__ = [

@@ -17,24 +17,29 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.frozen import FrozenEstimator
 
-from ._bins.far_values import FAR, UsualValues, find_usual, robust_deviation
-from ._kernel_estimator import (
+from ._far_values import (
+    FAR,
+    UsualValues,
+    find_usual,
+    robust_deviation,
+)
+from ._model import Model
+from ._saving.estimator_state import State, check
+from ._shared.options import check_choice, check_count, is_number
+from ._shared.sklearn_bases import OutlierDetector
+from ._shared.wording import write_plain, write_share
+from ._table.columns import Column, ColumnType
+from ._table.tables import collect_table
+from .explanation import UNKNOWN, bin_names
+from .kernel import (
     KernelEstimator,
+    ProximityKernel,
     fit_kernel,
     pack_with_kernel,
     represent,
     take_kernel,
     unpack_kernel,
 )
-from ._model.model import Model
-from ._saving.estimator_state import State, check
-from ._shared.options import check_choice, check_count, is_number
-from ._shared.sklearn_bases import OutlierDetector
-from ._shared.wording import write_plain, write_share
-from ._table.columns import Column, ColumnType
-from ._table.streams import collect_table
-from .explanation import UNKNOWN, bin_names
-from .kernel import ProximityKernel
 from .neighbors import ProximityNeighbors
 
 __all__ = ["ProximityOutliers", "Reason"]

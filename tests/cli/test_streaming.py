@@ -13,7 +13,7 @@ import pytest
 from command_line import run_inside
 
 from proximity_kernel import ProximityKernel, ProximityKMeans
-from proximity_kernel._matching import row_summary
+from proximity_kernel import _row_summary as row_summary
 from proximity_kernel.cli import fitting
 from proximity_kernel.io import parquet_and_excel, reading
 from proximity_kernel.model_file import load_model

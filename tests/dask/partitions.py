@@ -12,7 +12,7 @@ import dask.dataframe as dd
 import pandas as pd
 import pyarrow.parquet
 
-from proximity_kernel._model import model_packing
+from proximity_kernel import _model_packing as model_packing
 
 
 def as_dask(parts):

@@ -26,8 +26,8 @@ from strategies import (
 )
 
 from proximity_kernel import ProximityKernel
-from proximity_kernel._bins import quantile_sketch
-from proximity_kernel._matching import row_summary
+from proximity_kernel import _bin_summary as quantile_sketch
+from proximity_kernel import _row_summary as row_summary
 from proximity_kernel.dask import DaskProximityKernel
 from proximity_kernel.dask.partitions import Shared
 

@@ -11,15 +11,14 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from strategies import cut, mixed_table, raises_naming
 
 from proximity_kernel import ProximityKernel, ProximityKMeans
-from proximity_kernel._bins.codes import Binned, Codes, code_absences
-from proximity_kernel._kernel_estimator import represent
-from proximity_kernel._kmeans.driver import describe_clusters
-from proximity_kernel._kmeans.iterations import best_clustering, iterate
-from proximity_kernel._kmeans.points import gather_rows, total_bins
-from proximity_kernel._matching import row_summary
-from proximity_kernel._matching.row_summary import plan_rows, summarize_rows
-from proximity_kernel._model.fitted_kernel import represent_codes
+from proximity_kernel import _row_summary as row_summary
+from proximity_kernel._bins import Binned
+from proximity_kernel._coded import Codes, code_absences
+from proximity_kernel._kmeans import best_clustering, gather_rows, iterate, total_bins
+from proximity_kernel._row_summary import plan_rows, summarize_rows
+from proximity_kernel.cluster import describe_clusters
 from proximity_kernel.dask import DaskProximityKMeans
+from proximity_kernel.kernel import represent, represent_codes
 
 
 @pytest.fixture(autouse=True)

@@ -19,7 +19,7 @@ from sklearn.base import clone
 from strategies import assert_same_bits, assert_same_model, cut, mixed_table
 
 from proximity_kernel import ProximityKernel, ProximityKMeans, ProximityNeighbors
-from proximity_kernel._model import model_packing
+from proximity_kernel import _model_packing as model_packing
 from proximity_kernel.dask import DaskProximityKernel, DaskProximityKMeans
 
 

@@ -23,9 +23,17 @@ from strategies import (
     tables,
 )
 
-from proximity_kernel._bins import codes
-from proximity_kernel._matching import cascade, pairwise, row_summary
-from proximity_kernel._model import model
+from proximity_kernel import (
+    _cascade as cascade,
+)
+from proximity_kernel import _coded as codes
+from proximity_kernel import _model as model
+from proximity_kernel import (
+    _pairwise as pairwise,
+)
+from proximity_kernel import (
+    _row_summary as row_summary,
+)
 
 
 def block_sums(pk, representation):

@@ -18,8 +18,16 @@ from hypothesis import strategies as st
 from strategies import assert_same_bits, dense, fitted, mixed_table, tables
 
 from proximity_kernel import ProximityKernel
-from proximity_kernel._bins.codes import plain_codes
-from proximity_kernel._matching import kept_pairs, pairwise, row_summary
+from proximity_kernel import (
+    _pairwise as kept_pairs,
+)
+from proximity_kernel import (
+    _pairwise as pairwise,
+)
+from proximity_kernel import (
+    _row_summary as row_summary,
+)
+from proximity_kernel._coded import plain_codes
 
 HERE = Path(__file__).parent
 PAGE = HERE.parents[1] / "docs" / "theory.md"

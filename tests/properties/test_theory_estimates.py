@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from strategies import dense, fitted, tables
 
 from proximity_kernel import ProximityKernel
-from proximity_kernel._matching import row_summary
+from proximity_kernel import _row_summary as row_summary
 
 MATCHINGS = ("pairwise", "cascade")
 WEIGHTS = (0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.65, 0.8, 1)

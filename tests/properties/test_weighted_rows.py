@@ -18,7 +18,7 @@ from strategies import (
 )
 
 from proximity_kernel import ProximityKernel, ProximityKMeans
-from proximity_kernel._matching import row_summary
+from proximity_kernel import _row_summary as row_summary
 
 
 def repeat(frame, copies):

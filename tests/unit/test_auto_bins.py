@@ -22,9 +22,9 @@ from strategies import (
 )
 
 from proximity_kernel import ProximityKernel
-from proximity_kernel._bins.bin_names import output_names
-from proximity_kernel._bins.centers import CategoricalBins, NumericBins
-from proximity_kernel._model.representation_layout import lay_out
+from proximity_kernel._bin_names import output_names
+from proximity_kernel._bins import CategoricalBins, NumericBins
+from proximity_kernel._coded import lay_out
 
 
 def fit_values(values, **options):

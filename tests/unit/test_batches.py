@@ -25,8 +25,8 @@ from strategies import (
 )
 
 from proximity_kernel import ProximityKernel
-from proximity_kernel._matching import row_summary
-from proximity_kernel._model.batches import merge_all
+from proximity_kernel import _row_summary as row_summary
+from proximity_kernel._batches import merge_all
 
 
 def by_batches(estimator, parts):

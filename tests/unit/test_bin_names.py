@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from proximity_kernel import ProximityKernel, explain
-from proximity_kernel._model.model_packing import pack_model, unpack_model
+from proximity_kernel._model_packing import pack_model, unpack_model
 from proximity_kernel.explanation import bin_names
 
 

@@ -22,15 +22,15 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from strategies import dense, mixed_table
 
 from proximity_kernel import ProximityKernel, ProximityKMeans
-from proximity_kernel._kmeans import iterations
-from proximity_kernel._kmeans.iterations import (
+from proximity_kernel import _kmeans as iterations
+from proximity_kernel._cluster_count import choose_count, least_shared
+from proximity_kernel._kmeans import (
     best_clustering,
     choose_seeds,
+    gather_rows,
     iterate,
     nearest_centers,
 )
-from proximity_kernel._kmeans.number_of_clusters import choose_count, least_shared
-from proximity_kernel._kmeans.points import gather_rows
 
 
 # A check has bins of two groups only, and asks for more clusters.

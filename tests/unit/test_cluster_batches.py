@@ -7,7 +7,7 @@ from numpy.testing import assert_array_equal
 from sklearn.base import clone
 
 from proximity_kernel import ProximityKMeans
-from proximity_kernel._matching import row_summary
+from proximity_kernel import _row_summary as row_summary
 from proximity_kernel.model_file import load_model, save_model
 
 

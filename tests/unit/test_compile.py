@@ -12,14 +12,11 @@ import numba
 import pytest
 
 from proximity_kernel import ProximityKernel
-from proximity_kernel._matching import row_summary
-from proximity_kernel._numba import compiling
-from proximity_kernel._numba.cascade_loops import match_rows
-from proximity_kernel._numba.kernel_loops import (
-    count_codes,
-    estimate_cells,
-    score_weights,
-)
+from proximity_kernel import _compile as compiling
+from proximity_kernel import _row_summary as row_summary
+from proximity_kernel._cascade import match_rows
+from proximity_kernel._pairwise import estimate_cells, score_weights
+from proximity_kernel._row_summary import count_codes
 
 FIRST_CALL = """
 from proximity_kernel import ProximityKernel
@@ -89,7 +86,7 @@ def test_a_read_only_installation_still_works(monkeypatch):
 ONE_LOOP = """
 import resource, sys
 import numpy as np
-from proximity_kernel._numba.kmeans_loops import count_alike
+from proximity_kernel._kmeans import count_alike
 limit = int(sys.argv[1])
 if limit:  # the largest file that can be written: as a full disk, in small
     resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))

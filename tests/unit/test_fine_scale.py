@@ -9,7 +9,11 @@ from oracle_pairwise import Pairwise
 from strategies import mixed_table, raises_naming
 
 from proximity_kernel import ProximityKernel, ProximityKMeans, explain
-from proximity_kernel._bins.centers import Selected, rank_centers, rank_values
+from proximity_kernel._bins import (
+    Selected,
+    rank_centers,
+    rank_values,
+)
 
 SCORE = {0: 0.0, 1: 0.4, 2: 0.7, 3: 0.9, 4: 1.0}
 

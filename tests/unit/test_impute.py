@@ -202,7 +202,7 @@ def test_blocks_of_rows_change_nothing(monkeypatch):
     table = mixed_table(400, 7, 0.3, 0)
     pk = ProximityKernel(missingness="informative").fit(table)
     want = pk.impute(table, return_uncertainty=True)
-    monkeypatch.setattr("proximity_kernel._model.imputation._MOST_ROWS", 7)
+    monkeypatch.setattr("proximity_kernel._imputation._MOST_ROWS", 7)
     got = pk.impute(table, return_uncertainty=True)
     pd.testing.assert_frame_equal(got[0], want[0], check_exact=True)
     pd.testing.assert_frame_equal(got[1], want[1], check_exact=True)

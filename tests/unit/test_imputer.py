@@ -109,7 +109,7 @@ def test_draws_do_not_depend_on_threads_nor_on_parts(frame, monkeypatch):
     pd.testing.assert_frame_equal(
         imputer.set_params(n_jobs=2).draw(frame, 1)[0], wanted
     )
-    monkeypatch.setattr("proximity_kernel._model.draws.rows_at_a_time", lambda _: 7)
+    monkeypatch.setattr("proximity_kernel._imputation.rows_at_a_time", lambda _: 7)
     parts = imputer.draw(frame, 1)[0]
     assert parts.notna().all(axis=None)
     pd.testing.assert_frame_equal(parts.where(frame.notna()), frame)

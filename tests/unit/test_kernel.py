@@ -9,8 +9,8 @@ from sklearn.metrics import silhouette_score
 from strategies import mixed_table
 
 from proximity_kernel import ProximityKernel
-from proximity_kernel._similarity import kernel_matrix as kernel_matrix_module
-from proximity_kernel._similarity.kernel_matrix import kernel_matrix
+from proximity_kernel import _nearest as kernel_matrix_module
+from proximity_kernel._nearest import kernel_matrix
 
 
 def random_rows(n, n_columns, filled, seed):

@@ -22,9 +22,9 @@ from strategies import (
 )
 
 from proximity_kernel import ProximityKernel
-from proximity_kernel._matching.row_summary import keep_rows, plan_rows
-from proximity_kernel._model import missingness as absence_test
-from proximity_kernel._model.missingness import ALPHA, decide_missingness
+from proximity_kernel import _missingness as absence_test
+from proximity_kernel._missingness import ALPHA, decide_missingness
+from proximity_kernel._row_summary import keep_rows, plan_rows
 
 
 def correlated(n, d, seed):

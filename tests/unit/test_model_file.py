@@ -30,7 +30,7 @@ from proximity_kernel import (
     ProximityNeighbors,
     ProximityOutliers,
 )
-from proximity_kernel._model.model import Model
+from proximity_kernel._model import Model
 from proximity_kernel._saving import archive
 from proximity_kernel._saving.estimator_state import decode, encode
 from proximity_kernel.model_file import load_model, load_with_notes, save_model

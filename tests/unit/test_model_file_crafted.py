@@ -16,7 +16,7 @@ from proximity_kernel import (
     ProximityNeighbors,
     ProximityOutliers,
 )
-from proximity_kernel._matching import row_summary
+from proximity_kernel import _row_summary as row_summary
 from proximity_kernel._saving import archive
 from proximity_kernel.model_file import load_model
 

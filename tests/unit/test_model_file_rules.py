@@ -7,7 +7,7 @@ import pytest
 from strategies import assert_same_bits, assert_same_model, mixed_table
 
 from proximity_kernel import ProximityKernel
-from proximity_kernel._matching import row_summary
+from proximity_kernel import _row_summary as row_summary
 
 
 @pytest.fixture(scope="module")

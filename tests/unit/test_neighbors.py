@@ -14,9 +14,10 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from strategies import fitted, mixed_table, parameters, raises_naming, tables
 
 from proximity_kernel import ProximityKernel, ProximityNeighbors
-from proximity_kernel._numba import byte_vectors, nearest_loops
-from proximity_kernel._similarity import nearest as nearest_module
-from proximity_kernel._similarity.nearest import (
+from proximity_kernel import _nearest as nearest_loops
+from proximity_kernel import _nearest as nearest_module
+from proximity_kernel import _vectors as byte_vectors
+from proximity_kernel._nearest import (
     build_index,
     find_near,
     find_nearest,

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 from proximity_kernel import ProximityKernel, ProximityKMeans
-from proximity_kernel._kmeans import number_of_clusters
-from proximity_kernel._kmeans.number_of_clusters import describe_stability
+from proximity_kernel import _cluster_count as number_of_clusters
+from proximity_kernel._cluster_count import describe_stability
 from proximity_kernel.datasets import load_penguins
 
 

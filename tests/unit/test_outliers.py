@@ -13,7 +13,7 @@ from proximity_kernel import (
     ProximityOutliers,
     explain,
 )
-from proximity_kernel._bins.far_values import UsualValues, find_usual
+from proximity_kernel._far_values import UsualValues, find_usual
 from proximity_kernel.datasets import load_penguins
 from proximity_kernel.outliers import Reason
 

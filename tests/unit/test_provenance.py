@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 from strategies import dense, entries, mixed_table, plain
 
-from proximity_kernel._matching import row_summary
-from proximity_kernel._model import provenance
+from proximity_kernel import _provenance as provenance
+from proximity_kernel import _row_summary as row_summary
 
 
 def block_of(pk, frame, j):

@@ -7,15 +7,20 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from proximity_kernel import ProximityKernel
-from proximity_kernel._bins import codes
-from proximity_kernel._bins import quantile_sketch as sketches
-from proximity_kernel._bins.centers import Ranked, Selected, rank_centers, rank_values
-from proximity_kernel._bins.codes import learn_bins
-from proximity_kernel._bins.quantile_sketch import (
+from proximity_kernel import _bin_summary as sketches
+from proximity_kernel import _coded as codes
+from proximity_kernel._bin_summary import (
     Sketch,
     hold_values,
     merge_held,
     rank_held,
+)
+from proximity_kernel._bins import (
+    Ranked,
+    Selected,
+    learn_bins,
+    rank_centers,
+    rank_values,
 )
 from proximity_kernel._table.columns import (
     Column,

@@ -21,10 +21,14 @@ from strategies import (
 )
 
 from proximity_kernel import ProximityKernel
-from proximity_kernel._bins.codes import Binned
-from proximity_kernel._matching import row_summary
-from proximity_kernel._matching.row_summary import merge_rows, plan_rows, summarize_rows
-from proximity_kernel._numba.kernel_loops import hash_rows
+from proximity_kernel import _row_summary as row_summary
+from proximity_kernel._bins import Binned
+from proximity_kernel._row_summary import (
+    hash_rows,
+    merge_rows,
+    plan_rows,
+    summarize_rows,
+)
 
 WORD = (1 << 64) - 1
 

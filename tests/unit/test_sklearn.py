@@ -23,8 +23,8 @@ from strategies import (
 )
 
 from proximity_kernel import ProximityKernel
-from proximity_kernel._numba.cascade_loops import match_rows
-from proximity_kernel._numba.kernel_loops import fill_rows, size_rows
+from proximity_kernel._cascade import match_rows
+from proximity_kernel._coded import fill_rows, size_rows
 
 
 @parametrize_with_checks(

@@ -20,7 +20,8 @@ from strategies import (
 )
 
 from proximity_kernel import ProximityKernel
-from proximity_kernel._matching import kept_pairs, row_summary
+from proximity_kernel import _pairwise as kept_pairs
+from proximity_kernel import _row_summary as row_summary
 
 
 @pytest.fixture

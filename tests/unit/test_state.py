@@ -11,7 +11,7 @@ from strategies import (
     plain,
 )
 
-from proximity_kernel._model import model
+from proximity_kernel import _model as model
 
 
 @pytest.fixture

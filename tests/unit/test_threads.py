@@ -12,7 +12,7 @@ import pytest
 from threadpoolctl import ThreadpoolController
 
 from proximity_kernel import ProximityKernel
-from proximity_kernel._shared.threads import count_threads, run_pieces
+from proximity_kernel._shared.resources import count_threads, run_pieces
 
 
 @pytest.fixture
@@ -101,8 +101,8 @@ FORK = """
 import os, sys, threading, time
 import numpy as np
 from proximity_kernel import ProximityKernel
-from proximity_kernel._numba.compiling import compiled
-from proximity_kernel._shared.threads import one_blas_thread
+from proximity_kernel._compile import compiled
+from proximity_kernel._shared.resources import one_blas_thread
 
 table = [[1.0, 2.0], [2.0, None], [3.0, 1.0], [None, 2.0]]
 ProximityKernel().fit(table).kernel(table)

@@ -13,7 +13,7 @@ from typing import Any, Final, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .threads import count_threads
+from .resources import count_threads
 
 AUTO: Final = "auto"
 FINE: Final = "fine"

@@ -3,7 +3,12 @@
 A table is a pandas, polars or pyarrow frame, a numpy array, or a list of lists. A frame
 is split into narwhals series and names, an array into views of its columns, and rows
 into columns of Python objects. Anything that is not a table, has no rows or no columns,
-or has two columns of the same name is refused, with a remedy.
+or has two columns of the same name raises an error, with a remedy.
+
+duckdb relations, ibis tables, and arrow readers and batches provide their rows by the
+arrow interface for streams, ``__arrow_c_stream__``. A reader can be read only once, so
+it is collected first. A row of a pandas frame is a Series whose index has the names of
+the columns.
 
 `columns` reads the kind of a column from its dtype and cells. Only infinity is checked
 here, because that is fastest for a whole array.
@@ -22,11 +27,11 @@ import numpy as np
 from narwhals.exceptions import DuplicateError
 from numpy.typing import NDArray
 
+from .._shared.extras import require
 from .._shared.wording import listed
-from .streams import collect_table, name_call
 
+_CALLS = {"dask": ".compute()", "pyspark": ".toPandas()", "sqlframe": ".toPandas()"}
 _Array: TypeAlias = NDArray[Any]
-
 _BLOCK = 65536  # cells that are checked together
 _BY_CELL = nw.List | nw.Array | nw.Struct | nw.Binary | nw.Time | nw.Int128 | nw.UInt128
 _MOST = 8  # names that a message lists
@@ -41,6 +46,40 @@ _ADVICE = {
     "bytes": "decode it to text first",
     **dict.fromkeys(("list", "tuple", "ndarray"), "make a column of each item"),
 }
+
+
+def collect_table(table: Any, fitted: Sequence[str] = ()) -> Any:
+    """Convert a stream or one row to a frame; other tables are returned unchanged.
+
+    Parameters
+    ----------
+    table : anything
+    fitted : sequence of str
+        The names at fit; a Series with these as its index is one row.
+
+    Returns
+    -------
+    pyarrow Table of a stream, pandas frame of a row; else `table`
+    """
+    try:
+        frame = nw.from_native(table, pass_through=True, allow_series=True)
+    except DuplicateError:
+        return table  # refused by `split_table`, with the names
+    if isinstance(frame, nw.DataFrame) or isinstance(table, type):
+        return table
+    if isinstance(frame, nw.Series):
+        if not frame.implementation.is_pandas():
+            return table
+        row = [str(name) for name in table.index] == list(fitted)
+        return table.to_frame().T.infer_objects() if row else table
+    if hasattr(table, "__arrow_c_stream__"):
+        return require("pyarrow", extra="cli").table(table)
+    return table
+
+
+def name_call(frame: nw.LazyFrame[Any]) -> str:
+    """Name the call that loads a lazy table of some library into memory."""
+    return _CALLS.get(frame.implementation.value.partition("[")[0], ".collect()")
 
 
 @dataclass(frozen=True)

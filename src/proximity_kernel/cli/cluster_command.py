@@ -114,7 +114,7 @@ def _check_count(options: argparse.Namespace, name: str, n_rows: int) -> None:
 
 def _tell_stability(invocation: Invocation, model: Any, source: Any) -> None:
     """Print how often the clusters come out again on halves of the rows."""
-    from .._kmeans.number_of_clusters import describe_stability
+    from .._cluster_count import describe_stability
 
     stability = model.stability_
     if stability is None and source.whole is not None and not invocation.quiet:

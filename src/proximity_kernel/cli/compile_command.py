@@ -47,7 +47,7 @@ def run(invocation: Invocation) -> None:
 
 def _find_cache() -> str | None:
     """Find the folder that compiled code is kept in; None if there is none."""
-    from .._numba.kernel_loops import hash_rows
+    from .._row_summary import hash_rows
 
     loop: Any = hash_rows
     path: str | None = loop.stats.cache_path

@@ -88,7 +88,7 @@ def run(invocation: Invocation) -> None:
             return_similarity=True,
         )
     if exclude_self:
-        from .._similarity.nearest import drop_itself
+        from .._nearest import drop_itself
 
         similarities, indices = drop_itself(similarities, indices, rows)
     near = _Nearest(asked, rows, indices, similarities, ids)
@@ -166,7 +166,7 @@ def _describe_scale(model: Any, frame: Any) -> str:
     """Say how similar rows usually are, to their nearest and by chance."""
     import numpy as np
 
-    from .._similarity.nearest import drop_itself
+    from .._nearest import drop_itself
 
     some = np.unique(np.linspace(0, len(frame) - 1, _MAX_SAMPLE).astype(int))
     sample = frame.iloc[some].reset_index(drop=True)

@@ -18,22 +18,40 @@ from sklearn import get_config
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._bins.bin_summary import BinSummary, has_no_rows, merge_bins, summarize_bins
-from .._kernel_estimator import check_kernel, index_rows, represent, take_kernel
-from .._matching.row_summary import RowSummary, merge_rows, summarize_rows
-from .._model.batches import check_same_rows, make_bins, make_plan
-from .._model.model import finish_model, warn_of_columns
-from .._shared.extras import require
-from .._shared.options import check_count, check_flag, resolve_options
-from .._shared.whole_files import name_beside, whole_file
-from .._similarity.kernel_matrix import kernel_matrix
-from .._similarity.nearest import (
+from .._batches import (
+    check_same_rows,
+    make_bins,
+    make_plan,
+)
+from .._bin_summary import (
+    BinSummary,
+    has_no_rows,
+    merge_bins,
+    summarize_bins,
+)
+from .._model import finish_model, warn_of_columns
+from .._nearest import (
     Nearest,
     find_nearest,
+    kernel_matrix,
     merge_nearest,
     sort_distances,
 )
-from ..kernel import ProximityKernel
+from .._row_summary import (
+    RowSummary,
+    merge_rows,
+    summarize_rows,
+)
+from .._shared.extras import require
+from .._shared.options import check_count, check_flag, resolve_options
+from .._shared.whole_files import name_beside, whole_file
+from ..kernel import (
+    ProximityKernel,
+    check_kernel,
+    index_rows,
+    represent,
+    take_kernel,
+)
 from .partitions import Shared, reduce_parts, share, split_parts, stack_blocks
 
 _STEADY = "read the table from a source that does not change, or persist it"

@@ -9,28 +9,34 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .._bins.bin_summary import has_no_rows
-from .._kernel_estimator import (
+from .._bin_summary import has_no_rows
+from .._kmeans import (
+    Rows,
+    Sums,
+    gather_rows,
+    merge_sums,
+    nearest_centers,
+    sum_part,
+)
+from .._shared.extras import require
+from .._shared.options import check_flag
+from .._shared.resources import count_threads
+from ..cluster import (
+    Passes,
+    check_kmeans_options,
+    check_sums,
+    find_clusters,
+    resolve_kmeans_options,
+    take_clusters,
+)
+from ..kernel import (
+    ProximityKernel,
     check_kernel,
     check_not_frozen,
     copy_kernel,
     represent_distinct,
     represent_kept,
 )
-from .._kmeans.driver import (
-    Passes,
-    check_kmeans_options,
-    check_sums,
-    find_clusters,
-    resolve_kmeans_options,
-)
-from .._kmeans.iterations import nearest_centers, sum_part
-from .._kmeans.points import Rows, Sums, gather_rows, merge_sums
-from .._shared.extras import require
-from .._shared.options import check_flag
-from .._shared.threads import count_threads
-from ..cluster import take_clusters
-from ..kernel import ProximityKernel
 from .dask_kernel import DaskProximityKernel, fit_partitions, share_kernel
 from .partitions import Parts, Shared, reduce_parts, share, split_parts, stack_blocks
 

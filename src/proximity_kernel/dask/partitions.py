@@ -19,7 +19,7 @@ from uuid import uuid4
 
 import numpy as np
 
-from .._model.batches import merge_all
+from .._batches import merge_all
 from .._shared.extras import require
 from .._table.tables import Table, check_same_columns
 from ..kernel import ProximityKernel

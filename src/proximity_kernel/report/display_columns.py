@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import ProximityKernel
-from .._bins.bin_names import write_moment
-from .._bins.far_values import find_usual
+from .._bin_names import write_moment
+from .._far_values import find_usual
 from .._shared.wording import counted, write_plain
 from .._table.columns import Column, read_columns
 

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import ProximityKernel
-from .._bins.codes import plain_codes
-from .._model.provenance import list_cells
-from .._shared.threads import count_threads
+from .._coded import plain_codes
+from .._provenance import list_cells
+from .._shared.resources import count_threads
 from .._shared.wording import join_names
 from .display_columns import DisplayColumn, clean
 

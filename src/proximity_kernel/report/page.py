@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from .. import ProximityKernel, ProximityKMeans, __version__
-from .._kmeans.number_of_clusters import describe_stability
+from .._cluster_count import describe_stability
 from .._shared.extras import require
-from .._shared.threads import count_threads
+from .._shared.resources import count_threads
 from .._shared.whole_files import whole_file
 from .._shared.wording import capitalize, counted, write_share
 from ..explanation import find_kernel

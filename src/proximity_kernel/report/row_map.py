@@ -20,17 +20,17 @@ from sklearn.decomposition import PCA
 from sklearn.neighbors import NearestNeighbors
 
 from .. import ProximityKernel
-from .._bins.codes import plain_codes
-from .._model.fitted_kernel import represent_codes
-from .._shared.threads import count_threads
-from .._similarity.nearest import (
+from .._coded import plain_codes
+from .._nearest import (
     Nearest,
     build_index,
     drop_itself,
     find_nearest,
     merge_nearest,
 )
+from .._shared.resources import count_threads
 from ..explanation import bin_names
+from ..kernel import represent_codes
 from .display_columns import DisplayColumn
 from .missing_cells import estimate_cells, sample_rows
 

@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import ProximityKernel
-from .._bins.codes import plain_codes
-from .._model.model import Model
-from .._shared.threads import count_threads
+from .._coded import plain_codes
+from .._model import Model
+from .._shared.resources import count_threads
 from .._shared.wording import write_share
 from ..explanation import bin_names
 from .display_columns import DisplayColumn

@@ -1,0 +1,265 @@
+"""Fit a model to batches, in two passes over a table that need not fit in memory.
+
+The first pass learns the bins (`BinSummary`), the second counts the codes of the rows
+(`RowSummary`). Summaries merge, so the model does not depend on how the table was
+divided, nor on the order of the batches. The exception is a numeric column with more
+than 100,000 distinct values, whose quantiles come from a sketch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, TypeVar
+
+from sklearn.utils.validation import validate_data
+
+from ._bin_summary import (
+    BinSummary,
+    finish_bins,
+    has_no_rows,
+    merge_bins,
+    summarize_bins,
+)
+from ._bins import Binned
+from ._model import finish_model, warn_of_columns
+from ._row_summary import RowPlan, RowSummary, merge_rows, plan_rows, summarize_rows
+from ._shared.options import FitOptions, check_choice, resolve_options
+from ._table.tables import collect_table
+
+Learn = Literal["bins", "rows"]
+_READ_AGAIN = (
+    "pass a list, or a function that returns a new iterator of the same batches each "
+    "time"
+)
+_State = TypeVar("_State")
+
+
+LEARN: tuple[Learn, ...] = ("bins", "rows")
+
+
+@dataclass(frozen=True)
+class Learning:
+    """State of a fit to batches that are passed one by one.
+
+    Attributes
+    ----------
+    bin_summary : BinSummary
+        Summary of the batches of the first pass.
+    binned : Binned or None
+        The bins, once the second pass has begun.
+    row_summary : RowSummary or None
+        Summary of the batches of the second pass.
+    """
+
+    bin_summary: BinSummary = field(default_factory=BinSummary)
+    binned: Binned | None = None
+    row_summary: RowSummary | None = None
+
+
+def make_bins(bin_summary: BinSummary, options: FitOptions) -> Binned:
+    """Make the bins that the options ask for."""
+    if not bin_summary.columns:
+        raise ValueError("No batch has a row; pass at least one row.")
+    n_bins = options.spread_bins(len(bin_summary.columns))
+    chosen = options.categorical_features
+    return finish_bins(bin_summary, chosen, n_bins, options.max_categories)
+
+
+def make_plan(bin_summary: BinSummary, binned: Binned, options: FitOptions) -> RowPlan:
+    """Plan the second pass over a table whose bins are known."""
+    n_samples = bin_summary.n_samples
+    return plan_rows(options.matching, binned.n_bins, n_samples, options.seed)
+
+
+def merge_all(
+    states: Iterable[_State], merge: Callable[[_State, _State], _State]
+) -> _State | None:
+    """Merge states in pairs that cover about the same number of batches.
+
+    Parameters
+    ----------
+    states : iterable
+    merge : callable
+
+    Returns
+    -------
+    state or None
+        None if there are no states.
+
+    Examples
+    --------
+    >>> merge_all(iter("abcde"), lambda a, b: f"({a}{b})")
+    '(((ab)(cd))e)'
+    """
+    held: list[tuple[int, _State]] = []
+    for one in states:
+        size, state = 1, one
+        while held and held[-1][0] == size:
+            state = merge(held.pop()[1], state)
+            size *= 2
+        held.append((size, state))
+    while len(held) > 1:
+        (_, last), (size, before) = held.pop(), held.pop()
+        held.append((size, merge(before, last)))
+    return held[0][1] if held else None
+
+
+@contextmanager
+def _naming_batch(i: int) -> Iterator[None]:
+    """Add the number of the batch to an error."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        error.add_note(f"This is about batch {i}, counted from 0.")
+        raise
+
+
+def make_reader(batches: Any) -> Callable[[], Iterator[Any]]:
+    """Make a function that reads the batches from the start."""
+    if callable(batches):
+        return lambda: iter(batches())
+    if getattr(batches, "ndim", 0) == 2 or hasattr(batches, "columns"):
+        raise TypeError(
+            f"batches must be several tables, got a single {type(batches).__name__}; "
+            "call fit, or pass a list of tables."
+        )
+    if isinstance(batches, Iterator):
+        raise TypeError(
+            f"batches is an iterator, a {type(batches).__name__}, which can be read "
+            "only once, and two passes are needed; pass a list, or a function that "
+            "returns a new iterator each time."
+        )
+    if not isinstance(batches, Iterable) or isinstance(batches, str | bytes):
+        raise TypeError(
+            "batches must be a list of tables, or a function that returns an iterator "
+            f"of tables, got {type(batches).__name__}."
+        )
+    return lambda: iter(batches)
+
+
+def check_same_rows(
+    bin_summary: BinSummary, rows: RowSummary | None, advice: str = _READ_AGAIN
+) -> RowSummary:
+    """Refuse a second pass with different rows than the first."""
+    missing = [column.missing for column in bin_summary.columns]
+    seen = 0 if rows is None else rows.n_samples
+    if (
+        rows is None
+        or seen != bin_summary.n_samples
+        or missing != rows.missing.tolist()
+    ):
+        raise ValueError(
+            "The batches had different rows when read again "
+            f"({bin_summary.n_samples:,} first, then {seen:,}); {advice}."
+        )
+    return rows
+
+
+def learn_batch(kernel: Any, batch: Any, learn: Learn) -> None:
+    """Let a kernel learn from one batch, in the first or the second pass.
+
+    Parameters
+    ----------
+    kernel : ProximityKernel
+    batch : frame, array or list of rows, of shape (n_samples, n_features)
+    learn : {"bins", "rows"}
+    """
+    check_choice("learn", learn, LEARN)
+    options = resolve_options(kernel)
+    before: Learning = vars(kernel).get("_learning", Learning())
+    if learn == "bins" and before.row_summary is not None:
+        raise ValueError(
+            "The bins were fixed by the first batch with learn='rows'. Make a new "
+            "estimator (sklearn.base.clone) and learn the bins from all batches "
+            "first, or call fit_batches."
+        )
+    if learn == "rows" and not before.bin_summary.columns:
+        raise ValueError(
+            "No bins are learned yet; call partial_fit(batch, learn='bins') for "
+            "every batch, then partial_fit(batch, learn='rows') for every batch."
+        )
+    batch = collect_table(batch)
+    if has_no_rows(batch):
+        return
+    add = _add_bins if learn == "bins" else _add_rows
+    vars(kernel)["_learning"] = add(kernel, batch, before, options)
+
+
+def _add_bins(
+    kernel: Any, batch: Any, before: Learning, options: FitOptions
+) -> Learning:
+    found = summarize_bins(batch, options.categorical_features, options.n_threads)
+    first = not before.bin_summary.columns
+    if first:
+        forget(kernel)
+    validate_data(kernel, batch, reset=first, skip_check_array=True)
+    return replace(before, bin_summary=merge_bins(before.bin_summary, found))
+
+
+def _add_rows(
+    kernel: Any, batch: Any, before: Learning, options: FitOptions
+) -> Learning:
+    validate_data(kernel, batch, reset=False, skip_check_array=True)
+    binned = before.binned or make_bins(before.bin_summary, options)
+    known = before.row_summary
+    plan = known.plan if known else make_plan(before.bin_summary, binned, options)
+    rows = summarize_rows(batch, binned, plan, options.n_threads)
+    rows = merge_rows(known, rows) if known else rows
+    kernel.model_ = finish_model(binned, rows, options)
+    if known is None:
+        warn_of_columns(kernel.model_)
+    return replace(before, binned=binned, row_summary=rows)
+
+
+def fit_to_batches(kernel: Any, read: Callable[[], Iterator[Any]]) -> RowSummary:
+    """Fit a kernel to batches that are read twice.
+
+    Parameters
+    ----------
+    kernel : ProximityKernel
+    read : callable
+        Returns a new iterator of the batches.
+
+    Returns
+    -------
+    RowSummary
+        The summary of all rows.
+    """
+    options = resolve_options(kernel)
+    header = type(kernel)()  # has the column names until the fit is complete
+    bin_summary = BinSummary()
+    for i, batch in enumerate(map(collect_table, read())):
+        if has_no_rows(batch):
+            continue
+        with _naming_batch(i):
+            chosen, threads = options.categorical_features, options.n_threads
+            found = summarize_bins(batch, chosen, threads)
+            first = not bin_summary.columns
+            validate_data(header, batch, reset=first, skip_check_array=True)
+            bin_summary = merge_bins(bin_summary, found)
+    binned = make_bins(bin_summary, options)
+    plan = make_plan(bin_summary, binned, options)
+
+    def summarize(i: int, batch: Any) -> RowSummary:
+        with _naming_batch(i):
+            return summarize_rows(batch, binned, plan, options.n_threads)
+
+    batches = map(collect_table, read())
+    rows = merge_all((summarize(*one) for one in enumerate(batches)), merge_rows)
+    rows = check_same_rows(bin_summary, rows)
+    model = finish_model(binned, rows, options)
+    forget(kernel)
+    names = (name for name in vars(header) if name.endswith("_in_"))
+    vars(kernel).update({name: vars(header)[name] for name in names})
+    kernel.model_ = model
+    warn_of_columns(model)
+    return rows
+
+
+def forget(kernel: Any) -> None:
+    """Delete the fitted attributes of a kernel."""
+    learnt = [name for name in vars(kernel) if name.endswith("_")]
+    for name in (*learnt, "_learning"):
+        vars(kernel).pop(name, None)

@@ -1,0 +1,252 @@
+"""Bins in words: ranges of numbers and dates, categories, missing cells."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._bins import Bins, CategoricalBins, NumericBins, Typical, nest_cells
+from ._table.columns import ColumnType, write_date
+
+_DATE_UNITS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}  # in a second
+_COARSE_NAMES = ("low", "high")
+_EXACT = 1e15  # below, whole numbers are written with all their digits
+_EQUAL = 1e-6  # standard deviation of equal whole numbers, up to rounding
+_DIGITS = 4  # digits of a number, unless two adjacent ones need more to differ
+
+
+@dataclass(frozen=True)
+class BinNames:
+    """The names of the bins of a feature, and of ranges of neighboring bins.
+
+    Attributes
+    ----------
+    labels : tuple of str
+        The names of bins that have no order: categories.
+    lows, highs : tuple of str
+        Where each bin begins and ends, in words; empty at an open end.
+    beyond, between : str
+        How a range is written that is open above, and one with two ends.
+    empty : frozenset of int
+        Bins between two neighboring values of a feature that has no others.
+    gaps : bool
+        Whether missing cells have a bin, the last one.
+    """
+
+    labels: tuple[str, ...] = ()
+    lows: tuple[str, ...] = ()
+    highs: tuple[str, ...] = ()
+    beyond: str = "above {}"
+    between: str = "{} to {}"
+    empty: frozenset[int] = frozenset()
+    gaps: bool = False
+
+    @property
+    def n_ordered(self) -> int:
+        """How many bins have an order; they come first."""
+        return len(self.lows)
+
+    def name(self, first: int, last: int) -> str:
+        """Name the bins from `first` to `last`, both included."""
+        if first >= len(self.labels) + self.n_ordered:
+            return "missing"
+        if self.labels:
+            return self.labels[first]
+        if first < last and last - first == self.n_ordered - 1:
+            return "observed"
+        low, high = self.lows[first], self.highs[last]
+        if first == last and first in self.empty:
+            return f"between {high} and {low}"
+        if low == high:
+            return low
+        if not high:
+            return self.beyond.format(low)
+        return self.between.format(low, high) if low else f"up to {high}"
+
+    def each(self) -> list[str]:
+        """Name every bin."""
+        n_bins = len(self.labels) + self.n_ordered + self.gaps
+        return [self.name(k, k) for k in range(n_bins)]
+
+
+def name_bins(bins: Bins, column: ColumnType, typical: Typical, gaps: bool) -> BinNames:
+    """Name the range or category of each bin of a feature.
+
+    Parameters
+    ----------
+    bins : NumericBins or CategoricalBins
+    column : ColumnType
+    typical : Typical
+        The typical values of the bins.
+    gaps : bool
+        Whether missing cells have a bin.
+
+    Returns
+    -------
+    BinNames
+
+    Examples
+    --------
+    >>> from proximity_kernel._bins import NumericBins
+    >>> bins = NumericBins(np.array([10.0, 15.0, 45.0]))
+    >>> typical = Typical(bins.centers, np.ones(3))
+    >>> age = ColumnType("age", "numeric", "numbers")
+    >>> name_bins(bins, age, typical, gaps=True).each()
+    ['up to 12.5', '12.5 to 30', 'above 30', 'missing']
+    >>> whole = ColumnType("age", "numeric", "numbers", form="whole")
+    >>> names = name_bins(bins, whole, typical, gaps=False)
+    >>> names.each(), names.name(0, 1)
+    (['up to 12', '13-30', '31 or more'], 'up to 30')
+    """
+    if isinstance(bins, CategoricalBins):
+        return BinNames(tuple(bins.names()), gaps=gaps)
+    if not bins.n_bins:
+        return BinNames(gaps=gaps)
+    order = (False, True) if column.form == "boolean" else column.order
+    if order is not None and (bins.n_bins > 1 or column.order is not None):
+        return _name_ranks(bins, [str(label) for label in order], gaps)
+    if bins.n_bins == 1:
+        center = float(bins.centers[0])
+        value = _write([center], column.family)[0]
+        value = value if order is None else str(bool(center))
+        return BinNames(lows=(value,), highs=(value,), gaps=gaps)
+    if column.form == "whole" and np.abs(bins.midpoints).max() < _EXACT:
+        return _name_whole_numbers(bins, typical, gaps)
+    limits = _write(bins.midpoints.tolist(), column.family)
+    return BinNames(lows=("", *limits), highs=(*limits, ""), gaps=gaps)
+
+
+def _name_ranks(bins: NumericBins, labels: list[str], gaps: bool) -> BinNames:
+    """Name the bins of an ordered categorical, or of booleans, by their labels.
+
+    The bin of a center between two ranks can be without a label.
+    """
+    lows, highs = _find_whole_ends(bins, 0, len(labels) - 1)
+    return BinNames(
+        lows=tuple(labels[k] for k in lows),
+        highs=tuple(labels[k] for k in highs),
+        empty=_find_empty(lows, highs),
+        gaps=gaps,
+    )
+
+
+def _name_whole_numbers(bins: NumericBins, typical: Typical, gaps: bool) -> BinNames:
+    """Name bins by the least and the greatest whole number that each can hold.
+
+    A bin at the end is open, unless all its values are equal: "0" and "1", not "up to
+    0" and "1 or more".
+    """
+    lows, highs = _find_whole_ends(bins, 0, 0)
+    means = np.asarray(typical.values, np.float64)
+    first, last = (
+        round(means[k]) if typical.spread[k] < _EQUAL else None for k in (0, -1)
+    )
+    low = str(first) if first == highs[0] else ""
+    high = str(last) if last == lows[-1] else ""
+    return BinNames(
+        lows=(low, *map(str, lows[1:])),
+        highs=(*map(str, highs[:-1]), high),
+        beyond="{} or more",
+        between="{}-{}" if highs[0] >= 0 else "{} to {}",
+        empty=_find_empty(lows[1:-1], highs[1:-1], start=1),
+        gaps=gaps,
+    )
+
+
+def _find_whole_ends(
+    bins: NumericBins, lowest: int, highest: int
+) -> tuple[list[int], list[int]]:
+    """Find the least and the greatest whole number of each bin, given the extremes.
+
+    They are in reverse order if a bin is between two neighboring whole numbers.
+    """
+    below = [int(limit) for limit in np.floor(bins.midpoints).tolist()]
+    return [lowest, *(n + 1 for n in below)], [*below, highest]
+
+
+def _find_empty(lows: list[int], highs: list[int], start: int = 0) -> frozenset[int]:
+    ends = enumerate(zip(lows, highs, strict=True), start)
+    return frozenset(k for k, (low, high) in ends if low > high)
+
+
+def _write(numbers: Sequence[float], family: str) -> list[str]:
+    """Write numbers short, but so that different ones look different."""
+    if family == "dates":
+        return _write_dates(numbers)
+    for digits in range(_DIGITS, 17):
+        out = [_shorten(number, digits) for number in numbers]
+        if len(set(out)) == len(out):
+            break
+    return [f"{text} s" for text in out] if family == "durations" else out
+
+
+def _write_dates(seconds: Sequence[float]) -> list[str]:
+    """Write dates with just as much of the time as is needed to distinguish them."""
+    whole = np.floor(seconds).astype("datetime64[s]")
+    out = [str(day) for day in whole.astype("datetime64[D]")]
+    for unit, per_second in _DATE_UNITS.items():
+        # A finer unit covers fewer years.
+        if len(set(out)) == len(out) or max(map(abs, seconds)) * per_second >= 2**63:
+            break
+        counts = np.array([round(moment * per_second) for moment in seconds])
+        moments = whole if unit == "s" else counts.astype(f"datetime64[{unit}]")
+        out = [str(moment) for moment in moments]
+    return out
+
+
+def write_moment(seconds: float) -> str:
+    """Write a date, with its time unless it is midnight, and fractions of a second.
+
+    Examples
+    --------
+    >>> write_moment(86400.0), write_moment(0.25)
+    ('1970-01-02', '1970-01-01T00:00:00.25')
+    """
+    whole, rest = divmod(seconds, 1)
+    return write_date(int(whole) * 10**9 + round(rest * 1e6) * 1000)
+
+
+def _shorten(number: float, digits: int) -> str:
+    """Round to significant digits, without an exponent if that is readable."""
+    if number and not 1e-4 <= abs(number) < 1e15:
+        return f"{number:.{digits}g}"
+    return np.format_float_positional(number, digits, fractional=False, trim="-")
+
+
+def _name_cells(bins: Bins) -> list[str]:
+    """Name the columns of cells that have several leaves."""
+    if isinstance(bins, CategoricalBins):
+        return []
+    if bins.levels is None:
+        return [_COARSE_NAMES[group] for group in bins.shared]
+    cells = [members for members, _ in nest_cells(bins.levels)[1]]
+    return [f"{members[0]}-{members[-1]}" for members in cells]
+
+
+def output_names(
+    names: Sequence[str], bins: Sequence[Bins], informative: NDArray[np.bool_]
+) -> NDArray[np.object_]:
+    """Name every column of the representation.
+
+    Underscores are added to a name until it is unique: the column "a" with a category
+    "1_0" collides with a numeric column "a_1".
+
+    Examples
+    --------
+    >>> from proximity_kernel._bins import CategoricalBins, NumericBins
+    >>> bins = [NumericBins(np.array([1.0, 2.0])), CategoricalBins(("a", "b"))]
+    >>> output_names(["age", "blood"], bins, np.array([True, False])).tolist()
+    ['age_0', 'age_1', 'age_missing', 'blood_a', 'blood_b']
+    """
+    out: dict[str, None] = {}  # a set that keeps its order
+    for feature, feature_bins, gaps in zip(names, bins, informative, strict=True):
+        missing = ["missing"] if gaps else []
+        for suffix in [*feature_bins.names(), *missing, *_name_cells(feature_bins)]:
+            name = f"{feature}_{suffix}"
+            while name in out:
+                name += "_"
+            out[name] = None
+    return np.array(list(out), dtype=object)

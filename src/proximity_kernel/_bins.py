@@ -1,0 +1,755 @@
+"""Learn the bins of columns from their observed values: centers, or categories.
+
+The centers of a numeric column are evenly spaced percentiles of the observed values, so
+they are close together where the data are dense. There a small difference separates two
+values; in a sparse region even a large one may not. Equal centers are merged, which
+changes no assignment and avoids empty bins.
+
+With `AUTO` bins each very frequent value has its own center. The other centers are the
+middles of equally filled parts of the remaining values, so no center is spent on an
+extreme, or twice on one value. Two such sets, of four and of two centers, make two
+resolutions: a fine bin belongs to the nearest coarse center.
+
+With `FINE` bins the observed values are cut between two values, where that halves the
+rows best. Each part is cut again, four times in all; a part with one value is not cut.
+Two values score .4, .7, .9 or 1 by the smallest cell that contains both: a half, a
+quarter, an eighth, or a leaf (a sixteenth, or a part with one value). Values of
+different halves score 0. The quarters are the bins of the column. Missing cells are
+estimated on the quarters, and the estimate of a quarter is halved at each cut in it.
+
+A categorical column has a bin per category, in sorted order. A column with nothing
+observed has none.
+
+A bin is decoded to its typical value. For numbers this is the mean of the values
+observed in it, not the center, because the first and the last center can be the
+extremes, far from most values of their bins. For ordered categories, and for rare
+labels that share a bin, it is the most frequent one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._compile import compiled, merged
+from ._shared.options import AUTO, FINE, BinCount
+from ._shared.resources import run_pieces
+from ._table.columns import Column, ColumnType, mark_whole
+
+_FINE, _COARSE = 4, 2  # centers of the two resolutions
+FEW_ROWS = 1 << 16
+"""Up to this number of values a column is sorted as a whole, on one thread."""
+_Floats = NDArray[np.float64]
+# Buckets by the first 16 bits of a float: negative numbers first, in reverse order.
+_RISING = np.concatenate([np.arange(0xFFFF, 0x7FFF, -1), np.arange(0x8000)])
+_PLACES = np.argsort(_RISING)
+_NAN_KEYS = np.flatnonzero((np.arange(1 << 16) & 0x7FF0) == 0x7FF0)
+SCORES = (0.0, 0.4, 0.7, 0.9, 1.0)
+"""Score of two values, by the number of cuts of the smallest cell with both."""
+QUARTERS = 2
+"""Cuts that make a quarter."""
+MOST_LEAVES = 2 ** (len(SCORES) - 1)
+_Ints = NDArray[np.int64]
+_NO_COUNTS = np.empty(0, np.int64)
+_FEW_MIDPOINTS = 16  # up to this number, a linear search beats a binary one
+
+
+@dataclass(frozen=True)
+class NumericBins:
+    """The bins of a numeric column.
+
+    Attributes
+    ----------
+    centers : ndarray of shape (n_bins,), float64, strictly ascending
+    groups : ndarray of shape (n_bins,), int64, or None
+        The coarse bin of each bin, 0 or 1, if there are two resolutions.
+    cuts, levels : ndarray of shape (n_leaves - 1,), or None
+        The cuts of a "fine" column, from `cut_values`.
+    """
+
+    centers: NDArray[np.float64]
+    groups: NDArray[np.int64] | None = None
+    cuts: NDArray[np.float64] | None = None
+    levels: NDArray[np.int64] | None = None
+
+    @property
+    def n_bins(self) -> int:
+        """How many bins there are."""
+        return len(self.centers)
+
+    @property
+    def parents(self) -> NDArray[np.int64]:
+        """The bin of each leaf; without cuts the bins are the leaves."""
+        if self.levels is None:
+            return np.arange(self.n_bins)
+        return number_cells(self.levels, QUARTERS)
+
+    @cached_property
+    def midpoints(self) -> NDArray[np.float64]:
+        """Where one bin ends and the next begins, shape (n_bins - 1,)."""
+        if self.cuts is not None and self.levels is not None:
+            return self.cuts[self.levels <= QUARTERS]
+        return between(self.centers[:-1], self.centers[1:])
+
+    @cached_property
+    def shared(self) -> dict[int, NDArray[np.int64]]:
+        """The coarse bins that contain several bins, and these bins."""
+        if self.groups is None:
+            return {}
+        held = {group: np.flatnonzero(self.groups == group) for group in (0, 1)}
+        return {group: members for group, members in held.items() if len(members) > 1}
+
+    def names(self) -> list[str]:
+        """Name each leaf for an output column: its number."""
+        return [str(k) for k in range(len(self.parents))]
+
+
+@dataclass(frozen=True)
+class CategoricalBins:
+    """The bins of a categorical column.
+
+    Attributes
+    ----------
+    categories : tuple
+        The labels that have their own bin, sorted.
+    infrequent : frozenset
+        The rarest labels, which share the last bin; often empty.
+    """
+
+    categories: tuple[Hashable, ...]
+    infrequent: frozenset[Hashable] = frozenset()
+
+    @property
+    def n_bins(self) -> int:
+        """How many bins there are."""
+        return len(self.categories) + bool(self.infrequent)
+
+    @property
+    def parents(self) -> NDArray[np.int64]:
+        """The bin of each leaf: the bins are the leaves."""
+        return np.arange(self.n_bins)
+
+    def names(self) -> list[str]:
+        """Name each bin for an output column: its label."""
+        return [
+            *(str(label) for label in self.categories),
+            *(["infrequent"] if self.infrequent else []),
+        ]
+
+
+Bins = NumericBins | CategoricalBins
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """Distinct values, sorted, with their counts.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n_distinct,), float64, strictly ascending
+    counts : ndarray of shape (n_distinct,), int64
+
+    Examples
+    --------
+    >>> ranked = rank_values(np.array([2.0, 1.0, 2.0]))
+    >>> len(ranked), ranked.at([0, 1, 2]).tolist(), ranked.span(2.0)
+    (3, [1.0, 2.0, 2.0], (1, 3))
+    """
+
+    values: _Floats
+    counts: NDArray[np.int64]
+
+    @cached_property
+    def _ends(self) -> NDArray[np.int64]:
+        return np.cumsum(self.counts)
+
+    def __len__(self) -> int:
+        return int(self._ends[-1]) if len(self.counts) else 0
+
+    def at(self, places: Any) -> _Floats:
+        """Values at places of the sorted order, the first at 0."""
+        found: _Floats = self.values[self._ends.searchsorted(places, side="right")]
+        return found
+
+    def span(self, value: float) -> tuple[int, int]:
+        """First place of a value in the sorted order, and the place after its last."""
+        at = self.values.searchsorted(value)
+        return int(self._ends[at] - self.counts[at]), int(self._ends[at])
+
+    def without(self, values: list[float]) -> Ranked:
+        """Leave some values out."""
+        kept = ~np.isin(self.values, values)
+        return Ranked(self.values[kept], self.counts[kept])
+
+    def few(self, most: int) -> _Floats | None:
+        """Give the distinct values, or nothing if there are more than `most`."""
+        return self.values if len(self.values) <= most else None
+
+
+class Selected:
+    """The values of a large column, sorted only as far as needed.
+
+    The first 16 bits of a value (sign, exponent and four more) give its bucket. The
+    sizes of the buckets tell in which bucket a place of the sorted order is.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n,), float64, in one piece, without -0.0 and infinity
+        NaN is left out.
+
+    Examples
+    --------
+    >>> selected = Selected(np.array([2.0, np.nan, 1.0, 2.0]))
+    >>> len(selected), selected.at([0, 1, 2]).tolist(), selected.span(2.0)
+    (3, [1.0, 2.0, 2.0], (1, 3))
+    """
+
+    def __init__(self, values: _Floats) -> None:
+        self._values = values
+        self._keys = (values.view(np.uint64) >> np.uint64(48)).astype(np.uint16)
+        counts = np.bincount(self._keys, minlength=1 << 16)
+        counts[_NAN_KEYS] = 0
+        self._ends = np.cumsum(counts[_RISING])
+        self._sorted: dict[int, _Floats] = {}
+
+    def __len__(self) -> int:
+        return int(self._ends[-1])
+
+    def _bucket(self, bucket: int) -> _Floats:
+        """Sort the values of a bucket, given its place in the ascending order."""
+        if bucket not in self._sorted:
+            self._sorted[bucket] = np.sort(self._values[self._keys == _RISING[bucket]])
+        return self._sorted[bucket]
+
+    def at(self, places: Any) -> _Floats:
+        """Values at places of the sorted order, the first at 0."""
+        places = np.asarray(places)
+        found = np.empty(len(places))
+        buckets = self._ends.searchsorted(places, side="right")
+        for bucket in np.unique(buckets).tolist():
+            held = self._bucket(bucket)
+            here = buckets == bucket
+            found[here] = held[places[here] - (self._ends[bucket] - len(held))]
+        return found
+
+    def span(self, value: float) -> tuple[int, int]:
+        """First place of a value found by `at`, and the place after its last."""
+        bucket = int(_PLACES[int(np.float64(value).view(np.uint64) >> np.uint64(48))])
+        held = self._bucket(bucket)
+        before = int(self._ends[bucket]) - len(held)
+        first, last = (held.searchsorted(value, side) for side in ("left", "right"))
+        return before + int(first), before + int(last)
+
+    def without(self, values: list[float]) -> Selected:
+        """Leave some values out."""
+        return Selected(self._values[~np.isin(self._values, values)])
+
+    def few(self, most: int) -> _Floats | None:
+        """Give the distinct values, or nothing if there are more than `most`."""
+        used = np.flatnonzero(np.diff(self._ends, prepend=0))
+        if len(used) > most:
+            return None
+        found = np.concatenate([np.unique(self._bucket(k)) for k in used.tolist()])
+        return found if len(found) <= most else None
+
+
+Ordered = Ranked | Selected
+"""Values that can be read in sorted order."""
+
+
+def rank_values(values: _Floats, copies: NDArray[np.int64] | None = None) -> Ranked:
+    """Sort values and count the equal ones; -0.0 is 0.0.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n,), float64, without NaN
+    copies : ndarray of shape (n,), int64, or None
+        How often each value counts; None means once.
+
+    Returns
+    -------
+    Ranked
+    """
+    if copies is None:
+        found, counts = np.unique(values, return_counts=True)
+    else:
+        found, inverse = np.unique(values, return_inverse=True)
+        counts = np.bincount(inverse, copies, len(found))
+    return Ranked(found + 0.0, counts.astype(np.int64))
+
+
+def rank_centers(values: Ordered, n_bins: BinCount) -> NumericBins:
+    """Learn the bins of a numeric column from its values in order.
+
+    Parameters
+    ----------
+    values : Ranked or Selected
+    n_bins : int, "auto" or "fine"
+
+    Returns
+    -------
+    NumericBins
+
+    Examples
+    --------
+    >>> ranked = rank_values(np.array([0.0, 1.0, 1.0, 10.0]))
+    >>> rank_centers(ranked, 4).centers
+    array([ 0.,  1., 10.])
+    """
+    if not len(values):
+        return NumericBins(np.empty(0))
+    if n_bins == AUTO:
+        return _fit_resolutions(values)
+    if n_bins == FINE:
+        return _fit_quarters(values)
+    steps = n_bins - 1
+    return NumericBins(np.array(_quantiles(values, range(n_bins), steps)))
+
+
+def _quantiles(values: Ordered, parts: Sequence[int], n_parts: int) -> list[float]:
+    """Take the quantiles ``k / n_parts`` for each k of `parts`, equal ones once.
+
+    Interpolation is linear. Places are fractions of whole numbers, so exact at a value.
+    """
+    last = len(values) - 1
+    places = [divmod(last * k, n_parts) for k in parts]
+    below = [at for at, _ in places]
+    found = values.at(below + [min(at + 1, last) for at in below]).tolist()
+    out = set()
+    for low, high, (_, rest) in zip(found, found[len(below) :], places, strict=False):
+        gap, share = high - low, rest / n_parts
+        if gap == np.inf:  # two values near the limits of float64
+            out.add(low * (1 - share) + high * share)
+        else:
+            out.add(low + gap * share)
+    return sorted(out)
+
+
+def _fit_quarters(values: Ordered) -> NumericBins:
+    """Cut the values; the center of a quarter is the value in its middle."""
+    places, levels = cut_values(values)
+    cuts = between(values.at(places - 1), values.at(places))
+    ends = places[levels <= QUARTERS]
+    middles = (np.append(0, ends) + np.append(ends, len(values))) // 2
+    quarters, first_leaves = np.unique(number_cells(levels, QUARTERS), True)
+    groups = number_cells(levels, 1)[first_leaves]
+    told = len(quarters) > _COARSE
+    return NumericBins(values.at(middles), groups if told else None, cuts, levels)
+
+
+def _fit_resolutions(values: Ordered) -> NumericBins:
+    few = values.few(_FINE)
+    if few is not None and len(few) <= _COARSE:
+        return NumericBins(few)
+    fine = _spread_centers(values, _FINE) if few is None else few
+    midpoints = NumericBins(_spread_centers(values, _COARSE)).midpoints
+    # There is at most one midpoint, so groups are 0 and 1. They are dropped if all bins
+    # are in one group, or each has its own.
+    groups = np.searchsorted(midpoints, fine)
+    told = groups[0] < groups[-1] and len(fine) > _COARSE
+    return NumericBins(fine, groups if told else None)
+
+
+def _spread_centers(values: Ordered, n_bins: int) -> NDArray[np.float64]:
+    """Place centers so that each frequent value has its own.
+
+    The others are the middles of equally filled parts of the remaining values.
+
+    Parameters
+    ----------
+    values : Ranked or Selected
+        They have more than `n_bins` distinct values.
+    n_bins : int
+
+    Returns
+    -------
+    ndarray of shape (at most n_bins,), strictly ascending
+
+    Examples
+    --------
+    >>> values = rank_values(np.array([0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 2.0, 3.0, 4.0]))
+    >>> _spread_centers(values, 2)
+    array([0. , 2.5])
+    >>> _spread_centers(values, 4)
+    array([0. , 1.5, 2.5, 3.5])
+    """
+    alone: list[float] = []
+    while frequent := _more_than_a_share(values, n_bins - len(alone)):
+        alone += frequent
+        values = values.without(frequent)
+    n_left = n_bins - len(alone)
+    middles = _quantiles(values, range(1, 2 * n_left, 2), 2 * n_left)
+    return np.array(sorted({*alone, *middles}))
+
+
+def _more_than_a_share(values: Ordered, n_parts: int) -> list[float]:
+    """Find the values that occur in more than one ``n_parts``-th of the cells.
+
+    These are at most ``n_parts - 1``, the most frequent first; ties go to the lower. In
+    sorted order such a value crosses a border between equal shares.
+    """
+    n = len(values)
+    borders = values.at([n * i // n_parts for i in range(1, n_parts)])
+    spans = {v: values.span(v) for v in set(borders.tolist())}
+    counts = {v: last - first for v, (first, last) in spans.items()}
+    frequent = [v for v in counts if counts[v] * n_parts > n]
+    return sorted(frequent, key=lambda v: (-counts[v], v))[: n_parts - 1]
+
+
+def cut_values(values: Ordered) -> tuple[_Ints, _Ints]:
+    """Cut the values of a column.
+
+    Parameters
+    ----------
+    values : Ranked or Selected
+
+    Returns
+    -------
+    places : ndarray of shape (n_leaves - 1,), int64, strictly ascending
+        Place in the sorted order of the first value above each cut.
+    levels : ndarray of shape (n_leaves - 1,), int64
+        The round in which each cut was made, from 1 to 4.
+
+    Examples
+    --------
+    >>> from proximity_kernel._bins import rank_values
+    >>> values = rank_values(np.array([1.0, 1.0, 1.0, 2.0, 3.0, 4.0]))
+    >>> places, levels = cut_values(values)
+    >>> places.tolist(), levels.tolist()
+    ([3, 4, 5], [1, 2, 3])
+    """
+    found: dict[int, int] = {}  # place of the first value above a cut: its level
+    parts = [(0, len(values))]
+    for level in range(1, len(SCORES)):
+        cut = [(*part, _halve(values, *part)) for part in parts]
+        found |= {at: level for first, last, at in cut if first < at < last}
+        parts = [
+            part for first, last, at in cut for part in ((first, at), (at, last))
+            if first < at < last
+        ]  # fmt: skip
+    places = np.array(sorted(found), np.int64)
+    return places, np.array([found[at] for at in places.tolist()], np.int64)
+
+
+def _halve(values: Ordered, first: int, last: int) -> int:
+    """Find the place that best halves a range; an end if all its values are equal."""
+    middle = values.at([(first + last) // 2])[0]
+    start, stop = values.span(middle)
+    inside = [at for at in (start, stop) if first < at < last]
+    return min(inside, key=lambda at: (abs(2 * at - first - last), at), default=first)
+
+
+def between(low: Any, high: Any) -> NDArray[np.float64]:
+    """Find the midpoints of pairs of numbers, below the higher of each pair.
+
+    The midpoint of adjacent floats could be rounded up to the higher one.
+    """
+    with np.errstate(over="ignore"):
+        middle = (low + high) / 2
+    middle = np.where(np.isfinite(middle), middle, low / 2 + high / 2)
+    below: NDArray[np.float64] = np.minimum(middle, np.nextafter(high, -np.inf))
+    return below
+
+
+def number_cells(levels: _Ints, level: int) -> _Ints:
+    """Find the cell of each leaf after some rounds of cuts, shape (n_leaves,)."""
+    return np.concatenate([[0], np.cumsum(levels <= level)])
+
+
+def nest_cells(levels: _Ints) -> tuple[NDArray[np.float64], list[tuple[_Ints, float]]]:
+    """Find how much the leaves and the larger cells add to a score.
+
+    Parameters
+    ----------
+    levels : ndarray of shape (n_leaves - 1,), int64
+
+    Returns
+    -------
+    ndarray of shape (n_leaves,)
+        What a common leaf adds to the score, beyond what the cells around it add.
+    list of (ndarray of int64, float)
+        Eighths, quarters and halves with several leaves: the leaves, and what they add.
+
+    Examples
+    --------
+    >>> own, cells = nest_cells(np.array([1, 2, 3]))
+    >>> own.round(2).tolist(), [members.tolist() for members, _ in cells]
+    ([1.0, 0.6, 0.3, 0.3], [[2, 3], [1, 2, 3]])
+    """
+    own, cells = np.ones(len(levels) + 1), []
+    for level in range(len(SCORES) - 2, 0, -1):
+        cell = number_cells(levels, level)
+        for members in _split(cell):
+            if len(members) > 1:
+                added = SCORES[level] - SCORES[level - 1]
+                cells.append((members, added))
+                own[members] -= added
+    return own, cells
+
+
+def spread_evenly(levels: _Ints) -> NDArray[np.float64]:
+    """Find the share of each leaf in its quarter, shape (n_leaves,)."""
+    share = np.ones(len(levels) + 1)
+    for level in range(QUARTERS, len(SCORES) - 1):
+        inner = number_cells(levels, level + 1)
+        for members in _split(number_cells(levels, level)):
+            if inner[members[0]] < inner[members[-1]]:
+                share[members] /= 2
+    return share
+
+
+def _split(cell: _Ints) -> Sequence[_Ints]:
+    return np.split(np.arange(len(cell)), np.flatnonzero(np.diff(cell)) + 1)
+
+
+@dataclass(frozen=True)
+class Typical:
+    """The typical value of each bin of a feature.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n_bins,), float64, or tuple of labels
+        Numbers, dates and durations in seconds, ranks; labels of a categorical.
+    spread : ndarray of shape (n_bins,), float64
+        Standard deviation of numbers within the bin; for ranks and labels the share of
+        the bin's rows that have a different one.
+    """
+
+    values: _Floats | tuple[Hashable, ...]
+    spread: _Floats
+
+
+def average(
+    values: _Floats, counts: _Ints, bins: NumericBins, ordered: bool
+) -> Typical:
+    """Learn the typical values of a numeric column from values with their counts.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n,), float64, contiguous
+        NaN is skipped.
+    counts : ndarray of shape (n,), int64, or empty
+        How often each value occurs; if empty, once.
+    bins : NumericBins
+    ordered : bool
+        Whether the values are ranks of categories.
+
+    Returns
+    -------
+    Typical
+    """
+    if ordered:
+        return _find_common_ranks(values, counts, bins)
+    totals, shift, squares = (np.zeros(bins.n_bins) for _ in range(3))
+    average_bins(values, counts, bins.midpoints, bins.centers, totals, shift, squares)
+    means = bins.centers + shift
+    spread = np.sqrt(squares / np.maximum(totals, 1))
+    wrong = ~(np.isfinite(means) & np.isfinite(spread))  # near the limits of float64
+    return Typical(np.where(wrong, bins.centers, means), np.where(wrong, 0, spread))
+
+
+def _find_common_ranks(ranks: _Floats, counts: _Ints, bins: NumericBins) -> Typical:
+    values, spread = np.round(bins.centers), np.zeros(bins.n_bins)
+    whole = ranks[~np.isnan(ranks)].astype(np.intp)
+    of_rank = np.bincount(whole, counts) if len(counts) else np.bincount(whole)
+    held = np.searchsorted(bins.midpoints, np.arange(len(of_rank)))
+    for k in np.unique(held[of_rank > 0]):
+        here = np.where(held == k, of_rank, 0)
+        values[k] = here.argmax()
+        spread[k] = 1 - here.max() / here.sum()
+    return Typical(values, spread)
+
+
+@dataclass(frozen=True)
+class Binned:
+    """The bins of a table, by which its rows are coded.
+
+    Attributes
+    ----------
+    types : tuple of ColumnType
+    categorical_features
+        The option that the columns were read with.
+    bins : tuple of NumericBins and CategoricalBins
+    typical : tuple of Typical
+        The values that bins are decoded to.
+    """
+
+    types: tuple[ColumnType, ...]
+    categorical_features: Any
+    bins: tuple[Bins, ...]
+    typical: tuple[Typical, ...]
+
+    @property
+    def n_bins(self) -> _Ints:
+        """Number of bins of each feature, without one for missing."""
+        return np.array([b.n_bins for b in self.bins], np.int64)
+
+
+def learn_bins(
+    columns: Sequence[Column],
+    categorical_features: Any,
+    n_bins: Sequence[BinCount],
+    max_categories: int,
+    n_threads: int,
+    copies: _Ints | None = None,
+) -> Binned:
+    """Learn the bins of every column, and their typical values.
+
+    Parameters
+    ----------
+    columns : sequence of Column
+    categorical_features
+        The option with which they were read.
+    n_bins : sequence of int, "auto" and "fine"
+        Requested bins, one entry per column; categorical columns ignore theirs.
+    max_categories : int
+        Maximum number of bins of a categorical column.
+    n_threads : int
+    copies : ndarray of shape (n_samples,), int64, or None
+        How often each row counts, at least once; None means once.
+
+    Returns
+    -------
+    Binned
+
+    Examples
+    --------
+    >>> columns = read_columns([[0.0, "b"], [1.0, "a"], [2.0, None], [10.0, "b"]])
+    >>> binned = learn_bins(columns, "from_dtype", [3, 3], 255, n_threads=1)
+    >>> binned.bins[0].centers.tolist(), binned.typical[0].values.tolist()
+    ([0.0, 1.5, 10.0], [0.0, 1.5, 10.0])
+    >>> binned.bins[1].categories
+    ('a', 'b')
+    """
+    learnt: list[Any] = [None] * len(columns)
+
+    def learn_some(first: int, last: int) -> None:
+        for j in range(first, last):
+            learnt[j] = _learn_column(columns[j], n_bins[j], max_categories, copies)
+
+    # Short columns mostly run in the interpreter, where threads do not help.
+    few = len(columns[0].values) <= FEW_ROWS
+    run_pieces(learn_some, len(columns), 1, 1 if few else n_threads)
+    types, bins, typical = zip(*learnt, strict=True)
+    return Binned(types, categorical_features, bins, typical)
+
+
+def _learn_column(
+    column: Column, n_bins: BinCount, max_categories: int, copies: _Ints | None
+) -> tuple[ColumnType, Bins, Typical]:
+    if column.type.kind == "categorical":
+        counts = _NO_COUNTS
+        if len(column.labels) > max_categories:
+            seen = column.observed
+            weights = None if copies is None else copies[seen]
+            counts = np.bincount(column.values[seen], weights, len(column.labels))
+        return column.type, *bin_labels(column.labels, counts, max_categories)
+    values = column.values + 0.0  # a contiguous copy, without -0.0
+    counts = _NO_COUNTS
+    ordered: Ordered
+    if copies is not None:
+        seen = column.observed
+        values, counts = values[seen], copies[seen]
+        ordered = rank_values(values, counts)
+    elif len(values) <= FEW_ROWS:
+        ordered = rank_values(values[~np.isnan(values)])
+    else:
+        ordered = Selected(values)
+    bins = rank_centers(ordered, n_bins)
+    typical = average(values, counts, bins, column.type.order is not None)
+    return mark_whole(column.type, values), bins, typical
+
+
+def bin_labels(
+    labels: tuple[Hashable, ...], counts: _Ints, max_categories: int
+) -> tuple[CategoricalBins, Typical]:
+    """Assign labels to bins, the rarest to one, and name the usual label of each.
+
+    Parameters
+    ----------
+    labels : tuple
+        Sorted.
+    counts : ndarray of shape (n_labels,), int64
+        Not needed if each label has its own bin.
+    max_categories : int
+
+    Returns
+    -------
+    CategoricalBins
+    Typical
+    """
+    if len(labels) <= max_categories:
+        return CategoricalBins(labels), Typical(labels, np.zeros(len(labels)))
+    # Stable: among equally frequent labels the earlier one keeps its bin.
+    kept = np.sort(np.argsort(-counts, kind="stable")[: max_categories - 1])
+    frequent = tuple(labels[k] for k in kept)
+    rare = counts.copy()
+    rare[kept] = 0
+    spread = np.append(np.zeros(len(frequent)), 1 - rare.max() / rare.sum())
+    bins = CategoricalBins(frequent, frozenset(labels) - set(frequent))
+    return bins, Typical((*frequent, labels[int(rare.argmax())]), spread)
+
+
+@merged
+def _find_nearest(x: float, midpoints: NDArray[np.float64]) -> int:
+    """Count the midpoints strictly below a value."""
+    n_midpoints = midpoints.shape[0]
+    code = 0
+    if n_midpoints <= _FEW_MIDPOINTS:
+        for k in range(n_midpoints):
+            code += midpoints[k] < x
+        return code
+    above = n_midpoints
+    while code < above:
+        middle = (code + above) // 2
+        if midpoints[middle] < x:
+            code = middle + 1
+        else:
+            above = middle
+    return code
+
+
+@compiled
+def assign_nearest(
+    values: NDArray[np.float64],
+    midpoints: NDArray[np.float64],
+    missing: int,
+    codes: Any,
+) -> None:
+    """Write the number of midpoints strictly below each value, `missing` for NaN."""
+    for i in range(values.shape[0]):
+        x = values[i]
+        codes[i] = missing if x != x else _find_nearest(x, midpoints)
+
+
+@compiled
+def average_bins(
+    values: NDArray[np.float64], counts: Any, midpoints: NDArray[np.float64],
+    centers: Any, totals: Any, shift: Any, squares: Any,
+) -> None:  # fmt: skip
+    """Find the mean of each bin's values, less its center, and their squared deviation.
+
+    Subtracting the center first keeps the digits that large sums would lose. `totals`,
+    `shift` and `squares` must be zero at the start. Each value counts `counts` times,
+    or once if that is empty; NaN is skipped.
+    """
+    for i in range(values.shape[0]):
+        x = values[i]
+        if x == x:
+            k = _find_nearest(x, midpoints)
+            weight = counts[i] if counts.shape[0] else 1
+            totals[k] += weight
+            shift[k] += weight * (x - centers[k])
+    for k in range(centers.shape[0]):
+        shift[k] /= max(totals[k], 1)
+    for i in range(values.shape[0]):
+        x = values[i]
+        if x == x:
+            k = _find_nearest(x, midpoints)
+            weight = counts[i] if counts.shape[0] else 1
+            squares[k] += weight * (x - centers[k] - shift[k]) ** 2

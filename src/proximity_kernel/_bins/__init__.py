@@ -1,1 +1,0 @@
-"""Observed values to bins, and cells to the codes of their bins."""

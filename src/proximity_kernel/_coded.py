@@ -1,0 +1,728 @@
+"""Code the cells of a table by their bins, and represent coded rows as vectors.
+
+A cell's code is the number of its nearest center (the lower one in a tie) or of its
+category. Two codes are special: the largest of the dtype is a missing cell, and the one
+below it is a category not seen at fit. Past this module there is no NaN.
+
+Equal rows have equal codes and equal results. Where that saves work, each distinct row
+is kept once, with its count, in lexicographic order, so that similar rows are adjacent.
+
+The representation has a column for each leaf of a feature (unless "fine", a leaf is a
+bin), then one for missing if that is informative, then one for each larger cell with
+several leaves. An observed value has an entry in the columns of its leaf and of the
+cells around it. The squares of its entries add up to the weight of the feature, which
+is 1 unless `feature_weights` are given. The inner product of two values is their score,
+times that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import DTypeLike, NDArray
+
+from ._bins import (
+    MOST_LEAVES,
+    Binned,
+    Bins,
+    CategoricalBins,
+    NumericBins,
+    assign_nearest,
+    nest_cells,
+    spread_evenly,
+)
+from ._compile import compiled
+from ._shared.resources import check_memory, run_pieces
+from ._table.columns import Column, read_columns
+
+_ROWS_AT_ONCE = 16384  # rows; in a row-major table they stay in cache for all columns
+_Ints = NDArray[np.int64]
+_LARGEST_DIGIT = 4096  # the counters of one sorting pass stay in cache
+COARSE_SHARE = 0.8
+"""Score of two values in the same half of an "auto" feature; the same bin is 1."""
+_Cells = list[tuple[_Ints, float]]
+_CELLS_AT_ONCE = 1 << 18  # cells
+
+
+@dataclass(frozen=True)
+class Codes:
+    """The coded rows of a table.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (n_rows, n_features), uint8 or uint16
+        The rows of the table, or each distinct one once, in lexicographic order.
+    counts : ndarray of shape (n_rows,), int64
+        How often each row occurs in the table.
+    inverse : ndarray of shape (n_samples,), int64
+        The index in `rows` of each row of the table.
+    leaves : ndarray of shape (n_rows, n_features), dtype of the rows, or None
+        The leaves of "fine" features, the codes of others; None if none is "fine".
+    """
+
+    rows: NDArray[Any]
+    counts: _Ints
+    inverse: _Ints
+    leaves: NDArray[Any] | None = None
+
+    def distinct(self, n_bins: _Ints) -> Codes:
+        """Keep each distinct row once, of codes that have one entry per table row."""
+        if self.leaves is None:
+            return Codes(*find_distinct(self.rows, n_bins))
+        most = np.maximum(n_bins, MOST_LEAVES + 1)
+        leaves, counts, inverse = find_distinct(self.leaves, most)
+        rows = np.empty_like(leaves)
+        rows[inverse] = self.rows
+        return Codes(rows, counts, inverse, leaves)
+
+    def repeat(self, copies: _Ints) -> Codes:
+        """Count each row of the table as often as `copies`, shape (n_samples,)."""
+        counts = np.bincount(self.inverse, copies, len(self.rows)).astype(np.int64)
+        return replace(self, counts=counts)
+
+    @property
+    def missing(self) -> int:
+        """The code of a missing cell."""
+        return int(np.iinfo(self.rows.dtype).max)
+
+
+def plain_codes(rows: NDArray[Any], leaves: NDArray[Any] | None = None) -> Codes:
+    """Make `Codes` with one entry per row, without removing duplicates."""
+    return Codes(rows, np.ones(len(rows), np.int64), np.arange(len(rows)), leaves)
+
+
+def assign_codes(
+    columns: Sequence[Column],
+    bins: Sequence[Bins],
+    n_threads: int,
+    distinct: bool = False,
+) -> Codes:
+    """Code the rows of a table.
+
+    Parameters
+    ----------
+    columns, bins : sequences, one entry per feature
+    n_threads : int
+    distinct : bool
+        Whether to keep each distinct row once.
+
+    Returns
+    -------
+    Codes
+
+    Examples
+    --------
+    >>> from proximity_kernel._table.columns import read_columns
+    >>> columns = read_columns([[0.9], [5.0], [None], [1.1], [0.9]])
+    >>> bins = [NumericBins(np.array([0.0, 2.0, 8.0]))]
+    >>> codes = assign_codes(columns, bins, 1, distinct=True)
+    >>> codes.rows.ravel().tolist(), codes.counts.tolist()
+    ([0, 1, 255], [2, 2, 1])
+    >>> codes.inverse.tolist()
+    [0, 1, 2, 1, 0]
+    """
+    n_bins = np.array([b.n_bins for b in bins], dtype=np.int64)
+    dtype = code_dtype(np.maximum(n_bins, MOST_LEAVES))
+    cells = np.empty((len(columns[0].values), len(columns)), dtype)
+    coders = [_coder(c, b, dtype) for c, b in zip(columns, bins, strict=True)]
+
+    def code_some(first: int, last: int) -> None:
+        for j, coder in enumerate(coders):
+            cells[first:last, j] = coder(first, last)
+
+    run_pieces(code_some, len(cells), _ROWS_AT_ONCE, n_threads)
+    codes = plain_codes(cells)
+    fine = [j for j, b in enumerate(bins) if getattr(b, "cuts", None) is not None]
+    if fine:
+        codes = plain_codes(cells.copy(), cells)
+        for j in fine:
+            quarters = np.arange(np.iinfo(dtype).max + 1, dtype=dtype)
+            quarters[: len(bins[j].parents)] = bins[j].parents
+            codes.rows[:, j] = quarters[cells[:, j]]
+    return codes.distinct(n_bins) if distinct else codes
+
+
+def code_table(
+    table: Any, binned: Binned, n_threads: int, distinct: bool = False
+) -> Codes:
+    """Code the rows of a table that has the columns of some bins."""
+    columns = read_columns(
+        table, categorical_features=binned.categorical_features, fitted=binned.types
+    )
+    return assign_codes(columns, binned.bins, n_threads, distinct)
+
+
+def code_dtype(n_bins: _Ints) -> type[np.uint8] | type[np.uint16]:
+    """Find the smallest dtype that holds the codes: bins, unknown and missing."""
+    return np.uint8 if n_bins.max() <= np.iinfo(np.uint8).max - 1 else np.uint16
+
+
+def _coder(
+    column: Column, bins: Bins, dtype: Any
+) -> Callable[[int, int], NDArray[Any]]:
+    """Make the function that codes the cells from `first` up to `last`."""
+    missing = int(np.iinfo(dtype).max)
+    unknown = missing - 1
+
+    def nearest(first: int, last: int) -> NDArray[Any]:
+        # A copy, so that the loop is compiled for one layout of memory only.
+        values = np.array(column.values[first:last])
+        codes = np.empty(len(values), dtype)
+        assign_nearest(values, midpoints, missing, codes)
+        return codes
+
+    def without_bins(first: int, last: int) -> NDArray[Any]:
+        return np.where(observed[first:last], unknown, missing)
+
+    def category(first: int, last: int) -> NDArray[Any]:
+        return table[column.values[first:last]]  # -1, missing, is the last entry
+
+    if not bins.n_bins:
+        observed = column.observed
+        return without_bins
+    if isinstance(bins, NumericBins):
+        midpoints = bins.midpoints if bins.cuts is None else bins.cuts
+        return nearest
+    known = {label: k for k, label in enumerate(bins.categories)}
+    known.update(dict.fromkeys(bins.infrequent, len(bins.categories)))
+    table = np.array([*(known.get(v, unknown) for v in column.labels), missing], dtype)
+    return category
+
+
+def code_absences(
+    codes: Codes, bins: Sequence[Bins], informative: NDArray[np.bool_]
+) -> Codes:
+    """Give missing cells of informative features the code after the last bin and leaf.
+
+    Parameters
+    ----------
+    codes : Codes
+    bins : sequence of Bins, one per feature
+    informative : ndarray of shape (n_features,), bool
+
+    Returns
+    -------
+    Codes
+        In the same order, which is lexicographic for the new codes too, unless a row
+        has a category not seen at fit.
+
+    Examples
+    --------
+    >>> rows = np.array([[0, 1], [1, 255], [255, 0]], np.uint8)
+    >>> codes = Codes(rows, np.ones(3, np.int64), np.arange(3))
+    >>> bins = [NumericBins(np.array([1.0, 2.0]))] * 2
+    >>> code_absences(codes, bins, np.array([True, False])).rows.tolist()
+    [[0, 1], [1, 255], [2, 0]]
+    """
+    if not informative.any():
+        return codes
+    n_bins = np.array([own.n_bins for own in bins], np.int64)
+    rows: NDArray[Any] = codes.rows.astype(code_dtype(n_bins + informative))
+    # Unknown and missing are the last two codes of either dtype.
+    beyond = np.iinfo(rows.dtype).max - codes.missing
+    if beyond:
+        rows[codes.rows >= codes.missing - 1] += rows.dtype.type(beyond)
+    leaves = None if codes.leaves is None else codes.leaves.astype(rows.dtype)
+    for j in np.flatnonzero(informative).tolist():
+        gaps = codes.rows[:, j] == codes.missing
+        rows[gaps, j] = n_bins[j]
+        if leaves is not None:
+            leaves[gaps, j] = len(bins[j].parents)
+    return replace(codes, rows=rows, leaves=leaves)
+
+
+def find_distinct(
+    cells: NDArray[Any], n_bins: _Ints
+) -> tuple[NDArray[Any], _Ints, _Ints]:
+    """Keep each distinct row once.
+
+    Parameters
+    ----------
+    cells : ndarray of shape (n_samples, n_features), uint8 or uint16
+        Codes.
+    n_bins : ndarray of shape (n_features,), int64
+
+    Returns
+    -------
+    rows : ndarray of shape (n_distinct, n_features)
+        In lexicographic order.
+    counts : ndarray of shape (n_distinct,), int64
+    inverse : ndarray of shape (n_samples,), int64
+        The index in `rows` of each row.
+    """
+    firsts = _group_features(n_bins + 2)
+    largest = max(int(np.prod(n_bins[a:b] + 2)) for a, b in pairwise(firsts))
+    digits = np.empty((len(firsts) - 1, len(cells)), np.uint16)
+    pack_digits(cells, np.array(firsts), n_bins, digits)
+    order = np.arange(len(cells))
+    other = np.empty_like(order)
+    start = np.empty(largest + 1, np.int64)
+    for digit in digits[::-1]:  # the least significant first
+        sort_by_digit(digit, start, order, other)
+        order, other = other, order
+    inverse = np.empty(len(cells), np.int64)
+    starts = np.empty(len(cells) + 1, np.int64)
+    n_distinct = number_distinct(digits, order, inverse, starts)
+    starts[n_distinct] = len(cells)
+    starts = starts[: n_distinct + 1]
+    return cells[order[starts[:-1]]], np.diff(starts), inverse
+
+
+def merge_distinct(
+    parts: Sequence[tuple[NDArray[Any], _Ints]], n_bins: _Ints
+) -> tuple[NDArray[Any], _Ints]:
+    """Merge tables of distinct rows and add the counts of equal ones.
+
+    Parameters
+    ----------
+    parts : sequence of pairs
+        Rows of codes, of one dtype, and their counts.
+    n_bins : ndarray of shape (n_features,), int64
+
+    Returns
+    -------
+    rows : ndarray of shape (n_distinct, n_features)
+        In lexicographic order.
+    counts : ndarray of shape (n_distinct,), int64
+
+    Examples
+    --------
+    >>> few = np.array([[0], [1]], np.uint8), np.array([2, 3])
+    >>> more = np.array([[1], [255]], np.uint8), np.array([1, 1])
+    >>> rows, counts = merge_distinct([few, more], np.array([2]))
+    >>> rows.ravel().tolist(), counts.tolist()
+    ([0, 1, 255], [2, 4, 1])
+    """
+    rows = np.concatenate([rows for rows, _ in parts])
+    rows, _, inverse = find_distinct(rows, n_bins)
+    totals = np.zeros(len(rows), np.int64)
+    np.add.at(totals, inverse, np.concatenate([counts for _, counts in parts]))
+    return rows, totals
+
+
+def _group_features(sizes: _Ints) -> list[int]:
+    """Split features into runs whose codes combine to a small number.
+
+    Sorting takes a pass per run, so fewer runs are faster.
+    """
+    firsts, product = [0], 1
+    for j, size in enumerate(sizes.tolist()):
+        if j > firsts[-1] and product * size > _LARGEST_DIGIT:
+            firsts.append(j)
+            product = 1
+        product *= size
+    return [*firsts, len(sizes)]
+
+
+def count_bins(rows: NDArray[Any], counts: _Ints, n_bins: _Ints) -> _Ints:
+    """Count how often each bin is observed.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n_distinct, n_features)
+    counts : ndarray of shape (n_distinct,)
+    n_bins : ndarray of shape (n_features,)
+
+    Returns
+    -------
+    ndarray of shape (total bins,), int64
+    """
+    out = []
+    for j, size in enumerate(n_bins.tolist()):
+        known = rows[:, j] < size
+        out.append(np.bincount(rows[known, j], counts[known], minlength=size))
+    return np.concatenate(out).astype(np.int64)
+
+
+def list_cells_of(bins: Bins) -> tuple[NDArray[np.float64], _Cells]:
+    """Find how much each leaf and each larger cell of a feature adds to a score."""
+    if isinstance(bins, CategoricalBins):
+        return np.ones(bins.n_bins), []
+    if bins.levels is not None:
+        return nest_cells(bins.levels)
+    own = np.ones(bins.n_bins)
+    cells: _Cells = [(members, COARSE_SHARE) for members in bins.shared.values()]
+    for members, added in cells:
+        own[members] -= added
+    return own, cells
+
+
+def lay_out(
+    totals: Sequence[_Ints], bins: Sequence[Bins], weights: NDArray[np.float64]
+) -> Layout:
+    """Lay out the columns of every feature.
+
+    Parameters
+    ----------
+    totals : sequence of ndarray of int64, one per feature
+        How often each of its codes occurred at fit, with that of informative missing.
+    bins : sequence of Bins, one per feature
+    weights : ndarray of shape (n_features,), float64
+        How much each feature counts in the kernel.
+
+    Returns
+    -------
+    Layout
+
+    Examples
+    --------
+    >>> from proximity_kernel._bins import NumericBins
+    >>> bins = [NumericBins(np.array([1.0, 2.0, 9.0]), np.array([0, 0, 1]))]
+    >>> layout = lay_out([np.array([5, 5, 5])], bins, np.ones(1))
+    >>> layout.entry_columns.tolist(), layout.entry_weights.round(2).tolist()
+    ([0, 3, 1, 3, 2], [0.45, 0.89, 0.45, 0.89, 1.0])
+    """
+    n_bins = np.array([len(own) for own in totals], np.int64)
+    nested = [list_cells_of(own) for own in bins]
+    gaps = n_bins - np.array([own.n_bins for own in bins])  # 1 if informative
+    n_leaves = gaps + np.array([len(own) for own, _ in nested])
+    n_columns = n_leaves + np.array([len(cells) for _, cells in nested])
+    first_bin, first_leaf, first_column = (
+        np.cumsum(sizes) - sizes for sizes in (n_bins, n_leaves, n_columns)
+    )
+    column = np.arange(n_leaves.sum()) + np.repeat(first_column - first_leaf, n_leaves)
+    score, share = np.ones(len(column)), np.ones(len(column))
+    bin_ = np.arange(len(column)) + np.repeat(first_bin - first_leaf, n_leaves)
+    larger: list[tuple[_Ints, _Ints, NDArray[np.float64]]] = []
+    for j, (own, cells) in enumerate(nested):
+        if not cells:
+            continue
+        at = slice(first_leaf[j], first_leaf[j] + len(own))
+        score[at] = own
+        if (levels := getattr(bins[j], "levels", None)) is not None:
+            share[at] = spread_evenly(levels)
+            bin_[at] = first_bin[j] + bins[j].parents
+            bin_[at.stop :][: gaps[j]] = first_bin[j] + bins[j].n_bins
+        for k, (members, added) in enumerate(cells):
+            of_cell = first_column[j] + n_leaves[j] + k
+            weight = np.full(len(members), added)
+            larger.append((at.start + members, np.full(len(members), of_cell), weight))
+    leaf = np.concatenate([np.arange(len(column)), *(one[0] for one in larger)])
+    column = np.concatenate([column, *(one[1] for one in larger)])
+    weight = np.concatenate([score, *(one[2] for one in larger)])
+    weight = np.sqrt(weight * np.repeat(weights, n_leaves)[leaf])
+    order = np.argsort(leaf, kind="stable")
+    possible = np.concatenate(totals) > 0
+    return Layout(
+        n_bins,
+        first_bin,
+        first_leaf,
+        bin_,
+        np.searchsorted(leaf[order], np.arange(len(score) + 1)),
+        column[order],
+        weight[order],
+        *_spread_bins(bin_[leaf], column, weight * share[leaf], possible, first_column),
+    )
+
+
+def _spread_bins(
+    bin_: _Ints,
+    column: _Ints,
+    weight: NDArray[np.float64],
+    possible: NDArray[np.bool_],
+    first_column: _Ints,
+) -> tuple[NDArray[Any], ...]:
+    """Lay out missing cells: the columns of each feature, and the shares of each bin.
+
+    Parameters
+    ----------
+    bin_, column, weight : ndarray of shape (n_entries,)
+        Entries of the leaves, in any order; those of one bin in one column are added.
+    possible : ndarray of shape (total bins,), bool
+        Whether any fitted row has the code; other codes have no share in an estimate.
+    first_column : ndarray of shape (n_features,)
+
+    Returns
+    -------
+    gap_start, gap_columns, bin_start, slots, shares
+        As in `Layout`.
+    """
+    there = possible[bin_]
+    n_columns = int(column.max(initial=0)) + 1
+    keys, inverse = np.unique(
+        bin_[there] * n_columns + column[there], return_inverse=True
+    )
+    shares: Any = np.bincount(inverse, weight[there], len(keys))
+    bins_of, columns_of = np.divmod(keys, n_columns)
+    gap_columns = np.unique(columns_of)
+    gap_start = np.searchsorted(gap_columns, np.append(first_column, n_columns))
+    feature = np.searchsorted(first_column, columns_of, side="right") - 1
+    slots = np.searchsorted(gap_columns, columns_of) - gap_start[feature]
+    bin_start = np.searchsorted(bins_of, np.arange(len(possible) + 1))
+    return gap_start, gap_columns, bin_start, slots, shares
+
+
+class Estimates(NamedTuple):
+    """The distributions of the missing cells of coded rows.
+
+    Attributes
+    ----------
+    row_start : ndarray of shape (n_rows + 1,), int64
+        The missing cells of row r are those from ``row_start[r]`` up to
+        ``row_start[r + 1]``, in the order of their features.
+    feature : ndarray of shape (n_cells,), int64
+    start : ndarray of shape (n_cells + 1,), int64
+        Where each cell's distribution begins in `probabilities`.
+    probabilities : ndarray of shape (start[-1],), float64
+    """
+
+    row_start: NDArray[np.int64]
+    feature: NDArray[np.int64]
+    start: NDArray[np.int64]
+    probabilities: NDArray[np.float64]
+
+    def of_feature(self, j: int, n_bins: int) -> NDArray[np.float64]:
+        """Probabilities of the first bins of feature j, shape (n_cells, n_bins)."""
+        starts = self.start[:-1][self.feature == j]
+        shares: NDArray[np.float64] = self.probabilities[
+            starts[:, None] + np.arange(n_bins)
+        ]
+        return shares
+
+
+Part = tuple[NDArray[Any], NDArray[np.int64], Estimates]
+"""Coded rows, the index among them of each row of a part, and their estimates."""
+
+
+def lay_out_cells(codes: Codes, n_bins: NDArray[np.int64]) -> Estimates:
+    """Allocate the estimates of the missing cells of coded rows."""
+    missing = codes.rows == codes.missing
+    cells = np.flatnonzero(missing)
+    row, feature = np.divmod(cells, missing.shape[1])
+    start = np.zeros(len(cells) + 1, np.int64)
+    np.cumsum(n_bins[feature], out=start[1:])
+    check_memory(8 * int(start[-1]), "The distributions of the missing cells")
+    return Estimates(
+        row_start=np.searchsorted(row, np.arange(len(missing) + 1)),
+        feature=feature,
+        start=start,
+        probabilities=np.zeros(start[-1]),
+    )
+
+
+class Matcher(Protocol):
+    """A rule that estimates missing cells: the pairwise rule or the cascade."""
+
+    leaves_bins_out: bool
+    """Whether an estimate can be 0 for a bin that occurs at fit."""
+
+    def estimate(self, codes: Codes, n_threads: int) -> Estimates:
+        """Estimate the missing cells of coded rows."""
+
+    def by_parts(self, codes: Codes, n_threads: int) -> Callable[[int, int], Part]:
+        """Make a function that estimates the rows from `first` up to `last`."""
+
+
+def build_representation(
+    codes: Codes,
+    matcher: Matcher,
+    layout: Layout,
+    n_columns: int,
+    dtype: DTypeLike,
+    n_threads: int,
+) -> sp.csr_array:
+    """Write the rows of the representation.
+
+    Parameters
+    ----------
+    codes : Codes
+    matcher : Matcher
+        Estimates the missing cells.
+    layout : Layout
+    n_columns : int
+    dtype : dtype
+        The dtype of the result.
+    n_threads : int
+
+    Returns
+    -------
+    csr_array of shape (n_samples, n_columns)
+    """
+    indptr = _start_rows(codes, layout)
+    n_bytes = int(indptr[-1]) * (indptr.itemsize + np.dtype(dtype).itemsize)
+    check_memory(n_bytes, "The representation of the rows")
+    indices = np.empty(indptr[-1], indptr.dtype)
+    data = np.empty(indptr[-1], dtype)
+
+    estimate_part = matcher.by_parts(codes, n_threads)
+
+    def fill_some(first: int, last: int) -> None:
+        rows, which, cells = estimate_part(first, last)
+        leaves = rows
+        if codes.leaves is not None:  # then each row of the part has its own estimate
+            leaves = codes.leaves[codes.inverse[first:last]]
+        fill_rows(
+            rows, leaves, which, layout, cells.row_start, cells.start,
+            cells.probabilities, indptr[first : last + 1], indices, data,
+        )  # fmt: skip
+
+    piece = max(1, _CELLS_AT_ONCE // codes.rows.shape[1])
+    run_pieces(fill_some, len(codes.inverse), piece, n_threads)
+    matrix = sp.csr_array((data, indices, indptr), (len(codes.inverse), n_columns))
+    matrix.has_sorted_indices = True
+    matrix.has_canonical_format = True
+    if matcher.leaves_bins_out or not layout.entry_weights.all():
+        matrix.eliminate_zeros()
+    return matrix
+
+
+def _start_rows(codes: Codes, layout: Layout) -> NDArray[Any]:
+    """Find where the entries of each row begin, shape (n_samples + 1,)."""
+    sizes = np.empty(len(codes.rows), np.int64)
+    leaves = codes.rows if codes.leaves is None else codes.leaves
+    size_rows(codes.rows, leaves, layout, sizes)
+    indptr = np.zeros(len(codes.inverse) + 1, np.int64)
+    np.cumsum(sizes[codes.inverse], out=indptr[1:])
+    small = indptr[-1] <= np.iinfo(np.int32).max
+    return indptr.astype(np.int32 if small else np.int64)
+
+
+def normalize_rows(matrix: sp.csr_array, n_features: int) -> None:
+    """Scale rows in place so that each has similarity 1 with itself.
+
+    A row without entries is not changed.
+    """
+    squares = np.asarray(matrix.multiply(matrix).sum(axis=1), np.float64).ravel()
+    scale = np.sqrt(n_features / np.where(squares > 0, squares, 1))
+    matrix.data *= np.repeat(scale, np.diff(matrix.indptr)).astype(matrix.dtype)
+
+
+class Layout(NamedTuple):
+    """Which columns of the representation belong to each code, feature after feature.
+
+    A leaf is a bin or, at the "fine" scale, a part of one. An observed cell has the
+    entries of its leaf. A missing cell has one entry in each of its feature's gap
+    columns: the sum over the bins of probability times share.
+    """
+
+    n_bins: NDArray[np.int64]  # (n_features,) codes, with that of informative missing
+    offsets: NDArray[np.int64]  # (n_features,) number of its first code
+    first_leaf: NDArray[np.int64]  # (n_features,) number of its first leaf
+    leaf_bins: NDArray[np.int64]  # (n_leaves,) the code that a leaf belongs to
+    entry_start: NDArray[np.int64]  # (n_leaves + 1,) its entries; the first is its own
+    entry_columns: NDArray[np.int64]  # (n_entries,)
+    entry_weights: NDArray[np.float64]  # (n_entries,)
+    gap_start: NDArray[np.int64]  # (n_features + 1,)
+    gap_columns: NDArray[np.int64]  # (n_gap_columns,) those that a fitted row has
+    bin_start: NDArray[np.int64]  # (n_codes + 1,) the shares of a bin
+    slots: NDArray[np.int64]  # (n_shares,) which of the feature's gap columns
+    shares: NDArray[np.float64]  # (n_shares,)
+
+
+@compiled
+def size_rows(
+    rows: NDArray[Any], leaves: NDArray[Any], layout: Layout, sizes: Any
+) -> None:
+    """Count the entries of each row of the representation."""
+    missing = np.iinfo(rows.dtype).max
+    for r in range(rows.shape[0]):
+        size = 0
+        for j in range(rows.shape[1]):
+            code = np.int64(rows[r, j])
+            if code < layout.n_bins[j]:
+                leaf = layout.first_leaf[j] + np.int64(leaves[r, j])
+                size += layout.entry_start[leaf + 1] - layout.entry_start[leaf]
+            elif code == missing:
+                size += layout.gap_start[j + 1] - layout.gap_start[j]
+        sizes[r] = size
+
+
+@compiled
+def fill_rows(
+    rows: NDArray[Any], leaves: NDArray[Any], inverse: Any, layout: Layout,
+    row_start: Any, start: Any, probabilities: Any, indptr: Any, indices: Any,
+    data: Any,
+) -> None:  # fmt: skip
+    """Write a part of the representation: row i is ``rows[inverse[i]]``.
+
+    An observed cell has the entries of its leaf, a missing cell the shares of its
+    estimate, and a category not seen at fit has no entry.
+    """
+    missing = np.iinfo(rows.dtype).max
+    for i in range(inverse.shape[0]):
+        at = indptr[i]
+        cell = row_start[inverse[i]]
+        for j in range(rows.shape[1]):
+            code = rows[inverse[i], j]
+            if code < layout.n_bins[j]:
+                leaf = layout.first_leaf[j] + np.int64(leaves[inverse[i], j])
+                for e in range(layout.entry_start[leaf], layout.entry_start[leaf + 1]):
+                    indices[at] = layout.entry_columns[e]
+                    data[at] = layout.entry_weights[e]
+                    at += 1
+            elif code == missing:
+                size = layout.gap_start[j + 1] - layout.gap_start[j]
+                for s in range(size):
+                    indices[at + s] = layout.gap_columns[layout.gap_start[j] + s]
+                    data[at + s] = 0
+                for b in range(layout.n_bins[j]):
+                    share = probabilities[start[cell] + b]
+                    of_bin = layout.offsets[j] + b
+                    for e in range(
+                        layout.bin_start[of_bin], layout.bin_start[of_bin + 1]
+                    ):
+                        data[at + layout.slots[e]] += share * layout.shares[e]
+                at += size
+                cell += 1
+
+
+@compiled
+def pack_digits(codes: NDArray[Any], firsts: Any, radices: Any, digits: Any) -> None:
+    """Write the codes of each group of features as one number, most significant first.
+
+    Group g has the features from ``firsts[g]`` up to ``firsts[g + 1]``. ``radices[j]``
+    is the number of bins of feature j. The codes for an unknown category and for a
+    missing cell become the two numbers after the last bin.
+    """
+    top = np.int64(np.iinfo(codes.dtype).max)
+    for i in range(codes.shape[0]):
+        for g in range(digits.shape[0]):
+            digit = np.int64(0)
+            for j in range(firsts[g], firsts[g + 1]):
+                code = np.int64(codes[i, j])
+                if code >= radices[j]:
+                    code = radices[j] + 1 - (top - code)
+                digit = digit * (radices[j] + 2) + code
+            digits[g, i] = digit
+
+
+@compiled
+def sort_by_digit(digit: Any, start: Any, order: Any, out: Any) -> None:
+    """Reorder row numbers by one digit, by a counting sort (which is stable).
+
+    ``start`` is scratch memory, one entry more than there are digit values.
+    """
+    start[:] = 0
+    for i in range(digit.shape[0]):
+        start[np.int64(digit[i]) + 1] += 1
+    for v in range(1, start.shape[0]):
+        start[v] += start[v - 1]
+    for r in range(order.shape[0]):
+        value = np.int64(digit[order[r]])
+        out[start[value]] = order[r]
+        start[value] += 1
+
+
+@compiled
+def number_distinct(digits: Any, order: Any, inverse: Any, firsts: Any) -> int:
+    """Give each distinct row its number, in order, and count them.
+
+    ``firsts[g]`` becomes the position in `order` where distinct row g begins.
+    """
+    n_distinct = 0
+    for r in range(order.shape[0]):
+        new = r == 0
+        for g in range(digits.shape[0]):
+            if new:
+                break
+            new = digits[g, order[r]] != digits[g, order[r - 1]]
+        if new:
+            firsts[n_distinct] = r
+            n_distinct += 1
+        inverse[order[r]] = n_distinct - 1
+    return n_distinct

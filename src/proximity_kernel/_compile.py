@@ -1,0 +1,174 @@
+"""How the loops are compiled: three decorators, and a notice to the user.
+
+Numba compiles a function the first time it is called and keeps the machine code
+on disk, so only the first call of each in a fresh environment is slow. A process that
+compiles logs this once, through the ``proximity_kernel`` logger.
+
+If the code on disk is damaged or cannot be written, loops are compiled in memory.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import pickle
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from types import CellType, FunctionType
+from typing import Any, TypeVar
+
+import numba
+from numba.core import event
+from numba.core.caching import CompileResultCacheImpl, FunctionCache
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.serialize import dumps
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False}
+_logger = logging.getLogger("proximity_kernel")
+
+
+def compiled(function: _Function) -> _Function:
+    """Compile `function` on its first call: no GIL, code kept on disk.
+
+    No ``fastmath``, because the data contain NaN. ``error_model="numpy"`` drops the
+    check for division by zero, which cannot occur in these loops. Without ``_nrt``
+    references to arrays are not counted, so loops create none (docs/decisions/0002).
+    """
+    loop = numba.njit(**_OPTIONS)(_stamped(function))
+    # If neither the package's folder nor the user's cache can be written to (as in a
+    # read-only container), compile in every process.
+    with suppress(RuntimeError, OSError):
+        loop._cache = _Cache(loop.py_func)  # noqa: SLF001  (numba sets its own there)
+    return loop  # type: ignore[no-any-return]  # numba has no types
+
+
+def inlined(function: _Function) -> _Function:
+    """Compile `function` into each of its callers.
+
+    Passing many arrays to a function costs more than the work that most of these small
+    functions do.
+    """
+    inline = numba.njit(forceinline=True, **_OPTIONS)
+    return inline(function)  # type: ignore[no-any-return]  # numba has no types
+
+
+def merged(function: _Function) -> _Function:
+    """Merge `function` into its callers before these are compiled.
+
+    That takes half the time of `inlined`, which compiles it by itself as well.
+    """
+    merge = numba.njit(inline="always", **_OPTIONS)
+    return merge(function)  # type: ignore[no-any-return]  # numba has no types
+
+
+def _digest_loops() -> str:
+    """Digest the sources of all loops."""
+    digest = hashlib.sha256()
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+_DIGEST = _digest_loops()
+
+
+def _stamped(function: Any) -> Any:
+    """Invalidate the compiled code on disk when the source of any loop changes.
+
+    Numba checks only the file of the outermost function, not those of the functions
+    compiled into it, so it could run old code on a new layout of memory. The values
+    that a function closes over are part of its cache key, so it closes over a digest.
+    """
+    stamped = FunctionType(
+        function.__code__.replace(co_freevars=("digest",)),
+        function.__globals__,
+        function.__name__,
+        function.__defaults__,
+        (CellType(_DIGEST),),
+    )
+    stamped.__module__, stamped.__doc__ = function.__module__, function.__doc__
+    stamped.__qualname__ = function.__qualname__
+    return stamped
+
+
+class _CheckedCode(CompileResultCacheImpl):  # type: ignore[misc]  # numba has no types
+    """Compiled code with a checksum, because numba runs damaged code unchecked."""
+
+    def reduce(self, data: Any) -> tuple[bytes, bytes]:
+        code = dumps(super().reduce(data))
+        return hashlib.sha256(code).digest(), code
+
+    def rebuild(self, target_context: Any, payload: tuple[bytes, bytes]) -> Any:
+        digest, code = payload
+        if hashlib.sha256(code).digest() != digest:
+            raise ValueError("the compiled code on disk is damaged")
+        return super().rebuild(target_context, pickle.loads(code))
+
+
+class _Cache(FunctionCache):  # type: ignore[misc]  # numba has no types
+    """Compiled code on disk; code that is damaged or cannot be saved is recompiled."""
+
+    _impl_class = _CheckedCode
+    warned = False
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        try:
+            return super().load_overload(sig, target_context)
+        except Exception:  # noqa: BLE001  (damaged bytes can raise anything)
+            with suppress(Exception):
+                self.flush()
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        try:
+            super().save_overload(sig, data)
+        except Exception as error:  # noqa: BLE001  (a full disk, or as above)
+            if not _Cache.warned:
+                _Cache.warned = True
+                _logger.warning(
+                    "proximity-kernel cannot save its compiled loops in %s (%s), so "
+                    "every process compiles them; free disk space, or set "
+                    "NUMBA_CACHE_DIR to another folder.",
+                    self.cache_path,
+                    error,
+                )
+
+
+class _Notice(event.Listener):  # type: ignore[misc]  # numba has no types
+    """Log once per process that the loops are being compiled.
+
+    Numba sends the event only for a real compilation, not when it loads code
+    from disk, so a slow first call is explained and a fast one is silent.
+    """
+
+    told = False
+
+    def on_start(self, event: Any) -> None:
+        # Functions of other packages send events too, and some have no module.
+        module = getattr(event.data["dispatcher"].py_func, "__module__", None)
+        if self.told or not str(module).startswith("proximity_kernel."):
+            return
+        self.told = True
+        _logger.warning(
+            "proximity-kernel is compiling its code for this computer. This takes some "
+            "seconds when a part is first used; the result is kept on disk."
+        )
+
+    def on_end(self, event: Any) -> None:
+        """Do nothing: only the start is logged."""
+
+
+event.register("numba:compile", _Notice())
+
+
+# A child that is forked while another thread compiles would wait forever for that
+# thread, which it does not have. So fork waits until no thread compiles.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=global_compiler_lock.acquire,
+        after_in_parent=global_compiler_lock.release,
+        after_in_child=global_compiler_lock.release,
+    )

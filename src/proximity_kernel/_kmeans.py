@@ -1,0 +1,823 @@
+"""k-means on the distinct rows of a representation, with their counts.
+
+The sums of the rows of each cluster are additive, so k-means can move its centers over
+a table that is never in memory as a whole, but read in batches or partitions. Rows are
+read in pieces, on threads. The pieces depend only on the number of rows, and their sums
+are added in the order of the rows. So the result has the same bits for any number of
+threads.
+
+The sums are updated only by the rows that change their cluster, which are few after
+some iterations. Most rows are then skipped (G. Hamerly, "Making k-means even faster",
+2010): a row keeps its label as long as its center is nearer than any other by more than
+the centers moved.
+
+A row has few entries, so its inner products with all centers are the sum of a few lines
+of a table: one line per column, with the values of all centers side by side. A vector
+instruction adds eight or more of them. Rows come in the order of their codes, so most
+start with the same entries as the row before and reuse its partial sums.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from ._compile import compiled, inlined
+from ._model import Model
+from ._shared.resources import Threads
+from ._vectors import find_two_least, sum_eight, sum_sixteen
+
+_PIECE = 8192  # minimum number of rows
+_MOST_PIECES = 64  # limited because each piece has its own sums
+_LANES = 8  # centers are padded to a multiple of this, the width of a vector
+_NEAR = 1e-6  # share of the mean square; rows nearer than this are equal up to rounding
+_FEW = 8192  # up to this number of rows, one thread is used
+_MORE_ROUNDINGS = 8  # roundings of a score, in addition to one per entry of a row
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Distinct rows of a representation.
+
+    Attributes
+    ----------
+    matrix : csr_array of shape (n_rows, n_columns), float32 or float64
+    counts : ndarray of shape (n_rows,), float64
+        How often each row occurs in the table.
+    squares : ndarray of shape (n_rows,), float64
+        Sum of the squares of each row's entries.
+    n_threads : int
+    """
+
+    matrix: sp.csr_array
+    counts: NDArray[np.float64]
+    squares: NDArray[np.float64]
+    n_threads: int
+
+    @property
+    def piece(self) -> int:
+        """How many rows a piece has; it depends only on the number of rows."""
+        return max(_PIECE, -(-len(self.counts) // _MOST_PIECES))
+
+    @property
+    def n_pieces(self) -> int:
+        """How many pieces there are."""
+        return -(-len(self.counts) // self.piece)
+
+    @cached_property
+    def largest_square(self) -> float:
+        """The largest of the squares."""
+        return float(self.squares.max(initial=0.0))
+
+    @cached_property
+    def total_square(self) -> float:
+        """Sum of the squares, weighted by the counts."""
+        return float(self.counts @ self.squares)
+
+    @cached_property
+    def most_entries(self) -> int:
+        """Number of entries of the row that has the most."""
+        return int(np.diff(self.matrix.indptr).max(initial=0))
+
+    @cached_property
+    def alike(self) -> NDArray[np.int32]:
+        """Number of leading entries that each row shares with the row before it."""
+        alike = np.zeros(len(self.counts), np.int32)
+        if len(alike):
+            count_alike(*self.csr, alike)
+        return alike
+
+    @property
+    def csr(self) -> tuple[Any, Any, Any]:
+        """Data, indices and indptr."""
+        return self.matrix.data, self.matrix.indices, self.matrix.indptr
+
+    def make_sums(self, offsets: NDArray[Any]) -> NDArray[Any]:
+        """Allocate the sums of each piece, a line per entry of a row.
+
+        Parameters
+        ----------
+        offsets : ndarray of shape (width,)
+            The values from which the sums start.
+
+        Returns
+        -------
+        ndarray of shape (n_pieces, (most entries of a row + 1) * width)
+        """
+        n_lines = self.most_entries + 1
+        sums = np.empty((self.n_pieces, n_lines * len(offsets)), offsets.dtype)
+        sums[:, : len(offsets)] = offsets
+        return sums
+
+    def run(self, work: Any, threads: Threads) -> None:
+        """Call ``work(piece number, first row, last row)`` for all pieces."""
+        threads.run(
+            lambda first, last: work(first // self.piece, first, last),
+            len(self.counts),
+            self.piece,
+        )
+
+    def mean(self) -> NDArray[np.float64]:
+        """Mean row, weighted by the counts."""
+        mean: NDArray[np.float64] = self.counts @ self.matrix / self.counts.sum()
+        return mean
+
+    def variance(self) -> float:
+        """Mean of the variances of the columns."""
+        mean = self.mean()
+        spread = self.total_square / self.counts.sum() - mean @ mean
+        return max(0.0, float(spread)) / max(1, len(mean))
+
+
+def gather_rows(matrix: sp.csr_array, counts: NDArray[Any], n_threads: int = 1) -> Rows:
+    """Make `Rows` of a matrix and the number of times each row occurs.
+
+    Parameters
+    ----------
+    matrix : csr_array of shape (n_rows, n_columns)
+    counts : ndarray of shape (n_rows,)
+    n_threads : int
+
+    Returns
+    -------
+    Rows
+    """
+    data = matrix.data.astype(np.float64)
+    of_row = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+    squares: Any = np.bincount(of_row, data * data, matrix.shape[0])
+    return Rows(matrix, counts.astype(np.float64), squares, n_threads)
+
+
+def weigh_rows(
+    rows: Rows, weights: NDArray[np.float64]
+) -> tuple[Rows, NDArray[np.bool_]]:
+    """Replace the counts of rows by weights; rows of weight 0 are left out.
+
+    Parameters
+    ----------
+    rows : Rows
+    weights : ndarray of shape (n_rows,), float64
+        At least one is above 0.
+
+    Returns
+    -------
+    Rows
+    ndarray of shape (n_rows,), bool
+        Which rows were kept.
+    """
+    # Sums of multiples of a power of two have no rounding error, so the size of a
+    # cluster that all rows have left is exactly 0. Whole numbers are not changed.
+    unit = 2.0 ** (np.frexp(weights.sum())[1] - 52)
+    counts = np.round(weights / unit) * unit
+    kept = counts > 0
+    some = rows.matrix[kept], counts[kept], rows.squares[kept]
+    return Rows(*some, rows.n_threads), kept
+
+
+def tabulate(centers: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Lay centers out for the loops: ``-2 c`` by columns, and the squares.
+
+    Parameters
+    ----------
+    centers : ndarray of shape (n_clusters, n_columns)
+
+    Returns
+    -------
+    ndarray of shape (n_columns * width,)
+        The width is a multiple of eight.
+    ndarray of shape (width,)
+        Infinite for the padding, so that no row is near it.
+    """
+    k = len(centers)
+    width = -(-k // _LANES) * _LANES
+    table = np.zeros((centers.shape[1], width), centers.dtype)
+    table[:, :k] = -2 * centers.T
+    offsets = np.full(width, np.inf, centers.dtype)
+    offsets[:k] = np.square(centers, dtype=np.float64).sum(axis=1)
+    return table.ravel(), offsets
+
+
+def distances_to(rows: Rows, centers: NDArray[Any]) -> NDArray[np.float64]:
+    """Measure the Euclidean distance of every row from every center.
+
+    Parameters
+    ----------
+    rows : Rows
+    centers : ndarray of shape (n_clusters, n_columns)
+
+    Returns
+    -------
+    ndarray of shape (n_rows, n_clusters)
+    """
+    table, offsets = tabulate(centers.astype(np.float64))
+    distances = np.empty((len(rows.counts), len(centers)))
+    sums = rows.make_sums(offsets)
+    csr = (rows.matrix.data.astype(np.float64), *rows.csr[1:])
+    alike = rows.alike
+
+    def measure_some(piece: int, first: int, last: int) -> None:
+        measure_rows(
+            *csr, alike, rows.squares, first, last, table, len(offsets), sums[piece],
+            distances,
+        )  # fmt: skip
+
+    with Threads(rows.n_threads) as threads:
+        rows.run(measure_some, threads)
+    return distances
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Sums by cluster of the rows of a part of a table; parts are added with ``+``.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (n_clusters, n_columns)
+        Sum of the rows of each cluster.
+    sizes : ndarray of shape (n_clusters,)
+        Number of rows of each cluster.
+    squares : ndarray of shape ()
+        Sum of the squares of all rows.
+    bins : ndarray of shape (n_clusters, total bins)
+        The result of `total_bins`; it has no columns if bins were not requested.
+    """
+
+    rows: NDArray[np.float64]
+    sizes: NDArray[np.float64]
+    squares: NDArray[np.float64]
+    bins: NDArray[np.float64]
+
+    def __add__(self, other: Sums) -> Sums:
+        names = (one.name for one in fields(self))
+        return Sums(*(getattr(self, name) + getattr(other, name) for name in names))
+
+    @property
+    def variance(self) -> float:
+        """Mean of the variances of the columns."""
+        n = self.sizes.sum()
+        mean = self.rows.sum(axis=0) / n
+        spread = float(self.squares / n - mean @ mean)
+        return max(0.0, spread) / max(1, len(mean))
+
+    def means(self, before: NDArray[Any]) -> NDArray[Any]:
+        """Mean of each cluster; one without rows stays where it was `before`."""
+        filled = self.sizes > 0
+        out = before.copy()
+        out[filled] = self.rows[filled] / self.sizes[filled, None]
+        return out
+
+    def inertia(self, centers: NDArray[Any]) -> float:
+        """Sum of the squared distances of the rows to their centers."""
+        exact = centers.astype(np.float64)
+        cross = float(np.vdot(self.rows, exact))
+        spread = float(self.squares) - 2 * cross
+        return max(0.0, spread + float(self.sizes @ (exact**2).sum(axis=1)))
+
+
+def sum_clusters(
+    rows: Rows, centers: NDArray[Any], labels: NDArray[np.int32], model: Model | None
+) -> Sums:
+    """Add up rows by their clusters.
+
+    Parameters
+    ----------
+    rows : Rows
+    centers : ndarray of shape (n_clusters, n_columns)
+    labels : ndarray of shape (n_rows,)
+    model : Model or None
+        If given, the bins are added up too.
+
+    Returns
+    -------
+    Sums
+    """
+    k, n = len(centers), len(labels)
+    member = sp.csr_array((rows.counts, (labels, np.arange(n))), shape=(k, n))
+    sizes: Any = np.bincount(labels, rows.counts, k)
+    bins = np.zeros((k, 0))
+    if model is not None:
+        bins = total_bins(model, rows.matrix, rows.counts, labels, k)
+    return Sums(
+        (member @ rows.matrix).toarray().astype(np.float64),
+        sizes,
+        np.asarray(rows.counts @ rows.squares),
+        bins,
+    )
+
+
+def total_bins(
+    model: Model,
+    matrix: sp.csr_array,
+    counts: NDArray[np.float64],
+    labels: NDArray[np.int32],
+    n_clusters: int,
+) -> NDArray[np.float64]:
+    """How many rows of each cluster lie in each bin, of shape (n_clusters, total bins).
+
+    The totals of parts of a table add up to those of the whole.
+
+    Parameters
+    ----------
+    model : Model
+        The model that represents the rows.
+    matrix : csr_array of shape (n_rows, n_columns)
+    counts : ndarray of shape (n_rows,)
+        How often each row is in the table.
+    labels : ndarray of shape (n_rows,)
+        The cluster of each.
+    n_clusters : int
+    """
+    bins = model.share_bins(matrix)
+    # Every feature of a fitted row sums to one, unless the row was normalized.
+    scale = np.asarray(bins.sum(axis=1)).ravel() / max(1, model.n_counted)
+    weights = counts / np.where(scale > 0, scale, 1)
+    member = sp.csr_array(
+        (weights, (labels, np.arange(len(labels)))), (n_clusters, len(labels))
+    )
+    totals: NDArray[np.float64] = (member @ bins).toarray()
+    return totals
+
+
+def merge_sums(a: Sums | None, b: Sums | None) -> Sums | None:
+    """Add the sums of two parts, either of which may be None."""
+    if a is None or b is None:
+        return b if a is None else a
+    return a + b
+
+
+@dataclass(frozen=True)
+class Clustering:
+    """Centers, and the rows around them.
+
+    Attributes
+    ----------
+    centers : ndarray of shape (n_clusters, n_columns), dtype of the rows
+    labels : ndarray of shape (n_rows,), int32
+    inertia : float
+        Sum over the rows of the squared distance to the center, with counts.
+    n_iter : int
+    """
+
+    centers: NDArray[Any]
+    labels: NDArray[np.int32]
+    inertia: float
+    n_iter: int
+
+
+def best_clustering(
+    rows: Rows, n_clusters: int, n_init: int, max_iter: int, tol: float, seed: int
+) -> Clustering:
+    """Run k-means from several sets of seeds and keep the one of least inertia.
+
+    Parameters
+    ----------
+    rows : Rows
+    n_clusters, n_init, max_iter : int
+    tol : float
+        Share of the mean variance of a column. The run has converged when the squared
+        movement of all centers is less.
+    seed : int
+
+    Returns
+    -------
+    Clustering
+    """
+    found: Clustering | None = None
+    still = tol * rows.variance()
+    for child in np.random.SeedSequence(seed).spawn(n_init):
+        seeds = choose_seeds(rows, n_clusters, np.random.default_rng(child))
+        tried = iterate(rows, seeds, max_iter, still)
+        # Runs that are equal up to rounding count as equal: the first is kept.
+        if found is None or tried.inertia < found.inertia * (1 - 1e-9):
+            found = tried
+    assert found is not None  # n_init is at least 1
+    return found
+
+
+def choose_seeds(rows: Rows, n_clusters: int, rng: np.random.Generator) -> NDArray[Any]:
+    """Draw seeds by greedy k-means++, as scikit-learn does.
+
+    Each seed is a row, drawn with probability in proportion to its squared distance
+    from the seeds before it. Several are drawn, and the best is kept.
+
+    Parameters
+    ----------
+    rows : Rows
+    n_clusters : int
+    rng : Generator
+
+    Returns
+    -------
+    ndarray of shape (n_clusters, n_columns)
+    """
+    matrix, n_rows = rows.matrix, len(rows.counts)
+    n_trials = 2 + int(np.log(n_clusters))
+    chosen = np.empty(n_clusters, np.int64)
+    closest: NDArray[np.float64] = np.full(n_rows, np.inf)
+    drawn = _draw(rows.counts, 1, rng)
+    with Threads(rows.n_threads) as threads:
+        for c in range(n_clusters):
+            potentials, distances = _try(rows, drawn, closest, threads)
+            best = int(np.argmin(potentials))
+            chosen[c] = drawn[best]
+            closest = np.ascontiguousarray(distances[:, best])
+            closest[drawn[best]] = 0
+            drawn = _draw(rows.counts * closest, n_trials, rng)
+    seeds: NDArray[Any] = matrix[chosen].toarray()
+    return seeds
+
+
+def _draw(
+    weights: NDArray[np.float64], n: int, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    total = np.cumsum(weights)
+    found = np.searchsorted(total, rng.random(n) * total[-1], side="right")
+    drawn: NDArray[np.int64] = np.minimum(found, len(weights) - 1)
+    return drawn
+
+
+def _try(
+    rows: Rows,
+    drawn: NDArray[np.int64],
+    closest: NDArray[np.float64],
+    threads: Threads,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Sum of squared distances with each drawn row as a seed, and the distances."""
+    table, offsets = tabulate(rows.matrix[drawn].toarray())
+    distances = np.empty((len(closest), len(drawn)))
+    potentials = np.zeros((rows.n_pieces, len(drawn)))
+    sums, alike = rows.make_sums(offsets), rows.alike
+
+    def try_some(piece: int, first: int, last: int) -> None:
+        try_seeds(
+            *rows.csr, alike, rows.counts, rows.squares, first, last, table,
+            len(offsets), sums[piece], closest, distances, potentials[piece],
+        )  # fmt: skip
+
+    rows.run(try_some, threads)
+    return potentials.sum(axis=0), distances
+
+
+class _State:
+    """State of an iteration: labels, and the sums of rows that give the centers.
+
+    Attributes
+    ----------
+    slacks : ndarray of shape (n_rows,), dtype of the rows
+        Hamerly's bound: a row is at least this much nearer to its own center than to
+        any other. It keeps its label while this exceeds the movement of the centers.
+    seen : int
+        Number of rows that the last iteration scored.
+    """
+
+    def __init__(self, rows: Rows, n_clusters: int, threads: Threads) -> None:
+        n_rows, n_columns = rows.matrix.shape
+        self.rows, self.threads = rows, threads
+        self.seen = n_rows
+        self.labels = np.full(n_rows, -1, np.int32)
+        self.squares = rows.squares.astype(rows.matrix.dtype)
+        self.slacks = np.full(n_rows, -np.inf, rows.matrix.dtype)
+        self.sums = Sums(
+            np.zeros((n_clusters, n_columns)),
+            np.zeros(n_clusters),
+            np.asarray(rows.total_square),
+            np.zeros((n_clusters, 0)),
+        )
+
+    def assign(self, centers: NDArray[Any], falls: NDArray[np.float64]) -> int:
+        """Give each row its nearest center; returns how many changed theirs.
+
+        Parameters
+        ----------
+        centers : ndarray of shape (n_clusters, n_columns)
+        falls : ndarray of shape (n_clusters,), float64
+            The most by which the slack of a cluster's rows can have fallen since the
+            last assignment; see `_fall`.
+        """
+        rows, n_pieces = self.rows, self.rows.n_pieces
+        table, offsets = tabulate(centers.astype(rows.matrix.dtype, copy=False))
+        lost = falls.astype(rows.matrix.dtype)
+        margin = _find_margin(rows, offsets[: len(centers)])
+        sums, alike = rows.make_sums(offsets), rows.alike
+        totals = np.zeros((n_pieces, *self.sums.rows.shape))
+        weights = np.zeros((n_pieces, len(centers)))
+        counted = np.zeros((n_pieces, 2), np.int64)
+
+        def assign_some(piece: int, first: int, last: int) -> None:
+            counted[piece] = assign_rows(
+                *rows.csr, alike, rows.counts, self.squares, first, last, table, lost,
+                margin, sums[piece], self.labels, self.slacks, totals[piece],
+                weights[piece],
+            )  # fmt: skip
+
+        # For a few rows, starting other threads takes longer than the work.
+        rows.run(assign_some, self.threads if self.seen > _FEW else Threads(1))
+        self.sums.rows[:] += totals.sum(axis=0)
+        self.sums.sizes[:] += weights.sum(axis=0)
+        changed, self.seen = counted.sum(axis=0).tolist()
+        return int(changed)
+
+    def fill_empty(self, centers: NDArray[Any]) -> int:
+        """Move the farthest rows to the empty clusters; returns how many."""
+        empty = np.flatnonzero(self.sums.sizes <= 0)
+        if not len(empty):
+            return 0
+        squares = self.rows.squares
+        distances = distances_to(self.rows, centers).min(axis=1) ** 2
+        far = np.argsort(-distances, kind="stable")
+        near = _NEAR * squares.mean()
+        found = (i for i in far if distances[i] > near and self._can_leave(i))
+        moved = 0
+        for c, i in zip(empty, found, strict=False):
+            row = self.rows.matrix[[i]].toarray()[0].astype(np.float64)
+            for label, count in ((self.labels[i], -1), (c, 1)):
+                self.sums.rows[label] += count * self.rows.counts[i] * row
+                self.sums.sizes[label] += count * self.rows.counts[i]
+            self.labels[i] = c
+            self.slacks[i] = -np.inf
+            moved += 1
+        return moved
+
+    def _can_leave(self, i: int) -> bool:
+        """Whether the cluster of a row has other rows."""
+        return bool(self.sums.sizes[self.labels[i]] > self.rows.counts[i])
+
+
+def iterate(rows: Rows, seeds: NDArray[Any], max_iter: int, tol: float) -> Clustering:
+    """Move centers to the means of their rows until nothing changes.
+
+    Parameters
+    ----------
+    rows : Rows
+    seeds : ndarray of shape (n_clusters, n_columns)
+    max_iter : int
+    tol : float
+        Squared movement of all centers together that counts as none.
+
+    Returns
+    -------
+    Clustering
+        Each row has its nearest center. If the last iteration still changed labels, the
+        centers are the means of the rows that they had before it.
+    """
+    with Threads(rows.n_threads) as threads:
+        state = _State(rows, len(seeds), threads)
+        centers, n_iter = _settle(state, seeds, max_iter, tol)
+    return Clustering(centers, state.labels, state.sums.inertia(centers), n_iter)
+
+
+def _settle(
+    state: _State, centers: NDArray[Any], max_iter: int, tol: float
+) -> tuple[NDArray[Any], int]:
+    """Iterate; returns the centers and the number of iterations."""
+    n_iter, falls = 0, np.zeros(len(centers))
+    while n_iter < max_iter:
+        n_iter += 1
+        changed = state.assign(centers, falls)
+        changed += state.fill_empty(centers)
+        if not changed:
+            return centers, n_iter
+        before, centers = centers, state.sums.means(centers)
+        moved = np.square(centers - before, dtype=np.float64).sum(axis=1)
+        falls = _fall(np.sqrt(moved))
+        if moved.sum() <= tol:
+            break
+    state.assign(centers, falls)
+    return centers, n_iter
+
+
+def _fall(moved: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Add to each center's movement the largest movement of the others.
+
+    Examples
+    --------
+    >>> _fall(np.array([1.0, 3.0, 2.0])).tolist()
+    [4.0, 5.0, 5.0]
+    """
+    if len(moved) == 1:
+        return moved
+    longest = np.sort(moved)[-2:]
+    others: NDArray[np.float64] = np.full(len(moved), longest[1])
+    others[moved.argmax()] = longest[0]
+    return moved + others
+
+
+def _find_margin(rows: Rows, offsets: NDArray[Any]) -> float:
+    """Find the slack above which rounding of the scores cannot change the order.
+
+    A score is a sum over the entries of a row, each at most a share of the two squares,
+    so its error is at most one rounding of the squares per entry. Two scores whose
+    squared distances differ by more are in the right order. That difference is at
+    least the square of the difference of the distances.
+    """
+    n_roundings = rows.most_entries + _MORE_ROUNDINGS
+    largest = float(offsets.max()) + rows.largest_square
+    return float(np.sqrt(4 * n_roundings * np.finfo(offsets.dtype).eps * largest))
+
+
+def nearest_centers(rows: Rows, centers: NDArray[Any]) -> Clustering:
+    """Assign rows to given centers.
+
+    Parameters
+    ----------
+    rows : Rows
+    centers : ndarray of shape (n_clusters, n_columns)
+
+    Returns
+    -------
+    Clustering
+        With ``n_iter`` 0.
+    """
+    with Threads(rows.n_threads) as threads:
+        state = _State(rows, len(centers), threads)
+        state.assign(centers, np.zeros(len(centers)))
+    return Clustering(centers, state.labels, state.sums.inertia(centers), 0)
+
+
+def sum_part(
+    rows: Rows | None, centers: NDArray[Any], model: Model | None
+) -> Sums | None:
+    """Add up the rows of a part by their nearest centers."""
+    if rows is None:
+        return None
+    found = nearest_centers(rows, centers)
+    return sum_clusters(rows, found.centers, found.labels, model)
+
+
+def move_centers(
+    add_up: Callable[[NDArray[Any]], Sums],
+    centers: NDArray[Any],
+    max_passes: int,
+    tol: float,
+) -> tuple[NDArray[Any], Sums, int]:
+    """Move centers to the means of all rows, pass after pass, until they converge.
+
+    Parameters
+    ----------
+    add_up : callable
+        Adds up all rows by the nearest of the given centers, in one pass.
+    centers : ndarray of shape (n_clusters, n_columns)
+    max_passes : int
+        At least 1.
+    tol : float
+        Share of the mean variance of a column. The centers have converged when their
+        squared movement, summed, is less.
+
+    Returns
+    -------
+    ndarray of shape (n_clusters, n_columns)
+        The means of the rows as the last pass found them.
+    Sums
+        The sums of that pass.
+    int
+        Number of passes.
+    """
+    n_passes, moved, still = 0, np.inf, 0.0
+    while moved > still and n_passes < max_passes:
+        n_passes += 1
+        sums = add_up(centers)
+        before, centers = centers, sums.means(centers)
+        moved = float(np.square(centers - before, dtype=np.float64).sum())
+        still = tol * sums.variance
+    return centers, sums, n_passes
+
+
+@inlined
+def _score_row(
+    i: Any, known: Any, data: Any, indices: Any, indptr: Any, table: Any, width: Any,
+    sums: Any,
+) -> Any:  # fmt: skip
+    """Add the row's lines of `table` to line 0 of `sums`; returns where the sum is.
+
+    The lines up to `known` are reused from the row before, which starts the same way.
+    """
+    start = indptr[i]
+    size = indptr[i + 1] - start
+    at = 0
+    while at + 16 <= width:
+        sum_sixteen(data, indices, table, sums, start, known, size, width, at)
+        at += 16
+    if at < width:
+        sum_eight(data, indices, table, sums, start, known, size, width, at)
+    return size * width
+
+
+@inlined
+def _move_row(
+    i: Any, data: Any, indices: Any, indptr: Any, weight: float, c: Any,
+    sums: Any, weights: Any,
+) -> None:  # fmt: skip
+    """Add a row, `weight` times, to the sums of cluster `c`."""
+    for p in range(indptr[i], indptr[i + 1]):
+        sums[c, indices[p]] += weight * data[p]
+    weights[c] += weight
+
+
+@compiled
+def count_alike(data: Any, indices: Any, indptr: Any, alike: Any) -> None:
+    """Count the leading entries that each row shares with the row before it."""
+    alike[0] = 0
+    for i in range(1, alike.shape[0]):
+        before, start = indptr[i - 1], indptr[i]
+        most = min(start - before, indptr[i + 1] - start)
+        n = 0
+        while (
+            n < most
+            and indices[before + n] == indices[start + n]
+            and data[before + n] == data[start + n]
+        ):
+            n += 1
+        alike[i] = n
+
+
+@compiled
+def assign_rows(
+    data: Any, indices: Any, indptr: Any, alike: Any, counts: Any, squares: Any,
+    first: int, last: int, table: Any, falls: Any, margin: float, sums: Any,
+    labels: Any, slacks: Any, totals: Any, weights: Any,
+) -> Any:  # fmt: skip
+    """Give each row its nearest center, the lower number in a tie.
+
+    A score is the squared distance minus the row's own square; sums start from line 0
+    of `sums`. ``slacks[i]`` is Hamerly's bound: how much nearer row i is to its center
+    than to any other. Moving the centers lowers it by ``falls[c]`` for rows of cluster
+    c. A row whose slack stays above `margin` keeps its cluster and is not scored.
+
+    Rows that change cluster (-1 is none) are subtracted from the old and added to the
+    new in `totals` and `weights`. Returns how many changed, and how many were scored.
+    """
+    changed, seen = 0, 0
+    width = table.shape[0] // totals.shape[1]
+    known = 0
+    for i in range(first, last):
+        known = min(known, alike[i])
+        before = labels[i]
+        if before >= 0:
+            slack = slacks[i] - falls[before]
+            if slack > margin:
+                slacks[i] = slack
+                continue
+        seen += 1
+        line = _score_row(i, known, data, indices, indptr, table, width, sums)
+        known = indptr[i + 1] - indptr[i]
+        best, second = find_two_least(sums, line, width)
+        # It can be below zero only by rounding.
+        near, far = abs(best + squares[i]), abs(second + squares[i])
+        slacks[i] = np.sqrt(far) - np.sqrt(near)
+        if before >= 0 and sums[line + before] == best and best < second:
+            continue
+        label = 0
+        while sums[line + label] != best:
+            label += 1
+        if before != label:
+            changed += 1
+            labels[i] = label
+            count = counts[i]
+            if before >= 0:
+                _move_row(i, data, indices, indptr, -count, before, totals, weights)
+            _move_row(i, data, indices, indptr, count, label, totals, weights)
+    return changed, seen
+
+
+@compiled
+def try_seeds(
+    data: Any, indices: Any, indptr: Any, alike: Any, counts: Any, squares: Any,
+    first: int, last: int, table: Any, width: int, sums: Any, closest: Any,
+    distances: Any, potentials: Any,
+) -> None:  # fmt: skip
+    """Find the distance of each row to its nearest seed if a candidate t were added.
+
+    ``closest[i]`` is the squared distance of row i now and ``distances[i, t]`` with the
+    candidate; ``potentials[t]`` is their sum over the rows from `first` up to `last`.
+    """
+    known = 0
+    for i in range(first, last):
+        known = min(known, alike[i])
+        line = _score_row(i, known, data, indices, indptr, table, width, sums)
+        known = indptr[i + 1] - indptr[i]
+        for t in range(potentials.shape[0]):
+            distance = max(sums[line + t] + squares[i], 0)
+            distance = min(distance, closest[i])
+            distances[i, t] = distance
+            potentials[t] += counts[i] * distance
+
+
+@compiled
+def measure_rows(
+    data: Any, indices: Any, indptr: Any, alike: Any, squares: Any, first: int,
+    last: int, table: Any, width: int, sums: Any, distances: Any,
+) -> None:  # fmt: skip
+    """Write the distance of each row to each center."""
+    known = 0
+    for i in range(first, last):
+        known = min(known, alike[i])
+        line = _score_row(i, known, data, indices, indptr, table, width, sums)
+        known = indptr[i + 1] - indptr[i]
+        for c in range(distances.shape[1]):
+            distances[i, c] = np.sqrt(max(sums[line + c] + squares[i], 0.0))

@@ -1,1 +1,0 @@
-"""k-means on represented rows: seeds, iterations, number of clusters, profiles."""

@@ -1,1 +1,0 @@
-"""Coded rows to estimates of missing cells: the pairwise rule and the cascade."""

@@ -1,0 +1,313 @@
+"""The fitted model: everything that a fit learns, in one frozen object.
+
+A fit can be interrupted, run out of memory, or run while another thread transforms. If
+the bins of one table were combined with the counts of another, the compiled loops would
+read outside their arrays. So the new model is complete before it replaces the old one,
+and each method reads it once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import DTypeLike, NDArray
+
+from ._bin_names import BinNames, name_bins
+from ._bins import Binned, Bins, CategoricalBins, Typical, learn_bins
+from ._cascade import Cascade, build_cascade
+from ._coded import (
+    Codes,
+    Layout,
+    assign_codes,
+    build_representation,
+    code_absences,
+    lay_out,
+    list_cells_of,
+    normalize_rows,
+)
+from ._missingness import Absence, decide_missingness
+from ._pairwise import Pairwise, learn_pairwise
+from ._row_summary import RowSummary, count_pairs, keep_rows, plan_rows
+from ._shared.options import FitOptions
+from ._shared.warning import warn_user
+from ._shared.wording import join_names
+from ._table.columns import Column, ColumnType, read_columns
+from ._weights import count_copies, keep_rows_of, scale_weights, spread_weights
+
+_FEW = 50  # columns with fewer texts are not judged
+_FREE = 0.5  # share of distinct texts from which a column is ids, free text or dates
+_Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Model:
+    """Everything that is needed to represent new rows.
+
+    Attributes
+    ----------
+    types : tuple of ColumnType
+        Types of the fitted columns.
+    categorical_features
+        The option as it was at fit.
+    bins : tuple of NumericBins and CategoricalBins
+    absences : tuple of Absence
+        Whether missing cells of each feature are informative, and why.
+    matcher : Pairwise or Cascade
+        Estimates missing cells.
+    typical : tuple of Typical
+        The typical values of the bins of each feature.
+    totals : ndarray of shape (sum(n_bins),), int64
+        How often each bin was observed.
+    n_samples : int
+        Number of fitted rows.
+    feature_weights : ndarray of shape (n_features,), float64, or None
+        How much each feature counts in the kernel; None means equally.
+    """
+
+    types: tuple[ColumnType, ...]
+    categorical_features: Any
+    bins: tuple[Bins, ...]
+    absences: tuple[Absence, ...]
+    matcher: Pairwise | Cascade
+    typical: tuple[Typical, ...]
+    totals: _Ints
+    n_samples: int
+    feature_weights: NDArray[np.float64] | None = None
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the fitted columns."""
+        return [column.name for column in self.types]
+
+    @cached_property
+    def n_bins(self) -> _Ints:
+        """Number of bins of each feature, with that of informative missing."""
+        return np.array([b.n_bins for b in self.bins], np.int64) + self.informative
+
+    @property
+    def totals_by_feature(self) -> list[_Ints]:
+        """How often each bin of each feature was observed."""
+        return np.split(self.totals, np.cumsum(self.n_bins)[:-1])
+
+    @property
+    def prior(self) -> list[NDArray[np.float64]]:
+        """Bin frequencies of each feature; empty for one without bins."""
+        return [own / max(own.sum(), 1) for own in self.totals_by_feature]
+
+    @property
+    def layout(self) -> Layout:
+        """The columns of the representation that belong to each code."""
+        return lay_out(self.totals_by_feature, self.bins, self.scales)
+
+    @property
+    def n_columns(self) -> _Ints:
+        """Number of columns of each feature in the representation."""
+        cells = map(list_cells_of, self.bins)
+        sizes = np.array([len(own) + len(larger) for own, larger in cells])
+        return sizes + self.informative
+
+    @property
+    def n_leaves(self) -> _Ints:
+        """Number of columns of each feature for leaves or missing; they come first."""
+        leaves = np.array([len(bins.parents) for bins in self.bins], np.int64)
+        return leaves + self.informative
+
+    @property
+    def informative(self) -> NDArray[np.bool_]:
+        """Whether missing cells have their own bin, shape (n_features,)."""
+        return np.array([absence.informative for absence in self.absences])
+
+    @property
+    def scales(self) -> NDArray[np.float64]:
+        """Weights of the features, with mean 1 over those that the kernel averages."""
+        return scale_weights(self.feature_weights, self.n_bins)
+
+    @property
+    def bin_names(self) -> list[BinNames]:
+        """Names of the bins of each feature."""
+        held = zip(self.bins, self.types, self.typical, self.informative, strict=True)
+        return [name_bins(*feature) for feature in held]
+
+    @property
+    def n_counted(self) -> int:
+        """Number of features that the kernel averages: with bins and a weight."""
+        return int(np.count_nonzero(self.scales))
+
+    def read(self, table: Any) -> tuple[Column, ...]:
+        """Read the columns of a table that has the fitted ones."""
+        return read_columns(
+            table, categorical_features=self.categorical_features, fitted=self.types
+        )
+
+    def code(self, table: Any, n_threads: int) -> Codes:
+        """Code the rows of a table that has the fitted columns."""
+        distinct = isinstance(self.matcher, Cascade)
+        codes = assign_codes(self.read(table), self.bins, n_threads, distinct)
+        return code_absences(codes, self.bins, self.informative)
+
+    def share_bins(self, matrix: sp.csr_array) -> sp.csr_array:
+        """Find the share of each bin in represented rows, (n_samples, total bins).
+
+        The bins of a feature of weight 0 have none.
+        """
+        layout = self.layout
+        own = layout.entry_start[:-1]
+        leaves = matrix[:, layout.entry_columns[own]].astype(np.float64)
+        weights = layout.entry_weights[own]
+        shares = sp.csr_array(leaves / np.where(weights > 0, weights, 1))
+        n_leaves, n_bins = len(own), int(layout.n_bins.sum())
+        if n_leaves == n_bins:
+            return shares
+        entries = (np.ones(n_leaves), (np.arange(n_leaves), layout.leaf_bins))
+        return shares @ sp.csr_array(entries, shape=(n_leaves, n_bins))
+
+    def agree_by_feature(self, products: Any) -> NDArray[np.float64]:
+        """Sum products of represented rows by feature, and divide by the weights.
+
+        Parameters
+        ----------
+        products : sparse array of shape (n, n_columns)
+
+        Returns
+        -------
+        ndarray of shape (n, n_features)
+            Similarities in each feature alone; 0 for a feature of weight 0.
+        """
+        features = np.repeat(np.arange(len(self.bins)), self.n_columns)
+        entries = (np.ones(len(features)), (np.arange(len(features)), features))
+        sums = sp.csr_array(entries, shape=(len(features), len(self.bins)))
+        found = (sp.csr_array(products) @ sums).toarray()
+        scales = self.scales
+        return np.asarray(found / np.where(scales > 0, scales, 1))
+
+    def gather(self, codes: Codes) -> Codes:
+        """Keep each distinct row once."""
+        gathered = isinstance(self.matcher, Cascade)
+        return codes if gathered else codes.distinct(self.n_bins)
+
+    def represent(
+        self, codes: Codes, dtype: DTypeLike, normalize: bool, n_threads: int
+    ) -> sp.csr_array:
+        """Represent coded rows, of shape (n_samples, n_columns)."""
+        n_columns = int(self.n_columns.sum())
+        matrix = build_representation(
+            codes, self.matcher, self.layout, n_columns, dtype, n_threads
+        )
+        if normalize:
+            normalize_rows(matrix, self.n_counted)
+        return matrix
+
+
+def fit_model(
+    columns: Sequence[Column], options: FitOptions, sample_weight: Any = None
+) -> tuple[Model, Codes]:
+    """Learn from the columns of a table.
+
+    Parameters
+    ----------
+    columns : sequence of Column
+    options : FitOptions
+    sample_weight : array-like of shape (n_samples,), or None
+        How often each row counts.
+
+    Returns
+    -------
+    Model
+    Codes
+        The codes of the rows of that table, without rows of weight 0.
+    """
+    copies = None
+    if sample_weight is not None:
+        copies = count_copies(sample_weight, len(columns[0].values))
+        columns, copies = keep_rows_of(columns, copies > 0), copies[copies > 0]
+    n_threads = options.n_threads
+    n_bins = options.spread_bins(len(columns))
+    chosen, most = options.categorical_features, options.max_categories
+    binned = learn_bins(columns, chosen, n_bins, most, n_threads, copies)
+    n_samples = len(columns[0].values) if copies is None else int(copies.sum())
+    plan = plan_rows(options.matching, binned.n_bins, n_samples, options.seed)
+    codes = assign_codes(columns, binned.bins, n_threads, plan.every_row)
+    codes = codes if copies is None else codes.repeat(copies)
+    fitted = keep_rows(codes, plan, n_threads)
+    model = finish_model(binned, fitted, options)
+    return model, code_absences(codes, binned.bins, model.informative)
+
+
+def finish_model(binned: Binned, fitted: RowSummary, options: FitOptions) -> Model:
+    """Make a model from bins and the summary of the rows coded with them.
+
+    Parameters
+    ----------
+    binned : Binned
+    fitted : RowSummary
+        The merged summary of all rows.
+    options : FitOptions
+
+    Returns
+    -------
+    Model
+    """
+    names = [column_type.name for column_type in binned.types]
+    absences = decide_missingness(fitted, names, options.missingness)
+    informative = np.array([absence.informative for absence in absences])
+    codes = code_absences(fitted.codes, binned.bins, informative)
+    used = fitted.plan.mark_codes(informative)
+    matcher: Pairwise | Cascade
+    if fitted.plan.every_row:
+        n_bins = binned.n_bins + informative
+        matcher = build_cascade(codes.rows, codes.counts, n_bins)
+    else:
+        counts = count_pairs(fitted, codes, informative, options.n_threads)
+        at = fitted.counted
+        scored = Codes(codes.rows[at], codes.counts[at], codes.inverse)
+        matcher = learn_pairwise(counts, scored, options.n_threads)
+    return Model(
+        binned.types,
+        binned.categorical_features,
+        binned.bins,
+        absences,
+        matcher,
+        binned.typical,
+        fitted.totals[used],
+        fitted.n_samples,
+        spread_weights(options.feature_weights, binned.types, binned.n_bins),
+    )
+
+
+def warn_of_columns(model: Model) -> None:
+    """Warn of columns with no observed value, mostly distinct texts or lost digits."""
+    empty, free_text = [], []
+    rounded = [column.place for column in model.types if column.rounded]
+    held = zip(model.types, model.bins, model.totals_by_feature, strict=True)
+    for column, bins, totals in held:
+        if not bins.n_bins:
+            empty.append(column.place)
+        elif column.unasked and isinstance(bins, CategoricalBins):
+            texts = int(totals[: bins.n_bins].sum())
+            different = len(bins.categories) + len(bins.infrequent)
+            if texts >= _FEW and different > _FREE * texts:
+                free_text.append(f"{column.place} ({different:,} of {texts:,})")
+    if empty:
+        warn_user(
+            f"No value is observed in {join_names(empty)}; it is left out of the "
+            "kernel. Drop it, or fit on rows that have values in it."
+        )
+    if rounded:
+        warn_user(
+            f"Values of {join_names(rounded)} are too close for float64 (integers "
+            "above 2**53, times less than a microsecond apart), so some different "
+            "values count as equal. Subtract the smallest value first, drop the column "
+            "if it is an id, or list it in categorical_features."
+        )
+    if free_text:
+        warn_user(
+            f"Most texts differ in {join_names(free_text)}, but each is treated as a "
+            "category. Convert dates and numbers (pandas.to_datetime, to_numeric), "
+            "and drop ids and free text. If a column is intended to be categorical, "
+            "list it in categorical_features."
+        )

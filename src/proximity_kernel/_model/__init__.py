@@ -1,1 +1,0 @@
-"""The fitted model, and what is computed with it."""

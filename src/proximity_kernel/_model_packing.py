@@ -1,0 +1,287 @@
+"""Convert a fitted model to plain arrays and JSON, and back with checks.
+
+The compiled loops do not check their arguments: a code past its bins would make them
+read outside their arrays. A file can contain anything, so everything read from one is
+checked to be what a fit can produce, before it reaches a loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._bins import MOST_LEAVES, SCORES, Bins, CategoricalBins, NumericBins, Typical
+from ._cascade import Cascade, build_cascade
+from ._coded import code_dtype, count_bins
+from ._missingness import Absence
+from ._model import Model
+from ._pairwise import MOST_CODES, SMOOTHINGS, PairCounts, Pairwise, restore_pairwise
+from ._saving.estimator_state import (
+    State,
+    check,
+    check_number,
+    decode,
+    encode,
+    is_finite,
+)
+from ._shared.options import MAX_BINS
+from ._table.columns import FORMS, ColumnType
+
+_MOST_SAMPLES = 1 << 50
+_TYPE = ("name", "kind", "family", "place", "form", "order")
+"""Fields of a column's type; a file of an earlier version has no form."""
+
+
+def pack_model(model: Model) -> State:
+    """Split a model into values and arrays."""
+    features = zip(model.types, model.bins, model.typical, strict=True)
+    chosen = encode(model.categorical_features, "categorical_features")
+    held, arrays = _pack_matcher(model)
+    if model.feature_weights is not None:
+        arrays = {**arrays, "feature_weights": model.feature_weights}
+    values = {
+        "features": [_pack_feature(*feature) for feature in features],
+        "absences": [vars(absence) for absence in model.absences],
+        "categorical_features": chosen,
+        **held,
+    }
+    return State(values, arrays)
+
+
+def unpack_model(state: State) -> Model:
+    """Rebuild a model, if a fit can have produced it."""
+    check(state.values["features"], "no features")
+    features = map(_unpack_feature, state.values["features"])
+    types, bins, typical = zip(*features, strict=True)
+    absences = tuple(
+        _read_absence(held, own, column)
+        for held, own, column in zip(state.values["absences"], bins, types, strict=True)
+    )
+    informative = np.array([absence.informative for absence in absences])
+    n_bins = np.array([own.n_bins for own in bins], np.int64) + informative
+    matcher, totals, n_samples = _unpack_matcher(state, n_bins)
+    chosen = decode(state.values["categorical_features"])
+    feature_weights = _read_feature_weights(state, n_bins)
+    return Model(
+        types, chosen, bins, absences, matcher, typical, totals, n_samples,
+        feature_weights,
+    )  # fmt: skip
+
+
+def _read_feature_weights(
+    state: State, n_bins: NDArray[np.int64]
+) -> NDArray[np.float64] | None:
+    if "feature_weights" not in state.arrays:
+        return None
+    weights = state.array("feature_weights", np.float64)
+    check(len(weights) == len(n_bins) and is_finite(weights), "feature weights")
+    some = weights[n_bins > 0] if n_bins.any() else weights
+    check((weights >= 0).all() and some.any(), "feature weights")
+    return weights
+
+
+def _pack_feature(column: ColumnType, bins: Bins, typical: Typical) -> dict[str, Any]:
+    held: dict[str, Any] = {name: getattr(column, name) for name in _TYPE}
+    if isinstance(bins, CategoricalBins):
+        rare = sorted(bins.infrequent)  # type: ignore[type-var]  # as at fit
+        held |= {"categories": list(bins.categories), "infrequent": rare}
+        held |= {"common": list(typical.values[-1:])}
+    else:
+        held["centers"] = bins.centers.tolist()
+        for name in ("groups", "cuts", "levels"):
+            array = getattr(bins, name)
+            held[name] = None if array is None else array.tolist()
+        held |= {"typical": np.asarray(typical.values).tolist()}
+    held["spread"] = typical.spread.tolist()
+    return {key: encode(value, column.place) for key, value in held.items()}
+
+
+def _unpack_feature(packed: Mapping[str, Any]) -> tuple[ColumnType, Bins, Typical]:
+    held = {"form": "decimal"} | {key: decode(packed[key]) for key in packed}
+    *texts, order = (held[key] for key in _TYPE)
+    check(all(type(text) is str for text in texts), "a column type is no text")
+    check(held["kind"] in ("numeric", "categorical"), f"a {held['kind']!r} column")
+    check(held["form"] in FORMS, f"{held['form']!r} numbers")
+    check(order is None or type(order) is tuple, "an order is no tuple")
+    check(order is None or held["kind"] == "numeric", "an order of labels")
+    column = ColumnType(**{key: held[key] for key in _TYPE})
+    spread = _read_floats(held["spread"])
+    check((spread >= 0).all(), "a spread is negative")
+    read = _read_numbers if column.kind == "numeric" else _read_labels
+    bins, typical = read(held, order, spread)
+    check(bins.n_bins == len(spread) <= MAX_BINS, "a spread for each bin")
+    return column, bins, typical
+
+
+def _read_floats(held: Any) -> NDArray[np.float64]:
+    check(type(held) is list and all(type(n) is float for n in held), "no numbers")
+    numbers = np.array(held, np.float64)
+    check(is_finite(numbers), "a number is not finite")
+    return numbers
+
+
+def _read_numbers(
+    held: Mapping[str, Any], order: Any, spread: NDArray[np.float64]
+) -> tuple[NumericBins, Typical]:
+    centers, values = _read_floats(held["centers"]), _read_floats(held["typical"])
+    check((np.diff(centers) > 0).all(), "centers do not rise")
+    check(len(values) == len(centers), "bins without typical values")
+    if order is not None and len(values):
+        check(values.min() >= 0 and values.max() < len(order), "a rank")
+    groups = held["groups"]
+    if groups is not None:
+        check(all(type(group) is int for group in groups), "coarse bins")
+        check(groups == sorted(groups) and set(groups) == {0, 1}, "coarse bins")
+        check(len(groups) == len(centers), "coarse bins")
+        groups = np.array(groups, np.int64)
+    bins = NumericBins(centers, groups, *_read_cuts(held, centers))
+    return bins, Typical(values, spread)
+
+
+def _read_cuts(
+    held: Mapping[str, Any], centers: NDArray[np.float64]
+) -> tuple[NDArray[np.float64] | None, NDArray[np.int64] | None]:
+    if held["cuts"] is None:
+        return None, None
+    cuts, levels = _read_floats(held["cuts"]), held["levels"]
+    check((np.diff(cuts) > 0).all(), "cuts do not rise")
+    check(all(type(one) is int and 0 < one < len(SCORES) for one in levels), "levels")
+    check(len(levels) == len(cuts) < MOST_LEAVES, "levels of cuts")
+    bins = NumericBins(centers, None, cuts, np.array(levels, np.int64))
+    size = len(centers)
+    check(len(bins.midpoints) == size - 1, "cuts of other bins")
+    check((np.searchsorted(bins.midpoints, centers) == range(size)).all(), "cuts")
+    return bins.cuts, bins.levels
+
+
+def _read_labels(
+    held: Mapping[str, Any], _: Any, spread: NDArray[np.float64]
+) -> tuple[CategoricalBins, Typical]:
+    categories, rare = held["categories"], held["infrequent"]
+    check(type(categories) is list and type(rare) is list, "categories are no list")
+    distinct = len({*categories, *rare})
+    check(distinct == len(categories) + len(rare), "a category is there twice")
+    check((spread <= 1).all(), "a share is not from 0 to 1")
+    bins = CategoricalBins(tuple(categories), frozenset(rare))
+    if not rare:
+        return bins, Typical(bins.categories, spread)
+    (common,) = held["common"]
+    check(common in bins.infrequent, "the common one of the rare is not rare")
+    return bins, Typical((*categories, common), spread)
+
+
+def _pack_matcher(model: Model) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Split the rule that estimates missing cells into values and arrays."""
+    matcher = model.matcher
+    if isinstance(matcher, Cascade):
+        maps = matcher.bitmaps
+        return {"matching": "cascade"}, {"rows": maps.rows, "counts": maps.counts}
+    counts = matcher.counts
+    pairs = counts.pairs
+    arrays = {
+        "totals": counts.totals,
+        "marginals": counts.marginals,
+        "weights": matcher.weights,
+    }
+    if counts.sources is not None and counts.kept is not None:
+        arrays |= {"sources": counts.sources, "kept": counts.kept}
+    else:
+        pairs = pairs[np.triu_indices(len(pairs))]
+    small = np.min_scalar_type(int(pairs.max(initial=0)))
+    values = {
+        "matching": "pairwise",
+        "n_samples": model.n_samples,
+        "smoothing": matcher.smoothing,
+    }
+    return values, {**arrays, "pairs": pairs.astype(small)}
+
+
+def _unpack_matcher(
+    state: State, n_bins: NDArray[np.int64]
+) -> tuple[Pairwise | Cascade, NDArray[np.int64], int]:
+    """Rebuild the rule, and how often each bin was observed."""
+    if state.values["matching"] == "cascade":
+        rows, counts = _read_rows(state, n_bins)
+        totals = count_bins(rows, counts, n_bins)
+        return build_cascade(rows, counts, n_bins), totals, int(counts.sum())
+    check(state.values["matching"] == "pairwise", "an unknown matching")
+    n_samples = check_number(state.values["n_samples"], _MOST_SAMPLES)
+    smoothing = state.values["smoothing"]
+    check(type(smoothing) is int and smoothing in SMOOTHINGS, "smoothing")
+    weights = state.array("weights", np.float64)
+    check(len(weights) == len(n_bins) and is_finite(weights), "weights")
+    check(((weights >= 0) & (weights <= 1)).all(), "weights")
+    pairs = _read_pairs(state, n_bins, n_samples)
+    return restore_pairwise(pairs, smoothing, weights), pairs.totals, n_samples
+
+
+def _read_pairs(state: State, n_bins: NDArray[np.int64], n_samples: int) -> PairCounts:
+    totals = _read_totals(state, "totals", n_bins, n_samples)
+    check((totals[0] > 0).tolist() == (n_bins > 0).tolist(), "totals of other rows")
+    marginals = _read_totals(state, "marginals", n_bins, n_samples)
+    pairs = state.arrays["pairs"]
+    check(pairs.dtype.kind == "u", "counts of pairs")
+    check(int(pairs.max(initial=0)) <= n_samples, "counts of pairs")
+    pairs = pairs.astype(np.int64)
+    n_features, n_codes = len(n_bins), len(totals[1])
+    if "sources" not in state.arrays:
+        check(n_codes <= MOST_CODES, "too many pairs")
+        check(pairs.shape == (n_codes * (n_codes + 1) // 2,), "counts of pairs")
+        whole = np.zeros((n_codes, n_codes), np.int64)
+        whole[np.triu_indices(n_codes)] = pairs
+        whole += np.triu(whole, 1).T
+        return PairCounts(n_bins, totals[1], marginals[1], whole)
+    sources = state.array("sources", np.int64, ndim=2)
+    kept = state.array("kept", np.int64, ndim=2)
+    check(len(sources) == len(kept) == n_features, "sources")
+    n_kept = kept.shape[1]
+    check(pairs.shape == (*sources.shape, n_kept + 1, n_kept), "counts of pairs")
+    check(((sources >= 0) & (sources < n_features)).all(), "sources")
+    check(((kept >= -1) & (kept < n_bins[:, None])).all(), "kept codes")
+    last = kept[:, 1:] == -1  # the padding must come last
+    rising = last | ((kept[:, :-1] >= 0) & (np.diff(kept, axis=1) > 0))
+    check(rising.all(), "kept codes")
+    return PairCounts(n_bins, totals[1], marginals[1], pairs, sources, kept)
+
+
+def _read_totals(
+    state: State, name: str, n_bins: NDArray[np.int64], n_samples: int
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Read how often each bin was observed, and its sum for each feature."""
+    totals = state.array(name, np.int64)
+    check(len(totals) == n_bins.sum(), f"{name} of other bins")
+    check((totals >= 0).all(), f"{name} are negative")
+    # Sum as floats, because sums of crafted integers could overflow.
+    parts = np.split(totals, np.cumsum(n_bins)[:-1])
+    observed = np.array([part.sum(dtype=np.float64) for part in parts])
+    check(observed.max() <= n_samples, f"{name} of more rows")
+    return observed, totals
+
+
+def _read_absence(held: Mapping[str, Any], bins: Bins, column: ColumnType) -> Absence:
+    absence = Absence(**held)
+    check(type(absence.informative) is bool, "informative is neither true nor false")
+    check(bins.n_bins or not absence.informative, "gaps of a feature without bins")
+    check(absence.feature == column.name, "gaps of another feature")
+    check(type(absence.reason) is str, "a reason is no text")
+    check_number(absence.missing, _MOST_SAMPLES)
+    check(absence.p_value is None or type(absence.p_value) is float, "a p-value")
+    return absence
+
+
+def _read_rows(
+    state: State, n_bins: NDArray[np.int64]
+) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    dtype: Any = np.dtype(code_dtype(n_bins))
+    rows, counts = state.array("rows", dtype, ndim=2), state.array("counts", np.int64)
+    check(rows.shape == (len(counts), len(n_bins)) and len(rows), "rows and counts")
+    check(counts.min() > 0, "a count is not positive")
+    check(sum(counts.tolist()) < _MOST_SAMPLES, "too many rows")
+    known = np.iinfo(dtype).max - 1  # codes from this one on are unknown or missing
+    for j, size in enumerate(n_bins.tolist()):
+        codes = rows[:, j]
+        check(((codes < size) | (codes >= known)).all(), f"codes of feature {j}")
+    return rows, counts

@@ -1,1 +1,0 @@
-"""The compiled loops. They take and fill plain arrays that callers have checked."""

@@ -1,0 +1,413 @@
+"""Count the codes of rows and sample rows: the second of two passes over a table.
+
+With the bins fixed, each batch is summarized in a `RowSummary`. Summaries merge, in any
+order, to that of the whole table. The cascade needs every distinct row with its count.
+The pairwise rule needs counts of codes and of pairs of codes, and a sample of rows to
+choose its weights.
+
+The sample has the distinct rows with the lowest hashes. A row whose hash is among the
+lowest of the table is among the lowest of every part that has the row, so it is never
+dropped and its count is exact. The sample depends on the rows and the seed, not on how
+the table was divided. In a very large table, pairs are counted only in rows with a low
+hash, unless the sample has all distinct rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from ._bin_summary import has_no_rows
+from ._bins import Binned
+from ._coded import Codes, code_dtype, code_table, count_bins, merge_distinct
+from ._compile import compiled
+from ._pairwise import MOST_CODES, PairCounts, count_kept
+from ._shared.resources import run_pieces
+from ._table.columns import ColumnType
+
+SAMPLE = 10_000
+"""Most distinct rows from which the weights of the pairwise rule are chosen."""
+_MOST_PAIRS = 1 << 32  # pairs of cells in the same row, a few seconds
+_MOST_COPIES = 100  # in a sample, counts are limited to this multiple of the median
+_EVERY = (1 << 64) - 1
+_PIECE = 16384  # rows
+_NO_INVERSE: NDArray[np.int64] = np.empty(0, np.int64)
+_Ints = NDArray[np.int64]
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_STIR_1 = np.uint64(0xBF58476D1CE4E5B9)
+_STIR_2 = np.uint64(0x94D049BB133111EB)
+
+
+@dataclass(frozen=True)
+class RowPlan:
+    """What to keep of the rows of a table.
+
+    Attributes
+    ----------
+    n_bins : ndarray of shape (n_features,), int64
+    every_row : bool
+        Whether to keep all distinct rows, as the cascade needs them.
+    limit : int
+        Pairs are counted in rows whose hash is at most this; 0 means in no row.
+    seed : int
+    """
+
+    n_bins: _Ints
+    every_row: bool
+    limit: int = 0
+    seed: int = 0
+
+    @property
+    def n_codes(self) -> int:
+        """Number of codes of all features, with one for missing in each."""
+        return int(self.n_bins.sum()) + len(self.n_bins)
+
+    @property
+    def starts(self) -> _Ints:
+        """Where the codes of each feature begin, shape (n_features,)."""
+        before: _Ints = np.cumsum(self.n_bins + 1) - self.n_bins - 1
+        return before
+
+    def mark_codes(self, informative: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Mark the codes in use; that of missing is used only if it is informative."""
+        used = np.ones(self.n_codes, bool)
+        used[(self.starts + self.n_bins)[~informative]] = False
+        return used
+
+
+def plan_rows(matching: str, n_bins: _Ints, n_samples: int, seed: int) -> RowPlan:
+    """Decide what to keep of a table of this many rows.
+
+    Parameters
+    ----------
+    matching : {"pairwise", "cascade"}
+    n_bins : ndarray of shape (n_features,), int64
+    n_samples : int
+        Rows of the whole table.
+    seed : int
+
+    Returns
+    -------
+    RowPlan
+    """
+    plan = RowPlan(n_bins, matching == "cascade", seed=seed)
+    if plan.every_row or plan.n_codes > MOST_CODES:
+        return plan
+    share = 2 * _MOST_PAIRS / max(1, n_samples * len(n_bins) ** 2)
+    return replace(plan, limit=_EVERY if share >= 1 else int(share * _EVERY))
+
+
+@dataclass(frozen=True)
+class RowSummary:
+    """Counts and kept rows of a table, or of a part of it.
+
+    Attributes
+    ----------
+    plan : RowPlan
+    n_samples : int
+    totals : ndarray of shape (n_codes,), int64
+        How often each code occurs, in all rows.
+    pairs : ndarray of shape (n_codes, n_codes), int64
+        How often two codes occur in one row; the first is of the earlier feature. It
+        has no rows if pairs are not counted.
+    rows : ndarray of shape (n_kept, n_features), uint8 or uint16
+        Distinct rows: all, in lexicographic order, or a sample, in the order of hashes.
+    counts : ndarray of shape (n_kept,), int64
+        How often each kept row occurs in the table.
+    hashes : ndarray of shape (n_kept,), uint64
+        Hashes of the rows of a sample.
+    sampled : bool
+        Whether some distinct rows were not kept.
+    """
+
+    plan: RowPlan
+    n_samples: int
+    totals: _Ints
+    pairs: _Ints
+    rows: NDArray[Any]
+    counts: _Ints
+    hashes: NDArray[np.uint64]
+    sampled: bool = False
+
+    @property
+    def missing(self) -> _Ints:
+        """Rows that miss each feature, shape (n_features,)."""
+        missing: _Ints = self.totals[self.plan.starts + self.plan.n_bins]
+        return missing
+
+    @property
+    def codes(self) -> Codes:
+        """The rows that are kept, as a table of distinct rows."""
+        counts = self.counts
+        if self.sampled:  # one very frequent row must not dominate
+            counts = np.minimum(counts, _MOST_COPIES * int(np.median(counts)))
+        return Codes(self.rows, counts, _NO_INVERSE)
+
+    @property
+    def counted(self) -> NDArray[np.bool_]:
+        """Which of the kept rows are among those whose pairs were counted."""
+        if not self.plan.limit or not self.sampled:
+            return np.ones(len(self.rows), bool)
+        return np.asarray(self.hashes <= np.uint64(self.plan.limit))
+
+    @property
+    def all_pairs(self) -> _Ints:
+        """Counts of pairs, from the kept rows if these are all rows, else `pairs`."""
+        if self.sampled or self.plan.limit in (0, _EVERY):
+            return self.pairs
+        codes = np.minimum(self.rows, self.plan.n_bins) + self.plan.starts
+        row = np.repeat(np.arange(len(codes)), codes.shape[1])
+        shape = (len(codes), self.plan.n_codes)
+        there = (np.ones(codes.size, np.int64), (row, codes.ravel()))
+        weighted = (np.repeat(self.counts, codes.shape[1]), (row, codes.ravel()))
+        pairs: _Ints = (
+            sp.csr_array(weighted, shape).T @ sp.csr_array(there, shape)
+        ).toarray()
+        return np.triu(pairs)
+
+
+def summarize_rows(
+    table: Any, binned: Binned, plan: RowPlan, n_threads: int = 1
+) -> RowSummary:
+    """Summarize a batch.
+
+    Parameters
+    ----------
+    table : frame, array or list of rows, of shape (n_samples, n_features)
+    binned : Binned
+        The bins of all batches.
+    plan : RowPlan
+    n_threads : int
+
+    Returns
+    -------
+    RowSummary
+
+    Examples
+    --------
+    >>> from proximity_kernel._bin_summary import finish_bins, summarize_bins
+    >>> table = [[1.0, "a"], [2.0, "b"], [None, "b"], [1.0, "a"]]
+    >>> binned = finish_bins(summarize_bins(table), "from_dtype", [2, 2], 255)
+    >>> plan = plan_rows("cascade", binned.n_bins, 4, seed=0)
+    >>> state = summarize_rows(table, binned, plan)
+    >>> state.rows.tolist(), state.counts.tolist(), state.missing.tolist()
+    ([[0, 0], [1, 1], [255, 1]], [2, 1, 1], [1, 0])
+    """
+    if has_no_rows(table):
+        empty = np.empty((0, len(plan.n_bins)), code_dtype(plan.n_bins))
+        codes = Codes(empty, _NO_INVERSE, _NO_INVERSE)
+    else:
+        codes = code_table(table, binned, n_threads, plan.every_row)
+        _check_known(codes, binned.types)
+    return keep_rows(codes, plan, n_threads)
+
+
+def keep_rows(codes: Codes, plan: RowPlan, n_threads: int) -> RowSummary:
+    """Summarize coded rows as a plan asks.
+
+    Parameters
+    ----------
+    codes : Codes
+        Missing cells must have the code for missing, and no label may be unknown. Rows
+        are distinct if the plan keeps every distinct row, else those of the table.
+    plan : RowPlan
+    n_threads : int
+
+    Returns
+    -------
+    RowSummary
+    """
+    rows, counts, hashes = codes.rows, codes.counts, np.empty(0, np.uint64)
+    if not plan.every_row:
+        hashes = np.empty(len(rows), np.uint64)
+        run_pieces(
+            lambda first, last: hash_rows(
+                rows[first:last], np.uint64(plan.seed), hashes[first:last]
+            ),
+            len(rows), _PIECE, n_threads,
+        )  # fmt: skip
+    totals, pairs = _count(codes, hashes, plan, n_threads)
+    state = RowSummary(plan, int(counts.sum()), totals, pairs, rows, counts, hashes)
+    return state if plan.every_row else _keep_lowest(state)
+
+
+def merge_rows(a: RowSummary, b: RowSummary) -> RowSummary:
+    """Merge the summaries of two parts of a table, in either order.
+
+    Parameters
+    ----------
+    a, b : RowSummary
+        Summaries of the same plan.
+
+    Returns
+    -------
+    RowSummary
+    """
+    merged = replace(
+        a,
+        n_samples=a.n_samples + b.n_samples,
+        totals=a.totals + b.totals,
+        pairs=a.pairs + b.pairs,
+        sampled=a.sampled or b.sampled,
+    )
+    if a.plan.every_row:
+        parts = [(a.rows, a.counts), (b.rows, b.counts)]
+        rows, counts = merge_distinct(parts, a.plan.n_bins)
+        return replace(merged, rows=rows, counts=counts)
+    return _keep_lowest(
+        replace(
+            merged,
+            rows=np.concatenate([a.rows, b.rows]),
+            counts=np.concatenate([a.counts, b.counts]),
+            hashes=np.concatenate([a.hashes, b.hashes]),
+        )
+    )
+
+
+def _keep_lowest(state: RowSummary) -> RowSummary:
+    """Keep the distinct rows with the lowest hashes, sorted by hash.
+
+    Equal rows have equal hashes; different rows with equal hashes are very unlikely.
+    """
+    hashes, wanted = state.hashes, 2 * SAMPLE
+    while True:
+        some = np.arange(len(hashes))
+        if wanted < len(hashes):
+            highest = np.partition(hashes, wanted)[wanted]
+            some = np.flatnonzero(hashes <= highest)
+        found, first, which = np.unique(
+            hashes[some], return_index=True, return_inverse=True
+        )
+        if len(found) > SAMPLE or len(some) == len(hashes):
+            break
+        wanted *= 4
+    counts = np.bincount(which, state.counts[some], len(found)).astype(np.int64)
+    at = some[first[:SAMPLE]]
+    return replace(
+        state, rows=state.rows[at], counts=counts[:SAMPLE], hashes=found[:SAMPLE],
+        sampled=state.sampled or len(found) > SAMPLE,
+    )  # fmt: skip
+
+
+def _count(
+    codes: Codes, hashes: NDArray[np.uint64], plan: RowPlan, n_threads: int
+) -> tuple[_Ints, _Ints]:
+    """Count the codes of rows, and their pairs if the plan asks for them."""
+    n_codes = plan.n_codes
+    if plan.every_row:
+        rows = np.minimum(codes.rows, plan.n_bins)  # missing comes after the bins
+        totals = count_bins(rows, codes.counts, plan.n_bins + 1)
+        return totals, np.zeros((0, 0), np.int64)
+    size = n_codes if plan.limit else 0
+    # Small counts are faster, but rows with many copies need large ones.
+    dtype: Any = np.int32 if codes.counts.sum() <= np.iinfo(np.int32).max else np.int64
+    free: list[tuple[_Ints, NDArray[Any]]] = []
+    made: list[tuple[_Ints, NDArray[Any]]] = []
+
+    def count_some(first: int, last: int) -> None:
+        try:
+            mine = free.pop()
+        except IndexError:
+            mine = np.zeros(n_codes, np.int64), np.zeros((size, size), dtype)
+            made.append(mine)
+        count_codes(
+            codes.rows, codes.counts, hashes, first, last, np.uint64(plan.limit),
+            plan.n_bins, plan.starts, np.empty(len(plan.n_bins), np.int64), *mine,
+        )  # fmt: skip
+        free.append(mine)
+
+    run_pieces(count_some, len(codes.rows), _PIECE, n_threads)
+    totals, pairs = np.zeros(n_codes, np.int64), np.zeros((size, size), np.int64)
+    for own_totals, own_pairs in made:
+        totals += own_totals
+        pairs += own_pairs
+    return totals, pairs
+
+
+def count_pairs(
+    fitted: RowSummary, codes: Codes, informative: NDArray[np.bool_], n_threads: int
+) -> PairCounts:
+    """Collect the counts from which evidence is computed.
+
+    Parameters
+    ----------
+    fitted : RowSummary
+        The summary of all rows.
+    codes : Codes
+        The rows it keeps, with informative missing cells as codes.
+    informative : ndarray of shape (n_features,), bool
+    n_threads : int
+
+    Returns
+    -------
+    PairCounts
+    """
+    plan = fitted.plan
+    n_bins = plan.n_bins + informative
+    used = plan.mark_codes(informative)
+    totals = fitted.totals[used]
+    counted = fitted.all_pairs
+    if len(counted):
+        upper = counted[np.ix_(used, used)]
+        pairs = upper + np.triu(upper, 1).T
+        return PairCounts(n_bins, totals, np.diagonal(pairs).copy(), pairs)
+    return count_kept(codes, n_bins, totals, n_threads)
+
+
+def _check_known(codes: Codes, types: tuple[ColumnType, ...]) -> None:
+    """Refuse rows with a value that did not occur when the bins were learned."""
+    unknown = (codes.rows == codes.missing - 1).any(axis=0)
+    if unknown.any():
+        place = types[int(unknown.argmax())].place
+        raise ValueError(
+            f"{place} has a value that did not occur when the bins were learned; "
+            "learn the bins and the rows from the same batches."
+        )
+
+
+@compiled
+def hash_rows(rows: NDArray[Any], seed: Any, hashes: Any) -> None:
+    """Write a 64-bit hash of each row.
+
+    Equal rows have equal hashes. Each code is mixed in by the finalizer of splitmix64.
+    """
+    for i in range(rows.shape[0]):
+        h = seed
+        for j in range(rows.shape[1]):
+            h += _GOLDEN + np.uint64(rows[i, j])
+            h = (h ^ (h >> np.uint64(30))) * _STIR_1
+            h = (h ^ (h >> np.uint64(27))) * _STIR_2
+            h ^= h >> np.uint64(31)
+        hashes[i] = h
+
+
+@compiled
+def count_codes(
+    rows: NDArray[Any], counts: Any, hashes: Any, first: int, last: int, limit: Any,
+    n_bins: Any, starts: Any, found: Any, totals: Any, pairs: Any,
+) -> None:  # fmt: skip
+    """Count the codes of rows, and the pairs in rows whose hash is at most `limit`.
+
+    Row r counts ``counts[r]`` times. A missing cell is the code after the last bin; an
+    unknown category is not counted. `pairs` has no rows if pairs are not wanted;
+    `found` is scratch memory for a row.
+    """
+    missing = np.int64(np.iinfo(rows.dtype).max)
+    for r in range(first, last):
+        n_found, count = 0, counts[r]
+        for j in range(rows.shape[1]):
+            code = np.int64(rows[r, j])
+            if code == missing:
+                code = n_bins[j]
+            if code <= n_bins[j]:
+                totals[starts[j] + code] += count
+                found[n_found] = starts[j] + code
+                n_found += 1
+        if pairs.shape[0] and hashes[r] <= limit:
+            for x in range(n_found):
+                for y in range(x, n_found):
+                    pairs[found[x], found[y]] += count

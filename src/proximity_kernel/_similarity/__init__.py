@@ -1,1 +1,0 @@
-"""Represented rows to similarities: the kernel matrix and the nearest rows."""

@@ -1,0 +1,260 @@
+"""Weights of features and of rows.
+
+*Features.* ``K(x, y) = sum_j w_j <z_xj, z_yj> / sum_j w_j`` over the features with
+bins. A weighted mean of valid kernels is a valid kernel, as long as no weight is
+negative.
+
+*Rows.* A row of weight 3 counts as three equal rows, a row of weight 0 as none.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import _check_sample_weight
+
+from ._shared.options import is_number
+from ._shared.wording import suggest
+from ._table.columns import NOTHING, Column, ColumnType
+
+_Floats = NDArray[np.float64]
+_MOST = 1 << 50  # sum of the weights; the counts that a model file accepts
+
+
+def spread_weights(
+    given: Any, types: Sequence[ColumnType], n_bins: NDArray[np.int64]
+) -> _Floats | None:
+    """List the weight of each feature; 1 for those that a mapping does not name.
+
+    Parameters
+    ----------
+    given : mapping, array-like of shape (n_features,), or None
+        The option: weights by name or position, or one for each feature.
+    types : sequence of ColumnType
+    n_bins : ndarray of shape (n_features,), int64
+
+    Returns
+    -------
+    ndarray of shape (n_features,), float64, or None
+        None if no weights are given.
+
+    Examples
+    --------
+    >>> types = [ColumnType(name, "numeric", "numbers") for name in ("age", "size")]
+    >>> spread_weights({"age": 2}, types, np.array([4, 4])).tolist()
+    [2.0, 1.0]
+    """
+    if given is None:
+        return None
+    if isinstance(given, Mapping):
+        weights = [1.0] * len(types)
+        for j, (key, weight) in _find_features(given, types).items():
+            weights[j] = _check_weight(weight, f"feature_weights[{key!r}]")
+    else:
+        weights = [
+            _check_weight(weight, f"feature_weights[{j}]", column.place)
+            for j, (weight, column) in enumerate(
+                zip(_list_weights(given, len(types)), types, strict=True)
+            )
+        ]
+    found = np.array(weights)
+    counted = n_bins > 0
+    if not found.any() or (counted.any() and not found[counted].any()):
+        raise ValueError(
+            "`feature_weights` is 0 for every feature with an observed value; give at "
+            "least one of them a weight above 0."
+        )
+    return found
+
+
+def scale_weights(weights: _Floats | None, n_bins: NDArray[np.int64]) -> _Floats:
+    """Scale weights so that their mean is 1 over the features that count.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (n_features,), float64, or None
+        None means equal weights.
+    n_bins : ndarray of shape (n_features,), int64
+
+    Returns
+    -------
+    ndarray of shape (n_features,), float64
+        0 for a feature without bins.
+
+    Examples
+    --------
+    >>> scale_weights(np.array([1.0, 0.0, 3.0]), np.array([4, 4, 2])).tolist()
+    [0.5, 0.0, 1.5]
+    """
+    counted = n_bins > 0
+    if weights is None or not counted.any():
+        return counted.astype(np.float64)
+    held = np.where(counted, weights, 0.0)
+    held /= held.max()  # first, because the sum of large weights could overflow
+    scales: _Floats = held * (np.count_nonzero(held) / held.sum())
+    return scales
+
+
+def _find_features(
+    given: Mapping[Any, Any], types: Sequence[ColumnType]
+) -> dict[int, tuple[Any, Any]]:
+    """Find the features that the keys of a mapping name: key and weight of each."""
+    names = {column.name: j for j, column in enumerate(types)}
+    found: dict[int, tuple[Any, Any]] = {}
+    for key, weight in given.items():
+        j: Any = names.get(key, key)
+        if not is_number(j, Integral) or not 0 <= j < len(types):
+            raise ValueError(
+                f"`feature_weights` names {key!r}, which is not a column"
+                f"{suggest(str(key), names)}; its keys must be names of columns, or "
+                f"positions below {len(types)}."
+            )
+        if names.get(str(key), j) != j:
+            raise ValueError(
+                f"feature_weights has the key {key!r}, which is the position of "
+                f"{types[j].place} and the name of another; name the column by text, "
+                f"{str(key)!r} or {types[j].name!r}."
+            )
+        if j in found:
+            raise ValueError(
+                f"feature_weights has two weights for {types[j].place}, under "
+                f"{found[j][0]!r} and {key!r}; give one."
+            )
+        found[int(j)] = key, weight
+    return found
+
+
+def _list_weights(given: Any, n_features: int) -> list[Any]:
+    if hasattr(given, "to_dict"):
+        raise ValueError(
+            f"feature_weights is a {type(given).__name__}, whose order can differ from "
+            "that of the columns; pass weights.to_dict(), or a list."
+        )
+    if isinstance(given, str | bytes) or np.ndim(given) != 1:
+        raise ValueError(
+            "feature_weights must be a mapping from names or positions of columns to "
+            f"numbers, or a list of {n_features} numbers, got {given!r}."
+        )
+    weights = list(given)
+    if len(weights) != n_features:
+        raise ValueError(
+            f"feature_weights must have one number for each of the {n_features} "
+            f"features, got {len(weights)} of them; a mapping need not name all."
+        )
+    return weights
+
+
+def _check_weight(weight: Any, name: str, place: str = "") -> float:
+    if not is_number(weight) or not 0 <= weight <= sys.float_info.max:
+        where = f", of {place}," if place else ""
+        raise ValueError(
+            f"{name}{where} must be a number, at least 0 and finite, got {weight!r}."
+        )
+    return float(weight)
+
+
+def check_sample_weight(sample_weight: Any, n_samples: int) -> NDArray[np.float64]:
+    """Refuse weights that are not one finite number of at least 0 for each row.
+
+    Parameters
+    ----------
+    sample_weight : array-like of shape (n_samples,)
+    n_samples : int
+
+    Returns
+    -------
+    ndarray of shape (n_samples,), float64
+        At least one is above 0.
+    """
+    rows = np.empty((n_samples, 1))
+    try:
+        weights: NDArray[np.float64] = _check_sample_weight(
+            sample_weight, rows, dtype=np.float64
+        )
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"sample_weight must be a list of {n_samples} numbers, one for each row: "
+            f"{error}"
+        ) from None
+    negative = weights < 0
+    if negative.any():
+        i = int(negative.argmax())
+        raise ValueError(
+            f"sample_weight must be at least 0, got {weights[i]:g} for row {i}."
+        )
+    if not weights.any():
+        raise ValueError("sample_weight is 0 for every row; weigh at least one row.")
+    if not 1 / _MOST < weights.sum() < _MOST:
+        raise ValueError(
+            f"The sum of sample_weight must be between {1 / _MOST:.1g} and "
+            f"{_MOST:.1g}, got {weights.sum():g}; multiply or divide all weights by "
+            "the same number."
+        )
+    return weights
+
+
+def count_copies(sample_weight: Any, n_samples: int) -> NDArray[np.int64]:
+    """Check that weights are whole numbers, and return these.
+
+    Examples
+    --------
+    >>> count_copies([2.0, 0.0, 1.0], 3)
+    array([2, 0, 1])
+    """
+    weights = check_sample_weight(sample_weight, n_samples)
+    copies = weights.astype(np.int64)
+    broken = copies != weights
+    if broken.any():
+        i = int(broken.argmax())
+        raise ValueError(
+            "sample_weight must be whole numbers to fit a kernel, because a row of "
+            f"weight 3 counts as three equal rows; got {weights[i]:g} for row {i}. "
+            "Round the weights, perhaps after multiplying them; or fit the kernel "
+            "without weights and pass it to ProximityKMeans as FrozenEstimator(kernel)."
+        )
+    return copies
+
+
+def keep_rows_of(
+    columns: Sequence[Column], kept: NDArray[np.bool_]
+) -> tuple[Column, ...]:
+    """Remove rows from columns, and labels that only those rows have.
+
+    Parameters
+    ----------
+    columns : sequence of Column
+    kept : ndarray of shape (n_samples,), bool
+
+    Returns
+    -------
+    tuple of Column
+
+    Examples
+    --------
+    >>> from proximity_kernel._table.columns import read_columns
+    >>> columns = read_columns([["a"], ["b"], [None], ["c"]])
+    >>> (column,) = keep_rows_of(columns, np.array([False, True, True, True]))
+    >>> column.labels, column.values.tolist()
+    (('b', 'c'), [0, -1, 1])
+    """
+    if kept.all():
+        return tuple(columns)
+    out = []
+    for column in columns:
+        values, labels, found = column.values[kept], column.labels, column.type
+        if found.kind == "categorical":
+            used = np.unique(values[values >= 0])
+            place = np.full(len(labels) + 1, -1, np.int32)  # the last is for -1
+            place[used] = np.arange(len(used))
+            values, labels = place[values], tuple(labels[k] for k in used)
+        less = Column(found, values, labels)
+        if not less.observed.any():
+            less = replace(less, type=replace(found, family=NOTHING))
+        out.append(less)
+    return tuple(out)
