@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeVar
 
 from sklearn.utils.validation import validate_data
@@ -25,7 +24,7 @@ from ._bin_summary import (
 from ._bins import Binned
 from ._model import finish_model, warn_of_columns
 from ._row_summary import RowPlan, RowSummary, merge_rows, plan_rows, summarize_rows
-from ._shared.options import FitOptions, check_choice, resolve_options
+from ._shared.options import FitOptions, resolve_options
 from ._table.tables import collect_table
 
 Learn = Literal["bins", "rows"]
@@ -37,25 +36,6 @@ _State = TypeVar("_State")
 
 
 LEARN: tuple[Learn, ...] = ("bins", "rows")
-
-
-@dataclass(frozen=True)
-class Learning:
-    """State of a fit to batches that are passed one by one.
-
-    Attributes
-    ----------
-    bin_summary : BinSummary
-        Summary of the batches of the first pass.
-    binned : Binned or None
-        The bins, once the second pass has begun.
-    row_summary : RowSummary or None
-        Summary of the batches of the second pass.
-    """
-
-    bin_summary: BinSummary = field(default_factory=BinSummary)
-    binned: Binned | None = None
-    row_summary: RowSummary | None = None
 
 
 def make_bins(bin_summary: BinSummary, options: FitOptions) -> Binned:
@@ -157,62 +137,6 @@ def check_same_rows(
     return rows
 
 
-def learn_batch(kernel: Any, batch: Any, learn: Learn) -> None:
-    """Let a kernel learn from one batch, in the first or the second pass.
-
-    Parameters
-    ----------
-    kernel : ProximityKernel
-    batch : frame, array or list of rows, of shape (n_samples, n_features)
-    learn : {"bins", "rows"}
-    """
-    check_choice("learn", learn, LEARN)
-    options = resolve_options(kernel)
-    before: Learning = vars(kernel).get("_learning", Learning())
-    if learn == "bins" and before.row_summary is not None:
-        raise ValueError(
-            "The bins were fixed by the first batch with learn='rows'. Make a new "
-            "estimator (sklearn.base.clone) and learn the bins from all batches "
-            "first, or call fit_batches."
-        )
-    if learn == "rows" and not before.bin_summary.columns:
-        raise ValueError(
-            "No bins are learned yet; call partial_fit(batch, learn='bins') for "
-            "every batch, then partial_fit(batch, learn='rows') for every batch."
-        )
-    batch = collect_table(batch)
-    if has_no_rows(batch):
-        return
-    add = _add_bins if learn == "bins" else _add_rows
-    vars(kernel)["_learning"] = add(kernel, batch, before, options)
-
-
-def _add_bins(
-    kernel: Any, batch: Any, before: Learning, options: FitOptions
-) -> Learning:
-    found = summarize_bins(batch, options.categorical_features, options.n_threads)
-    first = not before.bin_summary.columns
-    if first:
-        forget(kernel)
-    validate_data(kernel, batch, reset=first, skip_check_array=True)
-    return replace(before, bin_summary=merge_bins(before.bin_summary, found))
-
-
-def _add_rows(
-    kernel: Any, batch: Any, before: Learning, options: FitOptions
-) -> Learning:
-    validate_data(kernel, batch, reset=False, skip_check_array=True)
-    binned = before.binned or make_bins(before.bin_summary, options)
-    known = before.row_summary
-    plan = known.plan if known else make_plan(before.bin_summary, binned, options)
-    rows = summarize_rows(batch, binned, plan, options.n_threads)
-    rows = merge_rows(known, rows) if known else rows
-    kernel.model_ = finish_model(binned, rows, options)
-    if known is None:
-        warn_of_columns(kernel.model_)
-    return replace(before, binned=binned, row_summary=rows)
-
-
 def fit_to_batches(kernel: Any, read: Callable[[], Iterator[Any]]) -> RowSummary:
     """Fit a kernel to batches that are read twice.
 
@@ -260,6 +184,5 @@ def fit_to_batches(kernel: Any, read: Callable[[], Iterator[Any]]) -> RowSummary
 
 def forget(kernel: Any) -> None:
     """Delete the fitted attributes of a kernel."""
-    learnt = [name for name in vars(kernel) if name.endswith("_")]
-    for name in (*learnt, "_learning"):
-        vars(kernel).pop(name, None)
+    for name in [name for name in vars(kernel) if name.endswith("_")]:
+        del vars(kernel)[name]

@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ._coded import Codes, Estimates, Part, count_bins, lay_out_cells
+from ._coded import CodedTable, Estimates, Part, count_bins, lay_out_cells
 from ._compile import compiled, inlined
 from ._shared.resources import run_pieces
 from ._vectors import BLOCK_ROWS, WORDS, any_row, count_rows, load, lowest_bit, store
@@ -159,29 +159,29 @@ class Cascade:
         maps = self.bitmaps
         return build_cascade, (maps.rows, maps.counts, maps.n_bins)
 
-    def estimate(self, codes: Codes, n_threads: int) -> Estimates:
+    def estimate(self, coded: CodedTable, n_threads: int) -> Estimates:
         """Estimate the missing cells of coded rows, each distinct row once.
 
         Parameters
         ----------
-        codes : Codes
+        coded : CodedTable
         n_threads : int
 
         Returns
         -------
         Estimates
         """
-        return Estimates(*self.match(codes, n_threads)[:4])
+        return Estimates(*self.match(coded, n_threads)[:4])
 
-    def by_parts(self, codes: Codes, n_threads: int) -> Callable[[int, int], Part]:
+    def by_parts(self, coded: CodedTable, n_threads: int) -> Callable[[int, int], Part]:
         """Estimate the cells of all rows now, each distinct row once."""
-        cells = self.estimate(codes, n_threads)
-        return lambda first, last: (codes.rows, codes.inverse[first:last], cells)
+        cells = self.estimate(coded, n_threads)
+        return lambda first, last: (coded.bins, coded.index[first:last], cells)
 
-    def match(self, codes: Codes, n_threads: int) -> Cells:
+    def match(self, coded: CodedTable, n_threads: int) -> Cells:
         """Estimate the missing cells, with the level and support of each estimate."""
-        maps, rows = self.bitmaps, read_only(codes.rows)
-        laid_out = lay_out_cells(codes, maps.n_bins)
+        maps, rows = self.bitmaps, read_only(coded.bins)
+        laid_out = lay_out_cells(coded, maps.n_bins)
         n_cells = len(laid_out.feature)
         level, support = np.zeros(n_cells, np.int64), np.zeros(n_cells, np.int64)
         cells = Cells(*laid_out, level, support)

@@ -18,7 +18,7 @@ times that.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, NamedTuple, Protocol
 
@@ -28,7 +28,6 @@ from numpy.typing import DTypeLike, NDArray
 
 from ._bins import (
     MOST_LEAVES,
-    Binned,
     Bins,
     CategoricalBins,
     NumericBins,
@@ -38,7 +37,7 @@ from ._bins import (
 )
 from ._compile import compiled
 from ._shared.resources import check_memory, run_pieces
-from ._table.columns import Column, read_columns
+from ._table.columns import Column
 
 _ROWS_AT_ONCE = 16384  # rows; in a row-major table they stay in cache for all columns
 _Ints = NDArray[np.int64]
@@ -50,59 +49,116 @@ _CELLS_AT_ONCE = 1 << 18  # cells
 
 
 @dataclass(frozen=True)
-class Codes:
-    """The coded rows of a table.
+class CodedTable:
+    """A table whose cells are coded by their bins: what the stages pass on.
+
+    It is made once for each table. Estimates depend on the bins. The representation
+    depends on the leaves, which are finer than the bins in a "fine" feature, so both
+    are taken along by every method.
 
     Attributes
     ----------
-    rows : ndarray of shape (n_rows, n_features), uint8 or uint16
-        The rows of the table, or each distinct one once, in lexicographic order.
+    bins : ndarray of shape (n_rows, n_features), uint8 or uint16
+        Codes of the rows of the table, or of each distinct row once.
     counts : ndarray of shape (n_rows,), int64
-        How often each row occurs in the table.
-    inverse : ndarray of shape (n_samples,), int64
-        The index in `rows` of each row of the table.
-    leaves : ndarray of shape (n_rows, n_features), dtype of the rows, or None
-        The leaves of "fine" features, the codes of others; None if none is "fine".
+        How often each of these rows occurs in the table.
+    index : ndarray of shape (n_samples,), int64
+        Where each row of the table is among these rows.
+    leaves : ndarray of shape (n_rows, n_features), dtype of the bins, or None
+        Codes of the leaves; None if every leaf is a bin.
+    columns : tuple of Column
+        The typed columns of the table; empty where only codes are known.
+    model : Model or None
+        The model that coded the table. Codes of one model must not reach the loops of
+        another, so what follows uses this model, not that of the estimator, which
+        another thread may replace.
     """
 
-    rows: NDArray[Any]
+    bins: NDArray[Any]
     counts: _Ints
-    inverse: _Ints
+    index: _Ints
     leaves: NDArray[Any] | None = None
+    columns: tuple[Column, ...] = field(default=(), repr=False)
+    model: Any = field(default=None, repr=False)
+    _made: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
 
-    def distinct(self, n_bins: _Ints) -> Codes:
-        """Keep each distinct row once, of codes that have one entry per table row."""
-        if self.leaves is None:
-            return Codes(*find_distinct(self.rows, n_bins))
-        most = np.maximum(n_bins, MOST_LEAVES + 1)
-        leaves, counts, inverse = find_distinct(self.leaves, most)
-        rows = np.empty_like(leaves)
-        rows[inverse] = self.rows
-        return Codes(rows, counts, inverse, leaves)
+    @classmethod
+    def of_rows(
+        cls, bins: NDArray[Any], leaves: NDArray[Any] | None = None
+    ) -> CodedTable:
+        """Make a table with one entry for each row, without removing duplicates."""
+        return cls(bins, np.ones(len(bins), np.int64), np.arange(len(bins)), leaves)
 
-    def repeat(self, copies: _Ints) -> Codes:
-        """Count each row of the table as often as `copies`, shape (n_samples,)."""
-        counts = np.bincount(self.inverse, copies, len(self.rows)).astype(np.int64)
-        return replace(self, counts=counts)
+    def __len__(self) -> int:
+        return len(self.index)
 
     @property
     def missing(self) -> int:
         """The code of a missing cell."""
-        return int(np.iinfo(self.rows.dtype).max)
+        return int(np.iinfo(self.bins.dtype).max)
+
+    def take(self, rows: Any) -> CodedTable:
+        """Take some rows of the table, by their numbers, a mask or a slice."""
+        at = self.index[rows]
+        leaves = None if self.leaves is None else self.leaves[at]
+        some = CodedTable.of_rows(self.bins[at], leaves)
+        columns = (replace(own, values=own.values[rows]) for own in self.columns)
+        return replace(some, columns=tuple(columns), model=self.model)
+
+    def distinct(self, n_bins: _Ints) -> CodedTable:
+        """Keep each distinct row once, in lexicographic order.
+
+        Parameters
+        ----------
+        n_bins : ndarray of shape (n_features,), int64
+
+        Returns
+        -------
+        CodedTable
+            The same object each time.
+        """
+        if "distinct" not in self._made:
+            self._made["distinct"] = self._find_distinct(n_bins)
+        found: CodedTable = self._made["distinct"]
+        return found
+
+    def _find_distinct(self, n_bins: _Ints) -> CodedTable:
+        if len(self.bins) < len(self.index):  # as the cascade keeps them
+            return self
+        if self.leaves is None:
+            found = CodedTable(*find_distinct(self.bins, n_bins))
+        else:
+            most = np.maximum(n_bins, MOST_LEAVES + 1)
+            leaves, counts, index = find_distinct(self.leaves, most)
+            bins = np.empty_like(leaves)
+            bins[index] = self.bins
+            found = CodedTable(bins, counts, index, leaves)
+        return replace(found, columns=self.columns, model=self.model)
+
+    def each_once(self) -> CodedTable:
+        """Take each of the rows that are kept once, whatever their counts."""
+        once = CodedTable.of_rows(self.bins, self.leaves)
+        return replace(once, model=self.model)
+
+    def repeat(self, copies: _Ints) -> CodedTable:
+        """Count each row of the table as often as `copies`, shape (n_samples,)."""
+        counts = np.bincount(self.index, copies, len(self.bins)).astype(np.int64)
+        return replace(self, counts=counts, _made={})
+
+    def represent(self, how: Any, make: Callable[[], sp.csr_array]) -> sp.csr_array:
+        """Make the representation of the rows, or return it if it was made before."""
+        if how not in self._made:
+            self._made[how] = make()
+        return self._made[how]
 
 
-def plain_codes(rows: NDArray[Any], leaves: NDArray[Any] | None = None) -> Codes:
-    """Make `Codes` with one entry per row, without removing duplicates."""
-    return Codes(rows, np.ones(len(rows), np.int64), np.arange(len(rows)), leaves)
-
-
-def assign_codes(
+def code_columns(
     columns: Sequence[Column],
     bins: Sequence[Bins],
     n_threads: int,
     distinct: bool = False,
-) -> Codes:
-    """Code the rows of a table.
+) -> CodedTable:
+    """Code the cells of typed columns.
 
     Parameters
     ----------
@@ -113,17 +169,17 @@ def assign_codes(
 
     Returns
     -------
-    Codes
+    CodedTable
 
     Examples
     --------
     >>> from proximity_kernel._table.columns import read_columns
     >>> columns = read_columns([[0.9], [5.0], [None], [1.1], [0.9]])
     >>> bins = [NumericBins(np.array([0.0, 2.0, 8.0]))]
-    >>> codes = assign_codes(columns, bins, 1, distinct=True)
-    >>> codes.rows.ravel().tolist(), codes.counts.tolist()
+    >>> coded = code_columns(columns, bins, 1, distinct=True)
+    >>> coded.bins.ravel().tolist(), coded.counts.tolist()
     ([0, 1, 255], [2, 2, 1])
-    >>> codes.inverse.tolist()
+    >>> coded.index.tolist()
     [0, 1, 2, 1, 0]
     """
     n_bins = np.array([b.n_bins for b in bins], dtype=np.int64)
@@ -136,25 +192,16 @@ def assign_codes(
             cells[first:last, j] = coder(first, last)
 
     run_pieces(code_some, len(cells), _ROWS_AT_ONCE, n_threads)
-    codes = plain_codes(cells)
     fine = [j for j, b in enumerate(bins) if getattr(b, "cuts", None) is not None]
+    leaves = cells if fine else None
     if fine:
-        codes = plain_codes(cells.copy(), cells)
+        cells = cells.copy()
         for j in fine:
             quarters = np.arange(np.iinfo(dtype).max + 1, dtype=dtype)
             quarters[: len(bins[j].parents)] = bins[j].parents
-            codes.rows[:, j] = quarters[cells[:, j]]
-    return codes.distinct(n_bins) if distinct else codes
-
-
-def code_table(
-    table: Any, binned: Binned, n_threads: int, distinct: bool = False
-) -> Codes:
-    """Code the rows of a table that has the columns of some bins."""
-    columns = read_columns(
-        table, categorical_features=binned.categorical_features, fitted=binned.types
-    )
-    return assign_codes(columns, binned.bins, n_threads, distinct)
+            cells[:, j] = quarters[cells[:, j]]
+    coded = replace(CodedTable.of_rows(cells, leaves), columns=tuple(columns))
+    return coded.distinct(n_bins) if distinct else coded
 
 
 def code_dtype(n_bins: _Ints) -> type[np.uint8] | type[np.uint16]:
@@ -194,46 +241,45 @@ def _coder(
     return category
 
 
-def code_absences(
-    codes: Codes, bins: Sequence[Bins], informative: NDArray[np.bool_]
-) -> Codes:
+def code_missing(
+    coded: CodedTable, bins: Sequence[Bins], informative: NDArray[np.bool_]
+) -> CodedTable:
     """Give missing cells of informative features the code after the last bin and leaf.
 
     Parameters
     ----------
-    codes : Codes
+    coded : CodedTable
     bins : sequence of Bins, one per feature
     informative : ndarray of shape (n_features,), bool
 
     Returns
     -------
-    Codes
+    CodedTable
         In the same order, which is lexicographic for the new codes too, unless a row
         has a category not seen at fit.
 
     Examples
     --------
-    >>> rows = np.array([[0, 1], [1, 255], [255, 0]], np.uint8)
-    >>> codes = Codes(rows, np.ones(3, np.int64), np.arange(3))
+    >>> coded = CodedTable.of_rows(np.array([[0, 1], [1, 255], [255, 0]], np.uint8))
     >>> bins = [NumericBins(np.array([1.0, 2.0]))] * 2
-    >>> code_absences(codes, bins, np.array([True, False])).rows.tolist()
+    >>> code_missing(coded, bins, np.array([True, False])).bins.tolist()
     [[0, 1], [1, 255], [2, 0]]
     """
     if not informative.any():
-        return codes
+        return coded
     n_bins = np.array([own.n_bins for own in bins], np.int64)
-    rows: NDArray[Any] = codes.rows.astype(code_dtype(n_bins + informative))
+    codes: NDArray[Any] = coded.bins.astype(code_dtype(n_bins + informative))
     # Unknown and missing are the last two codes of either dtype.
-    beyond = np.iinfo(rows.dtype).max - codes.missing
+    beyond = np.iinfo(codes.dtype).max - coded.missing
     if beyond:
-        rows[codes.rows >= codes.missing - 1] += rows.dtype.type(beyond)
-    leaves = None if codes.leaves is None else codes.leaves.astype(rows.dtype)
+        codes[coded.bins >= coded.missing - 1] += codes.dtype.type(beyond)
+    leaves = None if coded.leaves is None else coded.leaves.astype(codes.dtype)
     for j in np.flatnonzero(informative).tolist():
-        gaps = codes.rows[:, j] == codes.missing
-        rows[gaps, j] = n_bins[j]
+        missing = coded.bins[:, j] == coded.missing
+        codes[missing, j] = n_bins[j]
         if leaves is not None:
-            leaves[gaps, j] = len(bins[j].parents)
-    return replace(codes, rows=rows, leaves=leaves)
+            leaves[missing, j] = len(bins[j].parents)
+    return replace(coded, bins=codes, leaves=leaves, _made={})
 
 
 def find_distinct(
@@ -489,9 +535,9 @@ Part = tuple[NDArray[Any], NDArray[np.int64], Estimates]
 """Coded rows, the index among them of each row of a part, and their estimates."""
 
 
-def lay_out_cells(codes: Codes, n_bins: NDArray[np.int64]) -> Estimates:
+def lay_out_cells(coded: CodedTable, n_bins: NDArray[np.int64]) -> Estimates:
     """Allocate the estimates of the missing cells of coded rows."""
-    missing = codes.rows == codes.missing
+    missing = coded.bins == coded.missing
     cells = np.flatnonzero(missing)
     row, feature = np.divmod(cells, missing.shape[1])
     start = np.zeros(len(cells) + 1, np.int64)
@@ -511,15 +557,15 @@ class Matcher(Protocol):
     leaves_bins_out: bool
     """Whether an estimate can be 0 for a bin that occurs at fit."""
 
-    def estimate(self, codes: Codes, n_threads: int) -> Estimates:
+    def estimate(self, coded: CodedTable, n_threads: int) -> Estimates:
         """Estimate the missing cells of coded rows."""
 
-    def by_parts(self, codes: Codes, n_threads: int) -> Callable[[int, int], Part]:
+    def by_parts(self, coded: CodedTable, n_threads: int) -> Callable[[int, int], Part]:
         """Make a function that estimates the rows from `first` up to `last`."""
 
 
 def build_representation(
-    codes: Codes,
+    coded: CodedTable,
     matcher: Matcher,
     layout: Layout,
     n_columns: int,
@@ -530,7 +576,7 @@ def build_representation(
 
     Parameters
     ----------
-    codes : Codes
+    coded : CodedTable
     matcher : Matcher
         Estimates the missing cells.
     layout : Layout
@@ -543,27 +589,29 @@ def build_representation(
     -------
     csr_array of shape (n_samples, n_columns)
     """
-    indptr = _start_rows(codes, layout)
+    if coded.leaves is None and len(layout.leaf_bins) > layout.n_bins.sum():
+        raise ValueError("A fine feature is represented by leaves; these are bins.")
+    indptr = _start_rows(coded, layout)
     n_bytes = int(indptr[-1]) * (indptr.itemsize + np.dtype(dtype).itemsize)
     check_memory(n_bytes, "The representation of the rows")
     indices = np.empty(indptr[-1], indptr.dtype)
     data = np.empty(indptr[-1], dtype)
 
-    estimate_part = matcher.by_parts(codes, n_threads)
+    estimate_part = matcher.by_parts(coded, n_threads)
 
     def fill_some(first: int, last: int) -> None:
         rows, which, cells = estimate_part(first, last)
         leaves = rows
-        if codes.leaves is not None:  # then each row of the part has its own estimate
-            leaves = codes.leaves[codes.inverse[first:last]]
+        if coded.leaves is not None:  # then each row of the part has its own estimate
+            leaves = coded.leaves[coded.index[first:last]]
         fill_rows(
             rows, leaves, which, layout, cells.row_start, cells.start,
             cells.probabilities, indptr[first : last + 1], indices, data,
         )  # fmt: skip
 
-    piece = max(1, _CELLS_AT_ONCE // codes.rows.shape[1])
-    run_pieces(fill_some, len(codes.inverse), piece, n_threads)
-    matrix = sp.csr_array((data, indices, indptr), (len(codes.inverse), n_columns))
+    piece = max(1, _CELLS_AT_ONCE // coded.bins.shape[1])
+    run_pieces(fill_some, len(coded.index), piece, n_threads)
+    matrix = sp.csr_array((data, indices, indptr), (len(coded.index), n_columns))
     matrix.has_sorted_indices = True
     matrix.has_canonical_format = True
     if matcher.leaves_bins_out or not layout.entry_weights.all():
@@ -571,13 +619,13 @@ def build_representation(
     return matrix
 
 
-def _start_rows(codes: Codes, layout: Layout) -> NDArray[Any]:
+def _start_rows(coded: CodedTable, layout: Layout) -> NDArray[Any]:
     """Find where the entries of each row begin, shape (n_samples + 1,)."""
-    sizes = np.empty(len(codes.rows), np.int64)
-    leaves = codes.rows if codes.leaves is None else codes.leaves
-    size_rows(codes.rows, leaves, layout, sizes)
-    indptr = np.zeros(len(codes.inverse) + 1, np.int64)
-    np.cumsum(sizes[codes.inverse], out=indptr[1:])
+    sizes = np.empty(len(coded.bins), np.int64)
+    leaves = coded.bins if coded.leaves is None else coded.leaves
+    size_rows(coded.bins, leaves, layout, sizes)
+    indptr = np.zeros(len(coded.index) + 1, np.int64)
+    np.cumsum(sizes[coded.index], out=indptr[1:])
     small = indptr[-1] <= np.iinfo(np.int32).max
     return indptr.astype(np.int32 if small else np.int64)
 

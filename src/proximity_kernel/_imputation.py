@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._bins import NumericBins, Typical
-from ._coded import Codes, Estimates, plain_codes
+from ._coded import CodedTable, Estimates
 from ._model import Model
 from ._shared.options import check_choice
 from ._shared.warning import warn_user
@@ -56,7 +56,7 @@ class _Decoded:
 
 
 def estimate_gaps(
-    model: Model, codes: Codes, strategy: Strategy, n_threads: int
+    model: Model, coded: CodedTable, strategy: Strategy, n_threads: int
 ) -> list[Gaps]:
     """Find values for the missing cells of coded rows.
 
@@ -65,7 +65,7 @@ def estimate_gaps(
     Parameters
     ----------
     model : Model
-    codes : Codes
+    coded : CodedTable
         The coded rows of the table.
     strategy : {"mean", "mode"}
         How numbers are decoded.
@@ -78,12 +78,12 @@ def estimate_gaps(
     check_choice("strategy", strategy, STRATEGIES)
     parts: list[list[_Decoded]] = [[] for _ in model.types]
     step = rows_at_a_time(model)
-    for first in range(0, len(codes.rows), step):
-        rows = codes.rows[first : first + step]
+    for first in range(0, len(coded.bins), step):
+        rows = coded.bins[first : first + step]
         for j, found in _decode_rows(model, rows, n_threads):
             parts[j].append(replace(found, rows=found.rows + first))
     gaps = [
-        _spread_over(model, codes, j, part, strategy) for j, part in enumerate(parts)
+        _spread_over(model, coded, j, part, strategy) for j, part in enumerate(parts)
     ]
     warn_of_open_gaps(gaps)
     return gaps
@@ -98,13 +98,13 @@ def _decode_rows(
     model: Model, rows: NDArray[Any], n_threads: int
 ) -> Iterator[tuple[int, _Decoded]]:
     """Decode the missing cells of rows, feature by feature."""
-    estimates = model.matcher.estimate(plain_codes(rows), n_threads)
+    estimates = model.matcher.estimate(CodedTable.of_rows(rows), n_threads)
     yield from _decode_some(model, estimates, range(len(model.types)))
     informative = np.flatnonzero(model.informative)
     gaps = rows[:, informative] == (model.n_bins - 1)[informative]
     some = np.flatnonzero(gaps.any(axis=1))
     if len(some):  # informative features, which were not estimated above
-        opened = plain_codes(open_gaps(model, rows[some]))
+        opened = CodedTable.of_rows(open_gaps(model, rows[some]))
         again = model.matcher.estimate(opened, n_threads)
         for j, found in _decode_some(model, again, informative.tolist()):
             yield j, replace(found, rows=some[found.rows])
@@ -169,18 +169,22 @@ def open_gaps(model: Model, rows: NDArray[Any]) -> NDArray[Any]:
 
 
 def _spread_over(
-    model: Model, codes: Codes, j: int, parts: Sequence[_Decoded], strategy: Strategy
+    model: Model,
+    coded: CodedTable,
+    j: int,
+    parts: Sequence[_Decoded],
+    strategy: Strategy,
 ) -> Gaps:
     """Copy the values of distinct rows to the rows of the table."""
     column, typical = model.types[j], model.typical[j]
-    gap = codes.rows[:, j] == codes.missing
+    gap = coded.bins[:, j] == coded.missing
     if model.informative[j]:
-        gap |= codes.rows[:, j] == model.n_bins[j] - 1
-    rows = np.flatnonzero(gap[codes.inverse])
+        gap |= coded.bins[:, j] == model.n_bins[j] - 1
+    rows = np.flatnonzero(gap[coded.index])
     if not parts:
         return Gaps(column, rows, np.empty(0), np.empty(0), np.empty(0))
     held = np.concatenate([one.rows for one in parts])
-    at = np.searchsorted(held, codes.inverse[rows])
+    at = np.searchsorted(held, coded.index[rows])
     means = np.concatenate([one.means for one in parts])[at]
     picks = np.concatenate([one.picks for one in parts])[at]
     uncertainty = np.concatenate([one.uncertainty for one in parts])[at]
@@ -210,7 +214,7 @@ def warn_of_open_gaps(gaps: Sequence[Gaps]) -> None:
 
 
 def draw_gaps(
-    model: Model, codes: Codes, random: np.random.Generator, n_threads: int
+    model: Model, coded: CodedTable, random: np.random.Generator, n_threads: int
 ) -> list[Gaps]:
     """Draw values for the missing cells of coded rows.
 
@@ -219,7 +223,7 @@ def draw_gaps(
     Parameters
     ----------
     model : Model
-    codes : Codes
+    coded : CodedTable
         The coded rows of the table.
     random : numpy Generator
     n_threads : int
@@ -229,8 +233,8 @@ def draw_gaps(
     list of Gaps, one per feature
         Their uncertainty is 0.
     """
-    rows = codes.rows[codes.inverse]
-    missing = open_gaps(model, rows) == codes.missing
+    rows = coded.bins[coded.index]
+    missing = open_gaps(model, rows) == coded.missing
     step = rows_at_a_time(model)
     for first in range(0, len(rows), step):
         _draw_codes(model, rows[first : first + step], random, n_threads)
@@ -254,7 +258,7 @@ def _draw_codes(
             at = np.flatnonzero(rows[:, j] == missing)
             if not len(at) or not len(model.typical[j].spread):
                 continue
-            estimates = model.matcher.estimate(plain_codes(rows[at]), n_threads)
+            estimates = model.matcher.estimate(CodedTable.of_rows(rows[at]), n_threads)
             shares = find_shares(model, estimates, j)  # one in each of the rows
             rows[at, j] = _draw_bins(shares, random)
 

@@ -30,7 +30,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.special import chdtrc
 
-from ._coded import Codes
+from ._coded import CodedTable
 from ._row_summary import RowSummary
 from ._shared.options import Missingness
 from ._shared.resources import one_blas_thread
@@ -109,7 +109,7 @@ def decide_missingness(
     if missingness == "auto" and some.any():
         with one_blas_thread():
             sample = _count_sample(fitted) or _draw_sample(
-                fitted.codes, n_bins, int(some.sum())
+                fitted.kept, n_bins, int(some.sum())
             )
             tested, flagged = _find_dependent(sample)
             events = _find_events(sample, flagged)
@@ -180,7 +180,7 @@ def _count_sample(state: RowSummary) -> Sample | None:
     )
 
 
-def _draw_sample(codes: Codes, n_bins: _Ints, n_absent: int) -> Sample:
+def _draw_sample(coded: CodedTable, n_bins: _Ints, n_absent: int) -> Sample:
     """Count in evenly spaced rows; `n_absent` features have missing cells."""
     sizes = np.minimum(n_bins, _MOST_CODES)
     # Steps of the golden section are evenly spread and follow no period of the rows.
@@ -192,10 +192,10 @@ def _draw_sample(codes: Codes, n_bins: _Ints, n_absent: int) -> Sample:
     width = int(sizes.sum())
     held = width + len(witnesses)
     products = held**2 + held * n_absent + n_absent**2
-    at, weights = _space_evenly(codes.counts, _PRODUCTS // products)
-    rows = codes.rows[at]
+    at, weights = _space_evenly(coded.counts, _PRODUCTS // products)
+    rows = coded.bins[at]
     cells = rows[:, witnesses].astype(np.int64)
-    observed = cells != codes.missing
+    observed = cells != coded.missing
     for i in np.flatnonzero(n_bins[witnesses] > _MOST_CODES):
         cells[observed[:, i], i] = _pool_rare(cells[:, i], weights, observed[:, i])
     row, feature = np.nonzero(observed)
@@ -203,7 +203,7 @@ def _draw_sample(codes: Codes, n_bins: _Ints, n_absent: int) -> Sample:
     columns[row, (np.cumsum(sizes) - sizes)[feature] + cells[row, feature]] = 1
     columns[:, width:-1] = ~observed
     columns[:, -1] = 1
-    absent = np.asarray(rows == codes.missing, np.float64)
+    absent = np.asarray(rows == coded.missing, np.float64)
     weighted = (columns * weights[:, None]).T
 
     def both_absent(some: _Ints, others: _Ints) -> _Floats:

@@ -9,7 +9,7 @@ and each method reads it once.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -21,11 +21,11 @@ from ._bin_names import BinNames, name_bins
 from ._bins import Binned, Bins, CategoricalBins, Typical, learn_bins
 from ._cascade import Cascade, build_cascade
 from ._coded import (
-    Codes,
+    CodedTable,
     Layout,
-    assign_codes,
     build_representation,
-    code_absences,
+    code_columns,
+    code_missing,
     lay_out,
     list_cells_of,
     normalize_rows,
@@ -89,66 +89,74 @@ class Model:
         """Number of bins of each feature, with that of informative missing."""
         return np.array([b.n_bins for b in self.bins], np.int64) + self.informative
 
-    @property
+    @cached_property
     def totals_by_feature(self) -> list[_Ints]:
         """How often each bin of each feature was observed."""
         return np.split(self.totals, np.cumsum(self.n_bins)[:-1])
 
-    @property
+    @cached_property
     def prior(self) -> list[NDArray[np.float64]]:
         """Bin frequencies of each feature; empty for one without bins."""
         return [own / max(own.sum(), 1) for own in self.totals_by_feature]
 
-    @property
+    @cached_property
     def layout(self) -> Layout:
         """The columns of the representation that belong to each code."""
         return lay_out(self.totals_by_feature, self.bins, self.scales)
 
-    @property
+    @cached_property
     def n_columns(self) -> _Ints:
         """Number of columns of each feature in the representation."""
         cells = map(list_cells_of, self.bins)
         sizes = np.array([len(own) + len(larger) for own, larger in cells])
         return sizes + self.informative
 
-    @property
+    @cached_property
     def n_leaves(self) -> _Ints:
         """Number of columns of each feature for leaves or missing; they come first."""
         leaves = np.array([len(bins.parents) for bins in self.bins], np.int64)
         return leaves + self.informative
 
-    @property
+    @cached_property
     def informative(self) -> NDArray[np.bool_]:
         """Whether missing cells have their own bin, shape (n_features,)."""
         return np.array([absence.informative for absence in self.absences])
 
-    @property
+    @cached_property
     def scales(self) -> NDArray[np.float64]:
         """Weights of the features, with mean 1 over those that the kernel averages."""
+        if self.feature_weights is None:
+            return (self.n_bins > 0).astype(np.float64)
         return scale_weights(self.feature_weights, self.n_bins)
 
-    @property
+    @cached_property
     def bin_names(self) -> list[BinNames]:
         """Names of the bins of each feature."""
         held = zip(self.bins, self.types, self.typical, self.informative, strict=True)
         return [name_bins(*feature) for feature in held]
 
-    @property
+    @cached_property
     def n_counted(self) -> int:
         """Number of features that the kernel averages: with bins and a weight."""
         return int(np.count_nonzero(self.scales))
 
-    def read(self, table: Any) -> tuple[Column, ...]:
-        """Read the columns of a table that has the fitted ones."""
-        return read_columns(
+    def code(self, table: Any, n_threads: int) -> CodedTable:
+        """Code the rows of a table that has the fitted columns."""
+        columns = read_columns(
             table, categorical_features=self.categorical_features, fitted=self.types
         )
+        return self.code_columns(columns, n_threads)
 
-    def code(self, table: Any, n_threads: int) -> Codes:
-        """Code the rows of a table that has the fitted columns."""
+    def code_columns(self, columns: Sequence[Column], n_threads: int) -> CodedTable:
+        """Code the rows of a table that was read with the fitted types."""
         distinct = isinstance(self.matcher, Cascade)
-        codes = assign_codes(self.read(table), self.bins, n_threads, distinct)
-        return code_absences(codes, self.bins, self.informative)
+        coded = code_columns(columns, self.bins, n_threads, distinct)
+        return self.take_codes(coded)
+
+    def take_codes(self, coded: CodedTable) -> CodedTable:
+        """Finish codes of the bins: informative missing cells have their own."""
+        coded = code_missing(coded, self.bins, self.informative)
+        return replace(coded, model=self)
 
     def share_bins(self, matrix: sp.csr_array) -> sp.csr_array:
         """Find the share of each bin in represented rows, (n_samples, total bins).
@@ -185,27 +193,29 @@ class Model:
         scales = self.scales
         return np.asarray(found / np.where(scales > 0, scales, 1))
 
-    def gather(self, codes: Codes) -> Codes:
-        """Keep each distinct row once."""
-        gathered = isinstance(self.matcher, Cascade)
-        return codes if gathered else codes.distinct(self.n_bins)
-
     def represent(
-        self, codes: Codes, dtype: DTypeLike, normalize: bool, n_threads: int
+        self, coded: CodedTable, dtype: DTypeLike, normalize: bool, n_threads: int
     ) -> sp.csr_array:
-        """Represent coded rows, of shape (n_samples, n_columns)."""
-        n_columns = int(self.n_columns.sum())
-        matrix = build_representation(
-            codes, self.matcher, self.layout, n_columns, dtype, n_threads
-        )
-        if normalize:
-            normalize_rows(matrix, self.n_counted)
-        return matrix
+        """Represent coded rows, of shape (n_samples, n_columns).
+
+        The table keeps its representation, so it is made once for each way to ask.
+        """
+
+        def make() -> sp.csr_array:
+            n_columns = int(self.n_columns.sum())
+            matrix = build_representation(
+                coded, self.matcher, self.layout, n_columns, dtype, n_threads
+            )
+            if normalize:
+                normalize_rows(matrix, self.n_counted)
+            return matrix
+
+        return coded.represent((np.dtype(dtype), bool(normalize)), make)
 
 
 def fit_model(
     columns: Sequence[Column], options: FitOptions, sample_weight: Any = None
-) -> tuple[Model, Codes]:
+) -> tuple[Model, CodedTable]:
     """Learn from the columns of a table.
 
     Parameters
@@ -218,10 +228,10 @@ def fit_model(
     Returns
     -------
     Model
-    Codes
-        The codes of the rows of that table, without rows of weight 0.
+    CodedTable
+        The coded rows of that table, with those of weight 0.
     """
-    copies = None
+    copies, every = None, columns
     if sample_weight is not None:
         copies = count_copies(sample_weight, len(columns[0].values))
         columns, copies = keep_rows_of(columns, copies > 0), copies[copies > 0]
@@ -231,11 +241,12 @@ def fit_model(
     binned = learn_bins(columns, chosen, n_bins, most, n_threads, copies)
     n_samples = len(columns[0].values) if copies is None else int(copies.sum())
     plan = plan_rows(options.matching, binned.n_bins, n_samples, options.seed)
-    codes = assign_codes(columns, binned.bins, n_threads, plan.every_row)
-    codes = codes if copies is None else codes.repeat(copies)
-    fitted = keep_rows(codes, plan, n_threads)
-    model = finish_model(binned, fitted, options)
-    return model, code_absences(codes, binned.bins, model.informative)
+    coded = code_columns(columns, binned.bins, n_threads, plan.every_row)
+    counted = coded if copies is None else coded.repeat(copies)
+    model = finish_model(binned, keep_rows(counted, plan, n_threads), options)
+    if len(every[0].values) > len(coded):
+        return model, model.code_columns(every, n_threads)
+    return model, model.take_codes(coded)
 
 
 def finish_model(binned: Binned, fitted: RowSummary, options: FitOptions) -> Model:
@@ -255,16 +266,16 @@ def finish_model(binned: Binned, fitted: RowSummary, options: FitOptions) -> Mod
     names = [column_type.name for column_type in binned.types]
     absences = decide_missingness(fitted, names, options.missingness)
     informative = np.array([absence.informative for absence in absences])
-    codes = code_absences(fitted.codes, binned.bins, informative)
+    coded = code_missing(fitted.kept, binned.bins, informative)
     used = fitted.plan.mark_codes(informative)
     matcher: Pairwise | Cascade
     if fitted.plan.every_row:
         n_bins = binned.n_bins + informative
-        matcher = build_cascade(codes.rows, codes.counts, n_bins)
+        matcher = build_cascade(coded.bins, coded.counts, n_bins)
     else:
-        counts = count_pairs(fitted, codes, informative, options.n_threads)
+        counts = count_pairs(fitted, coded, informative, options.n_threads)
         at = fitted.counted
-        scored = Codes(codes.rows[at], codes.counts[at], codes.inverse)
+        scored = CodedTable(coded.bins[at], coded.counts[at], coded.index)
         matcher = learn_pairwise(counts, scored, options.n_threads)
     return Model(
         binned.types,

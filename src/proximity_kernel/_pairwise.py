@@ -32,7 +32,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ._coded import Codes, Estimates, Part, count_bins, lay_out_cells, plain_codes
+from ._coded import CodedTable, Estimates, Part, count_bins, lay_out_cells
 from ._compile import compiled, merged
 from ._shared.resources import one_blas_thread, run_pieces
 
@@ -114,20 +114,20 @@ class Pairwise:
     def __reduce__(self) -> Any:
         return restore_pairwise, (self.counts, self.smoothing, self.weights)
 
-    def estimate(self, codes: Codes, n_threads: int) -> Estimates:
+    def estimate(self, coded: CodedTable, n_threads: int) -> Estimates:
         """Estimate the missing cells of coded rows.
 
         Parameters
         ----------
-        codes : Codes
+        coded : CodedTable
         n_threads : int
 
         Returns
         -------
         Estimates
         """
-        cells = lay_out_cells(codes, self.counts.n_bins)
-        row = np.repeat(np.arange(len(codes.rows)), np.diff(cells.row_start))
+        cells = lay_out_cells(coded, self.counts.n_bins)
+        row = np.repeat(np.arange(len(coded.bins)), np.diff(cells.row_start))
         n_features = len(self.counts.n_bins)
         room = int(self.evidence.n_places.max(initial=1))
 
@@ -140,21 +140,21 @@ class Pairwise:
                 np.argsort(feature, kind="stable") if wide else np.arange(end - begin)
             )
             estimate_cells(
-                codes.rows[first:last], row[begin:end] - first, feature,
+                coded.bins[first:last], row[begin:end] - first, feature,
                 cells.start[begin:end], order, self.evidence, self.weights,
                 np.empty((last - first, n_features), np.int64), np.empty(room),
                 cells.probabilities,
             )  # fmt: skip
 
-        run_pieces(estimate_some, len(codes.rows), _PIECE, n_threads)
+        run_pieces(estimate_some, len(coded.bins), _PIECE, n_threads)
         return cells
 
-    def by_parts(self, codes: Codes, n_threads: int) -> Callable[[int, int], Part]:  # noqa: ARG002
+    def by_parts(self, coded: CodedTable, n_threads: int) -> Callable[[int, int], Part]:  # noqa: ARG002
         """Estimate each part only when it is needed, to save memory."""
 
         def estimate_part(first: int, last: int) -> Part:
-            some = plain_codes(codes.rows[codes.inverse[first:last]])
-            return some.rows, some.inverse, self.estimate(some, 1)
+            some = CodedTable.of_rows(coded.bins[coded.index[first:last]])
+            return some.bins, some.index, self.estimate(some, 1)
 
         return estimate_part
 
@@ -166,13 +166,13 @@ def restore_pairwise(counts: PairCounts, smoothing: int, weights: _Floats) -> Pa
     return Pairwise(counts, smoothing, weights, layout._replace(values=values.ravel()))
 
 
-def learn_pairwise(counts: PairCounts, rows: Codes, n_threads: int) -> Pairwise:
+def learn_pairwise(counts: PairCounts, coded: CodedTable, n_threads: int) -> Pairwise:
     """Choose the smoothing and the weights by leaving one row out.
 
     Parameters
     ----------
     counts : PairCounts
-    rows : Codes
+    coded : CodedTable
         Counted rows, on which the choices are scored.
     n_threads : int
 
@@ -181,7 +181,7 @@ def learn_pairwise(counts: PairCounts, rows: Codes, n_threads: int) -> Pairwise:
     Pairwise
     """
     layout = lay_out_evidence(counts)
-    errors = np.array([_score(counts, layout, s, rows, n_threads) for s in SMOOTHINGS])
+    errors = np.array([_score(counts, layout, s, coded, n_threads) for s in SMOOTHINGS])
     best = int(np.argmin(np.round(errors.min(axis=1).sum(axis=1), _DIGITS)))
     chosen = np.argmin(np.round(errors[best], _DIGITS), axis=0)
     weights = (np.array(POWERS) / POWERS[-1])[chosen]
@@ -189,7 +189,11 @@ def learn_pairwise(counts: PairCounts, rows: Codes, n_threads: int) -> Pairwise:
 
 
 def _score(
-    counts: PairCounts, layout: Evidence, smoothing: int, rows: Codes, n_threads: int
+    counts: PairCounts,
+    layout: Evidence,
+    smoothing: int,
+    coded: CodedTable,
+    n_threads: int,
 ) -> _Floats:
     """Add up the squared errors, of shape (n_weights, n_features)."""
     values, without = _weigh(counts, smoothing)
@@ -197,15 +201,15 @@ def _score(
     affordable = _MOST_SCORED // max(1, len(layout.source))
     if counts.sources is not None:
         affordable //= 4  # slower, because they are far apart in memory
-    n_rows = max(1, min(len(rows.rows), affordable))
-    codes = np.ascontiguousarray(rows.rows[:n_rows].T)
+    n_rows = max(1, min(len(coded.bins), affordable))
+    codes = np.ascontiguousarray(coded.bins[:n_rows].T)
     at = find_places(layout, codes) * layout.stride
     n_features, room = len(counts.n_bins), int(layout.n_places.max(initial=1))
     powers, errors = np.array(POWERS), np.zeros((len(POWERS), n_features))
 
     def score_some(first: int, last: int) -> None:
         score_weights(
-            codes, rows.counts, at, first, last, evidence, without.ravel(),
+            codes, coded.counts, at, first, last, evidence, without.ravel(),
             np.empty((n_rows + 1, room)), powers, errors,
         )  # fmt: skip
 
@@ -308,13 +312,13 @@ def _compare(
 
 
 def count_kept(
-    codes: Codes, n_bins: _Ints, totals: _Ints, n_threads: int
+    coded: CodedTable, n_bins: _Ints, totals: _Ints, n_threads: int
 ) -> PairCounts:
     """Count the pairs of frequent codes of each feature and of its sources.
 
     Parameters
     ----------
-    codes : Codes
+    coded : CodedTable
         A sample of the rows.
     n_bins : ndarray of shape (n_features,), int64
     totals : ndarray of shape (total bins,), int64
@@ -336,27 +340,27 @@ def count_kept(
         own = totals[offsets[j] : offsets[j] + size]
         most = np.argsort(-own, kind="stable")[:n_kept]
         kept[j, : len(most)] = np.sort(most)
-    marginals = count_bins(codes.rows, codes.counts, n_bins)
-    sources = choose_sources(codes, n_bins, marginals, n_sources, n_threads)
+    marginals = count_bins(coded.bins, coded.counts, n_bins)
+    sources = choose_sources(coded, n_bins, marginals, n_sources, n_threads)
     pairs = np.zeros((n_features, n_sources, n_kept + 1, n_kept), np.int64)
     counts = PairCounts(n_bins, totals, marginals, pairs, sources, kept)
-    places = find_places(lay_out_evidence(counts), codes.rows.T, other=n_kept)
+    places = find_places(lay_out_evidence(counts), coded.bins.T, other=n_kept)
 
     def count_some(first: int, last: int) -> None:
-        count_kept_pairs(places, codes.counts, first, last, sources, pairs)
+        count_kept_pairs(places, coded.counts, first, last, sources, pairs)
 
     run_pieces(count_some, n_features, max(1, n_features // 16), n_threads)
     return counts
 
 
 def choose_sources(
-    codes: Codes, n_bins: _Ints, marginals: _Ints, n_sources: int, n_threads: int
+    coded: CodedTable, n_bins: _Ints, marginals: _Ints, n_sources: int, n_threads: int
 ) -> _Ints:
     """Choose the sources of each feature: the features most related to it.
 
     Parameters
     ----------
-    codes : Codes
+    coded : CodedTable
     n_bins : ndarray of shape (n_features,), int64
     marginals : ndarray of shape (total bins,), int64
         How often each code occurs in `codes`.
@@ -371,9 +375,9 @@ def choose_sources(
     n_features = len(n_bins)
     candidates = np.arange(0, n_features, -(-n_features // _MOST_CANDIDATES))
     affordable = _PRODUCTS / (n_features * len(candidates))  # rows x numbers squared
-    n_rows = int(min(len(codes.rows), max(_FEWEST_ROWS, affordable)))
+    n_rows = int(min(len(coded.bins), max(_FEWEST_ROWS, affordable)))
     n_numbers = int(np.clip(np.sqrt(affordable / n_rows), 1, _MOST_NUMBERS))
-    numbers = _number_codes(codes, n_bins, marginals, n_numbers, n_rows)
+    numbers = _number_codes(coded, n_bins, marginals, n_numbers, n_rows)
     chosen = np.empty((n_features, n_sources), np.int64)
 
     def choose_some(first: int, last: int) -> None:
@@ -395,13 +399,13 @@ def choose_sources(
 
 
 def _number_codes(
-    codes: Codes, n_bins: _Ints, marginals: _Ints, n_numbers: int, n_rows: int
+    coded: CodedTable, n_bins: _Ints, marginals: _Ints, n_numbers: int, n_rows: int
 ) -> list[_Singles]:
     """Write codes as numbers: each entry of the list has shape (n_features, n_rows)."""
     offsets = np.cumsum(n_bins) - n_bins
-    past = np.minimum(codes.rows[:n_rows].T, n_bins[:, None])
+    past = np.minimum(coded.bins[:n_rows].T, n_bins[:, None])
     at = (offsets + np.arange(len(n_bins)))[:, None] + past  # with one more code: none
-    weight = np.sqrt(codes.counts[:n_rows])
+    weight = np.sqrt(coded.counts[:n_rows])
     return [
         (np.insert(one, offsets + n_bins, 0)[at] * weight).astype(np.float32)
         for one in _orthogonal(n_bins, marginals, n_numbers)

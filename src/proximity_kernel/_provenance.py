@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._cascade import LEVELS, Cascade
-from ._coded import Codes, Estimates, plain_codes
+from ._coded import CodedTable, Estimates
 from ._model import Model
 from ._pairwise import Evidence, Pairwise
 
@@ -32,13 +32,13 @@ _CELL = np.dtype(
 )
 
 
-def list_cells(model: Model, codes: Codes, n_threads: int) -> NDArray[np.void]:
+def list_cells(model: Model, coded: CodedTable, n_threads: int) -> NDArray[np.void]:
     """List every missing cell of a table with the provenance of its estimate.
 
     Parameters
     ----------
     model : Model
-    codes : Codes
+    coded : CodedTable
     n_threads : int
 
     Returns
@@ -46,19 +46,19 @@ def list_cells(model: Model, codes: Codes, n_threads: int) -> NDArray[np.void]:
     structured ndarray of shape (n_missing,), row after row
         With the fields of `ProximityKernel.provenance`.
     """
-    codes = plain_codes(codes.rows[codes.inverse])
+    coded = coded.take(slice(None))
     has_bins = model.n_bins > 0
-    observed = ((codes.rows != codes.missing) & has_bins).sum(axis=1)
+    observed = ((coded.bins != coded.missing) & has_bins).sum(axis=1)
     if isinstance(model.matcher, Cascade):
-        found = model.matcher.match(codes, n_threads)
+        found = model.matcher.match(coded, n_threads)
         cells, level = Estimates(*found[:4]), np.array(LEVELS)[found.level]
         support = found.support
     else:
-        cells = model.matcher.estimate(codes, n_threads)
+        cells = model.matcher.estimate(coded, n_threads)
         totals = np.array([own.sum() for own in model.totals_by_feature], np.int64)
         support = totals[cells.feature]
     out = np.zeros(len(cells.feature), _CELL)
-    out["row"] = np.repeat(np.arange(len(codes.rows)), np.diff(cells.row_start))
+    out["row"] = np.repeat(np.arange(len(coded.bins)), np.diff(cells.row_start))
     out["feature"], out["support"] = cells.feature, support
     out["observed"] = observed[out["row"]]
     out["columns"] = -1
@@ -71,7 +71,7 @@ def list_cells(model: Model, codes: Codes, n_threads: int) -> NDArray[np.void]:
             shares = cells.probabilities[at]
             out["certainty"][some] = shares.max(axis=1)
             if isinstance(model.matcher, Pairwise):
-                rows = codes.rows[out["row"][some]]
+                rows = coded.bins[out["row"][some]]
                 out["columns"][some], out["moved"][some] = _find_movers(
                     model.matcher, rows, j, shares
                 )

@@ -23,11 +23,11 @@ from numpy.typing import NDArray
 
 from ._bin_summary import has_no_rows
 from ._bins import Binned
-from ._coded import Codes, code_dtype, code_table, count_bins, merge_distinct
+from ._coded import CodedTable, code_columns, code_dtype, count_bins, merge_distinct
 from ._compile import compiled
 from ._pairwise import MOST_CODES, PairCounts, count_kept
 from ._shared.resources import run_pieces
-from ._table.columns import ColumnType
+from ._table.columns import ColumnType, read_columns
 
 SAMPLE = 10_000
 """Most distinct rows from which the weights of the pairwise rule are chosen."""
@@ -35,7 +35,7 @@ _MOST_PAIRS = 1 << 32  # pairs of cells in the same row, a few seconds
 _MOST_COPIES = 100  # in a sample, counts are limited to this multiple of the median
 _EVERY = (1 << 64) - 1
 _PIECE = 16384  # rows
-_NO_INVERSE: NDArray[np.int64] = np.empty(0, np.int64)
+_NO_INDEX: NDArray[np.int64] = np.empty(0, np.int64)
 _Ints = NDArray[np.int64]
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _STIR_1 = np.uint64(0xBF58476D1CE4E5B9)
@@ -140,12 +140,12 @@ class RowSummary:
         return missing
 
     @property
-    def codes(self) -> Codes:
+    def kept(self) -> CodedTable:
         """The rows that are kept, as a table of distinct rows."""
         counts = self.counts
         if self.sampled:  # one very frequent row must not dominate
             counts = np.minimum(counts, _MOST_COPIES * int(np.median(counts)))
-        return Codes(self.rows, counts, _NO_INVERSE)
+        return CodedTable(self.rows, counts, _NO_INDEX)
 
     @property
     def counted(self) -> NDArray[np.bool_]:
@@ -199,19 +199,22 @@ def summarize_rows(
     """
     if has_no_rows(table):
         empty = np.empty((0, len(plan.n_bins)), code_dtype(plan.n_bins))
-        codes = Codes(empty, _NO_INVERSE, _NO_INVERSE)
+        coded = CodedTable.of_rows(empty)
     else:
-        codes = code_table(table, binned, n_threads, plan.every_row)
-        _check_known(codes, binned.types)
-    return keep_rows(codes, plan, n_threads)
+        columns = read_columns(
+            table, categorical_features=binned.categorical_features, fitted=binned.types
+        )
+        coded = code_columns(columns, binned.bins, n_threads, plan.every_row)
+        _check_known(coded, binned.types)
+    return keep_rows(coded, plan, n_threads)
 
 
-def keep_rows(codes: Codes, plan: RowPlan, n_threads: int) -> RowSummary:
+def keep_rows(coded: CodedTable, plan: RowPlan, n_threads: int) -> RowSummary:
     """Summarize coded rows as a plan asks.
 
     Parameters
     ----------
-    codes : Codes
+    coded : CodedTable
         Missing cells must have the code for missing, and no label may be unknown. Rows
         are distinct if the plan keeps every distinct row, else those of the table.
     plan : RowPlan
@@ -221,7 +224,7 @@ def keep_rows(codes: Codes, plan: RowPlan, n_threads: int) -> RowSummary:
     -------
     RowSummary
     """
-    rows, counts, hashes = codes.rows, codes.counts, np.empty(0, np.uint64)
+    rows, counts, hashes = coded.bins, coded.counts, np.empty(0, np.uint64)
     if not plan.every_row:
         hashes = np.empty(len(rows), np.uint64)
         run_pieces(
@@ -230,7 +233,7 @@ def keep_rows(codes: Codes, plan: RowPlan, n_threads: int) -> RowSummary:
             ),
             len(rows), _PIECE, n_threads,
         )  # fmt: skip
-    totals, pairs = _count(codes, hashes, plan, n_threads)
+    totals, pairs = _count(coded, hashes, plan, n_threads)
     state = RowSummary(plan, int(counts.sum()), totals, pairs, rows, counts, hashes)
     return state if plan.every_row else _keep_lowest(state)
 
@@ -294,17 +297,17 @@ def _keep_lowest(state: RowSummary) -> RowSummary:
 
 
 def _count(
-    codes: Codes, hashes: NDArray[np.uint64], plan: RowPlan, n_threads: int
+    coded: CodedTable, hashes: NDArray[np.uint64], plan: RowPlan, n_threads: int
 ) -> tuple[_Ints, _Ints]:
     """Count the codes of rows, and their pairs if the plan asks for them."""
     n_codes = plan.n_codes
     if plan.every_row:
-        rows = np.minimum(codes.rows, plan.n_bins)  # missing comes after the bins
-        totals = count_bins(rows, codes.counts, plan.n_bins + 1)
+        rows = np.minimum(coded.bins, plan.n_bins)  # missing comes after the bins
+        totals = count_bins(rows, coded.counts, plan.n_bins + 1)
         return totals, np.zeros((0, 0), np.int64)
     size = n_codes if plan.limit else 0
     # Small counts are faster, but rows with many copies need large ones.
-    dtype: Any = np.int32 if codes.counts.sum() <= np.iinfo(np.int32).max else np.int64
+    dtype: Any = np.int32 if coded.counts.sum() <= np.iinfo(np.int32).max else np.int64
     free: list[tuple[_Ints, NDArray[Any]]] = []
     made: list[tuple[_Ints, NDArray[Any]]] = []
 
@@ -315,12 +318,12 @@ def _count(
             mine = np.zeros(n_codes, np.int64), np.zeros((size, size), dtype)
             made.append(mine)
         count_codes(
-            codes.rows, codes.counts, hashes, first, last, np.uint64(plan.limit),
+            coded.bins, coded.counts, hashes, first, last, np.uint64(plan.limit),
             plan.n_bins, plan.starts, np.empty(len(plan.n_bins), np.int64), *mine,
         )  # fmt: skip
         free.append(mine)
 
-    run_pieces(count_some, len(codes.rows), _PIECE, n_threads)
+    run_pieces(count_some, len(coded.bins), _PIECE, n_threads)
     totals, pairs = np.zeros(n_codes, np.int64), np.zeros((size, size), np.int64)
     for own_totals, own_pairs in made:
         totals += own_totals
@@ -329,7 +332,10 @@ def _count(
 
 
 def count_pairs(
-    fitted: RowSummary, codes: Codes, informative: NDArray[np.bool_], n_threads: int
+    fitted: RowSummary,
+    coded: CodedTable,
+    informative: NDArray[np.bool_],
+    n_threads: int,
 ) -> PairCounts:
     """Collect the counts from which evidence is computed.
 
@@ -337,7 +343,7 @@ def count_pairs(
     ----------
     fitted : RowSummary
         The summary of all rows.
-    codes : Codes
+    coded : CodedTable
         The rows it keeps, with informative missing cells as codes.
     informative : ndarray of shape (n_features,), bool
     n_threads : int
@@ -355,12 +361,12 @@ def count_pairs(
         upper = counted[np.ix_(used, used)]
         pairs = upper + np.triu(upper, 1).T
         return PairCounts(n_bins, totals, np.diagonal(pairs).copy(), pairs)
-    return count_kept(codes, n_bins, totals, n_threads)
+    return count_kept(coded, n_bins, totals, n_threads)
 
 
-def _check_known(codes: Codes, types: tuple[ColumnType, ...]) -> None:
+def _check_known(coded: CodedTable, types: tuple[ColumnType, ...]) -> None:
     """Refuse rows with a value that did not occur when the bins were learned."""
-    unknown = (codes.rows == codes.missing - 1).any(axis=0)
+    unknown = (coded.bins == coded.missing - 1).any(axis=0)
     if unknown.any():
         place = types[int(unknown.argmax())].place
         raise ValueError(

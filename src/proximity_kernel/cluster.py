@@ -28,7 +28,7 @@ from sklearn.utils.validation import check_is_fitted
 from ._batches import fit_to_batches, make_reader, merge_all
 from ._bin_summary import has_no_rows
 from ._cluster_count import choose_count, measure_stability
-from ._coded import Codes
+from ._coded import CodedTable
 from ._kmeans import (
     Rows,
     Sums,
@@ -48,7 +48,6 @@ from ._shared.options import check_count, check_seed, is_number
 from ._shared.resources import count_threads
 from ._shared.sklearn_bases import Clusterer, NumberedTransformer
 from ._shared.warning import warn_user
-from ._table.tables import collect_table
 from ._weights import check_sample_weight
 from .kernel import (
     KernelEstimator,
@@ -200,7 +199,7 @@ class ProximityKMeans(NumberedTransformer, Clusterer, KernelEstimator):
         -------
         self
         """
-        self._fit(X, sample_weight)
+        self.__fit_coded__(X, sample_weight)
         return self
 
     def fit_transform(
@@ -210,8 +209,8 @@ class ProximityKMeans(NumberedTransformer, Clusterer, KernelEstimator):
         sample_weight: Any = None,
     ) -> NDArray[np.float64]:
         """Find clusters and measure the distances to them: `fit`, then `transform`."""
-        rows, codes = self._fit(X, sample_weight)
-        return distances_to(rows, self.cluster_centers_)[codes.inverse]
+        coded, rows = self._gather_fitted(self.__fit_coded__(X, sample_weight))
+        return distances_to(rows, self.cluster_centers_)[coded.index]
 
     def fit_batches(self, batches: Any, *, max_passes: int = 1) -> Self:
         """Find the clusters of a table in batches, which need not fit in memory.
@@ -278,8 +277,8 @@ class ProximityKMeans(NumberedTransformer, Clusterer, KernelEstimator):
         -------
         ndarray of shape (n_samples,), int32
         """
-        codes, rows = self._gather_fitted(X)
-        return nearest_centers(rows, self.cluster_centers_).labels[codes.inverse]
+        coded, rows = self._gather_fitted(X)
+        return nearest_centers(rows, self.cluster_centers_).labels[coded.index]
 
     def transform(self, X: Any) -> NDArray[np.float64]:
         """Measure the distance of each row to each center.
@@ -294,8 +293,8 @@ class ProximityKMeans(NumberedTransformer, Clusterer, KernelEstimator):
         ndarray of shape (n_samples, n_clusters)
             Euclidean, in the representation.
         """
-        codes, rows = self._gather_fitted(X)
-        return distances_to(rows, self.cluster_centers_)[codes.inverse]
+        coded, rows = self._gather_fitted(X)
+        return distances_to(rows, self.cluster_centers_)[coded.index]
 
     def score(self, X: Any, y: Any = None) -> float:  # noqa: ARG002
         """Compute the negative inertia of rows around their nearest centers.
@@ -333,29 +332,28 @@ class ProximityKMeans(NumberedTransformer, Clusterer, KernelEstimator):
         _, rows = self._gather_fitted(X)
         return measure_stability(rows, [self.n_clusters_])
 
-    def _fit(self, X: Any, sample_weight: Any) -> tuple[Rows, Codes]:
+    def __fit_coded__(self, X: Any, sample_weight: Any = None) -> CodedTable:
         self._check_options()
-        X = collect_table(X)
-        kernel = fit_kernel(self.kernel, X, self.n_jobs, None, sample_weight)
-        codes, rows = self._gather(kernel, X)
+        kernel, table = fit_kernel(self.kernel, X, self.n_jobs, None, sample_weight)
+        coded, rows = self._gather(kernel, table)
         options = resolve_kmeans_options(self, kernel.model_)
         if sample_weight is None:
             found = find_clusters(rows, kernel.model_, options)
         else:
-            given = check_sample_weight(sample_weight, len(codes.inverse))
-            weights: Any = np.bincount(codes.inverse, given, len(rows.counts))
+            given = check_sample_weight(sample_weight, len(coded))
+            weights: Any = np.bincount(coded.index, given, len(rows.counts))
             found = find_weighted_clusters(rows, weights, kernel.model_, options)
         # Nothing below can fail, so the estimator has the old clusters or the new ones.
         take_clusters(self, kernel, found)
-        self.labels_ = found.labels[codes.inverse]
-        return rows, codes
+        self.labels_ = found.labels[coded.index]
+        return table
 
-    def _gather(self, kernel: ProximityKernel, X: Any) -> tuple[Codes, Rows]:
+    def _gather(self, kernel: ProximityKernel, X: Any) -> tuple[CodedTable, Rows]:
         """Represent each distinct row of a table once."""
-        codes, matrix = represent_distinct(kernel, X)
-        return codes, gather_rows(matrix, codes.counts, count_threads(self.n_jobs))
+        coded, matrix = represent_distinct(kernel, X)
+        return coded, gather_rows(matrix, coded.counts, count_threads(self.n_jobs))
 
-    def _gather_fitted(self, X: Any) -> tuple[Codes, Rows]:
+    def _gather_fitted(self, X: Any) -> tuple[CodedTable, Rows]:
         check_is_fitted(self)
         self._check_options()
         return self._gather(self.kernel_, X)

@@ -263,25 +263,23 @@ class _Row:
 
 def _read_row(model: Model, row: Any, names: list[list[str]], which: str) -> _Row:
     try:
-        table = _as_table(model, row, which)
-        columns = model.read(table)
+        coded = model.code(_as_table(model, row, which), n_threads=1)
     except (TypeError, ValueError) as error:
         error.add_note(f"This is about {which}, one of the two rows.")
         raise
-    codes = model.code(table, n_threads=1)
-    estimates = model.matcher.estimate(codes, 1)
-    listed = {int(cell["feature"]): cell for cell in list_cells(model, codes, 1)}
+    estimates = model.matcher.estimate(coded, 1)
+    listed = {int(cell["feature"]): cell for cell in list_cells(model, coded, 1)}
     features, cells, shares = model.names, [], []
     for j, n_bins in enumerate(model.n_bins.tolist()):
         share = np.zeros(n_bins)
         if j in listed:
             share = estimates.of_feature(j, n_bins)[0]
-        elif codes.rows[0, j] < n_bins:
-            share[codes.rows[0, j]] = 1
+        elif coded.bins[0, j] < n_bins:
+            share[coded.bins[0, j]] = 1
         shares.append(share)
-        value = _read_value(columns[j])
+        value = _read_value(coded.columns[j])
         cells.append(_make_cell(value, share, names[j], listed.get(j), features))
-    return _Row(model.represent(codes, np.float64, False, 1), cells, shares)
+    return _Row(model.represent(coded, np.float64, False, 1), cells, shares)
 
 
 def _make_cell(

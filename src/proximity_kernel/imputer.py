@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
+from ._coded import CodedTable
 from ._imputation import STRATEGIES, Strategy, draw_gaps
 from ._saving.estimator_state import State
 from ._shared.options import check_choice, check_count, check_flag, check_seed
@@ -21,11 +22,9 @@ from ._table.tables import collect_table
 from .kernel import (
     KernelEstimator,
     ProximityKernel,
-    code_table,
     fit_kernel,
     pack_with_kernel,
     take_kernel,
-    take_model,
     unpack_kernel,
 )
 
@@ -109,9 +108,14 @@ class ProximityImputer(Transformer, KernelEstimator):
         -------
         self
         """
-        self._check_options()
-        take_kernel(self, fit_kernel(self.kernel, X, self.n_jobs))
+        self.__fit_coded__(X)
         return self
+
+    def __fit_coded__(self, X: Any) -> CodedTable:
+        self._check_options()
+        kernel, coded = fit_kernel(self.kernel, X, self.n_jobs)
+        take_kernel(self, kernel)
+        return coded
 
     @overload
     def transform(self, X: Rows) -> NDArray[Any]: ...
@@ -135,7 +139,7 @@ class ProximityImputer(Transformer, KernelEstimator):
         """
         check_is_fitted(self)
         self._check_options()
-        X = self._collect(X)
+        X = collect_table(X, self.kernel_.model_.names)
         filled = self._mark(X, self.kernel_.impute(X, strategy=self.strategy))
         if _get_output_config("transform", self)["dense"] == "pandas":
             return as_pandas(filled)  # scikit-learn would lose the types of columns
@@ -213,12 +217,12 @@ class ProximityImputer(Transformer, KernelEstimator):
         self._check_options()
         check_count("n_draws", n_draws, 1)
         seed = check_random_state(self.random_state).randint(2**31)
-        model, X = take_model(self.kernel_), self._collect(X)
-        codes = code_table(self.kernel_, model, X)
+        X = collect_table(X, self.kernel_.model_.names)
+        coded = self._code(X)
         filled = []
         for child in np.random.SeedSequence(seed).spawn(n_draws):
             rng = np.random.default_rng(child)
-            gaps = draw_gaps(model, codes, rng, self._threads)
+            gaps = draw_gaps(coded.model, coded, rng, self._threads)
             filled.append(self._mark(X, fill_table(X, gaps)))
         return filled
 

@@ -8,14 +8,13 @@ representation of the rows (`KernelEstimator`). A fitted kernel in a
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal, Self, overload
+from typing import Any, Literal, Self, overload
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import DTypeLike, NDArray
 from sklearn import get_config
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import (
@@ -24,9 +23,9 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from ._batches import Learn, fit_to_batches, learn_batch, make_reader
+from ._batches import fit_to_batches, make_reader
 from ._bin_names import output_names
-from ._coded import Codes, code_absences, merge_distinct, plain_codes
+from ._coded import CodedTable, merge_distinct
 from ._imputation import Strategy, estimate_gaps
 from ._missingness import Absence
 from ._model import Model, fit_model, warn_of_columns
@@ -54,131 +53,7 @@ from ._table.filling import fill_table, make_uncertainty, mark_booleans
 from ._table.tables import collect_table
 
 
-class FittedKernel:
-    """The attributes of a fitted `ProximityKernel`, read from its ``model_``."""
-
-    model_: Model
-
-    if TYPE_CHECKING:  # made by scikit-learn
-
-        def set_partial_fit_request(
-            self, *, learn: bool | str | None = None
-        ) -> Self: ...
-
-    @property
-    def n_bins_(self) -> NDArray[np.int64]:
-        """Number of bins of each feature."""
-        return self.model_.n_bins
-
-    @property
-    def bin_centers_(self) -> list[NDArray[np.float64] | None]:
-        """Centers of the numeric features."""
-        return [getattr(bins, "centers", None) for bins in self.model_.bins]
-
-    @property
-    def bin_groups_(self) -> list[NDArray[np.int64] | None]:
-        """The coarse bin of each bin."""
-        return [getattr(bins, "groups", None) for bins in self.model_.bins]
-
-    @property
-    def categories_(self) -> list[NDArray[np.object_] | None]:
-        """Categories of the categorical features."""
-        held = (getattr(bins, "categories", None) for bins in self.model_.bins)
-        return [None if some is None else np.array(some, object) for some in held]
-
-    @property
-    def prior_(self) -> list[NDArray[np.float64]]:
-        """Frequencies of each feature's bins."""
-        return self.model_.prior
-
-    @property
-    def missingness_(self) -> list[Absence]:
-        """Whether missing cells of each feature are informative, and why."""
-        return list(self.model_.absences)
-
-    def __get_model_state__(self) -> State:
-        return pack_model(take_model(self))
-
-    def __set_model_state__(self, state: State) -> None:
-        check_kernel_options(self)
-        self.model_ = unpack_model(state)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return "model_" in vars(self)
-
-
-def take_model(kernel: Any) -> Model:
-    """Return the model of a kernel; refuse one that is not fitted or has bad options.
-
-    Read it once per call, because another thread may fit the kernel meanwhile.
-    """
-    if "_learning" in vars(kernel) and "model_" not in vars(kernel):
-        raise NotFittedError(
-            "The bins are learned, but not the rows; call partial_fit(batch, "
-            "learn='rows') for every batch."
-        )
-    check_is_fitted(kernel)
-    check_kernel_options(kernel)
-    model: Model = kernel.model_
-    return model
-
-
-def code_table(kernel: Any, model: Model, X: Any) -> Codes:
-    """Code the rows of a table with the model of a kernel.
-
-    Parameters
-    ----------
-    kernel : ProximityKernel
-    model : Model
-        The model of that kernel.
-    X : frame, array or list of rows, of shape (n_samples, n_features)
-
-    Returns
-    -------
-    Codes
-    """
-    X = collect_table(X, model.names)
-    try:
-        if len(getattr(X, "shape", (0, 0))) == 2:
-            validate_data(kernel, X, reset=False, skip_check_array=True)
-    except (ValueError, TypeError, LookupError):
-        read_columns(X)  # raises a clearer error if the table is bad
-        raise
-    return model.code(X, count_threads(kernel.n_jobs))
-
-
-def represent_table(kernel: Any, model: Model, X: Any) -> sp.csr_array:
-    """Represent the rows of a table as the options of a kernel ask for."""
-    return represent_codes(kernel, model, code_table(kernel, model, X))
-
-
-def represent_codes(kernel: Any, model: Model, codes: Codes) -> sp.csr_array:
-    """Represent coded rows as the options of a kernel ask for."""
-    threads = count_threads(kernel.n_jobs)
-    return model.represent(codes, kernel.dtype, kernel.normalize, threads)
-
-
-def make_output(kernel: Any, model: Model, codes: Codes) -> Matrix:
-    """Represent coded rows in the form that `transform` gives: sparse or dense.
-
-    Frames cannot be made of a sparse matrix, and are refused.
-    """
-    asked = _get_output_config("transform", kernel)["dense"]
-    if kernel.sparse_output and asked != "default":
-        raise ValueError(
-            f"The representation is sparse, and set_output asks for {asked} frames; "
-            "use ProximityKernel(sparse_output=False), or set_output("
-            "transform='default')."
-        )
-    matrix: Matrix = represent_codes(kernel, model, codes)
-    if not kernel.sparse_output:
-        matrix = matrix.toarray()
-    elif get_config().get("sparse_interface", "spmatrix") == "spmatrix":
-        matrix = sp.csr_matrix(matrix)
-    return matrix
-
-
-class ProximityKernel(FittedKernel, ModelFileMixin, Weighted, Transformer, Estimator):
+class ProximityKernel(ModelFileMixin, Weighted, Transformer, Estimator):
     """Similarity of rows, measured on the incomplete, mixed-type table itself.
 
     Every value is replaced by the bin of its nearest center; centers are close together
@@ -268,6 +143,8 @@ class ProximityKernel(FittedKernel, ModelFileMixin, Weighted, Transformer, Estim
            [0.5 , 0.5 , 0.5 , 0.5 , 0.5 ]], dtype=float32)
     """
 
+    model_: Model
+
     def __init__(
         self,
         n_bins: BinCount | Sequence[BinCount] | None = None,
@@ -309,7 +186,7 @@ class ProximityKernel(FittedKernel, ModelFileMixin, Weighted, Transformer, Estim
         -------
         self
         """
-        self._fit(X, sample_weight)
+        self.__fit_coded__(X, sample_weight)
         return self
 
     def transform(self, X: Any) -> Matrix:
@@ -324,14 +201,11 @@ class ProximityKernel(FittedKernel, ModelFileMixin, Weighted, Transformer, Estim
         CSR matrix or ndarray of shape (n_samples, n_columns)
             The bin of an observed cell, a distribution for a missing one.
         """
-        model = take_model(self)
-        return make_output(self, model, code_table(self, model, X))
+        return self._make_output(code_table(self, X))
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Matrix:
         """Learn from a table and represent it; the same as `fit`, then `transform`."""
-        if sample_weight is not None:
-            return self.fit(X, sample_weight=sample_weight).transform(X)
-        return make_output(self, *self._fit(X))
+        return self._make_output(self.__fit_coded__(X, sample_weight))
 
     def fit_batches(self, batches: Any) -> Self:
         """Learn from a table in batches; they are read twice.
@@ -357,26 +231,6 @@ class ProximityKernel(FittedKernel, ModelFileMixin, Weighted, Transformer, Estim
         fit_to_batches(self, make_reader(batches))
         return self
 
-    def partial_fit(self, X: Any, y: Any = None, *, learn: Learn = "bins") -> Self:
-        """Learn from one batch; every batch is needed twice.
-
-        First ``learn="bins"`` for every batch, then ``learn="rows"`` for every batch.
-        After the first batch of rows the estimator is fitted to the rows so far. The
-        first call, and the first after `fit`, discards any earlier model.
-
-        Parameters
-        ----------
-        X, y
-            As in `fit`.
-        learn : {"bins", "rows"}, default="bins"
-
-        Returns
-        -------
-        self
-        """
-        learn_batch(self, X, learn)
-        return self
-
     def kernel(self, X: Any, Y: Any = None) -> NDArray[Any]:
         """Compare rows with rows.
 
@@ -390,7 +244,21 @@ class ProximityKernel(FittedKernel, ModelFileMixin, Weighted, Transformer, Estim
         -------
         ndarray of shape (n, m), from 0 to 1
         """
-        return compare_tables(self, X, Y)
+        coded = code_table(self, X)
+        model, left = coded.model, represent(self, coded)
+        right = None
+        if Y is not None:
+            try:
+                other = model.code(
+                    _check_names(self, model, Y), count_threads(self.n_jobs)
+                )
+                right = represent(self, other)
+            except (TypeError, ValueError) as error:
+                error.add_note("This is about Y, the second table.")
+                raise
+        memory = int(get_config()["working_memory"] * 2**20)
+        threads = count_threads(self.n_jobs)
+        return kernel_matrix(left, right, model.n_counted, memory, threads)
 
     def distance(self, X: Any, Y: Any = None) -> NDArray[np.float64]:
         """Measure distances of rows: ``1 - kernel``, with zeros on the diagonal.
@@ -466,10 +334,10 @@ class ProximityKernel(FittedKernel, ModelFileMixin, Weighted, Transformer, Estim
         (2.89, 0.18)
         """
         check_flag("return_uncertainty", return_uncertainty)
-        model = take_model(self)
-        X = collect_table(X, model.names)
-        codes, threads = code_table(self, model, X), count_threads(self.n_jobs)
-        gaps = mark_booleans(X, estimate_gaps(model, codes, strategy, threads))
+        X = collect_table(X, take_model(self).names)
+        coded, threads = code_table(self, X), count_threads(self.n_jobs)
+        gaps = estimate_gaps(coded.model, coded, strategy, threads)
+        gaps = mark_booleans(X, gaps)
         filled = fill_table(X, gaps)
         return (filled, make_uncertainty(X, gaps)) if return_uncertainty else filled
 
@@ -505,8 +373,8 @@ class ProximityKernel(FittedKernel, ModelFileMixin, Weighted, Transformer, Estim
         2 x0 ['x1' '' '']
         4 x1 ['x0' '' '']
         """
-        model, threads = take_model(self), count_threads(self.n_jobs)
-        return list_cells(model, code_table(self, model, X), threads)
+        coded, threads = code_table(self, X), count_threads(self.n_jobs)
+        return list_cells(coded.model, coded, threads)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Name the columns of the representation.
@@ -527,16 +395,75 @@ class ProximityKernel(FittedKernel, ModelFileMixin, Weighted, Transformer, Estim
         names = [str(name) for name in _check_feature_names_in(self, input_features)]
         return output_names(names, model.bins, model.informative)
 
-    def _fit(self, X: Any, sample_weight: Any = None) -> tuple[Model, Codes]:
+    @property
+    def n_bins_(self) -> NDArray[np.int64]:
+        """Number of bins of each feature."""
+        return self.model_.n_bins
+
+    @property
+    def bin_centers_(self) -> list[NDArray[np.float64] | None]:
+        """Centers of the numeric features."""
+        return [getattr(bins, "centers", None) for bins in self.model_.bins]
+
+    @property
+    def bin_groups_(self) -> list[NDArray[np.int64] | None]:
+        """The coarse bin of each bin."""
+        return [getattr(bins, "groups", None) for bins in self.model_.bins]
+
+    @property
+    def categories_(self) -> list[NDArray[np.object_] | None]:
+        """Categories of the categorical features."""
+        held = (getattr(bins, "categories", None) for bins in self.model_.bins)
+        return [None if some is None else np.array(some, object) for some in held]
+
+    @property
+    def prior_(self) -> list[NDArray[np.float64]]:
+        """Frequencies of each feature's bins."""
+        return self.model_.prior
+
+    @property
+    def missingness_(self) -> list[Absence]:
+        """Whether missing cells of each feature are informative, and why."""
+        return list(self.model_.absences)
+
+    def __fit_coded__(self, X: Any, sample_weight: Any = None) -> CodedTable:
         options, X = resolve_options(self), collect_table(X)
         columns = read_columns(X, categorical_features=options.categorical_features)
-        model, codes = fit_model(columns, options, sample_weight)
+        model, coded = fit_model(columns, options, sample_weight)
         # Nothing below can fail, so the estimator has the old model or the new one.
         validate_data(self, X, skip_check_array=True)
-        self.__dict__.pop("_learning", None)
         self.model_ = model
         warn_of_columns(model)
-        return model, codes
+        return coded
+
+    def _make_output(self, coded: CodedTable) -> Matrix:
+        """Represent coded rows in the form that `transform` gives: sparse or dense.
+
+        Frames cannot be made of a sparse matrix, and are refused.
+        """
+        asked = _get_output_config("transform", self)["dense"]
+        if self.sparse_output and asked != "default":
+            raise ValueError(
+                f"The representation is sparse, and set_output asks for {asked} "
+                "frames; use ProximityKernel(sparse_output=False), or set_output("
+                "transform='default')."
+            )
+        matrix: Matrix = represent(self, coded)
+        if not self.sparse_output:
+            matrix = matrix.toarray()
+        elif get_config().get("sparse_interface", "spmatrix") == "spmatrix":
+            matrix = sp.csr_matrix(matrix)
+        return matrix
+
+    def __get_model_state__(self) -> State:
+        return pack_model(take_model(self))
+
+    def __set_model_state__(self, state: State) -> None:
+        check_kernel_options(self)
+        self.model_ = unpack_model(state)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "model_" in vars(self)
 
     def __sklearn_tags__(self) -> Any:
         tags = accept_gaps(super().__sklearn_tags__())
@@ -544,32 +471,70 @@ class ProximityKernel(FittedKernel, ModelFileMixin, Weighted, Transformer, Estim
         return tags
 
 
-def compare_tables(kernel: Any, X: Any, Y: Any) -> NDArray[Any]:
-    """Compare all rows of a table with all rows of another, or with each other.
+def take_model(kernel: Any) -> Model:
+    """Return the model of a kernel; raise if it is not fitted or has bad options.
+
+    Read it once per call, because another thread may fit the kernel meanwhile.
+    """
+    check_is_fitted(kernel)
+    check_kernel_options(kernel)
+    model: Model = kernel.model_
+    return model
+
+
+def code_table(kernel: Any, X: Any) -> CodedTable:
+    """Code the rows of a table by a fitted kernel.
 
     Parameters
     ----------
     kernel : ProximityKernel
-        A fitted kernel.
-    X, Y : frame, array or list of rows
-        None as `Y` means `X`.
+    X : frame, array or list of rows, of shape (n_samples, n_features)
+        Or a CodedTable, which is returned.
 
     Returns
     -------
-    ndarray of shape (n, m)
+    CodedTable
     """
     model = take_model(kernel)
-    left = represent_table(kernel, model, X)
-    right = None
-    if Y is not None:
-        try:
-            right = represent_table(kernel, model, Y)
-        except (TypeError, ValueError) as error:
-            error.add_note("This is about Y, the second table.")
-            raise
-    memory = int(get_config()["working_memory"] * 2**20)
-    threads = count_threads(kernel.n_jobs)
-    return kernel_matrix(left, right, model.n_counted, memory, threads)
+    if isinstance(X, CodedTable):
+        return X
+    return model.code(_check_names(kernel, model, X), count_threads(kernel.n_jobs))
+
+
+def _check_names(kernel: Any, model: Model, X: Any) -> Any:
+    """Collect a table, and raise if its columns are not those seen at fit."""
+    X = collect_table(X, model.names)
+    try:
+        if len(getattr(X, "shape", (0, 0))) == 2:
+            validate_data(kernel, X, reset=False, skip_check_array=True)
+    except (ValueError, TypeError, LookupError):
+        read_columns(X)  # raises a clearer error if the table is bad
+        raise
+    return X
+
+
+def represent(kernel: ProximityKernel, X: Any) -> sp.csr_array:
+    """Represent the rows of a table, or of a coded one, by a fitted kernel.
+
+    Returns
+    -------
+    csr_array of shape (n_samples, n_columns)
+    """
+    coded, threads = code_table(kernel, X), count_threads(kernel.n_jobs)
+    matrix: sp.csr_array = coded.model.represent(
+        coded, kernel.dtype, kernel.normalize, threads
+    )
+    return matrix
+
+
+def fit_coded(estimator: Any, X: Any) -> CodedTable:
+    """Fit an estimator, and return the coded rows of its table.
+
+    The methods of the estimator take these in place of the table, so that it is read
+    and represented once.
+    """
+    coded: CodedTable = estimator.__fit_coded__(X)
+    return coded
 
 
 def check_kernel(kernel: Any, name: str = "kernel") -> None:
@@ -630,8 +595,8 @@ def fit_kernel(
     n_jobs: int | None,
     n_bins: int | str | None = None,
     sample_weight: Any = None,
-) -> ProximityKernel:
-    """Fit a copy of a kernel; a frozen one is returned unchanged.
+) -> tuple[ProximityKernel, CodedTable]:
+    """Fit a copy of a kernel, and code the table; a frozen kernel is not fitted.
 
     Parameters
     ----------
@@ -646,31 +611,30 @@ def fit_kernel(
     -------
     ProximityKernel
         Fitted.
+    CodedTable
     """
     check_kernel(kernel)
     if isinstance(kernel, FrozenEstimator):
-        fitted: ProximityKernel = kernel.estimator
-        return fitted
-    return copy_kernel(kernel, n_jobs, n_bins).fit(X, sample_weight=sample_weight)
+        frozen: ProximityKernel = kernel.estimator
+        return frozen, code_table(frozen, X)
+    fitted = copy_kernel(kernel, n_jobs, n_bins)
+    return fitted, fitted.__fit_coded__(X, sample_weight)
 
 
-def represent(kernel: ProximityKernel, X: Any) -> sp.csr_array:
-    """Represent rows by a fitted kernel, of shape (n_samples, n_columns)."""
-    return represent_table(kernel, take_model(kernel), X)
-
-
-def represent_distinct(kernel: ProximityKernel, X: Any) -> tuple[Codes, sp.csr_array]:
+def represent_distinct(
+    kernel: ProximityKernel, X: Any
+) -> tuple[CodedTable, sp.csr_array]:
     """Represent each distinct row of a table once.
 
     Returns
     -------
-    Codes
+    CodedTable
         The distinct rows, and the index among them of each row of the table.
     csr_array of shape (n_distinct, n_columns)
     """
-    model = take_model(kernel)
-    codes = model.gather(code_table(kernel, model, X))
-    return codes, represent_codes(kernel, model, plain_codes(codes.rows, codes.leaves))
+    coded = code_table(kernel, X)
+    coded = coded.distinct(coded.model.n_bins)
+    return coded, represent(kernel, coded.each_once())
 
 
 def represent_kept(
@@ -681,15 +645,14 @@ def represent_kept(
     The order is that of `represent_distinct`, so that results for a table whose rows
     are all kept are equal to the bit.
     """
-    if any(getattr(bins, "cuts", None) is not None for bins in kernel.model_.bins):
+    model = kernel.model_
+    if any(getattr(bins, "cuts", None) is not None for bins in model.bins):
         raise ValueError(
             "fit_batches keeps rows by their bins, which are too coarse for "
             "n_bins='fine'; use n_bins='auto'."
         )
     rows, counts = merge_distinct([(kept.rows, kept.counts)], kept.plan.n_bins)
-    codes = Codes(rows, counts, np.arange(len(rows)))
-    codes = code_absences(codes, kernel.model_.bins, kernel.model_.informative)
-    return represent_codes(kernel, kernel.model_, codes), counts
+    return represent(kernel, model.take_codes(CodedTable.of_rows(rows))), counts
 
 
 def index_rows(kernel: ProximityKernel, matrix: sp.csr_array) -> Index:
@@ -756,14 +719,13 @@ class KernelEstimator(ModelFileMixin, Estimator):
             self.kernel_.n_jobs if self.n_jobs is None else self.n_jobs
         )
 
-    def _collect(self, X: Any) -> Any:
-        """Convert a stream or one row to a frame, which can be read more than once."""
-        check_is_fitted(self)
-        return collect_table(X, self.kernel_.model_.names)
+    def __fit_coded__(self, X: Any) -> CodedTable:
+        """Fit, and return the coded rows of the table."""
+        raise NotImplementedError
 
-    def _represent(self, X: Any) -> sp.csr_array:
+    def _code(self, X: Any) -> CodedTable:
         check_is_fitted(self)
-        return represent(self.kernel_, X)
+        return code_table(self.kernel_, X)
 
     def __sklearn_tags__(self) -> Any:
         return accept_gaps(super().__sklearn_tags__())

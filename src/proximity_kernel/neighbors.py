@@ -22,6 +22,7 @@ from sklearn.utils.validation import (
     column_or_1d,
 )
 
+from ._coded import CodedTable
 from ._nearest import (
     MODES,
     Index,
@@ -127,13 +128,16 @@ class ProximityNeighbors(NumberedTransformer, KernelEstimator):
         -------
         self
         """
+        self.__fit_coded__(X)
+        return self
+
+    def __fit_coded__(self, X: Any) -> CodedTable:
         self._check_options()
-        X = collect_table(X)
-        kernel = fit_kernel(self.kernel, X, self.n_jobs, "fine")
-        index = index_rows(kernel, represent(kernel, X))
+        kernel, coded = fit_kernel(self.kernel, X, self.n_jobs, "fine")
+        index = index_rows(kernel, represent(kernel, coded))
         take_kernel(self, kernel)
         self._take_index(index)
-        return self
+        return coded
 
     @overload
     def kneighbors(
@@ -335,7 +339,7 @@ class ProximityNeighbors(NumberedTransformer, KernelEstimator):
             raise ValueError(
                 f"Expected n_neighbors <= {most}, the fitted rows{others}, got {k}."
             )
-        rows = None if itself else self._represent(X)
+        rows = None if itself else represent(self.kernel_, X)
         found = find_nearest(self._index, rows, k + itself, self._threads)
         return drop_itself(*found, np.arange(most + 1)) if itself else found
 
@@ -345,7 +349,7 @@ class ProximityNeighbors(NumberedTransformer, KernelEstimator):
         check_flag("sort_results", nearest_first)
         check_is_fitted(self)
         reach = _check_radius(self.radius if radius is None else radius)
-        rows = None if X is None else self._represent(X)
+        rows = None if X is None else represent(self.kernel_, X)
         rounding = _ROUNDINGS * float(np.finfo(self.kernel_.dtype).eps)
         starts, indices, similarities = find_near(
             self._index, rows, 1 - reach - rounding, self._threads

@@ -8,7 +8,6 @@ mean, less 1 for each gross error (`far_values`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
@@ -17,6 +16,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.frozen import FrozenEstimator
 
+from ._coded import CodedTable
 from ._far_values import (
     FAR,
     UsualValues,
@@ -28,8 +28,7 @@ from ._saving.estimator_state import State, check
 from ._shared.options import check_choice, check_count, is_number
 from ._shared.sklearn_bases import OutlierDetector
 from ._shared.wording import write_plain, write_share
-from ._table.columns import Column, ColumnType
-from ._table.tables import collect_table
+from ._table.columns import ColumnType
 from .explanation import UNKNOWN, bin_names
 from .kernel import (
     KernelEstimator,
@@ -179,28 +178,30 @@ class ProximityOutliers(OutlierDetector, KernelEstimator):
         -------
         self
         """
+        self.__fit_coded__(X)
+        return self
+
+    def __fit_coded__(self, X: Any) -> CodedTable:
         self._check_options()
-        X = collect_table(X)
         n_bins = "fine" if self.method == "neighbors" else _N_BINS
-        kernel = fit_kernel(self.kernel, X, self.n_jobs, n_bins)
-        matrix = represent(kernel, X)
+        kernel, coded = fit_kernel(self.kernel, X, self.n_jobs, n_bins)
+        matrix = represent(kernel, coded)
         near = None
         if self.method == "neighbors":
-            near = ProximityNeighbors(kernel=FrozenEstimator(kernel)).fit(X)
-        columns = kernel.model_.read(X)
+            near = ProximityNeighbors(kernel=FrozenEstimator(kernel)).fit(coded)
         usual = [
             find_usual(column.values) if _is_measured(column.type) else UsualValues()
-            for column in columns
+            for column in coded.columns
         ]
         take_kernel(self, kernel)
         self._near, self._usual = near, usual
         self.mean_ = np.asarray(matrix.mean(axis=0, dtype=np.float64)).ravel()
-        parts = self._compare(X, matrix)
+        parts = self._compare(coded)
         self.typical_: NDArray[np.float64] = parts.mean(axis=0)
         scores = _weigh(kernel.model_, parts)
-        far = self._find_far(columns).sum(axis=1)
+        far = self._find_far(coded).sum(axis=1)
         self.offset_ = _find_offset(scores, far, self.contamination)
-        return self
+        return coded
 
     def score_samples(self, X: Any) -> NDArray[np.float64]:
         """Measure how typical each row is: its mean similarity with other rows.
@@ -216,11 +217,9 @@ class ProximityOutliers(OutlierDetector, KernelEstimator):
         ndarray of shape (n_samples,)
             The lower, the more unusual; below 0 with gross errors.
         """
-        X = self._collect(X)
-        parts = self._compare(X, self._represent(X))
-        model = self.kernel_.model_
-        far: NDArray[np.int64] = self._find_far(model.read(X)).sum(axis=1)
-        return _weigh(model, parts) - far
+        coded = self._code(X)
+        far: NDArray[np.int64] = self._find_far(coded).sum(axis=1)
+        return _weigh(coded.model, self._compare(coded)) - far
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Subtract `offset_` from the score: outliers are negative.
@@ -264,14 +263,13 @@ class ProximityOutliers(OutlierDetector, KernelEstimator):
             to the others than a typical row is, the largest difference first.
         """
         most = check_count("n", n, 1)
-        X = self._collect(X)
-        matrix = self._represent(X)
-        model, names = self.kernel_.model_, bin_names(self.kernel_)
-        columns = model.read(X)
-        far, typical, scales = self._find_far(columns), self.typical_, model.scales
-        shares = np.where(far, -1, self._compare(X, matrix))
-        codes = model.code(X, self._threads)
-        missing = (codes.rows == codes.missing)[codes.inverse]
+        coded = self._code(X)
+        matrix = represent(self.kernel_, coded)
+        model, names = coded.model, bin_names(self.kernel_)
+        columns = coded.columns
+        far, typical, scales = self._find_far(coded), self.typical_, model.scales
+        shares = np.where(far, -1, self._compare(coded))
+        missing = (coded.bins == coded.missing)[coded.index]
         held_by, offsets = model.share_bins(matrix), model.layout.offsets
         out = []
         for i, share in enumerate(shares):
@@ -299,12 +297,13 @@ class ProximityOutliers(OutlierDetector, KernelEstimator):
             out.append(reasons)
         return out
 
-    def _compare(self, X: Any, matrix: sp.csr_array) -> NDArray[np.float64]:
+    def _compare(self, coded: CodedTable) -> NDArray[np.float64]:
         """Compare rows with others in each feature, of shape (n, n_features)."""
+        matrix = represent(self.kernel_, coded)
         others: Any = self.mean_
         if self._near is not None:
             k = min(self.n_neighbors + 1, self._near.n_samples_fit_)
-            _, near = self._near.kneighbors(X, k)
+            _, near = self._near.kneighbors(coded, k)
             some = near[:, 1:] if k > 1 else near
             size = some.shape[1]
             starts = np.arange(0, some.size + 1, size)
@@ -313,16 +312,20 @@ class ProximityOutliers(OutlierDetector, KernelEstimator):
                 (np.full(some.size, 1 / size), some.ravel(), starts), shape
             )
             others = means @ self._near.represented
-        return self.kernel_.model_.agree_by_feature(matrix.multiply(others))
+        found: NDArray[np.float64] = coded.model.agree_by_feature(
+            matrix.multiply(others)
+        )
+        return found
 
-    def _find_far(self, columns: Sequence[Column]) -> NDArray[np.bool_]:
+    def _find_far(self, coded: CodedTable) -> NDArray[np.bool_]:
         """Find gross errors, of shape (n, n_features)."""
         # Columns that are not measured have no limits.
         far = [
             (column.values < usual.far_below) | (column.values > usual.far_above)
-            for column, usual in zip(columns, self._usual, strict=True)
+            for column, usual in zip(coded.columns, self._usual, strict=True)
         ]
-        return np.column_stack(far) & (self.kernel_.model_.scales > 0)
+        counted: NDArray[np.bool_] = coded.model.scales > 0
+        return np.column_stack(far) & counted
 
     def __get_model_state__(self) -> State:
         usual = np.array([list(vars(own).values()) for own in self._usual])

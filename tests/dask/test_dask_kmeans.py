@@ -13,12 +13,12 @@ from strategies import cut, mixed_table, raises_naming
 from proximity_kernel import ProximityKernel, ProximityKMeans
 from proximity_kernel import _row_summary as row_summary
 from proximity_kernel._bins import Binned
-from proximity_kernel._coded import Codes, code_absences
+from proximity_kernel._coded import CodedTable
 from proximity_kernel._kmeans import best_clustering, gather_rows, iterate, total_bins
 from proximity_kernel._row_summary import plan_rows, summarize_rows
 from proximity_kernel.cluster import describe_clusters
 from proximity_kernel.dask import DaskProximityKMeans
-from proximity_kernel.kernel import represent, represent_codes
+from proximity_kernel.kernel import represent
 
 
 @pytest.fixture(autouse=True)
@@ -59,11 +59,10 @@ def lloyd_in_memory(frame, options, kernel):
     assert kept.sampled
     assert len(kept.rows) == row_summary.SAMPLE
     order = np.lexsort(kept.rows.T[::-1])  # as in a table in memory
-    codes = Codes(kept.rows[order], kept.counts[order], np.arange(len(order)))
-    codes = code_absences(codes, bins.bins, model.informative)
+    coded = model.take_codes(CodedTable.of_rows(kept.rows[order]))
     seed = np.random.RandomState(options["random_state"]).randint(2**31)
     first = best_clustering(
-        gather_rows(represent_codes(kernel, model, codes), codes.counts),
+        gather_rows(represent(kernel, coded), kept.counts[order]),
         options["n_clusters"], options["n_init"], 300, 1e-4, seed,
     )  # fmt: skip
     rows = gather_rows(represent(kernel, frame), np.ones(len(frame)))

@@ -27,7 +27,7 @@ from proximity_kernel import (
 from proximity_kernel import (
     _row_summary as row_summary,
 )
-from proximity_kernel._coded import plain_codes
+from proximity_kernel._coded import CodedTable
 
 HERE = Path(__file__).parent
 PAGE = HERE.parents[1] / "docs" / "theory.md"
@@ -152,7 +152,7 @@ def test_two_resolutions_are_a_mean_of_two_kernels():
 def coded(n, d, n_bins=4, seed=0):
     """Rows of random codes, row by row."""
     rows = np.random.default_rng(seed).integers(n_bins, size=(n, d), dtype=np.uint8)
-    return plain_codes(rows)
+    return CodedTable.of_rows(rows)
 
 
 def test_the_budgets_are_those_of_the_page():
@@ -173,7 +173,7 @@ def test_counting_adds_the_same_number_of_pairs_for_every_row():
     """A gap is a code, too, so every row of d cells adds d (d + 1) / 2."""
     for n in (500, 1500):
         codes = coded(n, 9)
-        codes.rows[::3, 4] = 255  # missing
+        codes.bins[::3, 4] = 255  # missing
         plan = row_summary.plan_rows("pairwise", np.full(9, 4), n, seed=0)
         state = row_summary.keep_rows(codes, plan, 1)
         assert state.pairs.sum() == n * 9 * 10 / 2
@@ -192,16 +192,16 @@ def test_what_the_model_keeps_does_not_grow_with_the_rows():
 def test_the_sample_is_bounded_and_rows_left_out_cap_the_copies():
     plan = row_summary.plan_rows("pairwise", np.full(10, 4), 30_000, seed=0)
     many = coded(30_000, 10)
-    many.rows[:20_000:2] = many.rows[0]  # one row 10,000 times
+    many.bins[:20_000:2] = many.bins[0]  # one row 10,000 times
     seeds = [
         row_summary.keep_rows(many, replace(plan, seed=seed), 1) for seed in range(8)
     ]
     assert all(state.sampled and len(state.rows) == 10_000 for state in seeds)
     assert max(state.counts.max() for state in seeds) == 10_000
-    assert all(state.codes.counts.max() <= 100 for state in seeds)
-    few = row_summary.keep_rows(plain_codes(many.rows[:10_000]), plan, 1)
+    assert all(state.kept.counts.max() <= 100 for state in seeds)
+    few = row_summary.keep_rows(CodedTable.of_rows(many.bins[:10_000]), plan, 1)
     assert not few.sampled  # all rows are scored, with their exact counts
-    assert few.codes.counts.max() == 5000
+    assert few.kept.counts.max() == 5000
 
 
 def test_above_the_budget_a_share_of_the_rows_has_its_pairs_counted():
@@ -232,9 +232,9 @@ def test_wide_tables_have_few_sources_and_keep_the_frequent_codes(d, bins):
     plan = row_summary.plan_rows("pairwise", n_bins, n, seed=0)
     assert plan.n_codes > 2048
     assert not plan.limit
-    state = row_summary.keep_rows(plain_codes(rows), plan, 1)
+    state = row_summary.keep_rows(CodedTable.of_rows(rows), plan, 1)
     none = np.zeros(d, bool)
-    counts = row_summary.count_pairs(state, state.codes, none, 1)
+    counts = row_summary.count_pairs(state, state.kept, none, 1)
     assert counts.sources.shape[1] == {500: 32, 10: 9, 5000: 26}[d]
     n_kept = counts.kept.shape[1]
     assert counts.sources.size * n_kept**2 <= 2**21
@@ -256,8 +256,8 @@ def test_wide_tables_are_scored_on_fewer_rows(d, n_scored, monkeypatch):
     codes = coded(n, d)
     plan = row_summary.plan_rows("pairwise", np.full(d, 4), n, seed=0)
     state = row_summary.keep_rows(codes, plan, 1)
-    counts = row_summary.count_pairs(state, state.codes, np.zeros(d, bool), 1)
-    learnt = pairwise.learn_pairwise(counts, state.codes, 1)
+    counts = row_summary.count_pairs(state, state.kept, np.zeros(d, bool), 1)
+    learnt = pairwise.learn_pairwise(counts, state.kept, 1)
     assert seen == {n_scored}
     assert learnt.smoothing == 1  # all errors are 0 here: the smaller in a tie
     assert not learnt.weights.any()

@@ -134,8 +134,8 @@ def test_the_distance_from_the_whole_column_is_that_of_the_estimates(penguins):
         row = table.iloc[[i]]
         assumed = dict(explain(kernel, row, row).features[j].a.assumed)
         far.append(sum(abs(assumed.get(name, 0) - prior[name]) for name in prior) / 2)
-    codes = kernel.model_.code(table, 1).rows
-    shares = missing_cells.estimate_cells(kernel, codes)[1][j]
+    coded = kernel.model_.code(table, 1)
+    shares = missing_cells.estimate_cells(kernel, coded)[1][j]
     found = missing_cells.measure_distance(shares, kernel.prior_[j])
     assert found == pytest.approx(np.mean(far), abs=1e-6)
     assert 0.1 < found < 0.5

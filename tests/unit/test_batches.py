@@ -1,6 +1,5 @@
 """A table in batches: cut anywhere, in any order, the model of the whole table."""
 
-import pickle
 import warnings
 
 import numpy as np
@@ -11,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
 from strategies import (
     GRADES,
     assert_same_bits,
@@ -35,16 +33,6 @@ def by_batches(estimator, parts):
         return clone(estimator).fit_batches(parts)
 
 
-def by_partial_fits(estimator, parts):
-    estimator = clone(estimator)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        for learn in ("bins", "rows"):
-            for part in parts:
-                estimator.partial_fit(part, learn=learn)
-    return estimator
-
-
 @settings(max_examples=60)
 @given(
     both=tables(),
@@ -54,10 +42,9 @@ def by_partial_fits(estimator, parts):
     most=st.just(10_000) | st.integers(1, 20),
     n_parts=st.sampled_from([1, 2, 7, 50]),
     order=st.randoms(),
-    learn=st.sampled_from([by_batches, by_partial_fits]),
 )
 def test_however_the_table_was_cut(
-    both, options, auto, missingness, most, n_parts, order, learn
+    both, options, auto, missingness, most, n_parts, order
 ):
     frame, new = both
     if auto:
@@ -66,7 +53,7 @@ def test_however_the_table_was_cut(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(row_summary, "SAMPLE", most)
         wanted = fit_transform(pk, frame)
-        got = learn(pk, cut(frame, n_parts, order))
+        got = by_batches(pk, cut(frame, n_parts, order))
     assert_same_model(got, pk)
     assert_same_bits(got.transform(frame), wanted)
     assert_same_bits(got.transform(new), pk.transform(new))
@@ -212,9 +199,6 @@ def test_batches_that_do_not_agree(parts, words):
     for order in (parts, parts[::-1]):
         with raises_naming(ValueError, *words[:1]):
             ProximityKernel().fit_batches(order)
-        pk = ProximityKernel().partial_fit(order[0])
-        with raises_naming(ValueError, *words[:1]):
-            pk.partial_fit(order[1])
     with raises_naming(ValueError, *words):
         ProximityKernel().fit_batches(parts)
 
@@ -238,73 +222,10 @@ def test_the_batch_that_is_wrong_is_named(bad):
     assert "batch 1" in caught.value.__notes__[0]
 
 
-def test_rows_before_bins_are_refused(frame):
-    for pk in (ProximityKernel(), ProximityKernel().fit(frame)):
-        with raises_naming(ValueError, "learn='bins'", "learn='rows'", "every batch"):
-            pk.partial_fit(frame, learn="rows")
-    with pytest.raises(ValueError, match="learn must be 'bins' or 'rows', got 'all'"):
-        ProximityKernel().partial_fit(frame, learn="all")
-
-
-def test_bins_after_rows_are_refused(frame):
-    pk = ProximityKernel().partial_fit(frame).partial_fit(frame, learn="rows")
-    before = pk.transform(frame)
-    with raises_naming(ValueError, "bins were fixed", "clone"):
-        pk.partial_fit(frame)
-    assert_same_bits(pk.transform(frame), before)
-
-
-def test_without_rows_it_is_not_fitted(frame):
-    pk = ProximityKernel().partial_fit(frame)
-    for method in (pk.transform, pk.kernel, pk.provenance):
-        with pytest.raises(NotFittedError, match="learn='rows'"):
-            method(frame)
-    assert pk.n_features_in_ == 4
-
-
-def test_partial_fit_after_fit_starts_anew_and_fit_ends_it(frame):
-    numbers = np.random.default_rng(0).normal(size=(30, 2))
-    pk = ProximityKernel().fit(numbers)
-    pk.partial_fit(frame)
-    assert not hasattr(pk, "n_bins_")
-    pk.partial_fit(frame, learn="rows")
-    assert_same_model(pk, ProximityKernel().fit(frame))
-    pk.fit(numbers)
-    assert pk.n_features_in_ == 2
-    assert not hasattr(pk, "feature_names_in_")
-    with raises_naming(ValueError, "No bins are learned"):
-        pk.partial_fit(numbers, learn="rows")
-
-
-def test_it_answers_after_each_batch_of_rows(frame):
-    pk = ProximityKernel(3, missingness="ignorable")
-    for part in cut(frame, 3):
-        pk.partial_fit(part)
-    for k, part in enumerate(cut(frame, 3), start=1):
-        pk.partial_fit(part, learn="rows")
-        assert pk.model_.n_samples == 30 * k
-        pk = pickle.loads(pickle.dumps(pk))
-    assert_same_bits(
-        pk.transform(frame),
-        ProximityKernel(3, missingness="ignorable").fit_transform(frame),
-    )
-
-
-def test_options_hold_from_the_first_rows_on(monkeypatch, frame):
-    monkeypatch.setattr(row_summary, "SAMPLE", 20)
-    first, second = cut(frame, 2)
-    pk = ProximityKernel(3, random_state=5)
-    pk.partial_fit(frame).partial_fit(first, learn="rows")
-    pk.set_params(n_bins=5, matching="cascade", missingness="auto", random_state=6)
-    pk.partial_fit(second, learn="rows")
-    assert_same_model(pk, ProximityKernel(3, random_state=5).fit(frame))
-
-
 def test_empty_batches_are_neutral(frame):
     pk = ProximityKernel().fit(frame)
     parts = [frame[:0], frame[:40], frame[:0], [], frame[40:], frame.iloc[:0, :2]]
-    for learn in (by_batches, by_partial_fits):
-        assert_same_model(learn(pk, parts), pk)
+    assert_same_model(by_batches(pk, parts), pk)
     for nothing in ([], [[]], [frame[:0]], lambda: iter(())):
         with pytest.raises(ValueError, match="No batch has a row"):
             ProximityKernel().fit_batches(nothing)
@@ -329,9 +250,9 @@ def test_what_can_be_read_only_once_is_refused(frame):
 
 
 def test_rows_with_what_the_bins_never_saw_are_refused():
-    pk = ProximityKernel().partial_fit(one(["x", "y"]))
+    passes = iter([[one(["x", "y"])], [one(["x", "new"])]])
     with raises_naming(ValueError, "column 'a'", "when the bins were learned"):
-        pk.partial_fit(one(["x", "new"]), learn="rows")
+        ProximityKernel().fit_batches(lambda: iter(next(passes)))
 
 
 def test_a_fit_by_batches_that_fails_leaves_the_old_model(frame):

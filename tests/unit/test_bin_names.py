@@ -35,7 +35,7 @@ def test_each_whole_number_is_in_the_bin_that_names_it():
         pk = ProximityKernel(n_bins).fit(values[:, None].astype(float))
         names = bin_names(pk)[0]
         codes = pk.model_.code(np.arange(-3.0, 14.0)[:, None], 1)
-        for n, code in zip(range(-3, 14), codes.rows[codes.inverse, 0], strict=True):
+        for n, code in zip(range(-3, 14), codes.bins[codes.index, 0], strict=True):
             low, _, high = names[code].removesuffix(" or more").rpartition("-")
             low = low or high.removeprefix("up to ")
             assert n <= int(high.removeprefix("up to ")) or code == len(names) - 1

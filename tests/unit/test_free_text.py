@@ -159,9 +159,6 @@ def test_batches_and_partitions_together():
         with dask.config.set(scheduler="synchronous"):
             (message,) = told(call)
         assert "'since' (60 of 90)" in message
-    pk = ProximityKernel()
-    for part in parts:
-        assert told(pk.partial_fit, part) == []
 
 
 def test_new_rows_are_not_judged():

@@ -270,11 +270,10 @@ def test_equal_rows_count_as_often_as_they_stand_there():
     plain = ProximityKernel(3, missingness="ignorable").fit(table)
     codes = plain.model_.code(table, 1).distinct(plain.n_bins_)
     assert codes.counts.min() >= 3
-    one_by_one = np.repeat(codes.rows, codes.counts, axis=0)
-    apart = type(codes)(one_by_one, np.ones(600, np.int64), np.arange(600))
+    apart = codes.of_rows(np.repeat(codes.bins, codes.counts, axis=0))
     names = [f"x{j}" for j in range(6)]
     kept = keep_rows(apart, plan_rows("pairwise", plain.n_bins_, 600, 0), 1)
-    every = replace(kept, rows=apart.rows, counts=apart.counts)
+    every = replace(kept, rows=apart.bins, counts=apart.counts)
     wanted = decide_missingness(every, names, "auto")
     for one, other in zip(pk.missingness_, wanted, strict=True):
         assert (one.informative, one.missing) == (other.informative, other.missing)

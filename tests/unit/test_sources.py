@@ -126,7 +126,7 @@ def test_few_sources_and_codes_by_hand(monkeypatch):
     assert set(pk.model_.matcher.weights) != {0.0}
     codes = pk.model_.code(table[:60], 1)
     found = pk.model_.matcher.estimate(codes, 1)
-    rows = np.where(codes.rows == 255, -1, codes.rows.astype(int)).tolist()
+    rows = np.where(codes.bins == 255, -1, codes.bins.astype(int)).tolist()
     for r, row in enumerate(rows):
         for cell in range(found.row_start[r], found.row_start[r + 1]):
             got = found.probabilities[found.start[cell] : found.start[cell + 1]]

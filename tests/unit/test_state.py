@@ -30,7 +30,7 @@ def wide():
     ("step", "matching"),
     [
         ("learn_bins", "pairwise"),
-        ("assign_codes", "pairwise"),
+        ("code_columns", "pairwise"),
         ("count_pairs", "pairwise"),
         ("learn_pairwise", "pairwise"),
         ("build_cascade", "cascade"),

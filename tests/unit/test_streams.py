@@ -77,11 +77,6 @@ def test_record_batches_are_batches(frame):
     batches = table.to_batches(max_chunksize=30)
     pk = ProximityKernel().fit_batches(batches)
     assert_same_bits(pk.transform(table), ProximityKernel().fit(table).transform(table))
-    parts = ProximityKernel()
-    for learn in ("bins", "rows"):
-        for batch in batches:
-            parts.partial_fit(batch, learn=learn)
-    assert_same_bits(parts.transform(table), pk.transform(table))
 
 
 def test_a_series_is_one_row(frame):

@@ -126,10 +126,10 @@ class ModelFileMixin:
         """Return the options and the bytes of a model file, for pickle, joblib, skops.
 
         These are plain values, so a user of skops has only one type to trust. An
-        estimator that is not fitted, or is still learning from batches, is not changed.
+        estimator that is not fitted is not changed.
         """
         held: dict[str, Any] = super().__getstate__()  # type: ignore[assignment]
-        if "_learning" in held or not {"model_", "kernel_"} & set(held):
+        if not {"model_", "kernel_"} & set(held):
             return held
         file = io.BytesIO()
         write_estimator(self, file, None)

@@ -76,7 +76,7 @@ def _assign_rows(
     sizes: Any = 0
     with open_results(invocation, file_format) as append:
         for start, batch in source.read("assigning rows"):
-            distances = model.transform(batch.frame)
+            distances = model.transform(source.code(model, batch))
             clusters = distances.argmin(axis=1)
             sizes = sizes + np.bincount(clusters, minlength=model.n_clusters_)
             results = {"cluster": clusters}
@@ -90,7 +90,8 @@ def _assign_rows(
 
 def _make_report(invocation: Invocation, model: Any, source: fitting.Source) -> None:
     if source.whole is not None:
-        fitting.make_report(invocation, source.whole, model.kernel_, model)
+        coded = source.code(model, source.whole)
+        fitting.make_report(invocation, source.whole, coded, model.kernel_, model)
 
 
 def _make_model(options: argparse.Namespace) -> Any:
@@ -118,7 +119,7 @@ def _tell_stability(invocation: Invocation, model: Any, source: Any) -> None:
 
     stability = model.stability_
     if stability is None and source.whole is not None and not invocation.quiet:
-        stability = model.measure_stability(source.whole.frame)
+        stability = model.measure_stability(source.code(model, source.whole))
     text = describe_stability(model.n_clusters_, stability or {})
     if text and invocation.options.n_clusters is None:
         text = f"{text} -k sets another number."

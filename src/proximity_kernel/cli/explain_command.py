@@ -49,7 +49,8 @@ def run(invocation: Invocation) -> None:
 
     a, b = find_row(table, options.row_a), find_row(table, options.row_b)
     if kernel is None:
-        kernel = fitting.fit(invocation, fitting.make_kernel(options), table)
+        kernel = fitting.make_kernel(options)
+        fitting.fit(invocation, kernel, table)
     from .. import explain
 
     explanation = explain(kernel, table.frame.iloc[[a]], table.frame.iloc[[b]])

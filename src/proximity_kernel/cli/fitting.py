@@ -34,6 +34,7 @@ from .program import Invocation
 
 if TYPE_CHECKING:
     from .. import ProximityKernel
+    from .._coded import CodedTable
 
 LARGE = 1_000_000
 """Rows above which a file is read in batches unless an option says otherwise."""
@@ -125,6 +126,12 @@ def start(
         What was saved with the model.
     """
     check_files(invocation)
+    return _start(invocation, wanted)
+
+
+def _start(
+    invocation: Invocation, wanted: str
+) -> tuple[Any, LoadedTable, dict[str, Any]]:
     model, schema, notes = _load_model(invocation, wanted)
     table = open_table(invocation, invocation.options.file, schema)
     _check_weights(invocation, table.name, table.schema)
@@ -151,12 +158,20 @@ def _check_weights(invocation: Invocation, source: str, schema: Schema) -> None:
 
 def fit(
     invocation: Invocation, estimator: Any, table: LoadedTable, **notes: Any
-) -> Any:
-    """Fit an estimator; save it with plain data (`notes`) if --save-model was given."""
+) -> CodedTable:
+    """Fit an estimator; save it with plain data (`notes`) if --save-model was given.
+
+    Returns
+    -------
+    CodedTable
+        The coded rows, which the methods of the estimator take in place of the table.
+    """
+    from ..kernel import fit_coded
+
     with invocation.progress("fitting"):
-        estimator.fit(table.frame)
+        coded = fit_coded(estimator, table.frame)
     _save_model(invocation, estimator, table.schema, **notes)
-    return estimator
+    return coded
 
 
 def _save_model(
@@ -209,8 +224,19 @@ def _load_model(
     return estimator, Schema.from_dict(notes["schema"]), notes
 
 
+def code(estimator: Any, table: LoadedTable) -> CodedTable:
+    """Code a table by a kernel, or by the kernel of another fitted estimator."""
+    from ..kernel import code_table
+
+    return code_table(getattr(estimator, "kernel_", estimator), table.frame)
+
+
 def make_report(
-    invocation: Invocation, table: LoadedTable, kernel: Any, clusters: Any = None
+    invocation: Invocation,
+    table: LoadedTable,
+    coded: CodedTable,
+    kernel: Any,
+    clusters: Any = None,
 ) -> None:
     """Write the report, if --report was given."""
     path = invocation.options.report
@@ -222,7 +248,7 @@ def make_report(
     with invocation.progress(f"writing {path}"):
         write_report(
             path,
-            table.frame,
+            coded,
             kernel=kernel,
             clusters=clusters,
             ids=label_rows(table),
@@ -256,8 +282,9 @@ def open_source(
     Source
     """
     options = invocation.options
+    check_files(invocation)
     if not _should_stream(invocation, file_format):
-        model, whole, _ = start(invocation, wanted)
+        model, whole, _ = _start(invocation, wanted)
         return model, Source(invocation, whole, whole.name, len(whole.frame))
     model, schema, _ = _load_model(invocation, wanted)
     with invocation.progress(f"opening {options.file}"):
@@ -274,7 +301,6 @@ def _should_stream(invocation: Invocation, file_format: str) -> bool:
     options = invocation.options
     if options.stream is False or (options.file == STANDARD_STREAM != options.stream):
         return False
-    check_files(invocation)
     file = open_large(options.file)
     obstacle = None
     if file is None:
@@ -309,6 +335,7 @@ class Source:
     table: LoadedTable | LargeTable
     name: str
     n_rows: int
+    _coded: CodedTable | None = None
     _first_pass: bool = True
 
     @property
@@ -326,13 +353,22 @@ class Source:
             What each pass over the batches does; the last is that of later passes.
         """
         if self.whole is not None:
-            return fit(self.invocation, estimator, self.whole)
+            self._coded = fit(self.invocation, estimator, self.whole)
+            return estimator
         passes = chain(tasks, repeat(tasks[-1]))
         estimator.fit_batches(
             lambda: (batch.frame for _, batch in self.read(next(passes)))
         )
         _save_model(self.invocation, estimator, self.table.schema)
         return estimator
+
+    def code(self, estimator: Any, batch: LoadedTable) -> Any:
+        """Code the rows of a batch for the methods of an estimator, a table once."""
+        if batch is not self.table:
+            return batch.frame
+        if self._coded is None:
+            self._coded = code(estimator, batch)
+        return self._coded
 
     def read(self, task: str) -> Iterator[tuple[int, LoadedTable]]:
         """Read all rows once.

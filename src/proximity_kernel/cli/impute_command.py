@@ -67,7 +67,8 @@ def run(invocation: Invocation) -> None:
         # Codes such as 99 would be averaged into the estimates.
         known = hide_missing_codes(known)
         fitted = replace(table, frame=known)
-        kernel = fitting.fit(invocation, fitting.make_kernel(options), fitted)
+        kernel = fitting.make_kernel(options)
+        fitting.fit(invocation, kernel, fitted)
     with invocation.progress("filling"):
         filled, uncertainty = kernel.impute(
             known, strategy=options.strategy, return_uncertainty=True

@@ -78,14 +78,13 @@ def run(invocation: Invocation) -> None:
         rows, k = _find_rows(options, asked, len(table.frame) - exclude_self)
         kernel = fitting.make_kernel(options)
         model = ProximityNeighbors(kernel=kernel, n_jobs=options.n_jobs)
-        fitting.fit(invocation, model, table, ids=saved)
+        coded = fitting.fit(invocation, model, table, ids=saved)
     else:
         rows, k = _find_rows(options, asked, model.n_samples_fit_)
+    queries = coded if exclude_self else fitting.code(model, asked)
     with invocation.progress("finding neighbors"):
         similarities, indices = model.kneighbors(
-            asked.frame.iloc[rows].reset_index(drop=True),
-            k + exclude_self,
-            return_similarity=True,
+            queries.take(rows), k + exclude_self, return_similarity=True
         )
     if exclude_self:
         from .._nearest import drop_itself
@@ -96,7 +95,7 @@ def run(invocation: Invocation) -> None:
         if exclude_self and not options.of:
             invocation.note(_describe_closest(near))
         if options.model is None and len(table.frame) > 1:
-            invocation.note(_describe_scale(model, table.frame))
+            invocation.note(_describe_scale(model, coded))
         _show_nearest(invocation, model, near, None if options.model else table)
     else:
         write_results(invocation, _list_neighbors(near), file_format)
@@ -162,14 +161,14 @@ def _describe_closest(near: _Nearest) -> str:
     )
 
 
-def _describe_scale(model: Any, frame: Any) -> str:
+def _describe_scale(model: Any, coded: Any) -> str:
     """Say how similar rows usually are, to their nearest and by chance."""
     import numpy as np
 
     from .._nearest import drop_itself
 
-    some = np.unique(np.linspace(0, len(frame) - 1, _MAX_SAMPLE).astype(int))
-    sample = frame.iloc[some].reset_index(drop=True)
+    some = np.unique(np.linspace(0, len(coded) - 1, _MAX_SAMPLE).astype(int))
+    sample = coded.take(some)
     similarities, indices = model.kneighbors(sample, 2, return_similarity=True)
     nearest = np.median(drop_itself(similarities, indices, some)[0])
     chance = np.median(model.kernel_.kernel(sample)[np.triu_indices(len(some), 1)])

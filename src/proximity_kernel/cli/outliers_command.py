@@ -64,22 +64,24 @@ def run(invocation: Invocation) -> None:
             contamination=options.share or "auto",
             n_jobs=options.n_jobs,
         )
-        fitting.fit(invocation, model, table)
-    frame = _list_outliers(invocation, model, table)
-    fitting.make_report(invocation, table, model.kernel_)
+        coded = fitting.fit(invocation, model, table)
+    else:
+        coded = fitting.code(model, table)
+    frame = _list_outliers(invocation, model, table, coded)
+    fitting.make_report(invocation, table, coded, model.kernel_)
     from .results import write_results
 
     write_results(invocation, frame, file_format)
 
 
-def _list_outliers(invocation: Invocation, model: Any, table: Any) -> Any:
+def _list_outliers(invocation: Invocation, model: Any, table: Any, coded: Any) -> Any:
     import numpy as np
 
     from .results import N_SHOWN, is_for_terminal, join_results, name_rows
 
     options, shown = invocation.options, is_for_terminal(invocation.options)
     with invocation.progress("scoring"):
-        scores = model.score_samples(table.frame)
+        scores = model.score_samples(coded)
     outlying = scores < model.offset_
     rows, explained = np.arange(len(scores)), np.flatnonzero(outlying)
     invocation.note(_count_outliers(scores, model.offset_))
@@ -94,7 +96,7 @@ def _list_outliers(invocation: Invocation, model: Any, table: Any) -> Any:
     reasons = np.full(len(scores), "", dtype=object)
     reasons[explained] = [
         ("\n" if shown else "; ").join(own)
-        for own in _explain(invocation, model, table, explained)
+        for own in _explain(invocation, model, table, coded, explained)
     ]
     results = {"score": scores.round(6), "outlier": outlying, "reasons": reasons}
     if shown and len(set(outlying[rows])) == 1:
@@ -118,28 +120,25 @@ def _count_outliers(scores: Any, limit: float) -> str:
 
 
 def _explain(
-    invocation: Invocation, model: Any, table: Any, rows: Any
+    invocation: Invocation, model: Any, table: Any, coded: Any, rows: Any
 ) -> list[list[str]]:
     """List the reasons of some rows, in sentences."""
     options, out = invocation.options, []
     if not options.reasons:
         return [[] for _ in rows]
-    columns = _read_columns(model, table, fitted=options.model is None)
+    columns = _read_columns(table, coded, fitted=options.model is None)
     with invocation.progress("finding reasons", len(rows)) as advance:
         for start in range(0, len(rows), _BLOCK):
             block = rows[start : start + _BLOCK]
-            frame = table.frame.iloc[block].reset_index(drop=True)
-            for row, reasons in zip(
-                block, model.reasons(frame, options.reasons), strict=True
-            ):
+            found = model.reasons(coded.take(block), options.reasons)
+            for row, reasons in zip(block, found, strict=True):
                 out.append([columns[one.feature].describe(row, one) for one in reasons])
             advance(len(block))
     return out
 
 
-def _read_columns(model: Any, table: Any, *, fitted: bool) -> dict[str, _Column]:
-    codes = model.kernel_.model_.code(table.frame, 1)
-    bins = codes.rows[codes.inverse]
+def _read_columns(table: Any, coded: Any, *, fitted: bool) -> dict[str, _Column]:
+    bins = coded.bins[coded.index]
     return {
         name: _Column(name, table.source[name], table.frame[name], bins[:, j], fitted)
         for j, name in enumerate(table.frame)

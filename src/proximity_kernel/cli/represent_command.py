@@ -54,7 +54,7 @@ def run(invocation: Invocation) -> None:
 
         with open_output(options.output) as file:
             for _, table in source.read("representing rows"):
-                sp.save_npz(file, kernel.transform(table.frame))
+                sp.save_npz(file, kernel.transform(source.code(kernel, table)))
         return
     size = 4 * n_rows * n_bins
     if source.whole is not None and size > _MAX_BYTES and not options.force:
@@ -68,6 +68,7 @@ def run(invocation: Invocation) -> None:
     with open_results(invocation, file_format) as append:
         for start, batch in source.read("representing rows"):
             # Column-major, because columns are written.
-            dense = kernel.transform(batch.frame).toarray(order="F")
+            rows = kernel.transform(source.code(kernel, batch))
+            dense = rows.toarray(order="F")
             columns = dict(zip(bins, dense.T, strict=True))
             append(join_results(name_rows(batch, start), columns))

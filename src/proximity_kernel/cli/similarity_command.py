@@ -78,9 +78,12 @@ def run(invocation: Invocation) -> None:
             "list the pairs --above a limit, use neighbors, or give --force."
         )
     if kernel is None:
-        kernel = fitting.fit(invocation, fitting.make_kernel(options), table)
+        kernel = fitting.make_kernel(options)
+        coded = fitting.fit(invocation, kernel, table)
+    else:
+        coded = fitting.code(kernel, table)
     with invocation.progress("comparing rows"):
-        matrix = kernel.kernel(table.frame, None if other is table else other.frame)
+        matrix = kernel.kernel(coded, None if other is table else other.frame)
     if file_format == "npy":
         import numpy as np
 
@@ -123,14 +126,16 @@ def _list_pairs(invocation: Invocation, table: Any, other: Any) -> Any:
     from .. import ProximityNeighbors
 
     options, radius = invocation.options, 1 - invocation.options.above
-    kernel = fitting.fit(invocation, fitting.make_kernel(options), table)
+    kernel = fitting.make_kernel(options)
+    coded = fitting.fit(invocation, kernel, table)
     # Frozen, so that pairs have the similarity that the whole matrix has.
     model = ProximityNeighbors(kernel=FrozenEstimator(kernel), n_jobs=options.n_jobs)
-    model.fit(table.frame)
+    model.fit(coded)
+    coded = coded if other is table else fitting.code(kernel, other)
     parts, n_pairs = [], 0
-    with invocation.progress("comparing rows", len(other.frame)) as advance:
-        for start in range(0, len(other.frame), _BLOCK):
-            block = other.frame.iloc[start : start + _BLOCK].reset_index(drop=True)
+    with invocation.progress("comparing rows", len(coded)) as advance:
+        for start in range(0, len(coded), _BLOCK):
+            block = coded.take(slice(start, start + _BLOCK))
             near, found = model.radius_neighbors(block, radius, return_similarity=True)
             others = np.repeat(start + np.arange(len(block)), list(map(len, found)))
             part = np.vstack([np.concatenate(found), others, np.concatenate(near)])

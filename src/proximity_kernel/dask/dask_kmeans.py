@@ -198,8 +198,8 @@ def _gather_part(part: Any, shared: Shared) -> Rows | None:
     """Represent each distinct row of a partition once; None if it has no rows."""
     if has_no_rows(part):
         return None
-    codes, matrix = represent_distinct(shared.get(), part)
-    return gather_rows(matrix, codes.counts)
+    coded, matrix = represent_distinct(shared.get(), part)
+    return gather_rows(matrix, coded.counts)
 
 
 def _sum_rows(rows: Rows | None, centers: Shared, shared: Shared | None) -> Sums | None:
@@ -210,6 +210,6 @@ def _sum_rows(rows: Rows | None, centers: Shared, shared: Shared | None) -> Sums
 def _label_part(part: Any, shared: Shared, centers: Shared) -> NDArray[np.int32]:
     if has_no_rows(part):
         return np.empty(0, np.int32)
-    codes, matrix = represent_distinct(shared.get(), part)
-    rows = gather_rows(matrix, codes.counts)
-    return nearest_centers(rows, centers.get()).labels[codes.inverse]
+    coded, matrix = represent_distinct(shared.get(), part)
+    rows = gather_rows(matrix, coded.counts)
+    return nearest_centers(rows, centers.get()).labels[coded.index]

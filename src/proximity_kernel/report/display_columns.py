@@ -19,11 +19,11 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import ProximityKernel
 from .._bin_names import write_moment
+from .._coded import CodedTable
 from .._far_values import find_usual
 from .._shared.wording import counted, write_plain
-from .._table.columns import Column, read_columns
+from .._table.columns import Column
 
 _Floats: TypeAlias = NDArray[np.float64]
 _NO_YES = ("no", "yes")
@@ -199,30 +199,19 @@ class DisplayColumn:
         return next((n for n in range(most) if (sizes.round(n) == sizes).all()), most)
 
 
-def read_display_columns(table: Any, kernel: ProximityKernel) -> list[DisplayColumn]:
-    """Read a table.
-
-    Parameters
-    ----------
-    table : frame, array or list of rows, of shape (n_samples, n_features)
-    kernel : ProximityKernel
-        Fitted: its categorical features are read as such.
-
-    Returns
-    -------
-    list of DisplayColumn
+def make_display_columns(coded: CodedTable) -> list[DisplayColumn]:
+    """Make the columns of a coded table ready to show.
 
     Examples
     --------
-    >>> table = [[1.5, "red"], [None, "blue"]]
-    >>> for column in read_display_columns(table, ProximityKernel().fit(table)):
+    >>> from proximity_kernel.kernel import fit_coded
+    >>> coded = fit_coded(ProximityKernel(), [[1.5, "red"], [None, "blue"]])
+    >>> for column in make_display_columns(coded):
     ...     print(column.name, column.kind, column.values, column.labels)
     x0 number [1.5 nan] None
     x1 category [1. 0.] ('blue', 'red')
     """
-    categorical = [categories is not None for categories in kernel.categories_]
-    columns = read_columns(table, categorical_features=categorical)
-    return list(map(_make_display_column, columns))
+    return list(map(_make_display_column, coded.columns))
 
 
 def _make_display_column(column: Column) -> DisplayColumn:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import ProximityKernel
-from .._coded import plain_codes
+from .._coded import CodedTable
 from .._provenance import list_cells
 from .._shared.resources import count_threads
 from .._shared.wording import join_names
@@ -95,7 +95,7 @@ def _name_pattern(is_missing: NDArray[np.bool_], names: NDArray[np.str_]) -> str
 
 
 def describe_missing_cells(
-    kernel: ProximityKernel, codes: NDArray[Any], rng: np.random.Generator
+    kernel: ProximityKernel, coded: CodedTable, rng: np.random.Generator
 ) -> dict[str, Any]:
     """Describe how well the missing cells are known.
 
@@ -103,8 +103,7 @@ def describe_missing_cells(
     ----------
     kernel : ProximityKernel
         Fitted.
-    codes : ndarray of shape (n_samples, n_features)
-        Of the rows.
+    coded : CodedTable
     rng : numpy.random.Generator
         Draws `MAX_ROWS` rows of a table that has more.
 
@@ -120,8 +119,8 @@ def describe_missing_cells(
         an observed value; their cells are not counted here. ``kept``: columns whose
         gaps are a bin of their own: name and missing.
     """
-    rows = sample_rows(len(codes), MAX_ROWS, rng)
-    cells, shares = estimate_cells(kernel, codes[rows])
+    rows = sample_rows(len(coded), MAX_ROWS, rng)
+    cells, shares = estimate_cells(kernel, coded.take(rows))
     names = [clean(absence.feature) for absence in kernel.missingness_]
     features = [
         _describe_feature(names, j, prior, cells[cells["feature"] == j], shares[j])
@@ -142,7 +141,7 @@ def describe_missing_cells(
 
 
 def estimate_cells(
-    kernel: ProximityKernel, codes: NDArray[Any]
+    kernel: ProximityKernel, coded: CodedTable
 ) -> tuple[NDArray[np.void], list[NDArray[np.float64]]]:
     """Estimate the missing cells of coded rows.
 
@@ -154,9 +153,9 @@ def estimate_cells(
         Estimates of the cells of each feature, in the order of `cells`.
     """
     model, n_threads = kernel.model_, count_threads(kernel.n_jobs)
-    found = model.matcher.estimate(plain_codes(codes), n_threads)
+    found = model.matcher.estimate(coded, n_threads)
     shares = [found.of_feature(j, n) for j, n in enumerate(model.n_bins.tolist())]
-    return list_cells(model, plain_codes(codes), n_threads), shares
+    return list_cells(model, coded, n_threads), shares
 
 
 def _describe_feature(

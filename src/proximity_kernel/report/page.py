@@ -20,13 +20,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import ProximityKernel, ProximityKMeans, __version__
 from .._cluster_count import describe_stability
+from .._coded import CodedTable
 from .._shared.extras import require
-from .._shared.resources import count_threads
 from .._shared.whole_files import whole_file
 from .._shared.wording import capitalize, counted, write_share
 from ..explanation import find_kernel
+from ..kernel import code_table, fit_coded
 from .column_cards import HEIGHT, WIDTH, describe_columns, list_far_values
-from .display_columns import DisplayColumn, clean, read_display_columns
+from .display_columns import DisplayColumn, clean, make_display_columns
 from .findings import find_alerts, name_clusters, write_findings
 from .missing_cells import describe_gaps, describe_missing_cells
 from .row_map import describe_rows, sample_compared_rows
@@ -100,9 +101,9 @@ def write_report(
     """
     target = _check_path(path)
     require("jinja2", extra="report")
-    kernel = _choose_kernel(table, kernel, clusters)
-    names = _name_rows(ids, len(table))
-    content = _collect(table, kernel, clusters, names, random_state)
+    kernel, coded = _choose_kernel(table, kernel, clusters)
+    names = _name_rows(ids, len(coded))
+    content = _collect(coded, kernel, clusters, names, random_state)
     content["title"] = clean(title, 200) if title else content["size"]
     content["assumptions"] = [
         clean(one, 500) for one in assumptions if one not in doubts
@@ -126,8 +127,11 @@ def _check_path(path: str | os.PathLike[str]) -> Path:
 
 def _choose_kernel(
     table: Any, kernel: ProximityKernel | None, clusters: ProximityKMeans | None
-) -> ProximityKernel:
-    """Use the kernel that is given or that of the clusters, or fit one."""
+) -> tuple[ProximityKernel, CodedTable]:
+    """Use the kernel that is given or that of the clusters, or fit one; code the table.
+
+    A table that is coded already, by that kernel, is returned.
+    """
     if clusters is not None:
         if not isinstance(clusters, ProximityKMeans):
             raise TypeError(
@@ -140,8 +144,10 @@ def _choose_kernel(
         with warnings.catch_warnings():
             # About empty columns, which the page shows.
             warnings.simplefilter("ignore", UserWarning)
-            kernel = ProximityKernel().fit(table)
-    return find_kernel(kernel)
+            kernel = ProximityKernel()
+            return kernel, fit_coded(kernel, table)
+    kernel = find_kernel(kernel)
+    return kernel, code_table(kernel, table)
 
 
 def _name_rows(ids: Sequence[Any] | None, n_rows: int) -> list[str]:
@@ -155,7 +161,7 @@ def _name_rows(ids: Sequence[Any] | None, n_rows: int) -> list[str]:
 
 
 def _collect(
-    table: Any,
+    coded: CodedTable,
     kernel: ProximityKernel,
     clusters: ProximityKMeans | None,
     names: list[str],
@@ -164,18 +170,16 @@ def _collect(
     """Compute everything that the page shows."""
     labels = None
     if clusters is not None and clusters.n_clusters_ > 1:
-        labels = clusters.predict(table).astype(np.int64)  # first: needs most memory
-    columns = read_display_columns(table, kernel)
+        labels = clusters.predict(coded).astype(np.int64)  # first: needs most memory
+    columns = make_display_columns(coded)
     rng = np.random.default_rng(random_state)
-    coded = kernel.model_.code(table, count_threads(kernel.n_jobs))
-    codes = coded.rows[coded.inverse]
-    surprising = find_surprising_rows(kernel, columns, codes, rng)
+    surprising = find_surprising_rows(kernel, columns, coded, rng)
     far = list_far_values(columns)
     named = [one["row"] for one in surprising["rows"]]
     named += [row for one in far for row in one["rows"]]
     always = np.unique(named).astype(int)
     compared = sample_compared_rows(len(names), len(columns), always, rng)
-    data = describe_rows(kernel, columns, codes, compared, rng)
+    data = describe_rows(kernel, columns, coded, compared, rng)
     data["ids"] = [names[i] for i in data["rows"]]
     data["clusters"] = cards = None
     if clusters is not None and labels is not None:
@@ -183,10 +187,10 @@ def _collect(
         data["clusters"] = labels[data["rows"]].tolist()
         data["names"] = [card["name"] for card in cards]
     gaps = describe_gaps(columns)
-    missing = describe_missing_cells(kernel, codes, rng)
+    missing = describe_missing_cells(kernel, coded, rng)
     findings = write_findings(cards, far, surprising, gaps, missing, names)
     if clusters is not None:
-        stability = clusters.stability_ or clusters.measure_stability(table)
+        stability = clusters.stability_ or clusters.measure_stability(coded)
         told = describe_stability(clusters.n_clusters_, stability)
         if told or not cards:
             told = told or "The rows form one cluster."

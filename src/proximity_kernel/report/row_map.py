@@ -20,7 +20,7 @@ from sklearn.decomposition import PCA
 from sklearn.neighbors import NearestNeighbors
 
 from .. import ProximityKernel
-from .._coded import plain_codes
+from .._coded import CodedTable
 from .._nearest import (
     Nearest,
     build_index,
@@ -30,7 +30,7 @@ from .._nearest import (
 )
 from .._shared.resources import count_threads
 from ..explanation import bin_names
-from ..kernel import represent_codes
+from ..kernel import represent
 from .display_columns import DisplayColumn
 from .missing_cells import estimate_cells, sample_rows
 
@@ -134,7 +134,7 @@ def spread_rows(
 def describe_rows(
     kernel: ProximityKernel,
     columns: Sequence[DisplayColumn],
-    codes: NDArray[Any],
+    coded: CodedTable,
     compared: NDArray[np.int64],
     rng: np.random.Generator,
 ) -> dict[str, Any]:
@@ -145,8 +145,8 @@ def describe_rows(
     kernel : ProximityKernel
         Fitted.
     columns : sequence of DisplayColumn
-    codes : ndarray of shape (n_samples, n_features)
-        Of all rows.
+    coded : CodedTable
+        All rows.
     compared : ndarray of shape (n,), int64
         Indices of the rows to compare with their nearest ones, increasing.
     rng : numpy.random.Generator
@@ -169,22 +169,22 @@ def describe_rows(
         any), how many features moved it most and which, then bins with their
         probabilities in hundredths.
     """
-    model, n, k = kernel.model_, len(compared), min(N_NEAREST, len(codes) - 1)
-    similarity, nearest = _find_nearest(kernel, codes, compared, k)
+    model, n, k = kernel.model_, len(compared), min(N_NEAREST, len(coded) - 1)
+    similarity, nearest = _find_nearest(kernel, coded, compared, k)
     detailed = np.concatenate([compared, np.setdiff1d(nearest, compared)])
-    others = np.setdiff1d(np.arange(len(codes)), detailed)
+    others = np.setdiff1d(np.arange(len(coded)), detailed)
     room = max(0, min(MAP_ROWS, _MAX_GRADES // len(columns)) - len(detailed))
     others = others[sample_rows(len(others), room, rng)]
     rows = np.concatenate([detailed, others])
     order = np.argsort(detailed)
     near = order[np.searchsorted(detailed, nearest, sorter=order)]
-    matrix = represent_codes(kernel, model, plain_codes(codes[rows]))
-    codes = codes[detailed]
+    matrix = represent(kernel, coded.take(rows))
+    coded = coded.take(detailed)
     places = spread_rows(matrix, place_rows(matrix, n))
     pairs = matrix[np.repeat(np.arange(n), k)].multiply(matrix[near.ravel()])
     agreement = np.clip(model.agree_by_feature(pairs), 0, 1)
-    estimates = _describe_estimates(*estimate_cells(kernel, codes))
-    cells = _describe_cells(kernel, columns, detailed, codes, estimates)
+    estimates = _describe_estimates(*estimate_cells(kernel, coded))
+    cells = _describe_cells(kernel, columns, detailed, coded, estimates)
     return {
         "rows": rows.tolist(),
         "n": n,
@@ -206,16 +206,16 @@ def describe_rows(
 
 
 def _find_nearest(
-    kernel: ProximityKernel, codes: NDArray[Any], compared: NDArray[np.int64], k: int
+    kernel: ProximityKernel, coded: CodedTable, compared: NDArray[np.int64], k: int
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Find the nearest rows of some; the table is represented a part at a time."""
     model, n_threads = kernel.model_, count_threads(kernel.n_jobs)
-    queries = represent_codes(kernel, model, plain_codes(codes[compared]))
+    queries = represent(kernel, coded.take(compared))
     parts = []
-    for start in range(0, len(codes), MAP_ROWS):
-        part = plain_codes(codes[start : start + MAP_ROWS])
-        index = build_index(represent_codes(kernel, model, part), model.n_counted)
-        n_rows = min(MAP_ROWS, len(codes) - start)
+    for start in range(0, len(coded), MAP_ROWS):
+        part = coded.take(slice(start, start + MAP_ROWS))
+        index = build_index(represent(kernel, part), model.n_counted)
+        n_rows = min(MAP_ROWS, len(coded) - start)
         found = find_nearest(index, queries, min(k + 1, n_rows), n_threads)
         parts.append(Nearest(*found, n_rows, k + 1))
     nearest = reduce(merge_nearest, parts)
@@ -279,12 +279,13 @@ def _describe_cells(
     kernel: ProximityKernel,
     columns: Sequence[DisplayColumn],
     rows: NDArray[np.int64],
-    codes: NDArray[Any],
+    coded: CodedTable,
     estimates: list[list[int]],
 ) -> list[dict[str, Any]]:
     """Describe the cells of rows, with the names of the bins that they use."""
-    bins = np.where(codes < kernel.model_.n_bins, codes.astype(np.int64), UNKNOWN)
-    bins[codes == plain_codes(codes).missing] = ESTIMATED
+    codes = coded.bins.astype(np.int64)
+    bins = np.where(codes < kernel.model_.n_bins, codes, UNKNOWN)
+    bins[codes == coded.missing] = ESTIMATED
     used = [set(own.tolist()) - {ESTIMATED, UNKNOWN} for own in bins.T]
     for _, j, _, n_movers, *rest in estimates:
         used[j].update(rest[n_movers::2])

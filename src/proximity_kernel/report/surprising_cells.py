@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import ProximityKernel
-from .._coded import plain_codes
+from .._coded import CodedTable
 from .._model import Model
 from .._shared.resources import count_threads
 from .._shared.wording import write_share
@@ -35,7 +35,7 @@ _LEAST_SHARE = 1e-6  # of a bin that no matching row has
 def find_surprising_rows(
     kernel: ProximityKernel,
     columns: Sequence[DisplayColumn],
-    codes: NDArray[Any],
+    coded: CodedTable,
     rng: np.random.Generator,
 ) -> dict[str, Any]:
     """Find the rows with values that do not fit the rest of their row.
@@ -45,8 +45,8 @@ def find_surprising_rows(
     kernel : ProximityKernel
         Fitted.
     columns : sequence of DisplayColumn
-    codes : ndarray of shape (n_samples, n_features)
-        Of all rows.
+    coded : CodedTable
+        All rows.
     rng : numpy.random.Generator
         Draws the rows that are searched, if there are too many.
 
@@ -59,7 +59,8 @@ def find_surprising_rows(
     """
     model, n_threads = kernel.model_, count_threads(kernel.n_jobs)
     most = _CASCADE_ROWS if model.matcher.leaves_bins_out else MAX_ROWS
-    looked = sample_rows(len(codes), most, rng)
+    looked = sample_rows(len(coded), most, rng)
+    codes = coded.bins[coded.index]
     surprise = np.zeros((len(looked), len(columns)), np.float32)
     for j, n_bins in enumerate(model.n_bins.tolist()):
         here = np.flatnonzero(codes[looked, j] < n_bins)
@@ -94,13 +95,13 @@ def _estimate_observed(
     model: Model, rows: NDArray[Any], j: int, n_threads: int
 ) -> NDArray[np.float64]:
     """Estimate feature j of coded rows as if it were missing."""
-    missing = plain_codes(rows).missing
+    missing = np.iinfo(rows.dtype).max
     if not model.matcher.leaves_bins_out:
         # Other gaps need no estimate: an unknown category tells as little.
         rows = np.where(rows == missing, missing - 1, rows).astype(rows.dtype)
     rows = rows.copy()
     rows[:, j] = missing
-    found = model.matcher.estimate(plain_codes(rows), n_threads)
+    found = model.matcher.estimate(CodedTable.of_rows(rows), n_threads)
     return np.maximum(found.of_feature(j, int(model.n_bins[j])), _LEAST_SHARE)
 
 
