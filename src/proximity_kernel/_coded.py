@@ -137,8 +137,11 @@ class CodedTable:
 
     def each_once(self) -> CodedTable:
         """Take each of the rows that are kept once, whatever their counts."""
-        once = CodedTable.of_rows(self.bins, self.leaves)
-        return replace(once, model=self.model)
+        if "once" not in self._made:
+            once = CodedTable.of_rows(self.bins, self.leaves)
+            self._made["once"] = replace(once, model=self.model)
+        found: CodedTable = self._made["once"]
+        return found
 
     def repeat(self, copies: _Ints) -> CodedTable:
         """Count each row of the table as often as `copies`, shape (n_samples,)."""

@@ -249,10 +249,7 @@ class ProximityKernel(ModelFileMixin, Weighted, Transformer, Estimator):
         right = None
         if Y is not None:
             try:
-                other = model.code(
-                    _check_names(self, model, Y), count_threads(self.n_jobs)
-                )
-                right = represent(self, other)
+                right = represent(self, code_table(self, Y, model))
             except (TypeError, ValueError) as error:
                 error.add_note("This is about Y, the second table.")
                 raise
@@ -482,7 +479,7 @@ def take_model(kernel: Any) -> Model:
     return model
 
 
-def code_table(kernel: Any, X: Any) -> CodedTable:
+def code_table(kernel: Any, X: Any, model: Model | None = None) -> CodedTable:
     """Code the rows of a table by a fitted kernel.
 
     Parameters
@@ -490,19 +487,16 @@ def code_table(kernel: Any, X: Any) -> CodedTable:
     kernel : ProximityKernel
     X : frame, array or list of rows, of shape (n_samples, n_features)
         Or a CodedTable, which is returned.
+    model : Model or None
+        The model to use; None means that of the kernel.
 
     Returns
     -------
     CodedTable
     """
-    model = take_model(kernel)
+    model = model or take_model(kernel)
     if isinstance(X, CodedTable):
         return X
-    return model.code(_check_names(kernel, model, X), count_threads(kernel.n_jobs))
-
-
-def _check_names(kernel: Any, model: Model, X: Any) -> Any:
-    """Collect a table, and raise if its columns are not those seen at fit."""
     X = collect_table(X, model.names)
     try:
         if len(getattr(X, "shape", (0, 0))) == 2:
@@ -510,7 +504,7 @@ def _check_names(kernel: Any, model: Model, X: Any) -> Any:
     except (ValueError, TypeError, LookupError):
         read_columns(X)  # raises a clearer error if the table is bad
         raise
-    return X
+    return model.code(X, count_threads(kernel.n_jobs))
 
 
 def represent(kernel: ProximityKernel, X: Any) -> sp.csr_array:

@@ -128,6 +128,20 @@ def test_the_nearest_rows_are_the_nearest_and_their_parts_are_those_of_explain(
         )
 
 
+def test_the_page_of_a_fine_kernel_has_the_similarities_of_that_kernel(
+    penguins, tmp_path
+):
+    near = ProximityNeighbors().fit(penguins)
+    data = embedded(write(tmp_path, penguins, kernel=near.kernel_))
+    similarity, indices = near.kneighbors(return_similarity=True)
+    shown = np.array(data["similarity"]) / 1000
+    np.testing.assert_allclose(shown, similarity, atol=6e-4)
+    nearest = np.array([[data["rows"][at] for at in own] for own in data["near"]])
+    assert (np.sort(nearest) == np.sort(indices)).all(axis=1).mean() > 0.9
+    parts = np.array(data["agreement"]).mean(axis=2) / 100
+    np.testing.assert_allclose(parts, similarity, atol=6e-3)
+
+
 def check_estimates(text, kernel, table, rows):
     """Compare bins and estimates of rows in a page with `explain`."""
     data, names = embedded(text), list(table.columns)

@@ -53,6 +53,15 @@ def test_the_most_votes_win(frame, labels):
         assert knn.predict_proba(frame[i : i + 1])[0].tolist() == pytest.approx(shares)
 
 
+def test_a_tie_goes_to_the_first_class():
+    """Two rows vote for each class, whatever the order of the rows."""
+    table = np.array([[0.0], [1.0], [0.0], [1.0]])
+    for labels in (["b", "b", "a", "a"], ["a", "b", "b", "a"], ["b", "a", "a", "b"]):
+        knn = ProximityKNNClassifier(4).fit(table, labels)
+        assert knn.predict_proba(table[:1]).tolist() == [[0.5, 0.5]]
+        assert knn.predict(table).tolist() == ["a"] * 4
+
+
 def test_near_rows_count_more(frame):
     y = np.arange(150.0)
     knn = ProximityKNNRegressor(4, weights="distance").fit(frame, y)
