@@ -277,6 +277,9 @@ def finish_model(binned: Binned, fitted: RowSummary, options: FitOptions) -> Mod
         at = fitted.counted
         scored = CodedTable(coded.bins[at], coded.counts[at], coded.index)
         matcher = learn_pairwise(counts, scored, options.n_threads)
+    weights = options.feature_weights
+    if weights is not None:
+        weights = spread_weights(weights, binned.types, binned.n_bins)
     return Model(
         binned.types,
         binned.categorical_features,
@@ -286,7 +289,7 @@ def finish_model(binned: Binned, fitted: RowSummary, options: FitOptions) -> Mod
         binned.typical,
         fitted.totals[used],
         fitted.n_samples,
-        spread_weights(options.feature_weights, binned.types, binned.n_bins),
+        weights,
     )
 
 

@@ -19,7 +19,6 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
 
 from ._bin_names import write_moment
 from ._model import Model
@@ -27,17 +26,15 @@ from ._provenance import list_cells
 from ._shared.wording import fold_rows, write_plain, write_share
 from ._table.columns import Column
 from ._table.tables import split_table
-from .kernel import ProximityKernel
+from .kernel import bin_names, find_kernel
 
 __all__ = ["Cell", "Explanation", "Feature", "bin_names", "explain"]
-
 _MOST_SHARES = 3  # bins of a distribution that a line shows
 _LEAST = 0.005  # least influence that a line shows: half a percent
 _WIDTH = 88  # of a printed explanation, in characters
 _SAME = 1 - 1e-6  # agreement of the same bin, up to rounding
 _LEFT_OUT = "nothing observed at fit"
 UNKNOWN = "unknown category"
-
 Alike = Literal["same", "same range", "close", "different", "perhaps", "unknown"]
 
 
@@ -214,42 +211,6 @@ def explain(kernel: BaseEstimator, a: Any, b: Any) -> Explanation:
         for j, column in enumerate(model.types)
     )
     return Explanation(min(float(parts.sum()), 1.0), features)
-
-
-def find_kernel(estimator: Any) -> ProximityKernel:
-    """Find the fitted kernel of a kernel or of another estimator."""
-    if hasattr(estimator, "fit") and hasattr(estimator, "kernel"):
-        check_is_fitted(estimator)
-    kernel = getattr(estimator, "kernel_", estimator)
-    if not isinstance(kernel, ProximityKernel):
-        raise TypeError(f"kernel must be a fitted ProximityKernel, got {estimator!r}.")
-    check_is_fitted(kernel)
-    return kernel
-
-
-def bin_names(kernel: ProximityKernel) -> list[list[str]]:
-    """Describe each bin of each feature in words.
-
-    Parameters
-    ----------
-    kernel : ProximityKernel
-        Fitted.
-
-    Returns
-    -------
-    list of length n_features, of lists of str
-        Ranges of a numeric feature ("13-30" and "31 or more" if all values at fit were
-        whole numbers), "False" and "True", categories of others, and "missing" for the
-        bin of informative missing cells; empty if nothing was observed.
-
-    Examples
-    --------
-    >>> pk = ProximityKernel(n_bins=3).fit([[10.0, "x"], [15.0, "y"], [45.0, "x"]])
-    >>> bin_names(pk)
-    [['up to 12', '13-30', '31 or more'], ['x', 'y']]
-    """
-    check_is_fitted(kernel)
-    return [names.each() for names in kernel.model_.bin_names]
 
 
 @dataclass(frozen=True)

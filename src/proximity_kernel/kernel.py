@@ -723,3 +723,39 @@ class KernelEstimator(ModelFileMixin, Estimator):
 
     def __sklearn_tags__(self) -> Any:
         return accept_gaps(super().__sklearn_tags__())
+
+
+def find_kernel(estimator: Any) -> ProximityKernel:
+    """Find the fitted kernel of a kernel or of another estimator."""
+    if hasattr(estimator, "fit") and hasattr(estimator, "kernel"):
+        check_is_fitted(estimator)
+    kernel = getattr(estimator, "kernel_", estimator)
+    if not isinstance(kernel, ProximityKernel):
+        raise TypeError(f"kernel must be a fitted ProximityKernel, got {estimator!r}.")
+    check_is_fitted(kernel)
+    return kernel
+
+
+def bin_names(kernel: ProximityKernel) -> list[list[str]]:
+    """Describe each bin of each feature in words.
+
+    Parameters
+    ----------
+    kernel : ProximityKernel
+        Fitted.
+
+    Returns
+    -------
+    list of length n_features, of lists of str
+        Ranges of a numeric feature ("13-30" and "31 or more" if all values at fit were
+        whole numbers), "False" and "True", categories of others, and "missing" for the
+        bin of informative missing cells; empty if nothing was observed.
+
+    Examples
+    --------
+    >>> pk = ProximityKernel(n_bins=3).fit([[10.0, "x"], [15.0, "y"], [45.0, "x"]])
+    >>> bin_names(pk)
+    [['up to 12', '13-30', '31 or more'], ['x', 'y']]
+    """
+    check_is_fitted(kernel)
+    return [names.each() for names in kernel.model_.bin_names]

@@ -29,10 +29,11 @@ from ._shared.options import check_choice, check_count, is_number
 from ._shared.sklearn_bases import OutlierDetector
 from ._shared.wording import write_plain, write_share
 from ._table.columns import ColumnType
-from .explanation import UNKNOWN, bin_names
+from .explanation import UNKNOWN
 from .kernel import (
     KernelEstimator,
     ProximityKernel,
+    bin_names,
     fit_kernel,
     pack_with_kernel,
     represent,

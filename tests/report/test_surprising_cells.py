@@ -8,7 +8,7 @@ import pytest
 from report_pages import section, visible, write
 
 from proximity_kernel import ProximityKernel, explain
-from proximity_kernel.explanation import bin_names
+from proximity_kernel.kernel import bin_names
 
 NONE = "None: no value is much less likely in its row than in the whole column."
 

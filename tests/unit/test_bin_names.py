@@ -8,7 +8,7 @@ import pytest
 
 from proximity_kernel import ProximityKernel, explain
 from proximity_kernel._model_packing import pack_model, unpack_model
-from proximity_kernel.explanation import bin_names
+from proximity_kernel.kernel import bin_names
 
 
 def named(column, n_bins=4, **options):

@@ -19,7 +19,7 @@ from proximity_kernel import (
     ProximityOutliers,
     explain,
 )
-from proximity_kernel.explanation import bin_names
+from proximity_kernel.kernel import bin_names
 
 
 @given(

@@ -4,8 +4,8 @@
 own, imported when the command is called. They share:
 
 - ``arguments``: the options, with their help; imports nothing that takes long
-- ``fitting``: a table and options -> a fitted estimator, also in batches; models
-- ``outputs``: checks of the files to write, before the work begins
+- ``fitting``: a table and options -> a fitted estimator, also in batches
+- ``outputs``: the files to write: checks before the work begins, models, pages
 - ``results``: ids and row numbers, where results are written, tables on a terminal
 - ``filled_cells``: what `impute` writes
 """

@@ -6,10 +6,10 @@ import argparse
 from typing import Any
 
 from .._shared.wording import counted, write_share
+from ..cli import arguments, fitting
 from ..io import InputError
 from ..io.writing import write_frame
-from . import arguments, fitting
-from .outputs import find_format
+from .outputs import find_format, make_report
 from .program import Invocation
 
 DESCRIPTION = """\
@@ -91,7 +91,7 @@ def _assign_rows(
 def _make_report(invocation: Invocation, model: Any, source: fitting.Source) -> None:
     if source.whole is not None:
         coded = source.code(model, source.whole)
-        fitting.make_report(invocation, source.whole, coded, model.kernel_, model)
+        make_report(invocation, source.whole, coded, model.kernel_, model)
 
 
 def _make_model(options: argparse.Namespace) -> Any:

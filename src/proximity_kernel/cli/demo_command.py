@@ -29,7 +29,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(invocation: Invocation) -> None:
     """Run the command."""
-    from .fitting import check_files
+    from .outputs import check_files
 
     check_files(invocation)
     import numpy as np

@@ -1,4 +1,4 @@
-"""Fit an estimator to a table by the options; save and load models.
+"""Open the table of a command, whole or in batches, and fit an estimator to it.
 
 A model is saved with the schema of its table, so that new rows are read the same way. A
 large table is read in batches: each pass reads the file from its start and shows its
@@ -14,9 +14,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain, repeat
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from .._shared.extras import require
+from .. import ProximityKernel
+from .._coded import CodedTable
 from .._shared.wording import counted, listed, suggest
 from ..io import (
     InputError,
@@ -29,17 +30,12 @@ from ..io import (
 from ..io.reading import open_large
 from ..io.writing import BATCHED_FORMATS
 from .arguments import name_options, reading_options
-from .outputs import STANDARD_STREAM, check_outputs, check_report
+from .outputs import STANDARD_STREAM, check_files, save_fitted
 from .program import Invocation
-
-if TYPE_CHECKING:
-    from .. import ProximityKernel
-    from .._coded import CodedTable
 
 LARGE = 1_000_000
 """Rows above which a file is read in batches unless an option says otherwise."""
 _MAX_NOTES = 5  # about single batches
-_OUTPUTS = ("output", "report", "profiles", "uncertainty", "save_model")
 # Options that were set when a model was fitted, so that they cannot be given with it.
 _SET_BY_MODEL = {
     "n_bins": "--bins",
@@ -53,19 +49,6 @@ _SET_BY_MODEL = {
     **{name: f"`{name}`" for name in ("decimal", "day_first")},
     **{name: f"`{name}`" for name in ("numeric", "ignore_case")},
 }
-_INPUTS = ("file", "queries", "other", "model")
-
-
-def check_files(invocation: Invocation) -> None:
-    """Check that all outputs can be written, before anything is read."""
-    given = vars(invocation.options)
-    check_outputs(
-        {f"--{name.replace('_', '-')}": given.get(name) for name in _OUTPUTS},
-        [given.get(name) for name in _INPUTS],
-    )
-    if given.get("report") is not None:
-        check_report(given["report"])
-        require("jinja2", extra="report")
 
 
 def make_kernel(options: argparse.Namespace) -> ProximityKernel:
@@ -170,19 +153,8 @@ def fit(
 
     with invocation.progress("fitting"):
         coded = fit_coded(estimator, table.frame)
-    _save_model(invocation, estimator, table.schema, **notes)
+    save_fitted(invocation, estimator, table.schema, **notes)
     return coded
-
-
-def _save_model(
-    invocation: Invocation, estimator: Any, schema: Schema, **notes: Any
-) -> None:
-    path = invocation.options.save_model
-    if path is not None:
-        from ..model_file import save_model
-
-        save_model(estimator, path, notes={"schema": schema.to_dict(), **notes})
-        invocation.note(f"model: {path}")
 
 
 def _load_model(
@@ -229,37 +201,6 @@ def code(estimator: Any, table: LoadedTable) -> CodedTable:
     from ..kernel import code_table
 
     return code_table(getattr(estimator, "kernel_", estimator), table.frame)
-
-
-def make_report(
-    invocation: Invocation,
-    table: LoadedTable,
-    coded: CodedTable,
-    kernel: Any,
-    clusters: Any = None,
-) -> None:
-    """Write the report, if --report was given."""
-    path = invocation.options.report
-    if path is None:
-        return
-    from ..report import write_report
-    from .results import label_rows
-
-    with invocation.progress(f"writing {path}"):
-        write_report(
-            path,
-            coded,
-            kernel=kernel,
-            clusters=clusters,
-            ids=label_rows(table),
-            title=Path(table.name).name,
-            assumptions=[name_options(line) for line in table.assumptions],
-            doubts=[name_options(line) for line in table.doubts],
-        )
-    invocation.note(f"report: {path}")
-
-
-# ----------------------------------------------------------------- tables in batches
 
 
 def open_source(
@@ -359,7 +300,7 @@ class Source:
         estimator.fit_batches(
             lambda: (batch.frame for _, batch in self.read(next(passes)))
         )
-        _save_model(self.invocation, estimator, self.table.schema)
+        save_fitted(self.invocation, estimator, self.table.schema)
         return estimator
 
     def code(self, estimator: Any, batch: LoadedTable) -> Any:

@@ -50,8 +50,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(invocation: Invocation) -> None:
     """Run the command."""
+    from ..cli import fitting
     from ..io.writing import TEXT_FORMATS, write_frame
-    from . import fitting
     from .outputs import find_format
 
     options = invocation.options

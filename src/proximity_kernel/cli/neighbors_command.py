@@ -53,8 +53,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(invocation: Invocation) -> None:
     """Run the command."""
+    from ..cli import fitting
     from ..io.parquet_and_excel import write_cell
-    from . import fitting
     from .outputs import find_format
 
     options = invocation.options

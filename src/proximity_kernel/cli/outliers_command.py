@@ -50,8 +50,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(invocation: Invocation) -> None:
     """Run the command."""
-    from . import fitting
-    from .outputs import find_format
+    from ..cli import fitting
+    from .outputs import find_format, make_report
 
     options = invocation.options
     file_format = find_format(options.output, options.format)
@@ -68,7 +68,7 @@ def run(invocation: Invocation) -> None:
     else:
         coded = fitting.code(model, table)
     frame = _list_outliers(invocation, model, table, coded)
-    fitting.make_report(invocation, table, coded, model.kernel_)
+    make_report(invocation, table, coded, model.kernel_)
     from .results import write_results
 
     write_results(invocation, frame, file_format)

@@ -1,17 +1,24 @@
-"""Check the files to write before the work begins: formats, places, clashes."""
+"""The files that a command writes: formats, checks before the work, models, pages."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
+from .._coded import CodedTable
+from .._shared.extras import require
 from .._shared.whole_files import name_beside
-from ..io import InputError
+from ..io import InputError, LoadedTable, Schema
 from ..io.writing import FORMAT_OF_ENDING, is_device
+from .arguments import name_options
+from .program import Invocation
 
 STANDARD_STREAM = "-"
 """Standard input where a table is read, standard output where one is written."""
 _REPORT_ENDINGS = (".html", ".htm")
+_OUTPUTS = ("output", "report", "profiles", "uncertainty", "save_model")
+_INPUTS = ("file", "queries", "other", "model")
 
 
 def find_format(
@@ -113,3 +120,55 @@ def _check_place(option: str, path: Path) -> None:
             f"{option} {path}: it cannot be written ({error.strerror}); name another "
             "place."
         ) from None
+
+
+def check_files(invocation: Invocation) -> None:
+    """Check that all outputs can be written, before anything is read."""
+    given = vars(invocation.options)
+    check_outputs(
+        {f"--{name.replace('_', '-')}": given.get(name) for name in _OUTPUTS},
+        [given.get(name) for name in _INPUTS],
+    )
+    if given.get("report") is not None:
+        check_report(given["report"])
+        require("jinja2", extra="report")
+
+
+def save_fitted(
+    invocation: Invocation, estimator: Any, schema: Schema, **notes: Any
+) -> None:
+    """Save an estimator with the schema of its table, if --save-model was given."""
+    path = invocation.options.save_model
+    if path is not None:
+        from ..model_file import save_model
+
+        save_model(estimator, path, notes={"schema": schema.to_dict(), **notes})
+        invocation.note(f"model: {path}")
+
+
+def make_report(
+    invocation: Invocation,
+    table: LoadedTable,
+    coded: CodedTable,
+    kernel: Any,
+    clusters: Any = None,
+) -> None:
+    """Write the report, if --report was given."""
+    path = invocation.options.report
+    if path is None:
+        return
+    from ..report import write_report
+    from .results import label_rows
+
+    with invocation.progress(f"writing {path}"):
+        write_report(
+            path,
+            coded,
+            kernel=kernel,
+            clusters=clusters,
+            ids=label_rows(table),
+            title=Path(table.name).name,
+            assumptions=[name_options(line) for line in table.assumptions],
+            doubts=[name_options(line) for line in table.doubts],
+        )
+    invocation.note(f"report: {path}")

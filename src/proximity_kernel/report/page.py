@@ -24,10 +24,16 @@ from .._coded import CodedTable
 from .._shared.extras import require
 from .._shared.whole_files import whole_file
 from .._shared.wording import capitalize, counted, write_share
-from ..explanation import find_kernel
-from ..kernel import code_table, fit_coded
-from .column_cards import HEIGHT, WIDTH, describe_columns, list_far_values
-from .display_columns import DisplayColumn, clean, make_display_columns
+from ..kernel import code_table, find_kernel, fit_coded
+from .display_columns import (
+    HEIGHT,
+    WIDTH,
+    DisplayColumn,
+    clean,
+    describe_columns,
+    list_far_values,
+    make_display_columns,
+)
 from .findings import find_alerts, name_clusters, write_findings
 from .missing_cells import describe_gaps, describe_missing_cells
 from .row_map import describe_rows, sample_compared_rows

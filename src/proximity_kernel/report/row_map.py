@@ -29,8 +29,7 @@ from .._nearest import (
     merge_nearest,
 )
 from .._shared.resources import count_threads
-from ..explanation import bin_names
-from ..kernel import represent
+from ..kernel import bin_names, represent
 from .display_columns import DisplayColumn
 from .missing_cells import estimate_cells, sample_rows
 

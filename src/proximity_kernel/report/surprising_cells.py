@@ -20,7 +20,7 @@ from .._coded import CodedTable
 from .._model import Model
 from .._shared.resources import count_threads
 from .._shared.wording import write_share
-from ..explanation import bin_names
+from ..kernel import bin_names
 from .display_columns import DisplayColumn
 from .missing_cells import MAX_ROWS, sample_rows
 
