@@ -7,7 +7,7 @@ from typing import Any
 
 from .._shared.wording import counted, write_share
 from ..io import InputError
-from ..io.writing import write_frame
+from ..io.write import write_frame
 from . import arguments, fitting
 from .outputs import find_format
 from .program import Invocation

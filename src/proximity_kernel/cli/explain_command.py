@@ -38,7 +38,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(invocation: Invocation) -> None:
     """Run the command."""
-    from ..io.writing import write_frame
+    from ..io.write import write_frame
     from . import fitting
     from .outputs import find_format
 

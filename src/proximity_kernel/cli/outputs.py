@@ -7,7 +7,7 @@ from pathlib import Path
 
 from .._shared.whole_files import name_beside
 from ..io import InputError
-from ..io.writing import FORMAT_OF_ENDING, is_device
+from ..io.write import FORMAT_OF_ENDING, is_device
 
 STANDARD_STREAM = "-"
 """Standard input where a table is read, standard output where one is written."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from .._shared.wording import counted, listed
 from ..io import InputError
-from ..io.writing import open_output
+from ..io.write import open_output
 from . import arguments, fitting
 from .outputs import find_format
 from .program import Invocation

@@ -18,7 +18,7 @@ from typing import Any
 
 from .._shared.extras import require
 from .._shared.wording import counted, listed
-from .file_bytes import UTF16_MARKS, InputFile
+from .files import UTF16_MARKS, InputFile
 from .schema import FileLayout, InputError, ParsedFile, ReadOptions
 
 SEPARATORS = {"tab": "\t", "comma": ",", "semicolon": ";", "bar": "|", "space": " "}
