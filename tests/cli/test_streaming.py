@@ -15,7 +15,7 @@ from command_line import run_inside
 from proximity_kernel import ProximityKernel, ProximityKMeans
 from proximity_kernel import _row_summary as row_summary
 from proximity_kernel.cli import fitting
-from proximity_kernel.io import parquet_and_excel, reading
+from proximity_kernel.io import read, typed_files
 from proximity_kernel.model_file import load_model
 
 N_ROWS = 900
@@ -23,8 +23,8 @@ N_ROWS = 900
 
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch):
-    monkeypatch.setattr(parquet_and_excel, "BATCH_ROWS", 128)
-    monkeypatch.setattr(reading, "SAMPLE_ROWS", 400)
+    monkeypatch.setattr(typed_files, "BATCH_ROWS", 128)
+    monkeypatch.setattr(read, "SAMPLE_ROWS", 400)
 
 
 def make_frame(n_rows=N_ROWS, seed=0):

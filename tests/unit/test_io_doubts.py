@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from proximity_kernel.io import read_table
-from proximity_kernel.io.doubts import find_dependent_gaps
+from proximity_kernel.io.checks import find_dependent_gaps
 
 
 def read(text, **options):

@@ -12,8 +12,8 @@ import pyarrow.ipc as ipc
 import pyarrow.parquet as pq
 import pytest
 
-from proximity_kernel.io import InputError, file_bytes, open_large_table, read_table
-from proximity_kernel.io import parquet_and_excel as typed
+from proximity_kernel.io import InputError, files, open_large_table, read_table
+from proximity_kernel.io import typed_files as typed
 
 
 def make_table(n_rows=60):
@@ -84,7 +84,7 @@ def test_damaged_batches_are_read_or_refused(tmp_path):
 
 @pytest.mark.parametrize("kind", ["gzip", "xlsx"])
 def test_content_that_is_too_large_is_refused(monkeypatch, kind):
-    monkeypatch.setattr(file_bytes, "MAX_BYTES", 2**20)
+    monkeypatch.setattr(files, "MAX_BYTES", 2**20)
     data = io.BytesIO()
     if kind == "gzip":
         data.write(gzip.compress(b"a,b\n" + b"1,2\n" * 2**19))

@@ -7,15 +7,15 @@ from command_line import make_table
 from proximity_kernel.io import (
     InputError,
     open_large_table,
-    parquet_and_excel,
     read_table,
+    typed_files,
 )
-from proximity_kernel.io.reading import open_large
+from proximity_kernel.io.read import open_large
 
 
 @pytest.fixture
 def path(tmp_path, monkeypatch):
-    monkeypatch.setattr(parquet_and_excel, "BATCH_ROWS", 128)
+    monkeypatch.setattr(typed_files, "BATCH_ROWS", 128)
     path = tmp_path / "t.parquet"
     values = make_table(500)[0]
     values.insert(0, "code", [f"k{i}" for i in range(500)])

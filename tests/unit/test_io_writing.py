@@ -14,8 +14,9 @@ import pyarrow as pa
 import pytest
 
 from proximity_kernel.cli.outputs import find_format
-from proximity_kernel.io import InputError, writing
-from proximity_kernel.io.writing import write_frame
+from proximity_kernel.io import InputError
+from proximity_kernel.io import write as writing
+from proximity_kernel.io.write import write_frame
 
 FRAME = pd.DataFrame(
     {

@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from ..io.csv_text import SEPARATORS
+from ..io.text import SEPARATORS
 
 # Parameters that messages of the library name in backquotes -> options.
 _READING = {

@@ -8,7 +8,7 @@ from typing import Any
 from .._shared.wording import counted, write_share
 from ..cli import arguments, fitting
 from ..io import InputError
-from ..io.writing import write_frame
+from ..io.write import write_frame
 from .outputs import find_format, make_report
 from .program import Invocation
 

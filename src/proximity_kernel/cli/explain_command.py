@@ -39,7 +39,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(invocation: Invocation) -> None:
     """Run the command."""
     from ..cli import fitting
-    from ..io.writing import write_frame
+    from ..io.write import write_frame
     from .outputs import find_format
 
     options = invocation.options

@@ -22,15 +22,11 @@ import pandas as pd
 from .._shared.extras import require
 from .._shared.wording import counted
 from ..io import ColumnSchema, LoadedTable
-from ..io.numbers_and_dates import (
-    DATE_FORMATS,
-    NUMBER_FORMATS,
-    TextColumn,
-    has_zone,
-    parse_format,
-    to_plain_numbers,
-)
-from ..io.writing import list_cells
+from ..io.column_step import TextColumn
+from ..io.dates import DATE_FORMATS, has_zone
+from ..io.numbers import NUMBER_FORMATS, remove_unit, to_plain_numbers
+from ..io.typed_columns import parse_format
+from ..io.write import list_cells
 
 _MAX_DECIMALS = 12  # with more, estimates are not rounded
 _TIME_UNITS = ("D", "h", "min", "s", "ms", "us")  # to which times are rounded
@@ -310,7 +306,7 @@ def _find_format(
 ) -> tuple[str, Any]:
     """Find the format of a column's texts, which may be another than when fitted."""
     cells = pd.Series(texts, dtype="str").astype("category")
-    bare = TextColumn.from_categories(cells, []).without_unit(column.unit).values
+    bare = remove_unit(TextColumn.from_categories(cells, []), column.unit).values
     known = [column.format, *formats] if column.format else [*formats]
     found = (one for one in known if pd.notna(parse_format(one, bare)).any())
     return next(found, known[0]), bare

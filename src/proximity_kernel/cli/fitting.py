@@ -27,8 +27,8 @@ from ..io import (
     open_large_table,
     read_table,
 )
-from ..io.reading import open_large
-from ..io.writing import BATCHED_FORMATS
+from ..io.read import open_large
+from ..io.write import BATCHED_FORMATS
 from .arguments import name_options, reading_options
 from .outputs import STANDARD_STREAM, check_files, save_fitted
 from .program import Invocation

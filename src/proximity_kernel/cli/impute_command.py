@@ -51,14 +51,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(invocation: Invocation) -> None:
     """Run the command."""
     from ..cli import fitting
-    from ..io.writing import TEXT_FORMATS, write_frame
+    from ..io.write import TEXT_FORMATS, write_frame
     from .outputs import find_format
 
     options = invocation.options
     file_format = find_format(options.output, options.format)
     second_format = find_format(options.uncertainty, None, option="--uncertainty")
     kernel, table, _ = fitting.start(invocation, "ProximityKernel")
-    from ..io.doubts import hide_missing_codes
+    from ..io.checks import hide_missing_codes
     from .filled_cells import describe_filling, fill_gaps
     from .results import is_for_terminal, name_rows, write_results
 

@@ -54,7 +54,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(invocation: Invocation) -> None:
     """Run the command."""
     from ..cli import fitting
-    from ..io.parquet_and_excel import write_cell
+    from ..io.typed_files import write_cell
     from .outputs import find_format
 
     options = invocation.options
@@ -142,7 +142,7 @@ class _Nearest:
 
     def label(self, index: int) -> str:
         """Name a row that was found."""
-        from ..io.parquet_and_excel import write_cell
+        from ..io.typed_files import write_cell
 
         named = len(self.ids.columns) > 0
         return write_cell(self.ids.iloc[index, 0]) if named else str(index + 1)

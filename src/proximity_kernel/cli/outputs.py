@@ -10,7 +10,7 @@ from .._coded import CodedTable
 from .._shared.extras import require
 from .._shared.whole_files import name_beside
 from ..io import InputError, LoadedTable, Schema
-from ..io.writing import FORMAT_OF_ENDING, is_device
+from ..io.write import FORMAT_OF_ENDING, is_device
 from .arguments import name_options
 from .program import Invocation
 

@@ -37,7 +37,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(invocation: Invocation) -> None:
     """Run the command."""
-    from ..io.writing import open_output
+    from ..io.write import open_output
     from .fitting import make_kernel, open_source
     from .outputs import find_format
 

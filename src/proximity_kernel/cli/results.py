@@ -15,8 +15,8 @@ import pandas as pd
 
 from .._shared.wording import counted, suggest
 from ..io import InputError, LoadedTable
-from ..io.parquet_and_excel import write_cell
-from ..io.writing import open_writer
+from ..io.typed_files import write_cell
+from ..io.write import open_writer
 from .program import Invocation
 
 N_SHOWN = 10

@@ -9,7 +9,7 @@ from typing import Any
 from .._shared.wording import counted, listed
 from ..cli import arguments, fitting
 from ..io import InputError
-from ..io.writing import open_output
+from ..io.write import open_output
 from .outputs import find_format
 from .program import Invocation
 

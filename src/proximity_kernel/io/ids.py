@@ -1,16 +1,19 @@
-"""Find the columns that name the rows: ids, numbers of patients or of cases."""
+"""Ids: the steps that find the columns which name the rows, such as case numbers."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from .._shared.wording import counted, join_names
-from .numbers_and_dates import TextColumn
-from .parquet_and_excel import write_cell
+from .column_step import Column, DoesNotApply, TextColumn, only_if
+from .typed_files import write_cell
 
 MIN_ROWS = 20
 """With fewer rows, distinct cells are no evidence of an id."""
@@ -28,31 +31,77 @@ _CAMEL_ID = re.compile(r"[a-z]I[Dd]$")
 _NUMBER = re.compile(r"(^|[_\s.\-])(no|number|mrn)\.?$|(nr|nummer)\.?$", re.IGNORECASE)
 # Texts without letters that are values, not ids: times, percentages, limits.
 _VALUE = r"[^A-Za-z]*[:/%.,$€£()<>][^A-Za-z]*"
+_TAKEN = "taken as id, not compared"
 
 
-def check_id(
-    name: str, column: Any, text: TextColumn | None, kind: str, first: bool
-) -> tuple[bool, int]:
-    """Decide whether a column is an id: its cells are distinct, and look like ids.
+def take_asked_ids(column: Column) -> Column:
+    """Take a column as id that `ids` names."""
+    only_if("ids" in column.asked)
+    return column.with_role("id")
 
-    Also returned is how many rows repeat a cell, if it would be an id without them.
 
-    >>> check_id("user_id", pd.Series([7, 3, 5]), None, "numbers", first=False)
-    (True, 0)
+def take_ids(column: Column) -> Column:
+    """Take a column as id whose cells are distinct and look like ids.
+
+    If few rows repeat a cell, it is left out: `settle_ids` decides when all columns are
+    known.
     """
+    only_if(not column.options.ids)
+    text = column.text
+    if text is not None and not {*column.marks.given}.isdisjoint(text.marks):
+        # Marks that are given for the table do not apply to an id.
+        unmarked = TextColumn.from_categories(column.cells, column.marks.usual)
+        with suppress(DoesNotApply):
+            if not _count_repeats(column, unmarked):
+                return replace(column.with_role("id", _TAKEN), text=unmarked)
+    n_repeats = _count_repeats(column, text)
+    if n_repeats:
+        return replace(column, role="left out", n_repeats=n_repeats)
+    return column.with_role("id", _TAKEN)
+
+
+def settle_ids(
+    columns: Iterable[Column],
+) -> tuple[list[Column], list[tuple[str, str]]]:
+    """Make a column that few rows repeat the id, if there is no other.
+
+    Also returned is what was assumed, as in `Column.lists`.
+    """
+    columns = list(columns)
+    is_known = any(column.role == "id" for column in columns)
+    lists = []
+    for j, column in enumerate(columns):
+        if not column.n_repeats:
+            continue
+        if is_known:
+            repeats = counted(column.n_repeats, "row repeats", "rows repeat")
+            said = (
+                f"{column.name!r} looks like an id, but {repeats} one "
+                f"(`ids={column.name!r}` keeps it as id)"
+            )
+            lists.append(("left out", said))
+        else:
+            columns[j], is_known = replace(column, role="id"), True
+            said = f"{column.name!r} ({_describe_repeats(column)})"
+            lists.append((_TAKEN, said))
+    return columns, lists
+
+
+def _count_repeats(column: Column, text: TextColumn | None) -> int:
+    """Count the rows that repeat an id; a column of anything else does not apply."""
+    name, kind, n_rows = column.name, column.kind, len(column.cells)
     is_number = bool(_NUMBER.search(name))
     named = is_number or bool(_NAMED_ID.search(name) or _CAMEL_ID.search(name))
-    n_rows = len(column)
     if text is None:
-        cells = pd.Index(column.dropna())
+        cells = pd.Index(column.cells.dropna())
         # Floats count only where they are whole numbers.
         is_whole = kind == "numbers" and not (cells.astype(object) % 1).any()
     else:
         cells = text.values.take(text.codes[text.codes >= 0])
         is_whole = kind == "numbers" and cells.str.fullmatch(r"[+-]?\d+").all()
     is_text = text is not None and kind == "categories"
-    if n_rows < 3 or len(cells) < _MIN_OBSERVED * n_rows or not (is_whole or is_text):
-        return False, 0
+    only_if(is_whole or is_text)
+    only_if(n_rows >= 3 and len(cells) >= _MIN_OBSERVED * n_rows)
     many = len(cells) >= MIN_ROWS
     distinct = cells.unique()
     # Long whole numbers that differ, but are the same float, cannot be measured.
@@ -61,18 +110,28 @@ def check_id(
         n_repeats = len(cells) - len(distinct)
         most = _MAX_REPEATED_NUMBER if is_number and is_whole else _MAX_REPEATED
         if n_repeats <= most * len(cells) * many:
-            return not n_repeats, n_repeats
-    if not (first and is_whole and many and len(cells) == n_rows):
-        return False, 0
-    return all(int(cell) == int(cells[0]) + i for i, cell in enumerate(cells)), 0
+            return n_repeats
+    counts_rows = column.is_first and is_whole and many and len(cells) == n_rows
+    if counts_rows and all(
+        int(one) == int(cells[0]) + i for i, one in enumerate(cells)
+    ):
+        return 0
+    raise DoesNotApply
 
 
-def describe_repeats(cells: Any) -> str:
-    """Write which id appears several times, in which rows.
+def _look_like_ids(texts: Any) -> bool:
+    """Whether texts are short single words that are not values."""
+    short = max(map(len, texts)) <= _MAX_LENGTH
+    one_word = not texts.str.contains(" ").mean() > _MAX_UNUSUAL
+    are_values = texts.str.fullmatch(_VALUE).mean() > _MAX_UNUSUAL
+    return bool(short and one_word and not are_values)
 
-    >>> describe_repeats(pd.Series(["a", "b", "b", "c"]))
-    "'b' appears twice: rows 2 and 3"
-    """
+
+def _describe_repeats(column: Column) -> str:
+    """Write which id appears several times, in which rows."""
+    cells = column.cells
+    if column.text is not None:
+        cells = pd.Categorical.from_codes(column.text.codes, column.text.values)
     codes, values = pd.factorize(cells)
     counts = np.bincount(codes + 1)[1:]
     first = int((counts > 1).argmax())
@@ -82,11 +141,3 @@ def describe_repeats(cells: Any) -> str:
     others = f"; {counted(n_more, 'other')} too" if n_more else ""
     shown = write_cell(values[first])
     return f"{shown!r} appears {times}: rows {join_names(rows, 3)}{others}"
-
-
-def _look_like_ids(texts: Any) -> bool:
-    """Whether texts are short single words that are not values."""
-    short = max(map(len, texts)) <= _MAX_LENGTH
-    one_word = not texts.str.contains(" ").mean() > _MAX_UNUSUAL
-    are_values = texts.str.fullmatch(_VALUE).mean() > _MAX_UNUSUAL
-    return bool(short and one_word and not are_values)

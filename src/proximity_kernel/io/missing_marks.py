@@ -1,4 +1,4 @@
-"""Which texts mark a missing cell: the usual ones, and those given by `missing`."""
+"""Missing marks: which texts mark a missing cell, in which column."""
 
 from __future__ import annotations
 
@@ -7,18 +7,16 @@ from typing import Any
 
 import pandas as pd
 
-from .._shared.wording import counted, join_sentences, listed
-from .numbers_and_dates import TextColumn, is_text
-from .parquet_and_excel import write_cell
-from .schema import LoadedTable, ReadOptions
+from .._shared.wording import listed
+from .column_step import TextColumn, is_text
+from .schema import ReadOptions
 
-_USUAL = (
+USUAL_MARKS = (
     "", "?", "NA", "N/A", "n/a", "na", "n.a.", "N.A.", "#N/A", "NaN", "nan", "NULL",
     "null", "<NA>", "NaT", "-", "--", ".", "k.A.", "k. A.",
 )  # fmt: skip
 _SIGNS = ("-", "--")  # beside "+" these are values
 _MAX_SIGNS = 20  # distinct texts of a column of signs
-_MAX_MARKED = 0.2  # share of cells with a mark beside one value that is doubtful
 
 
 @dataclass(frozen=True)
@@ -55,7 +53,7 @@ class MissingMarks:
                 given.append(text)
             for name in columns:
                 by_column[name] = (*by_column.get(name, ()), mark)
-        usual = _USUAL if options.default_missing else ("",)
+        usual = USUAL_MARKS if options.default_missing else ("",)
         return cls(usual, tuple(given), by_column)
 
     @property
@@ -128,25 +126,3 @@ def find_signs(texts: dict[str, TextColumn]) -> list[str]:
         return []
     remedy = f"`missing='{kept[0]}=-'` reads it as missing"
     return [f"{listed(kept)}: '-' beside '+' is a value ({remedy})"]
-
-
-def doubt_marks(table: LoadedTable) -> list[str]:
-    """Report the usual marks that many cells hold, where all others are the same."""
-    parts = []
-    for name in table.frame:
-        values = table.frame[name].dropna().unique()
-        if len(values) != 1:
-            continue
-        cells = table.source[name][: len(table.frame)][table.gaps[name]]
-        held = cells.dropna().astype(str).str.strip()
-        n_cells = held[held != ""].isin(_USUAL).sum()
-        if n_cells > _MAX_MARKED * len(table.frame):
-            marks = listed(sorted({*held} - {""}), 3)
-            value = write_cell(values[0])
-            parts.append(
-                f"{name!r}: {counted(n_cells, 'cell')} {marks} beside {value!r}"
-            )
-    if not parts:
-        return []
-    remedy = "`default_missing=False` reads them as values"
-    return [f"{join_sentences(parts)} only: read as missing ({remedy})"]

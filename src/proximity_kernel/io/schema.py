@@ -1,7 +1,7 @@
 """What is known about a table: its layout, its columns, and the table that was read.
 
-A `Schema` is inferred once (``kinds``) and then saved with a model: it holds all that
-is needed to read other rows of the same table in the same way.
+A `Schema` is inferred once (``typed_columns``) and then saved with a model: it holds
+all that is needed to read other rows of the same table in the same way.
 """
 
 from __future__ import annotations

@@ -1,28 +1,210 @@
-"""Convert columns by a schema to typed columns: numbers, dates and categories."""
+"""Read the columns of a file by steps: first a `Schema`, then typed columns by it.
+
+`infer_schema` tries the steps of each stage in their order, and takes the first that
+applies. `convert_columns` needs the schema only, so that other rows of the same table
+are read in the same way.
+"""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from .._shared.wording import counted, join_names, listed
-from .numbers_and_dates import (
-    AMBIGUOUS,
-    DATE_FORMATS,
-    MIN_MATCHED,
-    NUMBER_FORMATS,
-    TextColumn,
-    is_text,
-    match_format,
-    parse_format,
+from .._shared.wording import counted, join_names, listed, suggest
+from . import categories, dates, ids, numbers
+from .column_step import MIN_MATCHED, Column, DoesNotApply, TextColumn, is_text, only_if
+from .missing_marks import MissingMarks, find_signs
+from .schema import ColumnSchema, InputError, ParsedFile, ReadOptions, Schema
+from .typed_files import to_categories
+
+_MAX_SHOWN = 6  # columns in a list with details
+_ASKED = ("ids", "drop", "categorical", "numeric")  # options that name columns
+
+
+# ------------------------------------------------------------------------------ steps
+
+
+def leave_asked_out(column: Column) -> Column:
+    """Leave out a column that `drop` names."""
+    only_if("drop" in column.asked)
+    return column.with_role("left out")
+
+
+def leave_nested_out(column: Column) -> Column:
+    """Leave out lists and records."""
+    only_if(column.cells.dtype == "object")
+    return column.with_role("left out", "left out, lists or records")
+
+
+def leave_empty_out(column: Column) -> Column:
+    """Leave out a column without an observed cell."""
+    only_if(not column.n_observed)
+    return column.with_role("left out", "left out, all empty")
+
+
+def check_numeric(column: Column) -> Column:
+    """Raise an error if `numeric` names a column that does not hold numbers."""
+    only_if("numeric" in column.asked and column.kind != "numbers")
+    raise InputError(
+        f"`numeric` {column.name}: too few of its cells are numbers; correct them, or "
+        "mark them as missing (`missing`)."
+    )
+
+
+# Of each stage, the first step that applies is taken. The last stage decides what a
+# column is used for; one for which none applies is used.
+_STAGES: tuple[tuple[Callable[[Column], Column], ...], ...] = (
+    (leave_asked_out, leave_nested_out),
+    (
+        categories.read_asked_categories,
+        categories.read_booleans,
+        dates.read_compact_dates,
+        numbers.read_numbers,
+        dates.read_dates,
+        numbers.read_numbers_with_unit,
+        numbers.read_mixed_units,
+        categories.read_categories,
+        dates.read_stored_dates,
+        numbers.read_stored_numbers,
+    ),
+    (categories.read_codes,),
+    (check_numeric,),
+    (
+        ids.take_asked_ids,
+        leave_empty_out,
+        categories.use_asked_categories,
+        ids.take_ids,
+        categories.leave_free_text_out,
+        categories.use_categories,
+    ),
 )
-from .parquet_and_excel import to_categories
-from .schema import ColumnSchema, InputError, ParsedFile, Schema
+
+
+def _apply_steps(column: Column) -> Column:
+    """Apply the stages to a column, until it is decided what it is used for."""
+    for stage in _STAGES:
+        for step in stage:
+            with suppress(DoesNotApply):
+                column = step(column)
+                break
+        if column.role is not None:
+            return column
+    return replace(column, role="used")
+
+
+# ----------------------------------------------------------------------------- schema
+
+
+def infer_schema(
+    parsed: ParsedFile, options: ReadOptions
+) -> tuple[Schema, str, list[str]]:
+    """Infer how to read the columns of a file.
+
+    Also returned are how missing cells and numbers are written, to append to the size
+    of the table, and what else was assumed, in sentences.
+    """
+    frame, names = parsed.frame, list(parsed.frame.columns)
+    asked = {
+        option: _find_columns(parsed.name, option, getattr(options, option), names)
+        for option in _ASKED
+    }
+    marks = MissingMarks.from_options(options, names)
+    texts = {
+        name: TextColumn.from_categories(cells, marks.of_column(name, cells))
+        for name, cells in frame.items()
+        if is_text(cells)
+    }
+    separator = parsed.layout.separator
+    decimal = options.decimal or numbers.detect_decimal(texts.values(), separator)
+    options = replace(options, decimal=decimal, ids=asked["ids"])
+    columns = []
+    for name, cells in frame.items():
+        named = frozenset(option for option in _ASKED if name in asked[option])
+        is_first, text = name == names[0], texts.get(name)
+        column = Column(name, cells, text, options, marks, named, is_first)
+        columns.append(_apply_steps(column))
+    columns, id_lists = ids.settle_ids(columns)
+    schema = Schema(
+        tuple(_make_schema(column, marks) for column in columns), marks.of_table
+    )
+    lines = _describe_columns(columns, id_lists)
+    if not schema.names("used"):
+        why = "; ".join(lines) or "see `drop` and `ids`"
+        raise InputError(
+            f"{parsed.name}: no column is left to compare ({why}); `categorical` "
+            "compares by a column, whatever it holds."
+        )
+    texts = {c.name: c.text for c in columns if c.text is not None}
+    absent = marks.list_absent(frame, texts)
+    used = set(schema.names("used"))
+    signs = find_signs({name: texts[name] for name in texts if name in used})
+    lines = [f"`missing` {one}: not found in any cell" for one in absent] + lines
+    found = marks.list_found(texts) | ({*marks.as_given} - {*absent})
+    written = ", decimal comma" if decimal == "," else ""
+    if found:
+        shown = [repr(mark) for mark in sorted(found - {""})]
+        written += f", missing: {' or '.join(shown + ['empty'] * ('' in found))}"
+    return schema, written, lines + signs
+
+
+def _make_schema(column: Column, marks: MissingMarks) -> ColumnSchema:
+    """Keep what is needed to read other rows of a column."""
+    role = column.role or "used"
+    own = None
+    if role != "left out" or column.kind != "unchanged":
+        own = marks.of_column(column.name, column.cells)
+    own = None if own == marks.of_table else own
+    return ColumnSchema(column.name, role, column.kind, column.format, column.unit, own)
+
+
+def _describe_columns(
+    columns: Iterable[Column], more: Iterable[tuple[str, str]]
+) -> list[str]:
+    """Write what was assumed, in sentences: first which columns are not used."""
+    lists: dict[str, list[str]] = defaultdict(list)
+    remarks: dict[str, list[str]] = defaultdict(list)
+    for column in columns:
+        for assumed, shown in column.lists:
+            lists[assumed].append(shown)
+        for remark in column.remarks if column.role == "used" else ():
+            remarks[remark].append(column.name)
+    for assumed, shown in more:
+        lists[assumed].append(shown)
+    starts = sorted(lists, key=lambda start: not start.startswith("left out"))
+    starts.sort(key=lambda start: not start.startswith("taken as id"))
+    lines = [f"{start}: {join_names(lists[start], _MAX_SHOWN)}" for start in starts]
+    return lines + [f"{listed(names)}{remark}" for remark, names in remarks.items()]
+
+
+def _find_columns(
+    source: str, option: str, given: Iterable[str], names: list[str]
+) -> frozenset[str]:
+    """Find the columns that a parameter names, alone or several separated by commas.
+
+    >>> sorted(_find_columns("a.csv", "ids", ["a,b", "c, d"], ["a", "b", "c, d"]))
+    ['a', 'b', 'c, d']
+    """
+    found, known = set(), set(names)
+    for text in given:
+        parts = [text] if text in known else [one.strip() for one in text.split(",")]
+        for part in filter(None, parts):
+            if part not in known:
+                hint = suggest(part, names) or f"; it has {listed(names, 8)}."
+                raise InputError(
+                    f"`{option}` {part}: {source} has no such column{hint}"
+                )
+            found.add(part)
+    return frozenset(found)
+
+
+# ---------------------------------------------------------------------- typed columns
 
 
 def convert_columns(
@@ -44,30 +226,25 @@ def convert_columns(
     return frame, gaps, lines
 
 
-def _find_marks(unmatched: Iterable[str], frame: Any) -> list[str]:
-    """Report texts that are no numbers in one column, and categories of another."""
-    texts: dict[str, None] = {}
-    columns = []
-    for name in frame.select_dtypes("category"):
-        if both := [one for one in unmatched if one in frame[name].cat.categories]:
-            columns.append(name)
-            texts |= dict.fromkeys(both)
-    if not columns:
-        return []
-    marks = join_names([f"`missing={text!r}`" for text in texts], 3)
-    found = f"also a category of {listed(columns, 3)}: {listed(list(texts), 3)}"
-    return [f"{found}; if this means missing, {marks}"]
+def parse_format(name: str, texts: Any) -> NDArray[Any]:
+    """Parse texts in a format of numbers or dates; others become missing."""
+    is_date = name in dates.DATE_FORMATS
+    return (dates.parse_dates if is_date else numbers.parse_numbers)(name, texts)
 
 
+@dataclass
 class _Converter:
     """Converts columns by a schema, and collects the texts that do not fit it."""
 
-    def __init__(self, file: str, schema: Schema, inferred: bool) -> None:
-        self.file, self.schema, self.inferred = file, schema, inferred
-        self.other_formats: list[str] = []
-        # Text that is not what its column holds -> number of cells.
-        self.unmatched: Counter[str] = Counter()
-        self.unmatched_in: dict[str, str] = {}  # column -> what it holds
+    file: str
+    schema: Schema
+    inferred: bool
+    other_formats: list[str] = field(default_factory=list)
+    # Text that is not what its column holds -> number of cells.
+    unmatched: Counter[str] = field(default_factory=Counter)
+    unmatched_in: dict[str, str] = field(
+        default_factory=dict
+    )  # column -> what it holds
 
     def convert(self, column: ColumnSchema, cells: Any) -> tuple[Any, Any]:
         """Convert a column; also returned is which of its cells are missing."""
@@ -76,11 +253,11 @@ class _Converter:
             values = self._convert_typed(column, cells, marks)
             return values, pd.isna(values)
         text = TextColumn.from_categories(cells, marks)
-        if column.kind == "categories" and column.format:
-            text = text.merged(column.format)
-        values = pd.Categorical.from_codes(text.codes, text.values)
         if column.kind in ("numbers", "dates"):
-            values = self._convert_text(column, text.without_unit(column.unit))
+            values = self._convert_text(column, numbers.remove_unit(text, column.unit))
+        else:
+            text = categories.merge_spellings(column.format, text)
+            values = pd.Categorical.from_codes(text.codes, text.values)
         return pd.Series(values), text.codes < 0
 
     def _convert_text(self, column: ColumnSchema, text: TextColumn) -> Any:
@@ -104,7 +281,6 @@ class _Converter:
         n_cells = text.count(unmatched)
         if not n_cells:
             return
-        counts = np.bincount(text.codes[text.codes >= 0], minlength=len(unmatched))
         texts = list(text.values[unmatched])
         expected = "a date" if column.kind == "dates" else "a number"
         too_many = n_cells > (1 - MIN_MATCHED) * text.n_observed + 1
@@ -114,7 +290,7 @@ class _Converter:
                 f"and here {n_cells:,} of {text.n_observed:,} cells are not "
                 f"{expected}, as {listed(texts, 2)}; correct them, or fit again."
             )
-        for one, n in zip(texts, counts[unmatched].tolist(), strict=True):
+        for one, n in zip(texts, text.n_cells[unmatched].tolist(), strict=True):
             self.unmatched[one] += n
         self.unmatched_in[column.name] = expected
 
@@ -136,9 +312,9 @@ class _Converter:
         dtype = cells.dtype
         is_number = pd.api.types.is_numeric_dtype(dtype)  # or boolean
         if is_number:
-            numbers = pd.to_numeric(pd.Series(marks, dtype=object), errors="coerce")
-            numbers = numbers.dropna()
-            cells = cells.mask(cells.isin(numbers)) if len(numbers) else cells
+            marked = pd.to_numeric(pd.Series(marks, dtype=object), errors="coerce")
+            marked = marked.dropna()
+            cells = cells.mask(cells.isin(marked)) if len(marked) else cells
         if column.kind == "categories":
             is_ranked = isinstance(dtype, pd.CategoricalDtype)
             return cells.cat.as_unordered() if is_ranked else to_categories(cells)
@@ -154,10 +330,23 @@ class _Converter:
 
 def _find_other_format(column: ColumnSchema, text: TextColumn) -> str | None:
     """Find a format that all texts have."""
-    formats = DATE_FORMATS if column.kind == "dates" else NUMBER_FORMATS
-    found = (
-        other
-        for other in formats
-        if other not in AMBIGUOUS and match_format(other, text.values).all()
-    )
+    is_date = column.kind == "dates"
+    formats = dates.DATE_FORMATS if is_date else numbers.NUMBER_FORMATS
+    known = (one for one in formats if one not in dates.AMBIGUOUS)
+    found = (one for one in known if pd.notna(parse_format(one, text.values)).all())
     return next(found, None)
+
+
+def _find_marks(unmatched: Iterable[str], frame: Any) -> list[str]:
+    """Report texts that are no numbers in one column, and categories of another."""
+    texts: dict[str, None] = {}
+    columns = []
+    for name in frame.select_dtypes("category"):
+        if both := [one for one in unmatched if one in frame[name].cat.categories]:
+            columns.append(name)
+            texts |= dict.fromkeys(both)
+    if not columns:
+        return []
+    marks = join_names([f"`missing={text!r}`" for text in texts], 3)
+    found = f"also a category of {listed(columns, 3)}: {listed(list(texts), 3)}"
+    return [f"{found}; if this means missing, {marks}"]

@@ -14,11 +14,11 @@ from typing import IO, TYPE_CHECKING, Any
 
 from .._shared.extras import require
 from .._shared.wording import counted, find_similar, listed
-from .file_bytes import find_batched_type, open_file
+from .files import find_batched_type, open_file
 from .schema import FileLayout, InputError, LoadedTable, ParsedFile, ReadOptions, Schema
 
 if TYPE_CHECKING:
-    from .parquet_and_excel import LargeFile
+    from .typed_files import LargeFile
 
 SAMPLE_ROWS = 2**17
 """First rows of a large file, from which the schema is inferred."""
@@ -128,12 +128,17 @@ def read_table(
     )  # fmt: skip
     file = open_file(path_or_buffer)
     require("pandas", extra="cli")
-    from .csv_text import parse_text
-    from .doubts import find_doubts, find_empty_rows, find_few_numbers
-    from .kinds import infer_schema
-    from .misreadings import drop_repeated_headers, leave_total_out
-    from .missing_marks import doubt_marks
-    from .parquet_and_excel import parse_sheet, parse_typed
+    from .checks import (
+        doubt_marks,
+        drop_repeated_headers,
+        find_doubts,
+        find_empty_rows,
+        find_few_numbers,
+        leave_total_out,
+    )
+    from .text import parse_text
+    from .typed_columns import infer_schema
+    from .typed_files import parse_sheet, parse_typed
 
     options.refuse_for(file.name, file.type)
     parse = {"text": parse_text, "excel": parse_sheet}.get(file.type, parse_typed)
@@ -165,8 +170,8 @@ def _apply_schema(
     With the schema of an `earlier` table, columns may differ: ids may be absent, and
     additional columns are left out.
     """
-    from .parquet_and_excel import decode
     from .typed_columns import convert_columns
+    from .typed_files import decode
 
     n_rows, n_columns = parsed.frame.shape
     size = f"{counted(n_rows, 'row')}, {counted(n_columns, 'column')}"
@@ -294,8 +299,8 @@ def open_large_table(
     file = open_large(path)
     if file is None:
         raise InputError(f"{path} is not a Parquet or Arrow file; convert it to one.")
-    from .doubts import find_missing_codes
-    from .parquet_and_excel import BATCH_ROWS
+    from .checks import find_missing_codes
+    from .typed_files import BATCH_ROWS
 
     given = ReadOptions(**options)
     given.refuse_for(path, file.type)
@@ -324,7 +329,7 @@ def open_large(path: str) -> LargeFile | None:
     if file_type is None:
         return None
     require("pandas", extra="cli")
-    from .parquet_and_excel import open_large_file
+    from .typed_files import open_large_file
 
     return open_large_file(path, file_type)
 
@@ -333,7 +338,7 @@ def _infer_schema(
     file: LargeFile, first: Any, sample: ParsedFile, options: ReadOptions
 ) -> tuple[Schema, str, list[str]]:
     """Infer a schema from the first rows, and from later ones where these are empty."""
-    from .kinds import infer_schema
+    from .typed_columns import infer_schema
 
     schema, marks, lines = infer_schema(sample, options)
     empty = _find_empty(sample.frame, schema.missing)
@@ -354,7 +359,7 @@ def _infer_schema(
 
 def _find_empty(frame: Any, missing: Sequence[str]) -> list[str]:
     """List the columns in which no cell is observed."""
-    from .numbers_and_dates import TextColumn, is_text
+    from .column_step import TextColumn, is_text
 
     def is_empty(column: Any) -> bool:
         if is_text(column):

@@ -1,22 +1,32 @@
-"""What may be wrong with a table and is only reported: typed columns in, sentences out.
+"""Checks of a table: rows that are no rows, and what else may be wrong.
 
-Nothing here changes how a table is read. Each kind of doubt is one sentence. For
-`impute`, `hide_missing_codes` keeps doubtful numbers out of the estimates.
+A repeated header line and a total are left out, and it is reported. All other checks
+only report what they find, in one sentence each; nothing is changed. For `impute`,
+`hide_missing_codes` keeps doubtful numbers out of the estimates.
 """
 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from hashlib import sha256
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from pandas.util import hash_pandas_object
 
 from .._shared.wording import counted, join_names, join_sentences, listed
-from .parquet_and_excel import write_cell
+from .missing_marks import USUAL_MARKS
+from .schema import LoadedTable, ParsedFile
+from .typed_files import write_cell
 
+_TOTAL = re.compile(
+    r"(?i:((grand|sub)[ -]?)?totals?|sum|summe|gesamt(summe)?|mean|average|avg\.?"
+    r"|mittel(wert)?|durchschnitt):?"
+)
+_MIN_TOTALED = 2  # rows above a total
 _ANSWER = re.compile(
     r"(?i:class(es)?|labels?|targets?|outcomes?|response|ground.?truth)"
 )
@@ -27,6 +37,70 @@ _MIN_OTHERS = 3  # other distinct values that a column with such codes must have
 _MIN_ROWS = 20  # with fewer rows, columns with few values may be equal by chance
 _MIN_DISTINCT = 3
 _MAX_FEW = 6  # distinct whole numbers that may be codes
+_MAX_MARKED = 0.2  # share of cells with a mark beside one value that is doubtful
+
+
+# --------------------------------------------------------------------------------- rows
+
+
+def drop_repeated_headers(parsed: ParsedFile) -> ParsedFile:
+    """Drop the rows that repeat the column names; an assumption says which."""
+    repeats = np.ones(len(parsed.frame), dtype=bool)
+    for name in parsed.frame if parsed.layout.header else ():
+        repeats &= _find_text(parsed.frame[name], name)
+        if not repeats.any():
+            break
+    if not parsed.layout.header or not repeats.any():
+        return parsed
+    rows = [str(row + 1) for row in np.flatnonzero(repeats)]
+    what = "a repeated header line" if len(rows) == 1 else "repeated header lines"
+    said = f"{what} dropped: row{'s' * (len(rows) > 1)} {join_names(rows, 3)}"
+    return replace(
+        parsed,
+        source=parsed.source[~repeats].reset_index(drop=True),
+        frame=parsed.frame[~repeats].reset_index(drop=True),
+        assumptions=(*parsed.assumptions, said),
+    )
+
+
+def _find_text(column: Any, text: str) -> NDArray[np.bool_]:
+    """Find the cells that hold a text, with or without blanks around it."""
+    if not isinstance(column.dtype, pd.CategoricalDtype):
+        return np.zeros(len(column), dtype=bool)
+    held = [str(category).strip() == text for category in column.cat.categories]
+    return np.asarray(np.array([*held, False])[column.cat.codes])
+
+
+def leave_total_out(parsed: ParsedFile) -> ParsedFile:
+    """Leave out a last row that is named as the total or mean of the others.
+
+    It stays in `source`, so that it is written back. A row that is named so by another
+    column than the first is only reported.
+
+    >>> from proximity_kernel.io import FileLayout
+    >>> frame = pd.DataFrame({"shop": ["A", "B", "TOTAL"], "sold": [1, 2, 3]})
+    >>> parsed = ParsedFile("t.csv", frame, frame, FileLayout("text"), ())
+    >>> leave_total_out(parsed).assumptions
+    ("row 3, the last, is left out: a total or mean ('TOTAL' in 'shop')",)
+    """
+    source, n_rows = parsed.source, len(parsed.source)
+    found = None
+    for name in source if n_rows > _MIN_TOTALED else ():
+        cell = source[name].iloc[-1]
+        is_total = isinstance(cell, str) and _TOTAL.fullmatch(cell.strip())
+        if is_total and (source[name] == cell).sum() == 1:
+            found = f"({cell.strip()!r} in {name!r})"
+            break
+    if found is None:
+        return parsed
+    frame, last = parsed.frame, f"row {n_rows:,}, the last,"
+    said = f"{last} looks like a total {found}: if so, remove it"
+    if name == source.columns[0] and parsed.layout.type in ("text", "excel"):
+        frame, said = frame[:-1], f"{last} is left out: a total or mean {found}"
+    return replace(parsed, frame=frame, assumptions=(*parsed.assumptions, said))
+
+
+# ------------------------------------------------------------------------------- doubts
 
 
 def find_doubts(frame: Any) -> list[str]:
@@ -242,3 +316,25 @@ def _describe_code(code: float, columns: list[tuple[str, int]]) -> str:
     cells = counted(sum(n for _, n in columns), "cell")
     where = listed(names, 3) if len(names) < 5 else f"{len(names)} columns"
     return f"{where}: {code:g} ({cells})"
+
+
+def doubt_marks(table: LoadedTable) -> list[str]:
+    """Report the usual marks that many cells hold, where all others are the same."""
+    parts = []
+    for name in table.frame:
+        values = table.frame[name].dropna().unique()
+        if len(values) != 1:
+            continue
+        cells = table.source[name][: len(table.frame)][table.gaps[name]]
+        held = cells.dropna().astype(str).str.strip()
+        n_cells = held[held != ""].isin(USUAL_MARKS).sum()
+        if n_cells > _MAX_MARKED * len(table.frame):
+            marks = listed(sorted({*held} - {""}), 3)
+            value = write_cell(values[0])
+            parts.append(
+                f"{name!r}: {counted(n_cells, 'cell')} {marks} beside {value!r}"
+            )
+    if not parts:
+        return []
+    remedy = "`default_missing=False` reads them as values"
+    return [f"{join_sentences(parts)} only: read as missing ({remedy})"]

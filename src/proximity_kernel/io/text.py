@@ -11,14 +11,16 @@ import csv
 import io
 import re
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from itertools import count
+from itertools import count, islice
 from textwrap import shorten
 from typing import Any
 
 from .._shared.extras import require
 from .._shared.wording import counted, listed
-from .file_bytes import UTF16_MARKS, InputFile
+from .files import UTF16_MARKS, InputFile
 from .schema import FileLayout, InputError, ParsedFile, ReadOptions
 
 SEPARATORS = {"tab": "\t", "comma": ",", "semicolon": ";", "bar": "|", "space": " "}
@@ -26,6 +28,8 @@ _TRIED = "\t;|,"
 _ROW_NAME = "row_name"  # name given to a first column that has none
 _SAMPLE_LINES = 200
 _SAMPLE_CHARACTERS = 2**18
+_MIN_SAMPLE = 5  # lines, however long they are
+_BLOCK = 2**22  # bytes that are parsed at a time, if no row is longer
 _COMMENTS = ("# ", "##", "#!", "%%")
 _MAX_SKIPPED = 20  # lines above the table
 _MIN_COLUMNS = 3  # from which on a line with one field is a title, not a row
@@ -35,6 +39,7 @@ _MIN_EVEN = 0.9  # share of lines with the same number of fields
 _NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)*|[.,]\d+)([eE][+-]?\d+)?%?$")
 _DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}")
 _YEAR = re.compile(r"(19|20|21)\d\d$")
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 _SEP_LINE = re.compile(r"sep=(.)\r?\n", re.IGNORECASE)  # written for Excel
 
 
@@ -85,28 +90,35 @@ def _parse_csv(dialect: _Dialect) -> Any:
     text = arrow.dictionary(arrow.int32(), arrow.string())
     # pyarrow requires a newline after the names.
     data = f"{dialect.text.rstrip(chr(10) + chr(13))}\n".encode()
-    table = csv.read_csv(
-        io.BytesIO(data),
-        read_options=csv.ReadOptions(
-            column_names=dialect.names,
-            skip_rows_after_names=int(dialect.header),
-            block_size=2**22,
-        ),
-        parse_options=csv.ParseOptions(
+    read_options = csv.ReadOptions(
+        column_names=dialect.names,
+        skip_rows_after_names=int(dialect.header),
+        block_size=_BLOCK,
+    )
+    how = {
+        "read_options": read_options,
+        "parse_options": csv.ParseOptions(
             delimiter=dialect.separator,
             newlines_in_values='"' in dialect.text,
             ignore_empty_lines=len(dialect.names) > 1,
         ),
-        convert_options=csv.ConvertOptions(
+        "convert_options": csv.ConvertOptions(
             column_types=dict.fromkeys(dialect.names, text),
             strings_can_be_null=False,
         ),
-    )
+    }
+    try:
+        table = csv.read_csv(io.BytesIO(data), **how)
+    except arrow.ArrowInvalid as error:
+        if "straddling" not in str(error):
+            raise
+        read_options.block_size = min(len(data), 2**31 - 1)  # a row longer than a block
+        table = csv.read_csv(io.BytesIO(data), **how)
     return table.unify_dictionaries().to_pandas()
 
 
 def _parse_blanks(dialect: _Dialect) -> Any:
-    rows = [line.split() for line in dialect.text.splitlines() if line.strip()]
+    rows = [line.split() for line in _list_lines(dialect.text) if line.strip()]
     pandas = require("pandas", extra="cli")
     frame = pandas.DataFrame(rows[dialect.header :], columns=dialect.names)
     return frame.astype("category")
@@ -164,7 +176,7 @@ def _find_start(lines: list[str], given: str | None) -> int:
 def _skip_lines(text: str, n_lines: int) -> tuple[str, int]:
     """Remove the first lines of a text that are not empty; count all lines removed."""
     at, skipped = 0, 0
-    for line in io.StringIO(text, newline=""):
+    for line in _list_lines(text):
         if line.strip():
             if not n_lines:
                 break
@@ -200,18 +212,38 @@ def _decode(file: InputFile, encoding: str | None) -> tuple[str, str, list[str]]
 
 
 def _sample(text: str) -> list[str]:
-    """Take the first lines that are not empty, without one that is cut off."""
-    head = text[:_SAMPLE_CHARACTERS]
-    lines = head.splitlines()
-    if len(head) < len(text) and len(lines) > 1:
-        lines.pop()
-    return [line for line in lines[:_SAMPLE_LINES] if line.strip()]
+    """Take the first lines that are not empty; of very long lines, only a few."""
+    lines: list[str] = []
+    n_characters = 0
+    for line in islice(_list_lines(text), _SAMPLE_LINES):
+        if n_characters > _SAMPLE_CHARACTERS and len(lines) >= _MIN_SAMPLE:
+            break
+        n_characters += len(line)
+        if line.strip():
+            lines.append(line.rstrip("\r\n"))
+    return lines
+
+
+def _list_lines(text: str) -> Iterator[str]:
+    """List the lines of a text, with their ends, one after the other."""
+    return (found[0] for found in _LINE.finditer(text))
 
 
 def _split_lines(lines: list[str], separator: str) -> list[list[str]]:
     if separator == " ":
         return [line.split() for line in lines]
-    return list(csv.reader(lines, delimiter=separator))
+    with _any_length():
+        return list(csv.reader(lines, delimiter=separator))
+
+
+@contextmanager
+def _any_length() -> Iterator[None]:
+    """Let the csv module read cells of any length, such as JSON or polygons."""
+    before = csv.field_size_limit(2**31 - 1)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(before)
 
 
 def _detect_separator(lines: list[str]) -> str:
@@ -325,12 +357,12 @@ def make_unique(names: list[str]) -> tuple[list[str], list[str]]:
 def _find_bad_line(dialect: _Dialect) -> str | None:
     """Describe the first line with another number of fields, or with an open quote."""
     wanted, line = len(dialect.names), 0
-    lines = dialect.text.splitlines(keepends=True)
+    lines = _list_lines(dialect.text)
     if dialect.separator == " ":
         # Quotes mean nothing there.
-        lines = [" ".join(one.replace('"', "'").split()) for one in lines]
+        lines = (" ".join(one.replace('"', "'").split()) for one in lines)
     reader = csv.reader(lines, delimiter=dialect.separator, strict=True)
-    try:
+    with _any_length(), suppress(csv.Error):
         for row in reader:
             line = reader.line_num
             if len(row) not in (0, wanted) and line > dialect.header:
@@ -340,10 +372,8 @@ def _find_bad_line(dialect: _Dialect) -> str | None:
                     f"where {expected} expected; correct the line (a separator in a "
                     "text needs quotes), or choose another separator (`sep`)."
                 )
-    except csv.Error as error:
-        if "unexpected end" in str(error):
-            return (
-                f"the quote opened in line {line + 1 + dialect.skipped} is never "
-                "closed; close or remove it."
-            )
-    return None
+        return None
+    return (
+        f"the quote opened in line {line + 1 + dialect.skipped} is never closed; close "
+        "or remove it."
+    )

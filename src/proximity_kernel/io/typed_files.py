@@ -20,9 +20,9 @@ import pandas as pd
 
 from .._shared.extras import require
 from .._shared.wording import counted, listed
-from .csv_text import check_names, make_unique, number_columns
-from .file_bytes import InputFile, check_size
+from .files import InputFile, check_size
 from .schema import FileLayout, InputError, ParsedFile, ReadOptions
+from .text import check_names, make_unique, number_columns
 
 BATCH_ROWS = 2**18
 """Rows of each batch but the last."""

@@ -1,0 +1,208 @@
+"""The interface of the steps that read a column.
+
+A step is a function that takes a `Column` and returns it with something decided: what
+kind of values it holds, how these are written, or that it is an id. A step that does
+not apply to a column raises `DoesNotApply`, and the next one is tried. ``numbers``,
+``dates``, ``categories`` and ``ids`` hold the steps, ``typed_columns`` their order.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from .schema import Kind, ReadOptions, Role
+
+if TYPE_CHECKING:
+    from .missing_marks import MissingMarks
+
+MIN_MATCHED = 0.8
+"""Share of a text column's cells that must be numbers (or dates) to read it as such."""
+MAX_OTHERS = 5
+"""Distinct texts in a column of numbers or dates that may be neither."""
+
+
+class DoesNotApply(Exception):  # noqa: N818  (not an error: the next step is tried)
+    """A step does not apply to a column."""
+
+
+def only_if(condition: object) -> None:
+    """Raise `DoesNotApply` unless a condition holds."""
+    if not condition:
+        raise DoesNotApply
+
+
+def is_text(cells: Any) -> bool:
+    """Whether a column of a `ParsedFile` holds text."""
+    dtype = cells.dtype
+    return isinstance(dtype, pd.CategoricalDtype) and not dtype.ordered
+
+
+@dataclass(frozen=True, eq=False)
+class TextColumn:
+    """The cells of a column of text, each distinct text once.
+
+    Attributes
+    ----------
+    values : pandas.Index of str
+        The distinct texts that are not missing, without blanks around them.
+    codes : ndarray of shape (n_rows,)
+        Index into `values` of each cell; -1 is missing.
+    marks : tuple of str
+        The missing marks found in the column; ``""`` for an empty cell.
+    """
+
+    values: Any
+    codes: NDArray[np.int64]
+    marks: tuple[str, ...]
+
+    @classmethod
+    def from_categories(cls, cells: Any, missing: Sequence[str]) -> TextColumn:
+        """Read categorical cells, in which some texts mark a missing cell.
+
+        >>> cells = pd.Series(["a ", "?", "b", "a"], dtype="category")
+        >>> text = TextColumn.from_categories(cells, ["?"])
+        >>> list(text.values), text.codes.tolist(), text.marks
+        (['a', 'b'], [0, -1, 1, 0], ('?',))
+        """
+        codes = cells.cat.codes.to_numpy().astype(np.int64)
+        present = np.unique(codes[codes >= 0])
+        texts = cells.cat.categories.take(present)
+        stripped = pd.Index([str(text).strip() for text in texts], dtype=texts.dtype)
+        marked = _cut_zeros(stripped, missing)
+        is_mark = marked.isin(list(missing))
+        kept, values = pd.factorize(stripped[~is_mark])
+        new_codes = np.full(len(cells.cat.categories) + 1, -1)
+        new_codes[present[~is_mark]] = kept
+        marks = tuple(dict.fromkeys(marked[is_mark]))
+        if (codes < 0).any() and "" not in marks:
+            marks = (*marks, "")
+        return cls(pd.Index(values), new_codes[codes], marks)
+
+    @property
+    def n_observed(self) -> int:
+        """Number of cells that are not missing."""
+        return int(np.count_nonzero(self.codes >= 0))
+
+    @property
+    def n_cells(self) -> NDArray[np.int64]:
+        """Number of cells that hold each of `values`."""
+        observed = self.codes[self.codes >= 0]
+        return np.bincount(observed, minlength=len(self.values))
+
+    def is_mostly(
+        self, selected: NDArray[np.bool_], least: float = MIN_MATCHED
+    ) -> bool:
+        """Whether a share of at least `least` of the observed cells is selected."""
+        n_selected = self.count(selected)
+        return n_selected > 0 and n_selected >= least * self.n_observed
+
+    def count(self, selected: NDArray[np.bool_]) -> int:
+        """Count the cells whose text is selected by a mask of `values`."""
+        return int(np.count_nonzero(selected[self.codes[self.codes >= 0]]))
+
+    def with_values(self, values: Any) -> TextColumn:
+        """Replace `values` by others, one for each; equal ones become one."""
+        codes, distinct = pd.factorize(pd.Index(values))
+        new_codes = np.append(codes, -1)[self.codes]
+        return TextColumn(pd.Index(distinct), new_codes, self.marks)
+
+
+def _cut_zeros(texts: Any, missing: Sequence[str]) -> Any:
+    """Cut the decimals of "99.0" where "99" marks a missing cell.
+
+    >>> list(_cut_zeros(pd.Index(["99.0", "99,00", "98.0", "x"]), ["99"]))
+    ['99', '99', '98.0', 'x']
+    """
+    whole = {mark for mark in missing if re.fullmatch(r"[+-]?\d+", mark)}
+    if not whole:
+        return texts
+    cut = [re.sub(r"[.,]00?$", "", text) for text in texts]
+    pairs = zip(cut, texts, strict=True)
+    return pd.Index([one if one in whole else text for one, text in pairs], texts.dtype)
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """A column, and what the steps have decided about it so far.
+
+    Attributes
+    ----------
+    name : str
+    cells : pandas.Series
+        As in `ParsedFile.frame`.
+    text : TextColumn or None
+        The same without missing marks; None if the file stores numbers or dates.
+    options : ReadOptions
+        `decimal` is known.
+    marks : MissingMarks
+        The texts that mark a missing cell.
+    asked : frozenset of str
+        Which of the options ``ids``, ``drop``, ``categorical`` and ``numeric`` name
+        this column.
+    is_first : bool
+        Whether it is the first column of the table.
+    kind, format, unit
+        As in `ColumnSchema`.
+    role : {"used", "id", "left out"} or None
+        None as long as it is undecided.
+    n_repeats : int
+        Number of rows that repeat a cell, in a column that is an id but for these.
+    lists : tuple of (str, str)
+        What was assumed, and how the column is listed there. Columns about which the
+        same was assumed make one sentence.
+    remarks : tuple of str
+        The same without details; said about columns that are used.
+    """
+
+    name: str
+    cells: Any
+    text: TextColumn | None
+    options: ReadOptions
+    marks: MissingMarks
+    asked: frozenset[str] = frozenset()
+    is_first: bool = False
+    kind: Kind = "unchanged"
+    format: str = ""
+    unit: str = ""
+    role: Role | None = None
+    n_repeats: int = 0
+    lists: tuple[tuple[str, str], ...] = ()
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def n_observed(self) -> int:
+        """Number of cells that are not missing."""
+        if self.text is None:
+            return int(self.cells.notna().sum())
+        return self.text.n_observed
+
+    def get_text(self) -> TextColumn:
+        """Return the texts; a step that needs them does not apply to other columns."""
+        if self.text is None:
+            raise DoesNotApply
+        return self.text
+
+    def read_as(self, kind: Kind, form: str = "", unit: str = "") -> Column:
+        """Decide what the column holds, and how it is written."""
+        return replace(self, kind=kind, format=form, unit=unit)
+
+    def with_role(self, role: Role, assumed: str = "", detail: str = "") -> Column:
+        """Decide what the column is used for, and list it under what was assumed."""
+        column = self.listed_as(assumed, detail) if assumed else self
+        return replace(column, role=role)
+
+    def listed_as(self, assumed: str, detail: str = "") -> Column:
+        """List the column, with a detail, under what was assumed."""
+        shown = f"{self.name!r} ({detail})" if detail else repr(self.name)
+        return replace(self, lists=(*self.lists, (assumed, shown)))
+
+    def with_remark(self, remark: str) -> Column:
+        """Add the end of a sentence that begins with the names of columns."""
+        return replace(self, remarks=(*self.remarks, remark))

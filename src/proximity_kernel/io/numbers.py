@@ -1,0 +1,296 @@
+"""Numbers in text: decimal marks, thousands separators, units, and steps to read them.
+
+The formats and units are data.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from decimal import Context, Decimal
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from .._shared.wording import counted
+from .column_step import (
+    MAX_OTHERS,
+    MIN_MATCHED,
+    Column,
+    DoesNotApply,
+    TextColumn,
+    only_if,
+)
+
+_PLAIN = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+_BLANKS = "\u00a0\u202f '\u2019"  # thousands separators of many countries
+# Name -> pattern, thousands separators, decimal mark.
+NUMBER_FORMATS = {
+    "1.5": (_PLAIN, "", "."),
+    "1,5": (
+        rf"[+-]?(?:\d+|\d{{1,3}}(?:[.{_BLANKS}]\d{{3}})+)?(?:,\d+)?(?:[eE][+-]?\d+)?",
+        f".{_BLANKS}",
+        ",",
+    ),
+    "1,234.5": (
+        rf"[+-]?\d{{1,3}}(?:[,{_BLANKS}]\d{{3}})+(?:\.\d+)?|{_PLAIN}",
+        f",{_BLANKS}",
+        ".",
+    ),
+}
+_CURRENCY = r"[$€£¥₹]|USD|EUR|GBP|CHF|JPY"
+_WITH_UNIT = (
+    rf"[+-]?\s*({_CURRENCY})?\s*[+-]?[.,]?\d[\d.,{_BLANKS}]*?\s*"
+    rf"({_CURRENCY}|[%‰]|[A-Za-zµμ°Ω][A-Za-zµμ°Ω²³/]{{0,7}})?"
+)
+# Units that can be converted to each other, each with its size.
+_UNITS = (
+    {"µg": "1e-6", "mg": "0.001", "g": "1", "kg": "1000", "t": "1e6"},
+    {"mm": "0.001", "cm": "0.01", "m": "1", "km": "1000"},
+    {"ml": "0.001", "cl": "0.01", "dl": "0.1", "l": "1"},
+    {"s": "1", "min": "60", "h": "3600"},
+    {"oz": "1", "lb": "16"},
+    {"in": "1", "ft": "12"},
+)
+_QUANTITY = re.compile(r"([+-]?\d+(?:\.\d+)?)\s*([A-Za-zµ]+)")
+_DIGITS = Context(prec=15)  # of a converted number
+_SAMPLE = 50  # texts that are looked at first, to reject a format quickly
+_MIN_NUMERIC = 0.5  # share of numbers in a column that `numeric` names
+_MIN_WITH_UNIT = 0.1  # share of cells with a unit from which on others may lack it
+
+
+# ------------------------------------------------------------------------------ steps
+
+
+def read_stored_numbers(column: Column) -> Column:
+    """Read what the file stores as numbers, or as true and false."""
+    only_if(pd.api.types.is_numeric_dtype(column.cells.dtype))
+    return column.read_as("numbers")
+
+
+def read_numbers(column: Column) -> Column:
+    """Read numbers that have one format, but for a few cells.
+
+    Numbers with leading zeros, such as the code 007, are categories.
+    """
+    form, has_zeros = _find_format(column, column.get_text())
+    if has_zeros:
+        return _read_zeros(column)
+    return column.read_as("numbers", form)
+
+
+def read_numbers_with_unit(column: Column) -> Column:
+    """Read numbers with one unit or currency, which a few cells may lack."""
+    text = column.get_text()
+    unit = find_unit(text.values)
+    has_unit = np.asarray(text.values.str.contains(unit, regex=False), bool)
+    only_if(unit and text.count(has_unit) >= _MIN_WITH_UNIT * text.n_observed)
+    form, has_zeros = _find_format(column, remove_unit(text, unit))
+    if has_zeros:
+        return _read_zeros(column)
+    n_bare = count_numbers(column)
+    lack = f", which {counted(n_bare, 'cell')} lack" if n_bare else ""
+    column = column.listed_as("read as numbers, without the unit", f"{unit}{lack}")
+    return column.read_as("numbers", form, unit)
+
+
+def read_mixed_units(column: Column) -> Column:
+    """Read numbers with several units, converted to the most frequent one."""
+    text = column.get_text()
+    units = find_mixed_units(text.values, text.n_cells)
+    only_if(units)
+    unit = ", ".join(units)
+    _find_format(column, remove_unit(text, unit))
+    converted = f"{' and '.join(units[1:])} to {units[0]}"
+    column = column.listed_as("read as numbers, converted to one unit", converted)
+    return column.read_as("numbers", "1.5", unit)
+
+
+def _read_zeros(column: Column) -> Column:
+    """Read numbers with leading zeros as the codes that they are."""
+    zeros = ": numbers with leading zeros, read as categories"
+    return column.with_remark(zeros).read_as("categories")
+
+
+def count_numbers(column: Column) -> int:
+    """Count the cells that are numbers in the more frequent of the expected formats."""
+    text = column.get_text()
+    return max(_count_format(text, name) for name in _list_formats(column))
+
+
+def _count_format(text: TextColumn, name: str) -> int:
+    return text.count(match_numbers(name, text.values))
+
+
+def _list_formats(column: Column) -> tuple[str, str]:
+    """List the formats that numbers may have, by the decimal mark of the table."""
+    return ("1,5", "1.5") if column.options.decimal == "," else ("1.5", "1,234.5")
+
+
+def _find_format(column: Column, text: TextColumn) -> tuple[str, bool]:
+    """Find the format of numbers, and whether some have leading zeros."""
+    asked = "numeric" in column.asked
+    least = _MIN_NUMERIC if asked else MIN_MATCHED
+    for name in _list_formats(column):
+        matched = match_numbers(name, text.values)
+        if text.is_mostly(matched, least) and (asked or (~matched).sum() <= MAX_OTHERS):
+            return name, not asked and text.values.str.match(r"0\d+$").any()
+    raise DoesNotApply
+
+
+def detect_decimal(texts: Iterable[TextColumn], separator: str | None) -> str:
+    """Choose the comma if it makes more cells of some column numbers than the point."""
+    # With semicolons as separators, commas are rarely thousands separators.
+    points = ("1.5",) if separator == ";" else ("1.5", "1,234.5")
+    for text in texts:
+        if not np.isnan(parse_numbers("1.5", text.values)).any():
+            continue
+        bare = remove_unit(text, find_unit(text.values))
+        commas = match_numbers("1,5", bare.values)
+        n_points = max(_count_format(bare, name) for name in points)
+        if bare.is_mostly(commas, MIN_MATCHED) and bare.count(commas) > n_points:
+            return ","
+    return "."
+
+
+# ------------------------------------------------------------------------------ texts
+
+
+def match_numbers(name: str, texts: Any) -> NDArray[np.bool_]:
+    """Find which texts are numbers of a format; none if none of the first texts is.
+
+    >>> match_numbers("1,5", pd.Index(["1,5", "2", "x"]))
+    array([ True,  True, False])
+    """
+    pattern = re.compile(NUMBER_FORMATS[name][0])
+    # On few texts, Python is many times as fast as pandas.
+    if not any(map(pattern.fullmatch, texts[:_SAMPLE])):
+        return np.zeros(len(texts), bool)
+    return ~np.isnan(parse_numbers(name, texts))
+
+
+def parse_numbers(name: str, texts: Any) -> NDArray[np.float64]:
+    """Parse numbers of a format; other texts become NaN.
+
+    >>> parse_numbers("1,5", pd.Index(["1.234,5", "x"]))
+    array([1234.5,    nan])
+    """
+    values = pd.to_numeric(texts, errors="coerce").to_numpy(dtype=float)
+    if name != "1.5" or not np.isfinite(values).all():
+        plain = to_plain_numbers(name, texts)
+        values = pd.to_numeric(plain, errors="coerce").to_numpy(dtype=float)
+    return np.where(np.isfinite(values), values, np.nan)
+
+
+def to_plain_numbers(name: str, texts: Any) -> Any:
+    """Write numbers of a format with a point and no thousands separators."""
+    pattern, thousands, decimal = NUMBER_FORMATS[name]
+    texts = pd.Index(texts).astype(str).str.replace("\u2212", "-", regex=False)
+    if name != "1.5":
+        fits = np.asarray(texts.str.fullmatch(pattern), bool)
+        texts = texts.where(fits, "")
+        for sign in thousands:
+            texts = texts.str.replace(sign, "", regex=False)
+        texts = texts.str.replace(decimal, ".", regex=False)
+    return texts
+
+
+# ------------------------------------------------------------------------------ units
+
+
+def find_unit(texts: Any) -> str:
+    """Find the unit or currency of numbers; empty if there is none, or several.
+
+    Some numbers may lack it, unless it is a single letter such as in 2a: what it stands
+    for is then uncertain.
+
+    >>> find_unit(pd.Index(["5 kg", "7.5 kg", "none"])), find_unit(pd.Index(["$1,200"]))
+    ('kg', '$')
+    >>> find_unit(pd.Index(["5 kg", "9 lb"])), find_unit(pd.Index(["5 kg", "9"]))
+    ('', 'kg')
+    """
+    unit = ""
+    for part in (texts[:_SAMPLE], texts):
+        numbers = [text for text in part if re.search(r"\d", text)]
+        found = [re.fullmatch(_WITH_UNIT, text) for text in numbers]
+        units = {one.groups("") if one else None for one in found}
+        own = units - {("", "")}
+        before, after = next(iter(own), None) or ("", "")
+        unit = before or after
+        if len(own) != 1 or bool(before) == bool(after):
+            return ""
+        if len(own) < len(units) and len(unit) == 1 and unit.isalpha():
+            return ""
+    return unit
+
+
+def find_mixed_units(texts: Any, n_cells: NDArray[np.int64]) -> tuple[str, ...]:
+    """Find the units of numbers that have several, the most frequent unit first.
+
+    Parameters
+    ----------
+    texts : iterable of str
+        Distinct texts. Those without a digit are ignored.
+    n_cells : ndarray of shape (n_texts,)
+        Number of cells that hold each text.
+
+    Returns
+    -------
+    tuple of str
+        Empty if a number has no known unit, or if the units cannot be converted to each
+        other.
+
+    Examples
+    --------
+    >>> find_mixed_units(["3750 g", "3.8 kg", "4 kg"], np.array([1, 1, 1]))
+    ('kg', 'g')
+    """
+    cells: Counter[str] = Counter()
+    for text, n in zip(texts, n_cells, strict=True):
+        if re.search(r"\d", text):
+            found = _QUANTITY.fullmatch(text)
+            if found is None:
+                return ()
+            cells[found[2]] += int(n)
+    alike = any(all(unit.lower() in sizes for unit in cells) for sizes in _UNITS)
+    if not alike or len(cells) < 2:
+        return ()
+    return tuple(unit for unit, _ in cells.most_common())
+
+
+def remove_unit(text: TextColumn, unit: str) -> TextColumn:
+    """Remove the unit from numbers; if there are several, convert to the first.
+
+    >>> cells = pd.Series(["-$5", "7 $", "x"], dtype="category")
+    >>> list(remove_unit(TextColumn.from_categories(cells, []), "$").values)
+    ['-5', '7', 'x']
+    """
+    if not unit:
+        return text
+    if len(units := tuple(unit.split(", "))) > 1:
+        converted = [_convert_quantity(one, units) for one in text.values]
+        return TextColumn(pd.Index(converted), text.codes, text.marks)
+    has_digit = np.asarray(text.values.str.contains(r"\d", regex=True), bool)
+    bare = text.values.str.replace(unit, "", regex=False).str.strip()
+    bare = bare.str.replace(r"^([+-])\s+", r"\1", regex=True)
+    return TextColumn(bare.where(has_digit, text.values), text.codes, text.marks)
+
+
+def _convert_quantity(text: str, units: tuple[str, ...]) -> str:
+    """Convert a quantity to the first unit, and remove the unit.
+
+    >>> _convert_quantity("3750 g", ("kg", "g")), _convert_quantity("none", ("kg",))
+    ('3.75', 'none')
+    """
+    found = _QUANTITY.fullmatch(text)
+    if found is None or found[2] not in units:
+        return text
+    wanted, held = units[0].lower(), found[2].lower()
+    if held == wanted:
+        return found[1]
+    sizes = next(sizes for sizes in _UNITS if wanted in sizes)
+    factor = _DIGITS.divide(Decimal(sizes[held]), Decimal(sizes[wanted]))
+    return format(_DIGITS.multiply(Decimal(found[1]), factor).normalize(), "f")
