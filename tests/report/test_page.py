@@ -21,8 +21,9 @@ from proximity_kernel import (
     ProximityNeighbors,
     explain,
 )
+from proximity_kernel.kernel import code_table
 from proximity_kernel.report import findings, row_map, write_report
-from proximity_kernel.report.display_columns import read_display_columns
+from proximity_kernel.report.display_columns import make_display_columns
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +82,7 @@ def test_what_to_check_in_columns(tmp_path):
             "far": np.r_[rng.normal(size=n - 1), 1e6],
         }
     )
-    columns = read_display_columns(table, fit_quietly(table))
+    columns = make_display_columns(code_table(fit_quietly(table), table))
     found = {one["name"]: one["text"] for one in findings.find_alerts(columns)}
     assert list(found) == list(table.columns[1:])
     for name, said in (

@@ -14,11 +14,12 @@ from report_pages import embedded, visible, write
 from sklearn.exceptions import NotFittedError
 
 from proximity_kernel import ProximityKernel, ProximityKMeans
+from proximity_kernel.kernel import code_table, fit_coded
 from proximity_kernel.report import page, write_report
 from proximity_kernel.report.display_columns import (
     DisplayColumn,
     clean,
-    read_display_columns,
+    make_display_columns,
 )
 
 MIXED = {
@@ -60,7 +61,7 @@ KINDS = ["date", "date", "duration", "yes or no", "number", "number", "category"
 @pytest.mark.filterwarnings("ignore:.*observed:UserWarning")
 def test_tables_of_any_make_are_shown_the_same(make, tmp_path):
     table = make(MIXED)
-    columns = read_display_columns(table, ProximityKernel().fit(table))
+    columns = make_display_columns(fit_coded(ProximityKernel(), table))
     assert [column.kind for column in columns] == [*KINDS, "empty"]
     for column, written in zip(columns, WRITTEN, strict=True):
         assert column.missing.tolist() == [not written, True, not written]
@@ -99,7 +100,7 @@ def test_ordered_and_numbers_named_as_categories():
         }
     )
     kernel = ProximityKernel(categorical_features=["code"]).fit(table)
-    grade, code = read_display_columns(table, kernel)
+    grade, code = make_display_columns(code_table(kernel, table))
     assert (grade.kind, grade.labels) == ("ordered", ("low", "mid", "high"))
     np.testing.assert_array_equal(grade.values, [1, np.nan, 0])
     assert (code.kind, code.labels) == ("category", ("3.5", "7"))
@@ -109,7 +110,7 @@ def test_ordered_and_numbers_named_as_categories():
 def test_arrays_plain_and_masked(tmp_path):
     array = np.array([[1, 2], [3, 4], [5, 6.0]])
     masked = np.ma.masked_array(array, [[0, 0], [0, 1], [0, 0]])
-    shown = read_display_columns(masked, ProximityKernel().fit(masked))
+    shown = make_display_columns(fit_coded(ProximityKernel(), masked))
     np.testing.assert_array_equal(shown[1].values, [2, np.nan, 6])
     assert "1 cell (17 %) is missing" in visible(write(tmp_path, masked))
     assert "No cell is missing." in visible(write(tmp_path, array))
