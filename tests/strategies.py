@@ -268,7 +268,7 @@ def assert_same_model(got, wanted, rel=1e-9):
         else:
             assert a == b
             assert a.names() == b.names()
-    assert one.absences == other.absences
+    assert one.missingness == other.missingness
     assert one.n_samples == other.n_samples
     assert_same_arrays({"totals": one.totals}, {"totals": other.totals})
     assert type(one.matcher) is type(other.matcher)

@@ -30,7 +30,7 @@ from ._coded import (
     list_cells_of,
     normalize_rows,
 )
-from ._missingness import Absence, decide_missingness
+from ._missingness import MissingCells, decide_missingness, spread_missingness
 from ._pairwise import Pairwise, learn_pairwise
 from ._row_summary import RowSummary, count_pairs, keep_rows, plan_rows
 from ._shared.options import FitOptions
@@ -55,7 +55,7 @@ class Model:
     categorical_features
         The option as it was at fit.
     bins : tuple of NumericBins and CategoricalBins
-    absences : tuple of Absence
+    missingness : tuple of MissingCells
         Whether missing cells of each feature are informative, and why.
     matcher : Pairwise or Cascade
         Estimates missing cells.
@@ -72,7 +72,7 @@ class Model:
     types: tuple[ColumnType, ...]
     categorical_features: Any
     bins: tuple[Bins, ...]
-    absences: tuple[Absence, ...]
+    missingness: tuple[MissingCells, ...]
     matcher: Pairwise | Cascade
     typical: tuple[Typical, ...]
     totals: _Ints
@@ -120,7 +120,7 @@ class Model:
     @cached_property
     def informative(self) -> NDArray[np.bool_]:
         """Whether missing cells have their own bin, shape (n_features,)."""
-        return np.array([absence.informative for absence in self.absences])
+        return np.array([cells.informative for cells in self.missingness])
 
     @cached_property
     def scales(self) -> NDArray[np.float64]:
@@ -264,8 +264,11 @@ def finish_model(binned: Binned, fitted: RowSummary, options: FitOptions) -> Mod
     Model
     """
     names = [column_type.name for column_type in binned.types]
-    absences = decide_missingness(fitted, names, options.missingness)
-    informative = np.array([absence.informative for absence in absences])
+    words = spread_missingness(
+        options.missingness, options.default_missingness, binned.types
+    )
+    missingness = decide_missingness(fitted, names, words)
+    informative = np.array([cells.informative for cells in missingness])
     coded = code_missing(fitted.kept, binned.bins, informative)
     used = fitted.plan.mark_codes(informative)
     matcher: Pairwise | Cascade
@@ -284,7 +287,7 @@ def finish_model(binned: Binned, fitted: RowSummary, options: FitOptions) -> Mod
         binned.types,
         binned.categorical_features,
         binned.bins,
-        absences,
+        missingness,
         matcher,
         binned.typical,
         fitted.totals[used],

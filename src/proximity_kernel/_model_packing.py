@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ._bins import MOST_LEAVES, SCORES, Bins, CategoricalBins, NumericBins, Typical
 from ._cascade import Cascade, build_cascade
 from ._coded import code_dtype, count_bins
-from ._missingness import Absence
+from ._missingness import MissingCells
 from ._model import Model
 from ._pairwise import MOST_CODES, SMOOTHINGS, PairCounts, Pairwise, restore_pairwise
 from ._saving.estimator_state import (
@@ -44,7 +44,7 @@ def pack_model(model: Model) -> State:
         arrays = {**arrays, "feature_weights": model.feature_weights}
     values = {
         "features": [_pack_feature(*feature) for feature in features],
-        "absences": [vars(absence) for absence in model.absences],
+        "missingness": [vars(cells) for cells in model.missingness],
         "categorical_features": chosen,
         **held,
     }
@@ -56,17 +56,15 @@ def unpack_model(state: State) -> Model:
     check(state.values["features"], "no features")
     features = map(_unpack_feature, state.values["features"])
     types, bins, typical = zip(*features, strict=True)
-    absences = tuple(
-        _read_absence(held, own, column)
-        for held, own, column in zip(state.values["absences"], bins, types, strict=True)
-    )
-    informative = np.array([absence.informative for absence in absences])
+    held = zip(state.values["missingness"], bins, types, strict=True)
+    missingness = tuple(_read_missing_cells(*feature) for feature in held)
+    informative = np.array([cells.informative for cells in missingness])
     n_bins = np.array([own.n_bins for own in bins], np.int64) + informative
     matcher, totals, n_samples = _unpack_matcher(state, n_bins)
     chosen = decode(state.values["categorical_features"])
     feature_weights = _read_feature_weights(state, n_bins)
     return Model(
-        types, chosen, bins, absences, matcher, typical, totals, n_samples,
+        types, chosen, bins, missingness, matcher, typical, totals, n_samples,
         feature_weights,
     )  # fmt: skip
 
@@ -261,15 +259,17 @@ def _read_totals(
     return observed, totals
 
 
-def _read_absence(held: Mapping[str, Any], bins: Bins, column: ColumnType) -> Absence:
-    absence = Absence(**held)
-    check(type(absence.informative) is bool, "informative is neither true nor false")
-    check(bins.n_bins or not absence.informative, "gaps of a feature without bins")
-    check(absence.feature == column.name, "gaps of another feature")
-    check(type(absence.reason) is str, "a reason is no text")
-    check_number(absence.missing, _MOST_SAMPLES)
-    check(absence.p_value is None or type(absence.p_value) is float, "a p-value")
-    return absence
+def _read_missing_cells(
+    held: Mapping[str, Any], bins: Bins, column: ColumnType
+) -> MissingCells:
+    cells = MissingCells(**held)
+    check(type(cells.informative) is bool, "informative is neither true nor false")
+    check(bins.n_bins or not cells.informative, "a bin for missing cells alone")
+    check(cells.feature == column.name, "missing cells of another feature")
+    check(type(cells.reason) is str, "a reason is no text")
+    check_number(cells.missing, _MOST_SAMPLES)
+    check(cells.overlap is None or type(cells.overlap) is float, "an overlap")
+    return cells
 
 
 def _read_rows(

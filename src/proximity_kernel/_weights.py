@@ -12,7 +12,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -20,8 +19,8 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import _check_sample_weight
 
 from ._shared.options import is_number
-from ._shared.wording import suggest
 from ._table.columns import NOTHING, Column, ColumnType
+from ._table.named_columns import find_columns
 
 _Floats = NDArray[np.float64]
 _MOST = 1 << 50  # sum of the weights; the counts that a model file accepts
@@ -54,7 +53,8 @@ def spread_weights(
         return None
     if isinstance(given, Mapping):
         weights = [1.0] * len(types)
-        for j, (key, weight) in _find_features(given, types).items():
+        named = find_columns("feature_weights", given, types)
+        for j, (key, weight) in named.items():
             weights[j] = _check_weight(weight, f"feature_weights[{key!r}]")
     else:
         weights = [
@@ -99,35 +99,6 @@ def scale_weights(weights: _Floats | None, n_bins: NDArray[np.int64]) -> _Floats
     held /= held.max()  # first, because the sum of large weights could overflow
     scales: _Floats = held * (np.count_nonzero(held) / held.sum())
     return scales
-
-
-def _find_features(
-    given: Mapping[Any, Any], types: Sequence[ColumnType]
-) -> dict[int, tuple[Any, Any]]:
-    """Find the features that the keys of a mapping name: key and weight of each."""
-    names = {column.name: j for j, column in enumerate(types)}
-    found: dict[int, tuple[Any, Any]] = {}
-    for key, weight in given.items():
-        j: Any = names.get(key, key)
-        if not is_number(j, Integral) or not 0 <= j < len(types):
-            raise ValueError(
-                f"`feature_weights` names {key!r}, which is not a column"
-                f"{suggest(str(key), names)}; its keys must be names of columns, or "
-                f"positions below {len(types)}."
-            )
-        if names.get(str(key), j) != j:
-            raise ValueError(
-                f"feature_weights has the key {key!r}, which is the position of "
-                f"{types[j].place} and the name of another; name the column by text, "
-                f"{str(key)!r} or {types[j].name!r}."
-            )
-        if j in found:
-            raise ValueError(
-                f"feature_weights has two weights for {types[j].place}, under "
-                f"{found[j][0]!r} and {key!r}; give one."
-            )
-        found[int(j)] = key, weight
-    return found
 
 
 def _list_weights(given: Any, n_features: int) -> list[Any]:

@@ -246,8 +246,8 @@ class ProximityImputer(Transformer, KernelEstimator):
     @property
     def indicator_features_(self) -> NDArray[np.int64]:
         """The features with missing cells at fit."""
-        absences = self.kernel_.model_.absences
-        return np.flatnonzero([absence.missing > 0 for absence in absences])
+        missingness = self.kernel_.model_.missingness
+        return np.flatnonzero([cells.missing > 0 for cells in missingness])
 
     def _indicator_names(self, names: Any) -> list[str]:
         if not self.add_indicator:

@@ -27,7 +27,7 @@ from ._batches import fit_to_batches, make_reader
 from ._bin_names import output_names
 from ._coded import CodedTable, merge_distinct
 from ._imputation import Strategy, estimate_gaps
-from ._missingness import Absence
+from ._missingness import MissingCells
 from ._model import Model, fit_model, warn_of_columns
 from ._model_packing import pack_model, unpack_model
 from ._nearest import Index, build_index, kernel_matrix
@@ -39,7 +39,7 @@ from ._shared.options import (
     BinCount,
     FeatureWeights,
     Matching,
-    Missingness,
+    MissingnessOption,
     accept_gaps,
     check_flag,
     check_kernel_options,
@@ -76,11 +76,11 @@ class ProximityKernel(ModelFileMixin, Weighted, Transformer, Estimator):
         often two codes occur together; the model keeps these counts and no row.
         "cascade" is the paper's rule: the mean over the fitted rows that share all of
         the row's codes, else any of them, else over all rows.
-    missingness : {"ignorable", "informative", "auto"} or None, default=None
+    missingness : {"ignorable", "informative", "auto"}, mapping or None, default=None
         Whether missing cells have their own bin. "ignorable": never, all are estimated.
-        "informative": in every feature with missing cells at fit. "auto": where being
-        missing depends on other columns, and features are missing together more often
-        than values explain. None is "auto", or "ignorable" with ``matching="cascade"``.
+        "informative": in every feature with missing cells at fit. "auto": in features
+        that are missing together with another. Or a mapping to these, by name or
+        position. The default is "auto", "ignorable" with ``matching="cascade"``.
     categorical_features : "from_dtype", mask, indices or names, default="from_dtype"
         Features to treat as categorical, besides text and unordered categoricals.
         Booleans, ordered categoricals (by rank) and dates (in seconds) are numeric.
@@ -150,7 +150,7 @@ class ProximityKernel(ModelFileMixin, Weighted, Transformer, Estimator):
         n_bins: BinCount | Sequence[BinCount] | None = None,
         *,
         matching: Matching = "pairwise",
-        missingness: Missingness | None = None,
+        missingness: MissingnessOption | None = None,
         categorical_features: Any = "from_dtype",
         feature_weights: FeatureWeights | None = None,
         max_categories: int = 255,
@@ -419,9 +419,9 @@ class ProximityKernel(ModelFileMixin, Weighted, Transformer, Estimator):
         return self.model_.prior
 
     @property
-    def missingness_(self) -> list[Absence]:
+    def missingness_(self) -> list[MissingCells]:
         """Whether missing cells of each feature are informative, and why."""
-        return list(self.model_.absences)
+        return list(self.model_.missingness)
 
     def __fit_coded__(self, X: Any, sample_weight: Any = None) -> CodedTable:
         options, X = resolve_options(self), collect_table(X)

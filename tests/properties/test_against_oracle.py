@@ -101,7 +101,7 @@ def test_the_pairwise_rule_where_columns_tell_about_each_other(n_bins, missingne
     new = pd.DataFrame(values[400:], columns=frame.columns)
     new[rng.random(new.shape) < 0.4] = np.nan
     pk = ProximityKernel(n_bins, missingness=missingness, dtype=np.float64).fit(frame)
-    gaps = [j for j, absence in enumerate(pk.missingness_) if absence.informative]
+    gaps = [j for j, cells in enumerate(pk.missingness_) if cells.informative]
     assert len(gaps) == {"ignorable": 0, "informative": 6, "auto": 3}[missingness]
     n_bins = [n_bins] * 6
     reference = oracle.fit(oracle.read_columns(frame), n_bins, informative=gaps)

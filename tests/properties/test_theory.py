@@ -105,7 +105,7 @@ def test_the_kernel_is_valid_for_every_table(drawn, chosen):
 )
 def test_the_kernel_is_valid_for_every_option(matching, missingness, n_bins, normalize):
     """On a table where each option makes a difference."""
-    frame, new = mixed_table(150, 6, 0.1, seed=0), mixed_table(30, 6, 0.2, seed=1)
+    frame, new = mixed_table(150, 6, 0.02, seed=0), mixed_table(30, 6, 0.2, seed=1)
     rng = np.random.default_rng(2)
     for table in (frame, new):  # a panel that was not ordered, three columns wide
         chance = np.where(table["col0"] == 0, 0.7, 0.1)
@@ -114,7 +114,7 @@ def test_the_kernel_is_valid_for_every_option(matching, missingness, n_bins, nor
         n_bins, matching=matching, missingness=missingness, normalize=normalize,
         dtype=np.float64,
     ).fit(frame)  # fmt: skip
-    events = [absence.informative for absence in pk.missingness_]
+    events = [cells.informative for cells in pk.missingness_]
     wanted = {"ignorable": [0], "informative": [6], "auto": range(1, 6)}
     assert sum(events) in wanted[missingness]
     assert frame.notna().all(axis=1).any()

@@ -226,7 +226,7 @@ def test_the_callers_object_is_not_changed(frame):
         ({7: 2}, ["7", "below 5"]),
         ({-1: 2}, ["-1", "below 5"]),
         ({True: 2}, ["True", "not a column"]),
-        ({"col0": 1, 0: 2}, ["column 'col0'", "two weights"]),
+        ({"col0": 1, 0: 2}, ["column 'col0'", "two values"]),
         ({"col0": -1}, [r"feature_weights\['col0'\]", "at least 0", "-1"]),
         ({"col0": np.nan}, [r"feature_weights\['col0'\]", "nan"]),
         ({"col0": np.inf}, [r"feature_weights\['col0'\]", "finite", "inf"]),

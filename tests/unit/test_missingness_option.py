@@ -1,11 +1,11 @@
-"""missingness="ignorable", "informative" and "auto": gaps as facts of their own."""
+"""The option `missingness`: missing cells as a bin of their own, or estimated."""
 
 import pickle
 import warnings
-from dataclasses import replace
 
 import numpy as np
 import oracle
+import oracle_missingness
 import pandas as pd
 import pytest
 from hypothesis import given
@@ -17,14 +17,16 @@ from strategies import (
     assert_same_provenance,
     entries,
     fitted,
+    mixed_table,
     parameters,
+    raises_naming,
     tables,
 )
 
 from proximity_kernel import ProximityKernel
-from proximity_kernel import _missingness as absence_test
-from proximity_kernel._missingness import ALPHA, decide_missingness
-from proximity_kernel._row_summary import keep_rows, plan_rows
+from proximity_kernel import _missingness as module
+from proximity_kernel._coded import Codes
+from proximity_kernel._missingness import measure_overlaps
 
 
 def correlated(n, d, seed):
@@ -45,12 +47,20 @@ def with_panel(n=500, d=6, seed=0):
 
 def decided(table, n_bins=4):
     pk = ProximityKernel(n_bins, missingness="auto").fit(table)
-    return pk, [absence.informative for absence in pk.missingness_]
+    return pk, [cells.informative for cells in pk.missingness_]
 
 
-def depends(pk):
-    """Which features' absence was found to depend on the other columns."""
-    return [a.p_value is not None and a.p_value <= ALPHA for a in pk.missingness_]
+def same_decisions(pk, frame):
+    """Compare decisions with the truth in loops."""
+    is_missing = pd.DataFrame(frame).isna().to_numpy().tolist()
+    wanted = oracle_missingness.overlaps(is_missing)
+    for cells, overlap in zip(pk.missingness_, wanted, strict=True):
+        if overlap is None:
+            assert cells.overlap is None
+        else:
+            assert cells.overlap == pytest.approx(float(overlap), abs=1e-12)
+    informative = [cells.informative for cells in pk.missingness_]
+    assert informative == oracle_missingness.find_informative(is_missing)
 
 
 # Informative, against the oracle
@@ -122,7 +132,7 @@ def test_names_of_the_cell_stay_unique():
 
 
 def test_two_resolutions_beside_it():
-    """The cell for gaps has no coarse bin: it counts in full."""
+    """The bin "missing" belongs to no half: it counts in full."""
     table = with_panel(200)
     pk = ProximityKernel("auto", missingness="informative", dtype=np.float64)
     z = pk.fit_transform(table).toarray()
@@ -143,14 +153,17 @@ def test_ignorable_estimates_every_gap():
     frame = pd.DataFrame(table)
     same_as_oracle(pk, frame, oracle.fit(oracle.read_columns(frame)))
     assert len(pk.provenance(table)) == np.isnan(table).sum()
-    for absence, missing in zip(pk.missingness_, np.isnan(table).sum(0), strict=True):
-        assert not absence.informative
-        assert absence.missing == missing
-        assert absence.p_value is None
-        assert absence.reason == "given: missingness='ignorable'"
+    for cells, missing in zip(pk.missingness_, np.isnan(table).sum(0), strict=True):
+        assert not cells.informative
+        assert cells.missing == missing
+        assert cells.reason.startswith("given: missingness='ignorable'; ")
+    auto = ProximityKernel(4, missingness="auto").fit(table)
+    for one, other in zip(pk.missingness_, auto.missingness_, strict=True):
+        assert one.overlap == other.overlap
+        assert one.reason.endswith(other.reason)
 
 
-def test_auto_without_an_event_is_ignorable_to_the_bit():
+def test_auto_without_a_panel_is_ignorable_to_the_bit():
     _, _, table = correlated(300, 5, 0)
     table[np.random.default_rng(1).random(table.shape) < 0.2] = np.nan
     pk, informative = decided(table)
@@ -195,64 +208,90 @@ def test_the_kernel_stays_positive_semi_definite(missingness, matching):
 # What auto decides
 
 
-def test_no_event_and_few_false_alarms_completely_at_random():
-    """Under MCAR: no event in 200 tables, and at most one table flagged.
+@given(tables(), parameters())
+def test_auto_decides_as_the_oracle(drawn, chosen):
+    frame, _ = drawn
+    same_decisions(fitted(ProximityKernel(**chosen, missingness="auto"), frame), frame)
 
-    Each table has six features with 5 to 40 % of the cells missing; the level is 0.001
-    a table, so 0.2 alarms are expected and more than one has a chance below 2 %.
-    """
-    alarms, events = 0, 0
-    for seed in range(200):
-        rng, _, table = correlated(int(120 + 2 * seed), 6, seed)
+
+@pytest.mark.parametrize("matching", MATCHINGS)
+@pytest.mark.parametrize("seed", range(5))
+def test_auto_decides_as_the_oracle_in_larger_tables(seed, matching):
+    rng = np.random.default_rng(seed)
+    frame = mixed_table(300, 8, rng.uniform(0, 0.4), seed)
+    for first in (0, 4):  # two panels, of which some cells are missing beside
+        lost = rng.random(300) < rng.uniform(0.05, 0.5)
+        frame.loc[lost, frame.columns[first : first + 3]] = None
+    pk = ProximityKernel(matching=matching, missingness="auto").fit(frame)
+    same_decisions(pk, frame)
+
+
+def test_few_rows_decide_nothing():
+    for both in range(1, 30):
+        table = np.arange(2000.0).reshape(1000, 2) % 7
+        table[:both] = np.nan
+        table = np.column_stack([table, np.arange(1000.0)])
+        assert decided(table)[1] == [both >= 12] * 2 + [False]
+
+
+def test_none_is_found_where_cells_are_missing_at_random():
+    """Six features with 5 to 40 % of the cells missing, in 100 tables."""
+    for seed in range(100):
+        rng, _, table = correlated(int(120 + 4 * seed), 6, seed)
         rates = rng.uniform(0.05, 0.4, 6)
         table[rng.random(table.shape) < rates] = np.nan
         pk, informative = decided(table)
-        alarms += any(depends(pk))
-        events += any(informative)
-    assert events == 0
-    assert alarms <= 1
+        assert not any(informative)
+        assert max(cells.overlap for cells in pk.missingness_) < 0.5
 
 
-def test_panels_are_events_cells_that_depend_are_not():
+def test_panels_are_found():
     pk, informative = decided(with_panel())
     assert informative == [False, False, True, True, True, False]
-    said = pk.missingness_[2]
-    assert said.feature == "x2"
-    assert said.missing == np.isnan(with_panel()[:, 2]).sum()
-    assert "absent together with 'x" in said.reason
-    assert said.reason.endswith("more than their values explain")
+    cells = pk.missingness_[2]
+    assert cells.feature == "x2"
+    assert cells.missing == np.isnan(with_panel()[:, 2]).sum()
+    assert cells.reason == "missing together with 'x3' and 'x4' (overlap 0.81)"
+    assert pk.missingness_[1].reason.startswith("not missing together with another (")
+
+
+def test_a_panel_within_a_larger_one_is_found():
+    """Who lacks column 1 lacks column 2 too; half of the rows lack column 2."""
+    rng, _, table = correlated(400, 4, 0)
+    lost = rng.random(400)
+    table[lost < 0.1, 1], table[lost < 0.5, 2] = np.nan, np.nan
+    assert np.corrcoef(np.isnan(table[:, 1]), np.isnan(table[:, 2]))[0, 1] < 0.4
+    assert decided(table)[1] == [False, True, True, False]
 
 
 @pytest.mark.parametrize("own", [False, True], ids=["MAR", "MNAR"])
-def test_cells_that_depend_are_flagged_but_estimated(own):
-    """Each gap depends on a value, its own or column 0's, but comes alone."""
+def test_cells_that_depend_on_values_are_estimated(own):
+    """Each missing cell depends on a value, its own or column 0's, but comes alone."""
     rng, _, table = correlated(800, 5, 3)
     by = table if own else np.repeat(table[:, :1], 5, axis=1)
-    gaps = rng.random(table.shape) < 0.6 / (1 + np.exp(-2 * by))
-    gaps[:, 0] = False
-    table[gaps] = np.nan
+    lost = rng.random(table.shape) < 0.6 / (1 + np.exp(-2 * by))
+    lost[:, 0] = False
+    table[lost] = np.nan
     pk, informative = decided(table)
     assert not any(informative)
-    assert depends(pk) == [False, True, True, True, True]
-    assert pk.missingness_[1].reason.startswith("depends on the other columns")
     assert pk.missingness_[0].reason == "no cell is missing"
 
 
-def test_what_is_flagged_helps_to_flag_the_rest():
-    """Column 1's gaps depend on column 0; column 2's only on the gaps of column 1."""
-    rng = np.random.default_rng(0)
-    table = rng.normal(size=(1000, 4))
-    first = rng.random(1000) < np.where(table[:, 0] > 0.3, 0.8, 0.02)
-    second = rng.random(1000) < np.where(first, 0.35, 0.1)
-    table[first, 1], table[second, 2] = np.nan, np.nan
-    codes = ProximityKernel(4, missingness="ignorable").fit(table).model_.code(table, 1)
-    sample = absence_test._draw_sample(codes, np.full(4, 4), 2)
-    alone = absence_test._test_round(sample, np.zeros(4, bool), np.array([1, 2]))
-    known = np.array([False, True, False, False])
-    helped = absence_test._test_round(sample, known, np.array([2]))
-    assert alone[0] < 1e-20
-    assert helped[0] < alone[1] / 100
-    assert depends(decided(table)[0])[:3] == [False, True, True]
+@pytest.mark.parametrize("matching", MATCHINGS)
+@pytest.mark.parametrize("share", [0.3, 0.1])
+def test_rows_with_nothing_observed_take_no_part(matching, share):
+    rng, _, table = correlated(300, 5, 0)
+    table[rng.random(table.shape) < 0.01] = np.nan
+    table[rng.random(300) < share, 2:4] = np.nan
+    blank = np.full((200, 5), np.nan)
+    pk = ProximityKernel(matching=matching, missingness="auto")
+    before = pk.fit(table).missingness_
+    after = pk.fit(np.vstack([blank, table])).missingness_
+    assert [cells.informative for cells in before] == [False, False, True, True, False]
+    for one, other in zip(before, after, strict=True):
+        assert other.overlap == one.overlap
+        assert other.informative == one.informative
+        assert other.missing == one.missing + 200
 
 
 def test_the_order_of_the_rows_does_not_matter():
@@ -260,71 +299,115 @@ def test_the_order_of_the_rows_does_not_matter():
     shuffled = table[np.random.default_rng(0).permutation(300)]
     assert decided(table)[0].missingness_ == decided(shuffled)[0].missingness_
     frame = pd.DataFrame(table, columns=list("abcdef"))
-    names = [absence.feature for absence in decided(frame)[0].missingness_]
+    names = [cells.feature for cells in decided(frame)[0].missingness_]
     assert names == list("abcdef")
 
 
-def test_equal_rows_count_as_often_as_they_stand_there():
+@pytest.mark.parametrize("matching", MATCHINGS)
+def test_batches_decide_alike(matching):
+    table = with_panel(600)
+    pk = ProximityKernel(missingness="auto", matching=matching)
+    whole = pk.fit(table).missingness_
+    for parts in (np.array_split(table, 7), np.array_split(table[::-1], 2)):
+        assert pk.fit_batches(parts).missingness_ == whole
+
+
+def test_equal_rows_count_as_often_as_they_occur():
     table = np.repeat(np.round(with_panel(200)), 3, axis=0)
     pk, _ = decided(table, n_bins=3)
-    plain = ProximityKernel(3, missingness="ignorable").fit(table)
-    codes = plain.model_.code(table, 1).distinct(plain.n_bins_)
-    assert codes.counts.min() >= 3
-    apart = codes.of_rows(np.repeat(codes.bins, codes.counts, axis=0))
-    names = [f"x{j}" for j in range(6)]
-    kept = keep_rows(apart, plan_rows("pairwise", plain.n_bins_, 600, 0), 1)
-    every = replace(kept, rows=apart.bins, counts=apart.counts)
-    wanted = decide_missingness(every, names, "auto")
-    for one, other in zip(pk.missingness_, wanted, strict=True):
-        assert (one.informative, one.missing) == (other.informative, other.missing)
-        assert one.p_value == pytest.approx(other.p_value, rel=1e-6)
+    same_decisions(pk, table)
+    codes = pk.model_.code(table, 1)
+    distinct = codes.distinct(pk.n_bins_)
+    assert len(distinct.bins) < 300
+    at = np.arange(6)
+    assert measure_overlaps(codes, at) == measure_overlaps(distinct, at)
 
 
 def test_large_tables_are_decided_from_some_rows(monkeypatch):
     table = with_panel(6000)
     whole = decided(table)[1]
+    assert whole == [False, False, True, True, True, False]
     for most in (1000, 2000):
-        monkeypatch.setattr(absence_test, "_MOST_ROWS", most)
+        monkeypatch.setattr(module, "_MOST_ROWS", most)
         assert decided(table)[1] == whole
-    at, weights = absence_test._space_evenly(np.array([5000, 1, 1, 5000]), 1000)
-    assert at.tolist() == [0, 1, 2, 3]
-    counts = np.r_[9000, np.ones(3000, np.int64)]
-    at, weights = absence_test._space_evenly(counts, 1000)
-    assert weights.sum() == 1000
-    assert weights[0] == pytest.approx(750, abs=1)  # as often as it stands there
-
-
-def test_rare_codes_share_one():
-    codes = np.array([5, 5, 3, 3, 3, -9, *range(100, 180)])
-    observed = codes >= 0
-    pooled = absence_test._pool_rare(codes, np.ones(len(codes)), observed)
-    assert pooled.max() == 63
-    assert pooled[:5].tolist() == [1, 1, 0, 0, 0]
-    assert np.count_nonzero(pooled == 63) == 80 - 61
+    for n, most in ((10, 10), (10, 20), (0, 5), (1000, 100), (12_345, 1000)):
+        looked = module._spread(n, most)
+        assert abs(looked.sum() - min(n, most)) <= 1
+        if n > most:  # evenly spread: no step between two is much longer than usual
+            assert np.diff(np.flatnonzero(looked)).max() <= 3 * n / most
 
 
 def test_wide_tables():
-    """Against some columns, with one null for all, a panel is still found."""
-    rng, factor, table = correlated(400, 900, 0)
-    table[rng.random(table.shape) < 0.02] = np.nan
-    table[np.ix_(factor > 0.8, np.arange(0, 900, 30))] = np.nan
-    codes = ProximityKernel(4, missingness="ignorable").fit(table).model_.code(table, 1)
-    sample = absence_test._draw_sample(codes, np.full(900, 4), 900)
-    assert sample.sizes.sum() <= 1024
-    names = [str(j) for j in range(900)]
-    fitted = keep_rows(codes, plan_rows("pairwise", np.full(900, 4), 400, 0), 1)
-    found = decide_missingness(fitted, names, "auto")
-    informative = np.flatnonzero([absence.informative for absence in found])
-    assert informative.tolist() == list(range(0, 900, 30))
-    assert "and 26 more" in found[0].reason
+    """Of many columns, each is compared with some others."""
+    rng = np.random.default_rng(0)
+    rows = np.where(rng.random((100, 3000)) < 0.02, 255, 1).astype(np.uint8)
+    panel = np.arange(0, 3000, 30)
+    rows[np.ix_(rng.random(100) < 0.5, panel)] = 255
+    codes = Codes(rows, np.ones(100, np.int64), np.arange(100))
+    found = measure_overlaps(codes, np.arange(3000))
+    together = [j for j, (_, others) in found.items() if others]
+    assert set(together) <= set(panel.tolist())
+    assert len(together) >= 90
+    exact = oracle_missingness.overlap((rows == 255).tolist(), 0, 30)
+    alone = measure_overlaps(codes, np.array([0, 30]))
+    assert alone[0][0] == alone[30][0] == pytest.approx(float(exact))
 
 
-def test_one_null_for_all_is_the_more_careful(monkeypatch):
-    own = decided(with_panel(300))[0].missingness_
-    monkeypatch.setattr(absence_test, "_OWN_NULL_UP_TO", 0)
-    for one, other in zip(own, decided(with_panel(300))[0].missingness_, strict=True):
-        assert other.p_value >= one.p_value * 0.999
-        assert other.informative == one.informative
+# A mapping from columns to words
+
+
+def test_a_mapping_decides_for_the_columns_that_it_names():
+    frame = pd.DataFrame(with_panel(), columns=list("abcdef"))
+    auto = ProximityKernel().fit(frame)
+    words = {"c": "ignorable", 0: "informative", "b": "auto"}
+    pk = ProximityKernel(missingness=words).fit(frame)
+    informative = [cells.informative for cells in pk.missingness_]
+    assert informative == [True, False, False, True, True, False]
+    assert pk.missingness_[2].reason.startswith("given: missingness='ignorable'; ")
+    assert pk.missingness_[3] == auto.missingness_[3]
+    for word in ("ignorable", "informative", "auto"):
+        one = ProximityKernel(missingness=word).fit(frame)
+        each = ProximityKernel(missingness=dict.fromkeys(frame, word)).fit(frame)
+        assert_same_bits(one.transform(frame), each.transform(frame))
+        assert one.missingness_ == each.missingness_
+
+
+@pytest.mark.parametrize("matching", MATCHINGS)
+def test_columns_that_a_mapping_omits_have_the_default(matching):
+    frame = pd.DataFrame(with_panel(), columns=list("abcdef"))
+    default = ProximityKernel(matching=matching).fit(frame)
+    empty = ProximityKernel(matching=matching, missingness={}).fit(frame)
+    assert empty.missingness_ == default.missingness_
+    reason = default.missingness_[3].reason
+    assert reason.startswith("given: missingness='ignorable'") == (
+        matching == "cascade"
+    )
+
+
+def test_a_mapping_survives_clone_batches_and_a_file(tmp_path):
+    frame = pd.DataFrame(with_panel(), columns=list("abcdef"))
+    pk = ProximityKernel(missingness={"a": "informative", "c": "ignorable"}).fit(frame)
+    assert clone(pk).missingness == {"a": "informative", "c": "ignorable"}
+    pk.save(tmp_path / "model")
+    loaded = ProximityKernel.load(tmp_path / "model")
+    batched = clone(pk).fit_batches([frame[:200], frame[200:]])
+    for other in (loaded, batched):
+        assert other.missingness == pk.missingness
+        assert other.missingness_ == pk.missingness_
+        assert_same_bits(other.transform(frame), pk.transform(frame))
+
+
+def test_a_bad_mapping_is_an_error():
+    frame = pd.DataFrame(with_panel(50), columns=["age", *"bcdef"])
+    for words, parts in (
+        ({"age": "perhaps"}, (r"missingness\['age'\]", "'perhaps'")),
+        ({"agee": "auto"}, ("`missingness` names 'agee'", "'age'")),
+        ({6: "auto"}, ("`missingness` names 6", "positions below 6")),
+        ({0: "auto", "age": "auto"}, ("two values", "'age'")),
+        (["auto"], ("missingness must be 'ignorable'", r"\['auto'\]")),
+    ):
+        with raises_naming(ValueError, *parts):
+            ProximityKernel(missingness=words).fit(frame)
 
 
 # Odd tables
@@ -341,7 +424,7 @@ def test_tiny_tables(missingness, n):
         kernel = pk.fit(table).kernel(table)
     assert kernel.shape == (n, n)
     assert np.isfinite(kernel).all()
-    informative = [absence.informative for absence in pk.missingness_]
+    informative = [cells.informative for cells in pk.missingness_]
     assert informative == [missingness == "informative" and n > 1, False, False]
 
 
@@ -362,7 +445,7 @@ def test_constants_and_one_column_alone():
     table[:20, 0], table[10:30, 1] = 1.0, 2.0
     pk, informative = decided(table)
     assert not any(informative)
-    assert [a.p_value for a in pk.missingness_] == [1.0, 1.0]
+    assert [cells.overlap for cells in pk.missingness_] == [0.0, 0.0]
     pk, informative = decided(table[:, :1])
     assert informative == [False]
 
@@ -380,19 +463,3 @@ def test_pickle_and_clone():
     assert fresh.missingness == "auto"
     assert not hasattr(fresh, "missingness_")
     assert len(pd.DataFrame(pk.missingness_).columns) == 5
-
-
-def test_the_counts_of_the_pairwise_rule_are_those_of_the_rows():
-    table = with_panel(300)
-    pk = ProximityKernel(4, missingness="ignorable").fit(table)
-    codes, n = pk.model_.code(table, 1), len(table)
-    state = keep_rows(codes, plan_rows("pairwise", pk.n_bins_, n, 0), 1)
-    counted = absence_test._count_sample(state)
-    drawn = absence_test._draw_sample(codes, pk.n_bins_, 1)
-    np.testing.assert_array_equal(counted.witnesses, drawn.witnesses)
-    np.testing.assert_allclose(counted.pairs, drawn.pairs)
-    np.testing.assert_allclose(counted.gaps, drawn.gaps)
-    every = np.arange(len(pk.n_bins_))
-    np.testing.assert_allclose(
-        counted.both_absent(every[:2], every), drawn.both_absent(every[:2], every)
-    )

@@ -86,7 +86,7 @@ def answers(estimator, table, new):
         "names": kernel.get_feature_names_out(),
         "impute": filled.map(repr).to_numpy(),
         "uncertainty": spread.map(repr).to_numpy(),
-        "absences": repr(kernel.missingness_),
+        "missingness": repr(kernel.missingness_),
         "groups": repr(kernel.bin_groups_),
     }
     if isinstance(estimator, ProximityKMeans):
@@ -151,7 +151,7 @@ def test_any_kernel_survives(both, options, missingness):
         loaded = ProximityKernel.load(f"{folder}/m")
     assert_same_bits(loaded.transform(new), pk.transform(new))
     assert loaded.model_.types == pk.model_.types
-    assert loaded.model_.absences == pk.model_.absences
+    assert loaded.model_.missingness == pk.model_.missingness
     for left, right in zip(loaded.model_.typical, pk.model_.typical, strict=True):
         assert list(left.values) == list(right.values)
         assert left.spread.tolist() == right.spread.tolist()
@@ -163,7 +163,7 @@ def test_every_part_of_a_model_is_in_the_file():
         "types",
         "categorical_features",
         "bins",
-        "absences",
+        "missingness",
         "matcher",
         "typical",
         "totals",

@@ -216,7 +216,7 @@ CRAFTED = {
     "rows that go back": _set("indptr", 1, 10**6),
     "a place that is none": _set("inverse", 0, 99),
     "a negative place": _set("inverse", 0, -1),
-    "no features": _learn(features=[], absences=[]),
+    "no features": _learn(features=[], missingness=[]),
     "a kind that is none": _feature(0, kind="numerical"),
     "centers that are text": _feature(0, centers="1234"),
     "centers as whole numbers": _feature(0, centers=[1, 2, 3, 4]),

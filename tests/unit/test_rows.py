@@ -214,22 +214,22 @@ def test_a_part_that_lost_rows_makes_the_whole_a_sample(monkeypatch, frame):
         assert merged.n_samples == 2000 + sum(there)
 
 
-def test_what_is_absent_at_random_stays_so_in_a_sample(monkeypatch, frame):
+def test_no_panel_is_found_in_a_sample_of_random_missing_cells(monkeypatch, frame):
     for most in (60, 1000):
         monkeypatch.setattr(row_summary, "SAMPLE", most)
         pk = ProximityKernel().fit(frame)
-        assert not any(absence.informative for absence in pk.missingness_), most
-        gaps = [absence.missing for absence in pk.missingness_]
-        assert gaps == frame.isna().sum().tolist()
+        assert not any(cells.informative for cells in pk.missingness_), most
+        missing = [cells.missing for cells in pk.missingness_]
+        assert missing == frame.isna().sum().tolist()
 
 
 def test_a_panel_is_found_in_a_sample(monkeypatch):
     monkeypatch.setattr(row_summary, "SAMPLE", 1000)
-    table = mixed_table(5000, 8, 0.25, seed=1)
+    table = mixed_table(5000, 8, 0.05, seed=1)
     lost = (table["col0"] > 0) & (np.random.default_rng(0).random(5000) < 0.5)
     table.loc[lost, ["col3", "col4", "col6"]] = np.nan
     pk = ProximityKernel().fit(table)
-    found = [j for j, absence in enumerate(pk.missingness_) if absence.informative]
+    found = [j for j, cells in enumerate(pk.missingness_) if cells.informative]
     assert found == [3, 4, 6]
 
 

@@ -23,6 +23,7 @@ Matching = Literal["pairwise", "cascade"]
 MATCHINGS: tuple[Matching, ...] = ("pairwise", "cascade")
 Missingness = Literal["ignorable", "informative", "auto"]
 MISSINGNESSES: tuple[Missingness, ...] = ("ignorable", "informative", "auto")
+MissingnessOption = Missingness | Mapping[str, Missingness] | Mapping[int, Missingness]
 MAX_BINS = int(np.iinfo(np.uint16).max) - 2
 """Most bins of a feature, not counting one for informative missing cells."""
 
@@ -37,7 +38,9 @@ class FitOptions:
     ----------
     n_bins : int, "auto", "fine" or sequence of these
     matching : {"pairwise", "cascade"}
-    missingness : {"ignorable", "informative", "auto"}
+    missingness : {"ignorable", "informative", "auto"} or mapping
+        A mapping is from columns to these; its keys are checked when the columns are
+        known.
     categorical_features
         As in `ProximityKernel`.
     feature_weights
@@ -50,12 +53,17 @@ class FitOptions:
 
     n_bins: Any
     matching: Matching
-    missingness: Missingness
+    missingness: MissingnessOption
     categorical_features: Any
     feature_weights: Any
     max_categories: int
     seed: int
     n_threads: int
+
+    @property
+    def default_missingness(self) -> Missingness:
+        """The word for columns of which nothing else is said."""
+        return "ignorable" if self.matching == "cascade" else "auto"
 
     def spread_bins(self, n_features: int) -> list[BinCount]:
         """List the number of bins of each feature, or "auto" or "fine"."""
@@ -104,12 +112,10 @@ def resolve_options(kernel: Any) -> FitOptions:
     n_bins, missingness = kernel.n_bins, kernel.missingness
     if n_bins is None:
         n_bins = _PAPER_BINS if of_the_paper else AUTO
-    if missingness is None:
-        missingness = "ignorable" if of_the_paper else "auto"
     return FitOptions(
         n_bins,
         kernel.matching,
-        missingness,
+        {} if missingness is None else missingness,
         kernel.categorical_features,
         kernel.feature_weights,
         kernel.max_categories,
@@ -121,14 +127,25 @@ def resolve_options(kernel: Any) -> FitOptions:
 def check_kernel_options(kernel: Any) -> None:
     """Refuse bad parameters of a `ProximityKernel` that need no table to check."""
     check_choice("matching", kernel.matching, MATCHINGS)
-    if kernel.missingness is not None:
-        check_choice("missingness", kernel.missingness, MISSINGNESSES)
+    check_missingness(kernel.missingness)
     check_count("max_categories", kernel.max_categories, 2, MAX_BINS)
     check_flag("normalize", kernel.normalize)
     check_flag("sparse_output", kernel.sparse_output)
     check_float_dtype("dtype", kernel.dtype)
     check_n_jobs(kernel.n_jobs)
     check_seed(kernel.random_state)
+
+
+def check_missingness(value: Any) -> None:
+    """Raise ValueError unless it is None, one of the three words or a mapping to them.
+
+    Which columns a mapping names is checked when the columns are known.
+    """
+    if isinstance(value, Mapping):
+        for key, word in value.items():
+            check_choice(f"missingness[{key!r}]", word, MISSINGNESSES)
+    elif value is not None:
+        check_choice("missingness", value, MISSINGNESSES)
 
 
 def _check_bin_count(name: str, value: Any) -> BinCount:

@@ -121,7 +121,7 @@ def describe_missing_cells(
     """
     rows = sample_rows(len(coded), MAX_ROWS, rng)
     cells, shares = estimate_cells(kernel, coded.take(rows))
-    names = [clean(absence.feature) for absence in kernel.missingness_]
+    names = [clean(own.feature) for own in kernel.missingness_]
     features = [
         _describe_feature(names, j, prior, cells[cells["feature"] == j], shares[j])
         for j, prior in enumerate(kernel.prior_)
@@ -133,9 +133,9 @@ def describe_missing_cells(
         "features": sorted(features, key=lambda one: -one["cells"]),
         "empty": [names[j] for j, prior in enumerate(kernel.prior_) if not len(prior)],
         "kept": [
-            {"name": name, "missing": absence.missing}
-            for name, absence in zip(names, kernel.missingness_, strict=True)
-            if absence.informative
+            {"name": name, "missing": own.missing}
+            for name, own in zip(names, kernel.missingness_, strict=True)
+            if own.informative
         ],
     }
 
