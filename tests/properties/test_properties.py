@@ -26,8 +26,7 @@ from strategies import (
 from proximity_kernel import (
     _cascade as cascade,
 )
-from proximity_kernel import _coded as codes
-from proximity_kernel import _model as model
+from proximity_kernel import _coded as coded
 from proximity_kernel import (
     _pairwise as pairwise,
 )
@@ -186,8 +185,10 @@ def test_fitting_again_forgets(drawn, chosen):
 @pytest.mark.parametrize("matching", MATCHINGS)
 @pytest.mark.parametrize("n_jobs", [1, 2, 3, -1])
 def test_number_of_jobs_does_not_matter(matching, n_jobs, monkeypatch):
-    for room in (codes, cascade, pairwise, model, row_summary):
-        monkeypatch.setattr(room, "_PIECE", 100)  # so that every room has several
+    for module in (cascade, pairwise, row_summary):
+        monkeypatch.setattr(module, "_PIECE", 100)  # so that there are several
+    monkeypatch.setattr(coded, "_ROWS_AT_ONCE", 100)
+    monkeypatch.setattr(coded, "_CELLS_AT_ONCE", 100)
     frame = mixed_table(1500, 6, 0.4, seed=3)
     new = mixed_table(700, 6, 0.4, seed=4)
     alone = plain(matching=matching, n_jobs=None).fit(frame)

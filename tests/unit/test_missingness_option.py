@@ -25,7 +25,7 @@ from strategies import (
 
 from proximity_kernel import ProximityKernel
 from proximity_kernel import _missingness as module
-from proximity_kernel._coded import Codes
+from proximity_kernel._coded import CodedTable
 from proximity_kernel._missingness import measure_overlaps
 
 
@@ -343,7 +343,7 @@ def test_wide_tables():
     rows = np.where(rng.random((100, 3000)) < 0.02, 255, 1).astype(np.uint8)
     panel = np.arange(0, 3000, 30)
     rows[np.ix_(rng.random(100) < 0.5, panel)] = 255
-    codes = Codes(rows, np.ones(100, np.int64), np.arange(100))
+    codes = CodedTable(rows, np.ones(100, np.int64), np.arange(100))
     found = measure_overlaps(codes, np.arange(3000))
     together = [j for j, (_, others) in found.items() if others]
     assert set(together) <= set(panel.tolist())

@@ -141,7 +141,7 @@ def test_rows_whose_sums_agree_are_not_taken_for_equal(monkeypatch):
 @pytest.mark.skipif(not byte_vectors.LOOKS_UP, reason="the processor has no look-ups")
 def test_bounds_by_vectors_are_those_by_bytes():
     rng = np.random.default_rng(0)
-    n = byte_vectors.ROWS
+    n = byte_vectors.LOOKUP_ROWS
     search = build_index(sp.csr_array(rng.random((2 * n, 6))), 6).search
     classes = rng.integers(32, size=6 * 2 * n).astype(np.uint8)
     search = search._replace(classes=classes, stride=2 * n)

@@ -37,7 +37,7 @@ def test_score_is_the_mean_similarity(both, options):
     frame, new = both
     odd = fitted(ProximityOutliers(kernel=ProximityKernel(**options)), frame)
     want = odd.kernel_.kernel(new, frame).astype(np.float64).mean(axis=1)
-    errors = odd._find_far(odd.kernel_.model_.read(new)).sum(axis=1)
+    errors = odd._find_far(odd.kernel_.model_.code(new, 1)).sum(axis=1)
     np.testing.assert_allclose(odd.score_samples(new), want - errors, atol=1e-6)
 
 

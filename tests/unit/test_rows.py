@@ -23,12 +23,14 @@ from strategies import (
 from proximity_kernel import ProximityKernel
 from proximity_kernel import _row_summary as row_summary
 from proximity_kernel._bins import Binned
+from proximity_kernel._coded import code_columns
 from proximity_kernel._row_summary import (
     hash_rows,
     merge_rows,
     plan_rows,
     summarize_rows,
 )
+from proximity_kernel._table.columns import read_columns
 
 WORD = (1 << 64) - 1
 
@@ -204,7 +206,10 @@ def test_a_part_that_lost_rows_makes_the_whole_a_sample(monkeypatch, frame):
     large = summarize_rows(frame, binned, plan)
     assert large.sampled
     kept = set(map(bytes, large.rows))
-    there = [bytes(row) in kept for row in binned.code(frame, 1, distinct=False).rows]
+    there = [
+        bytes(row) in kept
+        for row in code_columns(read_columns(frame), binned.bins, 1).bins
+    ]
     small = summarize_rows(frame[there], binned, plan)
     assert not small.sampled
     for merged in (merge_rows(large, small), merge_rows(small, large)):
