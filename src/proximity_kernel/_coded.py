@@ -148,6 +148,10 @@ class CodedTable:
         counts = np.bincount(self.index, copies, len(self.bins)).astype(np.int64)
         return replace(self, counts=counts, _made={})
 
+    def release(self) -> None:
+        """Free the representation, which is larger than the codes."""
+        self._made.clear()
+
     def represent(self, how: Any, make: Callable[[], sp.csr_array]) -> sp.csr_array:
         """Make the representation of the rows, or return it if it was made before."""
         if how not in self._made:

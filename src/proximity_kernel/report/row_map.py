@@ -23,13 +23,12 @@ from .. import ProximityKernel
 from .._coded import CodedTable
 from .._nearest import (
     Nearest,
-    build_index,
     drop_itself,
     find_nearest,
     merge_nearest,
 )
 from .._shared.resources import count_threads
-from ..kernel import bin_names, represent
+from ..kernel import bin_names, index_rows, represent
 from .display_columns import DisplayColumn
 from .missing_cells import estimate_cells, sample_rows
 
@@ -208,12 +207,12 @@ def _find_nearest(
     kernel: ProximityKernel, coded: CodedTable, compared: NDArray[np.int64], k: int
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Find the nearest rows of some; the table is represented a part at a time."""
-    model, n_threads = kernel.model_, count_threads(kernel.n_jobs)
+    n_threads = count_threads(kernel.n_jobs)
     queries = represent(kernel, coded.take(compared))
     parts = []
     for start in range(0, len(coded), MAP_ROWS):
         part = coded.take(slice(start, start + MAP_ROWS))
-        index = build_index(represent(kernel, part), model.n_counted)
+        index = index_rows(kernel, represent(kernel, part))
         n_rows = min(MAP_ROWS, len(coded) - start)
         found = find_nearest(index, queries, min(k + 1, n_rows), n_threads)
         parts.append(Nearest(*found, n_rows, k + 1))
