@@ -39,7 +39,7 @@ from proximity_kernel import (
     ProximityOutliers,
     read_table,
 )
-from proximity_kernel._saving import archive
+from proximity_kernel import _saving as archive
 from proximity_kernel.model_file import load_model
 
 ESTIMATORS = (ProximityKernel, ProximityKMeans, ProximityNeighbors, ProximityOutliers)
@@ -105,17 +105,41 @@ def check_model_file(rng, folder):
 
 
 def _alter_meaning(rng, path):
-    """Change a number of an array, or drop a key; the checksums are right."""
-    header, arrays = archive.read_archive(path)
+    """Change a number of an array, or a value of the header; the checksum is right."""
+    header, arrays, _ = archive.read_archive(path)
     name = str(rng.choice(list(arrays)))
-    if arrays[name].size and rng.random() < 0.8:
+    if arrays[name].size and rng.random() < 0.5:
         cells = arrays[name].reshape(-1)
         other = cells[rng.integers(len(cells))] if rng.random() < 0.5 else 200
         cells[rng.integers(len(cells))] = other
     else:
-        learnt = header["learnt"]
-        del learnt[str(rng.choice(list(learnt)))]
+        _alter_value(rng, header)
     archive.write_archive(path, header, arrays)
+
+
+ODD_VALUES = (
+    None, True, -1, 0, 3, 2**70, 0.5, 1e308, "", "x", "\x1b[0m", [], {}, ["a"], [[]],
+    {"float": "nan"}, {"tuple": [1]}, {"array": ["<U1", [2], ["x" * 9000, "y"]]},
+    {"array": ["<f8", [2], [1, 2]]}, {"bytes": "eA=="}, {"mapping": [["a", 1]]},
+    {"dtype": "<f4"}, {"scalar": ["<i8", 4]}, {"Timestamp": ["2020-01-01", "UTC"]},
+    {"Timestamp": ["2020-01-01", "dateutil//etc/hostname"]}, {"kernel": {}},
+    {"Period": ["2020", "Y"]}, {"Interval": [1, 2, "left"]}, {"list": []}, {"no": 1},
+)  # fmt: skip
+
+
+def _alter_value(rng, node):
+    """Replace or drop a value somewhere in a tree of lists and mappings."""
+    while True:
+        keys = list(node) if isinstance(node, dict) else list(range(len(node)))
+        key = keys[rng.integers(len(keys))]
+        inner = node[key]
+        if not (isinstance(inner, dict | list) and inner) or rng.random() < 0.15:
+            break
+        node = inner
+    if rng.random() < 0.2:
+        del node[key]
+    else:
+        node[key] = ODD_VALUES[rng.integers(len(ODD_VALUES))]
 
 
 def _alter_bytes(rng, path):

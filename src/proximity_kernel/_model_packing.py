@@ -19,20 +19,12 @@ from ._coded import code_dtype, count_bins
 from ._missingness import MissingCells
 from ._model import Model
 from ._pairwise import MOST_CODES, SMOOTHINGS, PairCounts, Pairwise, restore_pairwise
-from ._saving.estimator_state import (
-    State,
-    check,
-    check_number,
-    decode,
-    encode,
-    is_finite,
-)
+from ._saving import State, check, check_number, decode, encode, is_finite
 from ._shared.options import MAX_BINS
 from ._table.columns import FORMS, ColumnType
 
 _MOST_SAMPLES = 1 << 50
-_TYPE = ("name", "kind", "family", "place", "form", "order")
-"""Fields of a column's type; a file of an earlier version has no form."""
+_TYPE = ("name", "kind", "family", "place", "form", "order")  # of a column's type
 
 
 def pack_model(model: Model) -> State:
@@ -40,6 +32,8 @@ def pack_model(model: Model) -> State:
     features = zip(model.types, model.bins, model.typical, strict=True)
     chosen = encode(model.categorical_features, "categorical_features")
     held, arrays = _pack_matcher(model)
+    matcher = model.matcher
+    needs = matcher.bitmaps.words.nbytes if isinstance(matcher, Cascade) else 0
     if model.feature_weights is not None:
         arrays = {**arrays, "feature_weights": model.feature_weights}
     values = {
@@ -48,7 +42,7 @@ def pack_model(model: Model) -> State:
         "categorical_features": chosen,
         **held,
     }
-    return State(values, arrays)
+    return State(values, arrays, needs=needs)
 
 
 def unpack_model(state: State) -> Model:
@@ -98,11 +92,11 @@ def _pack_feature(column: ColumnType, bins: Bins, typical: Typical) -> dict[str,
 
 
 def _unpack_feature(packed: Mapping[str, Any]) -> tuple[ColumnType, Bins, Typical]:
-    held = {"form": "decimal"} | {key: decode(packed[key]) for key in packed}
+    held = {key: decode(packed[key]) for key in packed}
     *texts, order = (held[key] for key in _TYPE)
     check(all(type(text) is str for text in texts), "a column type is no text")
-    check(held["kind"] in ("numeric", "categorical"), f"a {held['kind']!r} column")
-    check(held["form"] in FORMS, f"{held['form']!r} numbers")
+    check(held["kind"] in ("numeric", "categorical"), "the kind of a column")
+    check(held["form"] in FORMS, "the form of numbers")
     check(order is None or type(order) is tuple, "an order is no tuple")
     check(order is None or held["kind"] == "numeric", "an order of labels")
     column = ColumnType(**{key: held[key] for key in _TYPE})
@@ -203,6 +197,8 @@ def _unpack_matcher(
     """Rebuild the rule, and how often each bin was observed."""
     if state.values["matching"] == "cascade":
         rows, counts = _read_rows(state, n_bins)
+        width = int(n_bins.sum()) + len(n_bins)
+        state.check_growth(len(rows) * width // 8, "the bitmaps of the cascade")
         totals = count_bins(rows, counts, n_bins)
         return build_cascade(rows, counts, n_bins), totals, int(counts.sum())
     check(state.values["matching"] == "pairwise", "an unknown matching")
@@ -227,6 +223,7 @@ def _read_pairs(state: State, n_bins: NDArray[np.int64], n_samples: int) -> Pair
     n_features, n_codes = len(n_bins), len(totals[1])
     if "sources" not in state.arrays:
         check(n_codes <= MOST_CODES, "too many pairs")
+        state.check_growth(n_features**2, "the pairs of features")
         check(pairs.shape == (n_codes * (n_codes + 1) // 2,), "counts of pairs")
         whole = np.zeros((n_codes, n_codes), np.int64)
         whole[np.triu_indices(n_codes)] = pairs

@@ -253,12 +253,14 @@ def group_rows(matrix: sp.csr_array) -> Groups:
     rank = np.empty(len(first), np.int64)
     rank[np.argsort(first)] = np.arange(len(first))
     inverse = rank[inverse]
-    return Groups(
-        matrix[np.sort(first)],
-        inverse,
-        np.concatenate([[0], np.cumsum(np.bincount(inverse, minlength=len(first)))]),
-        np.argsort(inverse, kind="stable"),
-    )
+    return _list_groups(matrix[np.sort(first)], inverse)
+
+
+def _list_groups(matrix: sp.csr_array, inverse: NDArray[np.int64]) -> Groups:
+    """List the members of each distinct row."""
+    sizes = np.bincount(inverse, minlength=matrix.shape[0])
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    return Groups(matrix, inverse, starts, np.argsort(inverse, kind="stable"))
 
 
 def _all_equal(a: sp.csr_array, b: sp.csr_array) -> bool:
@@ -310,6 +312,27 @@ def build_index(
         search.feature, stride, search.classes, search.largest,
     )  # fmt: skip
     return Index(groups, search)
+
+
+def spread_index(index: Index, inverse: NDArray[np.int64]) -> Index:
+    """Turn an index of distinct rows into one of the rows that `inverse` lists.
+
+    Parameters
+    ----------
+    index : Index
+    inverse : ndarray of shape (n,), int64
+        Which row of the index each row is; each occurs, in order of first occurrence.
+
+    Examples
+    --------
+    >>> index = build_index(sp.csr_array([[0.0, 1.0], [1.0, 0.0]]), n_features=1)
+    >>> spread_index(index, np.array([0, 1, 0])).groups.members.tolist()
+    [0, 2, 1]
+    """
+    groups = index.groups
+    if groups.matrix.shape[0] != len(groups.inverse):
+        raise ValueError("rows of the index are not distinct")
+    return Index(_list_groups(groups.matrix, inverse), index.search)
 
 
 def find_nearest(

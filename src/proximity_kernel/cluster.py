@@ -43,7 +43,7 @@ from ._kmeans import (
     weigh_rows,
 )
 from ._model import Model
-from ._saving.estimator_state import State, check
+from ._saving import State, check
 from ._shared.options import check_count, check_seed, is_number
 from ._shared.resources import count_threads
 from ._shared.sklearn_bases import Clusterer, NumberedTransformer

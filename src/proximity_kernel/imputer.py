@@ -14,7 +14,7 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from ._coded import CodedTable
 from ._imputation import STRATEGIES, Strategy, draw_gaps
-from ._saving.estimator_state import State
+from ._saving import State
 from ._shared.options import check_choice, check_count, check_flag, check_seed
 from ._shared.sklearn_bases import TableT, Transformer
 from ._table.filling import append_columns, as_pandas, fill_table, mark_gaps

@@ -33,8 +33,7 @@ from ._model_packing import pack_model, unpack_model
 from ._nearest import Index, build_index, kernel_matrix
 from ._provenance import list_cells
 from ._row_summary import RowSummary
-from ._saving.archive import ModelFileMixin
-from ._saving.estimator_state import State, pack_estimator, unpack_estimator
+from ._saving import ModelFileMixin, State, pack_estimator, unpack_estimator
 from ._shared.options import (
     BinCount,
     FeatureWeights,
@@ -678,7 +677,7 @@ def take_kernel(estimator: Any, kernel: ProximityKernel) -> None:
 class KernelEstimator(ModelFileMixin, Estimator):
     """An estimator with the option `kernel` and the fitted attribute ``kernel_``."""
 
-    kernel_class = ProximityKernel
+    _kernel_class = ProximityKernel
     kernel: ProximityKernel | FrozenEstimator | None
     n_jobs: int | None
     kernel_: ProximityKernel

@@ -9,6 +9,7 @@ itself; an incomplete row has more, because two rows that miss a value can diffe
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Literal, Self, overload
 
 import numpy as np
@@ -33,15 +34,9 @@ from ._nearest import (
     make_graph,
     sort_distances,
     split_answers,
+    spread_index,
 )
-from ._saving.estimator_state import (
-    State,
-    check,
-    decode,
-    encode,
-    pack_sparse,
-    unpack_sparse,
-)
+from ._saving import State, check, decode, encode, pack_sparse, unpack_sparse
 from ._shared.options import check_choice, check_count, check_flag, is_number
 from ._shared.sklearn_bases import Classifier, Matrix, NumberedTransformer, Regressor
 from ._table.tables import collect_table
@@ -393,10 +388,14 @@ class ProximityNeighbors(NumberedTransformer, KernelEstimator):
         n_columns = int(kernel.model_.n_columns.sum())
         matrix = unpack_sparse(state, kernel.dtype, n_columns)
         inverse = state.array("inverse", np.int64)
-        known = len(inverse) and inverse.min() >= 0 and inverse.max() < matrix.shape[0]
-        check(known, "rows of the index")
+        check(len(inverse) and inverse.min() >= 0, "rows of the index")
+        # Each distinct row is there, in the order of first occurrence.
+        _, first = np.unique(inverse, return_index=True)
+        ordered = len(first) == matrix.shape[0] and (np.diff(first) > 0).all()
+        check(ordered and inverse.max() < len(first), "rows of the index")
+        state.check_growth(matrix.shape[0] * len(kernel.n_bins_), "the index")
         self.kernel_ = kernel
-        self._take_index(index_rows(kernel, matrix[inverse]))
+        self._take_index(spread_index(index_rows(kernel, matrix), inverse))
 
 
 def _check_radius(radius: Any) -> float:
@@ -481,7 +480,7 @@ class _ProximityKNN(KernelEstimator):
 
     def __get_model_state__(self) -> State:
         state = self._near.__get_model_state__()
-        return State(state.values, {**state.arrays, "targets": self._targets})
+        return replace(state, arrays={**state.arrays, "targets": self._targets})
 
     def __set_model_state__(self, state: State) -> None:
         self._check_options()
@@ -593,17 +592,19 @@ class ProximityKNNClassifier(Classifier, _ProximityKNN):
 
     def __get_model_state__(self) -> State:
         state = super().__get_model_state__()
-        classes = encode(self.classes_.tolist(), "the classes")
-        return State({**state.values, "classes": classes}, state.arrays)
+        classes = encode(self.classes_, "the classes")
+        return replace(state, values={**state.values, "classes": classes})
 
     def __set_model_state__(self, state: State) -> None:
         super().__set_model_state__(state)
         classes, targets = decode(state.values["classes"]), self._targets
-        check(type(classes) is list and len(classes), "no classes")
+        if type(classes) is list:  # texts of very different lengths
+            classes = np.array(classes, object)
+        check(type(classes) is np.ndarray and classes.ndim == 1, "no classes")
         check(targets.dtype == np.int64 and targets.ndim == 1, "classes of the rows")
         known = targets.min() >= 0 and targets.max() < len(classes)
         check(known, "classes of the rows")
-        self.classes_ = np.array(classes)
+        self.classes_ = classes
 
 
 class ProximityKNNRegressor(Regressor, _ProximityKNN):

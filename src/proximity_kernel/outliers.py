@@ -8,7 +8,7 @@ mean, less 1 for each gross error (`far_values`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -24,7 +24,7 @@ from ._far_values import (
     robust_deviation,
 )
 from ._model import Model
-from ._saving.estimator_state import State, check
+from ._saving import State, check
 from ._shared.options import check_choice, check_count, is_number
 from ._shared.sklearn_bases import OutlierDetector
 from ._shared.wording import write_plain, write_share
@@ -335,7 +335,11 @@ class ProximityOutliers(OutlierDetector, KernelEstimator):
         if self._near is None:
             return pack_with_kernel(self.kernel_, State(values, arrays))
         state = self._near.__get_model_state__()
-        return State({**state.values, **values}, {**state.arrays, **arrays})
+        return replace(
+            state,
+            values={**state.values, **values},
+            arrays={**state.arrays, **arrays},
+        )
 
     def __set_model_state__(self, state: State) -> None:
         self._check_options()

@@ -8,7 +8,7 @@ from sklearn.base import clone
 
 from proximity_kernel import ProximityKMeans
 from proximity_kernel import _row_summary as row_summary
-from proximity_kernel.model_file import load_model, save_model
+from proximity_kernel.model_file import load_model
 
 
 def make_frame(n_rows=3000, seed=0):
@@ -64,7 +64,7 @@ def test_auto_finds_the_groups_and_the_model_is_saved(tmp_path):
     km = ProximityKMeans("auto", random_state=0).fit_batches(lambda: cut(frame, 150))
     assert km.n_clusters_ == 3
     assert km.stability_[3] == 1
-    save_model(km, tmp_path / "m.pk")
+    km.save(tmp_path / "m.pk")
     loaded = load_model(tmp_path / "m.pk")
     assert_array_equal(loaded.predict(frame), km.predict(frame))
     assert loaded.stability_ == km.stability_

@@ -30,10 +30,10 @@ from proximity_kernel import (
     ProximityNeighbors,
     ProximityOutliers,
 )
+from proximity_kernel import _saving as archive
 from proximity_kernel._model import Model
-from proximity_kernel._saving import archive
-from proximity_kernel._saving.estimator_state import decode, encode
-from proximity_kernel.model_file import load_model, load_with_notes, save_model
+from proximity_kernel._saving import decode, encode, write_estimator
+from proximity_kernel.model_file import _load_with_notes, load_model
 
 ESTIMATORS = {
     "kernel": ProximityKernel(),
@@ -222,7 +222,7 @@ def test_odd_categories_keep_their_types(categories, tmp_path):
     assert loaded.impute(table)["x"].tolist() == pk.impute(table)["x"].tolist()
 
 
-def test_what_cannot_be_saved_is_named(tmp_path, table):
+def test_what_cannot_be_saved_is_named(tmp_path):
     class Odd:
         def __lt__(self, other):
             return False
@@ -233,12 +233,6 @@ def test_what_cannot_be_saved_is_named(tmp_path, table):
         pk.save(tmp_path / "m")
     with pytest.raises(NotFittedError):
         ProximityKernel().save(tmp_path / "m")
-    with pytest.raises(TypeError, match="ProximityNeighbors"):
-        save_model(object(), tmp_path / "m")
-    fitted_kernel = ProximityKernel().fit(table)
-    for notes in ({1: "a"}, {"a": {1, 2}}, {"a": np.nan}, {"a": [{1: "b"}]}):
-        with pytest.raises(ValueError, match="notes"):
-            save_model(fitted_kernel, tmp_path / "m", notes=notes)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -298,12 +292,12 @@ def test_loading_leaves_the_warnings_of_other_threads_alone(
 def test_set_output_and_notes_survive(tmp_path, table):
     pk = ProximityKernel(sparse_output=False).set_output(transform="pandas").fit(table)
     notes = {"dropped": ["a", "b"], "id": None, "na": {"x": ["?", 1.5, True]}}
-    save_model(pk, tmp_path / "m", notes=notes)
-    loaded, held = load_with_notes(tmp_path / "m")
+    write_estimator(pk, tmp_path / "m", notes)
+    loaded, held = _load_with_notes(tmp_path / "m")
     assert held == notes
     pd.testing.assert_frame_equal(loaded.transform(table), pk.transform(table))
     pk.save(tmp_path / "m")
-    assert load_with_notes(tmp_path / "m")[1] == {}
+    assert _load_with_notes(tmp_path / "m")[1] == {}
 
 
 @pytest.mark.parametrize(

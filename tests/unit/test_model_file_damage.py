@@ -17,7 +17,7 @@ from proximity_kernel import (
     ProximityKMeans,
     ProximityNeighbors,
 )
-from proximity_kernel._saving import archive as archive_module
+from proximity_kernel import _saving as archive_module
 from proximity_kernel.model_file import load_model
 
 pytestmark = pytest.mark.filterwarnings("error")

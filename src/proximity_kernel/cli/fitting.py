@@ -176,10 +176,10 @@ def _load_model(
             f"{given[0]}: this was set when the model was fitted; leave the option "
             "out, or fit without --model."
         )
-    from ..model_file import ModelFileError, load_with_notes
+    from ..model_file import ModelFileError, _load_with_notes
 
     try:
-        estimator, notes = load_with_notes(path)
+        estimator, notes = _load_with_notes(path)
     except ModelFileError as error:
         raise InputError(f"--model: {error}") from None
     if type(estimator).__name__ != wanted:
@@ -193,7 +193,25 @@ def _load_model(
             f"--model {path}: it was saved in Python, without the schema of its table; "
             "create one with --save-model."
         )
-    return estimator, Schema.from_dict(notes["schema"]), notes
+    return estimator, _read_schema(path, estimator, notes), notes
+
+
+def _read_schema(path: str, estimator: Any, notes: dict[str, Any]) -> Schema:
+    """Restore the schema that was saved with a model, and check that it fits it."""
+    try:
+        schema = Schema.from_dict(notes["schema"])
+        fits = schema.names("used") == estimator.feature_names_in_.tolist()
+        ids = notes.get("ids", {}).values()
+        fits = fits and all(len(own) == estimator.n_samples_fit_ for own in ids)
+        fits = fits and all(type(cell) is str for own in ids for cell in own)
+    except (AttributeError, KeyError, TypeError, ValueError):
+        fits = False
+    if not fits:
+        raise InputError(
+            f"--model {path}: what was saved about its table does not fit the model; "
+            "create one with --save-model."
+        )
+    return schema
 
 
 def code(estimator: Any, table: LoadedTable) -> CodedTable:

@@ -23,6 +23,7 @@ Find the most similar rows of each row, or of some rows.
 Output: the row (from 1), the rank, the neighbor's row and their
 similarity, from 0 to 1; the ids of both, if there are any. A terminal
 shows which rows are equal or most similar, and the nearest of some rows.
+The file of --save-model holds all rows, coded, and the ids of all rows.
 """
 _DEFAULT_K = 5
 _MAX_GROUPS = 3  # of equal rows

@@ -140,10 +140,13 @@ def save_fitted(
     """Save an estimator with the schema of its table, if --save-model was given."""
     path = invocation.options.save_model
     if path is not None:
-        from ..model_file import save_model
+        from .._saving import write_estimator
 
-        save_model(estimator, path, notes={"schema": schema.to_dict(), **notes})
-        invocation.note(f"model: {path}")
+        write_estimator(estimator, path, {"schema": schema.to_dict(), **notes})
+        ids = ", ".join(map(repr, notes.get("ids", ())))
+        invocation.note(
+            f"model: {path}" + f", with the ids of all rows ({ids})" * bool(ids)
+        )
 
 
 def make_report(

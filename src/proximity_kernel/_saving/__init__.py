@@ -1,1 +1,0 @@
-"""Estimators to model files and back, without pickle."""
