@@ -35,6 +35,7 @@ from ._vectors import find_two_least, sum_eight, sum_sixteen
 
 _PIECE = 8192  # minimum number of rows
 _MOST_PIECES = 64  # limited because each piece has its own sums
+_BINS_AT_ONCE = 1 << 16  # rows whose bins are added up at a time
 _LANES = 8  # centers are padded to a multiple of this, the width of a vector
 _NEAR = 1e-6  # share of the mean square; rows nearer than this are equal up to rounding
 _FEW = 8192  # up to this number of rows, one thread is used
@@ -148,9 +149,14 @@ def gather_rows(matrix: sp.csr_array, counts: NDArray[Any], n_threads: int = 1) 
     -------
     Rows
     """
-    data = matrix.data.astype(np.float64)
-    of_row = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
-    squares: Any = np.bincount(of_row, data * data, matrix.shape[0])
+    squares = np.zeros(matrix.shape[0])
+    for first in range(0, matrix.shape[0], _PIECE):  # in pieces, to save memory
+        ends = matrix.indptr[first : first + _PIECE + 1]
+        data = matrix.data[ends[0] : ends[-1]].astype(np.float64)
+        of_row = np.repeat(np.arange(len(ends) - 1), np.diff(ends))
+        squares[first : first + _PIECE] = np.bincount(
+            of_row, data * data, len(ends) - 1
+        )
     return Rows(matrix, counts.astype(np.float64), squares, n_threads)
 
 
@@ -333,14 +339,16 @@ def total_bins(
         The cluster of each.
     n_clusters : int
     """
-    bins = model.share_bins(matrix)
-    # Every feature of a fitted row sums to one, unless the row was normalized.
-    scale = np.asarray(bins.sum(axis=1)).ravel() / max(1, model.n_counted)
-    weights = counts / np.where(scale > 0, scale, 1)
-    member = sp.csr_array(
-        (weights, (labels, np.arange(len(labels)))), (n_clusters, len(labels))
-    )
-    totals: NDArray[np.float64] = (member @ bins).toarray()
+    totals = np.zeros((n_clusters, int(model.n_bins.sum())))
+    for first in range(0, len(labels), _BINS_AT_ONCE):  # in parts, to save memory
+        some = slice(first, first + _BINS_AT_ONCE)
+        bins = model.share_bins(matrix[some])
+        # Every feature of a fitted row sums to one, unless the row was normalized.
+        scale = np.asarray(bins.sum(axis=1)).ravel() / max(1, model.n_counted)
+        weights = counts[some] / np.where(scale > 0, scale, 1)
+        rows = labels[some], np.arange(len(weights))
+        member = sp.csr_array((weights, rows), (n_clusters, len(weights)))
+        totals += (member @ bins).toarray()
     return totals
 
 

@@ -19,7 +19,7 @@ from .._shared.resources import count_threads
 from .._shared.wording import join_names
 from .display_columns import DisplayColumn, clean
 
-MAX_ROWS = 100_000
+MAX_ROWS = 20_000
 """Rows whose cells are estimated."""
 _MAX_MOST = 3  # columns with the most missing cells
 _MAX_PATTERNS = 8

@@ -174,9 +174,12 @@ def _collect(
     random_state: int,
 ) -> dict[str, Any]:
     """Compute everything that the page shows."""
-    labels = None
-    if clusters is not None and clusters.n_clusters_ > 1:
-        labels = clusters.predict(coded).astype(np.int64)  # first: needs most memory
+    labels, stability = None, {}
+    if clusters is not None:  # first, because this needs most memory
+        stability = clusters.stability_ or clusters.measure_stability(coded)
+        if clusters.n_clusters_ > 1:
+            labels = clusters.predict(coded).astype(np.int64)
+    coded.release()
     columns = make_display_columns(coded)
     rng = np.random.default_rng(random_state)
     surprising = find_surprising_rows(kernel, columns, coded, rng)
@@ -196,7 +199,6 @@ def _collect(
     missing = describe_missing_cells(kernel, coded, rng)
     findings = write_findings(cards, far, surprising, gaps, missing, names)
     if clusters is not None:
-        stability = clusters.stability_ or clusters.measure_stability(coded)
         told = describe_stability(clusters.n_clusters_, stability)
         if told or not cards:
             told = told or "The rows form one cluster."

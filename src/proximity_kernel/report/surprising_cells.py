@@ -22,11 +22,12 @@ from .._shared.resources import count_threads
 from .._shared.wording import write_share
 from ..kernel import bin_names
 from .display_columns import DisplayColumn
-from .missing_cells import MAX_ROWS, sample_rows
+from .missing_cells import sample_rows
 
 _SURPRISING = np.log(10)  # ten times less likely
 _N_ROWS = 10
 _N_CELLS = 3  # of a row
+_MAX_ROWS = 100_000
 _CASCADE_ROWS = 2_000  # each cell is matched again, which takes long
 _ROOM = 1 << 22  # numbers held at a time
 _LEAST_SHARE = 1e-6  # of a bin that no matching row has
@@ -58,7 +59,7 @@ def find_surprising_rows(
         index) and cells, a list of dict: feature and text.
     """
     model, n_threads = kernel.model_, count_threads(kernel.n_jobs)
-    most = _CASCADE_ROWS if model.matcher.leaves_bins_out else MAX_ROWS
+    most = _CASCADE_ROWS if model.matcher.leaves_bins_out else _MAX_ROWS
     looked = sample_rows(len(coded), most, rng)
     codes = coded.bins[coded.index]
     surprise = np.zeros((len(looked), len(columns)), np.float32)
