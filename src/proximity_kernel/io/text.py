@@ -339,13 +339,18 @@ def make_unique(names: list[str]) -> tuple[list[str], list[str]]:
     (['a', 'b', 'a_2'], ["several columns are called 'a': renamed the later to 'a_2'"])
     """
     unique: list[str] = []
+    seen, taken = set[str](), set(names)
+    numbered: dict[str, Iterator[str]] = {}
     renamed: dict[str, list[str]] = {}
     for name in names:
         new = name
-        if name in unique:
-            numbered = (f"{name}_{i}" for i in count(2))
-            new = next(one for one in numbered if one not in (*names, *unique))
+        if name in seen:
+            # The numbers go on where the last column of this name stopped.
+            more = numbered.setdefault(name, (f"{name}_{i}" for i in count(2)))
+            new = next(one for one in more if one not in taken)
             renamed.setdefault(name, []).append(new)
+        seen.add(new)
+        taken.add(new)
         unique.append(new)
     if not renamed:
         return unique, []
