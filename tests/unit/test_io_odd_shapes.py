@@ -2,6 +2,8 @@
 
 import io
 import re
+from contextlib import contextmanager
+from time import process_time
 
 import pytest
 
@@ -29,10 +31,10 @@ def test_a_long_line_without_a_separator_is_read_or_the_file_is_named():
 
 
 def test_names_that_fill_a_very_long_line_are_read():
-    names = [f"a long name of a column, number {j}" for j in range(9000)]
+    names = [f"{'a long name ' * 20}{j}" for j in range(1200)]
     header = ";".join(names)
     assert len(header) > 2**18
-    table = read(header + "\n" + ";".join(str(j % 7) for j in range(9000)) + "\n")
+    table = read(header + "\n" + ";".join(str(j % 7) for j in range(1200)) + "\n")
     assert list(table.frame) == names
 
 
@@ -43,3 +45,68 @@ def test_a_line_ends_where_a_newline_is(sign):
     message = re.escape("line 3 has 3 fields where 2 are")
     with pytest.raises(InputError, match=message):
         read(f"a,b\nx{sign}y,1\nz,2,3\n" + "u,4\n" * 20)
+
+
+# --------------------------------------------------- time in proportion to the cells
+
+
+@contextmanager
+def within(seconds):
+    start = process_time()
+    yield
+    assert process_time() - start < seconds
+
+
+UNITS = (" ", "\t", "\u00a0", "0", "1 ", "1.", "1,", "1,000", ":00", "-", ".", "e+")
+UNITS += ("$", "(", "a", "a ", "2020-01-01 ", "1 kg ")
+OTHERS = {
+    "unit": "{} kg",
+    "currency": "$ {}",
+    "mixed units": "{} kg\n{} g",
+    "comma": "{},5",
+    "date": "2020-01-0{}",
+    "time": "2020-01-0{} 10:00Z",
+    "day first": "1{}.02.2020",
+    "month": "{} Feb 2020",
+    "word": "w{}",
+}
+
+
+@pytest.mark.parametrize("other", OTHERS.values(), ids=OTHERS)
+def test_a_long_cell_takes_no_long_time(other):
+    """Patterns that try each split of a cell take minutes for these."""
+    cells = [cell for i in range(1, 9) for cell in other.format(i, i).split("\n")]
+    with within(20):
+        for unit in UNITS:
+            long = unit * (100_000 // len(unit))
+            rows = "\n".join([*cells, f"1{long}!", f"{long}!", *cells])
+            read(f"x\n{rows}\n", sep=";")
+
+
+def test_equal_names_take_no_long_time():
+    n = 3000
+    with within(12):
+        table = read(";".join(["a"] * n) + "\n" + ";".join(["1"] * n) + "\n" * 2)
+    assert list(table.frame)[:3] == ["a", "a_2", "a_3"]
+    assert len(set(table.frame)) == n
+
+
+def test_time_grows_with_the_columns():
+    """Columns of which each is marked, misread, renamed or dependent in some way."""
+    seconds = []
+    for n in (400, 1600):
+        names = [f"{'a' if j % 9 == 0 else f'c{j}'}" for j in range(n)]
+        rows = [";".join(names)]
+        for i in range(60):
+            kinds = (
+                f"k{i % 3}",
+                f"{i % 5}",
+                "?" if i % 3 else "x",
+                f"w{i % 7}" * (i < 3),
+            )
+            rows.append(";".join(kinds[j % 4] for j in range(n)))
+        text = "\n".join(rows) + "\n"
+        start = process_time()
+        read_table(io.StringIO(text), schema=read(text).schema)
+        seconds.append(process_time() - start)
+    assert seconds[1] < 10 * seconds[0] + 1

@@ -374,3 +374,75 @@ def test_later_rows_may_lack_an_id_and_have_more_columns(put):
             read(put("r.csv", f"{names}\n1,a\n"), schema=schema)
     with pytest.raises(InputError, match=r"'x'.*not a number, as 'old' and 'new'"):
         read(put("d.csv", "x,y\nold,1\nnew,1\n"), schema=schema)
+
+
+# ------------------------------------------------------------------- no row is lost
+
+
+@pytest.mark.parametrize("first", ["7,,", ",7,", "2020-01-05,,", "-1.5,,"])
+def test_a_first_row_with_one_value_is_a_row(put, first):
+    path = put("t.csv", f"{first}\n1,2,3\n4,,6\n")
+    for options in ({}, {"header": False}, {"names": ["a", "b", "c"]}):
+        table = read(path, **options)
+        assert table.layout.skipped_lines == 0
+        assert len(table.source) == 3
+
+
+@pytest.mark.parametrize("first", ["x,,", ",,", "?,,"])
+def test_a_first_row_of_one_text_is_a_row_if_there_is_no_header(put, first):
+    path = put("t.csv", f"{first}\n1,2,3\n4,,6\n")
+    assert len(read(path, header=False).source) == 3
+    assert len(read(path, names="abc").source) == 3
+    titled = put("u.csv", "All of them\n,,\n1,2,3\n4,,6\n")
+    assert len(read(titled, header=False).source) == 3
+
+
+def test_a_first_row_of_a_sheet_is_a_row(tmp_path):
+    frame = pd.DataFrame([[7, None, None], [1, 2, 3], [4, None, 6]], dtype=object)
+    frame.to_excel(tmp_path / "t.xlsx", index=False, header=False)
+    assert len(read(tmp_path / "t.xlsx").source) == 3
+    assert len(read(tmp_path / "t.xlsx", header=False).source) == 3
+    frame.iloc[0, 0] = "x"
+    frame.to_excel(tmp_path / "u.xlsx", index=False, header=False)
+    assert len(read(tmp_path / "u.xlsx", names="abc").source) == 3
+
+
+# ------------------------------------------------------- no text is decoded with loss
+
+TEXTS = {
+    "shift_jis": "名前,値\n東京,1\n大阪,2\nソ連,3\n",
+    "gb18030": "城市,值\n北京,1\n上海,2\n丏,3\n",
+    "cp1251": "город,x\nМосква,1\nЏ,2\nђ,3\n",  # noqa: RUF001  (it is Cyrillic)
+}
+
+
+@pytest.mark.parametrize("encoding", TEXTS)
+def test_bytes_without_a_meaning_are_an_error_that_names_encodings(put, encoding):
+    path = put("t.csv", TEXTS[encoding].encode(encoding))
+    with pytest.raises(InputError, match=r"t.csv: line \d is not utf-8") as caught:
+        read(path)
+    named = {"shift_jis": "cp932"}.get(encoding, encoding)
+    assert f" {named} or " in str(caught.value)
+    table = read(path, encoding=encoding)
+    assert table.source.iloc[:, 0].tolist() == [
+        line.partition(",")[0] for line in TEXTS[encoding].split()[1:]
+    ]
+
+
+@pytest.mark.parametrize("byte", [0x81, 0x8D, 0x8F, 0x90, 0x9D])
+def test_no_byte_is_replaced(put, byte):
+    path = put("t.csv", b"a,b\nx" + bytes([byte]) + b",1\nxy,2\n")
+    with pytest.raises(InputError, match=r"line 2 is not utf-8 .*, nor Windows Latin"):
+        read(path)
+    assert read(path, encoding="latin-1").frame["a"][0] == "x" + chr(byte)
+
+
+def test_utf_16_that_is_cut_off_is_an_error(put):
+    path = put("t.csv", "a;b\n1;x\n2;y\n".encode("utf-16")[:-1])
+    with pytest.raises(InputError, match="is not utf-16"):
+        read(path)
+
+
+def test_half_of_a_surrogate_pair_is_an_error():
+    with pytest.raises(InputError, match=r"buffer: line 2 has half of a surrogate"):
+        read(io.StringIO("a,b\n\ud800,1\nx,2\n"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from collections.abc import Collection, Iterable
 
 import pandas as pd
 
@@ -20,6 +20,7 @@ _SPELLINGS = {
     **dict.fromkeys(("true", "yes", "t", "y", "1"), "true"),
     **dict.fromkeys(("false", "no", "f", "n", "0"), "false"),
 }
+_MAX_SPELLINGS = 100  # in all cases of letters there are no more
 _BOOLEAN_WORDS = {"true", "false", "yes", "no"}
 _CODE_NAME = re.compile(
     r"(?i:(^|[_\s.\-])(ids?|code|zip|zipcode|postcode|plz)$)|[a-z](I[Dd]|Code|Zip)$"
@@ -65,6 +66,7 @@ def read_codes(column: Column) -> Column:
     only_if(column.kind == "numbers" and "numeric" not in column.asked)
     only_if(_is_code_name(column.name))
     cells = column.cells.dropna() if column.text is None else column.text.values
+    cells = pd.Series(cells)
     only_if(not (pd.to_numeric(cells, errors="coerce").dropna() % 1).any())
     start = ": numbers named like codes, "
     # Where most cells differ, it is an id, or has too many categories.
@@ -89,7 +91,7 @@ def leave_free_text_out(column: Column) -> Column:
     text = _get_categories(column)
     n_texts = len(text.values)
     differ = n_texts > max(_MIN_FREE_TEXT, _FREE_TEXT * text.n_observed)
-    is_remark = _REMARKS.search(column.name) and text.values.str.contains(" ").any()
+    is_remark = _REMARKS.search(column.name) and any(" " in one for one in text.values)
     only_if(differ or is_remark)
     assumed = "left out, free text (`categorical` keeps it)"
     return column.with_role("left out", assumed, f"{n_texts:,} distinct texts")
@@ -102,13 +104,15 @@ def use_categories(column: Column) -> Column:
     if n_texts > _MAX_CATEGORIES:
         many = "many texts, the rarest treated as one (`drop` leaves a column out)"
         column = column.listed_as(many, f"{n_texts:,}")
-    merged = _fold_spellings(ANY_CASE, text.values)
-    if len(alike := merged[merged.duplicated()]):
+    groups: dict[str, list[str]] = {}
+    for one, folded in zip(text.values, _fold(ANY_CASE, text.values), strict=True):
+        groups.setdefault(folded, []).append(one)
+    if alike := next((group for group in groups.values() if len(group) > 1), None):
         # Messages show several blanks as one.
-        same = {" ".join(one.split()) for one in text.values[merged == alike[0]]}
+        same = sorted({" ".join(one.split()) for one in alike})
         differ = "texts differ only in case or blanks, kept apart"
         column = column.listed_as(
-            f"{differ} (`ignore_case` merges them)", listed(sorted(same), 3)
+            f"{differ} (`ignore_case` merges them)", listed(same, 3)
         )
     return column.with_role("used")
 
@@ -128,29 +132,28 @@ def merge_spellings(form: str, text: TextColumn) -> TextColumn:
 
     >>> cells = pd.Series(["TRUE", "1", "no"], dtype="category")
     >>> text = TextColumn.from_categories(cells, [])
-    >>> list(merge_spellings(BOOLEAN, text).values)
+    >>> merge_spellings(BOOLEAN, text).values.tolist()
     ['true', 'false']
     """
-    return text.with_values(_fold_spellings(form, text.values)) if form else text
+    return text.replaced(_fold(form, text.values)) if form else text
 
 
-def _fold_spellings(form: str, texts: Any) -> Any:
+def _fold(form: str, texts: Iterable[str]) -> list[str]:
     """Replace texts by the category that they spell."""
-    folded = pd.Index([" ".join(text.casefold().split()) for text in texts])
-    if form == BOOLEAN:
-        return pd.Index([_SPELLINGS.get(text, text) for text in folded])
-    return folded
+    folded = [" ".join(text.casefold().split()) for text in texts]
+    return [_SPELLINGS.get(one, one) for one in folded] if form == BOOLEAN else folded
 
 
-def _are_booleans(texts: Any) -> bool:
+def _are_booleans(texts: Collection[str]) -> bool:
     """Whether texts are more than two spellings of true and false.
 
     >>> _are_booleans(["TRUE", "Yes", "0"]), _are_booleans(["yes", "no"])
     (True, False)
     """
+    if not 2 < len(texts) <= _MAX_SPELLINGS:
+        return False
     folded = {text.casefold() for text in texts}
-    spelled = folded <= _SPELLINGS.keys() and folded & _BOOLEAN_WORDS
-    return bool(spelled) and len(texts) > 2
+    return bool(folded <= _SPELLINGS.keys() and folded & _BOOLEAN_WORDS)
 
 
 def _is_code_name(name: str) -> bool:

@@ -167,10 +167,10 @@ def find_dependent_gaps(frame: Any) -> list[str]:
         sums = np.bincount(codes + 1, keys, len(values) + 1)[1:]
         for what, same in (("empty", sums), ("observed", keys.sum() - sums)):
             for k, key in enumerate(same.tolist()):
-                for j in groups.get(key, ()):
+                for j in (j for j in groups.get(key, ()) if j not in found):
                     if ((codes == k) == (gaps[:, j] == (what == "empty"))).all():
                         where = f"{name!r} is {write_cell(values[k])!r}"
-                        found.setdefault(j, (name, f"{what} exactly where {where}"))
+                        found[j] = (name, f"{what} exactly where {where}")
     if not found:
         return []
     parts = [
@@ -321,7 +321,8 @@ def _describe_code(code: float, columns: list[tuple[str, int]]) -> str:
 def doubt_marks(table: LoadedTable) -> list[str]:
     """Report the usual marks that many cells hold, where all others are the same."""
     parts = []
-    for name in table.frame:
+    n_missing = table.gaps.to_numpy().sum(axis=0)
+    for name in table.frame.columns[n_missing > _MAX_MARKED * len(table.frame)]:
         values = table.frame[name].dropna().unique()
         if len(values) != 1:
             continue

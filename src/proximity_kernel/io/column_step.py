@@ -9,8 +9,9 @@ not apply to a column raises `DoesNotApply`, and the next one is tried. ``number
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -50,7 +51,7 @@ class TextColumn:
 
     Attributes
     ----------
-    values : pandas.Index of str
+    values : ndarray of str, as objects
         The distinct texts that are not missing, without blanks around them.
     codes : ndarray of shape (n_rows,)
         Index into `values` of each cell; -1 is missing.
@@ -58,12 +59,12 @@ class TextColumn:
         The missing marks found in the column; ``""`` for an empty cell.
     """
 
-    values: Any
+    values: NDArray[np.object_]
     codes: NDArray[np.int64]
     marks: tuple[str, ...]
 
     @classmethod
-    def from_categories(cls, cells: Any, missing: Sequence[str]) -> TextColumn:
+    def from_categories(cls, cells: Any, missing: Iterable[str]) -> TextColumn:
         """Read categorical cells, in which some texts mark a missing cell.
 
         >>> cells = pd.Series(["a ", "?", "b", "a"], dtype="category")
@@ -71,30 +72,32 @@ class TextColumn:
         >>> list(text.values), text.codes.tolist(), text.marks
         (['a', 'b'], [0, -1, 1, 0], ('?',))
         """
-        codes = cells.cat.codes.to_numpy().astype(np.int64)
+        codes, categories = cells.cat.codes.to_numpy(), cells.cat.categories
         present = np.unique(codes[codes >= 0])
-        texts = cells.cat.categories.take(present)
-        stripped = pd.Index([str(text).strip() for text in texts], dtype=texts.dtype)
-        marked = _cut_zeros(stripped, missing)
-        is_mark = marked.isin(list(missing))
-        kept, values = pd.factorize(stripped[~is_mark])
-        new_codes = np.full(len(cells.cat.categories) + 1, -1)
-        new_codes[present[~is_mark]] = kept
-        marks = tuple(dict.fromkeys(marked[is_mark]))
-        if (codes < 0).any() and "" not in marks:
-            marks = (*marks, "")
-        return cls(pd.Index(values), new_codes[codes], marks)
+        whole = {mark for mark in missing if re.fullmatch(r"[+-]?\d+", mark)}
+        known, values, marks = {*missing}, dict[str, int](), dict[str, None]()
+        new_codes = np.full(len(categories) + 1, -1)
+        for code, text in zip(present, categories.take(present).tolist(), strict=True):
+            stripped = str(text).strip()
+            mark = _cut_zeros(stripped, whole)
+            if mark in known:
+                marks[mark] = None
+            else:
+                new_codes[code] = values.setdefault(stripped, len(values))
+        if (codes < 0).any():
+            marks[""] = None
+        return cls(np.array([*values], object), new_codes[codes], tuple(marks))
 
-    @property
-    def n_observed(self) -> int:
-        """Number of cells that are not missing."""
-        return int(np.count_nonzero(self.codes >= 0))
-
-    @property
+    @cached_property
     def n_cells(self) -> NDArray[np.int64]:
         """Number of cells that hold each of `values`."""
         observed = self.codes[self.codes >= 0]
         return np.bincount(observed, minlength=len(self.values))
+
+    @property
+    def n_observed(self) -> int:
+        """Number of cells that are not missing."""
+        return int(self.n_cells.sum())
 
     def is_mostly(
         self, selected: NDArray[np.bool_], least: float = MIN_MATCHED
@@ -105,27 +108,29 @@ class TextColumn:
 
     def count(self, selected: NDArray[np.bool_]) -> int:
         """Count the cells whose text is selected by a mask of `values`."""
-        return int(np.count_nonzero(selected[self.codes[self.codes >= 0]]))
+        return int(self.n_cells[selected].sum())
 
-    def with_values(self, values: Any) -> TextColumn:
-        """Replace `values` by others, one for each; equal ones become one."""
-        codes, distinct = pd.factorize(pd.Index(values))
-        new_codes = np.append(codes, -1)[self.codes]
-        return TextColumn(pd.Index(distinct), new_codes, self.marks)
+    def replaced(self, values: Iterable[str]) -> TextColumn:
+        """Replace each of `values` by another text; equal ones become one.
+
+        >>> text = TextColumn(np.array(["a", "b"], object), np.array([1, -1, 0]), ("",))
+        >>> text.replaced(["A", "A"]).codes.tolist()
+        [0, -1, 0]
+        """
+        distinct: dict[str, int] = {}
+        codes = [distinct.setdefault(one, len(distinct)) for one in values]
+        new_codes = np.array([*codes, -1])[self.codes]
+        return TextColumn(np.array([*distinct], object), new_codes, self.marks)
 
 
-def _cut_zeros(texts: Any, missing: Sequence[str]) -> Any:
+def _cut_zeros(text: str, whole: Collection[str]) -> str:
     """Cut the decimals of "99.0" where "99" marks a missing cell.
 
-    >>> list(_cut_zeros(pd.Index(["99.0", "99,00", "98.0", "x"]), ["99"]))
-    ['99', '99', '98.0', 'x']
+    >>> [_cut_zeros(text, ["99"]) for text in ("99.0", "99,00", "98.0")]
+    ['99', '99', '98.0']
     """
-    whole = {mark for mark in missing if re.fullmatch(r"[+-]?\d+", mark)}
-    if not whole:
-        return texts
-    cut = [re.sub(r"[.,]00?$", "", text) for text in texts]
-    pairs = zip(cut, texts, strict=True)
-    return pd.Index([one if one in whole else text for one, text in pairs], texts.dtype)
+    cut = re.sub(r"[.,]00?$", "", text) if whole else text
+    return cut if cut in whole else text
 
 
 @dataclass(frozen=True, eq=False)

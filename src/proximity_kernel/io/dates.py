@@ -23,7 +23,9 @@ from .column_step import (
 )
 
 _ZONE = r"Z|UTC|GMT|[+-]\d{2}(?::?\d{2})?"
-_TIME = rf"[T ]\d{{1,2}}:\d{{2}}(?::\d{{2}}(?:\.\d+)?)?(?: ?(?:{_ZONE}))?"
+_ISO_DAY = r"\d{4}-\d{1,2}-\d{1,2}"
+_ISO_TIME = r"[T ]\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?"
+_ISO_ZONE = rf"{_ISO_DAY}{_ISO_TIME} ?(?:{_ZONE})"
 # A time after a date that is not ISO: hours, minutes, seconds, AM or PM.
 _CLOCK = r"(?:,?[T ] ?\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?: ?[AaPp][Mm])?)?"
 _CLOCKS = ("", " %H:%M", " %H:%M:%S", " %H:%M:%S.%f", " %I:%M%p", " %I:%M:%S%p")
@@ -127,14 +129,14 @@ def match_dates(name: str, texts: Any) -> NDArray[np.bool_]:
 
 def has_zone(texts: Any) -> bool:
     """Whether some ISO dates have a time zone."""
-    return bool(texts.str.contains(rf":\d{{2}}.*?(?:{_ZONE})$", regex=True).any())
+    return any(re.fullmatch(_ISO_ZONE, text) for text in texts)
 
 
 @cache
 def _find_pattern(name: str) -> str:
     """Find the pattern of the dates in a format."""
     if name == "iso":
-        return rf"\d{{4}}-\d{{1,2}}-\d{{1,2}}(?:{_TIME})?"
+        return rf"{_ISO_DAY}|{_ISO_DAY}{_ISO_TIME}|{_ISO_ZONE}"
     parts = re.split(r"(%\w|[.,])", DATE_FORMATS[name][1])
     return "".join(_PARTS.get(part, part) for part in parts) + _CLOCK
 

@@ -104,7 +104,14 @@ def _read_buffer(buffer: Any) -> tuple[str, bytes, bool]:
     name = "standard input" if name == "<stdin>" else name
     data = buffer.read()
     decoded = isinstance(data, str)
-    return name, data.encode() if decoded else bytes(data), decoded
+    try:
+        return name, data.encode() if decoded else bytes(data), decoded
+    except UnicodeEncodeError as error:
+        line = data.count("\n", 0, error.start) + 1
+        raise InputError(
+            f"{name}: line {line} has half of a surrogate pair, "
+            f"{data[error.start]!a}; decode the text with another encoding."
+        ) from None
 
 
 def _read_path(path: str) -> bytes:

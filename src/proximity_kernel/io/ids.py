@@ -30,7 +30,8 @@ _CAMEL_ID = re.compile(r"[a-z]I[Dd]$")
 # Numbers of patients, cases or rooms: never measured where most of them differ.
 _NUMBER = re.compile(r"(^|[_\s.\-])(no|number|mrn)\.?$|(nr|nummer)\.?$", re.IGNORECASE)
 # Texts without letters that are values, not ids: times, percentages, limits.
-_VALUE = r"[^A-Za-z]*[:/%.,$€£()<>][^A-Za-z]*"
+_VALUE = re.compile(r"[^A-Za-z]*[:/%.,$€£()<>][^A-Za-z]*")
+_WHOLE = re.compile(r"[+-]?\d+")
 _TAKEN = "taken as id, not compared"
 
 
@@ -97,15 +98,15 @@ def _count_repeats(column: Column, text: TextColumn | None) -> int:
         # Floats count only where they are whole numbers.
         is_whole = kind == "numbers" and not (cells.astype(object) % 1).any()
     else:
-        cells = text.values.take(text.codes[text.codes >= 0])
-        is_whole = kind == "numbers" and cells.str.fullmatch(r"[+-]?\d+").all()
+        cells = text.values[text.codes[text.codes >= 0]]
+        is_whole = kind == "numbers" and all(map(_WHOLE.fullmatch, text.values))
     is_text = text is not None and kind == "categories"
     only_if(is_whole or is_text)
     only_if(n_rows >= 3 and len(cells) >= _MIN_OBSERVED * n_rows)
     many = len(cells) >= MIN_ROWS
-    distinct = cells.unique()
+    distinct = cells.unique() if text is None else text.values
     # Long whole numbers that differ, but are the same float, cannot be measured.
-    blurred = is_whole and distinct.astype(float).nunique() < len(distinct)
+    blurred = is_whole and len(np.unique(distinct.astype(float))) < len(distinct)
     if named or blurred or (is_text and many and _look_like_ids(distinct)):
         n_repeats = len(cells) - len(distinct)
         most = _MAX_REPEATED_NUMBER if is_number and is_whole else _MAX_REPEATED
@@ -121,10 +122,11 @@ def _count_repeats(column: Column, text: TextColumn | None) -> int:
 
 def _look_like_ids(texts: Any) -> bool:
     """Whether texts are short single words that are not values."""
-    short = max(map(len, texts)) <= _MAX_LENGTH
-    one_word = not texts.str.contains(" ").mean() > _MAX_UNUSUAL
-    are_values = texts.str.fullmatch(_VALUE).mean() > _MAX_UNUSUAL
-    return bool(short and one_word and not are_values)
+    if max(map(len, texts)) > _MAX_LENGTH:
+        return False
+    n_several = sum(" " in text for text in texts)
+    n_values = sum(map(bool, map(_VALUE.fullmatch, texts)))
+    return max(n_several, n_values) <= _MAX_UNUSUAL * len(texts)
 
 
 def _describe_repeats(column: Column) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,8 +48,9 @@ class MissingMarks:
         """
         given: list[str] = []
         by_column: dict[str, tuple[str, ...]] = {}
+        known = set(names)
         for text in options.missing:
-            columns, mark = _split_mark(text, names)
+            columns, mark = _split_mark(text, known)
             if not columns:
                 given.append(text)
             for name in columns:
@@ -97,7 +99,7 @@ class MissingMarks:
         return absent + [f"{name}={m}" for name, m in pairs if not has(name, m)]
 
 
-def _split_mark(text: str, names: list[str]) -> tuple[list[str], str]:
+def _split_mark(text: str, names: Collection[str]) -> tuple[list[str], str]:
     """Split "COL=TEXT"; no columns if what is before "=" does not name some."""
     for at in (at for at, sign in enumerate(text) if sign == "="):
         head = text[:at]

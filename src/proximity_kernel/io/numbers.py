@@ -25,7 +25,7 @@ from .column_step import (
     only_if,
 )
 
-_PLAIN = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+_PLAIN = r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
 _BLANKS = "\u00a0\u202f '\u2019"  # thousands separators of many countries
 # Name -> pattern, thousands separators, decimal mark.
 NUMBER_FORMATS = {
@@ -42,8 +42,9 @@ NUMBER_FORMATS = {
     ),
 }
 _CURRENCY = r"[$€£¥₹]|USD|EUR|GBP|CHF|JPY"
+# Possessive, so that blanks are tried once: a long cell of blanks takes no time.
 _WITH_UNIT = (
-    rf"[+-]?\s*({_CURRENCY})?\s*[+-]?[.,]?\d[\d.,{_BLANKS}]*?\s*"
+    rf"[+-]?\s*+({_CURRENCY})?\s*+[+-]?[.,]?\d[\d.,{_BLANKS}]*+\s*+"
     rf"({_CURRENCY}|[%‰]|[A-Za-zµμ°Ω][A-Za-zµμ°Ω²³/]{{0,7}})?"
 )
 # Units that can be converted to each other, each with its size.
@@ -86,8 +87,8 @@ def read_numbers_with_unit(column: Column) -> Column:
     """Read numbers with one unit or currency, which a few cells may lack."""
     text = column.get_text()
     unit = find_unit(text.values)
-    has_unit = np.asarray(text.values.str.contains(unit, regex=False), bool)
-    only_if(unit and text.count(has_unit) >= _MIN_WITH_UNIT * text.n_observed)
+    has_unit = np.array([unit in one for one in text.values], bool)
+    only_if(unit and text.is_mostly(has_unit, _MIN_WITH_UNIT))
     form, has_zeros = _find_format(column, remove_unit(text, unit))
     if has_zeros:
         return _read_zeros(column)
@@ -137,7 +138,8 @@ def _find_format(column: Column, text: TextColumn) -> tuple[str, bool]:
     for name in _list_formats(column):
         matched = match_numbers(name, text.values)
         if text.is_mostly(matched, least) and (asked or (~matched).sum() <= MAX_OTHERS):
-            return name, not asked and text.values.str.match(r"0\d+$").any()
+            has_zeros = any(re.match(r"0\d+$", one) for one in text.values)
+            return name, has_zeros and not asked
     raise DoesNotApply
 
 
@@ -162,7 +164,7 @@ def detect_decimal(texts: Iterable[TextColumn], separator: str | None) -> str:
 def match_numbers(name: str, texts: Any) -> NDArray[np.bool_]:
     """Find which texts are numbers of a format; none if none of the first texts is.
 
-    >>> match_numbers("1,5", pd.Index(["1,5", "2", "x"]))
+    >>> match_numbers("1,5", ["1,5", "2", "x"])
     array([ True,  True, False])
     """
     pattern = re.compile(NUMBER_FORMATS[name][0])
@@ -175,27 +177,32 @@ def match_numbers(name: str, texts: Any) -> NDArray[np.bool_]:
 def parse_numbers(name: str, texts: Any) -> NDArray[np.float64]:
     """Parse numbers of a format; other texts become NaN.
 
-    >>> parse_numbers("1,5", pd.Index(["1.234,5", "x"]))
+    >>> parse_numbers("1,5", ["1.234,5", "x"])
     array([1234.5,    nan])
     """
-    values = pd.to_numeric(texts, errors="coerce").to_numpy(dtype=float)
-    if name != "1.5" or not np.isfinite(values).all():
-        plain = to_plain_numbers(name, texts)
-        values = pd.to_numeric(plain, errors="coerce").to_numpy(dtype=float)
+    texts = np.array([*texts], object)
+    values = np.array([np.nan])
+    if name == "1.5":
+        values = pd.to_numeric(texts, errors="coerce").astype(float)
+    if not np.isfinite(values).all():
+        plain = np.array(to_plain_numbers(name, texts), object)
+        values = pd.to_numeric(plain, errors="coerce").astype(float)
     return np.where(np.isfinite(values), values, np.nan)
 
 
-def to_plain_numbers(name: str, texts: Any) -> Any:
-    """Write numbers of a format with a point and no thousands separators."""
+def to_plain_numbers(name: str, texts: Iterable[str]) -> list[str]:
+    """Write numbers of a format with a point and no thousands separators.
+
+    >>> to_plain_numbers("1,5", ["1.234,5", "\u22127", "x"])
+    ['1234.5', '-7', '']
+    """
     pattern, thousands, decimal = NUMBER_FORMATS[name]
-    texts = pd.Index(texts).astype(str).str.replace("\u2212", "-", regex=False)
-    if name != "1.5":
-        fits = np.asarray(texts.str.fullmatch(pattern), bool)
-        texts = texts.where(fits, "")
-        for sign in thousands:
-            texts = texts.str.replace(sign, "", regex=False)
-        texts = texts.str.replace(decimal, ".", regex=False)
-    return texts
+    texts = [text.replace("\u2212", "-") for text in texts]
+    if name == "1.5":
+        return texts
+    fits = re.compile(pattern).fullmatch
+    marks = str.maketrans(dict.fromkeys(thousands, "") | {decimal: "."})
+    return [text.translate(marks) if fits(text) else "" for text in texts]
 
 
 # ------------------------------------------------------------------------------ units
@@ -207,9 +214,9 @@ def find_unit(texts: Any) -> str:
     Some numbers may lack it, unless it is a single letter such as in 2a: what it stands
     for is then uncertain.
 
-    >>> find_unit(pd.Index(["5 kg", "7.5 kg", "none"])), find_unit(pd.Index(["$1,200"]))
+    >>> find_unit(["5 kg", "7.5 kg", "none"]), find_unit(["$1,200"])
     ('kg', '$')
-    >>> find_unit(pd.Index(["5 kg", "9 lb"])), find_unit(pd.Index(["5 kg", "9"]))
+    >>> find_unit(["5 kg", "9 lb"]), find_unit(["5 kg", "9"])
     ('', 'kg')
     """
     unit = ""
@@ -265,18 +272,26 @@ def remove_unit(text: TextColumn, unit: str) -> TextColumn:
     """Remove the unit from numbers; if there are several, convert to the first.
 
     >>> cells = pd.Series(["-$5", "7 $", "x"], dtype="category")
-    >>> list(remove_unit(TextColumn.from_categories(cells, []), "$").values)
+    >>> remove_unit(TextColumn.from_categories(cells, []), "$").values.tolist()
     ['-5', '7', 'x']
     """
     if not unit:
         return text
-    if len(units := tuple(unit.split(", "))) > 1:
-        converted = [_convert_quantity(one, units) for one in text.values]
-        return TextColumn(pd.Index(converted), text.codes, text.marks)
-    has_digit = np.asarray(text.values.str.contains(r"\d", regex=True), bool)
-    bare = text.values.str.replace(unit, "", regex=False).str.strip()
-    bare = bare.str.replace(r"^([+-])\s+", r"\1", regex=True)
-    return TextColumn(bare.where(has_digit, text.values), text.codes, text.marks)
+    units = tuple(unit.split(", "))
+    remove = _convert_quantity if len(units) > 1 else _cut_unit
+    bare = np.array([remove(one, units) for one in text.values], object)
+    return TextColumn(bare, text.codes, text.marks)
+
+
+def _cut_unit(text: str, units: tuple[str, ...]) -> str:
+    """Remove the unit from a text with a digit.
+
+    >>> _cut_unit("- 5 kg", ("kg",)), _cut_unit("no kg", ("kg",))
+    ('-5', 'no kg')
+    """
+    if not re.search(r"\d", text):
+        return text
+    return re.sub(r"^([+-])\s+", r"\1", text.replace(units[0], "").strip())
 
 
 def _convert_quantity(text: str, units: tuple[str, ...]) -> str:

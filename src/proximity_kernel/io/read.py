@@ -210,7 +210,7 @@ def _describe_separator(layout: FileLayout) -> str:
 
 def _compare_columns(parsed: ParsedFile, schema: Schema) -> list[str]:
     """Check that no column of an earlier table is absent; report what is left out."""
-    names = list(parsed.frame.columns)
+    names = dict.fromkeys(parsed.frame.columns)  # in their order
     known = {column.name for column in schema.columns}
     new = [name for name in names if name not in known]
     absent = [name for name in schema.names("used") if name not in names]
@@ -218,7 +218,7 @@ def _compare_columns(parsed: ParsedFile, schema: Schema) -> list[str]:
         several = len(absent) > 1
         similar = {name: find_similar(name, new) for name in absent}
         pairs = [f"{other!r} for {name!r}" for name, other in similar.items() if other]
-        hint = f"; it has {listed(names, 8)}."
+        hint = f"; it has {listed(list(names), 8)}."
         if pairs:
             hint = f", did you mean {', '.join(pairs[:5])}? Rename to match."
         raise InputError(

@@ -30,6 +30,9 @@ _SAMPLE_LINES = 200
 _SAMPLE_CHARACTERS = 2**18
 _MIN_SAMPLE = 5  # lines, however long they are
 _BLOCK = 2**22  # bytes that are parsed at a time, if no row is longer
+# Tried where a text is not UTF-8; the last decodes every text.
+_ENCODINGS = ("utf-8", "cp1252", "cp932", "gb18030", "big5", "euc_jp", "euc_kr",
+              "cp1251", "latin-1")  # fmt: skip
 _COMMENTS = ("# ", "##", "#!", "%%")
 _MAX_SKIPPED = 20  # lines above the table
 _MIN_COLUMNS = 3  # from which on a line with one field is a title, not a row
@@ -135,7 +138,9 @@ def _find_dialect(file: InputFile, options: ReadOptions) -> _Dialect:
     lines = _sample(text)
     if not lines:
         raise InputError(f"{file.name}: the file has no rows.")
-    start = _find_start(lines, separator)
+    header = False if options.names is not None else None
+    header = header if options.header is None else options.header
+    start = _find_start(lines, separator, header)
     if start:
         shown = shorten(lines[0], _MAX_SHOWN, placeholder="...")
         n_lines = counted(start, "line")
@@ -144,9 +149,7 @@ def _find_dialect(file: InputFile, options: ReadOptions) -> _Dialect:
     lines = lines[start:]
     separator = separator or _detect_separator(lines)
     rows = _split_lines(lines, separator)
-    header = options.header
-    if header is None:
-        header = options.names is None and _has_header(rows)
+    header = _has_header(rows) if header is None else header
     names, named = _name_columns(rows, header)
     if options.names is not None:
         names, named = check_names(file.name, options.names, len(names))
@@ -155,15 +158,22 @@ def _find_dialect(file: InputFile, options: ReadOptions) -> _Dialect:
     return _Dialect(text, encoding, separator, names, header, skipped, said)
 
 
-def _find_start(lines: list[str], given: str | None) -> int:
-    """Count the titles and comments above the table."""
+def _find_start(lines: list[str], given: str | None, header: bool | None) -> int:
+    """Count the titles and comments above the table.
+
+    A line of one cell and separators is a title, but not a number or date. If it is
+    known that there is no header, it is a row.
+    """
     for start, line in enumerate(lines[:_MAX_SKIPPED]):
         separator = given or _detect_separator(lines[start:])
         share, n_fields = _measure_evenness(_split_lines(lines[start:], separator))
-        filled = sum(bool(cell.strip()) for cell in _split_lines([line], separator)[0])
+        fields = [cell.strip() for cell in _split_lines([line], separator)[0]]
+        filled = sum(map(bool, fields))
         if line.startswith(_COMMENTS):
             continue
-        if n_fields >= _MIN_COLUMNS and share >= _MIN_EVEN and filled > 1:
+        is_row = header is False and len(fields) == n_fields
+        is_row |= filled > 1 or any(map(_is_value, fields))
+        if n_fields >= _MIN_COLUMNS and share >= _MIN_EVEN and is_row:
             return start
         if n_fields < _MIN_COLUMNS and share >= _MIN_EVEN:
             all_comments = all(one.startswith(_COMMENTS) for one in lines[:start])
@@ -171,6 +181,11 @@ def _find_start(lines: list[str], given: str | None) -> int:
         if filled > 1:
             return 0
     return 0
+
+
+def _is_value(cell: str) -> bool:
+    """Whether a text is a number or date, which is no name or title."""
+    return bool(_NUMBER.match(cell) or _DATE.match(cell))
 
 
 def _skip_lines(text: str, n_lines: int) -> tuple[str, int]:
@@ -187,28 +202,42 @@ def _skip_lines(text: str, n_lines: int) -> tuple[str, int]:
 
 
 def _decode(file: InputFile, encoding: str | None) -> tuple[str, str, list[str]]:
-    data = file.data
-    given = encoding is not None and not file.decoded
-    if not given and data.startswith(UTF16_MARKS):
-        return data.decode("utf-16", "replace"), "utf-16", ["encoding UTF-16"]
-    encoding = encoding if encoding and given else "utf-8"
+    """Decode the bytes of a text; return it with its encoding and what was assumed."""
+    data, assumptions = file.data, list[str]()
+    if file.decoded:
+        encoding = "utf-8"
+    elif encoding is None and data.startswith(UTF16_MARKS):
+        encoding, assumptions = "utf-16", ["encoding UTF-16"]
+    wanted = encoding or "utf-8"
     try:
-        return data.decode(encoding).removeprefix("\ufeff"), encoding, []
+        return data.decode(wanted).removeprefix("\ufeff"), wanted, assumptions
     except LookupError:
         raise InputError(
-            f"`encoding` {encoding}: there is no such encoding; utf-8, latin-1, "
-            "cp1252 and utf-16 are common."
+            f"`encoding` {wanted}: there is no such encoding; utf-8, latin-1, cp1252 "
+            "and utf-16 are common."
         ) from None
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        if not given:
-            assumed = f"line {line} is not UTF-8, so read as Windows Latin (`encoding`)"
-            # Five bytes have no meaning there.
-            return data.decode("cp1252", "replace"), "cp1252", [assumed]
-        raise InputError(
-            f"{file.name}: line {line} is not {encoding} "
-            f"({data[error.start : error.start + 1]!r}); try latin-1 (`encoding`)."
-        ) from None
+    except UnicodeError as error:
+        at = getattr(error, "start", 0)
+    line = data.count(b"\n", 0, at) + 1
+    possible = [one for one in _ENCODINGS if _can_decode(data, one)]
+    if encoding is None and "cp1252" in possible:
+        assumed = f"line {line} is not UTF-8, so read as Windows Latin (`encoding`)"
+        return data.decode("cp1252"), "cp1252", [assumed]
+    # Bytes without a meaning are not replaced: different texts would become equal.
+    neither = "" if encoding else ", nor Windows Latin"
+    possible = ["utf-8"] if "utf-8" in possible else possible
+    raise InputError(
+        f"{file.name}: line {line} is not {wanted} ({data[at : at + 1]!r}){neither}; "
+        f"name its encoding (`encoding`), perhaps {' or '.join(possible)}."
+    )
+
+
+def _can_decode(data: bytes, encoding: str) -> bool:
+    """Whether all bytes have a meaning in an encoding."""
+    try:
+        return bool(data.decode(encoding))
+    except UnicodeError:
+        return False
 
 
 def _sample(text: str) -> list[str]:
@@ -285,7 +314,7 @@ def _has_header(rows: list[list[str]]) -> bool:
         ]
         if all(cell in cells for cell, cells in zip(first, below, strict=False)):
             return False
-    values = [cell for cell in first if _NUMBER.match(cell) or _DATE.match(cell)]
+    values = [cell for cell in first if _is_value(cell)]
     if any(cell == "?" for cell in first):
         return False
     only_years = all(_YEAR.match(cell) for cell in values)
@@ -339,13 +368,18 @@ def make_unique(names: list[str]) -> tuple[list[str], list[str]]:
     (['a', 'b', 'a_2'], ["several columns are called 'a': renamed the later to 'a_2'"])
     """
     unique: list[str] = []
+    seen, taken = set[str](), set(names)
+    numbered: dict[str, Iterator[str]] = {}
     renamed: dict[str, list[str]] = {}
     for name in names:
         new = name
-        if name in unique:
-            numbered = (f"{name}_{i}" for i in count(2))
-            new = next(one for one in numbered if one not in (*names, *unique))
+        if name in seen:
+            # The numbers go on where the last column of this name stopped.
+            more = numbered.setdefault(name, (f"{name}_{i}" for i in count(2)))
+            new = next(one for one in more if one not in taken)
             renamed.setdefault(name, []).append(new)
+        seen.add(new)
+        taken.add(new)
         unique.append(new)
     if not renamed:
         return unique, []

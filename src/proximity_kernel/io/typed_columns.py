@@ -257,7 +257,8 @@ class _Converter:
             values = self._convert_text(column, numbers.remove_unit(text, column.unit))
         else:
             text = categories.merge_spellings(column.format, text)
-            values = pd.Categorical.from_codes(text.codes, text.values)
+            labels = pd.Index(text.values, dtype="str")
+            values = pd.Categorical.from_codes(text.codes, labels)
         return pd.Series(values), text.codes < 0
 
     def _convert_text(self, column: ColumnSchema, text: TextColumn) -> Any:
@@ -337,14 +338,14 @@ def _find_other_format(column: ColumnSchema, text: TextColumn) -> str | None:
     return next(found, None)
 
 
-def _find_marks(unmatched: Iterable[str], frame: Any) -> list[str]:
+def _find_marks(unmatched: Counter[str], frame: Any) -> list[str]:
     """Report texts that are no numbers in one column, and categories of another."""
     texts: dict[str, None] = {}
     columns = []
     for name in frame.select_dtypes("category"):
-        if both := [one for one in unmatched if one in frame[name].cat.categories]:
+        if both := {*frame[name].cat.categories} & unmatched.keys():
             columns.append(name)
-            texts |= dict.fromkeys(both)
+            texts |= dict.fromkeys(one for one in unmatched if one in both)
     if not columns:
         return []
     marks = join_names([f"`missing={text!r}`" for text in texts], 3)

@@ -224,7 +224,8 @@ def parse_sheet(file: InputFile, options: ReadOptions) -> ParsedFile:
     cells = cells.dropna(how="all").dropna(how="all", axis=1)
     if not cells.size:
         raise InputError(f"{file.name}: the sheet {sheet!r} is empty; see `sheet`.")
-    table, skipped = _skip_titles(cells)
+    has_none = options.header is False or (options.names and not options.header)
+    table, skipped = (cells, list[str]()) if has_none else _skip_titles(cells)
     rows, named = _take_names(file.name, table, options)
     layout = FileLayout(
         "excel",
@@ -283,9 +284,10 @@ def _holds_table(sheet: Any) -> bool:
 
 
 def _skip_titles(cells: Any) -> tuple[Any, list[str]]:
-    """Remove rows above the table that hold a single cell."""
-    filled = cells.notna().sum(axis=1).to_numpy()
-    start = int((filled > 1).argmax())
+    """Remove rows above the table that hold a single cell, which is text."""
+    is_text = cells.map(lambda cell: isinstance(cell, str))
+    is_row = (cells.notna().sum(axis=1) > 1) | (cells.notna() & ~is_text).any(axis=1)
+    start = int(is_row.to_numpy().argmax())
     if cells.shape[1] < _MIN_COLUMNS or not start:
         return cells, []
     title = str(cells.iloc[0].dropna().iloc[0])
