@@ -322,11 +322,14 @@ class Origin:
     observed : int
         Features with bins that the row observes, unknown categories included.
     support : int
-        Fitted rows that observe the feature; with the cascade, that match.
+        Fitted rows that observe the feature; with the cascade, that match; if a cell
+        decides, those in which its code has come with the bin.
     certainty : float
         Of the likeliest bin.
     moves : dict
         Observed feature -> how far its cell moves the estimate; not with the cascade.
+    decider : int, optional
+        The feature whose cell decides.
     """
 
     row: int
@@ -336,6 +339,7 @@ class Origin:
     support: int
     certainty: float
     moves: dict = field(default_factory=dict)
+    decider: int | None = None
 
 
 def provenance(
@@ -348,6 +352,7 @@ def provenance(
         for j, code in enumerate(row):
             if code != MISSING:
                 continue
+            decider = None
             certainty = max(estimate_block(row, j, reference, matching), default=0.0)
             if matching == "cascade":
                 found, moves = match_cascade(row, j, reference), {}
@@ -356,7 +361,12 @@ def provenance(
                 support = len(reference.observers[j])
                 moves = reference.pairwise.moves(row, j)
                 level = "evidence" if max(moves.values(), default=0) > 0 else "prior"
-            out.append(Origin(i, j, level, observed, support, certainty, moves))
+                decided = reference.pairwise.decide(row, j)
+                if decided is not None:
+                    level, (decider, support, _) = "determined", decided
+            out.append(
+                Origin(i, j, level, observed, support, certainty, moves, decider)
+            )
     return out
 
 

@@ -10,9 +10,11 @@ from functools import cache
 from math import log
 
 import numpy as np
+from scipy.optimize import minimize
 
 SMOOTHINGS = (1, 4, 16)
 WEIGHTS = (0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.65, 0.8, 1)
+FLOOR, MOST, PULL, DECIDES = 0.05, 1.5, 10, 14
 
 
 def find_frequencies(codes, n_bins):
@@ -74,12 +76,13 @@ class Pairwise:
             )
         return np.array(out)
 
-    def add_up(self, row, j, smoothing, own=None):
+    def add_up(self, row, j, smoothing, own=None, weights=None):
         """Add up what the observed cells of a row tell about feature j."""
         total = np.zeros(self.n_bins[j])
         for i, a in enumerate(row):
             if i != j and a >= 0:
-                total = total + self.evidence(i, a, j, smoothing, own)
+                weight = 1 if weights is None else weights[i]
+                total = total + weight * self.evidence(i, a, j, smoothing, own)
         return total
 
     def share(self, total, j, weight):
@@ -109,7 +112,10 @@ class Pairwise:
         }
 
     def choose(self):
-        """Choose the smoothing and the weights; "the smaller one in a tie"."""
+        """Choose the smoothing and the common weights; "the smaller one in a tie".
+
+        Then refine them.
+        """
         features, best = range(len(self.n_bins)), None
         self.errors = {}
         for s in SMOOTHINGS:
@@ -117,17 +123,80 @@ class Pairwise:
             least = [min(errors[w, j] for w in WEIGHTS) for j in features]
             if best is None or round(sum(least), 9) < best:
                 best, self.smoothing = round(sum(least), 9), s
-                self.weights = [
+                self.common = [
                     min(WEIGHTS, key=lambda w, j=j: round(errors[w, j], 9))
                     for j in features
                 ]
+        self.weights = [self.refine(j, max(self.common[j], FLOOR)) for j in features]
+
+    def refine(self, j, common):
+        """Find "the w_ij that minimize": {source i: weight}.
+
+        "the sum over the scored rows of -log P_j(own bin), own counts out, plus 10
+        times the mean over i of ((w_ij - m) / m)^2, with 0 <= w_ij <= 1.5".
+        """
+        sources = [i for i, size in enumerate(self.n_bins) if i != j and size]
+        rows = [row for row in self.scored if row[j] >= 0]
+        if not sources or not rows:
+            return dict.fromkeys(sources, common)
+        told = np.zeros((len(rows), len(sources), self.n_bins[j]))
+        own = np.array([row[j] for row in rows])
+        for r, row in enumerate(rows):
+            for s, i in enumerate(sources):
+                if row[i] >= 0:
+                    told[r, s] = self.evidence(i, row[i], j, self.smoothing, row[j])
+        at = np.arange(len(rows)), own
+
+        def lose(weights):
+            shares = self.prior[j] * np.exp(np.einsum("rsb,s->rb", told, weights))
+            shares /= shares.sum(axis=1, keepdims=True)
+            apart = weights / common - 1
+            loss = -np.log(shares[at]).sum() + PULL * np.mean(apart**2)
+            shares[at] -= 1
+            slope = np.einsum("rb,rsb->s", shares, told)
+            return loss, slope + 2 * PULL * apart / common / len(sources)
+
+        found = minimize(
+            lose,
+            np.full(len(sources), float(common)),
+            jac=True,
+            method="L-BFGS-B",
+            bounds=[(0, MOST)] * len(sources),
+            options={"ftol": 1e-15, "gtol": 1e-9, "maxiter": 3000, "maxfun": 9000},
+        )
+        return dict(zip(sources, found.x.tolist(), strict=True))
+
+    def decide(self, row, j):
+        """Find the cell that decides: (feature, rows, bin), or None.
+
+        "Where a code a of feature i has come with one bin b of j in all of N rows, and
+        N log(1 / q_j(b)) > 14"; of several the largest N, the first feature in a tie.
+        """
+        best = None
+        for i, a in enumerate(row):
+            if i == j or a < 0 or not self.n_bins[j]:
+                continue
+            together = [self.both[i, a, j, b] for b in range(self.n_bins[j])]
+            n, b = max(together), int(np.argmax(together))
+            if n and n == sum(together) and -n * log(self.prior[j][b]) > DECIDES:
+                best = (i, n, b) if best is None or n > best[1] else best
+        return best
 
     def estimate(self, row, j):
-        """Estimate a missing cell: a share for each bin of feature j."""
+        """Estimate a missing cell: a share for each bin of feature j.
+
+        "P_j = (1 - 1/(N+2)) one-hot(b) + P_j / (N+2)" if a cell decides.
+        """
         if not self.n_bins[j]:
             return []
-        total = self.add_up(row, j, self.smoothing)
-        return self.share(total, j, self.weights[j]).tolist()
+        total = self.add_up(row, j, self.smoothing, weights=self.weights[j])
+        shares = self.share(total, j, 1)
+        decided = self.decide(row, j)
+        if decided is not None:
+            _, n, b = decided
+            shares = shares / (n + 2)
+            shares[b] += 1 - 1 / (n + 2)
+        return shares.tolist()
 
     def moves(self, row, j):
         """How far each observed cell moves the estimate of feature j.

@@ -31,7 +31,8 @@ from ._coded import (
     normalize_rows,
 )
 from ._missingness import MissingCells, decide_missingness, spread_missingness
-from ._pairwise import Pairwise, learn_pairwise
+from ._pair_weights import learn_pairwise
+from ._pairwise import Pairwise
 from ._row_summary import RowSummary, count_pairs, keep_rows, plan_rows
 from ._shared.options import FitOptions
 from ._shared.warning import warn_user

@@ -18,7 +18,14 @@ from ._cascade import Cascade, build_cascade
 from ._coded import code_dtype, count_bins
 from ._missingness import MissingCells
 from ._model import Model
-from ._pairwise import MOST_CODES, SMOOTHINGS, PairCounts, Pairwise, restore_pairwise
+from ._pairwise import (
+    MOST_CODES,
+    MOST_WEIGHT,
+    SMOOTHINGS,
+    PairCounts,
+    Pairwise,
+    restore_pairwise,
+)
 from ._saving import State, check, check_number, decode, encode, is_finite
 from ._shared.options import MAX_BINS
 from ._table.columns import FORMS, ColumnType
@@ -205,10 +212,10 @@ def _unpack_matcher(
     n_samples = check_number(state.values["n_samples"], _MOST_SAMPLES)
     smoothing = state.values["smoothing"]
     check(type(smoothing) is int and smoothing in SMOOTHINGS, "smoothing")
-    weights = state.array("weights", np.float64)
-    check(len(weights) == len(n_bins) and is_finite(weights), "weights")
-    check(((weights >= 0) & (weights <= 1)).all(), "weights")
     pairs = _read_pairs(state, n_bins, n_samples)
+    weights = state.array("weights", np.float64)
+    check(len(weights) == pairs.n_entries and is_finite(weights), "weights")
+    check(((weights >= 0) & (weights <= MOST_WEIGHT)).all(), "weights")
     return restore_pairwise(pairs, smoothing, weights), pairs.totals, n_samples
 
 

@@ -8,19 +8,27 @@ feature i for bin b of feature j is ::
 
 and a missing cell of feature j is estimated by ::
 
-    P_j(b) ~ q_j(b) exp( w_j  sum over observed i of e_ij(c_i, b) )
+    P_j(b) ~ q_j(b) exp( sum over observed i of w_ij e_ij(c_i, b) )
 
-This is naive Bayes with tempered evidence: the weight w_j is below 1 because features
-repeat each other, and 0 if they are unrelated to j. The weights and the smoothing s are
-those that best estimate the cells of the fitted rows, each from the other cells of its
-row and from the counts without that row.
+This is naive Bayes with tempered evidence: a weight is below 1 because features repeat
+each other, and near 0 if feature i tells nothing that the others do not tell. The
+smoothing s and the weights are learned (`_pair_weights`).
+
+A code of feature i that has come with one bin b of j in all of N rows, and not by
+chance (``N log(1 / q_j(b)) > DECIDES``), decides: the estimate is then ::
+
+    (1 - e) one-hot(b) + e P_j,    e = 1 / (N + 2)
+
+Of several codes of a row that decide, the one with the largest N does, and the first
+feature if there is a tie. Smoothing and weights are chosen without this rule.
 
 In a table with very many codes (`MOST_CODES`) pairs are counted in a sample of rows.
 Each feature then keeps its most frequent codes and uses only its sources: the features
 most related to it (`choose_sources`). How related two features are is measured by
 correlations of their codes. A code is written as up to three numbers (polynomials that
 are orthogonal under the frequencies), and the squared correlations of these are added.
-For up to four codes nothing is lost. The frequencies q_i(a) are those of the sample.
+For up to four codes nothing is lost. The frequencies q_i(a) are those of the sample. A
+code decides there only about features all of whose codes are kept.
 """
 
 from __future__ import annotations
@@ -30,6 +38,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ._coded import CodedTable, Estimates, Part, count_bins, lay_out_cells
@@ -40,9 +49,11 @@ MOST_CODES = 2048
 """Most codes of a table, with missing, for which all pairs are counted."""
 SMOOTHINGS = (1, 4, 16)
 """Numbers of pseudo-rows to choose the smoothing from."""
-_MOST_SCORED = 1 << 27  # rows x features x sources used to choose the weights
+MOST_WEIGHT = 1.5
+"""The largest weight of a source."""
+DECIDES = 14
+"""A code decides if chance would do as much once in ``exp(14)``, 1.2 million, times."""
 _PIECE = 4096  # rows
-_DIGITS = 9  # digits of errors compared, so that ties are equal on every machine
 _Floats = NDArray[np.float64]
 _Ints = NDArray[np.int64]
 _MOST_EVIDENCE = 1 << 21  # number of entries
@@ -54,10 +65,6 @@ _FEWEST_ROWS, _MOST_NUMBERS = 100, 3
 _STEP = 256  # features at a time
 _TINY = 1e-12
 _Singles = NDArray[np.float32]
-STEP = 0.05
-"""Every weight is a whole multiple of this step."""
-POWERS = (0, 1, 2, 3, 4, 6, 8, 10, 13, 16, 20)
-"""The weights to choose from, in steps."""
 
 
 @dataclass(frozen=True)
@@ -90,6 +97,14 @@ class PairCounts:
     sources: _Ints | None = None
     kept: _Ints | None = None
 
+    @property
+    def n_entries(self) -> int:
+        """Number of sources of all features together."""
+        if self.sources is not None:
+            return self.sources.size
+        n_features, n_sources = len(self.n_bins), np.count_nonzero(self.n_bins)
+        return int(n_features * n_sources - n_sources)
+
 
 @dataclass(frozen=True)
 class Pairwise:
@@ -99,20 +114,33 @@ class Pairwise:
     ----------
     counts : PairCounts
     smoothing : int
-    weights : ndarray of shape (n_features,), float64
+    weights : ndarray of shape (n_entries,), float64
+        The weights w_ij, for each feature j those of its sources i, in the order of
+        ``evidence.source``.
     evidence : Evidence
         Computed from the counts and the smoothing.
+    deciders : Deciders
+        Computed from the counts.
     """
 
     counts: PairCounts
     smoothing: int
     weights: _Floats
     evidence: Evidence
+    deciders: Deciders
 
     leaves_bins_out = False
 
     def __reduce__(self) -> Any:
         return restore_pairwise, (self.counts, self.smoothing, self.weights)
+
+    @property
+    def weight_table(self) -> sp.csr_array:
+        """The weights: row j, column i has w_ij, if i is a source of j."""
+        e, n_features = self.evidence, len(self.counts.n_bins)
+        return sp.csr_array(
+            (self.weights, e.source, e.source_start), (n_features, n_features)
+        )
 
     def estimate(self, coded: CodedTable, n_threads: int) -> Estimates:
         """Estimate the missing cells of coded rows.
@@ -142,8 +170,8 @@ class Pairwise:
             estimate_cells(
                 coded.bins[first:last], row[begin:end] - first, feature,
                 cells.start[begin:end], order, self.evidence, self.weights,
-                np.empty((last - first, n_features), np.int64), np.empty(room),
-                cells.probabilities,
+                self.deciders, np.empty((last - first, n_features), np.int64),
+                np.empty(room), cells.probabilities,
             )  # fmt: skip
 
         run_pieces(estimate_some, len(coded.bins), _PIECE, n_threads)
@@ -162,59 +190,9 @@ class Pairwise:
 def restore_pairwise(counts: PairCounts, smoothing: int, weights: _Floats) -> Pairwise:
     """Build the rule from its counts and the smoothing and weights of a fit."""
     layout = lay_out_evidence(counts)
-    values, _ = _weigh(counts, smoothing)
-    return Pairwise(counts, smoothing, weights, layout._replace(values=values.ravel()))
-
-
-def learn_pairwise(counts: PairCounts, coded: CodedTable, n_threads: int) -> Pairwise:
-    """Choose the smoothing and the weights by leaving one row out.
-
-    Parameters
-    ----------
-    counts : PairCounts
-    coded : CodedTable
-        Counted rows, on which the choices are scored.
-    n_threads : int
-
-    Returns
-    -------
-    Pairwise
-    """
-    layout = lay_out_evidence(counts)
-    errors = np.array([_score(counts, layout, s, coded, n_threads) for s in SMOOTHINGS])
-    best = int(np.argmin(np.round(errors.min(axis=1).sum(axis=1), _DIGITS)))
-    chosen = np.argmin(np.round(errors[best], _DIGITS), axis=0)
-    weights = (np.array(POWERS) / POWERS[-1])[chosen]
-    return restore_pairwise(counts, SMOOTHINGS[best], weights)
-
-
-def _score(
-    counts: PairCounts,
-    layout: Evidence,
-    smoothing: int,
-    coded: CodedTable,
-    n_threads: int,
-) -> _Floats:
-    """Add up the squared errors, of shape (n_weights, n_features)."""
-    values, without = _weigh(counts, smoothing)
-    evidence = layout._replace(values=values.ravel())
-    affordable = _MOST_SCORED // max(1, len(layout.source))
-    if counts.sources is not None:
-        affordable //= 4  # slower, because they are far apart in memory
-    n_rows = max(1, min(len(coded.bins), affordable))
-    codes = np.ascontiguousarray(coded.bins[:n_rows].T)
-    at = find_places(layout, codes) * layout.stride
-    n_features, room = len(counts.n_bins), int(layout.n_places.max(initial=1))
-    powers, errors = np.array(POWERS), np.zeros((len(POWERS), n_features))
-
-    def score_some(first: int, last: int) -> None:
-        score_weights(
-            codes, coded.counts, at, first, last, evidence, without.ravel(),
-            np.empty((n_rows + 1, room)), powers, errors,
-        )  # fmt: skip
-
-    run_pieces(score_some, n_features, max(1, n_features // 64), n_threads)
-    return errors
+    evidence, _ = weigh(counts, layout, smoothing)
+    deciders = find_deciders(counts, layout)
+    return Pairwise(counts, smoothing, weights, evidence, deciders)
 
 
 def find_places(layout: Evidence, codes: NDArray[Any], other: int = -1) -> _Ints:
@@ -279,23 +257,91 @@ def lay_out_evidence(counts: PairCounts) -> Evidence:
     )  # fmt: skip
 
 
-def _weigh(counts: PairCounts, smoothing: int) -> tuple[_Floats, _Floats]:
-    """Compute the evidence of all pairs, and that with one row of each left out."""
+def find_deciders(counts: PairCounts, layout: Evidence) -> Deciders:
+    """Find the codes that have always come with one bin of a feature, not by chance.
+
+    Parameters
+    ----------
+    counts : PairCounts
+    layout : Evidence
+
+    Returns
+    -------
+    Deciders
+    """
+    n_features = len(counts.n_bins)
+    target, source, place, support, decided = _find_lone_bins(counts, layout)
+    prior = layout.prior[layout.offsets[target] + decided]
+    some = -support * np.log(prior) > DECIDES
+    pair = (target * n_features + source)[some]
+    entry, which = np.unique(pair, return_inverse=True)
+    of_target, of_source = np.divmod(entry, max(n_features, 1))
+    first = np.zeros(len(entry) + 1, np.int64)
+    np.cumsum(layout.n_places[of_source], out=first[1:])
+    supports, bins = np.zeros((2, first[-1]), np.int64)
+    at = first[which] + place[some]
+    supports[at], bins[at] = support[some], decided[some]
+    start = np.searchsorted(of_target, np.arange(n_features + 1))
+    return Deciders(start, of_source, first[:-1], supports, bins)
+
+
+def _find_lone_bins(counts: PairCounts, layout: Evidence) -> tuple[_Ints, ...]:
+    """Find the codes that have come with one bin of a feature only.
+
+    Returns
+    -------
+    target, source, place, support, bin : ndarray of shape (n,), int64
+        The feature, the other feature, the place of its code, the number of rows, and
+        the bin.
+    """
+    n_bins, pairs = counts.n_bins, counts.pairs
+    found: tuple[_Ints, ...]
+    if counts.sources is None:
+        targets = np.flatnonzero(n_bins)
+        owner = np.repeat(np.arange(len(n_bins)), n_bins)
+        if not len(targets):
+            return (np.empty(0, np.int64),) * 5
+        starts = layout.offsets[targets]
+        together = np.add.reduceat(pairs, starts, axis=1)
+        total = np.add.reduceat(pairs * layout.place, starts, axis=1)
+        lone = together == np.maximum.reduceat(pairs, starts, axis=1)
+        found = np.nonzero(lone & (together > 0) & (owner[:, None] != targets))
+        target, source = targets[found[1]], owner[found[0]]
+        place = layout.place[found[0]]
+    else:
+        pairs = pairs[:, :, :-1]
+        together, total = pairs.sum(axis=3), pairs @ np.arange(pairs.shape[3])
+        lone = together == pairs.max(axis=3, initial=0)
+        whole = layout.n_places == n_bins  # all codes of the feature are kept
+        found = np.nonzero(lone & (together > 0) & whole[:, None, None])
+        target, source = found[0], counts.sources[found[:2]]
+        place = found[2]
+    # The sum of bin times rows is that of the one bin.
+    return target, source, place, together[found], total[found] // together[found]
+
+
+def weigh(
+    counts: PairCounts, layout: Evidence, smoothing: int
+) -> tuple[Evidence, _Floats]:
+    """Compute the evidence of all pairs, and its values with one row of each less."""
     n_bins, pairs = counts.n_bins, counts.pairs
     owner = np.repeat(np.arange(len(n_bins)), n_bins)
     seen = np.bincount(owner, counts.marginals, len(n_bins))[owner]
     frequency = counts.marginals / np.maximum(seen, 1)
     if not len(frequency):  # nothing is observed
-        return np.zeros(pairs.shape), np.zeros(pairs.shape)
+        return layout._replace(values=np.zeros(pairs.size)), np.zeros(pairs.size)
     if counts.sources is None or counts.kept is None:
-        starts = (np.cumsum(n_bins) - n_bins)[n_bins > 0]
+        starts = layout.offsets[n_bins > 0]
         by_feature = np.add.reduceat(pairs, starts, axis=0)
         totals = np.repeat(by_feature, n_bins[n_bins > 0], axis=0)
-        return _compare(pairs, totals, frequency[:, None], smoothing)
-    offsets = np.cumsum(n_bins) - n_bins
-    of_kept = np.where(counts.kept >= 0, frequency[offsets[:, None] + counts.kept], 0)
-    of_source = np.pad(of_kept, ((0, 0), (0, 1)))[counts.sources][..., None]
-    return _compare(pairs, pairs.sum(axis=2, keepdims=True), of_source, smoothing)
+        of_source = frequency[:, None]
+    else:
+        kept = np.where(counts.kept >= 0, layout.offsets[:, None] + counts.kept, 0)
+        of_kept = np.where(counts.kept >= 0, frequency[kept], 0)
+        of_source = np.pad(of_kept, ((0, 0), (0, 1)))[counts.sources][..., None]
+        totals = pairs.sum(axis=2, keepdims=True)
+    values, without = _compare(pairs, totals, of_source, smoothing)
+    return layout._replace(values=values), without
 
 
 def _compare(
@@ -307,7 +353,8 @@ def _compare(
     for left_out in (0, 1):
         with_bin = np.maximum(n - left_out, 0) + smoothing * usual
         expected = (np.maximum(totals - left_out, 0) + smoothing) * usual
-        out.append(np.where(frequency > 0, np.log(with_bin / expected), 0.0))
+        told = np.where(frequency > 0, np.log(with_bin / expected), 0.0)
+        out.append(told.ravel())
     return out[0], out[1]
 
 
@@ -458,6 +505,21 @@ class Evidence(NamedTuple):
     values: NDArray[np.float64]
 
 
+class Deciders(NamedTuple):
+    """The codes that have always come with one bin of a feature, for the loops.
+
+    The features with codes that decide feature j are the entries from ``start[j]`` up
+    to ``start[j + 1]``, in ascending order. What a code of the feature at entry t
+    decides is at ``first[t]`` plus the place of the code.
+    """
+
+    start: NDArray[np.int64]  # (n_features + 1,)
+    source: NDArray[np.int64]  # (n_entries,) features
+    first: NDArray[np.int64]  # (n_entries,)
+    support: NDArray[np.int64]  # in how many rows it came with the bin; 0: decides not
+    bins: NDArray[np.int64]  # the bin
+
+
 @merged
 def _largest(e: Evidence, j: int, total: Any) -> float:
     """Find the largest evidence for a bin of j; it is 0 for a bin without a place."""
@@ -491,71 +553,14 @@ def count_kept_pairs(
 
 
 @compiled
-def score_weights(
-    codes: NDArray[Any], counts: Any, at: Any, first: int, last: int,
-    evidence: Evidence, without: Any, totals: Any, powers: Any, errors: Any,
-) -> None:  # fmt: skip
-    """Add up the squared error of each weight, estimating every cell as if missing.
-
-    ``errors[w, j]`` becomes the error of feature j, for features from `first` up to
-    `last`. ``codes[j, r]`` is row r's code of feature j and ``at[j, r]`` its place
-    times the stride, or -1 without a place. `without` is the evidence without the row
-    itself. `totals` is scratch memory for the evidence of a feature's cells and one
-    estimate.
-    """
-    e = evidence
-    n_rows = codes.shape[1]
-    share = totals[n_rows]
-    for j in range(first, last):
-        n_bins, n_places, offset = e.n_bins[j], e.n_places[j], e.offsets[j]
-        totals[:n_rows] = 0.0
-        for m in range(e.source_start[j], e.source_start[j + 1]):
-            i, base = e.source[m], e.base[m]
-            for r in range(n_rows):
-                if at[i, r] >= 0 and codes[j, r] < n_bins:
-                    own = e.place[offset + np.int64(codes[j, r])]
-                    place = base + at[i, r]
-                    for b in range(n_places):
-                        totals[r, b] += e.values[place + b]
-                    if own >= 0:
-                        totals[r, own] += without[place + own] - e.values[place + own]
-        for r in range(n_rows):
-            if codes[j, r] >= n_bins:
-                continue
-            total, code = totals[r], np.int64(codes[j, r])
-            largest = _largest(e, j, total)
-            for b in range(n_places):
-                share[b] = e.placed[offset + b]
-                if share[b] > 0:
-                    total[b] = np.exp(STEP * (total[b] - largest))
-            step, beside = np.exp(-STEP * largest), 1.0
-            power = 0
-            for w in range(powers.shape[0]):
-                while power < powers[w]:
-                    power += 1
-                    beside *= step
-                    for b in range(n_places):
-                        share[b] *= total[b]
-                mass = e.rest[j, 0] * beside
-                squares = e.rest[j, 1] * beside * beside
-                for b in range(n_places):
-                    mass += share[b]
-                    squares += share[b] * share[b]
-                hit = e.prior[offset + code] * beside
-                if e.place[offset + code] >= 0:
-                    hit = share[e.place[offset + code]]
-                error = (squares / mass - 2 * hit) / mass + 1
-                errors[w, j] += counts[r] * error
-
-
-@compiled
 def estimate_cells(
     rows: NDArray[Any], row: Any, feature: Any, start: Any, order: Any,
-    evidence: Evidence, weights: Any, at: Any, total: Any, out: Any,
+    evidence: Evidence, weights: Any, deciders: Deciders, at: Any, total: Any, out: Any,
 ) -> None:  # fmt: skip
     """Write the distributions of the missing cells of rows, cell after cell in `order`.
 
-    `at` and `total` are scratch memory for places of codes and for the evidence.
+    ``weights[m]`` is the weight of the source at entry m of the evidence. `at` and
+    `total` are scratch memory for places of codes and for the evidence.
     """
     e = evidence
     for r in range(rows.shape[0]):
@@ -563,7 +568,7 @@ def estimate_cells(
             code = np.int64(rows[r, i])
             at[r, i] = -1
             if code < e.n_bins[i]:
-                at[r, i] = max(e.place[e.offsets[i] + code] * e.stride, -1)
+                at[r, i] = e.place[e.offsets[i] + code]
     for cell in order:
         r, j = row[cell], feature[cell]
         n_places, offset = e.n_places[j], e.offsets[j]
@@ -572,8 +577,9 @@ def estimate_cells(
         for m in range(e.source_start[j], e.source_start[j + 1]):
             place = at[r, e.source[m]]
             if place >= 0:
+                place = e.base[m] + place * e.stride
                 for b in range(n_places):
-                    total[b] += e.values[e.base[m] + place + b]
+                    total[b] += weights[m] * e.values[place + b]
         largest = _largest(e, j, total)
         mass = 0.0
         for k in range(e.n_bins[j]):
@@ -581,8 +587,18 @@ def estimate_cells(
             if share > 0:
                 b = e.place[offset + k]
                 told = total[b] if b >= 0 else 0.0
-                share *= np.exp(weights[j] * (told - largest))
+                share *= np.exp(told - largest)
             out[start[cell] + k] = share
             mass += share
+        support, decided = 0, 0
+        for t in range(deciders.start[j], deciders.start[j + 1]):
+            place = at[r, deciders.source[t]]
+            if place >= 0 and deciders.support[deciders.first[t] + place] > support:
+                support = deciders.support[deciders.first[t] + place]
+                decided = deciders.bins[deciders.first[t] + place]
+        if support > 0:
+            mass *= support + 2
         for k in range(e.n_bins[j]):
             out[start[cell] + k] /= mass
+        if support > 0:
+            out[start[cell] + decided] += 1 - 1 / (support + 2)

@@ -62,6 +62,7 @@ def list_cells(model: Model, coded: CodedTable, n_threads: int) -> NDArray[np.vo
     out["feature"], out["support"] = cells.feature, support
     out["observed"] = observed[out["row"]]
     out["columns"] = -1
+    determined = np.zeros(len(out), bool)
     for j in np.flatnonzero(has_bins).tolist():
         here = np.flatnonzero(cells.feature == j)
         step = max(1, _ROOM // max(1, int(model.n_bins[j]) * len(model.bins)))
@@ -72,11 +73,13 @@ def list_cells(model: Model, coded: CodedTable, n_threads: int) -> NDArray[np.vo
             out["certainty"][some] = shares.max(axis=1)
             if isinstance(model.matcher, Pairwise):
                 rows = coded.bins[out["row"][some]]
-                out["columns"][some], out["moved"][some] = _find_movers(
-                    model.matcher, rows, j, shares
-                )
+                movers = _find_movers(model.matcher, rows, j)
+                out["columns"][some], out["moved"][some], decided = movers
+                out["support"][some] = np.where(decided, decided, support[some])
+                determined[some] = decided > 0
     if isinstance(model.matcher, Pairwise):
         level = np.where(out["columns"][:, 0] < 0, "prior", "evidence")
+        level = np.where(determined, "determined", level)
     out["level"] = level
     names = np.array([*model.names, ""], object)
     out["feature_name"] = names[out["feature"]]
@@ -85,8 +88,8 @@ def list_cells(model: Model, coded: CodedTable, n_threads: int) -> NDArray[np.vo
 
 
 def _find_movers(
-    matcher: Pairwise, rows: NDArray[Any], j: int, shares: NDArray[np.float64]
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    matcher: Pairwise, rows: NDArray[Any], j: int
+) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
     """Find the cells that changed the estimates of feature j most, and how much.
 
     Parameters
@@ -95,35 +98,101 @@ def _find_movers(
     rows : ndarray of shape (n, n_features)
         Codes of rows that miss j.
     j : int
-    shares : ndarray of shape (n, n_bins)
-        The estimates of these rows.
 
     Returns
     -------
     columns : ndarray of shape (n, MOST_COLUMNS), int64
-        Features, padded with -1.
+        Features, padded with -1. A cell that decides comes first.
     moved : ndarray of shape (n, MOST_COLUMNS)
         Total variation distance between the estimates with and without the cell.
+    support : ndarray of shape (n,), int64
+        The number of rows by which a cell decides; 0 if none does.
     """
     columns = np.full((len(rows), MOST_COLUMNS), -1)
     far = np.zeros((len(rows), MOST_COLUMNS))
-    sources, told = _find_evidence(matcher.evidence, rows, j)
-    without = shares[:, None, :] * np.exp(-matcher.weights[j] * told)
-    without /= without.sum(axis=2, keepdims=True)
-    moved = np.abs(without - shares[:, None, :]).sum(axis=2) / 2
+    sources, told = _find_evidence(matcher, rows, j)
+    if not len(sources):
+        return columns, far, np.zeros(len(rows), np.int64)
+    without = np.concatenate([np.zeros_like(told[:, :1]), told], axis=1)
+    scores = _find_prior(matcher.evidence, j) + told.sum(axis=1)[:, None] - without
+    shares = np.exp(scores - scores.max(axis=2, keepdims=True))
+    shares /= shares.sum(axis=2, keepdims=True)
+    decider, support = _decide(matcher, rows, j, sources, shares)
+    moved = np.abs(shares[:, 1:] - shares[:, :1]).sum(axis=2) / 2
     moved[moved < _ROUNDING] = 0
-    order = np.argsort(-moved, axis=1, kind="stable")[:, :MOST_COLUMNS]
-    found = np.take_along_axis(moved, order, axis=1)
+    rank = moved.copy()
+    first = np.flatnonzero(support)
+    rank[first, decider[first]] = np.inf
+    order = np.argsort(-rank, axis=1, kind="stable")[:, :MOST_COLUMNS]
+    named = np.take_along_axis(rank, order, axis=1) > 0
     width = order.shape[1]
-    columns[:, :width] = np.where(found > 0, sources[order], -1)
-    far[:, :width] = found
-    return columns, far
+    columns[:, :width] = np.where(named, sources[order], -1)
+    far[:, :width] = np.take_along_axis(moved, order, axis=1)
+    return columns, far, support
+
+
+def _decide(
+    matcher: Pairwise,
+    rows: NDArray[Any],
+    j: int,
+    sources: NDArray[np.int64],
+    shares: NDArray[np.float64],
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Apply the rule of cells that decide to estimates with and without each source.
+
+    Parameters
+    ----------
+    matcher : Pairwise
+    rows : ndarray of shape (n, n_features)
+    j : int
+    sources : ndarray of shape (n_sources,), int64
+    shares : ndarray of shape (n, 1 + n_sources, n_bins)
+        Estimates from all cells, then without the cell of each source; changed.
+
+    Returns
+    -------
+    decider : ndarray of shape (n,), int64
+        Which of the sources decides.
+    support : ndarray of shape (n,), int64
+        The number of rows by which it does; 0 if none does.
+    """
+    e, deciders = matcher.evidence, matcher.deciders
+    n, at_row = len(rows), np.arange(len(rows))
+    supports, bins = np.zeros((2, n, len(sources)), np.int64)
+    for t in range(deciders.start[j], deciders.start[j + 1]):
+        i = deciders.source[t]
+        codes = rows[:, i].astype(np.int64)
+        known = codes < e.n_bins[i]
+        place = np.where(known, e.place[e.offsets[i] + np.where(known, codes, 0)], -1)
+        at, s = deciders.first[t] + np.maximum(place, 0), np.searchsorted(sources, i)
+        supports[:, s] = np.where(place >= 0, deciders.support[at], 0)
+        bins[:, s] = deciders.bins[at]
+    decider = supports.argmax(axis=1)
+    support = supports[at_row, decider]
+    others = supports.copy()
+    others[at_row, decider] = 0
+    by = np.repeat(decider[:, None], 1 + len(sources), axis=1)
+    by[at_row, 1 + decider] = others.argmax(axis=1)
+    held = np.take_along_axis(supports, by, axis=1)
+    held[at_row, 1 + decider] = others.max(axis=1)
+    cells = np.nonzero(held)
+    rest = 1 / (held[cells] + 2)
+    shares[cells] *= rest[:, None]
+    shares[*cells, np.take_along_axis(bins, by, axis=1)[cells]] += 1 - rest
+    return decider, support
+
+
+def _find_prior(evidence: Evidence, j: int) -> NDArray[np.float64]:
+    """Take the logarithms of the prior of feature j, shape (n_bins,)."""
+    first = evidence.offsets[j]
+    with np.errstate(divide="ignore"):  # of a bin that was never observed
+        return np.log(evidence.prior[first : first + evidence.n_bins[j]])
 
 
 def _find_evidence(
-    evidence: Evidence, rows: NDArray[Any], j: int
+    matcher: Pairwise, rows: NDArray[Any], j: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Look up the evidence of each cell of rows for feature j.
+    """Look up the weighted evidence of each cell of rows for feature j.
 
     Returns
     -------
@@ -132,6 +201,7 @@ def _find_evidence(
     told : ndarray of shape (n, n_sources, n_bins)
         Evidence for each bin of j; 0 where a cell has none.
     """
+    evidence = matcher.evidence
     entries = np.arange(evidence.source_start[j], evidence.source_start[j + 1])
     sources = evidence.source[entries]
     codes = rows[:, sources].astype(np.int64)
@@ -141,4 +211,5 @@ def _find_evidence(
     own = evidence.place[evidence.offsets[j] + np.arange(evidence.n_bins[j])]
     at = evidence.base[entries] + np.where(known, place, 0) * evidence.stride
     told = evidence.values[at[:, :, None] + np.maximum(own, 0)]
+    told *= matcher.weights[entries][:, None]
     return sources, np.where(known[:, :, None] & (own >= 0), told, 0.0)

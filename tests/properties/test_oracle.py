@@ -187,7 +187,7 @@ def test_evidence_by_hand():
 
 def test_estimate_by_hand():
     rule = fit(COLOURS).pairwise
-    rule.smoothing, rule.weights = 4, [0.0, 0.5]
+    rule.smoothing, rule.weights = 4, [{1: 0.0}, {0: 0.5}]
     cold, hot = rule.evidence(0, 0, 1, 4, None)
     odds = np.exp(0.5 * (cold - hot))
     got = rule.estimate([0, MISSING], 1)
@@ -201,10 +201,40 @@ def test_the_choice_by_hand():
     """Two columns that say the same, and one that says nothing."""
     rows = [("a", "x", "k"), ("b", "y", "k"), ("a", "x", "m"), ("b", "y", "m")] * 8
     rule = fit(labels(*rows)).pairwise
-    assert rule.weights == [1, 1, 0]
+    assert rule.common == [1, 1, 0]
     assert rule.smoothing == 1
+    assert rule.weights[0][1] == pytest.approx(rule.weights[1][0])
+    assert rule.weights[0][2] < 1 < rule.weights[0][1]
     alone = fit(labels(*[row[2:] for row in rows])).pairwise
-    assert (alone.weights, alone.smoothing) == ([0], 1)  # all are equally good
+    assert (alone.common, alone.smoothing) == ([0], 1)  # all are equally good
+    assert alone.weights == [{}]
+
+
+def test_the_weights_by_hand():
+    """Where two columns say the same, the slope of the loss is that of the penalty."""
+    rows = [("a", "x"), ("b", "y")] * 16
+    rule = fit(labels(*rows)).pairwise
+    weight = rule.weights[0][1]
+    odds = (15 + 0.5) / 0.5 * (16 + 1) / (15 + 1)  # of its own bin, without the row
+    slope = 32 * np.log(odds) / (1 + odds**weight)
+    assert slope == pytest.approx(2 * 10 * (weight - 1), rel=1e-4)
+
+
+def test_a_cell_decides_by_hand():
+    """Of 40 rows 20 are "x", all of them "a". 20 log 2 is 13.9, 21 log 2 is 14.6."""
+    rows = [("a", "x"), ("b", "y")] * 20
+    rule = fit(labels(*rows)).pairwise
+    assert rule.decide([MISSING, 0], 0) is None
+    rule = fit(labels(*rows, ("a", "x"), ("b", "y"))).pairwise
+    assert rule.decide([MISSING, 0], 0) == (1, 21, 0)
+    rest = rule.share(
+        rule.add_up([MISSING, 0], 0, rule.smoothing, None, rule.weights[0]), 0, 1
+    )
+    got = rule.estimate([MISSING, 0], 0)
+    assert got == pytest.approx([1 - 1 / 23 + rest[0] / 23, rest[1] / 23])
+    rule = fit(labels(*rows, *rows, ("a", "y"))).pairwise  # "y" has come with both
+    assert rule.decide([MISSING, 1], 0) is None
+    assert rule.decide([MISSING, 0], 0) == (1, 40, 0)
 
 
 def test_left_out_rows_are_those_of_a_table_without_them():
@@ -229,5 +259,5 @@ def test_estimates_are_distributions_and_never_worse_than_the_prior(drawn, n_bin
             if code == MISSING and reference.n_bins[j]:
                 assert sum(rule.estimate(row, j)) == pytest.approx(1)
     errors = rule.errors[rule.smoothing]
-    for j, weight in enumerate(rule.weights):
+    for j, weight in enumerate(rule.common):
         assert errors[weight, j] <= errors[0, j] + 1e-9

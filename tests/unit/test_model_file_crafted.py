@@ -176,7 +176,7 @@ CRAFTED = {
     "marginal counts whose sum wraps": _set("kernel/marginals", slice(0, 2), 2**63 - 1),
     "marginal counts as floats": _retype("kernel/marginals", np.float32),
     "a weight less": _shorten("kernel/weights"),
-    "a weight above 1": _set("kernel/weights", 0, 1.01),
+    "a weight above 1.5": _set("kernel/weights", 0, 1.51),
     "a negative weight": _set("kernel/weights", 0, -0.05),
     "a weight that is none": _set("kernel/weights", 0, np.nan),
     "a weight without end": _set("kernel/weights", 0, np.inf),

@@ -107,8 +107,12 @@ def _forge(path, header, entries=()):
         archive_module._seal(file)
 
 
-def test_newer_and_odd_headers_are_refused(tmp_path):
+def test_older_newer_and_odd_headers_are_refused(tmp_path):
     path = tmp_path / "m"
+    for version in range(1, archive_module.FORMAT_VERSION):
+        _forge(path, {"format_version": version})
+        with pytest.raises(ModelFileError, match=rf"format {version}, older .* again"):
+            load_model(path)
     _forge(path, {"format_version": 99, "library_version": "9.9"})
     with pytest.raises(ModelFileError, match=r"format 99, newer .* 9\.9"):
         load_model(path)
