@@ -22,7 +22,7 @@ it contains nearly all rows, by its complement.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -172,6 +172,18 @@ class Cascade:
         Estimates
         """
         return Estimates(*self.match(coded, n_threads)[:4])
+
+    def estimate_features(
+        self, rows: NDArray[Any], features: Sequence[int]
+    ) -> list[NDArray[np.float64]]:
+        """Estimate some features of every row, as `Pairwise.estimate_features`."""
+        found = []
+        for j in features:
+            opened = np.array(rows)
+            opened[:, j] = np.iinfo(rows.dtype).max
+            cells = self.estimate(CodedTable.of_rows(opened), n_threads=1)
+            found.append(cells.of_feature(j, int(self.bitmaps.n_bins[j])))
+        return found
 
     def by_parts(self, coded: CodedTable, n_threads: int) -> Callable[[int, int], Part]:
         """Estimate the cells of all rows now, each distinct row once."""

@@ -531,7 +531,11 @@ class Estimates(NamedTuple):
 
     def of_feature(self, j: int, n_bins: int) -> NDArray[np.float64]:
         """Probabilities of the first bins of feature j, shape (n_cells, n_bins)."""
-        starts = self.start[:-1][self.feature == j]
+        return self.of_cells(np.flatnonzero(self.feature == j), n_bins)
+
+    def of_cells(self, cells: NDArray[np.int64], n_bins: int) -> NDArray[np.float64]:
+        """Probabilities of the first bins of some cells, shape (n_cells, n_bins)."""
+        starts = self.start[cells]
         shares: NDArray[np.float64] = self.probabilities[
             starts[:, None] + np.arange(n_bins)
         ]

@@ -33,7 +33,7 @@ code decides there only about features all of whose codes are kept.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -176,6 +176,35 @@ class Pairwise:
 
         run_pieces(estimate_some, len(coded.bins), _PIECE, n_threads)
         return cells
+
+    def estimate_features(
+        self, rows: NDArray[Any], features: Sequence[int]
+    ) -> list[NDArray[np.float64]]:
+        """Estimate some features of every row, each from the row's other cells.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (n_rows, n_features), uint8 or uint16
+            Codes. That of a feature is not used in its own estimate.
+        features : sequence of int
+
+        Returns
+        -------
+        list of ndarray of shape (n_rows, n_bins)
+            One per entry of `features`.
+        """
+        n_rows, n_bins = len(rows), self.counts.n_bins[list(features)]
+        feature, row = np.divmod(np.arange(len(features) * n_rows), max(1, n_rows))
+        offsets = n_rows * (np.cumsum(n_bins) - n_bins)
+        out = np.zeros(n_rows * int(n_bins.sum()))
+        estimate_cells(
+            rows, row, np.array(features, np.int64)[feature],
+            offsets[feature] + row * n_bins[feature], np.arange(len(row)),
+            self.evidence, self.weights, self.deciders, np.empty(rows.shape, np.int64),
+            np.empty(int(self.evidence.n_places.max(initial=1))), out,
+        )  # fmt: skip
+        parts = np.split(out, offsets[1:])
+        return [part.reshape(n_rows, -1) for part in parts[: len(features)]]
 
     def by_parts(self, coded: CodedTable, n_threads: int) -> Callable[[int, int], Part]:  # noqa: ARG002
         """Estimate each part only when it is needed, to save memory."""

@@ -142,9 +142,7 @@ class RowSummary:
     @property
     def kept(self) -> CodedTable:
         """The rows that are kept, as a table of distinct rows."""
-        counts = self.counts
-        if self.sampled:  # one very frequent row must not dominate
-            counts = np.minimum(counts, _MOST_COPIES * int(np.median(counts)))
+        counts = limit_copies(self.counts, self.sampled)
         return CodedTable(self.rows, counts, _NO_INDEX)
 
     @property
@@ -271,12 +269,56 @@ def merge_rows(a: RowSummary, b: RowSummary) -> RowSummary:
     )
 
 
+def limit_copies(counts: _Ints, sampled: bool) -> _Ints:
+    """Limit the counts of sampled rows, so that a very frequent row does not dominate.
+
+    The counts of a table whose distinct rows are all kept do not change.
+    """
+    if not sampled:
+        return counts
+    return np.minimum(counts, _MOST_COPIES * int(np.median(counts)))
+
+
 def _keep_lowest(state: RowSummary) -> RowSummary:
-    """Keep the distinct rows with the lowest hashes, sorted by hash.
+    """Keep the distinct rows with the lowest hashes, sorted by hash."""
+    at, counts, sampled = find_lowest(state.hashes, state.counts, SAMPLE)
+    return replace(
+        state, rows=state.rows[at], counts=counts, hashes=state.hashes[at],
+        sampled=state.sampled or sampled,
+    )  # fmt: skip
+
+
+def find_lowest(
+    hashes: NDArray[np.uint64], counts: _Ints, most: int
+) -> tuple[_Ints, _Ints, bool]:
+    """Find the distinct rows with the lowest hashes, and how often they occur.
 
     Equal rows have equal hashes; different rows with equal hashes are very unlikely.
+
+    Parameters
+    ----------
+    hashes : ndarray of shape (n_rows,), uint64
+    counts : ndarray of shape (n_rows,), int64
+        How often each row counts.
+    most : int
+        Most distinct rows to find.
+
+    Returns
+    -------
+    at : ndarray of shape (n_found,), int64
+        A row with each hash, by ascending hash.
+    counts : ndarray of shape (n_found,), int64
+    sampled : bool
+        Whether there are more distinct rows.
+
+    Examples
+    --------
+    >>> hashes = np.array([7, 3, 7, 9], np.uint64)
+    >>> at, counts, sampled = find_lowest(hashes, np.ones(4, np.int64), 2)
+    >>> at.tolist(), counts.tolist(), sampled
+    ([1, 0], [1, 2], True)
     """
-    hashes, wanted = state.hashes, 2 * SAMPLE
+    wanted = 2 * most
     while True:
         some = np.arange(len(hashes))
         if wanted < len(hashes):
@@ -285,15 +327,11 @@ def _keep_lowest(state: RowSummary) -> RowSummary:
         found, first, which = np.unique(
             hashes[some], return_index=True, return_inverse=True
         )
-        if len(found) > SAMPLE or len(some) == len(hashes):
+        if len(found) > most or len(some) == len(hashes):
             break
         wanted *= 4
-    counts = np.bincount(which, state.counts[some], len(found)).astype(np.int64)
-    at = some[first[:SAMPLE]]
-    return replace(
-        state, rows=state.rows[at], counts=counts[:SAMPLE], hashes=found[:SAMPLE],
-        sampled=state.sampled or len(found) > SAMPLE,
-    )  # fmt: skip
+    totals = np.bincount(which, counts[some], len(found)).astype(np.int64)
+    return some[first[:most]], totals[:most], len(found) > most
 
 
 def _count(

@@ -8,7 +8,7 @@ representation of the rows (`KernelEstimator`). A fitted kernel in a
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, Self, overload
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -26,7 +26,6 @@ from sklearn.utils.validation import (
 from ._batches import fit_to_batches, make_reader
 from ._bin_names import output_names
 from ._coded import CodedTable, merge_distinct
-from ._imputation import Strategy, estimate_gaps
 from ._missingness import MissingCells
 from ._model import Model, fit_model, warn_of_columns
 from ._model_packing import pack_model, unpack_model
@@ -40,15 +39,13 @@ from ._shared.options import (
     Matching,
     MissingnessOption,
     accept_gaps,
-    check_flag,
     check_kernel_options,
     check_n_jobs,
     resolve_options,
 )
 from ._shared.resources import count_threads
-from ._shared.sklearn_bases import Estimator, Matrix, TableT, Transformer, Weighted
+from ._shared.sklearn_bases import Estimator, Matrix, Transformer, Weighted
 from ._table.columns import read_columns
-from ._table.filling import fill_table, make_uncertainty, mark_booleans
 from ._table.tables import collect_table
 
 
@@ -275,67 +272,6 @@ class ProximityKernel(ModelFileMixin, Weighted, Transformer, Estimator):
         if Y is None:
             np.fill_diagonal(distances, 0)
         return distances
-
-    @overload
-    def impute(
-        self, X: TableT, *, strategy: Strategy = ..., return_uncertainty: Literal[True]
-    ) -> tuple[TableT, TableT]: ...
-
-    @overload
-    def impute(
-        self,
-        X: TableT,
-        *,
-        strategy: Strategy = ...,
-        return_uncertainty: Literal[False] = ...,
-    ) -> TableT: ...
-
-    @overload
-    def impute(
-        self, X: TableT, *, strategy: Strategy = ..., return_uncertainty: bool
-    ) -> TableT | tuple[TableT, TableT]: ...
-
-    def impute(
-        self, X: Any, *, strategy: Strategy = "mean", return_uncertainty: bool = False
-    ) -> Any:
-        """Fill the missing cells with the estimates, decoded to values.
-
-        Parameters
-        ----------
-        X : frame, array or list of rows, of shape (n_samples, n_features)
-        strategy : {"mean", "mode"}, default="mean"
-            How numbers and times are filled: with their expected value, or the typical
-            value of the likeliest bin. Other columns get the likeliest label.
-        return_uncertainty : bool, default=False
-            Whether to return a second table.
-
-        Returns
-        -------
-        filled : of the type of X: a frame of its library, an array or a list of rows
-            Observed cells are unchanged. Columns keep their types if these fit the
-            values: whole numbers are rounded, booleans decided by the majority.
-        uncertainty : of the same type, only with ``return_uncertainty=True``
-            0 where a cell was observed. For numbers the standard deviation, for dates a
-            duration, for labels and booleans the probability that another is right. If
-            nothing was observed at fit in a column, its cells stay missing in both.
-
-        Examples
-        --------
-        >>> table = [[1.0, "a"], [1.2, "a"], [None, "b"], [9.0, "b"], [8.0, None]]
-        >>> pk = ProximityKernel(n_bins=2).fit(table)
-        >>> filled, uncertainty = pk.impute(table, return_uncertainty=True)
-        >>> round(filled[2][0], 2), filled[4][1]
-        (7.15, 'b')
-        >>> round(uncertainty[2][0], 2), round(uncertainty[4][1], 2)
-        (2.89, 0.18)
-        """
-        check_flag("return_uncertainty", return_uncertainty)
-        X = collect_table(X, take_model(self).names)
-        coded, threads = code_table(self, X), count_threads(self.n_jobs)
-        gaps = estimate_gaps(coded.model, coded, strategy, threads)
-        gaps = mark_booleans(X, gaps)
-        filled = fill_table(X, gaps)
-        return (filled, make_uncertainty(X, gaps)) if return_uncertainty else filled
 
     def provenance(self, X: Any) -> NDArray[np.void]:
         """List where the estimate of each missing cell comes from.

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from command_line import N_ROWS, fill_folder, make_table, run_inside, run_installed
 
 from proximity_kernel import (
+    ProximityImputer,
     ProximityKernel,
     ProximityKMeans,
     ProximityNeighbors,
@@ -198,8 +199,8 @@ def test_impute(folder, tmp_path, values):
     written = pd.read_csv(folder / "patients.csv", sep=";", dtype=str)
     assert found.columns.to_list() == written.columns.to_list()
     assert found["remark"].to_list() == written["remark"].to_list()
-    kernel = ProximityKernel().fit(values)
-    truth, uncertainty = kernel.impute(values, return_uncertainty=True)
+    imputer = ProximityImputer().fit(values)
+    truth, uncertainty = imputer.transform(values), imputer.uncertainty(values)
     np.testing.assert_array_equal(found["age"], truth["age"].round())
     np.testing.assert_allclose(found["weight"], truth["weight"].round(1))
     assert found["score"][0] == "unknown"  # a word is no gap

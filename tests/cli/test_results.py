@@ -8,7 +8,13 @@ import pandas as pd
 import pytest
 from command_line import N_ROWS, fill_folder, run_inside
 
-from proximity_kernel import ProximityKernel, ProximityOutliers, explain, read_table
+from proximity_kernel import (
+    ProximityImputer,
+    ProximityKernel,
+    ProximityOutliers,
+    explain,
+    read_table,
+)
 
 
 @pytest.fixture(scope="module")
@@ -139,9 +145,7 @@ def test_a_terminal_shows_what_was_filled(folder, run_in_terminal, capsys):
     )
     assert shown["weight"][1:4] == [cells.iloc[0], "to", cells.iloc[-1]]
     first = int(np.argmax(gaps["sex"]))
-    _, unsure = (
-        ProximityKernel().fit(table.frame).impute(table.frame, return_uncertainty=True)
-    )
+    unsure = ProximityImputer().fit(table.frame).uncertainty(table.frame)
     share = f"({100 * (1 - unsure['sex'][first]):.0f} % sure)"
     example = f"row {filled['patient_id'][first]}: {filled['sex'][first]} {share}"
     assert " ".join(shown["sex"]).endswith(example)

@@ -14,10 +14,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain, repeat
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from .. import ProximityKernel
-from .._coded import CodedTable
 from .._shared.wording import counted, listed, suggest
 from ..io import (
     InputError,
@@ -32,6 +30,10 @@ from ..io.write import BATCHED_FORMATS
 from .arguments import name_options, reading_options
 from .outputs import STANDARD_STREAM, check_files, save_fitted
 from .program import Invocation
+
+if TYPE_CHECKING:
+    from .. import ProximityImputer, ProximityKernel
+    from .._coded import CodedTable
 
 LARGE = 1_000_000
 """Rows above which a file is read in batches unless an option says otherwise."""
@@ -61,6 +63,13 @@ def make_kernel(options: argparse.Namespace) -> ProximityKernel:
     if "feature_weights" in given:
         given["feature_weights"] = dict(given["feature_weights"])
     return ProximityKernel(**given)
+
+
+def make_imputer(options: argparse.Namespace) -> ProximityImputer:
+    """Make an imputer from the options that were given."""
+    from .. import ProximityImputer
+
+    return ProximityImputer(keep_empty_features=True, kernel=make_kernel(options))
 
 
 def open_table(
@@ -182,6 +191,8 @@ def _load_model(
         estimator, notes = _load_with_notes(path)
     except ModelFileError as error:
         raise InputError(f"--model: {error}") from None
+    if type(estimator).__name__ == "ProximityImputer" and wanted == "ProximityKernel":
+        estimator = estimator.kernel_
     if type(estimator).__name__ != wanted:
         raise InputError(
             f"--model {path}: it holds a {type(estimator).__name__}, and "

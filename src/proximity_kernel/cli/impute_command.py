@@ -57,22 +57,21 @@ def run(invocation: Invocation) -> None:
     options = invocation.options
     file_format = find_format(options.output, options.format)
     second_format = find_format(options.uncertainty, None, option="--uncertainty")
-    kernel, table, _ = fitting.start(invocation, "ProximityKernel")
+    imputer, table, _ = fitting.start(invocation, "ProximityImputer")
     from ..io.checks import hide_missing_codes
     from .filled_cells import describe_filling, fill_gaps
     from .results import is_for_terminal, name_rows, write_results
 
     known = table.frame
-    if kernel is None:
+    if imputer is None:
         # Codes such as 99 would be averaged into the estimates.
         known = hide_missing_codes(known)
         fitted = replace(table, frame=known)
-        kernel = fitting.make_kernel(options)
-        fitting.fit(invocation, kernel, fitted)
+        imputer = fitting.make_imputer(options)
+        fitting.fit(invocation, imputer, fitted)
+    imputer.set_params(strategy=options.strategy)
     with invocation.progress("filling"):
-        filled, uncertainty = kernel.impute(
-            known, strategy=options.strategy, return_uncertainty=True
-        )
+        filled, uncertainty = imputer.transform(known), imputer.uncertainty(known)
     as_text = file_format in TEXT_FORMATS
     frame = fill_gaps(table, filled, as_text=as_text)
     invocation.note(describe_filling(table, filled))

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from .._coded import CodedTable
 from .._shared.extras import require
 from .._shared.whole_files import name_beside
 from ..io import InputError, LoadedTable, Schema
 from ..io.write import FORMAT_OF_ENDING, is_device
 from .arguments import name_options
 from .program import Invocation
+
+if TYPE_CHECKING:
+    from .._coded import CodedTable
 
 STANDARD_STREAM = "-"
 """Standard input where a table is read, standard output where one is written."""
