@@ -50,12 +50,3 @@ def test_the_order_is_that_of_the_layers():
 def test_no_two_files_have_the_same_name():
     stems = [path.stem for path in PACKAGE.rglob("*.py") if path.stem != "__init__"]
     assert sorted(stems) == sorted(set(stems))
-
-
-def test_no_file_is_long():
-    long = {
-        str(path.relative_to(ROOT)): n
-        for path in PACKAGE.rglob("*.py")
-        if (n := len(path.read_text(encoding="utf-8").splitlines())) > 400
-    }
-    assert long == {}
