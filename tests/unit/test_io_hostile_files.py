@@ -12,8 +12,7 @@ import pyarrow.ipc as ipc
 import pyarrow.parquet as pq
 import pytest
 
-from proximity_kernel.io import InputError, files, open_large_table, read_table
-from proximity_kernel.io import typed_files as typed
+from proximity_kernel.io import InputError, excel, files, open_large_table, read_table
 
 
 def make_table(n_rows=60):
@@ -105,7 +104,7 @@ def test_a_sheet_of_empty_cells_is_refused_or_read_quickly(tmp_path, monkeypatch
     book.active.cell(1_048_576, 16_384).value = None
     book.save(tmp_path / "far.xlsx")
     assert read_table(tmp_path / "far.xlsx").frame.shape == (2, 2)
-    monkeypatch.setattr(typed, "_MAX_CELLS", 50_000)
+    monkeypatch.setattr(excel, "_MAX_CELLS", 50_000)
     for i in range(2, 12):
         book.active.cell(i, 16_384).value = i
     book.save(tmp_path / "wide.xlsx")

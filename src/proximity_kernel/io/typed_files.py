@@ -1,4 +1,4 @@
-"""Read the columns of Parquet, Arrow and Excel files.
+"""Read the columns of Parquet and Arrow files.
 
 Parquet and Arrow files store their rows in groups, so large ones are read in batches.
 A batch is an Arrow table with dictionaries for text, so that each distinct text is
@@ -12,24 +12,18 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any
-from zipfile import ZipFile
 
 import pandas as pd
 
 from .._shared.extras import require
-from .._shared.wording import counted, listed
-from .files import InputFile, check_size
+from .files import InputFile
 from .schema import FileLayout, InputError, ParsedFile, ReadOptions
-from .text import check_names, make_unique, number_columns
+from .text import make_unique
 
 BATCH_ROWS = 2**18
 """Rows of each batch but the last."""
 _BUFFER = 2**20  # bytes of a column that are read at a time
-_MAX_CELLS = 10**8  # of a sheet
-_MIN_COLUMNS = 3  # from which on a row with one cell above the table is a title
-_MIN_TABLE_ROWS = 3  # with several cells, that make a sheet a table
 _NESTED = (list, dict, set, bytes)
 
 
@@ -78,7 +72,7 @@ def _convert_arrow(name: str, file_type: str, table: Any) -> ParsedFile:
             table = table.set_column(j, field.name, numbers)
     # Integers with gaps stay integers: as floats, long ids would become equal.
     frame = table.to_pandas(date_as_object=False, types_mapper=_mask_integers)
-    frame, layout = _simplify_columns(frame), FileLayout(file_type)
+    frame, layout = simplify_columns(frame), FileLayout(file_type)
     return ParsedFile(name, pd.DataFrame(source), frame, layout, tuple(assumptions))
 
 
@@ -202,122 +196,10 @@ def _join(parts: list[Any]) -> Any:
     return table.unify_dictionaries()
 
 
-# ------------------------------------------------------------------------------ Excel
-
-
-def parse_sheet(file: InputFile, options: ReadOptions) -> ParsedFile:
-    """Parse a sheet of an Excel file."""
-    openpyxl = require("openpyxl", extra="cli")
-    data = io.BytesIO(file.data)
-    try:
-        check_size(file.name, sum(part.file_size for part in ZipFile(data).infolist()))
-        book = openpyxl.load_workbook(data, read_only=True, data_only=True)
-        sheet, chosen = _choose_sheet(file.name, book, options.sheet)
-        cells = pd.DataFrame(_list_rows(file.name, book[sheet]), dtype=object)
-        book.close()
-    except InputError:
-        raise
-    except Exception as error:  # noqa: BLE001  (openpyxl raises errors of many types)
-        raise InputError(
-            f"{file.name}: this Excel file is damaged ({error}); save it again."
-        ) from None
-    cells = cells.dropna(how="all").dropna(how="all", axis=1)
-    if not cells.size:
-        raise InputError(f"{file.name}: the sheet {sheet!r} is empty; see `sheet`.")
-    has_none = options.header is False or (options.names and not options.header)
-    table, skipped = (cells, list[str]()) if has_none else _skip_titles(cells)
-    rows, named = _take_names(file.name, table, options)
-    layout = FileLayout(
-        "excel",
-        header=len(rows) < len(table),
-        skipped_lines=len(cells) - len(table),
-        sheet=sheet,
-    )
-    said = (*chosen, *skipped, *named)
-    rows = rows.reset_index(drop=True)
-    return ParsedFile(file.name, rows, _simplify_columns(rows), layout, said)
-
-
-def _list_rows(name: str, sheet: Any) -> list[tuple[Any, ...]]:
-    """List the rows that are not empty, equally long; a small file may hold many."""
-    rows: list[tuple[Any, ...]] = []
-    width = 0
-    sheet.reset_dimensions()  # which may be false
-    for row in sheet.values:
-        if any(cell is not None for cell in row):
-            rows.append(row)
-            width = max(width, len(row))
-        if len(rows) * width > _MAX_CELLS:
-            raise InputError(
-                f"{name}: the sheet has more than {_MAX_CELLS:,} cells; save the part "
-                "that is the table as CSV."
-            )
-    return [(*row, *[None] * (width - len(row))) for row in rows]
-
-
-def _choose_sheet(name: str, book: Any, asked: str | None) -> tuple[str, list[str]]:
-    """Choose the sheet that is asked for, or else the first that holds a table."""
-    sheets = book.sheetnames
-    if asked is None:
-        if len(sheets) == 1:
-            return sheets[0], []
-        found = next((one for one in sheets if _holds_table(book[one])), sheets[0])
-        others = [one for one in sheets if one != found]
-        return found, [f"sheet {found!r} read; not read: {listed(others)} (`sheet`)"]
-    if asked in sheets:
-        return asked, []
-    if asked.isdecimal() and 1 <= int(asked) <= len(sheets):
-        return sheets[int(asked) - 1], []
-    raise InputError(
-        f"`sheet` {asked}: {name} has no such sheet; it has {listed(sheets, 8)}."
-    )
-
-
-def _holds_table(sheet: Any) -> bool:
-    """Whether several rows of a sheet hold several cells each."""
-    if not hasattr(sheet, "reset_dimensions"):  # a chart
-        return False
-    sheet.reset_dimensions()
-    rows = (sum(cell is not None for cell in row) for row in sheet.values)
-    long_rows = (n_cells for n_cells in rows if n_cells > 1)
-    return sum(1 for _ in islice(long_rows, _MIN_TABLE_ROWS)) == _MIN_TABLE_ROWS
-
-
-def _skip_titles(cells: Any) -> tuple[Any, list[str]]:
-    """Remove rows above the table that hold a single cell, which is text."""
-    is_text = cells.map(lambda cell: isinstance(cell, str))
-    is_row = (cells.notna().sum(axis=1) > 1) | (cells.notna() & ~is_text).any(axis=1)
-    start = int(is_row.to_numpy().argmax())
-    if cells.shape[1] < _MIN_COLUMNS or not start:
-        return cells, []
-    title = str(cells.iloc[0].dropna().iloc[0])
-    below = cells.iloc[start:].dropna(how="all", axis=1)
-    return below, [f"{counted(start, 'row')} above the table skipped: {title!r}"]
-
-
-def _take_names(file: str, cells: Any, options: ReadOptions) -> tuple[Any, list[str]]:
-    """Take the column names from the first row, unless it holds values."""
-    first, header = cells.iloc[0], options.header
-    if header is None:
-        is_text = all(pd.isna(one) or isinstance(one, str) for one in first)
-        header = is_text and options.names is None
-    names, assumptions = number_columns(cells.shape[1])
-    if header:
-        names = [
-            name if pd.isna(cell) else str(cell).strip()
-            for name, cell in zip(names, first, strict=True)
-        ]
-        names, assumptions = make_unique(names)
-        cells = cells.iloc[1:]
-    if options.names is not None:
-        names, assumptions = check_names(file, options.names, cells.shape[1])
-    return cells.set_axis(names, axis=1), assumptions
-
-
 # -------------------------------------------------------------------------- few types
 
 
-def _simplify_columns(frame: Any) -> Any:
+def simplify_columns(frame: Any) -> Any:
     """Convert text columns to categoricals, and columns of objects to typed ones."""
     return pd.DataFrame({name: _simplify(frame[name]) for name in frame.columns})
 
