@@ -13,7 +13,7 @@ from ._model import Model
 from ._pairwise import Evidence, Pairwise
 
 MOST_COLUMNS = 3
-"""Most features that are listed for a cell."""
+"""Maximum number of features that are listed for a cell."""
 _ROOM = 1 << 22  # numbers in memory at a time
 _ROUNDING = 1e-12
 _CELL = np.dtype(
@@ -93,7 +93,7 @@ def _find_movers(
     ----------
     matcher : Pairwise
     rows : ndarray of shape (n, n_features)
-        Codes of rows that miss j.
+        Codes of rows in which j is missing.
     j : int
     shares : ndarray of shape (n, n_bins)
         The estimates of these rows.
@@ -107,8 +107,8 @@ def _find_movers(
     """
     columns = np.full((len(rows), MOST_COLUMNS), -1)
     far = np.zeros((len(rows), MOST_COLUMNS))
-    sources, told = _find_evidence(matcher.evidence, rows, j)
-    without = shares[:, None, :] * np.exp(-matcher.weights[j] * told)
+    sources, evidence = _find_evidence(matcher.evidence, rows, j)
+    without = shares[:, None, :] * np.exp(-matcher.weights[j] * evidence)
     without /= without.sum(axis=2, keepdims=True)
     moved = np.abs(without - shares[:, None, :]).sum(axis=2) / 2
     moved[moved < _ROUNDING] = 0
@@ -123,13 +123,13 @@ def _find_movers(
 def _find_evidence(
     evidence: Evidence, rows: NDArray[Any], j: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Look up the evidence of each cell of rows for feature j.
+    """Look up how much each cell of some rows is evidence for feature j.
 
     Returns
     -------
     sources : ndarray of shape (n_sources,), int64
         The features that are evidence for j.
-    told : ndarray of shape (n, n_sources, n_bins)
+    values : ndarray of shape (n, n_sources, n_bins)
         Evidence for each bin of j; 0 where a cell has none.
     """
     entries = np.arange(evidence.source_start[j], evidence.source_start[j + 1])
@@ -140,5 +140,5 @@ def _find_evidence(
     known &= place >= 0
     own = evidence.place[evidence.offsets[j] + np.arange(evidence.n_bins[j])]
     at = evidence.base[entries] + np.where(known, place, 0) * evidence.stride
-    told = evidence.values[at[:, :, None] + np.maximum(own, 0)]
-    return sources, np.where(known[:, :, None] & (own >= 0), told, 0.0)
+    values = evidence.values[at[:, :, None] + np.maximum(own, 0)]
+    return sources, np.where(known[:, :, None] & (own >= 0), values, 0.0)
