@@ -1,6 +1,6 @@
 """The options of the commands, with their help. Nothing here takes long to import.
 
-An option that is not given is None, so that it differs from a default value.
+An option that is not given is None, which distinguishes it from a default value.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def add_input(parser: argparse.ArgumentParser) -> None:
         "?, NA, null, -, ...), or COL=TEXT for one column; may be "
         "repeated")  # fmt: skip
     add("--na-only", action="store_false", dest="default_missing",
-        help="only empty cells and --na mark missing")  # fmt: skip
+        help="only empty cells and the texts of --na are missing")  # fmt: skip
     add("--header", action=argparse.BooleanOptionalAction,
         help="whether the first line holds the column names")  # fmt: skip
     add("--names", metavar="FILE", type=_read_names,
@@ -177,7 +177,7 @@ def add_general(parser: argparse.ArgumentParser) -> None:
 
 
 def whole_number(least: int, *, auto: bool = False) -> Callable[[str], int | str]:
-    """Make a parser of whole numbers, or of the word auto as well.
+    """Make a parser of whole numbers of at least `least`, and of the word auto.
 
     >>> whole_number(1)("3")
     3
@@ -187,7 +187,7 @@ def whole_number(least: int, *, auto: bool = False) -> Callable[[str], int | str
         if auto and text == "auto":
             return text
         if not text.isdecimal() or int(text) < least:
-            wanted = f"a whole number from {least} on{', or auto' * auto}"
+            wanted = f"a whole number of at least {least}{', or auto' * auto}"
             raise argparse.ArgumentTypeError(f"takes {wanted}, not {text!r}")
         return int(text)
 
@@ -205,12 +205,12 @@ def _parse_weight(text: str) -> tuple[str, float]:
         if equals and 0 <= float(number) < float("inf"):
             return name, float(number)
     raise argparse.ArgumentTypeError(
-        f"takes a column and a number from 0 on, as in age=2, not {text!r}"
+        f"takes a column and a number of at least 0, as in age=2, not {text!r}"
     )
 
 
 def share_up_to(most: float) -> Callable[[str], float]:
-    """Make a parser of numbers above 0."""
+    """Make a parser of numbers above 0 and at most `most`."""
 
     def parse(text: str) -> float:
         with suppress(ValueError):
@@ -224,7 +224,10 @@ def share_up_to(most: float) -> Callable[[str], float]:
 
 
 def _read_names(path: str) -> list[str]:
-    """Read column names; what follows a colon, and lines after "|", are comments."""
+    """Read column names from a file.
+
+    Text after a colon is a comment, and so are lines that begin with "|".
+    """
     try:
         text = Path(path).read_text(encoding="utf-8-sig")
     except (OSError, ValueError) as error:
@@ -238,6 +241,7 @@ def _read_names(path: str) -> list[str]:
 
 
 def _parse_separator(text: str) -> str:
+    """Check a separator: one character, or the name of one."""
     text = "tab" if text == "\\t" else text
     if text not in SEPARATORS and (len(text) != 1 or text in '"\n\r'):
         raise argparse.ArgumentTypeError(
