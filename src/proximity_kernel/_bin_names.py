@@ -169,7 +169,7 @@ def _find_whole_ends(
 
 
 def _find_empty(lows: list[int], highs: list[int], start: int = 0) -> frozenset[int]:
-    """Find the bins without a whole number: the least is above the greatest."""
+    """Find the bins that contain no whole number: their ends are in reverse order."""
     ends = enumerate(zip(lows, highs, strict=True), start)
     return frozenset(k for k, (low, high) in ends if low > high)
 
@@ -200,7 +200,7 @@ def _write_dates(seconds: Sequence[float]) -> list[str]:
 
 
 def write_moment(seconds: float) -> str:
-    """Write a date, with its time unless it is midnight, and fractions of a second.
+    """Write a date, with its time unless it is midnight.
 
     Examples
     --------

@@ -172,17 +172,17 @@ class Ranked:
         return int(self._ends[-1]) if len(self.counts) else 0
 
     def at(self, places: Any) -> _Floats:
-        """Values at places of the sorted order, the first at 0."""
+        """Return the values at places of the sorted order, which begins at 0."""
         found: _Floats = self.values[self._ends.searchsorted(places, side="right")]
         return found
 
     def span(self, value: float) -> tuple[int, int]:
-        """First place of a value in the sorted order, and the place after its last."""
+        """Find the first place of a value, and the place after its last."""
         at = self.values.searchsorted(value)
         return int(self._ends[at] - self.counts[at]), int(self._ends[at])
 
     def without(self, values: list[float]) -> Ranked:
-        """Return the values without some of them."""
+        """Return the values that are not among `values`."""
         kept = ~np.isin(self.values, values)
         return Ranked(self.values[kept], self.counts[kept])
 
@@ -222,13 +222,13 @@ class Selected:
         return int(self._ends[-1])
 
     def _bucket(self, bucket: int) -> _Floats:
-        """Sort the values of a bucket, given its place in the ascending order."""
+        """Sort the values of a bucket; buckets are numbered in ascending order."""
         if bucket not in self._sorted:
             self._sorted[bucket] = np.sort(self._values[self._keys == _RISING[bucket]])
         return self._sorted[bucket]
 
     def at(self, places: Any) -> _Floats:
-        """Values at places of the sorted order, the first at 0."""
+        """Return the values at places of the sorted order, which begins at 0."""
         places = np.asarray(places)
         found = np.empty(len(places))
         buckets = self._ends.searchsorted(places, side="right")
@@ -239,7 +239,7 @@ class Selected:
         return found
 
     def span(self, value: float) -> tuple[int, int]:
-        """First place of a value found by `at`, and the place after its last."""
+        """Find the first place of a value from `at`, and the place after its last."""
         bucket = int(_PLACES[int(np.float64(value).view(np.uint64) >> np.uint64(48))])
         held = self._bucket(bucket)
         before = int(self._ends[bucket]) - len(held)
@@ -247,7 +247,7 @@ class Selected:
         return before + int(first), before + int(last)
 
     def without(self, values: list[float]) -> Selected:
-        """Return the values without some of them."""
+        """Return the values that are not among `values`."""
         return Selected(self._values[~np.isin(self._values, values)])
 
     def few(self, most: int) -> _Floats | None:

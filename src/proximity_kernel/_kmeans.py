@@ -63,12 +63,12 @@ class Rows:
 
     @property
     def piece(self) -> int:
-        """How many rows a piece has; it depends only on the number of rows."""
+        """Number of rows of a piece; it depends only on the number of all rows."""
         return max(_PIECE, -(-len(self.counts) // _MOST_PIECES))
 
     @property
     def n_pieces(self) -> int:
-        """How many pieces there are."""
+        """Number of pieces."""
         return -(-len(self.counts) // self.piece)
 
     @cached_property
@@ -100,7 +100,7 @@ class Rows:
         return self.matrix.data, self.matrix.indices, self.matrix.indptr
 
     def make_sums(self, offsets: NDArray[Any]) -> NDArray[Any]:
-        """Allocate the sums of each piece, a line per entry of a row.
+        """Allocate the partial sums of each piece: a line for each entry of a row.
 
         Parameters
         ----------

@@ -73,7 +73,7 @@ class RowPlan:
         return before
 
     def mark_codes(self, informative: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Mark the codes in use; a missing cell has one if it is informative."""
+        """Mark the codes in use: of all bins, and of informative missing cells."""
         used = np.ones(self.n_codes, bool)
         used[(self.starts + self.n_bins)[~informative]] = False
         return used
@@ -156,7 +156,7 @@ class RowSummary:
 
     @property
     def all_pairs(self) -> _Ints:
-        """Counts of pairs, from the kept rows if these are all rows, else `pairs`."""
+        """Counts of pairs in all rows: from the kept rows if none was dropped."""
         if self.sampled or self.plan.limit in (0, _EVERY):
             return self.pairs
         codes = np.minimum(self.rows, self.plan.n_bins) + self.plan.starts

@@ -456,7 +456,7 @@ def _read_moment(parts: Any) -> Any:
 
 
 def _is_list_like(value: Any) -> bool:
-    """Whether a value is read like a list: a series, an index, a range, a set."""
+    """Whether a value can be saved as a list: a series, an index, a range, a set."""
     return hasattr(value, "__iter__") and (
         hasattr(value, "__getitem__") or isinstance(value, set | frozenset)
     )
@@ -790,7 +790,7 @@ def _read_header(archive: zipfile.ZipFile, name: Any) -> dict[str, Any]:
 
 
 def _read_entry(archive: zipfile.ZipFile, name: str) -> NDArray[Any]:
-    """Read an array of numbers; raise ValueError for any other."""
+    """Read an array; raise ValueError unless it is of numbers."""
     with archive.open(name) as entry:
         check(np.lib.format.read_magic(entry) == (1, 0), "another version of npy")
         shape, fortran, dtype = np.lib.format.read_array_header_1_0(entry)

@@ -462,7 +462,7 @@ class Passes:
 
 @dataclass(frozen=True)
 class Clusters:
-    """Clusters, the largest first.
+    """Result of clustering a table; the largest cluster comes first.
 
     Attributes
     ----------

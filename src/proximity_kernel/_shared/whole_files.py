@@ -88,7 +88,7 @@ def _create_locked(path: Path) -> tuple[Path, BinaryIO]:
 
 
 def _lock(file: BinaryIO, *, wait: bool = True) -> bool:
-    """Lock a file; returns whether that worked, because not every system has locks."""
+    """Lock a file; returns False if that is not possible."""
     if fcntl is None:  # pragma: no cover
         return False
     try:

@@ -106,8 +106,8 @@ class ColumnType:
     rounded : bool
         Whether different cells became the same float64. Not compared.
     form : {"boolean", "whole", "decimal"}
-        What all numbers observed at fit are; "decimal" if they are anything else, or
-        not numbers. For names of bins; not compared.
+        Whether the numbers observed at fit are all booleans or all whole; "decimal" if
+        neither, or if they are not numbers. For names of bins; not compared.
     """
 
     name: str

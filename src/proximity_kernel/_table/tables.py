@@ -258,7 +258,7 @@ def find_categorical(asked: Any, names: Sequence[str], n_features: int) -> set[i
 
 
 def check_finite(values: _Array, places: Sequence[str]) -> None:
-    """Raise ValueError if an array, with a column for each place, contains infinity."""
+    """Raise ValueError if an array contains infinity; `places` are its columns."""
     if values.dtype.kind == "f" and (infinite := np.isinf(values)).any():
         place = places[int(infinite.reshape(-1, len(places)).any(0).argmax())]
         raise ValueError(

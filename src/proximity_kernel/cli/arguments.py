@@ -56,7 +56,7 @@ def reading_options(given: argparse.Namespace) -> dict[str, Any]:
 
 
 def add_input(parser: argparse.ArgumentParser) -> None:
-    """Add the table, and how it is read."""
+    """Add the table, and the options for reading it."""
     parser.add_argument(
         "file", metavar="FILE",
         help="CSV, TSV, Parquet, Arrow or Excel, also compressed with gzip; - is "
@@ -81,7 +81,7 @@ def add_input(parser: argparse.ArgumentParser) -> None:
     add("--names", metavar="FILE", type=_read_names,
         help="column names of a table without a header: one in each line, or all in "
         "one, separated by commas")  # fmt: skip
-    add("--encoding", metavar="NAME", help="of text, for example utf-8 or latin-1")
+    add("--encoding", metavar="NAME", help="for example utf-8 or latin-1")
     add("--sheet", metavar="NAME", help="Excel sheet: its name or number")
     order = group.add_mutually_exclusive_group()
     order.add_argument("--day-first", action="store_true", default=None,
@@ -135,7 +135,7 @@ def add_kernel(parser: argparse.ArgumentParser, *, seed: bool = False) -> None:
 def add_output(
     parser: argparse.ArgumentParser, *, more: str = "", report: bool = False
 ) -> None:
-    """Add where results are written."""
+    """Add the options for the files to write."""
     group = parser.add_argument_group(
         "what is written",
         "An existing file is replaced when the new one is complete.",
@@ -151,7 +151,7 @@ def add_output(
 
 
 def add_batches(parser: argparse.ArgumentParser) -> None:
-    """Add whether the file is read in batches."""
+    """Add the option to read the file in batches."""
     group = parser.add_argument_group("files larger than memory")
     group.add_argument(
         "--stream", action=argparse.BooleanOptionalAction,

@@ -156,5 +156,6 @@ def _list_pairs(invocation: Invocation, table: Any, other: Any) -> Any:
     frame["similarity"] = similarity[order].round(6)
     frame |= {name: table.ids[name].array[rows] for name in table.ids}
     frame |= {f"other_{name}": other.ids[name].array[others] for name in other.ids}
-    invocation.note(f"{counted(len(rows), 'pair')} of at least {options.above:g}")
+    pairs = counted(len(rows), "pair")
+    invocation.note(f"{pairs} with a similarity of at least {options.above:g}")
     return pd.DataFrame(frame)

@@ -359,7 +359,7 @@ def _summarize_part(part: Any, shared: Shared) -> RowSummary:
 
 
 def _represent_part(part: Any, shared: Shared, kind: str) -> Any:
-    """Represent the rows of a partition, as a matrix of some kind."""
+    """Represent the rows of a partition, as a sparse or dense matrix."""
     matrix = _represent_rows(shared.get(), part)
     return matrix.toarray() if kind == "dense" else _MAKERS[kind](matrix)
 
