@@ -30,7 +30,7 @@ from ._shared.resources import run_pieces
 from ._table.columns import ColumnType, read_columns
 
 SAMPLE = 10_000
-"""Most distinct rows from which the weights of the pairwise rule are chosen."""
+"""Maximum number of distinct rows that the pairwise rule chooses its weights from."""
 _MOST_PAIRS = 1 << 32  # pairs of cells in the same row, a few seconds
 _MOST_COPIES = 100  # in a sample, counts are limited to this multiple of the median
 _EVERY = (1 << 64) - 1
@@ -73,14 +73,14 @@ class RowPlan:
         return before
 
     def mark_codes(self, informative: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Mark the codes in use; that of missing is used only if it is informative."""
+        """Mark the codes in use: of all bins, and of informative missing cells."""
         used = np.ones(self.n_codes, bool)
         used[(self.starts + self.n_bins)[~informative]] = False
         return used
 
 
 def plan_rows(matching: str, n_bins: _Ints, n_samples: int, seed: int) -> RowPlan:
-    """Decide what to keep of a table of this many rows.
+    """Decide what to keep of the rows of a table.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ class RowSummary:
 
     @property
     def missing(self) -> _Ints:
-        """Rows that miss each feature, shape (n_features,)."""
+        """Number of missing cells of each feature, shape (n_features,)."""
         missing: _Ints = self.totals[self.plan.starts + self.plan.n_bins]
         return missing
 
@@ -154,7 +154,7 @@ class RowSummary:
 
     @property
     def all_pairs(self) -> _Ints:
-        """Counts of pairs, from the kept rows if these are all rows, else `pairs`."""
+        """Counts of pairs in all rows: from the kept rows if none was dropped."""
         if self.sampled or self.plan.limit in (0, _EVERY):
             return self.pairs
         codes = np.minimum(self.rows, self.plan.n_bins) + self.plan.starts
@@ -208,7 +208,7 @@ def summarize_rows(
 
 
 def keep_rows(coded: CodedTable, plan: RowPlan, n_threads: int) -> RowSummary:
-    """Summarize coded rows as a plan asks.
+    """Summarize coded rows by a plan.
 
     Parameters
     ----------
@@ -350,6 +350,7 @@ def _count(
     made: list[tuple[_Ints, NDArray[Any]]] = []
 
     def count_some(first: int, last: int) -> None:
+        """Count some rows in arrays that no other thread is using."""
         try:
             mine = free.pop()
         except IndexError:
@@ -403,7 +404,7 @@ def count_pairs(
 
 
 def _check_known(coded: CodedTable, types: tuple[ColumnType, ...]) -> None:
-    """Refuse rows with a value that did not occur when the bins were learned."""
+    """Raise ValueError if a value did not occur when the bins were learned."""
     unknown = (coded.bins == coded.missing - 1).any(axis=0)
     if unknown.any():
         place = types[int(unknown.argmax())].place

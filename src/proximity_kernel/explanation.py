@@ -55,7 +55,8 @@ class Cell:
     level : str
         What the estimate is based on, as in `ProximityKernel.provenance`.
     observed, support : int
-        Features that the row observes, and fitted rows behind the estimate.
+        Number of features observed in the row, and of fitted rows that the estimate is
+        based on.
     moved_by : tuple of (str, float)
         The features whose cells influenced the estimate most, and by how much: the
         share of the probability that moves to other bins without that cell.
@@ -71,6 +72,7 @@ class Cell:
     moved_by: tuple[tuple[str, float], ...] = ()
 
     def __str__(self) -> str:
+        """Write the cell in one line: its value and bin, or its estimate."""
         if not self.assumed:
             value = "" if self.value is None else self.value
             shown = write_plain(value) if isinstance(value, float) else str(value)
@@ -120,7 +122,7 @@ class Feature:
 
 @dataclass(frozen=True)
 class Explanation:
-    """Why two rows are similar, or are not.
+    """Why two rows are similar, or why not.
 
     Attributes
     ----------
@@ -148,6 +150,7 @@ class Explanation:
         ]
 
     def __str__(self) -> str:
+        """Lay out the features as a table, the largest contribution first."""
         rows = [("feature", "adds", "alike", "a", "b")]
         for one in sorted(self.features, key=lambda one: -one.contribution):
             added = f"{one.contribution:.3f}"
@@ -215,7 +218,7 @@ def explain(kernel: BaseEstimator, a: Any, b: Any) -> Explanation:
 
 @dataclass(frozen=True)
 class _Row:
-    """A row: its representation (not normalized), its cells, its shares of bins."""
+    """A row: its representation (not normalized), its cells, the shares of bins."""
 
     matrix: sp.csr_array
     cells: list[Cell]
@@ -223,6 +226,7 @@ class _Row:
 
 
 def _read_row(model: Model, row: Any, names: list[list[str]], which: str) -> _Row:
+    """Represent a row, and list its cells."""
     try:
         coded = model.code(_as_table(model, row, which), n_threads=1)
     except (TypeError, ValueError) as error:
@@ -250,6 +254,7 @@ def _make_cell(
     estimate: Any,
     features: list[str],
 ) -> Cell:
+    """Describe a cell; `estimate` is its provenance if it was estimated."""
     if not names:
         return Cell(value, _LEFT_OUT, missing=value is None)
     if estimate is None:
@@ -273,6 +278,7 @@ def _make_cell(
 
 
 def _compare(j: int, agreement: float, left: _Row, right: _Row) -> Alike:
+    """Find the word for how similar two rows are in feature j."""
     if left.cells[j].assumed or right.cells[j].assumed:
         return "perhaps"
     a, b = left.shares[j], right.shares[j]
@@ -311,6 +317,7 @@ def _as_table(model: Model, row: Any, which: str) -> Any:
 
 
 def _order_cells(model: Model, row: Mapping[Any, Any], which: str) -> list[Any]:
+    """Put the cells of a mapping in the order of the fitted columns."""
     names = model.names
     unnamed = names == [f"x{j}" for j in range(len(names))]
     if unnamed and list(row) == list(range(len(names))):
@@ -341,6 +348,7 @@ def _read_value(column: Column) -> Any:
 
 
 def _flatten(cell: Cell, which: str) -> dict[str, Any]:
+    """Make the entries of a record for one cell; `which` is its row, a or b."""
     parts = {
         "bin": cell.bin,
         "missing": cell.missing,

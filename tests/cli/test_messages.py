@@ -31,7 +31,7 @@ def test_few_rows_have_few_neighbors_and_pairs_are_counted(tmp_path, capfd):
     assert run_inside("neighbors", path, "--quiet") == 0
     assert len(capfd.readouterr().out.splitlines()) == 1 + 3 * 2
     assert run_inside("similarity", path, "--above", "0.9") == 0
-    assert "1 pair of at least 0.9" in capfd.readouterr().err
+    assert "1 pair with a similarity of at least 0.9" in capfd.readouterr().err
 
 
 def test_parts_of_many_columns_have_more_digits(capsys):

@@ -3,7 +3,7 @@
 A model is saved with the schema of its table, so that new rows are read the same way. A
 large table is read in batches: each pass reads the file from its start and shows its
 progress. pandas and the library are imported when they are needed, so that a wrong
-option or an absent file is reported at once.
+option, or a file that does not exist, is reported at once.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from .._coded import CodedTable
 
 LARGE = 1_000_000
-"""Rows above which a file is read in batches unless an option says otherwise."""
+"""Number of rows above which a file is read in batches, unless --no-stream is given."""
 _MAX_NOTES = 5  # about single batches
 # Options that were set when a model was fitted, so that they cannot be given with it.
 _SET_BY_MODEL = {
@@ -89,6 +89,7 @@ def open_table(
 
 
 def _find_source(path: str) -> Any:
+    """Return the path, or the stream of standard input for ``-``."""
     if path != STANDARD_STREAM:
         if not path:
             raise InputError("FILE is empty; name a file, or - for standard input.")
@@ -124,6 +125,7 @@ def start(
 def _start(
     invocation: Invocation, wanted: str
 ) -> tuple[Any, LoadedTable, dict[str, Any]]:
+    """Load the model if one is given, and read the table."""
     model, schema, notes = _load_model(invocation, wanted)
     table = open_table(invocation, invocation.options.file, schema)
     _check_weights(invocation, table.name, table.schema)
@@ -131,7 +133,7 @@ def _start(
 
 
 def _check_weights(invocation: Invocation, source: str, schema: Schema) -> None:
-    """Check that each --weight names one of the columns that are compared."""
+    """Raise InputError unless each --weight names a column that is compared, once."""
     used, seen = schema.names("used"), set()
     for name, _ in getattr(invocation.options, "feature_weights", None) or ():
         if name in seen:

@@ -75,6 +75,7 @@ def run(invocation: Invocation) -> None:
 
 
 def _list_outliers(invocation: Invocation, model: Any, table: Any, coded: Any) -> Any:
+    """Make the table of results: score, outlier or not, and reasons."""
     import numpy as np
 
     from .results import N_SHOWN, is_for_terminal, join_results, name_rows
@@ -105,6 +106,7 @@ def _list_outliers(invocation: Invocation, model: Any, table: Any, coded: Any) -
 
 
 def _count_outliers(scores: Any, limit: float) -> str:
+    """Write how many rows are outliers, and below which score."""
     import numpy as np
 
     n, of_all = int((scores < limit).sum()), counted(len(scores), "row")
@@ -122,7 +124,7 @@ def _count_outliers(scores: Any, limit: float) -> str:
 def _explain(
     invocation: Invocation, model: Any, table: Any, coded: Any, rows: Any
 ) -> list[list[str]]:
-    """List the reasons of some rows, in sentences."""
+    """List the reasons why some rows are unusual, in words."""
     options, out = invocation.options, []
     if not options.reasons:
         return [[] for _ in rows]
@@ -138,6 +140,7 @@ def _explain(
 
 
 def _read_columns(table: Any, coded: Any, *, fitted: bool) -> dict[str, _Column]:
+    """Collect the columns of the table by name, with the bins of their cells."""
     bins = coded.bins[coded.index]
     return {
         name: _Column(name, table.source[name], table.frame[name], bins[:, j], fitted)
@@ -169,7 +172,7 @@ class _Column:
     fitted: bool
 
     def describe(self, row: int, reason: Any) -> str:
-        """Say how rare a value is: how many others are in its range."""
+        """Write a reason in words: how rare the value of a row is in its column."""
         import pandas as pd
 
         from .results import write_short
@@ -202,10 +205,10 @@ class _Column:
 
     @cached_property
     def _ranges(self) -> dict[int, tuple[int, str]]:
-        """How many numbers or dates are in each bin, and words for its range.
+        """How many numbers or dates are in each bin, and its range in words.
 
-        Short limits part a range from the other values. A bin that holds a single value
-        is left out.
+        The limits of a range are numbers with few digits between the bins. A bin with a
+        single value is left out.
         """
         if self.values.dtype.kind not in "fM":
             return {}

@@ -116,7 +116,7 @@ class DaskProximityKernel(BaseEstimator):  # type: ignore[misc]  # untyped
         self.estimator = estimator
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002  (scikit-learn's)
-        """Learn the bins and count the codes, at once, in two passes.
+        """Learn the bins and count the codes, in two passes; computes at once.
 
         Parameters
         ----------
@@ -158,7 +158,7 @@ class DaskProximityKernel(BaseEstimator):  # type: ignore[misc]  # untyped
         return stack_blocks(blocks, parts.sizes, _count_columns(kernel), meta)
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:  # noqa: ARG002
-        """Learn from a table at once, and represent it lazily.
+        """Fit to a table, which computes at once, and represent it lazily.
 
         Parameters
         ----------
@@ -176,14 +176,14 @@ class DaskProximityKernel(BaseEstimator):  # type: ignore[misc]  # untyped
     def to_parquet(self, X: Any, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the representation to a folder of Parquet files, one per partition.
 
-        Computes. The folder appears when everything is written.
+        This computes at once. The folder appears when everything is written.
 
         Parameters
         ----------
         X : dask DataFrame, dask array or table in memory, (n_samples, n_features)
             With the columns seen at fit.
         path : str or path
-            Of the folder, which all workers must be able to write. The order of the
+            The folder, which all workers must be able to write to. The order of the
             file names is that of the partitions. Columns are dense, one per bin, and
             have the names of `get_feature_names_out`.
         overwrite : bool, default=False
@@ -211,7 +211,7 @@ class DaskProximityKernel(BaseEstimator):  # type: ignore[misc]  # untyped
             shutil.rmtree(unfinished, ignore_errors=True)
 
     def kernel(self, X: Any, Y: Any) -> Any:
-        """Compare rows with those of a small second table, lazily.
+        """Compute the similarities of rows to those of a small second table, lazily.
 
         Parameters
         ----------
@@ -257,7 +257,9 @@ class DaskProximityKernel(BaseEstimator):  # type: ignore[misc]  # untyped
         n_neighbors: int = 5,
         return_distance: bool = True,
     ) -> Any:
-        """Find the rows of a table that are nearest to a few rows, exactly; computes.
+        """Find the rows of a table that are nearest to a few rows; computes at once.
+
+        The search is exact.
 
         Parameters
         ----------
@@ -296,6 +298,7 @@ class DaskProximityKernel(BaseEstimator):  # type: ignore[misc]  # untyped
         return self.kernel_.get_feature_names_out(input_features)
 
     def _represent_small(self, name: str, table: Any) -> sp.csr_array:
+        """Represent a table in memory; raise TypeError if it is one of dask."""
         if require("dask", extra="dask").is_dask_collection(table):
             raise TypeError(
                 f"{name} is a {type(table).__name__} of dask, and must be in memory; "
@@ -339,6 +342,7 @@ def share_kernel(kernel: ProximityKernel) -> Any:
 
 
 def _count_columns(kernel: ProximityKernel) -> int:
+    """Count the columns of the representation."""
     return int(kernel.model_.n_columns.sum())
 
 
@@ -350,10 +354,12 @@ def _represent_rows(kernel: ProximityKernel, part: Any) -> sp.csr_array:
 
 
 def _summarize_part(part: Any, shared: Shared) -> RowSummary:
+    """Summarize the rows of a partition."""
     return summarize_rows(part, *shared.get())
 
 
 def _represent_part(part: Any, shared: Shared, kind: str) -> Any:
+    """Represent the rows of a partition, as a sparse or dense matrix."""
     matrix = _represent_rows(shared.get(), part)
     return matrix.toarray() if kind == "dense" else _MAKERS[kind](matrix)
 
@@ -376,6 +382,7 @@ def _write_part(part: Any, shared: Shared, folder: str, number: int) -> None:
 
 
 def _compare_part(part: Any, shared: Shared, right: Shared) -> NDArray[Any]:
+    """Compute the similarities of a partition to the second table."""
     kernel, other = shared.get(), right.get()
     memory = int(get_config()["working_memory"] * 2**20)
     left = _represent_rows(kernel, part)
@@ -383,6 +390,7 @@ def _compare_part(part: Any, shared: Shared, right: Shared) -> NDArray[Any]:
 
 
 def _search_part(part: Any, shared: Shared, queries: Shared, wanted: int) -> Nearest:
+    """Find the nearest rows of the queries in a partition."""
     kernel, rows = shared.get(), queries.get()
     index = index_rows(kernel, _represent_rows(kernel, part))
     n_rows = len(index.groups.inverse)
@@ -390,7 +398,7 @@ def _search_part(part: Any, shared: Shared, queries: Shared, wanted: int) -> Nea
 
 
 def _replace(unfinished: Path, final: Path) -> None:
-    """Rename a folder, and remove what had its name before."""
+    """Rename a folder, and remove the folder or file that had its name before."""
     final = final.resolve()
     old = unfinished.with_name(f"{unfinished.name}.old")
     if final.exists():

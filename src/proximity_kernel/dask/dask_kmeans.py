@@ -60,11 +60,11 @@ class DaskProximityKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]  #
     n_init : int, default=10
         Runs of k-means on the rows kept at fit; the one with the least inertia is kept.
     max_iter : int, default=300
-        Most iterations of such a run, and most passes over the table.
+        Maximum number of iterations of such a run, and of passes over the table.
     tol : float, default=1e-4
-        Movement of the centers at which a run ends, as in `ProximityKMeans`.
+        Movement of the centers at which a run has converged, as in `ProximityKMeans`.
     random_state : int, RandomState instance or None, default=None
-        For the seeds.
+        Determines the first centers.
     persist : bool, default=True
         Whether the workers keep the representation (each distinct row of a partition
         once) between passes. False computes it again in each pass, which is slower and
@@ -131,7 +131,7 @@ class DaskProximityKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]  #
         self.persist = persist
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002  (scikit-learn's)
-        """Find the clusters of the rows of a table at once; the labels are lazy.
+        """Find the clusters of a table; computes at once, except the labels.
 
         Parameters
         ----------
@@ -156,7 +156,7 @@ class DaskProximityKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]  #
         return self
 
     def predict(self, X: Any) -> Any:
-        """Find the nearest center of each row, lazily; the lower number in a tie.
+        """Find the nearest center of each row, lazily; ties go to the lower number.
 
         Parameters
         ----------
@@ -174,7 +174,7 @@ class DaskProximityKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]  #
         return stack_blocks(blocks, parts.sizes, None, np.empty(0, np.int32))
 
     def _plan_passes(self, parts: Parts, kernel: ProximityKernel) -> Passes:
-        """Prepare the sums of all partitions by their nearest centers."""
+        """Prepare the passes that add up all rows by their nearest centers."""
         shared = share_kernel(kernel)
         blocks = parts.map(_gather_part, shared)
         if self.persist:
@@ -203,11 +203,13 @@ def _gather_part(part: Any, shared: Shared) -> Rows | None:
 
 
 def _sum_rows(rows: Rows | None, centers: Shared, shared: Shared | None) -> Sums | None:
+    """Add up the rows of a partition by their nearest centers."""
     model = None if shared is None else shared.get().model_
     return sum_part(rows, centers.get(), model)
 
 
 def _label_part(part: Any, shared: Shared, centers: Shared) -> NDArray[np.int32]:
+    """Find the nearest center of each row of a partition."""
     if has_no_rows(part):
         return np.empty(0, np.int32)
     coded, matrix = represent_distinct(shared.get(), part)

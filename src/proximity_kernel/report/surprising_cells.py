@@ -1,10 +1,10 @@
-"""Coded rows in, out: the rows with values that do not fit the rest of their row.
+"""Rows with values that do not fit the rest of their row.
 
 Each observed cell is estimated from the others of its row, as if it were missing. It is
-surprising if that makes it at least ten times less likely than it is in the whole
-column, so a value is not surprising because it is rare. A number between the centers of
-two bins counts for both, the nearer one more, so it is not surprising because it lies
-just past the limit of a bin.
+surprising if the estimate makes it at least ten times less likely than it is in the
+whole column. So a value that is only rare is not surprising. A number between the
+centers of two bins counts for both, more for the nearer one. So a number just past the
+limit of a bin is not surprising for that alone.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _N_ROWS = 10
 _N_CELLS = 3  # of a row
 _MAX_ROWS = 100_000
 _CASCADE_ROWS = 2_000  # each cell is matched again, which takes long
-_ROOM = 1 << 22  # numbers held at a time
+_ROOM = 1 << 22  # numbers in memory at a time
 _LEAST_SHARE = 1e-6  # of a bin that no matching row has
 
 
@@ -49,7 +49,7 @@ def find_surprising_rows(
     coded : CodedTable
         All rows.
     rng : numpy.random.Generator
-        Draws the rows that are searched, if there are too many.
+        Samples the rows that are searched, if there are too many.
 
     Returns
     -------
@@ -98,7 +98,8 @@ def _estimate_observed(
     """Estimate feature j of coded rows as if it were missing."""
     missing = np.iinfo(rows.dtype).max
     if not model.matcher.leaves_bins_out:
-        # Other gaps need no estimate: an unknown category tells as little.
+        # Other missing cells are not estimated: as unknown categories they are no
+        # evidence either.
         rows = np.where(rows == missing, missing - 1, rows).astype(rows.dtype)
     rows = rows.copy()
     rows[:, j] = missing
@@ -116,8 +117,8 @@ def _measure(
 ) -> NDArray[np.float64]:
     """Measure how much less likely cells are than in the whole column, in logarithms.
 
-    The likeliest bin of an estimate is never surprising, and far values are listed
-    anyway.
+    The likeliest bin of an estimate is never surprising. Far values are 0, because the
+    page lists them elsewhere.
     """
     own = codes[rows, j].astype(np.int64)
     other, part = _find_other_bin(kernel.bin_centers_[j], column.values[rows], own)
@@ -137,15 +138,15 @@ def _find_other_bin(
     values: NDArray[np.float64],
     own: NDArray[np.int64],
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Find the next bin for which a number counts too, and the part that it counts.
+    """Find the neighboring bin for which a number counts too, and by which part.
 
-    The part is 0 at the center of the number's own bin and 0.5 at the limit.
+    The part is 0 at the center of the number's own bin and 0.5 at its limit.
     """
     if centers is None or len(centers) < 2:
         return own, np.zeros(len(own))
     last = len(centers) - 1
     center = centers[np.minimum(own, last)] / 2  # halves: a difference may be too large
-    values = np.where(own > last, np.nan, values) / 2  # a gap is a bin without a center
+    values = np.where(own > last, np.nan, values) / 2  # missing cells have no center
     other = np.clip(own + np.where(values > center, 1, -1), 0, last)
     width = np.abs(centers[other] / 2 - center)  # 0 beyond the last center
     part = np.abs(values - center) / np.where(width > 0, width, np.inf)
