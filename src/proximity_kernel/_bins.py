@@ -28,7 +28,7 @@ labels that share a bin, it is the most frequent one.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -37,9 +37,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._compile import compiled, merged
-from ._shared.options import AUTO, FINE, BinCount
+from ._shared.options import AUTO, FINE, BinCount, FitOptions, check_bin_count
 from ._shared.resources import run_pieces
 from ._table.columns import Column, ColumnType, mark_whole
+from ._table.named_columns import find_columns
 
 _FINE, _COARSE = 4, 2  # centers of the two resolutions
 FEW_ROWS = 1 << 16
@@ -594,6 +595,46 @@ class Binned:
     def n_bins(self) -> _Ints:
         """Number of bins of each feature, not counting one for missing cells."""
         return np.array([b.n_bins for b in self.bins], np.int64)
+
+
+def spread_bins(options: FitOptions, types: Sequence[ColumnType]) -> list[BinCount]:
+    """List the number of bins of each feature, or "auto" or "fine".
+
+    Parameters
+    ----------
+    options : FitOptions
+    types : sequence of ColumnType
+
+    Returns
+    -------
+    list of length n_features
+        The default for the features that a mapping omits.
+    """
+    given, n_features = options.n_bins, len(types)
+    spread = [options.default_bins] * n_features
+    if isinstance(given, Mapping):
+        for j, (key, own) in find_columns("n_bins", given, types).items():
+            spread[j] = check_bin_count(f"n_bins[{key!r}]", own)
+    elif isinstance(given, str) or not np.iterable(given):
+        spread = [check_bin_count("n_bins", given)] * n_features
+    elif not hasattr(given, "__getitem__"):
+        raise ValueError(
+            "n_bins must be a number, 'auto', 'fine', a sequence of these, or a "
+            f"mapping from columns to these, got {type(given).__name__}."
+        )
+    elif len(list(given)) != n_features:
+        raise ValueError(
+            f"n_bins must be one number or one for each of the {n_features} "
+            f"features, got {len(list(given))} of them."
+        )
+    else:
+        spread = [check_bin_count(f"n_bins[{j}]", own) for j, own in enumerate(given)]
+    if FINE in spread and options.matching == "cascade":
+        raise ValueError(
+            "n_bins='fine' needs matching='pairwise'; use n_bins='auto' or a "
+            "number with matching='cascade'."
+        )
+    return spread
 
 
 def learn_bins(

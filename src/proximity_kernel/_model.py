@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from numpy.typing import DTypeLike, NDArray
 
 from ._bin_names import BinNames, name_bins
-from ._bins import Binned, Bins, CategoricalBins, Typical, learn_bins
+from ._bins import Binned, Bins, CategoricalBins, Typical, learn_bins, spread_bins
 from ._cascade import Cascade, build_cascade
 from ._coded import (
     CodedTable,
@@ -237,7 +237,7 @@ def fit_model(
         copies = count_copies(sample_weight, len(columns[0].values))
         columns, copies = keep_rows_of(columns, copies > 0), copies[copies > 0]
     n_threads = options.n_threads
-    n_bins = options.spread_bins(len(columns))
+    n_bins = spread_bins(options, [column.type for column in columns])
     chosen, most = options.categorical_features, options.max_categories
     binned = learn_bins(columns, chosen, n_bins, most, n_threads, copies)
     n_samples = len(columns[0].values) if copies is None else int(copies.sum())

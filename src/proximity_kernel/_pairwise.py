@@ -142,6 +142,32 @@ class Pairwise:
             (self.weights, e.source, e.source_start), (n_features, n_features)
         )
 
+    def measure_evidence(self) -> _Floats:
+        """Measure how much each feature tells about each other, in bits.
+
+        Returns
+        -------
+        ndarray of shape (n_features, n_features)
+            Row i, column j: the mean over the counted rows that observe both of the
+            weighted evidence of feature i for the row's own bin of feature j.
+        """
+        n_bins, pairs = self.counts.n_bins, self.counts.pairs
+        n_features, e = len(n_bins), self.evidence
+        if self.counts.sources is None:
+            owner = np.repeat(np.arange(n_features), n_bins)
+            entries = (np.ones(len(owner)), (owner, np.arange(len(owner))))
+            member = sp.csr_array(entries, shape=(n_features, len(owner)))
+            seen = (member @ pairs) @ member.T
+            total = (member @ (pairs * e.values.reshape(pairs.shape))) @ member.T
+        else:
+            target = np.repeat(np.arange(n_features), self.counts.sources.shape[1])
+            at = self.counts.sources.ravel(), target
+            seen, total = (np.zeros((n_features, n_features)) for _ in range(2))
+            seen[at] = pairs.sum(axis=(2, 3)).ravel()
+            total[at] = (pairs * e.values.reshape(pairs.shape)).sum(axis=(2, 3)).ravel()
+        mean = np.asarray(total) / np.maximum(seen, 1)
+        return np.asarray(mean * self.weight_table.T.toarray() / np.log(2))
+
     def estimate(self, coded: CodedTable, n_threads: int) -> Estimates:
         """Estimate the missing cells of coded rows.
 

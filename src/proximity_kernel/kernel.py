@@ -7,7 +7,7 @@ representation of the rows (`KernelEstimator`). A fitted kernel in a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -30,9 +30,11 @@ from ._missingness import MissingCells
 from ._model import Model, fit_model, warn_of_columns
 from ._model_packing import pack_model, unpack_model
 from ._nearest import Index, build_index, kernel_matrix
+from ._pairwise import Pairwise
 from ._provenance import list_cells
 from ._row_summary import RowSummary
 from ._saving import ModelFileMixin, State, pack_estimator, unpack_estimator
+from ._shared.extras import require
 from ._shared.options import (
     BinCount,
     FeatureWeights,
@@ -59,8 +61,9 @@ class ProximityKernel(ModelFileMixin, Weighted, Transformer, Estimator):
 
     Parameters
     ----------
-    n_bins : int, "auto", "fine", sequence of these or None, default=None
-        Bins of a numeric feature, at least 2: one number for all, or one for each.
+    n_bins : int, "auto", "fine", sequence, mapping of these or None, default=None
+        Bins of a numeric feature, at least 2: one number for all, one for each, or a
+        mapping from names or positions of columns (others have the default).
         Equal centers are merged, so a feature can have fewer. "auto" makes at most
         four, in two halves: values in the same bin score 1, in the same half 0.8.
         "fine" halves the observed rows four times: values in the same half score 0.4,
@@ -143,7 +146,7 @@ class ProximityKernel(ModelFileMixin, Weighted, Transformer, Estimator):
 
     def __init__(
         self,
-        n_bins: BinCount | Sequence[BinCount] | None = None,
+        n_bins: BinCount | Sequence[BinCount] | Mapping[Any, BinCount] | None = None,
         *,
         matching: Matching = "pairwise",
         missingness: MissingnessOption | None = None,
@@ -307,6 +310,34 @@ class ProximityKernel(ModelFileMixin, Weighted, Transformer, Estimator):
         """
         coded, threads = code_table(self, X), count_threads(self.n_jobs)
         return list_cells(coded.model, coded, threads)
+
+    def column_evidence(self) -> Any:
+        """Measure which columns tell about which, for estimates of missing cells.
+
+        Returns
+        -------
+        pandas.DataFrame of shape (n_features, n_features)
+            Row "age", column "dose": how many bits the age of a row tells, on average,
+            about its bin of dose, in addition to what the other columns tell. Columns
+            that repeat each other share what they tell. 0 on the diagonal.
+
+        Examples
+        --------
+        >>> table = [[1.0, "a"], [1.2, "a"], [8.0, "b"], [9.0, "b"], [8.5, "b"]] * 9
+        >>> ProximityKernel(n_bins=2).fit(table).column_evidence().round(1)
+             x0   x1
+        x0  0.0  1.0
+        x1  1.0  0.0
+        """
+        model = take_model(self)
+        if not isinstance(model.matcher, Pairwise):
+            raise ValueError(
+                "column_evidence needs matching='pairwise'; the cascade matches whole "
+                "rows, and weighs no column."
+            )
+        pandas = require("pandas", extra="cli")
+        evidence = model.matcher.measure_evidence()
+        return pandas.DataFrame(evidence, index=model.names, columns=model.names)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Name the columns of the representation.

@@ -36,7 +36,7 @@ class FitOptions:
 
     Attributes
     ----------
-    n_bins : int, "auto", "fine" or sequence of these
+    n_bins : int, "auto", "fine", sequence of these, or mapping from columns to these
     matching : {"pairwise", "cascade"}
     missingness : {"ignorable", "informative", "auto"} or mapping
         A mapping is from columns to these; its keys are checked when the columns are
@@ -65,33 +65,10 @@ class FitOptions:
         """The missingness of columns for which the option gives none."""
         return "ignorable" if self.matching == "cascade" else "auto"
 
-    def spread_bins(self, n_features: int) -> list[BinCount]:
-        """List the number of bins of each feature, or "auto" or "fine"."""
-        spread = self._spread(n_features)
-        if FINE in spread and self.matching == "cascade":
-            raise ValueError(
-                "n_bins='fine' needs matching='pairwise'; use n_bins='auto' or a "
-                "number with matching='cascade'."
-            )
-        return spread
-
-    def _spread(self, n_features: int) -> list[BinCount]:
-        """Check `n_bins`, and list its value for each feature."""
-        n_bins = self.n_bins
-        if isinstance(n_bins, str) or not np.iterable(n_bins):
-            return [_check_bin_count("n_bins", n_bins)] * n_features
-        if not hasattr(n_bins, "__getitem__") or isinstance(n_bins, Mapping):
-            raise ValueError(
-                "n_bins must be a number, 'auto', 'fine' or a sequence of these, got "
-                f"{type(n_bins).__name__}."
-            )
-        given = list(n_bins)
-        if len(given) != n_features:
-            raise ValueError(
-                f"n_bins must be one number or one for each of the {n_features} "
-                f"features, got {len(given)} of them."
-            )
-        return [_check_bin_count(f"n_bins[{j}]", own) for j, own in enumerate(given)]
+    @property
+    def default_bins(self) -> BinCount:
+        """The bins of columns for which the option gives none."""
+        return _PAPER_BINS if self.matching == "cascade" else AUTO
 
 
 def resolve_options(kernel: Any) -> FitOptions:
@@ -109,12 +86,9 @@ def resolve_options(kernel: Any) -> FitOptions:
     FitOptions
     """
     check_kernel_options(kernel)
-    of_the_paper = kernel.matching == "cascade"
     n_bins, missingness = kernel.n_bins, kernel.missingness
-    if n_bins is None:
-        n_bins = _PAPER_BINS if of_the_paper else AUTO
     return FitOptions(
-        n_bins,
+        {} if n_bins is None else n_bins,
         kernel.matching,
         {} if missingness is None else missingness,
         kernel.categorical_features,
@@ -149,7 +123,7 @@ def check_missingness(value: Any) -> None:
         check_choice("missingness", value, MISSINGNESSES)
 
 
-def _check_bin_count(name: str, value: Any) -> BinCount:
+def check_bin_count(name: str, value: Any) -> BinCount:
     """Raise ValueError unless a value is a number of bins, "auto" or "fine"."""
     if not isinstance(value, str):
         return check_count(name, value, 2, MAX_BINS)
