@@ -175,7 +175,7 @@ def _read_labels(
     if not rare:
         return bins, Typical(bins.categories, spread)
     (common,) = held["common"]
-    check(common in bins.infrequent, "the typical infrequent category")
+    check(common in bins.infrequent, "the typical label of the infrequent bin")
     return bins, Typical((*categories, common), spread)
 
 

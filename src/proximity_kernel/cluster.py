@@ -255,6 +255,7 @@ class ProximityKMeans(NumberedTransformer, Clusterer, KernelEstimator):
         rows = gather_rows(*represent_kept(kernel, kept), count_threads(self.n_jobs))
 
         def add_up(centers: NDArray[Any], bins: bool) -> Sums:
+            """Add up all batches by their nearest centers, in one pass."""
             model = kernel.model_ if bins else None
             parts = (
                 sum_part(self._gather(kernel, batch)[1], centers, model)

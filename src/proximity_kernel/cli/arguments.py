@@ -81,7 +81,11 @@ def add_input(parser: argparse.ArgumentParser) -> None:
     add("--names", metavar="FILE", type=_read_names,
         help="column names of a table without a header: one in each line, or all in "
         "one, separated by commas")  # fmt: skip
-    add("--encoding", metavar="NAME", help="for example utf-8 or latin-1")
+    add(
+        "--encoding",
+        metavar="NAME",
+        help="encoding of a text file: utf-8, latin-1, ...",
+    )
     add("--sheet", metavar="NAME", help="Excel sheet: its name or number")
     order = group.add_mutually_exclusive_group()
     order.add_argument("--day-first", action="store_true", default=None,
@@ -184,6 +188,7 @@ def whole_number(least: int, *, auto: bool = False) -> Callable[[str], int | str
     """
 
     def parse(text: str) -> int | str:
+        """Parse one argument."""
         if auto and text == "auto":
             return text
         if not text.isdecimal() or int(text) < least:
@@ -213,6 +218,7 @@ def share_up_to(most: float) -> Callable[[str], float]:
     """Make a parser of numbers above 0 and at most `most`."""
 
     def parse(text: str) -> float:
+        """Parse one argument."""
         with suppress(ValueError):
             if 0 < float(text) <= most:
                 return float(text)

@@ -188,6 +188,7 @@ class DaskProximityKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]  #
         return Passes(add_up, self.max_iter, closing=True)
 
     def _check_options(self) -> None:
+        """Raise an error unless the options are valid."""
         check_kernel(self.kernel)
         check_not_frozen(self.kernel)
         check_kmeans_options(self)

@@ -93,6 +93,7 @@ class Shared:
             return self._held
 
     def __reduce__(self) -> Any:
+        """Pickle the object as compressed bytes."""
         with self._lock:
             packed = self._packed
             if packed is None:
