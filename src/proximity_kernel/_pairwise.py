@@ -327,7 +327,8 @@ def find_deciders(counts: PairCounts, layout: Evidence) -> Deciders:
     n_features = len(counts.n_bins)
     target, source, place, support, decided = _find_lone_bins(counts, layout)
     prior = layout.prior[layout.offsets[target] + decided]
-    some = -support * np.log(prior) > DECIDES
+    # Counts that are drawn, or crafted, can have pairs of a bin that never occurs.
+    some = (prior > 0) & (-support * np.log(np.where(prior > 0, prior, 1)) > DECIDES)
     pair = (target * n_features + source)[some]
     entry, which = np.unique(pair, return_inverse=True)
     of_target, of_source = np.divmod(entry, max(n_features, 1))

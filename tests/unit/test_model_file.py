@@ -343,7 +343,7 @@ def test_where_a_file_cannot_be_is_said(tmp_path, table):
     pk = ProximityKernel().fit(table)
     with pytest.raises(ModelFileError, match="is a folder"):
         pk.save(tmp_path)
-    with pytest.raises(ModelFileError, match="make it first"):
+    with pytest.raises(ModelFileError, match="create it first"):
         pk.save(tmp_path / "none" / "m")
 
 

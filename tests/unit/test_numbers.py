@@ -5,12 +5,12 @@ from dataclasses import fields, replace
 import numpy as np
 import pandas as pd
 import pytest
-from proximity_kernel._model.numbers import NumberModel
 from sklearn.frozen import FrozenEstimator
 from strategies import mixed_table
 
 from proximity_kernel import ProximityImputer, ProximityKernel
-from proximity_kernel._model import numbers
+from proximity_kernel import _number_model as numbers
+from proximity_kernel._number_model import NumberModel
 
 
 def plain_kernel(**options):
