@@ -168,9 +168,7 @@ def test_a_repeated_row_counts_as_often_as_it_occurs():
     table = linear_table(60, 3)
     twice = pd.concat([table, table])
     sample = [
-        numbers.sample_numbers(
-            k.model_, k.model_.read(x), k.model_.code(x, 1), n_threads=1
-        )
+        numbers.sample_numbers(k.model_, k.model_.code(x, 1), n_threads=1)
         for x in (table, twice)
         for k in [plain_kernel().fit(x)]
     ]
