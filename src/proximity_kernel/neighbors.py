@@ -1,8 +1,12 @@
 """`ProximityNeighbors`: the most similar rows; predictions from them.
 
-The distance of two rows is ``1 - K``, from 0 to 1. It is symmetric and keeps the
-triangle inequality (unless the kernel is normalized). A complete row has distance 0 to
-itself; an incomplete row has more, because two rows that miss a value can differ there.
+The similarity of a query and a row is their kernel, as a share of what a row with
+exactly the query's values would score: from 0 to 1. The distance is 1 less that. A
+complete row has distance 0 to itself; an incomplete row has more, because two rows that
+miss a value can differ there.
+
+Where `rarity` is 0 that score is 1, so the similarity is the kernel. The distance is
+then symmetric and keeps the triangle inequality (unless the kernel is normalized).
 
 `ProximityKNNClassifier` and `ProximityKNNRegressor` predict from the nearest rows.
 """
@@ -25,6 +29,7 @@ from sklearn.utils.validation import (
 
 from ._coded import CodedTable
 from ._nearest import (
+    GRID,
     MODES,
     Index,
     Mode,
@@ -32,7 +37,6 @@ from ._nearest import (
     find_near,
     find_nearest,
     make_graph,
-    sort_distances,
     split_answers,
     spread_index,
 )
@@ -46,12 +50,11 @@ from .kernel import (
     fit_kernel,
     index_rows,
     pack_with_kernel,
-    represent,
+    represent_for_search,
     take_kernel,
     unpack_kernel,
 )
 
-_ROUNDINGS = 8  # rounding errors by which a distance may exceed the radius
 __all__ = ["ProximityKNNClassifier", "ProximityKNNRegressor"]
 Weights = Literal["uniform", "distance"]
 
@@ -65,8 +68,8 @@ class ProximityNeighbors(NumberedTransformer, KernelEstimator):
         Number of neighbors that `kneighbors` finds.
     kernel : ProximityKernel, FrozenEstimator or None, default=None
         Measures the similarity; a copy is fitted, unless it is a fitted kernel in a
-        `sklearn.frozen.FrozenEstimator`. Its `n_bins` is
-        "fine" unless it has another.
+        `sklearn.frozen.FrozenEstimator`. None is
+        ``ProximityKernel("fine", rarity=0.5)``.
     radius : float, default=0.25
         Distance, from 0 to 1, up to which `radius_neighbors` finds rows.
     n_jobs : int or None, default=None
@@ -81,8 +84,11 @@ class ProximityNeighbors(NumberedTransformer, KernelEstimator):
 
     Notes
     -----
-    Distances are ``1 - K(x, y)``, not those of the kernel's feature space, where a row
-    with many missing cells is near every row. Ties go to the lower index.
+    The similarity of a query x and a row y is ``K(x, y) / F(x)``, from 0 to 1, where
+    F(x) is what a row with exactly the values of x would score; it is 1 if the kernel's
+    `rarity` is 0. The distance is 1 less that, not the one of the kernel's feature
+    space, where a row with many missing cells is near every row. Similarities are
+    rounded to multiples of ``2**-24``, and ties go to the lower index.
 
     Examples
     --------
@@ -97,6 +103,8 @@ class ProximityNeighbors(NumberedTransformer, KernelEstimator):
     array([[0.  , 0.  ],
            [0.41, 0.5 ]], dtype=float32)
     """
+
+    _reports_shares = True
 
     def __init__(
         self,
@@ -128,8 +136,9 @@ class ProximityNeighbors(NumberedTransformer, KernelEstimator):
 
     def __fit_coded__(self, X: Any) -> CodedTable:
         self._check_options()
-        kernel, coded = fit_kernel(self.kernel, X, self.n_jobs, "fine")
-        index = index_rows(kernel, represent(kernel, coded))
+        default = self._make_default()
+        kernel, coded = fit_kernel(self.kernel, X, self.n_jobs, default)
+        index = index_rows(kernel, represent_for_search(kernel, coded))
         take_kernel(self, kernel)
         self._take_index(index)
         return coded
@@ -183,7 +192,7 @@ class ProximityNeighbors(NumberedTransformer, KernelEstimator):
         similarities, indices = self._nearest(X, n_neighbors)
         if return_similarity:
             return similarities, indices
-        distances, indices = sort_distances(similarities, indices)
+        distances = 1 - similarities
         return (distances, indices) if return_distance else indices
 
     def kneighbors_graph(
@@ -316,7 +325,8 @@ class ProximityNeighbors(NumberedTransformer, KernelEstimator):
 
         Returns
         -------
-        CSR matrix of shape (n_queries, n_samples_fit), symmetric if `X` is None
+        CSR matrix of shape (n_queries, n_samples_fit)
+            Symmetric if `X` is None and the kernel's `rarity` is 0.
         """
         check_choice("mode", mode, MODES)
         found = self._within(X, radius, sort_results)
@@ -334,9 +344,11 @@ class ProximityNeighbors(NumberedTransformer, KernelEstimator):
             raise ValueError(
                 f"Expected n_neighbors <= {most}, the fitted rows{others}, got {k}."
             )
-        rows = None if itself else represent(self.kernel_, X)
+        rows = None if itself else represent_for_search(self.kernel_, X)
         found = find_nearest(self._index, rows, k + itself, self._threads)
-        return drop_itself(*found, np.arange(most + 1)) if itself else found
+        if itself:
+            found = drop_itself(*found, np.arange(most + 1))
+        return found[0].astype(self.kernel_.dtype), found[1]
 
     def _within(
         self, X: Any, radius: float | None, nearest_first: bool
@@ -344,11 +356,11 @@ class ProximityNeighbors(NumberedTransformer, KernelEstimator):
         check_flag("sort_results", nearest_first)
         check_is_fitted(self)
         reach = _check_radius(self.radius if radius is None else radius)
-        rows = None if X is None else represent(self.kernel_, X)
-        rounding = _ROUNDINGS * float(np.finfo(self.kernel_.dtype).eps)
+        rows = None if X is None else represent_for_search(self.kernel_, X)
         starts, indices, similarities = find_near(
-            self._index, rows, 1 - reach - rounding, self._threads
+            self._index, rows, 1 - reach - GRID, self._threads
         )
+        similarities = similarities.astype(self.kernel_.dtype)
         row = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
         order = np.lexsort((indices, -similarities if nearest_first else row, row))
         if X is None:
@@ -368,6 +380,9 @@ class ProximityNeighbors(NumberedTransformer, KernelEstimator):
         rows: Matrix = groups.matrix[groups.inverse]
         return rows
 
+    def _make_default(self) -> ProximityKernel:
+        return make_default_kernel()
+
     def _take_index(self, index: Index) -> None:
         self._index = index
         self.n_samples_fit_ = len(index.groups.inverse)
@@ -386,7 +401,7 @@ class ProximityNeighbors(NumberedTransformer, KernelEstimator):
         self._check_options()
         kernel = unpack_kernel(state)
         n_columns = int(kernel.model_.n_columns.sum())
-        matrix = unpack_sparse(state, kernel.dtype, n_columns)
+        matrix = unpack_sparse(state, np.float64, n_columns)
         inverse = state.array("inverse", np.int64)
         check(len(inverse) and inverse.min() >= 0, "rows of the index")
         # Each distinct row is there, in the order of first occurrence.
@@ -396,6 +411,11 @@ class ProximityNeighbors(NumberedTransformer, KernelEstimator):
         state.check_growth(matrix.shape[0] * len(kernel.n_bins_), "the index")
         self.kernel_ = kernel
         self._take_index(spread_index(index_rows(kernel, matrix), inverse))
+
+
+def make_default_kernel() -> ProximityKernel:
+    """Make the kernel of neighbors and of predictions from them."""
+    return ProximityKernel("fine", rarity=0.5)
 
 
 def _check_radius(radius: Any) -> float:
@@ -412,6 +432,8 @@ _WEIGHTS: tuple[Weights, ...] = ("uniform", "distance")
 
 class _ProximityKNN(KernelEstimator):
     """Base of classifier and regressor: fitted neighbors, and targets."""
+
+    _reports_shares = True
 
     def __init__(
         self,
@@ -473,6 +495,9 @@ class _ProximityKNN(KernelEstimator):
         asked = self.n_neighbors if n_neighbors is None else n_neighbors
         return self._near.kneighbors(X, asked)
 
+    def _make_default(self) -> ProximityKernel:
+        return make_default_kernel()
+
     def _check_options(self) -> None:
         super()._check_options()
         check_count("n_neighbors", self.n_neighbors, 1)
@@ -510,7 +535,8 @@ class ProximityKNNClassifier(Classifier, _ProximityKNN):
         distance 0 then vote alone.
     kernel : ProximityKernel, FrozenEstimator or None, default=None
         Measures the similarity; a copy is fitted, unless it is a fitted kernel in a
-        `sklearn.frozen.FrozenEstimator`. Its `n_bins` is "fine" unless it has another.
+        `sklearn.frozen.FrozenEstimator`. None is
+        ``ProximityKernel("fine", rarity=0.5)``.
     n_jobs : int or None, default=None
         Threads, as in `ProximityKernel`; None is the option of the kernel.
 

@@ -28,7 +28,7 @@ from .._nearest import (
     merge_nearest,
 )
 from .._shared.resources import count_threads
-from ..kernel import bin_names, index_rows, represent
+from ..kernel import bin_names, index_rows, represent, represent_for_search
 from .display_columns import DisplayColumn
 from .missing_cells import estimate_cells, sample_rows
 
@@ -208,11 +208,11 @@ def _find_nearest(
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Find the nearest rows of some; the table is represented a part at a time."""
     n_threads = count_threads(kernel.n_jobs)
-    queries = represent(kernel, coded.take(compared))
+    queries = represent_for_search(kernel, coded.take(compared))
     parts = []
     for start in range(0, len(coded), MAP_ROWS):
         part = coded.take(slice(start, start + MAP_ROWS))
-        index = index_rows(kernel, represent(kernel, part))
+        index = index_rows(kernel, represent_for_search(kernel, part))
         n_rows = min(MAP_ROWS, len(coded) - start)
         found = find_nearest(index, queries, min(k + 1, n_rows), n_threads)
         parts.append(Nearest(*found, n_rows, k + 1))
