@@ -102,10 +102,12 @@ class ProximityKernel(ModelFileMixin, Weighted, Transformer, Estimator):
     dtype : {numpy.float32, numpy.float64}, default=numpy.float32
         The dtype of the representation and the kernel.
     n_jobs : int or None, default=None
-        Threads. None uses the cores that the process may use, and one inside a joblib
-        worker; -1 uses all. The result does not depend on it.
+        Threads; None is all cores that the process may use, not one as in scikit-learn.
+        Inside a joblib worker it is one. -1 is all. The result does not depend on it.
     random_state : int, RandomState instance or None, default=None
-        Chooses the 10,000 rows that "pairwise" learns its weights from. None is 0.
+        Chooses the 10,000 rows that "pairwise" learns its weights from. None is 0, so
+        that equal tables give equal kernels; in `ProximityKMeans` and
+        `ProximityImputer`, None draws anew each time, as in scikit-learn.
 
     Attributes
     ----------
@@ -747,11 +749,11 @@ class KernelEstimator(ModelFileMixin, Estimator):
         if given is None and any(name.startswith("kernel__") for name in params):
             own = {name: params[name] for name in params if "__" not in name}
             super().set_params(**own)  # the default can depend on these
-            params = {**params, "kernel": self._make_default()}
+            params = {**params, "kernel": self.__default_kernel__()}
         super().set_params(**params)
         return self
 
-    def _make_default(self) -> ProximityKernel:
+    def __default_kernel__(self) -> ProximityKernel:
         """Make the kernel that None stands for."""
         return ProximityKernel()
 
@@ -780,7 +782,7 @@ class KernelEstimator(ModelFileMixin, Estimator):
 
 def default_kernel(estimator: KernelEstimator) -> ProximityKernel:
     """Make the kernel that an estimator uses if none is given."""
-    return estimator._make_default()
+    return estimator.__default_kernel__()
 
 
 def find_kernel(estimator: Any) -> ProximityKernel:

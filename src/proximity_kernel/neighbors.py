@@ -13,6 +13,8 @@ then symmetric and keeps the triangle inequality (unless the kernel is normalize
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Literal, Self, overload
 
@@ -56,7 +58,10 @@ from .kernel import (
 )
 
 __all__ = ["ProximityKNNClassifier", "ProximityKNNRegressor"]
-Weights = Literal["uniform", "distance"]
+Weights = (
+    Literal["uniform", "distance"]
+    | Callable[[NDArray[np.floating]], NDArray[np.floating]]
+)
 
 
 class ProximityNeighbors(NumberedTransformer, KernelEstimator):
@@ -73,7 +78,7 @@ class ProximityNeighbors(NumberedTransformer, KernelEstimator):
     radius : float, default=0.25
         Distance, from 0 to 1, up to which `radius_neighbors` finds rows.
     n_jobs : int or None, default=None
-        Threads, as in `ProximityKernel`; None is the option of the kernel.
+        Threads; None is those of the kernel: all cores, unless it has its own option.
 
     Attributes
     ----------
@@ -136,7 +141,7 @@ class ProximityNeighbors(NumberedTransformer, KernelEstimator):
 
     def __fit_coded__(self, X: Any) -> CodedTable:
         self._check_options()
-        default = self._make_default()
+        default = self.__default_kernel__()
         kernel, coded = fit_kernel(self.kernel, X, self.n_jobs, default)
         index = index_rows(kernel, represent_for_search(kernel, coded))
         take_kernel(self, kernel)
@@ -160,7 +165,18 @@ class ProximityNeighbors(NumberedTransformer, KernelEstimator):
         n_neighbors: int | None = ...,
         *,
         return_distance: Literal[False],
+        return_similarity: Literal[False] = ...,
     ) -> NDArray[np.int64]: ...
+
+    @overload
+    def kneighbors(
+        self,
+        X: Any = ...,
+        n_neighbors: int | None = ...,
+        *,
+        return_distance: Literal[False],
+        return_similarity: Literal[True],
+    ) -> NDArray[np.floating]: ...
 
     def kneighbors(
         self,
@@ -178,20 +194,22 @@ class ProximityNeighbors(NumberedTransformer, KernelEstimator):
             None searches the neighbors of each fitted row, without the row itself.
         n_neighbors : int, optional
         return_distance : bool, default=True
+            False returns the indices alone.
         return_similarity : bool, default=False
-            True returns similarities, largest first, in place of the distances.
+            True returns similarities, largest first, in place of the distances; with
+            ``return_distance=False`` the similarities alone.
 
         Returns
         -------
         distances : ndarray of shape (n_queries, n_neighbors)
-            ``1 - K``, smallest first.
+            1 less the similarity, smallest first; ties go to the lower index.
         indices : ndarray of shape (n_queries, n_neighbors), int64
         """
         check_flag("return_distance", return_distance)
         check_flag("return_similarity", return_similarity)
         similarities, indices = self._nearest(X, n_neighbors)
         if return_similarity:
-            return similarities, indices
+            return (similarities, indices) if return_distance else similarities
         distances = 1 - similarities
         return (distances, indices) if return_distance else indices
 
@@ -224,6 +242,10 @@ class ProximityNeighbors(NumberedTransformer, KernelEstimator):
     def transform(self, X: Any) -> Matrix:
         """Join rows to the ``n_neighbors + 1`` nearest, as `KNeighborsTransformer`.
 
+        For the fitted table itself this differs from `fit_transform`: an incomplete row
+        has a distance above 0 to itself, and equal rows with a lower index can take its
+        place.
+
         Parameters
         ----------
         X : frame, array or list of rows, of shape (n_queries, n_features)
@@ -237,7 +259,11 @@ class ProximityNeighbors(NumberedTransformer, KernelEstimator):
         return self.kneighbors_graph(X, k, mode="distance")
 
     def fit_transform(self, X: Any, y: Any = None) -> Matrix:  # noqa: ARG002
-        """Fit, and join the rows to each other; a row has distance 0 to itself.
+        """Fit, and join each row to itself, at distance 0, and to its nearest others.
+
+        This is not ``fit(X).transform(X)``, which treats the rows as new ones: there an
+        incomplete row has a distance above 0 to itself, because two rows that miss a
+        value can differ there.
 
         Returns
         -------
@@ -275,6 +301,7 @@ class ProximityNeighbors(NumberedTransformer, KernelEstimator):
         *,
         return_distance: Literal[False],
         sort_results: bool = ...,
+        return_similarity: bool = ...,
     ) -> NDArray[np.object_]: ...
 
     def radius_neighbors(
@@ -291,6 +318,7 @@ class ProximityNeighbors(NumberedTransformer, KernelEstimator):
         Parameters
         ----------
         X, return_distance, return_similarity
+            As in `kneighbors`.
         radius : float, optional
             None is the option of the estimator. Rows at this distance are included.
         sort_results : bool, default=False
@@ -305,7 +333,8 @@ class ProximityNeighbors(NumberedTransformer, KernelEstimator):
         starts, indices, similarities = self._within(X, radius, sort_results)
         found = split_answers(indices, starts)
         if return_similarity:
-            return split_answers(similarities, starts), found
+            alike = split_answers(similarities, starts)
+            return (alike, found) if return_distance else alike
         distances = split_answers(1 - similarities, starts)
         return (distances, found) if return_distance else found
 
@@ -380,7 +409,7 @@ class ProximityNeighbors(NumberedTransformer, KernelEstimator):
         rows: Matrix = groups.matrix[groups.inverse]
         return rows
 
-    def _make_default(self) -> ProximityKernel:
+    def __default_kernel__(self) -> ProximityKernel:
         return make_default_kernel()
 
     def _take_index(self, index: Index) -> None:
@@ -427,7 +456,7 @@ def _check_radius(radius: Any) -> float:
     return float(radius)
 
 
-_WEIGHTS: tuple[Weights, ...] = ("uniform", "distance")
+_WEIGHTS = ("uniform", "distance")
 
 
 class _ProximityKNN(KernelEstimator):
@@ -468,15 +497,37 @@ class _ProximityKNN(KernelEstimator):
         self._check_options()
         distances, indices = self._near.kneighbors(X, self.n_neighbors)
         weights = np.ones(distances.shape)
-        if self.weights == "distance":
+        if callable(self.weights):
+            weights = _check_weights(self.weights(distances), distances.shape)
+        elif self.weights == "distance":
             none = distances <= 0
             with np.errstate(divide="ignore"):
                 weights = np.where(none.any(axis=1, keepdims=True), none, 1 / distances)
         return weights / weights.sum(axis=1, keepdims=True), indices
 
+    @overload
     def kneighbors(
-        self, X: Any = None, n_neighbors: int | None = None
-    ) -> tuple[NDArray[np.floating], NDArray[np.int64]]:
+        self,
+        X: Any = ...,
+        n_neighbors: int | None = ...,
+        return_distance: Literal[True] = ...,
+    ) -> tuple[NDArray[np.floating], NDArray[np.int64]]: ...
+
+    @overload
+    def kneighbors(
+        self,
+        X: Any = ...,
+        n_neighbors: int | None = ...,
+        *,
+        return_distance: Literal[False],
+    ) -> NDArray[np.int64]: ...
+
+    def kneighbors(
+        self,
+        X: Any = None,
+        n_neighbors: int | None = None,
+        return_distance: bool = True,
+    ) -> Any:
         """Find the nearest of the fitted rows, as `ProximityNeighbors.kneighbors`.
 
         Parameters
@@ -485,6 +536,8 @@ class _ProximityKNN(KernelEstimator):
             None searches the neighbors of each fitted row, without the row itself.
         n_neighbors : int, optional
             None is the option of the estimator.
+        return_distance : bool, default=True
+            False returns the indices alone.
 
         Returns
         -------
@@ -492,16 +545,26 @@ class _ProximityKNN(KernelEstimator):
         indices : ndarray of shape (n_queries, n_neighbors), int64
         """
         check_is_fitted(self)
+        check_flag("return_distance", return_distance)
         asked = self.n_neighbors if n_neighbors is None else n_neighbors
-        return self._near.kneighbors(X, asked)
+        distances, indices = self._near.kneighbors(X, asked)
+        return (distances, indices) if return_distance else indices
 
-    def _make_default(self) -> ProximityKernel:
+    def __default_kernel__(self) -> ProximityKernel:
         return make_default_kernel()
 
     def _check_options(self) -> None:
         super()._check_options()
         check_count("n_neighbors", self.n_neighbors, 1)
-        check_choice("weights", self.weights, _WEIGHTS)
+        if not callable(self.weights):
+            check_choice("weights", self.weights, _WEIGHTS)
+
+    def __getstate__(self) -> dict[str, Any]:
+        if not callable(self.weights):
+            return super().__getstate__()
+        plain = copy.copy(self)  # a file cannot hold a function; a pickle can
+        plain.weights = "uniform"
+        return {**plain.__getstate__(), "weights": self.weights}
 
     def __get_model_state__(self) -> State:
         state = self._near.__get_model_state__()
@@ -530,15 +593,16 @@ class ProximityKNNClassifier(Classifier, _ProximityKNN):
     ----------
     n_neighbors : int, default=5
         Fitted rows that vote.
-    weights : {"uniform", "distance"}, default="uniform"
+    weights : {"uniform", "distance"} or callable, default="uniform"
         Whether votes count the same, or by the inverse of the distance. Rows at
-        distance 0 then vote alone.
+        distance 0 then vote alone. A function of the distances, of shape (n_queries,
+        n_neighbors), returns weights of the same shape; it cannot be saved to a file.
     kernel : ProximityKernel, FrozenEstimator or None, default=None
         Measures the similarity; a copy is fitted, unless it is a fitted kernel in a
         `sklearn.frozen.FrozenEstimator`. None is
         ``ProximityKernel("fine", rarity=0.5)``.
     n_jobs : int or None, default=None
-        Threads, as in `ProximityKernel`; None is the option of the kernel.
+        Threads; None is those of the kernel: all cores, unless it has its own option.
 
     Attributes
     ----------
@@ -640,13 +704,14 @@ class ProximityKNNRegressor(Regressor, _ProximityKNN):
     ----------
     n_neighbors : int, default=5
         Fitted rows whose mean is predicted.
-    weights : {"uniform", "distance"}, default="uniform"
+    weights : {"uniform", "distance"} or callable, default="uniform"
         Whether rows count the same, or by the inverse of the distance. Rows at
-        distance 0 then count alone.
+        distance 0 then count alone. A function of the distances, of shape (n_queries,
+        n_neighbors), returns weights of the same shape; it cannot be saved to a file.
     kernel : ProximityKernel, FrozenEstimator or None, default=None
         As in `ProximityKNNClassifier`.
     n_jobs : int or None, default=None
-        Threads, as in `ProximityKernel`; None is the option of the kernel.
+        Threads; None is those of the kernel: all cores, unless it has its own option.
 
     Attributes
     ----------
@@ -707,6 +772,20 @@ class ProximityKNNRegressor(Regressor, _ProximityKNN):
         targets = self._targets
         check(targets.dtype == np.float64 and targets.ndim <= 2, "targets")
         check(np.isfinite(targets).all(), "targets")
+
+
+def _check_weights(found: Any, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    """Raise ValueError unless a function of the distances returned usable weights."""
+    weights = np.asarray(found, np.float64)
+    good = (
+        weights.shape == shape and np.isfinite(weights).all() and (weights >= 0).all()
+    )
+    if not good or not weights.any(axis=1).all():
+        raise ValueError(
+            f"The function weights must return an array of shape {shape}, of finite "
+            "numbers from 0 on, and not only zeros for a query."
+        )
+    return weights
 
 
 def _check_given(estimator: Any, y: Any) -> None:

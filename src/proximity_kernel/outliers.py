@@ -109,7 +109,7 @@ class ProximityOutliers(OutlierDetector, KernelEstimator):
         deviation is 1.4826 times the median deviation or 1.2533 times the mean
         deviation, whichever is larger.
     n_jobs : int or None, default=None
-        Threads, as in `ProximityKernel`; None is the option of the kernel.
+        Threads; None is those of the kernel: all cores, unless it has its own option.
 
     Attributes
     ----------
@@ -184,7 +184,7 @@ class ProximityOutliers(OutlierDetector, KernelEstimator):
 
     def __fit_coded__(self, X: Any) -> CodedTable:
         self._check_options()
-        default = self._make_default()
+        default = self.__default_kernel__()
         kernel, coded = fit_kernel(self.kernel, X, self.n_jobs, default)
         near, dtype = None, self._find_dtype(kernel)
         matrix = represent(kernel, coded, dtype)
@@ -322,7 +322,7 @@ class ProximityOutliers(OutlierDetector, KernelEstimator):
         """Take that of the search, so that rows are represented once."""
         return np.float64 if self.method == "neighbors" else kernel.dtype
 
-    def _make_default(self) -> ProximityKernel:
+    def __default_kernel__(self) -> ProximityKernel:
         return ProximityKernel("fine" if self.method == "neighbors" else _N_BINS)
 
     def _find_far(self, coded: CodedTable) -> NDArray[np.bool_]:

@@ -146,7 +146,7 @@ def test_no_rarity_is_the_kernel_of_the_paper_to_the_bit():
 
 
 def test_a_rare_match_counts_more():
-    """The second row shares the rare "yes" with the first, the third two common ones."""
+    """The second row shares the rare "yes" with the first, the third two others."""
     table = pd.DataFrame(
         {
             "rare": ["yes", "yes", "no", "no"] + ["no"] * 36,
@@ -212,6 +212,43 @@ def test_weights_of_rows_count_in_the_frequencies():
 def test_bad_powers_are_named(rarity):
     with raises_naming(ValueError, "rarity", "0 to 1"):
         ProximityKernel(rarity=rarity).fit([[1.0], [2.0]])
+
+
+# --- normalize
+
+
+@given(tables(), parameters(), st.floats(0, 1), POWER)
+def test_normalize_divides_by_a_power_of_the_self_similarities(
+    drawn, chosen, power, rarity
+):
+    frame, new = drawn
+    plainly = fitted(plain(**chosen, rarity=rarity, dtype=np.float64), frame)
+    options = {**chosen, "rarity": rarity, "dtype": np.float64}
+    pk = fitted(plain(**options, normalize=power), frame)
+    k, itself = plainly.kernel(new, frame), np.diag(plainly.kernel(frame))
+    own = np.diag(plainly.kernel(new))
+    whole = (np.where(own > 0, own, 1)[:, None] * itself[None, :]) ** (power / 2)
+    wanted = k / np.where(whole > 0, whole, 1)
+    np.testing.assert_allclose(pk.kernel(new, frame), wanted, rtol=1e-9, atol=1e-12)
+
+
+def test_normalize_as_a_number_and_as_a_flag():
+    frame = mixed_table(80, 5, 0.3, seed=4)
+    for flag, number in ((False, 0), (False, 0.0), (True, 1), (True, 1.0)):
+        wanted = ProximityKernel(normalize=flag).fit_transform(frame)
+        found = ProximityKernel(normalize=number).fit_transform(frame)
+        assert_same_bits(found, wanted)
+    itself = [
+        np.diag(ProximityKernel(normalize=power).fit(frame).kernel(frame)).mean()
+        for power in (0, 0.5, 1)
+    ]
+    assert itself[0] < itself[1] < itself[2] == pytest.approx(1, abs=1e-6)
+
+
+@pytest.mark.parametrize("normalize", [-0.1, 1.5, "yes", None])
+def test_bad_normalize_is_named(normalize):
+    with raises_naming(ValueError, "normalize", "0 to 1"):
+        ProximityKernel(normalize=normalize).fit([[1.0], [2.0]])
 
 
 # --- ties

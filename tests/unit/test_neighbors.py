@@ -245,6 +245,14 @@ def test_what_is_returned(frame, near):
     )
     similarities, _ = near.kneighbors(frame[:5], return_similarity=True)
     np.testing.assert_array_equal(1 - similarities, distances)
+    alone = near.kneighbors(frame[:5], return_distance=False, return_similarity=True)
+    np.testing.assert_array_equal(alone, similarities)
+    alone = near.radius_neighbors(
+        frame[:5], 0.5, return_distance=False, return_similarity=True
+    )
+    both, _ = near.radius_neighbors(frame[:5], 0.5, return_similarity=True)
+    for one, other in zip(alone, both, strict=True):
+        np.testing.assert_array_equal(one, other)
     assert distances.dtype == np.float32
     assert near.kneighbors(frame[:5], n_neighbors=9)[1].shape == (5, 9)
 
