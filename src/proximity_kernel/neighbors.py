@@ -19,7 +19,9 @@ from dataclasses import replace
 from typing import Any, Literal, Self, overload
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
+from sklearn import get_config
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
@@ -30,6 +32,7 @@ from sklearn.utils.validation import (
 )
 
 from ._coded import CodedTable
+from ._connected_graph import connect_rows
 from ._nearest import (
     GRID,
     MODES,
@@ -238,6 +241,72 @@ class ProximityNeighbors(NumberedTransformer, KernelEstimator):
         starts = np.arange(0, n * k + 1, k)
         found = starts, indices.ravel(), similarities.ravel()
         return make_graph(*found, mode, self.n_samples_fit_)
+
+    def precomputed_knn(
+        self, n_neighbors: int | None = None
+    ) -> tuple[NDArray[np.int64], NDArray[np.floating]]:
+        """List the nearest of each fitted row in the form that UMAP takes.
+
+        For ``umap.UMAP(n_neighbors=k, precomputed_knn=near.precomputed_knn(k))``.
+
+        Parameters
+        ----------
+        n_neighbors : int, optional
+            With the row itself; None is the option of the estimator and the row itself.
+
+        Returns
+        -------
+        indices : ndarray of shape (n_samples_fit, n_neighbors), int64
+            The row itself comes first.
+        distances : ndarray of shape (n_samples_fit, n_neighbors)
+            0 for the row itself.
+        """
+        check_is_fitted(self)
+        asked = self.n_neighbors + 1 if n_neighbors is None else n_neighbors
+        k = check_count("n_neighbors", asked, 2)
+        similarities, others = self._nearest(None, k - 1)
+        itself = np.arange(len(others))[:, None]
+        indices = np.hstack([itself, others])
+        nothing = np.zeros((len(others), 1), similarities.dtype)
+        return indices, np.hstack([nothing, 1 - similarities])
+
+    def distance_graph(self, n_neighbors: int | None = None) -> Matrix:
+        """Join the fitted rows to their nearest ones, in one connected graph.
+
+        For ``sklearn.cluster.HDBSCAN(metric="precomputed")`` and other methods that
+        take sparse distances and need a graph in one piece. If the nearest rows alone
+        leave several components, each is joined to the nearest row outside it.
+
+        Parameters
+        ----------
+        n_neighbors : int, optional
+            Nearest rows to join each row to, at least the `min_samples` of HDBSCAN;
+            None is the option of the estimator.
+
+        Returns
+        -------
+        CSR matrix of shape (n_samples_fit, n_samples_fit), float64
+            Symmetric: an edge has the larger of the distances that its rows have to
+            each other, as `ProximityKernel.distance`. Zeros on the diagonal are stored.
+            Other distances of 0 are ``2**-24``, because HDBSCAN drops edges of 0.
+
+        Examples
+        --------
+        >>> from sklearn.cluster import HDBSCAN
+        >>> table = [[float(i % 4), "a"] for i in range(12)]
+        >>> table += [[50.0 + i % 4, "b"] for i in range(12)]
+        >>> graph = ProximityNeighbors(6).fit(table).distance_graph()
+        >>> HDBSCAN(metric="precomputed", copy=True).fit_predict(graph).tolist()
+        [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]
+        """
+        nearest = self._nearest(None, n_neighbors)
+        kernel = self.kernel_
+        graph = connect_rows(
+            self._index, lambda rows: index_rows(kernel, rows), nearest, self._threads
+        )
+        plain = get_config().get("sparse_interface", "spmatrix") == "spmatrix"
+        made: Matrix = sp.csr_matrix(graph) if plain else graph
+        return made
 
     def transform(self, X: Any) -> Matrix:
         """Join rows to the ``n_neighbors + 1`` nearest, as `KNeighborsTransformer`.
