@@ -6,8 +6,8 @@ Cluster by neighbors, with the graph methods of scikit-learn
 as a sparse graph of distances or similarities. DBSCAN, HDBSCAN and spectral clustering
 take it by ``"precomputed"``. UMAP takes neighbors as well::
 
-    distances, indices = near.kneighbors(penguins, n_neighbors=15)
-    umap.UMAP(precomputed_knn=(indices, distances)).fit_transform(any_array_of_the_rows)
+    knn = near.precomputed_knn(15)
+    umap.UMAP(n_neighbors=15, precomputed_knn=knn).fit_transform(any_array_of_the_rows)
 """
 
 import matplotlib.pyplot as plt
