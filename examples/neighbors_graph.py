@@ -31,7 +31,8 @@ def cluster(table: pd.DataFrame) -> dict[str, np.ndarray]:
     # Rows that differ in one feature of the seven; no edge means farther apart.
     within = near.radius_neighbors_graph(radius=1 / 7, mode="distance")
     nearest = symmetric(near.kneighbors_graph(mode="similarity"))
-    # HDBSCAN wants one connected piece: all distances, dense, or a wide graph.
+    # HDBSCAN wants one connected piece: all distances, or ``near.distance_graph(20)``
+    # for tables that are too large for these.
     whole = 1 - near.kernel_.kernel(table).astype(float)
     return {
         "DBSCAN": DBSCAN(

@@ -10,6 +10,7 @@ one, and for each pair how much each feature agrees.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import reduce
 from typing import Any
 
@@ -177,9 +178,10 @@ def describe_rows(
     order = np.argsort(detailed)
     near = order[np.searchsorted(detailed, nearest, sorter=order)]
     matrix = represent(kernel, coded.take(rows))
+    plain = _represent_without_rarity(kernel, coded.take(rows), matrix)
     coded = coded.take(detailed)
     places = spread_rows(matrix, place_rows(matrix, n))
-    pairs = matrix[np.repeat(np.arange(n), k)].multiply(matrix[near.ravel()])
+    pairs = plain[np.repeat(np.arange(n), k)].multiply(plain[near.ravel()])
     agreement = np.clip(model.agree_by_feature(pairs), 0, 1)
     estimates = _describe_estimates(*estimate_cells(kernel, coded))
     cells = _describe_cells(kernel, columns, detailed, coded, estimates)
@@ -201,6 +203,17 @@ def describe_rows(
             for cell, column in zip(cells, columns, strict=True)
         ],
     }
+
+
+def _represent_without_rarity(
+    kernel: ProximityKernel, coded: CodedTable, matrix: sp.csr_array
+) -> sp.csr_array:
+    """Represent rows so that the agreement in a feature is from 0 to 1."""
+    if not kernel.model_.rarity:
+        return matrix
+    plain = replace(kernel.model_, rarity=0.0)
+    n_threads = count_threads(kernel.n_jobs)
+    return plain.represent(coded, kernel.dtype, kernel.normalize, n_threads)
 
 
 def _find_nearest(
