@@ -43,10 +43,13 @@ def pack_model(model: Model) -> State:
     needs = matcher.bitmaps.words.nbytes if isinstance(matcher, Cascade) else 0
     if model.feature_weights is not None:
         arrays = {**arrays, "feature_weights": model.feature_weights}
+    if _any_fine(model.bins):
+        arrays = {**arrays, "leaf_counts": model.leaf_counts}
     values = {
         "features": [_pack_feature(*feature) for feature in features],
         "missingness": [vars(cells) for cells in model.missingness],
         "categorical_features": chosen,
+        "rarity": model.rarity,
         **held,
     }
     return State(values, arrays, needs=needs)
@@ -63,11 +66,37 @@ def unpack_model(state: State) -> Model:
     n_bins = np.array([own.n_bins for own in bins], np.int64) + informative
     matcher, totals, n_samples = _unpack_matcher(state, n_bins)
     chosen = decode(state.values["categorical_features"])
+    leaf_counts = _read_leaf_counts(state, bins, n_bins, totals)
     feature_weights = _read_feature_weights(state, n_bins)
+    rarity = state.values["rarity"]
+    check(type(rarity) is float and 0 <= rarity <= 1, "rarity")
     return Model(
         types, chosen, bins, missingness, matcher, typical, totals, n_samples,
-        feature_weights,
+        leaf_counts, feature_weights, rarity,
     )  # fmt: skip
+
+
+def _any_fine(bins: tuple[Bins, ...]) -> bool:
+    return any(getattr(own, "cuts", None) is not None for own in bins)
+
+
+def _read_leaf_counts(
+    state: State, bins: tuple[Bins, ...], n_bins: NDArray[np.int64], totals: Any
+) -> NDArray[np.int64]:
+    """Read how often each leaf was observed; those of a bin add up to its count."""
+    if not _any_fine(bins):
+        return np.zeros((len(bins), MOST_LEAVES), np.int64)
+    counts = state.array("leaf_counts", np.int64, ndim=2)
+    check(counts.shape == (len(bins), MOST_LEAVES), "counts of leaves")
+    check(((counts >= 0) & (counts < _MOST_SAMPLES)).all(), "counts of leaves")
+    by_feature = np.split(totals, np.cumsum(n_bins)[:-1])
+    for own, leaves, of_bins in zip(bins, counts, by_feature, strict=True):
+        if getattr(own, "cuts", None) is not None:
+            parents = own.parents
+            added = np.zeros(own.n_bins, np.int64)
+            np.add.at(added, parents, leaves[: len(parents)])
+            check((added == of_bins[: own.n_bins]).all(), "counts of leaves")
+    return counts
 
 
 def _read_feature_weights(

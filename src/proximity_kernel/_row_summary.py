@@ -22,7 +22,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ._bin_summary import has_no_rows
-from ._bins import Binned
+from ._bins import MOST_LEAVES, Binned
 from ._coded import CodedTable, code_columns, code_dtype, count_bins, merge_distinct
 from ._compile import compiled
 from ._pairwise import MOST_CODES, PairCounts, count_kept
@@ -111,6 +111,8 @@ class RowSummary:
     n_samples : int
     totals : ndarray of shape (n_codes,), int64
         How often each code occurs, in all rows.
+    leaves : ndarray of shape (n_features, MOST_LEAVES), int64
+        How often each leaf of a "fine" feature occurs, in all rows; 0 for others.
     pairs : ndarray of shape (n_codes, n_codes), int64
         How often two codes occur in one row; the first is of the earlier feature. It
         has no rows if pairs are not counted.
@@ -127,6 +129,7 @@ class RowSummary:
     plan: RowPlan
     n_samples: int
     totals: _Ints
+    leaves: _Ints
     pairs: _Ints
     rows: NDArray[Any]
     counts: _Ints
@@ -232,7 +235,8 @@ def keep_rows(coded: CodedTable, plan: RowPlan, n_threads: int) -> RowSummary:
             len(rows), _PIECE, n_threads,
         )  # fmt: skip
     totals, pairs = _count(coded, hashes, plan, n_threads)
-    state = RowSummary(plan, int(counts.sum()), totals, pairs, rows, counts, hashes)
+    n_samples, leaves = int(counts.sum()), _count_leaves(coded, n_threads)
+    state = RowSummary(plan, n_samples, totals, leaves, pairs, rows, counts, hashes)
     return state if plan.every_row else _keep_lowest(state)
 
 
@@ -252,6 +256,7 @@ def merge_rows(a: RowSummary, b: RowSummary) -> RowSummary:
         a,
         n_samples=a.n_samples + b.n_samples,
         totals=a.totals + b.totals,
+        leaves=a.leaves + b.leaves,
         pairs=a.pairs + b.pairs,
         sampled=a.sampled or b.sampled,
     )
@@ -370,6 +375,23 @@ def _count(
     return totals, pairs
 
 
+def _count_leaves(coded: CodedTable, n_threads: int) -> _Ints:
+    """Count the leaves of each feature, if there are any that are not bins."""
+    shape = coded.bins.shape[1], MOST_LEAVES
+    leaves = coded.leaves
+    if leaves is None:
+        return np.zeros(shape, np.int64)
+    parts: list[_Ints] = []
+
+    def count_some(first: int, last: int) -> None:
+        found = np.zeros(shape, np.int64)
+        count_leaves(leaves[first:last], coded.counts[first:last], found)
+        parts.append(found)
+
+    run_pieces(count_some, len(leaves), _PIECE, n_threads)
+    return sum(parts, np.zeros(shape, np.int64))
+
+
 def count_pairs(
     fitted: RowSummary,
     coded: CodedTable,
@@ -428,6 +450,16 @@ def hash_rows(rows: NDArray[Any], seed: Any, hashes: Any) -> None:
             h = (h ^ (h >> np.uint64(27))) * _STIR_2
             h ^= h >> np.uint64(31)
         hashes[i] = h
+
+
+@compiled
+def count_leaves(leaves: NDArray[Any], counts: Any, found: Any) -> None:
+    """Count the leaves of rows; row r counts ``counts[r]`` times."""
+    for r in range(leaves.shape[0]):
+        for j in range(leaves.shape[1]):
+            leaf = np.int64(leaves[r, j])
+            if leaf < found.shape[1]:
+                found[j, leaf] += counts[r]
 
 
 @compiled

@@ -100,11 +100,11 @@ class ProximityKMeans(NumberedTransformer, Clusterer, KernelEstimator):
         times the mean variance of a column of the representation.
     random_state : int, RandomState instance or None, default=None
         Determines the first centers, which are sampled by greedy k-means++. An int
-        gives the same clusters every time.
+        gives the same clusters every time; None gives new ones each time.
     n_jobs : int or None, default=None
-        Threads of k-means, and of the kernel if that is None. None uses the cores that
-        the process may use, and one inside a joblib worker; -1 uses all. The result
-        does not depend on it.
+        Threads; None is all cores that the process may use, not one as in scikit-learn.
+        Inside a joblib worker it is one. -1 is all. Also those of the kernel, unless it
+        has its own. The result does not depend on it.
 
     Attributes
     ----------

@@ -13,7 +13,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 from sklearn.frozen import FrozenEstimator
 
 from ._coded import CodedTable
@@ -100,16 +100,16 @@ class ProximityOutliers(OutlierDetector, KernelEstimator):
         without the first, which can be the row itself.
     kernel : ProximityKernel, FrozenEstimator or None, default=None
         Measures the similarity; a copy is fitted, unless it is a fitted kernel in a
-        `sklearn.frozen.FrozenEstimator`. Unless it has another
-        `n_bins`, it is "fine" with "neighbors". With "all" it is 4: the first and last
-        centers are the extremes, so that extreme values are rare ones.
+        `sklearn.frozen.FrozenEstimator`. None is ``ProximityKernel("fine")`` with
+        "neighbors". With "all" it is ``ProximityKernel(4)``: the first and last centers
+        are the extremes, so that extreme values are rare ones.
     contamination : "auto" or float, default="auto"
         Share of the fitted rows to call outliers, above 0 and at most 0.5. "auto" takes
         the rows whose score lies 3.5 robust deviations below the median. A robust
         deviation is 1.4826 times the median deviation or 1.2533 times the mean
         deviation, whichever is larger.
     n_jobs : int or None, default=None
-        Threads, as in `ProximityKernel`; None is the option of the kernel.
+        Threads; None is those of the kernel: all cores, unless it has its own option.
 
     Attributes
     ----------
@@ -184,10 +184,10 @@ class ProximityOutliers(OutlierDetector, KernelEstimator):
 
     def __fit_coded__(self, X: Any) -> CodedTable:
         self._check_options()
-        n_bins = "fine" if self.method == "neighbors" else _N_BINS
-        kernel, coded = fit_kernel(self.kernel, X, self.n_jobs, n_bins)
-        matrix = represent(kernel, coded)
-        near = None
+        default = self.__default_kernel__()
+        kernel, coded = fit_kernel(self.kernel, X, self.n_jobs, default)
+        near, dtype = None, self._find_dtype(kernel)
+        matrix = represent(kernel, coded, dtype)
         if self.method == "neighbors":
             near = ProximityNeighbors(kernel=FrozenEstimator(kernel)).fit(coded)
         usual = [
@@ -265,7 +265,7 @@ class ProximityOutliers(OutlierDetector, KernelEstimator):
         """
         most = check_count("n", n, 1)
         coded = self._code(X)
-        matrix = represent(self.kernel_, coded)
+        matrix = represent(self.kernel_, coded, self._find_dtype(self.kernel_))
         model, names = coded.model, bin_names(self.kernel_)
         columns = coded.columns
         far, typical, scales = self._find_far(coded), self.typical_, model.scales
@@ -300,7 +300,7 @@ class ProximityOutliers(OutlierDetector, KernelEstimator):
 
     def _compare(self, coded: CodedTable) -> NDArray[np.float64]:
         """Compare rows with others in each feature, of shape (n, n_features)."""
-        matrix = represent(self.kernel_, coded)
+        matrix = represent(self.kernel_, coded, self._find_dtype(self.kernel_))
         others: Any = self.mean_
         if self._near is not None:
             k = min(self.n_neighbors + 1, self._near.n_samples_fit_)
@@ -317,6 +317,13 @@ class ProximityOutliers(OutlierDetector, KernelEstimator):
             matrix.multiply(others)
         )
         return found
+
+    def _find_dtype(self, kernel: ProximityKernel) -> DTypeLike:
+        """Take that of the search, so that rows are represented once."""
+        return np.float64 if self.method == "neighbors" else kernel.dtype
+
+    def __default_kernel__(self) -> ProximityKernel:
+        return ProximityKernel("fine" if self.method == "neighbors" else _N_BINS)
 
     def _find_far(self, coded: CodedTable) -> NDArray[np.bool_]:
         """Find gross errors, of shape (n, n_features)."""

@@ -166,7 +166,9 @@ def test_every_part_of_a_model_is_in_the_file():
         "typical",
         "totals",
         "n_samples",
+        "leaf_counts",
         "feature_weights",
+        "rarity",
     }
     assert {field.name for field in fields(Model)} == saved
 

@@ -235,7 +235,7 @@ def test_far_values_need_usual_ones():
 
 def test_score_by_neighbors_is_the_mean_similarity_with_them(frame):
     odd = ProximityOutliers(method="neighbors", n_neighbors=4).fit(frame)
-    near = ProximityNeighbors(5).fit(frame)
+    near = ProximityNeighbors(5, kernel=ProximityKernel("fine")).fit(frame)
     similarities, _ = near.kneighbors(frame, return_similarity=True)
     np.testing.assert_allclose(
         odd.score_samples(frame), similarities[:, 1:].mean(axis=1), atol=1e-6
@@ -256,14 +256,18 @@ def test_rare_combinations_are_found_by_neighbors():
     assert len(reasons[0]) >= 3
 
 
-def test_a_kernel_without_bins_keeps_those_of_the_outliers():
+def test_only_no_kernel_is_the_default_of_the_method():
     table = np.random.default_rng(0).normal(size=(60, 3))
-    for method in ("all", "neighbors"):
+    for method, n_bins in (("all", 4), ("neighbors", "fine")):
         plain = ProximityOutliers(method=method).fit(table)
-        odd = ProximityOutliers(method=method, kernel=ProximityKernel()).fit(table)
+        assert plain.kernel_.n_bins == n_bins
+        kernel = ProximityKernel(n_bins)
+        odd = ProximityOutliers(method=method, kernel=kernel).fit(table)
         np.testing.assert_array_equal(
             odd.score_samples(table), plain.score_samples(table)
         )
+        given = ProximityOutliers(method=method, kernel=ProximityKernel()).fit(table)
+        assert given.kernel_.n_bins is None
 
 
 def test_five_gross_errors_in_a_thousand_rows_do_not_hide_each_other():

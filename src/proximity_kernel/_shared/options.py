@@ -45,6 +45,7 @@ class FitOptions:
         As in `ProximityKernel`.
     feature_weights
         As in `ProximityKernel`; checked when the columns are known.
+    rarity : float
     max_categories : int
     seed : int
         Seed of the sample of rows.
@@ -56,6 +57,7 @@ class FitOptions:
     missingness: MissingnessOption
     categorical_features: Any
     feature_weights: Any
+    rarity: float
     max_categories: int
     seed: int
     n_threads: int
@@ -93,6 +95,7 @@ def resolve_options(kernel: Any) -> FitOptions:
         {} if missingness is None else missingness,
         kernel.categorical_features,
         kernel.feature_weights,
+        float(kernel.rarity),
         kernel.max_categories,
         draw_seed(kernel.random_state),
         count_threads(kernel.n_jobs),
@@ -104,7 +107,9 @@ def check_kernel_options(kernel: Any) -> None:
     check_choice("matching", kernel.matching, MATCHINGS)
     check_missingness(kernel.missingness)
     check_count("max_categories", kernel.max_categories, 2, MAX_BINS)
-    check_flag("normalize", kernel.normalize)
+    check_share("rarity", kernel.rarity)
+    if not isinstance(kernel.normalize, bool | np.bool_):
+        check_share("normalize", kernel.normalize)
     check_flag("sparse_output", kernel.sparse_output)
     check_float_dtype("dtype", kernel.dtype)
     check_n_jobs(kernel.n_jobs)
@@ -162,6 +167,12 @@ def check_flag(name: str, value: Any) -> None:
     """Raise ValueError unless a value is True or False."""
     if not isinstance(value, bool | np.bool_):
         raise ValueError(f"{name} must be True or False, got {value!r}.")
+
+
+def check_share(name: str, value: Any) -> None:
+    """Raise ValueError unless a value is a number from 0 to 1."""
+    if not is_number(value) or not 0 <= value <= 1:
+        raise ValueError(f"{name} must be a number from 0 to 1, got {value!r}.")
 
 
 def check_float_dtype(name: str, value: Any) -> None:

@@ -74,7 +74,7 @@ def draw_explanation(explanation: Any, a: str, b: str) -> tuple[Any, ...]:
 
     digits = _DIGITS + len(str(len(explanation.features) // 10))
     rows = [
-        (one.name, f"{one.contribution:.{digits}f}", one.alike, str(one.a), str(one.b))
+        (one.name, f"{one.contribution:.{digits}f}", one.reason, str(one.a), str(one.b))
         for one in sorted(explanation.features, key=lambda one: -one.contribution)
     ]
     similarity = Text(f"similarity {explanation.similarity:.3f}", "bold")

@@ -53,16 +53,24 @@ _SET_BY_MODEL = {
 }
 
 
-def make_kernel(options: argparse.Namespace) -> ProximityKernel:
-    """Make a kernel from the options that were given."""
+def make_kernel(options: argparse.Namespace, estimator: Any = None) -> ProximityKernel:
+    """Make a kernel from the options that were given.
+
+    Others are those of the default kernel of the estimator, if one is given.
+    """
     from .. import ProximityKernel
+    from ..kernel import default_kernel
 
     names = ("n_bins", "matching", "missingness", "feature_weights", "n_jobs")
     given = {name: getattr(options, name) for name in names}
     given = {name: value for name, value in given.items() if value is not None}
     if "feature_weights" in given:
         given["feature_weights"] = dict(given["feature_weights"])
-    return ProximityKernel(**given)
+    if estimator is None:
+        return ProximityKernel(**given)
+    if given.get("matching") == "cascade":
+        given = {"n_bins": None, **given}  # that of the paper
+    return default_kernel(estimator).set_params(**given)
 
 
 def make_imputer(options: argparse.Namespace) -> ProximityImputer:

@@ -77,7 +77,7 @@ def run(invocation: Invocation) -> None:
         if options.queries is not None:
             asked = fitting.open_table(invocation, options.queries, table.schema)
         rows, k = _find_rows(options, asked, len(table.frame) - exclude_self)
-        kernel = fitting.make_kernel(options)
+        kernel = fitting.make_kernel(options, ProximityNeighbors())
         model = ProximityNeighbors(kernel=kernel, n_jobs=options.n_jobs)
         coded = fitting.fit(invocation, model, table, ids=saved)
     else:
@@ -172,7 +172,8 @@ def _describe_scale(model: Any, coded: Any) -> str:
     sample = coded.take(some)
     similarities, indices = model.kneighbors(sample, 2, return_similarity=True)
     nearest = np.median(drop_itself(similarities, indices, some)[0])
-    chance = np.median(model.kernel_.kernel(sample)[np.triu_indices(len(some), 1)])
+    distances = model.kernel_.distance(sample)
+    chance = 1 - np.median(distances[np.triu_indices(len(some), 1)])
     return (
         f"A similarity (0 to 1) is usually {nearest:.2f} between a row and its "
         f"nearest, and {chance:.2f} between two rows taken at random."

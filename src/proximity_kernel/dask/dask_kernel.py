@@ -13,7 +13,7 @@ from typing import Any, Literal, Self, overload
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 from sklearn import get_config
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -35,7 +35,6 @@ from .._nearest import (
     find_nearest,
     kernel_matrix,
     merge_nearest,
-    sort_distances,
 )
 from .._row_summary import (
     RowSummary,
@@ -49,6 +48,7 @@ from ..kernel import (
     ProximityKernel,
     check_kernel,
     index_rows,
+    is_limited,
     represent,
     take_kernel,
 )
@@ -222,7 +222,7 @@ class DaskProximityKernel(BaseEstimator):  # type: ignore[misc]  # untyped
         Returns
         -------
         dask array of shape (n, m)
-            Similarities in [0, 1].
+            As from `ProximityKernel.kernel`.
         """
         check_is_fitted(self)
         parts = split_parts(X, self.kernel_)
@@ -273,7 +273,7 @@ class DaskProximityKernel(BaseEstimator):  # type: ignore[misc]  # untyped
         Returns
         -------
         distances : ndarray of shape (n_queries, n_neighbors)
-            ``1 - K``, smallest first.
+            As from `ProximityNeighbors.kneighbors`, smallest first.
         indices : ndarray of shape (n_queries, n_neighbors), int64
             Row numbers, counted through the partitions in their order; ties go to the
             lower one.
@@ -282,22 +282,24 @@ class DaskProximityKernel(BaseEstimator):  # type: ignore[misc]  # untyped
         parts = split_parts(X, self.kernel_)
         wanted = check_count("n_neighbors", n_neighbors, 1)
         check_flag("return_distance", return_distance)
-        rows = share(self._represent_small("queries", queries))
+        rows = share(self._represent_small("queries", queries, np.float64))
         states = parts.map(_search_part, share_kernel(self.kernel_), rows, wanted)
         found: Nearest = reduce_parts(states, merge_nearest)
         if found.n_rows < wanted:
             raise ValueError(
                 f"Expected n_neighbors <= {found.n_rows}, the rows of X, got {wanted}."
             )
-        distances, indices = sort_distances(found.similarities, found.indices)
-        return (distances, indices) if return_distance else indices
+        distances = (1 - found.similarities).astype(self.kernel_.dtype)
+        return (distances, found.indices) if return_distance else found.indices
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Name the columns of the representation, as `ProximityKernel` does."""
         check_is_fitted(self)
         return self.kernel_.get_feature_names_out(input_features)
 
-    def _represent_small(self, name: str, table: Any) -> sp.csr_array:
+    def _represent_small(
+        self, name: str, table: Any, dtype: DTypeLike | None = None
+    ) -> sp.csr_array:
         """Represent a table in memory; raise TypeError if it is one of dask."""
         if require("dask", extra="dask").is_dask_collection(table):
             raise TypeError(
@@ -305,7 +307,7 @@ class DaskProximityKernel(BaseEstimator):  # type: ignore[misc]  # untyped
                 "call .compute() on it first."
             )
         try:
-            return _represent_rows(self.kernel_, table)
+            return _represent_rows(self.kernel_, table, dtype)
         except (TypeError, ValueError) as error:
             error.add_note(f"This is about {name}, the second table.")
             raise
@@ -346,11 +348,14 @@ def _count_columns(kernel: ProximityKernel) -> int:
     return int(kernel.model_.n_columns.sum())
 
 
-def _represent_rows(kernel: ProximityKernel, part: Any) -> sp.csr_array:
+def _represent_rows(
+    kernel: ProximityKernel, part: Any, dtype: DTypeLike | None = None
+) -> sp.csr_array:
     """Represent the rows of a table, which may have none."""
     if has_no_rows(part):
-        return sp.csr_array((0, _count_columns(kernel)), dtype=kernel.dtype)
-    return represent(kernel, part)
+        shape = (0, _count_columns(kernel))
+        return sp.csr_array(shape, dtype=kernel.dtype if dtype is None else dtype)
+    return represent(kernel, part, dtype)
 
 
 def _summarize_part(part: Any, shared: Shared) -> RowSummary:
@@ -386,13 +391,15 @@ def _compare_part(part: Any, shared: Shared, right: Shared) -> NDArray[Any]:
     kernel, other = shared.get(), right.get()
     memory = int(get_config()["working_memory"] * 2**20)
     left = _represent_rows(kernel, part)
-    return kernel_matrix(left, other, kernel.model_.n_counted, memory, 1)
+    model = kernel.model_
+    limited = is_limited(kernel, model)
+    return kernel_matrix(left, other, model.n_counted, memory, 1, limited=limited)
 
 
 def _search_part(part: Any, shared: Shared, queries: Shared, wanted: int) -> Nearest:
     """Find the nearest rows of the queries in a partition."""
     kernel, rows = shared.get(), queries.get()
-    index = index_rows(kernel, _represent_rows(kernel, part))
+    index = index_rows(kernel, _represent_rows(kernel, part, np.float64))
     n_rows = len(index.groups.inverse)
     return Nearest(*find_nearest(index, rows, min(wanted, n_rows)), n_rows, wanted)
 

@@ -10,6 +10,7 @@ missing cell, and how much each feature of each pair agrees.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import reduce
 from typing import Any
 
@@ -28,7 +29,7 @@ from .._nearest import (
     merge_nearest,
 )
 from .._shared.resources import count_threads
-from ..kernel import bin_names, index_rows, represent
+from ..kernel import bin_names, index_rows, represent, represent_for_search
 from .display_columns import DisplayColumn
 from .missing_cells import estimate_cells, sample_rows
 
@@ -179,9 +180,10 @@ def describe_rows(
     order = np.argsort(detailed)
     near = order[np.searchsorted(detailed, nearest, sorter=order)]
     matrix = represent(kernel, coded.take(rows))
+    plain = _represent_without_rarity(kernel, coded.take(rows), matrix)
     coded = coded.take(detailed)
     places = spread_rows(matrix, place_rows(matrix, n))
-    pairs = matrix[np.repeat(np.arange(n), k)].multiply(matrix[near.ravel()])
+    pairs = plain[np.repeat(np.arange(n), k)].multiply(plain[near.ravel()])
     agreement = np.clip(model.agree_by_feature(pairs), 0, 1)
     estimates = _describe_estimates(*estimate_cells(kernel, coded))
     cells = _describe_cells(kernel, columns, detailed, coded, estimates)
@@ -205,16 +207,27 @@ def describe_rows(
     }
 
 
+def _represent_without_rarity(
+    kernel: ProximityKernel, coded: CodedTable, matrix: sp.csr_array
+) -> sp.csr_array:
+    """Represent rows so that the agreement in a feature is from 0 to 1."""
+    if not kernel.model_.rarity:
+        return matrix
+    plain = replace(kernel.model_, rarity=0.0)
+    n_threads = count_threads(kernel.n_jobs)
+    return plain.represent(coded, kernel.dtype, kernel.normalize, n_threads)
+
+
 def _find_nearest(
     kernel: ProximityKernel, coded: CodedTable, compared: NDArray[np.int64], k: int
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Find the nearest rows of some rows; the table is represented part by part."""
     n_threads = count_threads(kernel.n_jobs)
-    queries = represent(kernel, coded.take(compared))
+    queries = represent_for_search(kernel, coded.take(compared))
     parts = []
     for start in range(0, len(coded), MAP_ROWS):
         part = coded.take(slice(start, start + MAP_ROWS))
-        index = index_rows(kernel, represent(kernel, part))
+        index = index_rows(kernel, represent_for_search(kernel, part))
         n_rows = min(MAP_ROWS, len(coded) - start)
         found = find_nearest(index, queries, min(k + 1, n_rows), n_threads)
         parts.append(Nearest(*found, n_rows, k + 1))
