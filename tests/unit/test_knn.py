@@ -31,7 +31,7 @@ def fade(distances):
         ProximityKNNClassifier(3, weights="distance"),
         ProximityKNNRegressor(),
         ProximityKNNRegressor(3, weights="distance"),
-        ProximityKNNRegressor(3, weights=fade),
+        ProximityKNNRegressor(3, weights=np.exp),
     ]
 )
 def test_checks(estimator, check):
