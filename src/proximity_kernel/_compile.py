@@ -1,4 +1,4 @@
-"""How the loops are compiled: four decorators, and a notice to the user.
+"""How the loops are compiled: three decorators, and a notice to the user.
 
 Numba compiles a function when it is first called, and keeps the machine code on disk.
 So only the first call of a function in a fresh environment is slow. A process that
@@ -62,17 +62,6 @@ def merged(function: _Function) -> _Function:
     """
     merge = numba.njit(inline="always", **_OPTIONS)
     return merge(function)  # type: ignore[no-any-return]  # numba has no types
-
-
-def reordered(function: _Function) -> _Function:
-    """Compile `function` so that its sums may be taken in any order.
-
-    Sums of many numbers are then computed several at a time. NaN and infinity are
-    treated as usual. The order depends on the processor only, so results on one
-    computer have the same bits.
-    """
-    flags = {"reassoc", "contract", "nsz"}
-    return numba.njit(fastmath=flags, **_OPTIONS)(function)  # type: ignore[no-any-return]
 
 
 def _digest_loops() -> str:

@@ -609,6 +609,60 @@ def count_kept_pairs(
 
 
 @compiled
+def tell_rows(
+    codes: NDArray[Any], places: Any, features: Any, rows: Any, evidence: Evidence,
+    without: Any, owns: Any, logs: Any, told: Any,
+) -> None:  # fmt: skip
+    """Write what the cells of rows tell about features, relative to the own bin.
+
+    ``codes[j, r]`` is row r's code of feature j and ``places[j, r]`` its place, or -1
+    without one. ``rows[f]`` are rows that observe ``features[f]``, padded with -1.
+    `without` is the evidence without the row itself.
+
+    A row has a slot for each place but that of its own bin, and one for the bins
+    without place, if there are any. ``logs[f, slot, x]`` becomes the logarithm of the
+    slot's prior relative to that of the own bin; it must be -inf at the start.
+    ``told[f, s, slot, x]`` becomes the evidence of source s, less that for the own bin;
+    it must be 0. If it has room for one source, it becomes the sum over the sources.
+    `owns` is scratch memory for a number of each row.
+    """
+    e = evidence
+    for f in range(features.shape[0]):
+        j = features[f]
+        n_places, offset, start = e.n_places[j], e.offsets[j], e.source_start[j]
+        shift = 0 if e.rest[j, 0] > 0 else 1
+        n_sources = e.source_start[j + 1] - start
+        n_rows = 0
+        while n_rows < rows.shape[1] and rows[f, n_rows] >= 0:
+            n_rows += 1
+        for x in range(n_rows):
+            code = offset + np.int64(codes[j, rows[f, x]])
+            own = owns[x] = e.place[code]
+            for b in range(n_places):
+                if b != own and e.placed[offset + b] > 0:
+                    slot = b - shift * (b > own)
+                    logs[f, slot, x] = np.log(e.placed[offset + b] / e.prior[code])
+            rest = e.rest[j, 0] - (e.prior[code] if own < 0 else 0.0)
+            if not shift and rest > 0:
+                logs[f, n_places, x] = np.log(rest / e.prior[code])
+        for s in range(n_sources):
+            i, base = e.source[start + s], e.base[start + s]
+            line = told[f, min(s, told.shape[1] - 1)]
+            for x in range(n_rows):
+                place = places[i, rows[f, x]]
+                if place >= 0:
+                    place = base + place * e.stride
+                    own = owns[x]
+                    of_own = without[place + own] if own >= 0 else 0.0
+                    for b in range(own):
+                        line[b, x] += e.values[place + b] - of_own
+                    for b in range(own + 1, n_places):
+                        line[b - shift, x] += e.values[place + b] - of_own
+                    if not shift:
+                        line[n_places, x] -= of_own
+
+
+@compiled
 def estimate_cells(
     rows: NDArray[Any], row: Any, feature: Any, start: Any, order: Any,
     evidence: Evidence, weights: Any, deciders: Deciders, at: Any, total: Any, out: Any,
