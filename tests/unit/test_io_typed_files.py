@@ -5,6 +5,7 @@ from decimal import Decimal
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.ipc as ipc
@@ -228,5 +229,31 @@ def test_constant_rows_are_counted_before_they_are_read(tmp_path, ending):
 def test_runs_of_a_long_text_are_counted(tmp_path):
     runs = pc.run_end_encode(pa.array([LABEL] * 600))
     path = write_typed(tmp_path / "t.arrow", {"v": runs, "x": [1.0, 2, 3] * 200})
+    with pytest.raises(InputError, match="content is larger than"):
+        read_table(path)
+
+
+@pytest.mark.parametrize("compression", ["uncompressed", "zstd"])
+def test_a_file_of_polars_is_read_and_filled(tmp_path, compression):
+    cells = {"a": ["x", "y", None, "y"] * 10, "n": [1.0, 2.0, None, 4.0, 5.0] * 8}
+    path, output = tmp_path / "t.arrow", tmp_path / "filled.arrow"
+    pl.DataFrame(cells).write_ipc(path, compression=compression)
+    assert read_table(path).frame["a"].isna().sum() == 10
+    assert run_inside("impute", path, "-o", output) == 0
+    assert run_inside("represent", path, "--no-stream", "-o", tmp_path / "z.npz") == 0
+    filled = pl.read_ipc(output)
+    assert filled["a"].null_count() == filled["n"].null_count() == 0
+
+
+@pytest.mark.usefixtures("small_limit")
+@pytest.mark.parametrize("opener", [ipc.new_file, ipc.new_stream])
+def test_dictionaries_and_batches_of_arrow_are_counted(tmp_path, opener):
+    labels = pa.array([LABEL + str(i) for i in range(200)]).dictionary_encode()
+    table = pa.table({"v": labels, "x": np.arange(200) % 7})
+    path = tmp_path / "t.arrow"
+    options = ipc.IpcWriteOptions(compression="zstd")
+    with opener(path, table.schema, options=options) as writer:
+        writer.write_table(table)
+    assert path.stat().st_size < 2**17
     with pytest.raises(InputError, match="content is larger than"):
         read_table(path)

@@ -111,11 +111,25 @@ def _measure(texts: Any) -> Any:
 
 
 def _list_messages(data: Any) -> Iterator[Any]:
-    """List the messages of an Arrow file or stream: batches and dictionaries."""
-    arrow = require("pyarrow", extra="cli")
+    """List the messages of an Arrow file or stream: batches and dictionaries.
+
+    The end of a file says where they begin: Footer.dictionaries, .recordBatches.
+    """
+    arrow, ipc = (require(f"pyarrow{one}", extra="cli") for one in ("", ".ipc"))
     data = arrow.py_buffer(data)
-    start = 8 if data.slice(0, 6).to_pybytes() == b"ARROW1" else 0
-    return iter(arrow.ipc.MessageReader.open_stream(data.slice(start)))
+    if data.slice(0, 6).to_pybytes() != b"ARROW1":
+        yield from ipc.MessageReader.open_stream(data)
+        return
+    end = data.size - 10
+    length = struct.unpack_from("<i", data, end)[0]
+    meta = data.slice(max(end - length, 0), length).to_pybytes()
+    for number in (2, 3):
+        if not (field := _find_field(meta, _follow(meta, 0), number)):
+            continue
+        blocks = _follow(meta, field)
+        for i in range(struct.unpack_from("<I", meta, blocks)[0]):
+            start = struct.unpack_from("<q", meta, blocks + 4 + 24 * i)[0]
+            yield ipc.read_message(data.slice(start))
 
 
 def _count_bytes(message: Any) -> int:
@@ -126,7 +140,7 @@ def _count_bytes(message: Any) -> int:
     """
     meta, body = message.metadata.to_pybytes(), message.body
     batch = _follow(meta, _find_field(meta, _follow(meta, 0), 2))
-    if message.type == "dictionary batch":
+    if message.type == "dictionary":
         batch = _follow(meta, _find_field(meta, batch, 1))
     if message.type == "schema" or not _find_field(meta, batch, 3):
         return 0 if body is None else int(body.size)  # not compressed
