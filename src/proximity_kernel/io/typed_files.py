@@ -26,6 +26,7 @@ from .text import make_unique
 BATCH_ROWS = 2**18
 """Rows of each batch but the last."""
 _BUFFER = 2**20  # bytes of a column that are read at a time
+_DAMAGE = (EOFError, IndexError, OSError, OverflowError, ValueError, struct.error)
 _NESTED = (list, dict, set, bytes)
 
 
@@ -174,7 +175,7 @@ def _naming_damage(name: str, file_type: str) -> Iterator[None]:
         yield
     except InputError:
         raise
-    except (arrow.ArrowException, OSError, ValueError, struct.error) as error:
+    except (arrow.ArrowException, *_DAMAGE) as error:
         reason = str(error).partition("\n")[0]
         raise InputError(
             f"{name}: this {file_type} file is damaged ({reason}); create or download "
