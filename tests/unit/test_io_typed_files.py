@@ -257,3 +257,11 @@ def test_dictionaries_and_batches_of_arrow_are_counted(tmp_path, opener):
     assert path.stat().st_size < 2**17
     with pytest.raises(InputError, match="content is larger than"):
         read_table(path)
+
+
+@pytest.mark.parametrize("ending", ["parquet", "arrow"])
+def test_days_that_python_does_not_have_are_read(tmp_path, ending):
+    days = pa.array([10_000_000, 18_000, None] * 10, pa.int32()).cast(pa.date32())
+    columns = {"day": days, "x": np.arange(30) % 7}
+    table = read_table(write_typed(tmp_path / f"t.{ending}", columns))
+    assert table.frame["day"].isna().sum() == 10
