@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime
-from decimal import Decimal
+from decimal import Context, Decimal
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,7 @@ from ..io.numbers import NUMBER_FORMATS, remove_unit, to_plain_numbers
 from ..io.typed_columns import parse_format
 from ..io.write import list_cells
 
+_DECIMALS = Context(prec=76)  # digits of the longest decimals of Arrow
 _MAX_DECIMALS = 12  # with more, estimates are not rounded
 _TIME_UNITS = ("D", "h", "min", "s", "ms", "us")  # to which times are rounded
 _SAMPLE = 10_000  # distinct texts that show the form of a column
@@ -146,10 +147,12 @@ def _make_cells(
         form = (_DateForm if is_time else _NumberForm).find(column, texts)
         return [form.write(one) for one in estimates]
     if is_time:
-        return [one.date() if held is date else one for one in estimates]
+        if held is date:  # the nearest day, not the day before
+            return [one.date() for one in _round(estimates, "D")]
+        return list(estimates)
     if held is Decimal:
         unit = Decimal(1).scaleb(-cells.dtype.pyarrow_dtype.scale)
-        return [Decimal(one).quantize(unit) for one in estimates]
+        return [Decimal(one).quantize(unit, context=_DECIMALS) for one in estimates]
     if held is int:
         return [round(one) for one in estimates]
     some = values.unique()[:_SAMPLE]
