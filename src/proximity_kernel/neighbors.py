@@ -295,8 +295,8 @@ class ProximityNeighbors(NumberedTransformer, KernelEstimator):
         >>> from sklearn.cluster import HDBSCAN
         >>> table = [[float(i % 4), "a"] for i in range(12)]
         >>> table += [[50.0 + i % 4, "b"] for i in range(12)]
-        >>> graph = ProximityNeighbors(6).fit(table).distance_graph()
-        >>> HDBSCAN(metric="precomputed", copy=True).fit_predict(graph).tolist()
+        >>> graph = ProximityNeighbors(10).fit(table).distance_graph()
+        >>> HDBSCAN(10, metric="precomputed", copy=True).fit_predict(graph).tolist()
         [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]
         """
         nearest = self._nearest(None, n_neighbors)

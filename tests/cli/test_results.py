@@ -51,8 +51,11 @@ def test_a_terminal_shows_ten_rows(folder, run_in_terminal, name):
 def test_a_terminal_shows_the_most_similar_rows_and_a_scale(folder, run_in_terminal):
     said = run_in_terminal("neighbors", folder / "patients.csv")
     table = read_table(folder / "patients.csv")
-    K = ProximityKernel("fine").fit(table.frame).kernel(table.frame)
-    pairs = K[np.triu_indices(len(K), 1)]
+    pk = ProximityKernel("fine", rarity=0.5, dtype=np.float64).fit(table.frame)
+    full = pk.model_.full_score(0.0)  # what a row with the same values would score
+    scores = full.of(pk.transform(table.frame)) / full.n_features
+    K = pk.kernel(table.frame) / scores[:, None]
+    pairs = 1 - pk.distance(table.frame)[np.triu_indices(len(K), 1)]
     np.fill_diagonal(K, 0)
     ids = table.ids["patient_id"]
     a, b = np.unravel_index(K.argmax(), K.shape)
@@ -65,7 +68,7 @@ def test_a_terminal_shows_the_most_similar_rows_and_a_scale(folder, run_in_termi
     first = lines[0]
     assert first[:3] == [ids[0], ids[K[0].argmax()], f"{K[0].max():.3f}"]
     why = explain(
-        ProximityKernel("fine").fit(table.frame),
+        pk,
         table.frame.iloc[[0]],
         table.frame.iloc[[K[0].argmax()]],
     )
