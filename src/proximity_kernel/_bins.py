@@ -613,7 +613,8 @@ def spread_bins(options: FitOptions, types: Sequence[ColumnType]) -> list[BinCou
     given, n_features = options.n_bins, len(types)
     spread = [options.default_bins] * n_features
     if isinstance(given, Mapping):
-        for j, (key, own) in find_columns("n_bins", given, types).items():
+        found = find_columns("n_bins", given, types) if given else {}
+        for j, (key, own) in found.items():
             spread[j] = check_bin_count(f"n_bins[{key!r}]", own)
     elif isinstance(given, str) or not np.iterable(given):
         spread = [check_bin_count("n_bins", given)] * n_features
