@@ -95,6 +95,7 @@ OWN = {
             "--share: this was set",
         ),
         "top": ([TABLE, "--top", "0"], "--top: takes a whole number from 1 on"),
+        "cascade": ([TABLE, "--matching", "cascade"], "--matching cascade: cells are"),
     },
     "similarity": {
         "above": (
