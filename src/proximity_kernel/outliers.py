@@ -1,113 +1,142 @@
-"""`ProximityOutliers`: the rows that are least similar to the others, with reasons.
+"""`ProximityOutliers`: cells and rows that the rest of the table makes unlikely.
 
-The mean similarity of a row with all fitted rows is the inner product of its
-representation with their mean. So it takes one pass over the rows, and it is a sum over
-the features: the part of each is the mean similarity in that feature. The score is this
-mean, less 1 for each gross error (`far_values`).
+Every observed cell is judged by what the other cells of its row suggest, and a number
+also by how far it lies beyond the others of its column. `_surprise` has the definition.
+The score of a row is the sum of the scores of its cells, so the reasons for a row are
+its cells, and they add up to its score.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any, Literal, Self
 
 import numpy as np
-import scipy.sparse as sp
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 from sklearn.frozen import FrozenEstimator
 
-from ._coded import CodedTable
-from ._far_values import (
-    FAR,
-    UsualValues,
-    find_usual,
-    robust_deviation,
+from ._batches import fit_to_batches, make_reader, merge_all
+from ._bin_names import BinNames, write_moment
+from ._bin_summary import (
+    Labels,
+    hold_values,
+    merge_bins,
+    merge_held,
+    rank_held,
+    summarize_bins,
 )
-from ._model import Model
+from ._coded import CodedTable
+from ._model import Model, fit_model
+from ._pairwise import Pairwise
 from ._saving import State, check
-from ._shared.options import check_choice, check_count, is_number
-from ._shared.sklearn_bases import OutlierDetector
-from ._shared.wording import write_plain, write_share
-from ._table.columns import ColumnType
-from .explanation import UNKNOWN
+from ._shared.options import (
+    check_count,
+    draw_seed,
+    is_number,
+    resolve_options,
+)
+from ._shared.sklearn_bases import OutlierDetector, TableT
+from ._shared.wording import write_plain
+from ._surprise import (
+    FALSE_ALARMS,
+    MARKS,
+    Judge,
+    Tails,
+    collect_tails,
+    find_limit,
+    has_tails,
+    learn_tails,
+    sample_fitted,
+    score_cells,
+    score_rows,
+    take_sample,
+)
+from ._table.columns import Column
+from ._table.filling import make_table
+from ._table.tables import collect_table
 from .kernel import (
     KernelEstimator,
     ProximityKernel,
-    bin_names,
+    check_not_frozen,
+    copy_kernel,
     fit_kernel,
     pack_with_kernel,
-    represent,
     take_kernel,
     unpack_kernel,
 )
-from .neighbors import ProximityNeighbors
 
 __all__ = ["ProximityOutliers", "Reason"]
 
 _AUTO: Literal["auto"] = "auto"
-_METHODS = ("all", "neighbors")
-_N_BINS = 4  # few, so that the end bins hold extreme values and are rare
+_N_BINS = 8
 _ROUNDING = 1e-9
-_LEAST_LACK = 1e-6  # of a reason
+_LIKELY = 0.8  # probability of the bins that are named as expected
+_MOST_NAMED = 3  # expected categories
+_N_GIVEN = 2  # other cells that are named
+_LEAST_TOLD = 0.1  # logarithm of the odds by which a named cell changes them
 
 
 @dataclass(frozen=True)
 class Reason:
-    """A feature in which a row differs from most others.
+    """A cell that makes a row unusual.
 
     Attributes
     ----------
     feature : str
-    bin : str
-        The bin of the row, in words; of a missing cell, its most likely bin.
-    missing : bool
-        Whether the cell was estimated.
-    share : float
-        Mean similarity of the row with the fitted rows in this feature: the share of
-        them in the same bin, where an integer `n_bins` makes one resolution.
-    typical : float
-        The mean of this share over the fitted rows.
-    far : bool
-        Whether the value is a gross error; `bin` holds it and the range of the others.
+    value : str
+        The cell as text; "missing" where missing cells have their own bin.
+    score : float
+        What the cell adds to the score of the row.
+    probability : float
+        The probability of the cell's bin, given the other cells of the row.
+    expected : str
+        The bins that have at least 80 % of the probability, in words.
+    given : tuple of str
+        The cells of the row that make the expected value likelier than the one found,
+        the most important first; at most two.
+    side : {"above", "below", ""}
+        Whether a number lies above or below nearly all others of its column.
+    beyond : float
+        The share of the fitted rows that it lies above or below, at least; 0 if that is
+        less than 95 %.
     """
 
     feature: str
-    bin: str
-    missing: bool
-    share: float
-    typical: float
-    far: bool = False
+    value: str
+    score: float
+    probability: float
+    expected: str
+    given: tuple[str, ...] = ()
+    side: str = ""
+    beyond: float = 0.0
 
     def __str__(self) -> str:
-        where = f"missing, perhaps {self.bin}" if self.missing else self.bin
-        return (
-            f"{self.feature}: {where} (similar to {write_share(self.share)} of the "
-            f"rows, a typical row to {write_share(self.typical)})"
-        )
+        parts = []
+        if self.expected:
+            given = f" with {' and '.join(self.given)}" if self.given else ""
+            parts.append(f"{self.expected} expected{given}")
+        if self.side:
+            parts.append(f"{self.side} {100 * self.beyond:g} % of all rows")
+        return f"{self.feature} {self.value}: {', '.join(parts) or 'rare'}"
 
 
 class ProximityOutliers(OutlierDetector, KernelEstimator):
-    """Unusual rows of an incomplete, mixed-type table, with reasons.
+    """Unusual cells and rows of an incomplete, mixed-type table, with reasons.
+
+    Every observed cell is compared with what the other cells of its row suggest. The
+    score of a row is the sum of what its cells exceed. See Notes.
 
     Parameters
     ----------
-    method : {"all", "neighbors"}, default="all"
-        The fitted rows with which a row is compared. "all" finds rare values, in one
-        pass over the rows. "neighbors" also finds rare combinations of values: rows
-        without similar rows.
-    n_neighbors : int, default=10
-        Number of rows with which "neighbors" compares a row: the most similar ones
-        without the first, which can be the row itself.
     kernel : ProximityKernel, FrozenEstimator or None, default=None
-        Measures the similarity; a copy is fitted, unless it is a fitted kernel in a
-        `sklearn.frozen.FrozenEstimator`. None is ``ProximityKernel("fine")`` with
-        "neighbors". With "all" it is ``ProximityKernel(4)``: the first and last centers
-        are the extremes, so that extreme values are rare ones.
+        Its bins and its pairwise rule are used; ``matching="cascade"`` has none. A copy
+        is fitted, unless it is a fitted kernel in a `sklearn.frozen.FrozenEstimator`.
+        None is ``ProximityKernel(8)``. `feature_weights` multiply the scores of the
+        cells.
     contamination : "auto" or float, default="auto"
         Share of the fitted rows to call outliers, above 0 and at most 0.5. "auto" takes
-        the rows whose score lies 3.5 robust deviations below the median. A robust
-        deviation is 1.4826 times the median deviation or 1.2533 times the mean
-        deviation, whichever is larger.
+        the rows that score higher than 99 % of rows drawn from the fitted model.
     n_jobs : int or None, default=None
         Threads; None is those of the kernel: all cores, unless it has its own option.
 
@@ -115,59 +144,55 @@ class ProximityOutliers(OutlierDetector, KernelEstimator):
     ----------
     kernel_ : ProximityKernel
         The fitted kernel.
-    mean_ : ndarray of shape (n_columns,), float64
-        The mean of the fitted rows' representations.
-    typical_ : ndarray of shape (n_features,), float64
-        The mean of the fitted rows' similarities in each feature.
     offset_ : float
         The score below which a row is an outlier.
+    expected_false_alarms_ : float or None
+        How many of the fitted rows would be called outliers if the model were right
+        about every cell; None if `contamination` is a number.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
         Only when the table had column names, all of them strings.
 
     Notes
     -----
-    The score of a row is its mean similarity with other rows, from 0 to 1, less 1 for
-    each gross error: a number far from all usual ones, as 4200 mm among bills of 32 to
-    60 mm. So a row with a gross error is an outlier, unless that feature has weight 0.
-    Where more than three numbers, and more than 0.5 % of a column, are far from the
-    others, none is called an error.
-    In a skewed column a slipped digit often stays within the range, and is not found.
+    The pairwise rule of the kernel gives each observed cell a distribution over the
+    bins of its column, from the other observed cells of its row. The surprise of a cell
+    is minus the logarithm of the probability of its own bin. For a number, its tail is
+    added: how far it lies beyond the central 80 % of its column, in units of an
+    exponential distribution fitted to the values beyond. A cell scores what this
+    exceeds the expected surprise by, less 1, and at least 0. Missing cells score 0,
+    unless they have their own bin.
 
-    Missing cells count by their estimates. With "all" they make a row neither unusual
-    nor typical; with "neighbors" they lower its score.
+    One row like the scored row is taken out of the counts, so a row is no evidence for
+    itself; a row has the same score whether it was fitted or not.
 
-    In equally filled bins, such as those of ``n_bins="auto"``, no number is rare.
+    The fit keeps no rows. Time grows linearly with the rows.
 
     Examples
     --------
     >>> from proximity_kernel import ProximityOutliers
-    >>> table = [[float(i % 3), "a"] for i in range(20)] + [[40.0, "b"], [1.0, None]]
+    >>> table = [[float(i % 10), "a" if i % 10 < 5 else "b"] for i in range(200)]
     >>> odd = ProximityOutliers().fit(table)
-    >>> odd.predict([[1.0, "a"], [40.0, "b"]])
-    array([ 1, -1])
-    >>> for reason in odd.reasons([[40.0, "a"]])[0]:
+    >>> odd.predict([[1.0, "a"], [90.0, "b"], [1.0, "b"]])
+    array([ 1, -1, -1])
+    >>> for reason in odd.reasons([[90.0, "b"]])[0]:
     ...     print(reason)
-    x0: 40, far from 0 to 2 (similar to 0 % of the rows, a typical row to 51 %)
+    x0 90: 1 to 8 expected, above 99.9 % of all rows
     """
 
     def __init__(
         self,
         *,
-        method: Literal["all", "neighbors"] = "all",
-        n_neighbors: int = 10,
         kernel: ProximityKernel | FrozenEstimator | None = None,
         contamination: float | Literal["auto"] = _AUTO,
         n_jobs: int | None = None,
     ) -> None:
-        self.method = method
-        self.n_neighbors = n_neighbors
         self.kernel = kernel
         self.contamination = contamination
         self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002  (scikit-learn's)
-        """Learn the bins, the mean row and the limit of outliers.
+        """Learn what is expected of each cell, and the limit of outliers.
 
         Parameters
         ----------
@@ -182,32 +207,87 @@ class ProximityOutliers(OutlierDetector, KernelEstimator):
         self.__fit_coded__(X)
         return self
 
+    def __default_kernel__(self) -> ProximityKernel:
+        return ProximityKernel(_N_BINS)
+
     def __fit_coded__(self, X: Any) -> CodedTable:
         self._check_options()
-        default = self.__default_kernel__()
-        kernel, coded = fit_kernel(self.kernel, X, self.n_jobs, default)
-        near, dtype = None, self._find_dtype(kernel)
-        matrix = represent(kernel, coded, dtype)
-        if self.method == "neighbors":
-            near = ProximityNeighbors(kernel=FrozenEstimator(kernel)).fit(coded)
-        usual = [
-            find_usual(column.values) if _is_measured(column.type) else UsualValues()
-            for column in coded.columns
-        ]
-        take_kernel(self, kernel)
-        self._near, self._usual = near, usual
-        self.mean_ = np.asarray(matrix.mean(axis=0, dtype=np.float64)).ravel()
-        parts = self._compare(coded)
-        self.typical_: NDArray[np.float64] = parts.mean(axis=0)
-        scores = _weigh(kernel.model_, parts)
-        far = self._find_far(coded).sum(axis=1)
-        self.offset_ = _find_offset(scores, far, self.contamination)
+        kernel, coded = fit_kernel(
+            self.kernel, X, self.n_jobs, self.__default_kernel__()
+        )
+        self._learn(kernel, coded)
         return coded
 
-    def score_samples(self, X: Any) -> NDArray[np.float64]:
-        """Measure how typical each row is: its mean similarity with other rows.
+    def fit_batches(self, batches: Any) -> Self:
+        """Learn from a table in batches; they are read three times.
 
-        1 is subtracted for each gross error, a number far from all usual ones.
+        Parameters
+        ----------
+        batches : list of tables, or callable
+            Tables with the same columns, or a function that returns a new iterator of
+            the same tables each time; then only one is in memory at a time. They are
+            read a fourth time if `contamination` is a number.
+
+        Returns
+        -------
+        self
+            As after `fit` on the whole table; the bins and tails of a numeric column
+            with more than 100,000 distinct values are approximate.
+        """
+        self._check_options()
+        check_not_frozen(self.kernel)
+        read = make_reader(batches)
+        kernel = copy_kernel(self.kernel, self.n_jobs, self.__default_kernel__())
+        check_rule(kernel)
+        kept = fit_to_batches(kernel, read)
+        tails = _learn_tails_of(kernel, read)
+        threads = resolve_options(kernel).n_threads
+        sample = take_sample(kernel.model_, kept.rows, kept.counts)
+        if self.contamination == _AUTO:
+            limit = find_limit(sample, tails, threads)
+        else:
+            limit = self._find_limit_of(kernel.model_, tails, read, threads)
+        self._take(kernel, tails, limit)
+        return self
+
+    def _learn(self, kernel: ProximityKernel, coded: CodedTable) -> None:
+        """Learn tails and the limit from the coded rows of the fitted table."""
+        check_rule(kernel)
+        options = resolve_options(kernel)
+        tails, threads = learn_tails(coded.columns), options.n_threads
+        if self.contamination == _AUTO:
+            sample = sample_fitted(coded, draw_seed(kernel.random_state), threads)
+            limit = find_limit(sample, tails, threads)
+        else:
+            scores = score_rows(coded, tails, threads)
+            limit = _take_share(hold_values(scores), self.contamination)
+        self._take(kernel, tails, limit)
+
+    def _find_limit_of(
+        self,
+        model: Model,
+        tails: Tails,
+        read: Callable[[], Iterator[Any]],
+        threads: int,
+    ) -> float:
+        """Find the score that a share of the rows of all batches exceeds."""
+        held = (
+            hold_values(score_rows(model.code(batch, threads), tails, threads))
+            for batch in map(collect_table, read())
+        )
+        return _take_share(merge_all(held, merge_held), self.contamination)
+
+    def _take(self, kernel: ProximityKernel, tails: Tails, limit: float) -> None:
+        take_kernel(self, kernel)
+        self._tails = tails
+        self.offset_ = -limit
+        self.expected_false_alarms_: float | None = None
+        if self.contamination == _AUTO:
+            self.offset_ = -limit - _ROUNDING
+            self.expected_false_alarms_ = FALSE_ALARMS * kernel.model_.n_samples
+
+    def score_samples(self, X: Any) -> NDArray[np.float64]:
+        """Score rows: minus the sum of the scores of their cells.
 
         Parameters
         ----------
@@ -216,11 +296,35 @@ class ProximityOutliers(OutlierDetector, KernelEstimator):
         Returns
         -------
         ndarray of shape (n_samples,)
-            The lower, the more unusual; below 0 with gross errors.
+            At most 0; the lower, the more unusual.
         """
-        coded = self._code(X)
-        far: NDArray[np.int64] = self._find_far(coded).sum(axis=1)
-        return _weigh(coded.model, self._compare(coded)) - far
+        return -score_rows(self._code(X), self._tails, self._threads)
+
+    def score_cells(self, X: TableT) -> TableT:
+        """Score every cell: by how much it exceeds what is expected of it.
+
+        Parameters
+        ----------
+        X : frame, array or list of rows, of shape (n_samples, n_features)
+
+        Returns
+        -------
+        frame, array or list of rows
+            Of the type and the shape of X. 0 for cells that are missing or not
+            unusual. The sum of a row is minus its score.
+
+        Examples
+        --------
+        >>> table = [[float(i % 10), "a" if i % 10 < 5 else "b"] for i in range(200)]
+        >>> odd = ProximityOutliers().fit(table)
+        >>> np.round(odd.score_cells([[1.0, "a"], [90.0, None]]), 1).tolist()
+        [[0.0, 0.0], [56.1, 0.0]]
+        """
+        is_coded = isinstance(X, CodedTable)
+        table: Any = X if is_coded else collect_table(X)
+        cells: Any = score_cells(self._code(table), self._tails, self._threads)
+        made: TableT = cells if is_coded else make_table(table, list(cells.T))
+        return made
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Subtract `offset_` from the score: outliers are negative.
@@ -249,130 +353,54 @@ class ProximityOutliers(OutlierDetector, KernelEstimator):
         return np.where(self.decision_function(X) < 0, -1, 1)
 
     def reasons(self, X: Any, n: int = 3) -> list[list[Reason]]:
-        """List the features in which each row differs from most others.
+        """List the cells that make each row unusual.
 
         Parameters
         ----------
         X : frame, array or list of rows, of shape (n_samples, n_features)
         n : int, default=3
-            Most features of a row.
+            Most cells of a row.
 
         Returns
         -------
         list of length n_samples, of lists of Reason
-            The features with gross errors, then those in which the row is less similar
-            to the others than a typical row is, the largest difference first.
+            The cells with a score, the highest first.
         """
         most = check_count("n", n, 1)
         coded = self._code(X)
-        matrix = represent(self.kernel_, coded, self._find_dtype(self.kernel_))
-        model, names = coded.model, bin_names(self.kernel_)
-        columns = coded.columns
-        far, typical, scales = self._find_far(coded), self.typical_, model.scales
-        shares = np.where(far, -1, self._compare(coded))
-        missing = (coded.bins == coded.missing)[coded.index]
-        held_by, offsets = model.share_bins(matrix), model.layout.offsets
-        out = []
-        for i, share in enumerate(shares):
-            weights = held_by[[i]].toarray()[0]
-            reasons = []
-            lack = (share - typical) * scales
-            for j in np.lexsort((lack, ~far[i]))[:most].tolist():
-                if far[i, j] or lack[j] < -_LEAST_LACK:
-                    held = weights[offsets[j] :][: len(names[j])]
-                    where = names[j][held.argmax()] if held.any() else UNKNOWN
-                    if far[i, j]:
-                        usual, value = self._usual[j], columns[j].values[i]
-                        low, high = write_plain(usual.low), write_plain(usual.high)
-                        where = f"{write_plain(value)}, far from {low} to {high}"
-                    reasons.append(
-                        Reason(
-                            model.types[j].name,
-                            where,
-                            bool(missing[i, j]),
-                            max(float(share[j]), 0.0),
-                            float(typical[j]),
-                            bool(far[i, j]),
-                        )
-                    )
-            out.append(reasons)
-        return out
-
-    def _compare(self, coded: CodedTable) -> NDArray[np.float64]:
-        """Compare rows with others in each feature, of shape (n, n_features)."""
-        matrix = represent(self.kernel_, coded, self._find_dtype(self.kernel_))
-        others: Any = self.mean_
-        if self._near is not None:
-            k = min(self.n_neighbors + 1, self._near.n_samples_fit_)
-            _, near = self._near.kneighbors(coded, k)
-            some = near[:, 1:] if k > 1 else near
-            size = some.shape[1]
-            starts = np.arange(0, some.size + 1, size)
-            shape = len(some), self._near.n_samples_fit_
-            means = sp.csr_array(
-                (np.full(some.size, 1 / size), some.ravel(), starts), shape
-            )
-            others = means @ self._near.represented
-        found: NDArray[np.float64] = coded.model.agree_by_feature(
-            matrix.multiply(others)
-        )
-        return found
-
-    def _find_dtype(self, kernel: ProximityKernel) -> DTypeLike:
-        """Take that of the search, so that rows are represented once."""
-        return np.float64 if self.method == "neighbors" else kernel.dtype
-
-    def __default_kernel__(self) -> ProximityKernel:
-        return ProximityKernel("fine" if self.method == "neighbors" else _N_BINS)
-
-    def _find_far(self, coded: CodedTable) -> NDArray[np.bool_]:
-        """Find gross errors, of shape (n, n_features)."""
-        # Columns that are not measured have no limits.
-        far = [
-            (column.values < usual.far_below) | (column.values > usual.far_above)
-            for column, usual in zip(coded.columns, self._usual, strict=True)
+        cells = score_cells(coded, self._tails, self._threads)
+        writer = _Writer(coded, self._tails)
+        return [
+            [
+                writer.write(i, j, float(own[j]))
+                for j in np.argsort(-own, kind="stable")[:most].tolist()
+                if own[j] > 0
+            ]
+            for i, own in enumerate(cells)
         ]
-        counted: NDArray[np.bool_] = coded.model.scales > 0
-        return np.column_stack(far) & counted
 
     def __get_model_state__(self) -> State:
-        usual = np.array([list(vars(own).values()) for own in self._usual])
-        arrays = {"mean": self.mean_, "typical": self.typical_, "usual": usual}
-        values = {"offset": float(self.offset_)}
-        if self._near is None:
-            return pack_with_kernel(self.kernel_, State(values, arrays))
-        state = self._near.__get_model_state__()
-        return replace(
-            state,
-            values={**state.values, **values},
-            arrays={**state.arrays, **arrays},
-        )
+        tails = self._tails
+        arrays = {"ends": tails.ends, "units": tails.units}
+        arrays["marks"] = tails.marks.reshape(len(tails.ends), -1)
+        expected = self.expected_false_alarms_
+        values = {"offset": float(self.offset_), "expected_false_alarms": expected}
+        return pack_with_kernel(self.kernel_, State(values, arrays))
 
     def __set_model_state__(self, state: State) -> None:
         self._check_options()
-        self._near = None
-        if self.method == "neighbors":
-            self._near = ProximityNeighbors()
-            self._near.__set_model_state__(state)
-            self._near.n_features_in_ = len(self._near.kernel_.n_bins_)
-        self.kernel_ = self._near.kernel_ if self._near else unpack_kernel(state)
-        n_columns = int(self.kernel_.model_.n_columns.sum())
-        n_features = len(self.kernel_.model_.bins)
-        self.mean_ = state.array("mean", np.float64)
-        self.typical_ = state.array("typical", np.float64)
-        for array, size in ((self.mean_, n_columns), (self.typical_, n_features)):
-            check(array.shape == (size,) and np.isfinite(array).all(), "the mean row")
-        usual = state.array("usual", np.float64, ndim=2)
-        check(usual.shape == (n_features, 4), "usual values")
-        self._usual = [UsualValues(*own) for own in usual.tolist()]
+        self.kernel_ = unpack_kernel(state)
+        check(isinstance(self.kernel_.model_.matcher, Pairwise), "the matching")
+        self._tails = _read_tails(state, len(self.kernel_.model_.bins))
         offset = state.values["offset"]
         check(type(offset) is float and np.isfinite(offset), "the offset")
-        self.offset_ = offset
+        expected = state.values["expected_false_alarms"]
+        is_count = type(expected) is float and np.isfinite(expected)
+        check(expected is None or is_count, "the expected false alarms")
+        self.offset_, self.expected_false_alarms_ = offset, expected
 
     def _check_options(self) -> None:
         super()._check_options()
-        check_choice("method", self.method, _METHODS)
-        check_count("n_neighbors", self.n_neighbors, 1)
         share = self.contamination
         if isinstance(share, str) and share == _AUTO:
             return
@@ -382,22 +410,174 @@ class ProximityOutliers(OutlierDetector, KernelEstimator):
             )
 
 
-def _weigh(model: Model, parts: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Average the similarities in each feature, with its weight."""
-    total: NDArray[np.float64] = (parts * model.scales).sum(axis=1)
-    return total / max(model.n_counted, 1)
+def check_rule(kernel: ProximityKernel) -> None:
+    """Raise ValueError unless the kernel uses the pairwise rule."""
+    if kernel.matching != "pairwise":
+        raise ValueError(
+            "ProximityOutliers needs a kernel with matching='pairwise', got "
+            f"matching={kernel.matching!r}: cells are judged by counts of pairs."
+        )
 
 
-def _is_measured(column: ColumnType) -> bool:
-    """Whether a column holds numbers, not labels, ranks or times."""
-    return column.family == "numbers" and not column.has_labels
+def fit_like(kernel: ProximityKernel, columns: tuple[Column, ...]) -> Any:
+    """Fit to typed columns, with the options of a kernel.
+
+    Parameters
+    ----------
+    kernel : ProximityKernel
+        Its `n_bins` are used if they were chosen, else 8; "cascade" is replaced.
+    columns : tuple of Column
+
+    Returns
+    -------
+    ProximityOutliers
+    CodedTable
+    """
+    copy = copy_kernel(kernel, None)
+    copy.set_params(matching="pairwise", n_bins=copy.n_bins or _N_BINS)
+    model, coded = fit_model(columns, resolve_options(copy))
+    copy.model_, copy.n_features_in_ = model, len(columns)
+    odd = ProximityOutliers(kernel=FrozenEstimator(copy))
+    odd.__fit_coded__(coded)
+    return odd, coded
 
 
-def _find_offset(
-    scores: NDArray[np.float64],
-    far: NDArray[np.int64],
-    contamination: float | Literal["auto"],
-) -> float:
-    if contamination != _AUTO:
-        return float(np.percentile(scores - far, 100 * contamination))
-    return float(np.median(scores) - FAR * robust_deviation(scores) - _ROUNDING)
+class _Writer:
+    """Writes the reasons for unusual cells.
+
+    Parameters
+    ----------
+    coded : CodedTable
+    tails : Tails
+    """
+
+    def __init__(self, coded: CodedTable, tails: Tails) -> None:
+        self._coded, self._tails = coded, tails
+        self._judge = Judge.of_model(coded.model)
+        self._names: list[BinNames] = coded.model.bin_names
+
+    def write(self, i: int, j: int, score: float) -> Reason:
+        """Write the reason for the cell of feature j in row i."""
+        row = self._coded.bins[self._coded.index[i]]
+        shares, told = self._judge.explain(row, j)
+        own, side, mark = int(row[j]), "", 0
+        if has_tails(self._coded.columns[j].type) and own < len(shares):
+            value = float(self._coded.columns[j].values[i])
+            side, mark = self._tails.compare(j, value)
+        likely = _find_likely(shares, self._names[j].n_ordered)
+        if own in likely and not side:
+            likely = [int(shares.argmax())]
+        expected = self._name(j, likely)
+        if not self._coded.columns[j].observed[i]:
+            expected = "a value"
+        elif own in likely:  # then it is its place in the tail that is unusual
+            expected, told = self._name_usual(j), np.zeros(len(told))
+        order = np.argsort(-told, kind="stable")[:_N_GIVEN].tolist()
+        types = self._coded.model.types
+        return Reason(
+            feature=types[j].name,
+            value=self._write_value(i, j),
+            score=score,
+            probability=float(shares[own]) if own < len(shares) else 0.0,
+            expected=expected,
+            given=tuple(
+                f"{types[k].name} {self._write_value(i, k)}"
+                for k in order
+                if told[k] > _LEAST_TOLD
+            ),
+            side=side,
+            beyond=mark / 1000,
+        )
+
+    def _name(self, j: int, likely: list[int]) -> str:
+        names = self._names[j]
+        if names.n_ordered and likely[-1] < names.n_ordered:
+            name = names.name(likely[0], likely[-1])
+            return "a value" if name == "observed" else name
+        named = [names.name(k, k) for k in likely[:_MOST_NAMED]]
+        if len(likely) > _MOST_NAMED:
+            named[-1] = "another value"
+        return " or ".join([", ".join(named[:-1]), named[-1]] if named[1:] else named)
+
+    def _name_usual(self, j: int) -> str:
+        """Name the central 80 % of a column."""
+        low, high = self._tails.ends[j].tolist()
+        if np.isnan(low):
+            return ""
+        column = self._coded.columns[j]
+        return f"{_write_number(low, column)} to {_write_number(high, column)}"
+
+    def _write_value(self, i: int, j: int) -> str:
+        column = self._coded.columns[j]
+        value = column.values[i]
+        if not column.observed[i]:
+            return "missing"
+        if column.type.kind == "categorical":
+            return str(column.labels[value])
+        if column.type.order is not None:
+            return str(column.type.order[int(value)])
+        return _write_number(float(value), column)
+
+
+def _write_number(value: float, column: Column) -> str:
+    if column.type.family == "dates":
+        return write_moment(value)
+    if column.type.form == "boolean" and value in (0, 1):
+        return str(bool(value))
+    return write_plain(value)
+
+
+def _find_likely(shares: NDArray[np.float64], n_ordered: int) -> list[int]:
+    """Find the fewest bins that have most of the probability; ordered ones adjoin."""
+    ordered = np.concatenate([[0.0], np.cumsum(shares[:n_ordered])])
+    if ordered[-1] >= _LIKELY:
+        for size in range(1, n_ordered + 1):
+            held = ordered[size:] - ordered[:-size]
+            if held.max() >= _LIKELY:
+                first = int(held.argmax())
+                return list(range(first, first + size))
+    order = np.argsort(-shares, kind="stable")
+    n_likely = int(np.searchsorted(np.cumsum(shares[order]), _LIKELY)) + 1
+    return [int(k) for k in order[:n_likely]]
+
+
+def _take_share(held: Any, share: Any) -> float:
+    """Find the value that a share of those held exceeds, between two of them."""
+    ranked = rank_held(held)
+    place = (1 - float(share)) * (len(ranked) - 1)
+    below = int(place)
+    low, high = ranked.at([below, min(below + 1, len(ranked) - 1)]).tolist()
+    return float(low + (place - below) * (high - low))
+
+
+def _learn_tails_of(
+    kernel: ProximityKernel, read: Callable[[], Iterator[Any]]
+) -> Tails:
+    """Learn the tails of columns from batches."""
+    model, options = kernel.model_, resolve_options(kernel)
+    chosen, threads = options.categorical_features, options.n_threads
+    summaries = (
+        summarize_bins(batch, chosen, threads) for batch in map(collect_table, read())
+    )
+    whole = merge_all(summaries, merge_bins)
+    assert whole is not None  # the kernel was fitted to these batches
+    held = [column.held for column in whole.columns]
+    return collect_tails(
+        [
+            None if isinstance(own, Labels) or not has_tails(column) else rank_held(own)
+            for own, column in zip(held, model.types, strict=True)
+        ]
+    )
+
+
+def _read_tails(state: State, n_features: int) -> Tails:
+    """Read tails, if a fit can have produced them."""
+    ends, units = (state.array(name, np.float64, ndim=2) for name in ("ends", "units"))
+    marks = state.array("marks", np.float64, ndim=2)
+    check(ends.shape == units.shape == (n_features, 2), "tails")
+    check(marks.shape == (n_features, 2 * len(MARKS)), "tails")
+    none = np.isnan(ends[:, 0])
+    for own in (ends, units, marks):
+        check(np.isnan(own[none]).all() and np.isfinite(own[~none]).all(), "tails")
+    check((units[~none] > 0).all(), "units of tails")
+    return Tails(ends, units, marks.reshape(n_features, 2, len(MARKS)))

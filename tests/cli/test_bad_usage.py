@@ -98,6 +98,7 @@ OWN = {
             "--share: this was set",
         ),
         "top": ([TABLE, "--top", "0"], "--top: takes a whole number of at least 1"),
+        "cascade": ([TABLE, "--matching", "cascade"], "--matching cascade: cells are"),
     },
     "similarity": {
         "above": (

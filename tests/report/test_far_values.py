@@ -70,6 +70,7 @@ def test_both_ends_and_dates(page, table):
 
 def test_far_values_are_named_with_their_rows(page):
     listed = page[page.index("Numbers far from all others") :]
+    listed = listed[: listed.index("Values that do not fit the rest of their row")]
     rows = re.findall(r'data-row="(\d+)"', listed)
     assert [int(row) for row in rows] == [
         *(5, 50, 500, 1000, 1500), 11, *(7, 9, 70)

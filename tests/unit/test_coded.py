@@ -65,10 +65,9 @@ FITS = {
     "neighbors": lambda: ProximityNeighbors().fit(TABLE),
     "classifier": lambda: ProximityKNNClassifier().fit(TABLE, LABELS),
     "outliers": lambda: ProximityOutliers().fit(TABLE),
-    "unlike neighbors": lambda: ProximityOutliers(method="neighbors").fit(TABLE),
     "imputer": lambda: ProximityImputer().fit(TABLE),
     "frozen": lambda: ProximityOutliers(
-        kernel=FrozenEstimator(ProximityKernel().fit(TABLE)), method="neighbors"
+        kernel=FrozenEstimator(ProximityKernel().fit(TABLE))
     ),
 }
 

@@ -316,8 +316,8 @@ def test_crafted_clusters_and_outliers_are_refused(tmp_path):
     for path, change in (
         (km, _set("labels", 0, 5)), (km, _set("labels", 0, -1)),
         (km, _set("centers", (0, 0), np.inf)), (km, _retype("centers", np.float64)),
-        (km, _shorten("kernel/pairs")), (odd, _shorten("mean")),
-        (odd, _set("mean", 0, np.nan)),
+        (km, _shorten("kernel/pairs")), (odd, _shorten("units")),
+        (odd, _set("ends", (0, 1), np.nan)), (odd, _set("units", (0, 0), -1.0)),
         (odd, lambda header, _: header["learnt"].update(offset="0.5")),
     ):  # fmt: skip
         with pytest.raises(ModelFileError):

@@ -1,28 +1,27 @@
-"""Outliers against the mean of the kernel's rows, and their reasons."""
+"""Surprising cells against loops over the definition, and the reasons for them."""
+
+import math
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
+from sklearn.frozen import FrozenEstimator
 from sklearn.utils.estimator_checks import parametrize_with_checks
-from strategies import fitted, mixed_table, parameters, raises_naming, tables
+from strategies import cut, fitted, mixed_table, raises_naming, tables
 
-from proximity_kernel import (
-    ProximityKernel,
-    ProximityNeighbors,
-    ProximityOutliers,
-    explain,
-)
+from proximity_kernel import ProximityKernel, ProximityOutliers
 from proximity_kernel._far_values import UsualValues, find_usual
+from proximity_kernel._pairwise import DECIDES
 from proximity_kernel.datasets import load_penguins
-from proximity_kernel.outliers import Reason
+from proximity_kernel.outliers import fit_like
 
 
 @parametrize_with_checks(
     [
         ProximityOutliers(),
         ProximityOutliers(contamination=0.1),
-        ProximityOutliers(method="neighbors", contamination=0.1),
         ProximityOutliers(
             kernel=ProximityKernel(n_bins=3, normalize=True), contamination=0.2
         ),
@@ -32,24 +31,136 @@ def test_checks(estimator, check):
     check(estimator)
 
 
-@given(tables(), parameters())
-def test_score_is_the_mean_similarity(both, options):
+# --- the definition, in loops
+
+
+def estimate(model, row, j, fitted_rows):
+    """Estimate cell j of a row of codes, with one row like it left out."""
+    rule, n_bins = model.matcher, model.n_bins.tolist()
+    s, weights = rule.smoothing, rule.weight_table.toarray()
+    rows = [list(other) for other in fitted_rows]
+    own = row[j]
+    prior = [0.0] * n_bins[j]
+    observed = [other[j] for other in rows if other[j] < n_bins[j]]
+    for code in observed:
+        prior[code] += 1 / len(observed)
+    logs = [math.log(q) if q else -math.inf for q in prior]
+    best = (0, 0)
+    for i in range(len(row)):
+        if i == j or row[i] >= n_bins[i]:
+            continue
+        a = row[i]
+        seen = [other[i] for other in rows if other[i] < n_bins[i]]
+        q = seen.count(a) / len(seen)
+        both = [(other[i], other[j]) for other in rows if other[j] < n_bins[j]]
+        both = [pair for pair in both if pair[0] < n_bins[i]]
+        if q == 0:
+            continue
+        left = []
+        for b in range(n_bins[j]):
+            out = 1 if b == own else 0
+            n = max(both.count((a, b)) - out, 0)
+            total = max(sum(pair[1] == b for pair in both) - out, 0)
+            left.append(n)
+            logs[b] += weights[j, i] * math.log((n + s * q) / ((total + s) * q))
+        bins = [b for b in range(n_bins[j]) if left[b]]
+        if len(bins) == 1:
+            support = left[bins[0]]
+            if -support * math.log(prior[bins[0]]) > DECIDES and support > best[0]:
+                best = (support, bins[0])
+    shares = [math.exp(x - max(logs)) for x in logs]
+    shares = [x / sum(shares) for x in shares]
+    support, decided = best
+    if support:
+        shares = [x / (support + 2) for x in shares]
+        shares[decided] += 1 - 1 / (support + 2)
+    return shares, len(observed)
+
+
+def measure_tail(value, values):
+    """Measure how far a value lies beyond the central 80 % of a column."""
+    values = sorted(v for v in values if not math.isnan(v))
+    n = len(values)
+    if math.isnan(value) or len(set(values)) < 3:
+        return 0.0
+    far = 0.0
+    for sign in (1, -1):
+        ordered = sorted(sign * v for v in values)
+        other = ordered[n - 1 - 9 * (n - 1) // 10]
+        end = ordered[9 * (n - 1) // 10]
+        beyond = [v for v in ordered if v > end]
+        usual = (end - other) or (ordered[-1] - ordered[0])
+        unit = usual
+        if beyond:
+            unit = (beyond[len(beyond) // 2] - end) / math.log(2)
+            unit = max(unit, usual / 10)
+        if len(beyond) < 10:
+            unit = min(unit, usual)
+        far = max(far, (sign * value - end) / unit)
+    return min(far, 1e12)
+
+
+def score_in_loops(odd, frame, new):
+    model = odd.kernel_.model_
+    coded, other = model.code(frame, 1), model.code(new, 1)
+    rows = coded.bins.astype(int).tolist()
+    out = np.zeros(other.bins.shape)
+    for r, row in enumerate(other.bins.astype(int).tolist()):
+        for j, own in enumerate(row):
+            n_bins = int(model.n_bins[j])
+            if own == other.missing or not n_bins:
+                continue
+            shares, n_seen = estimate(model, row, j, rows)
+            surprise = math.log(n_seen + 1)
+            if own < n_bins and shares[own]:
+                surprise = -math.log(shares[own])
+            expected = -sum(p * math.log(p) for p in shares if p)
+            tail = 0.0
+            column = coded.columns[j]
+            kind = column.type
+            measured = kind.kind == "numeric" and not kind.has_labels
+            if measured and kind.form != "boolean":
+                value = float(other.columns[j].values[r])
+                tail = measure_tail(value, column.values.tolist())
+            out[r, j] = max(surprise + tail - expected - 1, 0)
+    return out
+
+
+@settings(max_examples=40)
+@given(tables(max_rows=25, max_columns=4))
+def test_scores_are_those_of_the_loops(both):
     frame, new = both
-    odd = fitted(ProximityOutliers(kernel=ProximityKernel(**options)), frame)
-    want = odd.kernel_.kernel(new, frame).astype(np.float64).mean(axis=1)
-    errors = odd._find_far(odd.kernel_.model_.code(new, 1)).sum(axis=1)
-    np.testing.assert_allclose(odd.score_samples(new), want - errors, atol=1e-6)
+    odd = fitted(ProximityOutliers(), frame)
+    for table in (frame, new):
+        got = odd.score_cells(table).to_numpy()
+        want = score_in_loops(odd, frame, table)
+        np.testing.assert_allclose(got, want, rtol=1e-6, atol=1e-6)
+
+
+def test_scores_are_those_of_the_loops_where_codes_decide():
+    rng = np.random.default_rng(0)
+    letter = rng.choice(list("abc"), 60)
+    upper = np.char.upper(letter)
+    upper[:2] = ["A", "B"]
+    letter[:2] = ["b", "b"]
+    table = pd.DataFrame({"x": letter, "y": upper, "z": rng.integers(3, size=60)})
+    odd = ProximityOutliers().fit(table)
+    got = odd.score_cells(table).to_numpy()
+    np.testing.assert_allclose(got, score_in_loops(odd, table, table), atol=1e-9)
+    # The only row that breaks the rule "b comes with B" scores by its decision.
+    assert got[0, 1] > 3
+    assert odd.predict(table)[0] == -1
+    # A cell that another column determines, and agrees with, is never listed.
+    for row in odd.reasons(table[2:]):
+        assert not {reason.feature for reason in row} & {"x", "y"}
+
+
+# --- rows
 
 
 @pytest.fixture(scope="module")
 def frame():
-    """A table whose last row has a rare value in two columns and a hole in a third."""
-    table = mixed_table(200, 6, 0.1, seed=1)
-    table["col1"] = np.where(table["col1"].isna(), np.nan, 2.0)
-    table["col2"] = table["col2"].where(table["col2"].isna(), "p")
-    table.loc[199, ["col1", "col2", "col3"]] = [500.0, "s", np.nan]
-    table.loc[199, "col5"] = "q"
-    return table
+    return mixed_table(300, 6, 0.1, seed=1)
 
 
 @pytest.fixture(scope="module")
@@ -57,97 +168,238 @@ def odd(frame):
     return ProximityOutliers().fit(frame)
 
 
-def test_the_odd_one_is_found(frame, odd):
-    scores = odd.score_samples(frame)
-    assert scores.argmin() == 199
-    assert ((scores >= 0) & (scores <= 1)).all()
-    assert odd.predict(frame)[199] == -1
+def test_the_score_of_a_row_is_the_sum_of_its_cells(frame, odd):
+    scores, cells = odd.score_samples(frame), odd.score_cells(frame)
+    assert (scores <= 0).all()
+    assert cells.shape == frame.shape
+    assert (cells.columns == frame.columns).all()
+    np.testing.assert_allclose(-cells.sum(axis=1), scores)
+    assert (cells.to_numpy()[frame.isna()] == 0).all()
     np.testing.assert_array_equal(odd.decision_function(frame), scores - odd.offset_)
+    reasons = odd.reasons(frame, n=6)
+    total = [-sum(reason.score for reason in row) for row in reasons]
+    np.testing.assert_allclose(total, scores)
+    for row in reasons:
+        assert [r.score for r in row] == sorted((r.score for r in row), reverse=True)
 
 
-def test_auto_is_far_below_the_median(frame, odd):
-    scores = odd.score_samples(frame)
-    deviation = np.median(np.abs(scores - np.median(scores)))
-    assert odd.offset_ == pytest.approx(np.median(scores) - 3.5 * 1.4826 * deviation)
-
-
-def test_auto_where_most_rows_are_equal():
-    rows = [["x"]] * 95 + [["y"]] * 5
-    assert (ProximityOutliers().fit_predict(rows) == -1).sum() == 5
-    rows = [["x"]] * 55 + [["y"]] * 45
-    assert (ProximityOutliers().fit_predict(rows) == -1).sum() == 0
-    assert (ProximityOutliers().fit_predict([["x"]] * 9) == 1).all()
-
-
-def test_contamination_is_the_share_of_outliers(frame):
-    odd = ProximityOutliers(contamination=0.05)
-    assert (odd.fit_predict(frame) == -1).sum() == 10
-
-
-def test_reasons_name_the_features(frame, odd):
-    (reasons,) = odd.reasons(frame.iloc[[199]], n=2)
-    assert {reason.feature for reason in reasons} == {"col1", "col2"}
-    for reason in reasons:
-        assert not reason.missing
-        assert reason.share < 0.2 < 0.8 < reason.typical
-    words = {reason.feature: reason.bin for reason in reasons}
-    assert words["col2"] == "s"
-    assert words["col1"].endswith("or more")
-
-
-def test_parts_add_up_to_the_score(frame, odd):
-    scores = odd.score_samples(frame)
-    # All features are named where each is less common than for a typical row.
-    everything = odd.reasons(frame, n=6)
-    assert [len(reasons) <= 6 for reasons in everything] == [True] * 200
-    typical = np.asarray(odd.mean_) @ np.asarray(odd.mean_) / 6
-    for score, reasons in zip(scores, everything, strict=True):
-        lack = sum(reason.typical - reason.share for reason in reasons) / 6
-        assert typical - lack <= score + 1e-6
-    lacks = [[r.typical - r.share for r in reasons] for reasons in everything]
-    assert all(lack == sorted(lack, reverse=True) for lack in lacks)
-
-
-def test_share_is_the_mean_of_what_explain_tells(frame, odd):
-    row = frame.iloc[[199]]
-    (reasons,) = odd.reasons(row, n=6)
-    parts = [explain(odd.kernel_, row, frame.iloc[[i]]).features for i in range(200)]
-    means = {
-        many[0].name: np.mean([one.agreement for one in many])
-        for many in zip(*parts, strict=True)
-    }
-    for reason in reasons:
-        assert reason.share == pytest.approx(means[reason.feature], abs=1e-6)
-
-
-def test_a_missing_cell_is_said_to_be_missing():
-    table = pd.DataFrame({"a": [1.0] * 9 + [5.0] * 3, "b": ["x"] * 9 + ["y"] * 3})
-    kernel = ProximityKernel(matching="cascade")
-    odd = ProximityOutliers(kernel=kernel).fit(table)
-    row = pd.DataFrame({"a": [np.nan], "b": ["y"]})
-    (reasons,) = odd.reasons(row)
-    gap = next(reason for reason in reasons if reason.feature == "a")
-    assert gap.missing
-    assert str(gap) == (
-        "a: missing, perhaps 4 or more (similar to 25 % of the rows, a typical row to "
-        "62 %)"
-    )
-
-
-def test_an_unknown_category_is_a_reason():
-    odd = ProximityOutliers().fit([["x"], ["x"], ["y"]])
-    ((reason,),) = odd.reasons([["z"]])
-    assert reason == Reason("x0", "unknown category", False, 0.0, pytest.approx(5 / 9))
-
-
-def test_a_typical_row_has_no_reasons():
-    assert ProximityOutliers().fit([["x"], ["x"], ["y"]]).reasons([["x"]]) == [[]]
+def test_cells_have_the_type_of_the_table(frame, odd):
+    want = odd.score_cells(frame)
+    as_polars = pl.from_pandas(frame)
+    got = odd.score_cells(as_polars)
+    assert isinstance(got, pl.DataFrame)
+    np.testing.assert_array_equal(got.to_numpy(), want.to_numpy())
+    rows = [[None if pd.isna(c) else c for c in row] for row in frame.to_numpy()]
+    by_rows = ProximityOutliers().fit(rows).score_cells(rows)
+    assert isinstance(by_rows, list)
+    np.testing.assert_array_equal(by_rows, want.to_numpy())
 
 
 def test_score_does_not_depend_on_the_batch(frame, odd):
     together = odd.score_samples(frame)
-    alone = [odd.score_samples(frame.iloc[[i]])[0] for i in range(0, 200, 50)]
-    assert together[::50].tolist() == alone
+    alone = [odd.score_samples(frame.iloc[[i]])[0] for i in range(0, 300, 50)]
+    np.testing.assert_allclose(together[::50], alone, rtol=1e-12)
+
+
+def test_rare_combinations_are_found():
+    rng = np.random.default_rng(0)
+    group = rng.integers(2, size=300)
+    table = pd.DataFrame({f"c{j}": np.where(group, "x", "y") for j in range(6)})
+    table.loc[0] = ["x", "y", "x", "y", "x", "y"]
+    odd = ProximityOutliers().fit(table)
+    assert odd.score_samples(table).argmin() == 0
+    assert odd.predict(table)[0] == -1
+    assert len(odd.reasons(table[:1], n=6)[0]) >= 3
+
+
+def test_a_new_category_and_a_new_extreme_are_found(frame, odd):
+    new = frame.iloc[[10]].copy()
+    new["col2"] = "never seen"
+    ((reason, *_),) = odd.reasons(new)
+    assert (reason.feature, reason.value) == ("col2", "never seen")
+    assert reason.probability == 0
+    new = frame.iloc[[10]].copy()
+    new["col0"] = 1e9
+    assert odd.predict(new) == [-1]
+    ((reason, *_),) = odd.reasons(new)
+    assert (reason.side, reason.beyond) == ("above", 0.999)
+    assert str(reason).startswith("col0 1000000000: ")
+    assert str(reason).endswith(", above 99.9 % of all rows")
+
+
+def test_a_value_above_the_largest_is_far_even_where_many_have_the_largest():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"grade": rng.integers(1, 4, 300).astype(float)})
+    table["other"] = rng.normal(size=300)
+    odd = ProximityOutliers().fit(table)
+    assert odd.predict(pd.DataFrame({"grade": [300.0], "other": [0.0]})) == [-1]
+
+
+def test_weights_of_features_weigh_their_cells(frame):
+    plain = ProximityOutliers().fit(frame).score_cells(frame)
+    kernel = ProximityKernel(feature_weights={"col0": 0, "col1": 2})
+    got = ProximityOutliers(kernel=kernel).fit(frame).score_cells(frame)
+    weights = np.array([0, 2, 1, 1, 1, 1])
+    np.testing.assert_allclose(got, plain * weights / weights[weights > 0].mean())
+
+
+# --- planted errors
+
+
+def plant(frame, rng, numbers, labels):
+    """Make one cell wrong: ten times the number, or the label of another row."""
+    i = int(rng.integers(len(frame)))
+    column = str(rng.choice(numbers + labels))
+    while pd.isna(frame.at[i, column]):
+        i = int(rng.integers(len(frame)))
+    if column in numbers:
+        frame.at[i, column] *= 10
+    else:
+        others = frame[column].dropna().unique()
+        frame.at[i, column] = rng.choice(others[others != frame.at[i, column]])
+    return i, column
+
+
+def test_reasons_name_the_planted_cell_first():
+    numbers = ["bill_length_mm", "bill_depth_mm", "flipper_length_mm", "body_mass_g"]
+    frame = load_penguins().astype(dict.fromkeys(numbers, float))
+    rng, hits = np.random.default_rng(0), 0
+    for _ in range(20):
+        wrong = frame.copy()
+        i, column = plant(wrong, rng, numbers, ["species"])
+        odd = ProximityOutliers().fit(wrong)
+        ((first, *_),) = odd.reasons(wrong.iloc[[i]])
+        hits += first.feature == column
+    assert hits >= 18
+
+
+def test_reasons_say_what_was_expected_and_from_what():
+    numbers = ["bill_length_mm", "bill_depth_mm", "flipper_length_mm", "body_mass_g"]
+    frame = load_penguins().astype(dict.fromkeys(numbers, float))
+    frame.loc[5, "bill_length_mm"] = 4200.0
+    frame.loc[9, "body_mass_g"] = 3.65
+    frame.loc[20, "species"] = "Gentoo"
+    odd = ProximityOutliers().fit(frame)
+    assert (odd.predict(frame)[[5, 9, 20]] == -1).all()
+    bill, mass, kind = (row[0] for row in odd.reasons(frame.iloc[[5, 9, 20]]))
+    assert (bill.feature, bill.side, bill.value) == ("bill_length_mm", "above", "4200")
+    assert (mass.feature, mass.side, mass.value) == ("body_mass_g", "below", "3.65")
+    assert (kind.feature, kind.value, kind.side) == ("species", "Gentoo", "")
+    assert kind.expected == "Adelie"
+    assert kind.probability < 0.01
+    assert str(kind) == "species Gentoo: Adelie expected with bill_length_mm 37.8"
+    assert str(bill).endswith(", above 99 % of all rows")
+    assert bill.given  # what is expected of the bill depends on the other cells
+
+
+def test_few_rows_of_a_table_without_errors_are_outliers():
+    normal = np.random.default_rng(0).normal(size=(2000, 6))
+    odd = ProximityOutliers().fit(normal)
+    assert odd.expected_false_alarms_ == pytest.approx(20)
+    assert (odd.predict(normal) < 0).mean() < 0.015
+    assert (odd.predict(np.full((1, 6), 12.0)) < 0).all()
+    frame = load_penguins()
+    assert (ProximityOutliers().fit_predict(frame) < 0).mean() < 0.02
+
+
+def test_most_gross_errors_are_outliers():
+    rng = np.random.default_rng(0)
+    shared = rng.normal(size=(1000, 1))
+    table = 10 + shared + rng.normal(size=(1000, 8))
+    wrong = np.arange(20)
+    table[wrong, rng.integers(8, size=20)] *= 10
+    found = ProximityOutliers().fit_predict(table) < 0
+    assert found[wrong].all()
+    assert found[20:].mean() < 0.015
+
+
+def test_contamination_is_the_share_of_outliers(frame):
+    odd = ProximityOutliers(contamination=0.05)
+    assert (odd.fit_predict(frame) == -1).sum() == 15
+    assert odd.expected_false_alarms_ is None
+
+
+def test_equal_rows_are_no_outliers():
+    assert (ProximityOutliers().fit_predict([["x"]] * 9) == 1).all()
+    rows = [["x"]] * 95 + [["y"]] * 5
+    assert (ProximityOutliers().fit_predict(rows) == 1).all()
+
+
+# --- ways to fit
+
+
+@pytest.mark.parametrize("contamination", ["auto", 0.03])
+def test_batches_equal_the_whole_table_to_the_bit(frame, contamination):
+    whole = ProximityOutliers(contamination=contamination).fit(frame)
+    for n_parts in (1, 3):
+        parts = ProximityOutliers(contamination=contamination)
+        parts.fit_batches(cut(frame, n_parts))
+        assert parts.offset_ == whole.offset_
+        assert parts.expected_false_alarms_ == whole.expected_false_alarms_
+        np.testing.assert_array_equal(
+            parts.score_samples(frame), whole.score_samples(frame)
+        )
+
+
+def test_batches_equal_the_whole_table_if_missing_cells_are_informative(frame):
+    kernel = ProximityKernel(missingness="informative")
+    whole = ProximityOutliers(kernel=kernel).fit(frame)
+    assert whole.kernel_.model_.informative.any()
+    parts = ProximityOutliers(kernel=kernel).fit_batches(cut(frame, 3))
+    assert parts.offset_ == whole.offset_
+
+
+def test_a_missing_cell_can_be_the_reason():
+    state = np.repeat(["sick", "well"], 100)
+    lab = np.where(state == "sick", np.random.default_rng(0).normal(size=200), np.nan)
+    lab[7] = np.nan
+    table = pd.DataFrame({"state": state, "lab": lab})
+    kernel = ProximityKernel(missingness="informative")
+    odd = ProximityOutliers(kernel=kernel).fit(table)
+    assert odd.predict(table)[7] == -1
+    texts = [str(reason) for reason in odd.reasons(table.iloc[[7]])[0]]
+    assert "lab missing: a value expected with state sick" in texts
+
+
+def test_threads_do_not_change_the_scores(frame):
+    one, two = (ProximityOutliers(n_jobs=n).fit(frame) for n in (1, 2))
+    assert one.offset_ == two.offset_
+    np.testing.assert_array_equal(one.score_samples(frame), two.score_samples(frame))
+
+
+def test_a_saved_model_gives_the_same_scores_and_reasons(frame, odd, tmp_path):
+    odd.save(tmp_path / "odd.model")
+    loaded = ProximityOutliers.load(tmp_path / "odd.model")
+    np.testing.assert_array_equal(loaded.score_samples(frame), odd.score_samples(frame))
+    assert loaded.reasons(frame) == odd.reasons(frame)
+    assert loaded.offset_ == odd.offset_
+    assert loaded.expected_false_alarms_ == odd.expected_false_alarms_
+
+
+def test_a_kernel_without_bins_keeps_those_of_the_outliers(frame, odd):
+    plain = ProximityOutliers(kernel=ProximityKernel()).fit(frame)
+    np.testing.assert_array_equal(plain.score_samples(frame), odd.score_samples(frame))
+    assert plain.kernel_.n_bins == 8
+    few = ProximityOutliers(kernel=ProximityKernel(n_bins=3)).fit(frame)
+    assert few.kernel_.n_bins == 3
+
+
+def test_a_frozen_kernel_is_used_as_it_is(frame, odd):
+    kernel = FrozenEstimator(ProximityKernel(n_bins=8).fit(frame))
+    frozen = ProximityOutliers(kernel=kernel).fit(frame)
+    np.testing.assert_array_equal(frozen.score_samples(frame), odd.score_samples(frame))
+    assert frozen.offset_ == odd.offset_
+
+
+def test_fit_like_fits_to_typed_columns(frame, odd):
+    kernel = ProximityKernel(matching="cascade").fit(frame)
+    other, coded = fit_like(ProximityKernel(), odd._code(frame).columns)
+    np.testing.assert_array_equal(other.score_samples(coded), odd.score_samples(frame))
+    other, _ = fit_like(kernel, odd._code(frame).columns)
+    assert other.offset_ == odd.offset_
+
+
+# --- mistakes
 
 
 @pytest.mark.parametrize("contamination", [0, -0.1, 0.51, "some", True, None])
@@ -161,47 +413,12 @@ def test_bad_questions_are_named(odd, frame):
         odd.reasons(frame, n=0)
     with raises_naming(ValueError, "kernel", "'rbf'"):
         ProximityOutliers(kernel="rbf").fit(frame)
+    with raises_naming(ValueError, "matching", "pairwise"):
+        kernel = ProximityKernel(matching="cascade")
+        ProximityOutliers(kernel=kernel).fit(frame)
 
 
-def test_few_of_many_normal_rows_are_called_outliers():
-    """Most have nearly one score, so the median deviation alone is far too small."""
-    table = np.random.default_rng(0).normal(size=(2000, 6))
-    odd = ProximityOutliers().fit(table)
-    scores = odd.score_samples(table)
-    apart = np.abs(scores - np.median(scores))
-    alone = np.median(scores) - 3.5 * 1.4826 * np.median(apart)
-    assert np.mean(scores < alone) > 0.2
-    assert np.mean(odd.predict(table) < 0) < 0.05
-    assert (odd.predict(np.full((1, 6), 12.0)) < 0).all()
-
-
-# --- gross errors
-
-
-@pytest.mark.parametrize("method", ["all", "neighbors"])
-def test_gross_errors_are_found(method, tmp_path):
-    frame = load_penguins()
-    clean = ProximityOutliers(method=method).fit(frame)
-    before = clean.predict(frame)
-    frame = frame.astype({"body_mass_g": float})
-    frame.loc[5, "bill_length_mm"] = 4200.0
-    frame.loc[9, "body_mass_g"] = 3.65
-    assert (clean.predict(frame)[[5, 9]] == -1).all()
-    odd = ProximityOutliers(method=method).fit(frame)
-    found = odd.predict(frame)
-    assert (found[[5, 9]] == -1).all()
-    assert (found == -1).sum() <= (before == -1).sum() + 2
-    bill, mass = (reasons[0] for reasons in odd.reasons(frame.iloc[[5, 9]]))
-    assert (bill.feature, mass.feature) == ("bill_length_mm", "body_mass_g")
-    assert bill.bin == "4200, far from 32.1 to 59.6"
-    assert mass.bin == "3.65, far from 2700 to 6300"
-    frame.loc[5, "bill_length_mm"] = 12402406.0
-    assert odd.reasons(frame.iloc[[5]])[0][0].bin == "12402406, far from 32.1 to 59.6"
-    frame.loc[5, "bill_length_mm"] = 4200.0
-    odd.save(tmp_path / "odd.model")
-    loaded = ProximityOutliers.load(tmp_path / "odd.model")
-    np.testing.assert_array_equal(loaded.score_samples(frame), odd.score_samples(frame))
-    assert loaded.reasons(frame.iloc[[5]]) == odd.reasons(frame.iloc[[5]])
+# --- far values, of the page
 
 
 @pytest.mark.parametrize(
@@ -228,53 +445,3 @@ def test_far_values_need_usual_ones():
     usual = find_usual(np.array([*range(30), 1e9, np.nan]))
     assert (usual.low, usual.high) == (0, 29)
     assert 29 < usual.far_above < 100
-
-
-# --- the score by neighbors
-
-
-def test_score_by_neighbors_is_the_mean_similarity_with_them(frame):
-    odd = ProximityOutliers(method="neighbors", n_neighbors=4).fit(frame)
-    near = ProximityNeighbors(5, kernel=ProximityKernel("fine")).fit(frame)
-    similarities, _ = near.kneighbors(frame, return_similarity=True)
-    np.testing.assert_allclose(
-        odd.score_samples(frame), similarities[:, 1:].mean(axis=1), atol=1e-6
-    )
-
-
-def test_rare_combinations_are_found_by_neighbors():
-    rng = np.random.default_rng(0)
-    group = rng.integers(2, size=300)
-    table = pd.DataFrame({f"c{j}": np.where(group, "x", "y") for j in range(6)})
-    table.loc[0] = ["x", "y", "x", "y", "x", "y"]
-    scores = ProximityOutliers(method="neighbors").fit(table).score_samples(table)
-    assert scores.argmin() == 0
-    assert ProximityOutliers(method="neighbors").fit_predict(table)[0] == -1
-    alone = ProximityOutliers().fit(table).score_samples(table)
-    assert np.ptp(alone) < 0.1  # every value is common
-    reasons = ProximityOutliers(method="neighbors").fit(table).reasons(table[:1], n=6)
-    assert len(reasons[0]) >= 3
-
-
-def test_only_no_kernel_is_the_default_of_the_method():
-    table = np.random.default_rng(0).normal(size=(60, 3))
-    for method, n_bins in (("all", 4), ("neighbors", "fine")):
-        plain = ProximityOutliers(method=method).fit(table)
-        assert plain.kernel_.n_bins == n_bins
-        kernel = ProximityKernel(n_bins)
-        odd = ProximityOutliers(method=method, kernel=kernel).fit(table)
-        np.testing.assert_array_equal(
-            odd.score_samples(table), plain.score_samples(table)
-        )
-        given = ProximityOutliers(method=method, kernel=ProximityKernel()).fit(table)
-        assert given.kernel_.n_bins is None
-
-
-def test_five_gross_errors_in_a_thousand_rows_do_not_hide_each_other():
-    rng = np.random.default_rng(0)
-    amounts = np.exp(rng.normal(4.6, 1, 1000)).clip(9, 1600)
-    amounts[:5] = 100 * np.linspace(150, 900, 5)
-    table = np.column_stack([amounts, rng.normal(size=1000)])
-    odd = ProximityOutliers().fit(table)
-    assert (odd.predict(table)[:5] == -1).all()
-    assert (odd.score_samples(table) < 0).sum() == 5

@@ -63,7 +63,6 @@ def test_every_estimator_reads_a_stream_once(frame, make):
         (ProximityKMeans(2, random_state=0), "predict"),
         (ProximityNeighbors(2), "kneighbors"),
         (ProximityOutliers(), "score_samples"),
-        (ProximityOutliers(method="neighbors"), "score_samples"),
         (ProximityKNNClassifier(2), "predict"),
     ):
         answer = getattr(estimator.fit(make(frame), y), method)(make(frame))

@@ -239,7 +239,21 @@ def make_uncertainty(table: Any, gaps: Sequence[Gaps]) -> Any:
     frame, array or list of rows
         Numbers; durations for numeric columns of times.
     """
-    columns = [_list_uncertainty(len(table), own) for own in gaps]
+    return make_table(table, [_list_uncertainty(len(table), own) for own in gaps])
+
+
+def make_table(table: Any, columns: Sequence[_Array]) -> Any:
+    """Make a table of other values, of the type of `table`.
+
+    Parameters
+    ----------
+    table : frame, array or list of rows, of shape (n_samples, n_features)
+    columns : sequence of ndarray of shape (n_samples,), one per column
+
+    Returns
+    -------
+    frame, array or list of rows
+    """
     if _is_frame(table):
         names = nw.from_native(table, eager_only=True).columns
         return _make_frame(table, names, columns)

@@ -1,29 +1,30 @@
-"""``proximity-kernel outliers``: the most unusual rows, with reasons."""
+"""``proximity-kernel outliers``: the most unusual rows or cells, with reasons."""
 
 from __future__ import annotations
 
 import argparse
-from dataclasses import dataclass
-from functools import cached_property
-from itertools import pairwise
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
-from .._shared.wording import counted, write_plain, write_share
+from .._shared.wording import counted
 from . import arguments
 from .program import Invocation
 
 DESCRIPTION = """\
-Find the rows that are least similar to the others, with reasons.
+Find the rows, or the cells, that do not fit the rest of the table.
 
   proximity-kernel outliers patients.csv -o unusual.csv
   proximity-kernel outliers patients.csv --top 20
+  proximity-kernel outliers patients.csv --cells -o check.csv
   proximity-kernel outliers patients.csv --share 0.01
   proximity-kernel outliers new.csv --model m.pk
 
 Output: the ids (or the row numbers, from 1), the score, whether the row
-is an outlier, and the reasons if it is. The score is the mean similarity
-to all rows, less 1 for each number that is far from all others; lower is
-more unusual.
+is an outlier, and the reasons if it is. Each cell is compared with what
+the other cells of its row suggest, and a number with the range of its
+column. The score of a row is the sum of the scores of its cells; higher
+is more unusual.
 """
 _BLOCK = 2048  # rows at a time
 
@@ -33,11 +34,17 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     arguments.add_input(parser)
     parser.add_argument(
         "--top", type=arguments.whole_number(1), metavar="N",
-        help="only the N most unusual rows, ordered, all with reasons",
+        help="only the N most unusual rows (or cells), ordered, all with reasons",
+    )  # fmt: skip
+    parser.add_argument(
+        "--cells", action="store_true",
+        help="list cells instead of rows, the most unusual first: those of the "
+        "outliers, or the first N of the whole table with --top N",
     )  # fmt: skip
     parser.add_argument(
         "--share", type=arguments.share_up_to(0.5), metavar="S",
-        help="share of the rows to call outliers; chosen from the scores by default",
+        help="share of the rows to call outliers; chosen by what the table suggests "
+        "by default",
     )  # fmt: skip
     parser.add_argument(
         "--reasons", type=arguments.whole_number(0), default=3, metavar="N",
@@ -51,10 +58,16 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(invocation: Invocation) -> None:
     """Run the command."""
     from ..cli import fitting
+    from ..io import InputError
     from .outputs import find_format, make_report
 
     options = invocation.options
     file_format = find_format(options.output, options.format)
+    if options.matching == "cascade":
+        raise InputError(
+            "--matching cascade: cells are judged by counts of pairs, which only "
+            "pairwise has; leave the option out."
+        )
     model, table, _ = fitting.start(invocation, "ProximityOutliers")
     if model is None:
         from .. import ProximityOutliers
@@ -67,7 +80,8 @@ def run(invocation: Invocation) -> None:
         coded = fitting.fit(invocation, model, table)
     else:
         coded = fitting.code(model, table)
-    frame = _list_outliers(invocation, model, table, coded)
+    list_them = _list_cells if options.cells else _list_outliers
+    frame = list_them(invocation, model, table, coded)
     make_report(invocation, table, coded, model.kernel_)
     from .results import write_results
 
@@ -82,10 +96,10 @@ def _list_outliers(invocation: Invocation, model: Any, table: Any, coded: Any) -
 
     options, shown = invocation.options, is_for_terminal(invocation.options)
     with invocation.progress("scoring"):
-        scores = model.score_samples(coded)
-    outlying = scores < model.offset_
+        scores = -model.score_samples(coded)
+    outlying = scores > -model.offset_
     rows, explained = np.arange(len(scores)), np.flatnonzero(outlying)
-    invocation.note(_count_outliers(scores, model.offset_))
+    invocation.note(_count_outliers(scores, model, fitted=options.model is None))
     top = options.top
     if top is None and shown:
         top = min(len(explained) or N_SHOWN, N_SHOWN, len(rows))
@@ -93,155 +107,86 @@ def _list_outliers(invocation: Invocation, model: Any, table: Any, coded: Any) -
             of_them = " of them" if len(explained) else ""
             invocation.note(f"The {counted(top, 'most unusual row')}{of_them}:")
     if top is not None:
-        rows = explained = np.argsort(scores, kind="stable")[:top]
-    reasons = np.full(len(scores), "", dtype=object)
-    reasons[explained] = [
-        ("\n" if shown else "; ").join(own)
-        for own in _explain(invocation, model, table, coded, explained)
-    ]
-    results = {"score": scores.round(6), "outlier": outlying, "reasons": reasons}
+        rows = explained = np.argsort(-scores, kind="stable")[:top]
+    texts = np.full(len(scores), "", dtype=object)
+    if options.reasons:
+        for row, reasons in _explain(
+            invocation, model, coded, explained, options.reasons
+        ):
+            texts[row] = ("\n" if shown else "; ").join(map(_write, reasons))
+    results = {"score": scores.round(6), "outlier": outlying, "reasons": texts}
     if shown and len(set(outlying[rows])) == 1:
         del results["outlier"]
     return join_results(name_rows(table), results).iloc[rows]
 
 
-def _count_outliers(scores: Any, limit: float) -> str:
-    """Write how many rows are outliers, and below which score."""
+def _list_cells(invocation: Invocation, model: Any, table: Any, coded: Any) -> Any:
+    import numpy as np
+    import pandas as pd
+
+    from .results import join_results, name_rows
+
+    options = invocation.options
+    with invocation.progress("scoring"):
+        cells = model.score_cells(coded)
+    scores = cells.sum(axis=1)
+    invocation.note(_count_outliers(scores, model, fitted=options.model is None))
+    if options.top is None:
+        cells = np.where((scores > -model.offset_)[:, None], cells, 0)
+    order = np.argsort(-cells, axis=None, kind="stable")[: options.top]
+    order = order[cells.ravel()[order] > 0]
+    row, feature = np.divmod(order, cells.shape[1])
+    names = list(table.frame)
+    found = {
+        (i, reason.feature): reason
+        for i, reasons in _explain(invocation, model, coded, np.unique(row), len(names))
+        for reason in reasons
+    }
+    listed = [found[i, names[j]] for i, j in zip(row, feature, strict=True)]
+    results = {
+        "column": [one.feature for one in listed],
+        "value": [one.value for one in listed],
+        "score": np.round([one.score for one in listed], 6),
+        "reason": [_write(one) for one in listed],
+    }
+    which = name_rows(table).iloc[row].reset_index(drop=True)
+    return join_results(which, {k: pd.Series(v) for k, v in results.items()})
+
+
+def _count_outliers(scores: Any, model: Any, *, fitted: bool) -> str:
     import numpy as np
 
-    n, of_all = int((scores < limit).sum()), counted(len(scores), "row")
+    limit, of_all = -model.offset_, counted(len(scores), "row")
+    n = int((scores > limit).sum())
+    expected = model.expected_false_alarms_
+    alarms = ""
+    if fitted and expected is not None:
+        alarms = f" About {expected:.1f} would be so in a table without errors."
     if not n:
         return (
-            f"None of {of_all} is an outlier: the lowest score is {scores.min():.3f}, "
-            f"and outliers are below {limit:.3f}."
+            f"None of {of_all} is an outlier: the highest score is "
+            f"{scores.max():.3f}, and outliers are above {limit:.3f}.{alarms}"
         )
     return (
         f"{n:,} of {of_all} {'is an outlier' if n == 1 else 'are outliers'}: the score "
-        f"is below {limit:.3f} (a typical row has {np.median(scores):.3f})."
+        f"is above {limit:.3f} (a typical row has {np.median(scores):.3f}).{alarms}"
     )
 
 
 def _explain(
-    invocation: Invocation, model: Any, table: Any, coded: Any, rows: Any
-) -> list[list[str]]:
-    """List the reasons why some rows are unusual, in words."""
-    options, out = invocation.options, []
-    if not options.reasons:
-        return [[] for _ in rows]
-    columns = _read_columns(table, coded, fitted=options.model is None)
+    invocation: Invocation, model: Any, coded: Any, rows: Any, most: int
+) -> Iterator[tuple[int, Any]]:
+    """List the reasons of some rows."""
     with invocation.progress("finding reasons", len(rows)) as advance:
         for start in range(0, len(rows), _BLOCK):
             block = rows[start : start + _BLOCK]
-            found = model.reasons(coded.take(block), options.reasons)
-            for row, reasons in zip(block, found, strict=True):
-                out.append([columns[one.feature].describe(row, one) for one in reasons])
+            yield from zip(block, model.reasons(coded.take(block), most), strict=True)
             advance(len(block))
-    return out
 
 
-def _read_columns(table: Any, coded: Any, *, fitted: bool) -> dict[str, _Column]:
-    """Collect the columns of the table by name, with the bins of their cells."""
-    bins = coded.bins[coded.index]
-    return {
-        name: _Column(name, table.source[name], table.frame[name], bins[:, j], fitted)
-        for j, name in enumerate(table.frame)
-    }
+def _write(reason: Any) -> str:
+    """Write a reason in one line, with a long value cut off."""
+    from .results import write_short
 
-
-@dataclass(frozen=True)
-class _Column:
-    """A column of the table.
-
-    Attributes
-    ----------
-    name : str
-    cells : pandas.Series
-        As they are in the file.
-    values : pandas.Series
-        As they are compared.
-    bins : ndarray of shape (n_rows,)
-        The bin of each; missing cells have higher numbers.
-    fitted : bool
-        Whether the model was fitted to this table, so that its rows can be counted.
-    """
-
-    name: str
-    cells: Any
-    values: Any
-    bins: Any
-    fitted: bool
-
-    def describe(self, row: int, reason: Any) -> str:
-        """Write a reason in words: how rare the value of a row is in its column."""
-        import pandas as pd
-
-        from .results import write_short
-
-        if reason.far:
-            return f"{self.name} {reason.bin}"
-        if reason.missing:
-            return f"{self.name} missing, perhaps {reason.bin}"
-        is_known = pd.notna(self.values.iloc[row])
-        cell = write_short(self.cells.iloc[row]) if is_known else "missing"
-        if not self.fitted:
-            share = write_share(reason.share)
-            where = f" ({reason.bin})" if reason.bin != cell else ""
-            return f"{self.name} {cell}{where}: like only {share} of the rows"
-        n_known, n_rows = int(self._counts.sum()), counted(len(self.values), "row")
-        if not is_known:
-            return (
-                f"{self.name} missing: only {len(self.values) - n_known:,} of {n_rows}"
-            )
-        value = self.values.iloc[row]
-        n, where = self._ranges.get(self.bins[row]) or (self._counts[value], "")
-        if n == n_known:
-            return f"{self.name} {cell}: only {n:,} of {n_rows} have a value"
-        return f"{self.name} {cell}: only {n:,} of {counted(n_known, 'value')}{where}"
-
-    @cached_property
-    def _counts(self) -> Any:
-        """How often each value occurs."""
-        return self.values.value_counts()
-
-    @cached_property
-    def _ranges(self) -> dict[int, tuple[int, str]]:
-        """How many numbers or dates are in each bin, and its range in words.
-
-        The limits of a range are numbers with few digits between the bins. A bin with a
-        single value is left out.
-        """
-        if self.values.dtype.kind not in "fM":
-            return {}
-        parts = self.values.groupby(self.bins).agg(["min", "max", "count", "nunique"])
-        parts = parts[parts["count"] > 0]
-        limits = [
-            _write_limit(last, following)
-            for last, following in zip(parts["max"][:-1], parts["min"][1:], strict=True)
-        ]
-        is_date = self.values.dtype.kind == "M"
-        below, above = ("until", "after") if is_date else ("up to", "above")
-        words = [f" are between {a} and {b}" for a, b in pairwise(limits)]
-        if limits:
-            words = [f" are {below} {limits[0]}", *words, f" are {above} {limits[-1]}"]
-        parts = parts.assign(where=words or "")
-        several = parts.loc[parts["nunique"] > 1, ["count", "where"]]
-        return dict(zip(several.index, several.itertuples(index=False), strict=True))
-
-
-def _write_limit(last: Any, following: Any) -> str:
-    """Write a short number or date, at least `last` and less than `following`.
-
-    >>> _write_limit(57.3, 61.27), _write_limit(1.0, 2.0), _write_limit(40.1, 44.9)
-    ('60', '1', '42')
-    """
-    if not isinstance(last, float):
-        day = last.ceil("D")
-        moment = day if day < following else last
-        return str(moment.isoformat().removesuffix("T00:00:00"))
-    middle = last + (following - last) / 2
-    for digits in range(1, 16):
-        for number in (last, middle):
-            rounded = float(f"{number:.{digits}g}")
-            if last <= rounded < following:
-                return write_plain(rounded)
-    return write_plain(last)
+    short = replace(reason, value=write_short(reason.value))
+    return " ".join(str(short).split())

@@ -102,7 +102,7 @@ def write_findings(
         rows = counted(surprising["found"], "row has", "rows have")
         lines.append(
             f"{rows} a value that does not fit the rest of the "
-            f"row. The clearest is row {names[first['row']]}: {cell['feature']} is "
+            f"row. The clearest is row {names[first['row']]}: {cell['feature']} "
             f"{cell['text']}."
         )
     elif not far:

@@ -185,7 +185,7 @@ def _collect(
     coded.release()
     columns = make_display_columns(coded)
     rng = np.random.default_rng(random_state)
-    surprising = find_surprising_rows(kernel, columns, coded, rng)
+    surprising = find_surprising_rows(kernel, columns, coded)
     far = list_far_values(columns)
     named = [one["row"] for one in surprising["rows"]]
     named += [row for one in far for row in one["rows"]]
