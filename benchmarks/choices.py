@@ -7,7 +7,6 @@ figures do not depend on the machine.
 
 from __future__ import annotations
 
-import copy
 import warnings
 from dataclasses import replace
 
@@ -16,9 +15,14 @@ import pandas as pd
 from sklearn.frozen import FrozenEstimator
 from sklearn.impute import KNNImputer
 
-from proximity_kernel import ProximityKernel, ProximityKMeans, ProximityOutliers
+from proximity_kernel import (
+    ProximityImputer,
+    ProximityKernel,
+    ProximityKMeans,
+    ProximityOutliers,
+)
 from proximity_kernel import _cluster_count as number_of_clusters
-from proximity_kernel._bins import NumericBins, Typical
+from proximity_kernel._model.numbers import NumberModel
 from proximity_kernel.datasets import load_penguins
 from proximity_kernel_paper.datasets import list_datasets, load, simulate_missing
 
@@ -140,22 +144,28 @@ def _fill(
     out["5 neighbours (numbers)"] = pd.DataFrame(scaled, held.index, names) * spread
     for label, n_bins in {"4 bins": 4, "defaults": None}.items():
         pk = ProximityKernel(n_bins).fit(holed)
-        out[f"{label}, bin means"] = pk.impute(holed)[names].astype(float)
-        out[f"{label}, centers"] = _by_centers(pk, holed)[names].astype(float)
+        imputer = ProximityImputer(round_whole=False, kernel=FrozenEstimator(pk))
+        out[label] = imputer.fit_transform(holed)[names].astype(float)
+        for kind, other in _without_regression(pk, imputer.number_model_).items():
+            imputer.number_model_ = other
+            out[f"{label}, {kind}"] = imputer.transform(holed)[names].astype(float)
     return out
 
 
-def _by_centers(pk: ProximityKernel, holed: pd.DataFrame) -> pd.DataFrame:
-    """Fill with the same estimates, each bin decoded to its center."""
-    model = pk.model_
-    typical = tuple(
-        Typical(bins.centers, np.zeros(bins.n_bins)) if isinstance(bins, NumericBins)
-        else own
-        for bins, own in zip(model.bins, model.typical, strict=True)
-    )  # fmt: skip
-    other = copy.copy(pk)
-    other.model_ = replace(model, typical=typical, cache={})
-    return other.impute(holed)
+def _without_regression(
+    pk: ProximityKernel, learned: NumberModel
+) -> dict[str, NumberModel]:
+    """Decode bins alone, by their means or by their centers."""
+    means = replace(
+        learned,
+        sources=np.full_like(learned.sources, -1),
+        left=np.ones_like(learned.left),
+    )
+    centers = np.zeros_like(learned.means)
+    for s, j in enumerate(learned.features.tolist()):
+        own = pk.bin_centers_[j]
+        centers[s, : len(own)] = own
+    return {"bin means": means, "centers": replace(means, means=centers)}
 
 
 if __name__ == "__main__":

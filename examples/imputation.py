@@ -161,7 +161,7 @@ for seed in range(3):
 print(pd.DataFrame(results).groupby("way", sort=False).mean().round(3).to_string())
 
 # %%
-# Numbers that are codes are filled with their mean, 3.5 say, unless they are listed in
+# Numbers that are codes are filled with their mean, rounded, unless they are listed in
 # ``categorical_features``.
 #
 # An imputer of trees can win where values depend on several columns at once; it has to

@@ -6,8 +6,8 @@ Cluster by neighbors, with the graph methods of scikit-learn
 as a sparse graph of distances or similarities. DBSCAN, HDBSCAN and spectral clustering
 take it by ``"precomputed"``. UMAP takes neighbors as well::
 
-    distances, indices = near.kneighbors(penguins, n_neighbors=15)
-    umap.UMAP(precomputed_knn=(indices, distances)).fit_transform(any_array_of_the_rows)
+    knn = near.precomputed_knn(15)
+    umap.UMAP(n_neighbors=15, precomputed_knn=knn).fit_transform(any_array_of_the_rows)
 """
 
 import matplotlib.pyplot as plt
@@ -31,7 +31,8 @@ def cluster(table: pd.DataFrame) -> dict[str, np.ndarray]:
     # Rows that differ in one feature of the seven; no edge means farther apart.
     within = near.radius_neighbors_graph(radius=1 / 7, mode="distance")
     nearest = symmetric(near.kneighbors_graph(mode="similarity"))
-    # HDBSCAN wants one connected piece: all distances, dense, or a wide graph.
+    # HDBSCAN wants one connected piece: all distances, or ``near.distance_graph(20)``
+    # for tables that are too large for these.
     whole = 1 - near.kernel_.kernel(table).astype(float)
     return {
         "DBSCAN": DBSCAN(

@@ -406,3 +406,52 @@ def weighted_kernel(
                 out[i, m] += weight * sum(x[k] * y[k] for k in block) / total
                 start += size
     return out
+
+
+def rarity_weights(reference: Reference, rarity: float) -> list[list[float]]:
+    """Weigh the bins of each feature: "a match of a rare value says more".
+
+    "r_j(c) = q_j(c)^-g / sum_c' v_c' q_j(c')^(1-g), q floored at .005, so that
+    self-similarity is 1 in each feature on average." Here every v is 1: one scale. The
+    floor is of the power -g only; with a floor of q itself the average would be less
+    than 1, and g = 0 would not be the paper's kernel.
+    """
+    out = []
+    for j, size in enumerate(reference.n_bins):
+        codes = [row[j] for row in reference.codes if row[j] >= 0]
+        shares = [codes.count(k) / max(len(codes), 1) for k in range(size)]
+        powers = [max(share, 0.005) ** -rarity for share in shares]
+        mean = sum(q * power for q, power in zip(shares, powers, strict=True))
+        out.append([power / mean for power in powers])
+    return out
+
+
+def rare_kernel(
+    left: np.ndarray, right: np.ndarray, reference: Reference, rarity: float
+) -> np.ndarray:
+    """Compare rows: "K(x, y) = sum_j sum_c r_j(c) z_x(c) z_y(c) / d"."""
+    weights = [r for own in rarity_weights(reference, rarity) for r in own]
+    out = np.zeros((len(left), len(right)))
+    for i, x in enumerate(left.tolist()):
+        for m, y in enumerate(right.tolist()):
+            terms = zip(weights, x, y, strict=True)
+            out[i, m] = sum(r * a * b for r, a, b in terms) / reference.n_counted
+    return out
+
+
+def full_scores(left: np.ndarray, reference: Reference, rarity: float) -> np.ndarray:
+    """What a row with exactly the values of each row would score with it.
+
+    "sum_j sum_c r_j(c) z_x(c)"; a category not seen at fit counts 1, the average.
+    """
+    weights, out = rarity_weights(reference, rarity), []
+    for z in left.tolist():
+        start, total = 0, 0.0
+        for own in weights:
+            block = z[start : start + len(own)]
+            start += len(own)
+            if own and not any(block):
+                total += 1
+            total += sum(r * share for r, share in zip(own, block, strict=True))
+        out.append(total / reference.n_counted)
+    return np.array(out)

@@ -21,7 +21,7 @@ from ._bin_summary import (
     merge_bins,
     summarize_bins,
 )
-from ._bins import Binned
+from ._bins import Binned, spread_bins
 from ._model import finish_model, warn_of_columns
 from ._row_summary import RowPlan, RowSummary, merge_rows, plan_rows, summarize_rows
 from ._shared.options import FitOptions, resolve_options
@@ -39,10 +39,10 @@ LEARN: tuple[Learn, ...] = ("bins", "rows")
 
 
 def make_bins(bin_summary: BinSummary, options: FitOptions) -> Binned:
-    """Make the bins that the options ask for."""
+    """Learn the bins from the summary of all batches, with the options of the fit."""
     if not bin_summary.columns:
         raise ValueError("No batch has a row; pass at least one row.")
-    n_bins = options.spread_bins(len(bin_summary.columns))
+    n_bins = spread_bins(options, [column.type for column in bin_summary.columns])
     chosen = options.categorical_features
     return finish_bins(bin_summary, chosen, n_bins, options.max_categories)
 
@@ -97,7 +97,7 @@ def _naming_batch(i: int) -> Iterator[None]:
 
 
 def make_reader(batches: Any) -> Callable[[], Iterator[Any]]:
-    """Make a function that reads the batches from the start."""
+    """Make a function that returns a new iterator of the batches at each call."""
     if callable(batches):
         return lambda: iter(batches())
     if getattr(batches, "ndim", 0) == 2 or hasattr(batches, "columns"):
@@ -122,7 +122,7 @@ def make_reader(batches: Any) -> Callable[[], Iterator[Any]]:
 def check_same_rows(
     bin_summary: BinSummary, rows: RowSummary | None, advice: str = _READ_AGAIN
 ) -> RowSummary:
-    """Refuse a second pass with different rows than the first."""
+    """Raise ValueError unless the second pass read the same rows as the first."""
     missing = [column.missing for column in bin_summary.columns]
     seen = 0 if rows is None else rows.n_samples
     if (

@@ -15,7 +15,7 @@ _DATE_UNITS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}  # in a second
 _COARSE_NAMES = ("low", "high")
 _EXACT = 1e15  # below, whole numbers are written with all their digits
 _EQUAL = 1e-6  # standard deviation of equal whole numbers, up to rounding
-_DIGITS = 4  # digits of a number, unless two adjacent ones need more to differ
+_DIGITS = 4  # digits of a number, unless two numbers need more to differ
 
 
 @dataclass(frozen=True)
@@ -29,11 +29,11 @@ class BinNames:
     lows, highs : tuple of str
         Where each bin begins and ends, in words; empty at an open end.
     beyond, between : str
-        How a range is written that is open above, and one with two ends.
+        Formats of a range that is open above, and of one with two ends.
     empty : frozenset of int
-        Bins between two neighboring values of a feature that has no others.
+        Bins without a value, between two neighboring whole numbers or ranks.
     gaps : bool
-        Whether missing cells have a bin, the last one.
+        Whether missing cells have a bin of their own, the last one.
     """
 
     labels: tuple[str, ...] = ()
@@ -82,7 +82,7 @@ def name_bins(bins: Bins, column: ColumnType, typical: Typical, gaps: bool) -> B
     typical : Typical
         The typical values of the bins.
     gaps : bool
-        Whether missing cells have a bin.
+        Whether missing cells have a bin of their own.
 
     Returns
     -------
@@ -122,7 +122,7 @@ def name_bins(bins: Bins, column: ColumnType, typical: Typical, gaps: bool) -> B
 def _name_ranks(bins: NumericBins, labels: list[str], gaps: bool) -> BinNames:
     """Name the bins of an ordered categorical, or of booleans, by their labels.
 
-    The bin of a center between two ranks can be without a label.
+    A bin whose center is between two ranks can have no label.
     """
     lows, highs = _find_whole_ends(bins, 0, len(labels) - 1)
     return BinNames(
@@ -134,10 +134,10 @@ def _name_ranks(bins: NumericBins, labels: list[str], gaps: bool) -> BinNames:
 
 
 def _name_whole_numbers(bins: NumericBins, typical: Typical, gaps: bool) -> BinNames:
-    """Name bins by the least and the greatest whole number that each can hold.
+    """Name bins by the least and the greatest whole number that each can contain.
 
-    A bin at the end is open, unless all its values are equal: "0" and "1", not "up to
-    0" and "1 or more".
+    The first and the last bin are open, unless all their values are equal: "0" and "1",
+    not "up to 0" and "1 or more".
     """
     lows, highs = _find_whole_ends(bins, 0, 0)
     means = np.asarray(typical.values, np.float64)
@@ -159,21 +159,23 @@ def _name_whole_numbers(bins: NumericBins, typical: Typical, gaps: bool) -> BinN
 def _find_whole_ends(
     bins: NumericBins, lowest: int, highest: int
 ) -> tuple[list[int], list[int]]:
-    """Find the least and the greatest whole number of each bin, given the extremes.
+    """Find the least and the greatest whole number of each bin.
 
-    They are in reverse order if a bin is between two neighboring whole numbers.
+    `lowest` and `highest` are those of the first and the last bin. If a bin is between
+    two neighboring whole numbers, its least number is above its greatest.
     """
     below = [int(limit) for limit in np.floor(bins.midpoints).tolist()]
     return [lowest, *(n + 1 for n in below)], [*below, highest]
 
 
 def _find_empty(lows: list[int], highs: list[int], start: int = 0) -> frozenset[int]:
+    """Find the bins that contain no whole number: their ends are in reverse order."""
     ends = enumerate(zip(lows, highs, strict=True), start)
     return frozenset(k for k, (low, high) in ends if low > high)
 
 
 def _write(numbers: Sequence[float], family: str) -> list[str]:
-    """Write numbers short, but so that different ones look different."""
+    """Write numbers with few digits, but enough to distinguish different ones."""
     if family == "dates":
         return _write_dates(numbers)
     for digits in range(_DIGITS, 17):
@@ -184,7 +186,7 @@ def _write(numbers: Sequence[float], family: str) -> list[str]:
 
 
 def _write_dates(seconds: Sequence[float]) -> list[str]:
-    """Write dates with just as much of the time as is needed to distinguish them."""
+    """Write dates, with as much of the time as is needed to distinguish them."""
     whole = np.floor(seconds).astype("datetime64[s]")
     out = [str(day) for day in whole.astype("datetime64[D]")]
     for unit, per_second in _DATE_UNITS.items():
@@ -198,7 +200,7 @@ def _write_dates(seconds: Sequence[float]) -> list[str]:
 
 
 def write_moment(seconds: float) -> str:
-    """Write a date, with its time unless it is midnight, and fractions of a second.
+    """Write a date, with its time unless it is midnight.
 
     Examples
     --------
@@ -217,7 +219,7 @@ def _shorten(number: float, digits: int) -> str:
 
 
 def _name_cells(bins: Bins) -> list[str]:
-    """Name the columns of cells that have several leaves."""
+    """Name the columns of the cells (coarse bins, halves, ...) with several leaves."""
     if isinstance(bins, CategoricalBins):
         return []
     if bins.levels is None:

@@ -8,9 +8,9 @@ all batches. A batch in which it is all missing is ignored, whatever its dtype.
 
 Beyond `LIMIT` distinct values the summary of a column becomes a sketch: levels of
 sorted items, where an item of level h stands for ``2**h`` values. When a level has
-`WIDTH` items it is halved: every other item moves up. A checksum of the items decides
-which of two stays, so the same batches merged in the same way give the same sketch on
-any machine.
+`WIDTH` items it is halved: of each two items one moves up to the next level, and the
+other is dropped. A checksum of the items decides which, so the same batches merged in
+the same way give the same sketch on any machine.
 
 A halving at level h changes a rank by at most ``2**h`` and needs `WIDTH` - 1 items. All
 halvings together change it by a share of at most ``levels / (WIDTH - 1)``: 0.3 % of ten
@@ -45,9 +45,9 @@ from ._table.columns import FORMS, NOTHING, Column, ColumnType, mark_whole, read
 from ._table.tables import Table, check_same_columns
 
 LIMIT = 100_000
-"""Most distinct values that are kept with their counts."""
+"""Maximum number of distinct values that are kept with their counts."""
 WIDTH = 4096
-"""Items at which a level of a sketch is halved."""
+"""Number of items at which a level of a sketch is halved."""
 _Floats = NDArray[np.float64]
 _NONE: _Floats = np.empty(0)
 
@@ -76,7 +76,7 @@ class ColumnSummary:
     held : Ranked, Sketch or Labels
         The observed values.
     missing : int
-        Cells that are missing.
+        Number of missing cells.
     """
 
     type: ColumnType
@@ -105,7 +105,7 @@ class BinSummary:
 
 
 def has_no_rows(table: Any) -> bool:
-    """Whether a batch is empty. If so it is ignored, and so are its dtypes."""
+    """Whether a batch has no rows; such a batch is ignored, and so are its dtypes."""
     if isinstance(table, list | tuple):
         return not table
     shape = getattr(table, "shape", ())
@@ -225,6 +225,7 @@ def finish_bins(
 def _finish(
     column: ColumnSummary, n_bins: BinCount, max_categories: int
 ) -> tuple[Bins, Typical]:
+    """Learn the bins of a column, and their typical values, from its summary."""
     held = column.held
     if isinstance(held, Labels):
         return bin_labels(held.labels, held.counts, max_categories)
@@ -235,6 +236,7 @@ def _finish(
 
 
 def _summarize(column: Column) -> ColumnSummary:
+    """Summarize a column: its type, its values with counts, its missing cells."""
     observed = column.observed
     present = column.values[observed]
     missing = len(observed) - len(present)
@@ -249,9 +251,9 @@ def _merge(a: ColumnSummary, b: ColumnSummary) -> ColumnSummary:
     """Merge two summaries of a column; its name is that in `a`."""
     missing = a.missing + b.missing
     if NOTHING in (a.type.family, b.type.family):
-        said = max(a, b, key=_says)
-        column_type = replace(said.type, name=a.type.name, place=a.type.place)
-        return ColumnSummary(column_type, said.held, missing)
+        surer = max(a, b, key=_says)
+        column_type = replace(surer.type, name=a.type.name, place=a.type.place)
+        return ColumnSummary(column_type, surer.held, missing)
     if replace(b.type, name=a.type.name) != a.type:
         _refuse(a.type, b.type)
     if isinstance(a.held, Labels) and isinstance(b.held, Labels):
@@ -270,19 +272,19 @@ def _merge(a: ColumnSummary, b: ColumnSummary) -> ColumnSummary:
 
 
 def _says(state: ColumnSummary) -> tuple[bool, bool, bool, str]:
-    """Order summaries by how certain the type of the column is.
+    """Return a key that sorts summaries by how certain the type of the column is.
 
     If nothing is observed, a text dtype is more certain than floats, because any empty
     column can be read as floats.
     """
     found = state.type
     ordered = found.order is not None
-    said = found.family != NOTHING
-    return said, ordered, found.kind == "categorical", repr(found.order)
+    observed = found.family != NOTHING
+    return observed, ordered, found.kind == "categorical", repr(found.order)
 
 
 def _refuse(a: ColumnType, b: ColumnType) -> None:
-    """Raise an error with the types of a column in two batches."""
+    """Raise ValueError, because a column has different types in two batches."""
     if a.order is not None and b.order is not None:
         orders = " and ".join(sorted(f"{t.order}" for t in (a, b)))
         raise ValueError(
@@ -297,7 +299,7 @@ def _refuse(a: ColumnType, b: ColumnType) -> None:
 
 
 def _refuse_labels(column: ColumnType, a: Labels, b: Labels) -> NoReturn:
-    """Raise an error with the labels of two batches that cannot be sorted together."""
+    """Raise ValueError, because labels of two batches cannot be sorted together."""
     shown = " and ".join(sorted(short(part.labels[0]) for part in (a, b)))
     raise ValueError(
         f"{column.place} has labels in two batches that cannot be sorted together, "
@@ -306,6 +308,7 @@ def _refuse_labels(column: ColumnType, a: Labels, b: Labels) -> NoReturn:
 
 
 def _merge_labels(a: Labels, b: Labels, dates: bool) -> Labels:
+    """Add the counts of equal labels; mixed numbers take the wider type."""
     if a.labels == b.labels and repr(a.labels) == repr(b.labels):
         return Labels(a.labels, a.counts + b.counts)
     counts: dict[Hashable, int] = {}
@@ -422,6 +425,7 @@ def rank_held(held: Held) -> Ranked:
 
 
 def _any(held: Held) -> bool:
+    """Whether there is any value."""
     return isinstance(held, Sketch) or len(held.values) > 0
 
 

@@ -28,7 +28,7 @@ labels that share a bin, it is the most frequent one.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -37,9 +37,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._compile import compiled, merged
-from ._shared.options import AUTO, FINE, BinCount
+from ._shared.options import AUTO, FINE, BinCount, FitOptions, check_bin_count
 from ._shared.resources import run_pieces
 from ._table.columns import Column, ColumnType, mark_whole
+from ._table.named_columns import find_columns
 
 _FINE, _COARSE = 4, 2  # centers of the two resolutions
 FEW_ROWS = 1 << 16
@@ -172,22 +173,22 @@ class Ranked:
         return int(self._ends[-1]) if len(self.counts) else 0
 
     def at(self, places: Any) -> _Floats:
-        """Values at places of the sorted order, the first at 0."""
+        """Return the values at places of the sorted order, which begins at 0."""
         found: _Floats = self.values[self._ends.searchsorted(places, side="right")]
         return found
 
     def span(self, value: float) -> tuple[int, int]:
-        """First place of a value in the sorted order, and the place after its last."""
+        """Find the first place of a value, and the place after its last."""
         at = self.values.searchsorted(value)
         return int(self._ends[at] - self.counts[at]), int(self._ends[at])
 
     def without(self, values: list[float]) -> Ranked:
-        """Leave some values out."""
+        """Return the values that are not among `values`."""
         kept = ~np.isin(self.values, values)
         return Ranked(self.values[kept], self.counts[kept])
 
     def few(self, most: int) -> _Floats | None:
-        """Give the distinct values, or nothing if there are more than `most`."""
+        """Return the distinct values, or None if there are more than `most`."""
         return self.values if len(self.values) <= most else None
 
 
@@ -195,11 +196,12 @@ class Selected:
     """The values of a large column, sorted only as far as needed.
 
     The first 16 bits of a value (sign, exponent and four more) give its bucket. The
-    sizes of the buckets tell in which bucket a place of the sorted order is.
+    sizes of the buckets show which of them has a given place of the sorted order, and
+    only that one is sorted.
 
     Parameters
     ----------
-    values : ndarray of shape (n,), float64, in one piece, without -0.0 and infinity
+    values : ndarray of shape (n,), float64, contiguous, without -0.0 and infinity
         NaN is left out.
 
     Examples
@@ -221,13 +223,13 @@ class Selected:
         return int(self._ends[-1])
 
     def _bucket(self, bucket: int) -> _Floats:
-        """Sort the values of a bucket, given its place in the ascending order."""
+        """Sort the values of a bucket; buckets are numbered in ascending order."""
         if bucket not in self._sorted:
             self._sorted[bucket] = np.sort(self._values[self._keys == _RISING[bucket]])
         return self._sorted[bucket]
 
     def at(self, places: Any) -> _Floats:
-        """Values at places of the sorted order, the first at 0."""
+        """Return the values at places of the sorted order, which begins at 0."""
         places = np.asarray(places)
         found = np.empty(len(places))
         buckets = self._ends.searchsorted(places, side="right")
@@ -238,7 +240,7 @@ class Selected:
         return found
 
     def span(self, value: float) -> tuple[int, int]:
-        """First place of a value found by `at`, and the place after its last."""
+        """Find the first place of a value from `at`, and the place after its last."""
         bucket = int(_PLACES[int(np.float64(value).view(np.uint64) >> np.uint64(48))])
         held = self._bucket(bucket)
         before = int(self._ends[bucket]) - len(held)
@@ -246,11 +248,11 @@ class Selected:
         return before + int(first), before + int(last)
 
     def without(self, values: list[float]) -> Selected:
-        """Leave some values out."""
+        """Return the values that are not among `values`."""
         return Selected(self._values[~np.isin(self._values, values)])
 
     def few(self, most: int) -> _Floats | None:
-        """Give the distinct values, or nothing if there are more than `most`."""
+        """Return the distinct values, or None if there are more than `most`."""
         used = np.flatnonzero(np.diff(self._ends, prepend=0))
         if len(used) > most:
             return None
@@ -314,7 +316,8 @@ def rank_centers(values: Ordered, n_bins: BinCount) -> NumericBins:
 def _quantiles(values: Ordered, parts: Sequence[int], n_parts: int) -> list[float]:
     """Take the quantiles ``k / n_parts`` for each k of `parts`, equal ones once.
 
-    Interpolation is linear. Places are fractions of whole numbers, so exact at a value.
+    Interpolation is linear. Places are computed in whole numbers, so a quantile that is
+    at a value is exact.
     """
     last = len(values) - 1
     places = [divmod(last * k, n_parts) for k in parts]
@@ -331,18 +334,19 @@ def _quantiles(values: Ordered, parts: Sequence[int], n_parts: int) -> list[floa
 
 
 def _fit_quarters(values: Ordered) -> NumericBins:
-    """Cut the values; the center of a quarter is the value in its middle."""
+    """Learn "fine" bins: the center of a quarter is the value in its middle."""
     places, levels = cut_values(values)
     cuts = between(values.at(places - 1), values.at(places))
     ends = places[levels <= QUARTERS]
     middles = (np.append(0, ends) + np.append(ends, len(values))) // 2
     quarters, first_leaves = np.unique(number_cells(levels, QUARTERS), True)
     groups = number_cells(levels, 1)[first_leaves]
-    told = len(quarters) > _COARSE
-    return NumericBins(values.at(middles), groups if told else None, cuts, levels)
+    grouped = len(quarters) > _COARSE
+    return NumericBins(values.at(middles), groups if grouped else None, cuts, levels)
 
 
 def _fit_resolutions(values: Ordered) -> NumericBins:
+    """Learn "auto" bins: fine centers, and the coarse bin of each."""
     few = values.few(_FINE)
     if few is not None and len(few) <= _COARSE:
         return NumericBins(few)
@@ -351,8 +355,8 @@ def _fit_resolutions(values: Ordered) -> NumericBins:
     # There is at most one midpoint, so groups are 0 and 1. They are dropped if all bins
     # are in one group, or each has its own.
     groups = np.searchsorted(midpoints, fine)
-    told = groups[0] < groups[-1] and len(fine) > _COARSE
-    return NumericBins(fine, groups if told else None)
+    grouped = groups[0] < groups[-1] and len(fine) > _COARSE
+    return NumericBins(fine, groups if grouped else None)
 
 
 def _spread_centers(values: Ordered, n_bins: int) -> NDArray[np.float64]:
@@ -388,10 +392,11 @@ def _spread_centers(values: Ordered, n_bins: int) -> NDArray[np.float64]:
 
 
 def _more_than_a_share(values: Ordered, n_parts: int) -> list[float]:
-    """Find the values that occur in more than one ``n_parts``-th of the cells.
+    """Find the values that are more than ``1 / n_parts`` of all values.
 
-    These are at most ``n_parts - 1``, the most frequent first; ties go to the lower. In
-    sorted order such a value crosses a border between equal shares.
+    There are at most ``n_parts - 1``. The most frequent comes first; ties go to the
+    lower value. If the sorted values are split into `n_parts` equal parts, each of them
+    is at a border between two parts, so only the values at borders are counted.
     """
     n = len(values)
     borders = values.at([n * i // n_parts for i in range(1, n_parts)])
@@ -402,7 +407,7 @@ def _more_than_a_share(values: Ordered, n_parts: int) -> list[float]:
 
 
 def cut_values(values: Ordered) -> tuple[_Ints, _Ints]:
-    """Cut the values of a column.
+    """Cut the values of a column into halves, quarters, eighths and sixteenths.
 
     Parameters
     ----------
@@ -445,9 +450,9 @@ def _halve(values: Ordered, first: int, last: int) -> int:
 
 
 def between(low: Any, high: Any) -> NDArray[np.float64]:
-    """Find the midpoints of pairs of numbers, below the higher of each pair.
+    """Find the midpoints of pairs of numbers, always below the higher number.
 
-    The midpoint of adjacent floats could be rounded up to the higher one.
+    The midpoint of two adjacent floats could otherwise be rounded up to the higher one.
     """
     with np.errstate(over="ignore"):
         middle = (low + high) / 2
@@ -504,6 +509,7 @@ def spread_evenly(levels: _Ints) -> NDArray[np.float64]:
 
 
 def _split(cell: _Ints) -> Sequence[_Ints]:
+    """Group the leaves by their cell."""
     return np.split(np.arange(len(cell)), np.flatnonzero(np.diff(cell)) + 1)
 
 
@@ -554,6 +560,7 @@ def average(
 
 
 def _find_common_ranks(ranks: _Floats, counts: _Ints, bins: NumericBins) -> Typical:
+    """Find the most frequent rank of each bin, and the share of its other ranks."""
     values, spread = np.round(bins.centers), np.zeros(bins.n_bins)
     whole = ranks[~np.isnan(ranks)].astype(np.intp)
     of_rank = np.bincount(whole, counts) if len(counts) else np.bincount(whole)
@@ -586,8 +593,49 @@ class Binned:
 
     @property
     def n_bins(self) -> _Ints:
-        """Number of bins of each feature, without one for missing."""
+        """Number of bins of each feature, not counting one for missing cells."""
         return np.array([b.n_bins for b in self.bins], np.int64)
+
+
+def spread_bins(options: FitOptions, types: Sequence[ColumnType]) -> list[BinCount]:
+    """List the number of bins of each feature, or "auto" or "fine".
+
+    Parameters
+    ----------
+    options : FitOptions
+    types : sequence of ColumnType
+
+    Returns
+    -------
+    list of length n_features
+        The default for the features that a mapping omits.
+    """
+    given, n_features = options.n_bins, len(types)
+    spread = [options.default_bins] * n_features
+    if isinstance(given, Mapping):
+        found = find_columns("n_bins", given, types) if given else {}
+        for j, (key, own) in found.items():
+            spread[j] = check_bin_count(f"n_bins[{key!r}]", own)
+    elif isinstance(given, str) or not np.iterable(given):
+        spread = [check_bin_count("n_bins", given)] * n_features
+    elif not hasattr(given, "__getitem__"):
+        raise ValueError(
+            "n_bins must be a number, 'auto', 'fine', a sequence of these, or a "
+            f"mapping from columns to these, got {type(given).__name__}."
+        )
+    elif len(list(given)) != n_features:
+        raise ValueError(
+            f"n_bins must be one number or one for each of the {n_features} "
+            f"features, got {len(list(given))} of them."
+        )
+    else:
+        spread = [check_bin_count(f"n_bins[{j}]", own) for j, own in enumerate(given)]
+    if FINE in spread and options.matching == "cascade":
+        raise ValueError(
+            "n_bins='fine' needs matching='pairwise'; use n_bins='auto' or a "
+            "number with matching='cascade'."
+        )
+    return spread
 
 
 def learn_bins(
@@ -619,6 +667,7 @@ def learn_bins(
 
     Examples
     --------
+    >>> from proximity_kernel._table.columns import read_columns
     >>> columns = read_columns([[0.0, "b"], [1.0, "a"], [2.0, None], [10.0, "b"]])
     >>> binned = learn_bins(columns, "from_dtype", [3, 3], 255, n_threads=1)
     >>> binned.bins[0].centers.tolist(), binned.typical[0].values.tolist()
@@ -642,6 +691,7 @@ def learn_bins(
 def _learn_column(
     column: Column, n_bins: BinCount, max_categories: int, copies: _Ints | None
 ) -> tuple[ColumnType, Bins, Typical]:
+    """Learn the bins of one column, and their typical values."""
     if column.type.kind == "categorical":
         counts = _NO_COUNTS
         if len(column.labels) > max_categories:
@@ -668,7 +718,7 @@ def _learn_column(
 def bin_labels(
     labels: tuple[Hashable, ...], counts: _Ints, max_categories: int
 ) -> tuple[CategoricalBins, Typical]:
-    """Assign labels to bins, the rarest to one, and name the usual label of each.
+    """Make a bin for each label, and one for all of the rarest; find typical labels.
 
     Parameters
     ----------
@@ -732,11 +782,12 @@ def average_bins(
     values: NDArray[np.float64], counts: Any, midpoints: NDArray[np.float64],
     centers: Any, totals: Any, shift: Any, squares: Any,
 ) -> None:  # fmt: skip
-    """Find the mean of each bin's values, less its center, and their squared deviation.
+    """Compute the mean of each bin's values, and their squared deviation from it.
 
-    Subtracting the center first keeps the digits that large sums would lose. `totals`,
-    `shift` and `squares` must be zero at the start. Each value counts `counts` times,
-    or once if that is empty; NaN is skipped.
+    Subtracting the center first keeps the digits that large sums would lose. `totals`
+    (number of values), `shift` (the mean minus the center) and `squares` (the sum of
+    the squared deviations from the mean) must be zero at the start. Each value counts
+    `counts` times, or once if that is empty; NaN is skipped.
     """
     for i in range(values.shape[0]):
         x = values[i]

@@ -22,7 +22,7 @@ it contains nearly all rows, by its complement.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -61,12 +61,16 @@ class Bitmaps(NamedTuple):
 
 
 def bitmap_width(total_bins: int, n_features: int) -> int:
-    """Columns of a block: bins, observed, rows that exist, rows seen once, nothing."""
+    """Count the columns of a block.
+
+    There is one per bin, one per feature for the rows that observe it, and three more:
+    the rows that exist, the rows that occur once in the table, and an empty column.
+    """
     return total_bins + n_features + 3
 
 
 def empty_bitmaps(n_bits: int, width: int) -> NDArray[np.uint64]:
-    """Zeroed words for `n_bits` bits in each of `width` columns.
+    """Allocate zeroed words for `n_bits` bits in each of `width` columns.
 
     They begin on a cache line, because reading a vector across two is twice as slow.
     """
@@ -140,7 +144,7 @@ def shared_by_none(
 
 @dataclass(frozen=True)
 class Cascade:
-    """The fitted rows, ready to be matched.
+    """The distinct fitted rows, in bitmaps, to which rows are matched.
 
     Attributes
     ----------
@@ -173,8 +177,20 @@ class Cascade:
         """
         return Estimates(*self.match(coded, n_threads)[:4])
 
+    def estimate_features(
+        self, rows: NDArray[Any], features: Sequence[int]
+    ) -> list[NDArray[np.float64]]:
+        """Estimate some features of every row, as `Pairwise.estimate_features`."""
+        found = []
+        for j in features:
+            opened = np.array(rows)
+            opened[:, j] = np.iinfo(rows.dtype).max
+            cells = self.estimate(CodedTable.of_rows(opened), n_threads=1)
+            found.append(cells.of_feature(j, int(self.bitmaps.n_bins[j])))
+        return found
+
     def by_parts(self, coded: CodedTable, n_threads: int) -> Callable[[int, int], Part]:
-        """Estimate the cells of all rows now, each distinct row once."""
+        """Estimate all missing cells; returns a function that gives those of a part."""
         cells = self.estimate(coded, n_threads)
         return lambda first, last: (coded.bins, coded.index[first:last], cells)
 
@@ -266,7 +282,7 @@ class Cells(NamedTuple):
 def _add_rows(
     maps: Bitmaps, bits: Any, found: Any, block: int, cells: Cells, cell: int
 ) -> None:
-    """Add the matching rows of a block to the counts of a cell, by bin."""
+    """Add the matching rows of a block to the counts of a cell, row by row."""
     j = cells.feature[cell]
     store(bits, WORDS, found)
     for w in range(WORDS):
@@ -283,9 +299,10 @@ def _add_rows(
 def _add_many(
     maps: Bitmaps, bits: Any, found: Any, block: int, cells: Cells, cell: int
 ) -> None:
-    """Do the same, but count the rows that occur once in the table bin by bin.
+    """Add the matching rows of a block to the counts of a cell, bin by bin.
 
-    This is faster if a large part of the block matches.
+    This is faster than `_add_rows` if a large part of the block matches. Only rows that
+    occur once in the table can be counted like this.
     """
     j = cells.feature[cell]
     columns = block * maps.width
@@ -305,7 +322,7 @@ def _add_intersection(
     maps: Bitmaps, columns: Any, n_codes: int, bits: Any, cells: Cells, first: int,
     last: int,
 ) -> None:  # fmt: skip
-    """Count the rows that share all codes."""
+    """Count, for each missing cell, the rows that share all codes of the row."""
     observes = maps.offsets[maps.n_bins.shape[0]]
     for g in range(maps.summary.shape[0] // (maps.width * WORDS)):
         some = shared_by_all(maps.summary, g * maps.width * WORDS, columns, n_codes)
@@ -333,7 +350,7 @@ def _add_union(
 ) -> None:  # fmt: skip
     """Count the rows that share any code, for cells without a matching row so far.
 
-    If most rows do, the other rows are counted and subtracted from the total.
+    If most rows share one, the others are counted and subtracted from the total.
     """
     n_features = maps.n_bins.shape[0]
     total = maps.offsets[n_features]
@@ -409,7 +426,7 @@ def match_rows(
     maps: Bitmaps, codes: NDArray[Any], first: int, last: int, cells: Cells,
     columns: Any, bits: Any,
 ) -> None:  # fmt: skip
-    """Fill in the missing cells of the rows from `first` up to `last`.
+    """Estimate the missing cells of the rows from `first` up to `last`.
 
     `columns` and `bits` are scratch memory for the codes of a row and for two bitmaps.
     """

@@ -5,14 +5,14 @@ halves and each half is clustered. The clusters of a half are found again if, in
 one of them, at least three quarters of the pairs of rows stay together when the rows
 are assigned to the centers of the other half. The *stability* of a number of clusters
 is the share of halves in which its clusters are found again, over many random splits.
-More splits are made while the share is close to the threshold. The halves are drawn
+More splits are made while the share is close to the threshold. The halves are sampled
 from the sorted distinct rows with a fixed seed, so the result depends on the table
 alone, not on the order of its rows or on a random state.
 
 *Not due to chance*: bins alone can form stable clusters, such as the four corners of
-two columns with two bins each. So k-means must leave less spread than in tables whose
+two columns with two bins each. So the inertia must be lower than in tables whose
 columns are shuffled independently (the gap statistic of Tibshirani, Walther and Hastie,
-2001), and the last cluster must have widened that gap.
+2001), and this difference must be larger than with one cluster less.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from ._kmeans import Rows, best_clustering, gather_rows, nearest_centers
 
 SEED = 0
 _MOST_CLUSTERS = 10
-_MOST_ROWS = 2000  # of a larger table a sample is used
+_MOST_ROWS = 2000  # a larger table is sampled
 _LEAST_ROWS = 4  # per cluster, because each half needs two
 _FEWEST_HALVINGS = 6
-_SOME_HALVINGS = 15  # when no number is chosen
+_SOME_HALVINGS = 15  # if the number is given, or chosen already
 _MOST_HALVINGS = 80
 _FOUND = 0.75  # share of the pairs that must stay together
 _HOLDS = 0.55  # share of the halves in which clusters must be found again
 _SHUFFLES = 10
-_ERRORS = 2  # the gap must be at least this many standard errors wide
+_ERRORS = 2  # the gap statistic must exceed this many standard errors
 _SURE = 3  # halving stops at this many standard errors from the threshold
 _OPTIONS: dict[str, Any] = {"n_init": 3, "max_iter": 100, "tol": 1e-4}
 
@@ -72,7 +72,7 @@ def choose_count(rows: Rows, widths: NDArray[np.int64]) -> tuple[int, dict[int, 
 
 
 def measure_stability(rows: Rows, more: Iterable[int] = ()) -> dict[int, float]:
-    """Measure in what share of the halves clusters are found again.
+    """Measure the stability of numbers of clusters, as defined above.
 
     Parameters
     ----------
@@ -152,7 +152,10 @@ def describe_stability(n_clusters: int, stability: dict[int, float]) -> str:
 
 
 def _share_found(rows: Rows, k: int, most_halvings: int) -> float:
-    """Halve the rows until it is clear whether `k` clusters are found again."""
+    """Measure the share of halves in which `k` clusters are found again.
+
+    Splits are repeated until the share is clearly above or below the threshold.
+    """
     rng = np.random.default_rng([SEED, k])
     found: list[bool] = []
     for n_halvings in range(1, most_halvings + 1):
@@ -165,7 +168,7 @@ def _share_found(rows: Rows, k: int, most_halvings: int) -> float:
 
 
 def _halve(rows: Rows, k: int, rng: np.random.Generator) -> list[float]:
-    """Prediction strength of `k` clusters in both halves of a sample of the rows."""
+    """Cluster two halves of a sample; returns the prediction strength in each."""
     halves = [
         gather_rows(rows.matrix[part], np.ones(len(part)), rows.n_threads)
         for part in np.array_split(_draw(rows, rng), 2)
@@ -182,7 +185,7 @@ def _halve(rows: Rows, k: int, rng: np.random.Generator) -> list[float]:
 
 
 def _draw(rows: Rows, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Draw rows of the table, each at most once, in random order."""
+    """Sample rows without replacement, in random order; all of a small table."""
     ends = np.cumsum(rows.counts.astype(np.int64))
     n_drawn = min(int(ends[-1]), _MOST_ROWS)
     drawn = rng.choice(int(ends[-1]), n_drawn, replace=False)
@@ -229,11 +232,12 @@ def _shuffle(
 
 
 def _is_wide(sample: sp.csr_array, shuffled: list[sp.csr_array], k: int) -> bool:
-    """Whether `k` clusters leave less spread than in shuffled tables.
+    """Whether `k` clusters have a lower inertia than in shuffled tables.
 
-    The gap must be wide, and the last cluster must have widened it. Logarithms, as
-    first proposed, are not used: if groups are tight, little spread is left, and a few
-    rows cut off by the border of a bin would be a large share of it.
+    The difference must be significant, and significantly larger than with ``k - 1``
+    clusters. Logarithms, as in the original gap statistic, are not used: if clusters
+    are tight, the inertia is small, and a few rows cut off by the border of a bin would
+    be a large share of it.
     """
     spread = np.array(
         [[_spread(table, n) for n in (k - 1, k)] for table in (sample, *shuffled)]
@@ -245,5 +249,6 @@ def _is_wide(sample: sp.csr_array, shuffled: list[sp.csr_array], k: int) -> bool
 
 
 def _spread(matrix: sp.csr_array, k: int) -> float:
+    """Inertia of `k` clusters of the rows of a matrix."""
     rows = gather_rows(matrix, np.ones(matrix.shape[0]))
     return best_clustering(rows, k, seed=0, **_OPTIONS).inertia

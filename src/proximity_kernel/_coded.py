@@ -12,7 +12,8 @@ bin), then one for missing if that is informative, then one for each larger cell
 several leaves. An observed value has an entry in the columns of its leaf and of the
 cells around it. The squares of its entries add up to the weight of the feature, which
 is 1 unless `feature_weights` are given. The inner product of two values is their score,
-times that.
+times that. With `rarity`, the square of an entry is multiplied by the weight of its
+cell, which is greater where the cell is rare (`weigh_cells`).
 """
 
 from __future__ import annotations
@@ -44,6 +45,8 @@ _Ints = NDArray[np.int64]
 _LARGEST_DIGIT = 4096  # the counters of one sorting pass stay in cache
 COARSE_SHARE = 0.8
 """Score of two values in the same half of an "auto" feature; the same bin is 1."""
+RARE = 0.005
+"""A rarer cell counts as if it had this frequency."""
 _Cells = list[tuple[_Ints, float]]
 _CELLS_AT_ONCE = 1 << 18  # cells
 
@@ -405,8 +408,57 @@ def list_cells_of(bins: Bins) -> tuple[NDArray[np.float64], _Cells]:
     return own, cells
 
 
+def share_cells(totals: _Ints, cells: _Cells) -> NDArray[np.float64]:
+    """Find the share of the fitted rows that is in each leaf, then in each cell."""
+    larger = [int(totals[members].sum()) for members, _ in cells]
+    shares: NDArray[np.float64] = np.append(totals, larger) / max(int(totals.sum()), 1)
+    return shares
+
+
+def weigh_cells(
+    totals: _Ints, own: NDArray[np.float64], cells: _Cells, rarity: float
+) -> NDArray[np.float64]:
+    """Weigh the cells of a feature by how rare they are.
+
+    A cell of frequency q has the weight ``max(q, RARE) ** -rarity``, divided by the
+    mean of what a fitted row's cells have, so that the score of a row with itself is 1
+    on average.
+
+    Parameters
+    ----------
+    totals : ndarray of shape (n_leaves,), int64
+        How often each leaf occurred at fit, the last one missing, if that is
+        informative.
+    own : ndarray of shape (n_leaves,) or one less, without missing
+        What a common leaf adds to a score.
+    cells : list of (ndarray of int64, float)
+        Leaves of the larger cells, and what these add.
+    rarity : float, from 0 to 1
+
+    Returns
+    -------
+    ndarray of shape (n_leaves + n_cells,)
+
+    Examples
+    --------
+    >>> weigh_cells(np.array([90, 10]), np.ones(2), [], 0.5).round(2).tolist()
+    [0.83, 2.5]
+    """
+    share = share_cells(totals, cells)
+    weight: NDArray[np.float64] = np.maximum(share, RARE) ** -float(rarity)
+    score = np.ones(len(share))
+    score[: len(own)] = own
+    score[len(totals) :] = [added for _, added in cells]
+    mean = float((score * share * weight).sum())
+    return weight / mean if mean else weight
+
+
 def lay_out(
-    totals: Sequence[_Ints], bins: Sequence[Bins], weights: NDArray[np.float64]
+    totals: Sequence[_Ints],
+    bins: Sequence[Bins],
+    weights: NDArray[np.float64],
+    rarity: float = 0.0,
+    leaf_totals: Sequence[_Ints] | None = None,
 ) -> Layout:
     """Lay out the columns of every feature.
 
@@ -417,6 +469,11 @@ def lay_out(
     bins : sequence of Bins, one per feature
     weights : ndarray of shape (n_features,), float64
         How much each feature counts in the kernel.
+    rarity : float, from 0 to 1
+        How much more the match of a rare cell counts.
+    leaf_totals : sequence of ndarray of int64, one per feature, or None
+        How often each leaf occurred at fit, then informative missing. None means
+        `totals`: the leaves are bins. Used with `rarity` only.
 
     Returns
     -------
@@ -458,7 +515,15 @@ def lay_out(
     leaf = np.concatenate([np.arange(len(column)), *(one[0] for one in larger)])
     column = np.concatenate([column, *(one[1] for one in larger)])
     weight = np.concatenate([score, *(one[2] for one in larger)])
-    weight = np.sqrt(weight * np.repeat(weights, n_leaves)[leaf])
+    weight = weight * np.repeat(weights, n_leaves)[leaf]
+    if rarity:
+        counts = totals if leaf_totals is None else leaf_totals
+        rare = [
+            weigh_cells(own, *cells, rarity)
+            for own, cells in zip(counts, nested, strict=True)
+        ]
+        weight = weight * np.concatenate(rare)[column]
+    weight = np.sqrt(weight)
     order = np.argsort(leaf, kind="stable")
     possible = np.concatenate(totals) > 0
     return Layout(
@@ -531,7 +596,11 @@ class Estimates(NamedTuple):
 
     def of_feature(self, j: int, n_bins: int) -> NDArray[np.float64]:
         """Probabilities of the first bins of feature j, shape (n_cells, n_bins)."""
-        starts = self.start[:-1][self.feature == j]
+        return self.of_cells(np.flatnonzero(self.feature == j), n_bins)
+
+    def of_cells(self, cells: NDArray[np.int64], n_bins: int) -> NDArray[np.float64]:
+        """Probabilities of the first bins of some cells, shape (n_cells, n_bins)."""
+        starts = self.start[cells]
         shares: NDArray[np.float64] = self.probabilities[
             starts[:, None] + np.arange(n_bins)
         ]
@@ -637,14 +706,54 @@ def _start_rows(coded: CodedTable, layout: Layout) -> NDArray[Any]:
     return indptr.astype(np.int32 if small else np.int64)
 
 
-def normalize_rows(matrix: sp.csr_array, n_features: int) -> None:
-    """Scale rows in place so that each has similarity 1 with itself.
+def normalize_rows(matrix: sp.csr_array, n_features: int, power: float = 1.0) -> None:
+    """Divide rows in place by ``K(x, x) ** (power / 2)``.
 
-    A row without entries is not changed.
+    With a power of 1 each has similarity 1 with itself. A row without entries is not
+    changed.
     """
     squares = np.asarray(matrix.multiply(matrix).sum(axis=1), np.float64).ravel()
     scale = np.sqrt(n_features / np.where(squares > 0, squares, 1))
+    if power != 1:
+        scale **= power
     matrix.data *= np.repeat(scale, np.diff(matrix.indptr)).astype(matrix.dtype)
+
+
+@dataclass(frozen=True)
+class FullScore:
+    """What a row with exactly the values of a row would score with it.
+
+    The similarity that a search reports is the share of this: from 0 to 1. Where
+    `rarity` is 0 it is 1. Else it is the sum over the row's cells of their weights, by
+    their probabilities where the cell was estimated; a category not seen at fit counts
+    as a common cell.
+
+    Attributes
+    ----------
+    n_features : float
+        Number of features that a similarity averages.
+    weights : ndarray of shape (n_columns,), float64, or None
+        What an entry adds to the number of features; None means nothing.
+    normalize : float
+        The power by which the rows were normalized, below 1.
+    """
+
+    n_features: float
+    weights: NDArray[np.float64] | None = None
+    normalize: float = 0.0
+
+    def of(self, matrix: sp.csr_array) -> NDArray[np.float64]:
+        """Measure it for represented rows, times the number of features."""
+        if self.weights is None:
+            return np.full(matrix.shape[0], self.n_features)
+        added = matrix @ self.weights
+        if self.normalize:
+            # Normalized rows have K(x, x) ** (1 - normalize) with themselves.
+            squares = np.asarray(matrix.multiply(matrix).sum(axis=1), np.float64)
+            itself = (squares.ravel() / self.n_features) ** (1 / (1 - self.normalize))
+            added *= np.where(itself > 0, itself, 1) ** (self.normalize / 2)
+        full = np.maximum(1 + added / self.n_features, 0) ** (1 - self.normalize)
+        return self.n_features * np.where(full > 0, full, 1)
 
 
 class Layout(NamedTuple):

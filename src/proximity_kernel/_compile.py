@@ -1,7 +1,7 @@
-"""How the loops are compiled: four decorators, and a notice to the user.
+"""How the loops are compiled: three decorators, and a notice to the user.
 
-Numba compiles a function the first time it is called and keeps the machine code
-on disk, so only the first call of each in a fresh environment is slow. A process that
+Numba compiles a function when it is first called, and keeps the machine code on disk.
+So only the first call of a function in a fresh environment is slow. A process that
 compiles logs this once, through the ``proximity_kernel`` logger.
 
 If the code on disk is damaged or cannot be written, loops are compiled in memory.
@@ -64,22 +64,13 @@ def merged(function: _Function) -> _Function:
     return merge(function)  # type: ignore[no-any-return]  # numba has no types
 
 
-def reordered(function: _Function) -> _Function:
-    """Compile `function` so that its sums may be taken in any order.
-
-    Sums of many numbers are then computed several at a time. NaN and infinity are
-    treated as usual. The order depends on the processor only, so results on one
-    computer have the same bits.
-    """
-    flags = {"reassoc", "contract", "nsz"}
-    return numba.njit(fastmath=flags, **_OPTIONS)(function)  # type: ignore[no-any-return]
-
-
 def _digest_loops() -> str:
-    """Digest the sources of all loops."""
+    """Compute a digest of the files that hold loops, or what is compiled into them."""
     digest = hashlib.sha256()
     for path in sorted(Path(__file__).parent.glob("*.py")):
-        digest.update(path.read_bytes())
+        source = path.read_bytes()
+        if b"from ._compile import" in source or b"from numba" in source:
+            digest.update(source)
     return digest.hexdigest()
 
 
@@ -109,10 +100,12 @@ class _CheckedCode(CompileResultCacheImpl):  # type: ignore[misc]  # numba has n
     """Compiled code with a checksum, because numba runs damaged code unchecked."""
 
     def reduce(self, data: Any) -> tuple[bytes, bytes]:
+        """Return the compiled code with its checksum."""
         code = dumps(super().reduce(data))
         return hashlib.sha256(code).digest(), code
 
     def rebuild(self, target_context: Any, payload: tuple[bytes, bytes]) -> Any:
+        """Restore compiled code; raise ValueError if its checksum differs."""
         digest, code = payload
         if hashlib.sha256(code).digest() != digest:
             raise ValueError("the compiled code on disk is damaged")
@@ -126,6 +119,7 @@ class _Cache(FunctionCache):  # type: ignore[misc]  # numba has no types
     warned = False
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Load code from disk; None if there is none, or it is damaged."""
         try:
             return super().load_overload(sig, target_context)
         except Exception:  # noqa: BLE001  (damaged bytes can raise anything)
@@ -134,6 +128,7 @@ class _Cache(FunctionCache):  # type: ignore[misc]  # numba has no types
             return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
+        """Save code on disk; if that fails, log a warning once."""
         try:
             super().save_overload(sig, data)
         except Exception as error:  # noqa: BLE001  (a full disk, or as above)
@@ -155,14 +150,15 @@ class _Notice(event.Listener):  # type: ignore[misc]  # numba has no types
     from disk, so a slow first call is explained and a fast one is silent.
     """
 
-    told = False
+    logged = False
 
     def on_start(self, event: Any) -> None:
+        """Log the first compilation of a loop of this package."""
         # Functions of other packages send events too, and some have no module.
         module = getattr(event.data["dispatcher"].py_func, "__module__", None)
-        if self.told or not str(module).startswith("proximity_kernel."):
+        if self.logged or not str(module).startswith("proximity_kernel."):
             return
-        self.told = True
+        self.logged = True
         _logger.warning(
             "proximity-kernel is compiling its code for this computer. This takes some "
             "seconds when a part is first used; the result is kept on disk."

@@ -1,9 +1,9 @@
 """Gross errors among the numbers of a column: values far from all usual ones.
 
 A value is far if it lies more than 3.5 robust deviations from the median (Iglewicz and
-Hoaglin) and is separated from the usual values by a gap of at least half their range. A
-column with more than three such values, if that is more than 0.5 %, has another kind of
-distribution, and none is called far.
+Hoaglin) and its distance from the usual values is at least half their range. If a
+column has more than three such values, and these are more than 0.5 %, its distribution
+is of another kind, and no value counts as far.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 
 FAR, PER_MEDIAN, PER_MEAN = 3.5, 1.4826, 1.2533
 _LEAST_VALUES = 10
-_LEAST_DISTINCT = 3  # usual ones: two are labels
-_GAP = 0.5  # of the range of the usual values
-_MOST, _MOST_SHARE, _MOST_OF_FEW = 3, 0.005, 0.1  # far values, of all or of few
+_LEAST_DISTINCT = 3  # usual values; with two, numbers are mostly codes
+_GAP = 0.5  # distance from the usual values, as a share of their range
+# Maximum number of far values, share of all values, and share in a short column.
+_MOST, _MOST_SHARE, _MOST_OF_FEW = 3, 0.005, 0.1
 
 
 @dataclass(frozen=True)
@@ -31,9 +32,9 @@ class UsualValues:
 
 
 def robust_deviation(values: NDArray[np.float64]) -> float:
-    """Estimate the standard deviation, whatever a few extreme values are.
+    """Estimate the standard deviation robustly: a few extreme values hardly matter.
 
-    The larger of two estimates: many values can be equal to the median.
+    It is the larger of two estimates, because the first is 0 if most values are equal.
     """
     apart = np.abs(values - np.median(values))
     return float(max(PER_MEDIAN * np.median(apart), PER_MEAN * np.mean(apart)))
@@ -50,7 +51,7 @@ def find_usual(values: NDArray[np.float64]) -> UsualValues:
     Returns
     -------
     UsualValues
-        Without limits if there are too few values to tell.
+        Without limits if there are too few values to decide.
 
     Examples
     --------
@@ -80,7 +81,7 @@ def find_usual(values: NDArray[np.float64]) -> UsualValues:
 
 
 def _extend(inside: NDArray[np.float64], known: NDArray[np.float64]) -> float:
-    """Go on from the highest usual value while the next one is near."""
+    """Extend the usual values upward while the next one is near; return the highest."""
     more = known[known >= inside[-1]]
     apart = np.flatnonzero(np.diff(more) > _GAP * (more[:-1] - inside[0]))
     return float(more[apart[0] if len(apart) else -1])

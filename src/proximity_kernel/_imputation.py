@@ -26,10 +26,14 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ._bins import NumericBins, Typical
+from ._bins import Typical
+from ._cascade import Cascade, build_cascade
 from ._coded import CodedTable, Estimates
 from ._model import Model
+from ._number_model import NumberModel, Numbers, drop_missing, take_sources
+from ._pairwise import Pairwise, restore_pairwise
 from ._shared.options import check_choice
+from ._shared.resources import run_pieces
 from ._shared.warning import warn_user
 from ._shared.wording import join_names
 from ._table.columns import ColumnType
@@ -53,23 +57,51 @@ class _Decoded:
     picks: NDArray[np.int64]  # the likeliest bin
     means: _Floats
     uncertainty: _Floats
+    ends: _Floats  # of intervals, shape (n_cells, 2)
+
+
+@dataclass(frozen=True)
+class Chances:
+    """The probabilities of the labels of missing cells, in the order of the cells.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (n,), int64
+        Rows of the table.
+    features : ndarray of shape (n,), int64
+    labels : ndarray of shape (n,), object
+        None stands for all labels that share a bin with a more frequent one.
+    probabilities : ndarray of shape (n,), float64
+    """
+
+    rows: NDArray[np.int64]
+    features: NDArray[np.int64]
+    labels: NDArray[np.object_]
+    probabilities: _Floats
 
 
 def estimate_gaps(
-    model: Model, coded: CodedTable, strategy: Strategy, n_threads: int
+    model: Model,
+    learned: NumberModel,
+    coded: CodedTable,
+    strategy: Strategy,
+    n_threads: int,
+    level: float = 0.0,
 ) -> list[Gaps]:
     """Find values for the missing cells of coded rows.
-
-    Warns of columns whose missing cells cannot be filled.
 
     Parameters
     ----------
     model : Model
+    learned : NumberModel
+        What is known of numbers within their bins.
     coded : CodedTable
-        The coded rows of the table.
+        The coded rows of the table, with their columns.
     strategy : {"mean", "mode"}
         How numbers are decoded.
     n_threads : int
+    level : float
+        The probability of the intervals of numbers; 0 makes none.
 
     Returns
     -------
@@ -77,16 +109,78 @@ def estimate_gaps(
     """
     check_choice("strategy", strategy, STRATEGIES)
     parts: list[list[_Decoded]] = [[] for _ in model.types]
-    step = rows_at_a_time(model)
-    for first in range(0, len(coded.bins), step):
-        rows = coded.bins[first : first + step]
-        for j, found in _decode_rows(model, rows, n_threads):
-            parts[j].append(replace(found, rows=found.rows + first))
-    gaps = [
-        _spread_over(model, coded, j, part, strategy) for j, part in enumerate(parts)
-    ]
-    warn_of_open_gaps(gaps)
-    return gaps
+    for j, rows, shares in _estimate_shares(model, coded, n_threads):
+        parts[j].append(_decode(model, learned, j, rows, shares, level))
+    found = []
+    for j, own in enumerate(parts):
+        gaps = _spread_over(model, coded, j, own, strategy, learned)
+        found.append(_refine(learned, coded, j, gaps, strategy, level))
+    return found
+
+
+def list_chances(
+    model: Model, learned: NumberModel, coded: CodedTable, n_threads: int
+) -> Chances:
+    """List the probabilities of the labels of missing cells.
+
+    Parameters
+    ----------
+    model : Model
+    learned : NumberModel
+    coded : CodedTable
+        The coded rows of the table.
+    n_threads : int
+
+    Returns
+    -------
+    Chances
+        Row after row.
+    """
+    parts = []
+    for j, rows, shares in _estimate_shares(model, coded, n_threads):
+        found = _label_shares(model, learned, j, shares)
+        if found is not None:
+            labels, chances = found
+            size = len(labels)
+            parts.append((
+                np.repeat(rows, size), np.full(chances.size, j),
+                np.tile(labels, len(rows)), chances.ravel(),
+            ))  # fmt: skip
+    if not parts:
+        whole, none = np.empty(0, np.int64), np.empty(0, object)
+        return Chances(whole, whole, none, np.empty(0))
+    held = [np.concatenate(one) for one in zip(*parts, strict=True)]
+    distinct, features, labels, chances = held
+    known = ~np.array([label is None for label in labels]) | (chances > 0)
+    # A distinct row can be several rows of the table.
+    order = np.lexsort((features, distinct))
+    order = order[known[order]]
+    starts = np.searchsorted(distinct[order], np.arange(len(coded.bins) + 1))
+    sizes = np.diff(starts)[coded.index]
+    rows = np.repeat(np.arange(len(coded.index)), sizes)
+    first = np.repeat(np.cumsum(sizes) - sizes, sizes)
+    at = order[np.repeat(starts[coded.index], sizes) + np.arange(len(rows)) - first]
+    return Chances(rows, features[at], labels[at], chances[at])
+
+
+def _label_shares(
+    model: Model, learned: NumberModel, j: int, shares: _Floats
+) -> tuple[NDArray[np.object_], _Floats] | None:
+    """Find the labels of a feature, and their probabilities in each cell.
+
+    None for numbers and times.
+    """
+    column, typical = model.types[j], model.typical[j]
+    t = learned.place(j)
+    if t is None:
+        chances = shares * (1 - typical.spread)
+        other = (shares * typical.spread).sum(axis=1)
+        labels = np.append(label_bins(column, typical), np.array([None]))
+        return labels, np.column_stack([chances, other])
+    if column.form != "boolean":
+        return None
+    true = (shares * learned.means[t, : shares.shape[1]]).sum(axis=1)
+    return np.array([False, True], object), np.column_stack([1 - true, true])
 
 
 def rows_at_a_time(model: Model) -> int:
@@ -94,62 +188,75 @@ def rows_at_a_time(model: Model) -> int:
     return max(1, min(_MOST_ROWS, _MOST_SHARES // max(1, int(model.n_bins.sum()))))
 
 
-def _decode_rows(
-    model: Model, rows: NDArray[Any], n_threads: int
-) -> Iterator[tuple[int, _Decoded]]:
-    """Decode the missing cells of rows, feature by feature."""
-    estimates = model.matcher.estimate(CodedTable.of_rows(rows), n_threads)
-    yield from _decode_some(model, estimates, range(len(model.types)))
-    informative = np.flatnonzero(model.informative)
-    gaps = rows[:, informative] == (model.n_bins - 1)[informative]
-    some = np.flatnonzero(gaps.any(axis=1))
-    if len(some):  # informative features, which were not estimated above
-        opened = CodedTable.of_rows(open_gaps(model, rows[some]))
-        again = model.matcher.estimate(opened, n_threads)
-        for j, found in _decode_some(model, again, informative.tolist()):
-            yield j, replace(found, rows=some[found.rows])
+def _estimate_shares(
+    model: Model, coded: CodedTable, n_threads: int
+) -> Iterator[tuple[int, NDArray[np.int64], _Floats]]:
+    """Estimate the missing cells of distinct rows, some rows at a time.
 
-
-def _decode_some(
-    model: Model, estimates: Estimates, features: Iterable[int]
-) -> Iterator[tuple[int, _Decoded]]:
-    for j in features:
-        if (estimates.feature == j).any() and len(model.typical[j].spread):
-            yield j, _decode(model, estimates, j)
-
-
-def find_shares(model: Model, estimates: Estimates, j: int) -> _Floats:
-    """Find the probabilities of the bins in the missing cells of feature j.
-
-    For an informative feature the bin for missing is left out.
+    Yields
+    ------
+    int
+        A feature.
+    ndarray of shape (n_cells,), int64
+        The rows of its missing cells, ascending.
+    ndarray of shape (n_cells, n_bins)
+        The probabilities of its bins, without that for missing.
     """
-    n_bins = len(model.typical[j].spread)
-    shares = estimates.of_feature(j, n_bins)
-    if model.informative[j]:
-        mass = shares.sum(axis=1, keepdims=True)
-        prior = model.totals_by_feature[j][:n_bins]
-        shares = np.where(
-            mass > 0, shares / np.maximum(mass, _TINY), prior / prior.sum()
-        )
-    return shares
+    step = rows_at_a_time(model)
+    informative = np.flatnonzero(model.informative)
+    for first in range(0, len(coded.bins), step):
+        rows = coded.bins[first : first + step]
+        found = model.matcher.estimate(CodedTable.of_rows(rows), n_threads)
+        for j, cells, shares in _split_features(model, found, range(len(model.types))):
+            yield j, cells + first, shares
+        gaps = rows[:, informative] == (model.n_bins - 1)[informative]
+        some = np.flatnonzero(gaps.any(axis=1))
+        if len(some):  # informative features, which were not estimated above
+            opened = CodedTable.of_rows(open_gaps(model, rows[some]))
+            found = model.matcher.estimate(opened, n_threads)
+            again = _split_features(model, found, informative.tolist())
+            for j, cells, shares in again:
+                yield j, some[cells] + first, shares
 
 
-def _decode(model: Model, estimates: Estimates, j: int) -> _Decoded:
-    typical = model.typical[j]
-    shares = find_shares(model, estimates, j)
-    cells = np.flatnonzero(estimates.feature == j)
-    rows = np.searchsorted(estimates.row_start, cells, side="right") - 1
-    if model.types[j].has_labels:
-        return _pick_label(rows, shares, typical)
-    values = np.asarray(typical.values, np.float64)
+def _split_features(
+    model: Model, estimates: Estimates, features: Iterable[int]
+) -> Iterator[tuple[int, NDArray[np.int64], _Floats]]:
+    order = np.argsort(estimates.feature, kind="stable")
+    ends = np.searchsorted(estimates.feature[order], np.arange(len(model.types) + 1))
+    for j in features:
+        cells = order[ends[j] : ends[j + 1]]
+        if len(cells) and len(model.typical[j].spread):
+            rows = np.searchsorted(estimates.row_start, cells, side="right") - 1
+            shares = estimates.of_cells(cells, int(model.n_bins[j]))
+            yield j, rows, drop_missing(model, j, shares)
+
+
+def _decode(
+    model: Model,
+    learned: NumberModel,
+    j: int,
+    rows: NDArray[np.int64],
+    shares: _Floats,
+    level: float,
+) -> _Decoded:
+    t = learned.place(j)
+    if t is None:
+        return _pick_label(rows, shares, model.typical[j])
+    n_bins = shares.shape[1]
+    values, spread = learned.means[t, :n_bins], learned.spreads[t, :n_bins]
     means = (shares * values).sum(axis=1)  # BLAS could round by row count
-    widest = max(float(np.abs(values).max()), float(typical.spread.max()))
+    widest = max(float(np.abs(values).max()), float(spread.max()))
     scale = max(widest, _TINY)  # squares overflow
     apart = values / scale - means[:, None] / scale
-    apart = apart**2 + (typical.spread / scale) ** 2
+    apart = apart**2 + (spread / scale) ** 2
     with np.errstate(over="ignore"):  # a model file can have any spread
         deviation = np.sqrt((shares * apart).sum(axis=1)) * scale
-    return _Decoded(rows, shares.argmax(axis=1), means, deviation)
+    ends = np.zeros((len(rows), 2))
+    if level > 0:
+        for k, place in enumerate(((1 - level) / 2, (1 + level) / 2)):
+            ends[:, k] = learned.invert(t, shares, np.full(len(rows), place))[0]
+    return _Decoded(rows, shares.argmax(axis=1), means, deviation, ends)
 
 
 def _pick_label(rows: NDArray[np.int64], shares: _Floats, typical: Typical) -> _Decoded:
@@ -157,7 +264,8 @@ def _pick_label(rows: NDArray[np.int64], shares: _Floats, typical: Typical) -> _
     chances = shares * (1 - typical.spread)
     picks = chances.argmax(axis=1)
     best = np.take_along_axis(chances, picks[:, None], axis=1)[:, 0]
-    return _Decoded(rows, picks, np.zeros(len(rows)), np.clip(1 - best, 0, 1))
+    none = np.zeros((len(rows), 2))
+    return _Decoded(rows, picks, none[:, 0], np.clip(1 - best, 0, 1), none)
 
 
 def open_gaps(model: Model, rows: NDArray[Any]) -> NDArray[Any]:
@@ -174,9 +282,10 @@ def _spread_over(
     j: int,
     parts: Sequence[_Decoded],
     strategy: Strategy,
+    learned: NumberModel,
 ) -> Gaps:
     """Copy the values of distinct rows to the rows of the table."""
-    column, typical = model.types[j], model.typical[j]
+    column, typical, t = model.types[j], model.typical[j], learned.place(j)
     gap = coded.bins[:, j] == coded.missing
     if model.informative[j]:
         gap |= coded.bins[:, j] == model.n_bins[j] - 1
@@ -185,14 +294,37 @@ def _spread_over(
         return Gaps(column, rows, np.empty(0), np.empty(0), np.empty(0))
     held = np.concatenate([one.rows for one in parts])
     at = np.searchsorted(held, coded.index[rows])
-    means = np.concatenate([one.means for one in parts])[at]
-    picks = np.concatenate([one.picks for one in parts])[at]
-    uncertainty = np.concatenate([one.uncertainty for one in parts])[at]
-    if column.has_labels:
+    means, picks, uncertainty, ends = (
+        np.concatenate([getattr(one, name) for one in parts])[at]
+        for name in ("means", "picks", "uncertainty", "ends")
+    )
+    if t is None:
         values = label_bins(column, typical)[picks]
     else:
-        values = means if strategy == "mean" else np.asarray(typical.values)[picks]
-    return Gaps(column, rows, values, uncertainty, means)
+        values = means if strategy == "mean" else learned.means[t][picks]
+    return Gaps(column, rows, values, uncertainty, means, ends)
+
+
+def _refine(
+    learned: NumberModel,
+    coded: CodedTable,
+    j: int,
+    gaps: Gaps,
+    strategy: Strategy,
+    level: float,
+) -> Gaps:
+    """Move numbers by the regression, and take away the spread that it explains."""
+    t = learned.place(j)
+    if t is None or not gaps.fillable:
+        return gaps
+    sources = take_sources(learned, t, coded, gaps.rows)
+    shift, left = learned.refine(t, sources)
+    means = np.clip(gaps.means + shift, learned.low[t], learned.high[t])
+    unsure = gaps.uncertainty * np.sqrt(left)
+    values = means if strategy == "mean" else gaps.values
+    ends = learned.bound(t, means, unsure, level) if level > 0 else None
+    ends = gaps.ends if ends is None else ends
+    return replace(gaps, values=values, means=means, ends=ends, uncertainty=unsure)
 
 
 def label_bins(column: ColumnType, typical: Typical) -> NDArray[np.object_]:
@@ -214,17 +346,20 @@ def warn_of_open_gaps(gaps: Sequence[Gaps]) -> None:
 
 
 def draw_gaps(
-    model: Model, coded: CodedTable, random: np.random.Generator, n_threads: int
+    model: Model,
+    learned: NumberModel,
+    coded: CodedTable,
+    random: np.random.Generator,
+    n_threads: int,
 ) -> list[Gaps]:
     """Draw values for the missing cells of coded rows.
-
-    Warns of columns whose missing cells cannot be filled.
 
     Parameters
     ----------
     model : Model
+    learned : NumberModel
     coded : CodedTable
-        The coded rows of the table.
+        The coded rows of the table, with their columns.
     random : numpy Generator
     n_threads : int
 
@@ -235,62 +370,150 @@ def draw_gaps(
     """
     rows = coded.bins[coded.index]
     missing = open_gaps(model, rows) == coded.missing
-    step = rows_at_a_time(model)
-    for first in range(0, len(rows), step):
-        _draw_codes(model, rows[first : first + step], random, n_threads)
-    gaps = []
-    for j in range(len(model.types)):
-        at = np.flatnonzero(missing[:, j])
-        gaps.append(_decode_drawn(model, j, at, rows[at, j], random))
-    warn_of_open_gaps(gaps)
-    return gaps
-
-
-def _draw_codes(
-    model: Model, rows: NDArray[Any], random: np.random.Generator, n_threads: int
-) -> None:
-    """Write drawn codes into the missing cells of rows."""
-    missing = np.iinfo(rows.dtype).max
+    numbers = {
+        s: np.array(coded.columns[j].values, np.float64)
+        for s, j in enumerate(learned.features.tolist())
+    }
+    model, learned = draw_model(model, learned, random)
     for informative in (False, True):
         if informative:
             rows[:] = open_gaps(model, rows)
         for j in np.flatnonzero(model.informative == informative).tolist():
-            at = np.flatnonzero(rows[:, j] == missing)
-            if not len(at) or not len(model.typical[j].spread):
-                continue
-            estimates = model.matcher.estimate(CodedTable.of_rows(rows[at]), n_threads)
-            shares = find_shares(model, estimates, j)  # one in each of the rows
-            rows[at, j] = _draw_bins(shares, random)
+            at = np.flatnonzero(missing[:, j])
+            if len(at) and len(model.typical[j].spread):
+                _draw_feature(model, learned, rows, numbers, j, at, random, n_threads)
+    gaps = []
+    for j in range(len(model.types)):
+        at = np.flatnonzero(missing[:, j])
+        gaps.append(_decode_drawn(model, learned, numbers, j, at, rows[at, j]))
+    return gaps
 
 
-def _draw_bins(
-    shares: NDArray[np.float64], random: np.random.Generator
-) -> NDArray[np.int64]:
-    """Draw a bin from each row of probabilities, shape (n_rows,)."""
+def _draw_feature(
+    model: Model, learned: NumberModel, rows: NDArray[Any],
+    numbers: dict[int, _Floats], j: int, at: NDArray[np.int64],
+    random: np.random.Generator, n_threads: int,
+) -> None:  # fmt: skip
+    """Draw the missing cells of a feature, and write them into the rows."""
+    held, shares = rows[at], np.empty((len(at), int(model.n_bins[j])))
+
+    def estimate_some(first: int, last: int) -> None:
+        own = model.matcher.estimate_features(held[first:last], [j])
+        shares[first:last] = own[0]
+
+    run_pieces(estimate_some, len(at), rows_at_a_time(model), n_threads)
+    shares = drop_missing(model, j, shares)
+    t = learned.place(j)
+    places = random.random(len(at))
+    if t is None:
+        rows[at, j] = _pick_bins(shares, places)
+        return
+    found, frequent = learned.invert(t, shares, places)
+    expected = (shares * learned.means[t, : shares.shape[1]]).sum(axis=1)
+    sources = learned.sources[t][learned.sources[t] >= 0].tolist()
+    means = {s: learned.take_means(s, held[:, learned.features[s]]) for s in sources}
+    own = Numbers({s: numbers[s][at] for s in sources}, means, len(at))
+    shift, left = learned.refine(t, own)
+    drawn = expected + shift + np.sqrt(left) * (found - expected)
+    drawn = np.clip(drawn, learned.low[t], learned.high[t])
+    drawn = np.where(frequent, found, drawn)
+    numbers[t][at] = drawn
+    rows[at, j] = np.searchsorted(model.bins[j].midpoints, drawn)  # type: ignore[union-attr]
+
+
+def _pick_bins(shares: _Floats, places: _Floats) -> NDArray[np.int64]:
+    """Find the bin in which each place of a distribution lies, shape (n_rows,)."""
     reached = np.cumsum(shares, axis=1)
-    place = random.random((len(shares), 1)) * reached[:, -1:]
-    # The last bin at most, even if the drawn number is rounded up to the sum.
-    below: NDArray[np.int64] = (reached[:, :-1] <= place).sum(axis=1)
+    # The last bin at most, even if the place is rounded up to the sum.
+    below: NDArray[np.int64] = (
+        reached[:, :-1] <= places[:, None] * reached[:, -1:]
+    ).sum(axis=1)
     return below
 
 
 def _decode_drawn(
     model: Model,
+    learned: NumberModel,
+    numbers: dict[int, _Floats],
     j: int,
     rows: NDArray[np.int64],
     picks: NDArray[Any],
-    random: np.random.Generator,
 ) -> Gaps:
-    """Turn the drawn bins of a feature into values for its missing cells."""
-    column, typical, bins = model.types[j], model.typical[j], model.bins[j]
+    """Turn the drawn cells of a feature into values for its missing cells."""
+    column, typical, t = model.types[j], model.typical[j], learned.place(j)
     none = np.zeros(len(rows))
     if not len(typical.spread):
         return Gaps(column, rows, none[:0], none[:0], none[:0])
-    if column.has_labels or not isinstance(bins, NumericBins):
+    if t is None:
         return Gaps(column, rows, label_bins(column, typical)[picks], none, none)
-    means = np.asarray(typical.values, np.float64)
-    borders = np.concatenate([[-np.inf], bins.midpoints, [np.inf]])
-    inside = np.minimum(means - borders[:-1], borders[1:] - means)
-    reach = np.clip(np.sqrt(3) * typical.spread, 0, np.maximum(inside, 0))
-    values = means[picks] + reach[picks] * random.uniform(-1, 1, len(rows))
-    return Gaps(column, rows, values, none, values)
+    return Gaps(column, rows, numbers[t][rows], none, numbers[t][rows])
+
+
+def draw_model(
+    model: Model, learned: NumberModel, random: np.random.Generator
+) -> tuple[Model, NumberModel]:
+    """Draw a model as another sample of as many rows could have given it.
+
+    Parameters
+    ----------
+    model : Model
+    learned : NumberModel
+    random : numpy Generator
+
+    Returns
+    -------
+    Model
+    NumberModel
+    """
+    matcher = model.matcher
+    drawn: Pairwise | Cascade
+    if isinstance(matcher, Pairwise):
+        drawn = _draw_pairwise(matcher, random)
+    else:
+        drawn = _draw_cascade(matcher, random)
+    return replace(model, matcher=drawn), _draw_numbers(model, learned, random)
+
+
+def _draw_pairwise(matcher: Pairwise, random: np.random.Generator) -> Pairwise:
+    held = matcher.counts
+    pairs = random.poisson(np.triu(held.pairs) if held.pairs.ndim == 2 else held.pairs)
+    if held.pairs.ndim == 2:  # symmetric
+        pairs += np.triu(pairs, 1).T
+    totals, marginals = random.poisson(held.totals), random.poisson(held.marginals)
+    counts = replace(held, pairs=pairs, totals=totals, marginals=marginals)
+    starts = np.cumsum(held.n_bins) - held.n_bins
+    for old, new in ((held.totals, totals), (held.marginals, marginals)):
+        for first, size in zip(starts.tolist(), held.n_bins.tolist(), strict=True):
+            if not new[first : first + size].any():  # of a feature with few rows
+                new[first : first + size] = old[first : first + size]
+    return restore_pairwise(counts, matcher.smoothing, matcher.weights)
+
+
+def _draw_cascade(matcher: Cascade, random: np.random.Generator) -> Cascade:
+    maps = matcher.bitmaps
+    counts = random.poisson(maps.counts)
+    some = counts > 0
+    if not some.any():
+        return matcher
+    return build_cascade(maps.rows[some], counts[some], maps.n_bins)
+
+
+def _draw_numbers(
+    model: Model, learned: NumberModel, random: np.random.Generator
+) -> NumberModel:
+    """Draw the means of bins and the slopes."""
+    totals = np.ones(learned.means.shape)
+    for s, j in enumerate(learned.features.tolist()):
+        own = model.totals_by_feature[j][: len(model.typical[j].spread)]
+        totals[s, : len(own)] = np.maximum(own, 1)
+    shift = learned.spreads / np.sqrt(totals) * random.normal(size=totals.shape)
+    flat = np.diff(learned.quantiles, axis=2) == 0  # frequent values stay
+    at_flat = np.pad(flat, ((0, 0), (0, 0), (1, 0))) | np.pad(
+        flat, ((0, 0), (0, 0), (0, 1))
+    )
+    moved = learned.quantiles + np.where(at_flat, 0, shift[..., None])
+    quantiles = np.maximum.accumulate(moved, axis=2)
+    errors = learned.errors * random.normal(size=learned.errors.shape[:2])[:, None]
+    slopes = learned.slopes + errors.sum(axis=2).reshape(learned.slopes.shape)
+    means = learned.means + shift
+    return replace(learned, means=means, quantiles=quantiles, slopes=slopes)

@@ -63,12 +63,12 @@ class Rows:
 
     @property
     def piece(self) -> int:
-        """How many rows a piece has; it depends only on the number of rows."""
+        """Number of rows of a piece; it depends only on the number of all rows."""
         return max(_PIECE, -(-len(self.counts) // _MOST_PIECES))
 
     @property
     def n_pieces(self) -> int:
-        """How many pieces there are."""
+        """Number of pieces."""
         return -(-len(self.counts) // self.piece)
 
     @cached_property
@@ -100,7 +100,7 @@ class Rows:
         return self.matrix.data, self.matrix.indices, self.matrix.indptr
 
     def make_sums(self, offsets: NDArray[Any]) -> NDArray[Any]:
-        """Allocate the sums of each piece, a line per entry of a row.
+        """Allocate the partial sums of each piece: a line for each entry of a row.
 
         Parameters
         ----------
@@ -187,7 +187,7 @@ def weigh_rows(
 
 
 def tabulate(centers: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Lay centers out for the loops: ``-2 c`` by columns, and the squares.
+    """Lay out centers for the compiled loops: ``-2 c`` by columns, and the squares.
 
     Parameters
     ----------
@@ -196,9 +196,10 @@ def tabulate(centers: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     Returns
     -------
     ndarray of shape (n_columns * width,)
-        The width is a multiple of eight.
+        ``-2 c`` of all centers, column after column. The width is the number of
+        centers, padded to a multiple of eight.
     ndarray of shape (width,)
-        Infinite for the padding, so that no row is near it.
+        The square of each center; infinite for the padding, so that no row is near it.
     """
     k = len(centers)
     width = -(-k // _LANES) * _LANES
@@ -240,7 +241,7 @@ def distances_to(rows: Rows, centers: NDArray[Any]) -> NDArray[np.float64]:
 
 @dataclass(frozen=True)
 class Sums:
-    """Sums by cluster of the rows of a part of a table; parts are added with ``+``.
+    """Sums of the rows of each cluster, over a part of a table; parts add up by ``+``.
 
     Attributes
     ----------
@@ -272,7 +273,7 @@ class Sums:
         return max(0.0, spread) / max(1, len(mean))
 
     def means(self, before: NDArray[Any]) -> NDArray[Any]:
-        """Mean of each cluster; one without rows stays where it was `before`."""
+        """Mean of each cluster; a cluster without rows keeps its center in `before`."""
         filled = self.sizes > 0
         out = before.copy()
         out[filled] = self.rows[filled] / self.sizes[filled, None]
@@ -324,9 +325,10 @@ def total_bins(
     labels: NDArray[np.int32],
     n_clusters: int,
 ) -> NDArray[np.float64]:
-    """How many rows of each cluster lie in each bin, of shape (n_clusters, total bins).
+    """Count the rows of each cluster in each bin, shape (n_clusters, total bins).
 
-    The totals of parts of a table add up to those of the whole.
+    A missing cell counts by the probabilities of its estimate. The totals of parts of a
+    table add up to those of the whole.
 
     Parameters
     ----------
@@ -334,9 +336,9 @@ def total_bins(
         The model that represents the rows.
     matrix : csr_array of shape (n_rows, n_columns)
     counts : ndarray of shape (n_rows,)
-        How often each row is in the table.
+        How often each row occurs in the table.
     labels : ndarray of shape (n_rows,)
-        The cluster of each.
+        The cluster of each row.
     n_clusters : int
     """
     totals = np.zeros((n_clusters, int(model.n_bins.sum())))
@@ -361,14 +363,14 @@ def merge_sums(a: Sums | None, b: Sums | None) -> Sums | None:
 
 @dataclass(frozen=True)
 class Clustering:
-    """Centers, and the rows around them.
+    """Result of k-means: the centers, and the label of each row.
 
     Attributes
     ----------
     centers : ndarray of shape (n_clusters, n_columns), dtype of the rows
     labels : ndarray of shape (n_rows,), int32
     inertia : float
-        Sum over the rows of the squared distance to the center, with counts.
+        Sum of the squared distances of the rows, with their counts, to their centers.
     n_iter : int
     """
 
@@ -381,7 +383,7 @@ class Clustering:
 def best_clustering(
     rows: Rows, n_clusters: int, n_init: int, max_iter: int, tol: float, seed: int
 ) -> Clustering:
-    """Run k-means from several sets of seeds and keep the one of least inertia.
+    """Run k-means from several sets of seeds, and keep the run of least inertia.
 
     Parameters
     ----------
@@ -409,10 +411,10 @@ def best_clustering(
 
 
 def choose_seeds(rows: Rows, n_clusters: int, rng: np.random.Generator) -> NDArray[Any]:
-    """Draw seeds by greedy k-means++, as scikit-learn does.
+    """Sample seeds by greedy k-means++, as scikit-learn does.
 
-    Each seed is a row, drawn with probability in proportion to its squared distance
-    from the seeds before it. Several are drawn, and the best is kept.
+    A seed is a row, sampled with probability in proportion to its squared distance from
+    the seeds before it. Several candidates are sampled, and the best is kept.
 
     Parameters
     ----------
@@ -444,6 +446,7 @@ def choose_seeds(rows: Rows, n_clusters: int, rng: np.random.Generator) -> NDArr
 def _draw(
     weights: NDArray[np.float64], n: int, rng: np.random.Generator
 ) -> NDArray[np.int64]:
+    """Sample indices with replacement, in proportion to `weights`."""
     total = np.cumsum(weights)
     found = np.searchsorted(total, rng.random(n) * total[-1], side="right")
     drawn: NDArray[np.int64] = np.minimum(found, len(weights) - 1)
@@ -456,7 +459,16 @@ def _try(
     closest: NDArray[np.float64],
     threads: Threads,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Sum of squared distances with each drawn row as a seed, and the distances."""
+    """Score the sampled candidates for the next seed.
+
+    Returns
+    -------
+    potentials : ndarray of shape (n_candidates,)
+        Sum of the squared distances of all rows to their nearest seed, with each
+        candidate added.
+    distances : ndarray of shape (n_rows, n_candidates)
+        These squared distances.
+    """
     table, offsets = tabulate(rows.matrix[drawn].toarray())
     distances = np.empty((len(closest), len(drawn)))
     potentials = np.zeros((rows.n_pieces, len(drawn)))
@@ -473,7 +485,7 @@ def _try(
 
 
 class _State:
-    """State of an iteration: labels, and the sums of rows that give the centers.
+    """State of a run of k-means: labels, and the sums of rows that give the centers.
 
     Attributes
     ----------
@@ -485,6 +497,7 @@ class _State:
     """
 
     def __init__(self, rows: Rows, n_clusters: int, threads: Threads) -> None:
+        """Start with no row assigned."""
         n_rows, n_columns = rows.matrix.shape
         self.rows, self.threads = rows, threads
         self.seen = n_rows
@@ -499,7 +512,7 @@ class _State:
         )
 
     def assign(self, centers: NDArray[Any], falls: NDArray[np.float64]) -> int:
-        """Give each row its nearest center; returns how many changed theirs.
+        """Assign each row to its nearest center; returns how many labels changed.
 
         Parameters
         ----------
@@ -566,13 +579,13 @@ def iterate(rows: Rows, seeds: NDArray[Any], max_iter: int, tol: float) -> Clust
     seeds : ndarray of shape (n_clusters, n_columns)
     max_iter : int
     tol : float
-        Squared movement of all centers together that counts as none.
+        The run has converged when the squared movement of all centers is at most this.
 
     Returns
     -------
     Clustering
-        Each row has its nearest center. If the last iteration still changed labels, the
-        centers are the means of the rows that they had before it.
+        Labels are those of the nearest centers. If the last iteration still changed
+        labels, the centers are the means of the clusters before that change.
     """
     with Threads(rows.n_threads) as threads:
         state = _State(rows, len(seeds), threads)
@@ -583,7 +596,7 @@ def iterate(rows: Rows, seeds: NDArray[Any], max_iter: int, tol: float) -> Clust
 def _settle(
     state: _State, centers: NDArray[Any], max_iter: int, tol: float
 ) -> tuple[NDArray[Any], int]:
-    """Iterate; returns the centers and the number of iterations."""
+    """Iterate to convergence; returns the centers and the number of iterations."""
     n_iter, falls = 0, np.zeros(len(centers))
     while n_iter < max_iter:
         n_iter += 1
@@ -603,6 +616,8 @@ def _settle(
 def _fall(moved: NDArray[np.float64]) -> NDArray[np.float64]:
     """Add to each center's movement the largest movement of the others.
 
+    The slack of a cluster's rows falls by at most this sum.
+
     Examples
     --------
     >>> _fall(np.array([1.0, 3.0, 2.0])).tolist()
@@ -619,10 +634,10 @@ def _fall(moved: NDArray[np.float64]) -> NDArray[np.float64]:
 def _find_margin(rows: Rows, offsets: NDArray[Any]) -> float:
     """Find the slack above which rounding of the scores cannot change the order.
 
-    A score is a sum over the entries of a row, each at most a share of the two squares,
-    so its error is at most one rounding of the squares per entry. Two scores whose
-    squared distances differ by more are in the right order. That difference is at
-    least the square of the difference of the distances.
+    A score is a sum over the entries of a row. Its error is at most one rounding of the
+    largest squares (of a row and of a center) per entry. Two squared distances that
+    differ by more than their errors are in the right order. They differ by at least the
+    square of the slack, so the margin is the root of this bound.
     """
     n_roundings = rows.most_entries + _MORE_ROUNDINGS
     largest = float(offsets.max()) + rows.largest_square
@@ -651,7 +666,7 @@ def nearest_centers(rows: Rows, centers: NDArray[Any]) -> Clustering:
 def sum_part(
     rows: Rows | None, centers: NDArray[Any], model: Model | None
 ) -> Sums | None:
-    """Add up the rows of a part by their nearest centers."""
+    """Add up the rows of a part by their nearest centers; None if it has no rows."""
     if rows is None:
         return None
     found = nearest_centers(rows, centers)
@@ -680,7 +695,7 @@ def move_centers(
     Returns
     -------
     ndarray of shape (n_clusters, n_columns)
-        The means of the rows as the last pass found them.
+        The means of the clusters that the last pass assigned.
     Sums
         The sums of that pass.
     int
@@ -701,9 +716,11 @@ def _score_row(
     i: Any, known: Any, data: Any, indices: Any, indptr: Any, table: Any, width: Any,
     sums: Any,
 ) -> Any:  # fmt: skip
-    """Add the row's lines of `table` to line 0 of `sums`; returns where the sum is.
+    """Score row i against all centers; returns where in `sums` its scores begin.
 
-    The lines up to `known` are reused from the row before, which starts the same way.
+    The scores are line 0 of `sums` plus a line of `table` for each entry of the row.
+    The sums of the first `known` entries are reused from the row before, which starts
+    with the same entries.
     """
     start = indptr[i]
     size = indptr[i + 1] - start
@@ -750,7 +767,7 @@ def assign_rows(
     first: int, last: int, table: Any, falls: Any, margin: float, sums: Any,
     labels: Any, slacks: Any, totals: Any, weights: Any,
 ) -> Any:  # fmt: skip
-    """Give each row its nearest center, the lower number in a tie.
+    """Assign each row to its nearest center; ties go to the lower number.
 
     A score is the squared distance minus the row's own square; sums start from line 0
     of `sums`. ``slacks[i]`` is Hamerly's bound: how much nearer row i is to its center
@@ -775,7 +792,7 @@ def assign_rows(
         line = _score_row(i, known, data, indices, indptr, table, width, sums)
         known = indptr[i + 1] - indptr[i]
         best, second = find_two_least(sums, line, width)
-        # It can be below zero only by rounding.
+        # A squared distance can be below zero only by rounding.
         near, far = abs(best + squares[i]), abs(second + squares[i])
         slacks[i] = np.sqrt(far) - np.sqrt(near)
         if before >= 0 and sums[line + before] == best and best < second:
@@ -799,10 +816,11 @@ def try_seeds(
     first: int, last: int, table: Any, width: int, sums: Any, closest: Any,
     distances: Any, potentials: Any,
 ) -> None:  # fmt: skip
-    """Find the distance of each row to its nearest seed if a candidate t were added.
+    """Find the squared distance of each row to its nearest seed, with each candidate t.
 
-    ``closest[i]`` is the squared distance of row i now and ``distances[i, t]`` with the
-    candidate; ``potentials[t]`` is their sum over the rows from `first` up to `last`.
+    ``closest[i]`` is the squared distance of row i without a candidate, and
+    ``distances[i, t]`` with candidate t. ``potentials[t]`` is the sum of the latter,
+    with counts, over the rows from `first` up to `last`.
     """
     known = 0
     for i in range(first, last):

@@ -101,8 +101,9 @@ def spread_missingness(
     if not isinstance(given, Mapping):
         return [given] * len(types)
     words = [default] * len(types)
-    for j, (_, word) in find_columns("missingness", given, types).items():
-        words[j] = word
+    if given:
+        for j, (_, word) in find_columns("missingness", given, types).items():
+            words[j] = word
     return words
 
 

@@ -18,10 +18,11 @@ import scipy.sparse as sp
 from numpy.typing import DTypeLike, NDArray
 
 from ._bin_names import BinNames, name_bins
-from ._bins import Binned, Bins, CategoricalBins, Typical, learn_bins
+from ._bins import Binned, Bins, CategoricalBins, Typical, learn_bins, spread_bins
 from ._cascade import Cascade, build_cascade
 from ._coded import (
     CodedTable,
+    FullScore,
     Layout,
     build_representation,
     code_columns,
@@ -29,6 +30,7 @@ from ._coded import (
     lay_out,
     list_cells_of,
     normalize_rows,
+    share_cells,
 )
 from ._missingness import MissingCells, decide_missingness, spread_missingness
 from ._pair_weights import learn_pairwise
@@ -66,8 +68,12 @@ class Model:
         How often each bin was observed.
     n_samples : int
         Number of fitted rows.
+    leaf_counts : ndarray of shape (n_features, MOST_LEAVES), int64
+        How often each leaf of a "fine" feature was observed; 0 for others.
     feature_weights : ndarray of shape (n_features,), float64, or None
         How much each feature counts in the kernel; None means equally.
+    rarity : float
+        How much more the match of a rare cell counts, from 0 to 1.
     """
 
     types: tuple[ColumnType, ...]
@@ -78,7 +84,9 @@ class Model:
     typical: tuple[Typical, ...]
     totals: _Ints
     n_samples: int
+    leaf_counts: _Ints
     feature_weights: NDArray[np.float64] | None = None
+    rarity: float = 0.0
 
     @property
     def names(self) -> list[str]:
@@ -103,7 +111,46 @@ class Model:
     @cached_property
     def layout(self) -> Layout:
         """The columns of the representation that belong to each code."""
-        return lay_out(self.totals_by_feature, self.bins, self.scales)
+        totals, leaves = self.totals_by_feature, self.leaf_totals
+        return lay_out(totals, self.bins, self.scales, self.rarity, leaves)
+
+    @cached_property
+    def leaf_totals(self) -> list[_Ints]:
+        """How often each leaf of each feature was observed, then missing."""
+        return [
+            own
+            if getattr(bins, "cuts", None) is None
+            else np.append(leaves[: len(bins.parents)], own[bins.n_bins :])
+            for own, bins, leaves in zip(
+                self.totals_by_feature, self.bins, self.leaf_counts, strict=True
+            )
+        ]
+
+    @cached_property
+    def column_weights(self) -> NDArray[np.float64]:
+        """The entry of an observed value in each column, shape (n_columns,)."""
+        weights = np.zeros(int(self.n_columns.sum()))
+        weights[self.layout.entry_columns] = self.layout.entry_weights
+        return weights
+
+    @cached_property
+    def column_shares(self) -> NDArray[np.float64]:
+        """The share of the fitted rows in the cell of each column, (n_columns,)."""
+        cells = [list_cells_of(bins)[1] for bins in self.bins]
+        return np.concatenate(list(map(share_cells, self.leaf_totals, cells)))
+
+    def full_score(self, normalize: float) -> FullScore:
+        """Make the measure of what a row with exactly the same values would score."""
+        whole = float(max(self.n_counted, 1))
+        if not self.rarity or normalize == 1:
+            return FullScore(whole)
+        weights = self.column_weights
+        leaf = np.zeros(len(weights), bool)
+        leaf[self.layout.entry_columns[self.layout.entry_start[:-1]]] = True
+        scales = np.repeat(self.scales, self.n_columns)
+        counted = leaf & (weights > 0)
+        known = np.divide(scales, weights, where=counted, out=np.zeros(len(weights)))
+        return FullScore(whole, weights - known, float(normalize))
 
     @cached_property
     def n_columns(self) -> _Ints:
@@ -195,7 +242,7 @@ class Model:
         return np.asarray(found / np.where(scales > 0, scales, 1))
 
     def represent(
-        self, coded: CodedTable, dtype: DTypeLike, normalize: bool, n_threads: int
+        self, coded: CodedTable, dtype: DTypeLike, normalize: float, n_threads: int
     ) -> sp.csr_array:
         """Represent coded rows, of shape (n_samples, n_columns).
 
@@ -208,10 +255,10 @@ class Model:
                 coded, self.matcher, self.layout, n_columns, dtype, n_threads
             )
             if normalize:
-                normalize_rows(matrix, self.n_counted)
+                normalize_rows(matrix, self.n_counted, float(normalize))
             return matrix
 
-        return coded.represent((np.dtype(dtype), bool(normalize)), make)
+        return coded.represent((np.dtype(dtype), float(normalize)), make)
 
 
 def fit_model(
@@ -237,7 +284,7 @@ def fit_model(
         copies = count_copies(sample_weight, len(columns[0].values))
         columns, copies = keep_rows_of(columns, copies > 0), copies[copies > 0]
     n_threads = options.n_threads
-    n_bins = options.spread_bins(len(columns))
+    n_bins = spread_bins(options, [column.type for column in columns])
     chosen, most = options.categorical_features, options.max_categories
     binned = learn_bins(columns, chosen, n_bins, most, n_threads, copies)
     n_samples = len(columns[0].values) if copies is None else int(copies.sum())
@@ -293,7 +340,9 @@ def finish_model(binned: Binned, fitted: RowSummary, options: FitOptions) -> Mod
         binned.typical,
         fitted.totals[used],
         fitted.n_samples,
+        fitted.leaves,
         weights,
+        options.rarity,
     )
 
 

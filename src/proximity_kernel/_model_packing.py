@@ -43,17 +43,20 @@ def pack_model(model: Model) -> State:
     needs = matcher.bitmaps.words.nbytes if isinstance(matcher, Cascade) else 0
     if model.feature_weights is not None:
         arrays = {**arrays, "feature_weights": model.feature_weights}
+    if _any_fine(model.bins):
+        arrays = {**arrays, "leaf_counts": model.leaf_counts}
     values = {
         "features": [_pack_feature(*feature) for feature in features],
         "missingness": [vars(cells) for cells in model.missingness],
         "categorical_features": chosen,
+        "rarity": model.rarity,
         **held,
     }
     return State(values, arrays, needs=needs)
 
 
 def unpack_model(state: State) -> Model:
-    """Rebuild a model, if a fit can have produced it."""
+    """Rebuild a model; raise ValueError if no fit can produce it."""
     check(state.values["features"], "no features")
     features = map(_unpack_feature, state.values["features"])
     types, bins, typical = zip(*features, strict=True)
@@ -63,16 +66,43 @@ def unpack_model(state: State) -> Model:
     n_bins = np.array([own.n_bins for own in bins], np.int64) + informative
     matcher, totals, n_samples = _unpack_matcher(state, n_bins)
     chosen = decode(state.values["categorical_features"])
+    leaf_counts = _read_leaf_counts(state, bins, n_bins, totals)
     feature_weights = _read_feature_weights(state, n_bins)
+    rarity = state.values["rarity"]
+    check(type(rarity) is float and 0 <= rarity <= 1, "rarity")
     return Model(
         types, chosen, bins, missingness, matcher, typical, totals, n_samples,
-        feature_weights,
+        leaf_counts, feature_weights, rarity,
     )  # fmt: skip
+
+
+def _any_fine(bins: tuple[Bins, ...]) -> bool:
+    return any(getattr(own, "cuts", None) is not None for own in bins)
+
+
+def _read_leaf_counts(
+    state: State, bins: tuple[Bins, ...], n_bins: NDArray[np.int64], totals: Any
+) -> NDArray[np.int64]:
+    """Read how often each leaf was observed; those of a bin add up to its count."""
+    if not _any_fine(bins):
+        return np.zeros((len(bins), MOST_LEAVES), np.int64)
+    counts = state.array("leaf_counts", np.int64, ndim=2)
+    check(counts.shape == (len(bins), MOST_LEAVES), "counts of leaves")
+    check(((counts >= 0) & (counts < _MOST_SAMPLES)).all(), "counts of leaves")
+    by_feature = np.split(totals, np.cumsum(n_bins)[:-1])
+    for own, leaves, of_bins in zip(bins, counts, by_feature, strict=True):
+        if getattr(own, "cuts", None) is not None:
+            parents = own.parents
+            added = np.zeros(own.n_bins, np.int64)
+            np.add.at(added, parents, leaves[: len(parents)])
+            check((added == of_bins[: own.n_bins]).all(), "counts of leaves")
+    return counts
 
 
 def _read_feature_weights(
     state: State, n_bins: NDArray[np.int64]
 ) -> NDArray[np.float64] | None:
+    """Read the weights of the features; None if all are equal."""
     if "feature_weights" not in state.arrays:
         return None
     weights = state.array("feature_weights", np.float64)
@@ -83,6 +113,7 @@ def _read_feature_weights(
 
 
 def _pack_feature(column: ColumnType, bins: Bins, typical: Typical) -> dict[str, Any]:
+    """Convert the type, the bins and the typical values of a feature to JSON."""
     held: dict[str, Any] = {name: getattr(column, name) for name in _TYPE}
     if isinstance(bins, CategoricalBins):
         rare = sorted(bins.infrequent)  # type: ignore[type-var]  # as at fit
@@ -99,6 +130,7 @@ def _pack_feature(column: ColumnType, bins: Bins, typical: Typical) -> dict[str,
 
 
 def _unpack_feature(packed: Mapping[str, Any]) -> tuple[ColumnType, Bins, Typical]:
+    """Rebuild the type, the bins and the typical values of a feature."""
     held = {key: decode(packed[key]) for key in packed}
     *texts, order = (held[key] for key in _TYPE)
     check(all(type(text) is str for text in texts), "a column type is no text")
@@ -116,6 +148,7 @@ def _unpack_feature(packed: Mapping[str, Any]) -> tuple[ColumnType, Bins, Typica
 
 
 def _read_floats(held: Any) -> NDArray[np.float64]:
+    """Read a list of finite floats."""
     check(type(held) is list and all(type(n) is float for n in held), "no numbers")
     numbers = np.array(held, np.float64)
     check(is_finite(numbers), "a number is not finite")
@@ -125,6 +158,7 @@ def _read_floats(held: Any) -> NDArray[np.float64]:
 def _read_numbers(
     held: Mapping[str, Any], order: Any, spread: NDArray[np.float64]
 ) -> tuple[NumericBins, Typical]:
+    """Rebuild the bins of a numeric feature, and their typical values."""
     centers, values = _read_floats(held["centers"]), _read_floats(held["typical"])
     check((np.diff(centers) > 0).all(), "centers do not rise")
     check(len(values) == len(centers), "bins without typical values")
@@ -143,6 +177,7 @@ def _read_numbers(
 def _read_cuts(
     held: Mapping[str, Any], centers: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64] | None, NDArray[np.int64] | None]:
+    """Rebuild the cuts of a "fine" feature and their levels; None for others."""
     if held["cuts"] is None:
         return None, None
     cuts, levels = _read_floats(held["cuts"]), held["levels"]
@@ -159,16 +194,17 @@ def _read_cuts(
 def _read_labels(
     held: Mapping[str, Any], _: Any, spread: NDArray[np.float64]
 ) -> tuple[CategoricalBins, Typical]:
+    """Rebuild the bins of a categorical feature, and their typical labels."""
     categories, rare = held["categories"], held["infrequent"]
     check(type(categories) is list and type(rare) is list, "categories are no list")
     distinct = len({*categories, *rare})
-    check(distinct == len(categories) + len(rare), "a category is there twice")
+    check(distinct == len(categories) + len(rare), "a category occurs twice")
     check((spread <= 1).all(), "a share is not from 0 to 1")
     bins = CategoricalBins(tuple(categories), frozenset(rare))
     if not rare:
         return bins, Typical(bins.categories, spread)
     (common,) = held["common"]
-    check(common in bins.infrequent, "the common one of the rare is not rare")
+    check(common in bins.infrequent, "the typical label of the infrequent bin")
     return bins, Typical((*categories, common), spread)
 
 
@@ -201,7 +237,16 @@ def _pack_matcher(model: Model) -> tuple[dict[str, Any], dict[str, NDArray[Any]]
 def _unpack_matcher(
     state: State, n_bins: NDArray[np.int64]
 ) -> tuple[Pairwise | Cascade, NDArray[np.int64], int]:
-    """Rebuild the rule, and how often each bin was observed."""
+    """Rebuild the rule that estimates missing cells.
+
+    Returns
+    -------
+    Pairwise or Cascade
+    ndarray of shape (total bins,), int64
+        How often each bin was observed.
+    int
+        Number of fitted rows.
+    """
     if state.values["matching"] == "cascade":
         rows, counts = _read_rows(state, n_bins)
         width = int(n_bins.sum()) + len(n_bins)
@@ -220,6 +265,7 @@ def _unpack_matcher(
 
 
 def _read_pairs(state: State, n_bins: NDArray[np.int64], n_samples: int) -> PairCounts:
+    """Rebuild the counts of pairs of codes."""
     totals = _read_totals(state, "totals", n_bins, n_samples)
     check((totals[0] > 0).tolist() == (n_bins > 0).tolist(), "totals of other rows")
     marginals = _read_totals(state, "marginals", n_bins, n_samples)
@@ -266,6 +312,7 @@ def _read_totals(
 def _read_missing_cells(
     held: Mapping[str, Any], bins: Bins, column: ColumnType
 ) -> MissingCells:
+    """Rebuild what is known about the missing cells of a feature."""
     cells = MissingCells(**held)
     check(type(cells.informative) is bool, "informative is neither true nor false")
     check(bins.n_bins or not cells.informative, "a bin for missing cells alone")
@@ -279,6 +326,7 @@ def _read_missing_cells(
 def _read_rows(
     state: State, n_bins: NDArray[np.int64]
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Read the distinct rows of the cascade, and their counts."""
     dtype: Any = np.dtype(code_dtype(n_bins))
     rows, counts = state.array("rows", dtype, ndim=2), state.array("counts", np.int64)
     check(rows.shape == (len(counts), len(n_bins)) and len(rows), "rows and counts")

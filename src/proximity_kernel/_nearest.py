@@ -10,11 +10,16 @@ each class can have, rounded up to whole levels. The sum of the levels of a row'
 is an upper bound of its similarity, computed for 64 rows at a time. The similarity
 itself is computed only where the bound is high enough, always by the same sum in the
 same order, so the result does not depend on classes, threads or the machine.
+
+A similarity is the share of what a row with exactly the query's values would score
+(`FullScore`). It is rounded once, to a multiple of ``GRID``, which float32 holds
+exactly. Sums that are equal but for their rounding errors are then equal, and ties go
+to the lower index in every dtype and partition.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -22,6 +27,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn import get_config
 
+from ._coded import FullScore
 from ._compile import compiled, inlined
 from ._shared.resources import one_blas_thread, run_pieces
 from ._shared.sklearn_bases import Matrix
@@ -35,6 +41,9 @@ _TABLE_BYTES = 1 << 22  # size of the scores of these queries
 _SAMPLE = 16  # one of this many vectors of rows is searched for a first lower limit
 _HITS = 1 << 16  # hits that one call lists
 _MOST_LEVELS, _MOST_BOUND = 127, 65535
+GRID = 2.0**-24
+"""Similarities that a search finds are multiples of this."""
+_STEPS = 1 / GRID
 _Ints = NDArray[np.int64]
 Mode = Literal["connectivity", "distance", "similarity"]
 CLASSES = 32
@@ -48,6 +57,8 @@ def kernel_matrix(
     n_features: int,
     memory: int,
     n_threads: int = 1,
+    *,
+    limited: bool = True,
 ) -> NDArray[Any]:
     """Compare all rows of `a` with all rows of `b`, or with each other.
 
@@ -61,6 +72,8 @@ def kernel_matrix(
     memory : int
         Bytes to use in addition to the result.
     n_threads : int
+    limited : bool
+        Whether no similarity can exceed 1, except by rounding; such are set to 1.
 
     Returns
     -------
@@ -93,7 +106,7 @@ def kernel_matrix(
                 right = held[start:stop].T
             else:  # C order after transposing: the product runs along its rows
                 right = held[start:stop].T.toarray(order="C")
-            tile = _multiply(left, right, n_features)
+            tile = _multiply(left, right, n_features, limited)
             out[first:last, start:stop] = tile
             if b is None and start != first:
                 out[start:stop, first:last] = tile.T
@@ -103,13 +116,16 @@ def kernel_matrix(
     return out
 
 
-def _multiply(left: Any, right: NDArray[Any], n_features: int) -> NDArray[Any]:
+def _multiply(
+    left: Any, right: NDArray[Any], n_features: int, limited: bool
+) -> NDArray[Any]:
     product = np.asarray(left @ right)
     # The sum is divided, not its terms, so that a complete row has similarity exactly 1
     # with itself. With two resolutions, whose weights are square roots, rounding can
     # make it slightly less, but never more.
     product /= max(n_features, 1)
-    np.minimum(product, 1, out=product)
+    if limited:
+        np.minimum(product, 1, out=product)
     return product
 
 
@@ -146,10 +162,13 @@ class Index:
     groups : Groups
     search : Search
         The distinct rows, laid out for the loops.
+    full : FullScore
+        What the similarities of a query are shares of.
     """
 
     groups: Groups
     search: Search
+    full: FullScore
 
     @property
     def n_groups(self) -> int:
@@ -212,19 +231,6 @@ def merge_nearest(a: Nearest, b: Nearest) -> Nearest:
     )
 
 
-def sort_distances(
-    similarities: NDArray[Any], indices: NDArray[np.int64]
-) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Turn similarities into distances; ties go to the lower index.
-
-    Similarities that differ in the last bit can give equal distances.
-    """
-    distances = 1 - similarities
-    order = np.lexsort((indices, distances), axis=1)
-    distances = np.take_along_axis(distances, order, axis=1)
-    return distances, np.take_along_axis(indices, order, axis=1)
-
-
 def drop_itself(
     similarities: NDArray[Any], indices: NDArray[np.int64], rows: NDArray[np.int64]
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
@@ -273,6 +279,7 @@ def build_index(
     n_features: int,
     n_columns: _Ints | None = None,
     n_leaves: _Ints | None = None,
+    full: FullScore | None = None,
 ) -> Index:
     """Build an index of rows, with which queries can be compared.
 
@@ -285,6 +292,8 @@ def build_index(
     n_columns, n_leaves : ndarray of int64, one entry per feature
         Number of columns of each feature, and of leaves, which are its first columns.
         If not given, every column is a feature.
+    full : FullScore or None
+        What the similarities of a query are shares of; None means 1.
 
     Returns
     -------
@@ -300,7 +309,6 @@ def build_index(
         held.indptr,
         held.indices,
         held.data,
-        float(max(n_features, 1)),
         n_lines,
         np.repeat(np.arange(len(sizes)), sizes),
         np.zeros(n_lines * stride, np.uint8),
@@ -311,7 +319,7 @@ def build_index(
         *search[:3], first_column, sizes if n_leaves is None else n_leaves,
         search.feature, stride, search.classes, search.largest,
     )  # fmt: skip
-    return Index(groups, search)
+    return Index(groups, search, full or FullScore(float(max(n_features, 1))))
 
 
 def spread_index(index: Index, inverse: NDArray[np.int64]) -> Index:
@@ -332,7 +340,7 @@ def spread_index(index: Index, inverse: NDArray[np.int64]) -> Index:
     groups = index.groups
     if groups.matrix.shape[0] != len(groups.inverse):
         raise ValueError("rows of the index are not distinct")
-    return Index(_list_groups(groups.matrix, inverse), index.search)
+    return replace(index, groups=_list_groups(groups.matrix, inverse))
 
 
 def find_nearest(
@@ -352,7 +360,7 @@ def find_nearest(
     Returns
     -------
     similarities : ndarray of shape (m, k)
-        Descending in each row.
+        Descending in each row; multiples of `GRID`.
     indices : ndarray of shape (m, k), int64
 
     Examples
@@ -458,7 +466,8 @@ def _prepare(
     """Tabulate the scores of the queries from `first` up to `last`; allocate memory."""
     search = index.search
     size = CLASSES * search.n_lines
-    queries = Queries(matrix.indptr, matrix.indices, matrix.data)
+    whole = index.full.of(matrix[first:last])
+    queries = Queries(matrix.indptr, matrix.indices, matrix.data, first, whole)
     tables, scales = np.empty((last - first) * size, np.uint8), np.empty(last - first)
     most = min(_MOST_LEVELS, _MOST_BOUND // search.n_lines)
     tabulate_scores(
@@ -498,7 +507,6 @@ class Search(NamedTuple):
     indptr: NDArray[Any]  # of the rows, sparse
     indices: NDArray[Any]
     data: NDArray[Any]
-    n_features: float  # number of features that a similarity averages
     n_lines: int  # number of features, rounded up to an even number
     feature: NDArray[np.int64]  # (n_columns,)
     classes: NDArray[np.uint8]  # (n_lines * stride,) feature after feature
@@ -512,6 +520,8 @@ class Queries(NamedTuple):
     indptr: NDArray[Any]
     indices: NDArray[Any]
     data: NDArray[Any]
+    first: int  # the query that the first entry of `whole` is of
+    whole: NDArray[np.float64]  # what an inner product is divided by
 
 
 @compiled
@@ -571,7 +581,7 @@ def tabulate_scores(
         at = (q - first) * s.n_lines * CLASSES
         for c in range(scores.shape[0]):
             tables[at + c] = np.uint8(min(np.ceil(scores[c] * scale), most))
-        scales[q - first] = scale * s.n_features
+        scales[q - first] = scale * queries.whole[q - queries.first]
 
 
 def _bound_by_vectors(
@@ -600,12 +610,12 @@ _bound_rows = inlined(_bound_by_vectors if LOOKS_UP else _bound_by_bytes)
 
 
 @inlined
-def _compare(s: Search, r: int, row: Any, out: Any) -> None:
-    """Write the similarity of sparse row r and a dense row, in the dtype of `out`."""
+def _compare(s: Search, r: int, row: Any, whole: float, out: Any) -> None:
+    """Write the similarity of sparse row r and a dense row, rounded to the grid."""
     total = 0.0
     for p in range(s.indptr[r], s.indptr[r + 1]):
         total += np.float64(s.data[p]) * row[np.uint64(s.indices[p])]
-    out[0] = min(total / s.n_features, 1.0)
+    out[0] = min(np.rint(total / whole * _STEPS) * GRID, 1.0)
 
 
 @inlined
@@ -629,7 +639,8 @@ def _reaching_bound(similarity: Any, scale: float) -> Any:
     """Find the lowest bound that a similarity at least as great can have."""
     if similarity < 0 or scale == 0:
         return np.uint16(0)
-    return np.uint16(min(np.floor(similarity * scale * (1 - 1e-6)), 65535.0))
+    least = max(similarity - GRID, 0.0)  # it may have been rounded up
+    return np.uint16(min(np.floor(least * scale * (1 - 1e-6)), 65535.0))
 
 
 @compiled
@@ -663,9 +674,9 @@ def find_floors(
                     best[0, place] = bounds[c]
                     best[1, place] = start + c
         _spread(queries, q, row, False)
-        floor = 1.0
+        floor, whole = 1.0, queries.whole[q - queries.first]
         for place in range(k):
-            _compare(s, best[1, place], row, one)
+            _compare(s, best[1, place], row, whole, one)
             floor = min(floor, one[0])
         _spread(queries, q, row, True)
         floors[q - first_query] = floor
@@ -689,6 +700,7 @@ def keep_nearest(
             continue
         at, scale = (q - first_query) * n * CLASSES, scales[q - first_query]
         _spread(queries, q, row, False)
+        whole = queries.whole[q - queries.first]
         floor = _reaching_bound(floors[q - first_query], scale)
         least = max(_least_bound(worst, scale), floor)
         for start in range(first, last, LOOKUP_ROWS):
@@ -697,7 +709,7 @@ def keep_nearest(
             for c in range(min(LOOKUP_ROWS, last - start)):
                 if bounds[c] < least:
                     continue
-                _compare(s, start + c, row, one)
+                _compare(s, start + c, row, whole, one)
                 value = one[0]
                 if value <= worst:
                     continue
@@ -724,6 +736,7 @@ def list_near(
     for q in range(first_query, last_query):
         at, scale = (q - first_query) * n * CLASSES, scales[q - first_query]
         _spread(queries, q, row, False)
+        whole = queries.whole[q - queries.first]
         least = _reaching_bound(similarity, scale)
         for start in range(first, last, LOOKUP_ROWS):
             if not _bound_rows(s, start, tables, at, n, least, bounds):
@@ -731,7 +744,7 @@ def list_near(
             for c in range(min(LOOKUP_ROWS, last - start)):
                 if bounds[c] < least:
                     continue
-                _compare(s, start + c, row, one)
+                _compare(s, start + c, row, whole, one)
                 if one[0] >= similarity:
                     which[count] = q
                     found[count] = start + c

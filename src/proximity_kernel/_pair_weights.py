@@ -2,30 +2,32 @@
 
 Each observed cell of the scored rows is estimated from the other cells of its row, with
 that row taken out of the counts. The smoothing, and a weight that all sources of a
-feature have in common, are those with the lowest squared error. Then each source gets
-its own weight: those with the largest likelihood, less a penalty for differing from the
-common one. This is convex, so there is one answer.
+feature have in common, are those with the lowest squared error. Then each source i of
+feature j gets its own weight. With the common weight m, at least `FLOOR`, they
+minimize ::
 
-The scored rows are the first of a sample that depends on the rows and the seed only.
-In wide tables they are fewer; even a dozen improve the weights. A feature with so many
+    sum over rows of -log P_j(own bin)  +  PULL * mean over i of ((w_ij - m) / m)^2
+
+with ``0 <= w_ij <= MOST_WEIGHT``. This is convex, so there is one answer; it is found
+by Newton's method.
+
+The scored rows are the first of a sample that depends on the rows and the seed only. In
+wide tables they are fewer; even a dozen improve the weights. A feature with so many
 bins and sources that not even these are affordable keeps the common weight.
 
-The likelihood is maximized by Newton's method within bounds. What the cells of rows
-tell about j is written out first, in blocks of rows, so that the long loops run over
-adjacent numbers.
-A row has a slot for each bin of j except its own. What is told about a bin is relative
-to the own bin, whose score is therefore 0. Bins without a place share one more slot.
+In the arrays, a slot is a bin other than the row's own (see `tell_rows`). Features are
+minimized in batches, which do not depend on the number of threads; nor do the results.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ._coded import CodedTable
-from ._compile import compiled, merged, reordered
 from ._pairwise import (
     MOST_WEIGHT,
     SMOOTHINGS,
@@ -35,36 +37,53 @@ from ._pairwise import (
     find_deciders,
     find_places,
     lay_out_evidence,
+    tell_rows,
     weigh,
 )
-from ._shared.resources import run_pieces
+from ._shared.resources import one_blas_thread, run_pieces
 
-_COARSE_ROWS = 1024  # to choose the smoothing and the common weights
-_REFINED_ROWS = 3000  # to learn the weights of sources; more improve them by 0.1 %
-_MOST_SCORED = 1 << 27  # rows x features x sources used to choose common weights
-_MOST_REFINED = 1 << 25  # rows x features x sources x bins used to refine them
-_MOST_TOLD = 1 << 22  # the same for one feature, which are all in memory
-_FEWEST_ROWS = 8  # if fewer are affordable, the weights stay the common one
-_DIGITS = 9  # digits of errors compared, so that ties are equal on every machine
-_Floats = NDArray[np.float64]
-_Ints = NDArray[np.int64]
-BLOCK = 256
-"""Most rows of a block."""
-CURVED = 4
-"""Most blocks from which the curvature is computed as a matrix."""
-DIRECT = 64
-"""Most sources for which the curvature is a matrix."""
 STEP = 0.05
 """Every common weight is a whole multiple of this step."""
 POWERS = (0, 1, 2, 3, 4, 6, 8, 10, 13, 16, 20)
 """The common weights to choose from, in steps."""
-FLOOR, MOST, PULL = 0.05, MOST_WEIGHT, 10.0
-"""The least common weight to compare with, the largest weight, and the penalty."""
-_MOST_STEPS = 100  # about six are needed
+FLOOR, PULL = 0.05, 10
+"""The least common weight that others are compared with, and the penalty."""
+_COARSE_ROWS = 1024  # to choose the smoothing and the common weights
+_REFINED_ROWS = 3000  # to learn the weights of sources; more improve them by 0.1 %
+_CURVED_ROWS = 1024  # of these, to compute the curvature
+_FEWEST_ROWS = 8  # if fewer are affordable, the weights stay the common one
+_MOST_SCORED = 1 << 25  # rows x features x sources used to choose common weights
+_MOST_REFINED = 1 << 25  # rows x features x sources x bins used to refine them
+_MOST_TOLD = 1 << 22  # the same for one feature, which are all in memory
+_BATCH = 1 << 18  # the same for a batch of features: what fits in a cache
+_HELD = 8  # numbers held for a slot where sources are added up
+_DIRECT = 64  # most sources for which the curvature is a matrix
+_DIGITS = 9  # digits of errors compared, so that ties are equal on every machine
+_MOST_STEPS = 60  # about six are needed
 _CLOSE = 1e-5  # a step shorter than this is the last: the next is shorter by far
-_NEAR = 0.1  # after a step shorter than this, the curvature is not computed again
-_EXACT, _ROUGH = 1e-16, 1e-4  # remaining share of the squared slope in a step
+_NEAR = 0.1  # after a step shorter than this, the curvature is computed again only if
+_SLOW = 0.3  # it is not shorter by this factor than the step before
+_REMAINING = 1e-4  # share of the squared slope that remains after a step
 _ROUNDING = 1e-12  # an increase of the loss by less than this share is no increase
+_Floats = NDArray[np.float64]
+_Ints = NDArray[np.int64]
+
+
+class _Scored(NamedTuple):
+    """The rows that choices are scored on, feature by feature."""
+
+    codes: NDArray[Any]  # (n_features, n_rows)
+    counts: _Ints  # (n_rows,)
+    places: _Ints  # (n_features, n_rows)
+
+
+class _Told(NamedTuple):
+    """What rows tell about the features of a batch, relative to their own bins."""
+
+    rows: _Ints  # (n_features, n_rows) padded with -1
+    counts: _Floats  # (n_features, n_rows) how often a row counts, 0 for no row
+    logs: _Floats  # (n_features, n_slots, n_rows) of the priors of slots
+    told: _Floats  # (n_features, n_sources, n_slots, n_rows)
 
 
 def learn_pairwise(counts: PairCounts, coded: CodedTable, n_threads: int) -> Pairwise:
@@ -82,11 +101,16 @@ def learn_pairwise(counts: PairCounts, coded: CodedTable, n_threads: int) -> Pai
     Pairwise
     """
     layout = lay_out_evidence(counts)
-    affordable = _MOST_SCORED // max(1, len(layout.source))
-    if counts.sources is not None:
-        affordable //= 4  # slower, because they are far apart in memory
-    few = _take_rows(layout, coded, min(_COARSE_ROWS, affordable))
-    many = _take_rows(layout, coded, min(_REFINED_ROWS, affordable))
+    slower = 1 if counts.sources is None else 4  # far apart in memory, many features
+    few = _take_rows(
+        layout,
+        coded,
+        _MOST_SCORED // slower // max(1, len(layout.source)),
+        _COARSE_ROWS,
+    )
+    affordable = _count_affordable(layout, _MOST_REFINED // slower)
+    # Of these, about the affordable number observe a feature.
+    many = _take_rows(layout, coded, 4 * int(affordable.max()), _REFINED_ROWS)
     smoothing, least, common = 0, np.inf, np.empty(0)
     for s in SMOOTHINGS:
         told = weigh(counts, layout, s)
@@ -95,443 +119,255 @@ def learn_pairwise(counts: PairCounts, coded: CodedTable, n_threads: int) -> Pai
         if total < least:
             common = (np.array(POWERS) / POWERS[-1])[np.argmin(errors, axis=0)]
             smoothing, least, best = s, total, told
-    weights = _refine(*best, many, common, n_threads)
+    with one_blas_thread():
+        weights = _refine(*best, many, common, affordable, n_threads)
     deciders = find_deciders(counts, layout)
     return Pairwise(counts, smoothing, weights, best[0], deciders)
 
 
-class _Scored(NamedTuple):
-    """The rows that choices are scored on, feature by feature."""
+def _take_rows(
+    layout: Evidence, coded: CodedTable, affordable: int, most: int
+) -> _Scored:
+    n_rows = max(1, min(affordable, most))
+    codes = np.ascontiguousarray(coded.bins[:n_rows].T)
+    return _Scored(codes, coded.counts[:n_rows], find_places(layout, codes))
 
-    codes: NDArray[Any]  # (n_features, n_rows)
-    counts: _Ints  # (n_rows,)
-    places: _Ints  # (n_features, n_rows)
+
+def _count_affordable(layout: Evidence, most_told: int) -> _Ints:
+    """Count the rows that each feature's weights can be learned from."""
+    cost = np.diff(layout.source_start) * layout.n_places
+    for_all = most_told // max(1, int(cost.sum()))
+    affordable: _Ints = np.minimum(for_all, _MOST_TOLD // np.maximum(cost, 1))
+    return affordable
 
 
-def _take_rows(layout: Evidence, coded: CodedTable, most: int) -> _Scored:
-    codes = np.ascontiguousarray(coded.bins[: max(1, most)].T)
-    return _Scored(codes, coded.counts[: max(1, most)], find_places(layout, codes))
+def _make_batches(
+    evidence: Evidence, most: _Ints, each: bool
+) -> Iterator[NDArray[np.int64]]:
+    """Group features with equal numbers of slots and sources, if rows are scored.
+
+    `most` is the number of rows, shape (n_features,). `each` is whether what each
+    source tells is kept.
+    """
+    n_sources = np.diff(evidence.source_start)
+    kinds = np.stack([_count_slots(evidence), evidence.rest[:, 0] > 0, n_sources])
+    for kind in np.unique(kinds, axis=1).T:
+        alike = np.flatnonzero((kinds == kind[:, None]).all(axis=0) & (most > 0))
+        if kind[0] and kind[2] and len(alike):
+            width = kind[2] if each else _HELD
+            step = max(1, _BATCH // int(most[alike].max() * kind[0] * width))
+            yield from np.split(alike, range(step, len(alike), step))
+
+
+def _count_slots(evidence: Evidence) -> _Ints:
+    """Count the slots of the rows of each feature, shape (n_features,)."""
+    beside = np.where(evidence.rest[:, 0] > 0, 1, -1)
+    slots: _Ints = np.maximum(evidence.n_places + beside, 0)
+    return slots
+
+
+def _tell(
+    evidence: Evidence, without: _Floats, scored: _Scored, features: _Ints,
+    most: _Ints, each: bool,
+) -> _Told:  # fmt: skip
+    """Collect what rows tell about the features of a batch, each source or all."""
+    known = scored.codes[features] < evidence.n_bins[features, None]
+    seen = [np.flatnonzero(own)[:n] for own, n in zip(known, most, strict=True)]
+    rows = np.full((len(features), max(map(len, seen))), -1)
+    counts = np.zeros(rows.shape)
+    for f, own in enumerate(seen):
+        rows[f, : len(own)], counts[f, : len(own)] = own, scored.counts[own]
+    j = features[0]
+    n_slots = int(_count_slots(evidence)[j])
+    n_sources = int(evidence.source_start[j + 1] - evidence.source_start[j])
+    logs = np.full((len(features), n_slots, rows.shape[1]), -np.inf)
+    told = np.zeros((len(features), n_sources if each else 1, *logs.shape[1:]))
+    owns = np.empty(rows.shape[1], np.int64)
+    tell_rows(
+        scored.codes, scored.places, features, rows, evidence, without, owns, logs, told
+    )
+    return _Told(rows, counts, logs, told)
 
 
 def _score(
     evidence: Evidence, without: _Floats, scored: _Scored, n_threads: int
 ) -> _Floats:
-    """Add up the squared errors, of shape (n_weights, n_features)."""
-    n_features, n_rows = scored.codes.shape
-    size = min(n_rows, BLOCK)
-    lines = 2 * int(evidence.n_places.max(initial=1)) + len(POWERS) + 5
-    powers, errors = np.array(POWERS), np.zeros((len(POWERS), n_features))
+    """Add up the squared errors of common weights, shape (n_weights, n_features)."""
+    observed = (scored.codes < evidence.n_bins[:, None]).sum(axis=1)
+    errors = np.zeros((len(POWERS), len(observed)))
+    batches = list(_make_batches(evidence, observed, each=False))
 
     def score_some(first: int, last: int) -> None:
-        score_weights(
-            *scored, first, last, evidence, without, powers,
-            np.empty(n_rows, np.int64), np.empty((lines, size)), errors,
-        )  # fmt: skip
+        for own in batches[first:last]:
+            tell = _tell(evidence, without, scored, own, observed[own], each=False)
+            top = np.maximum(tell.told[:, 0].max(axis=1), 0)
+            grow = np.exp(STEP * (tell.told[:, 0] - top[:, None]))
+            grow_own, hit = np.exp(-STEP * top), np.ones(top.shape)
+            shares, power = np.exp(tell.logs), 0
+            spread = _spread(evidence, scored, own, tell.rows)
+            for w, wanted in enumerate(POWERS):
+                for _ in range(power, wanted):
+                    shares *= grow
+                    hit *= grow_own
+                power = wanted
+                missed = shares.sum(axis=1)
+                squares = (shares * shares).sum(axis=1)
+                squares += (spread - 1) * shares[:, -1] ** 2
+                error = (squares + missed**2) / (hit + missed) ** 2
+                errors[w, own] = (tell.counts * error).sum(axis=1)
 
-    run_pieces(score_some, n_features, max(1, n_features // 64), n_threads)
+    run_pieces(score_some, len(batches), 1, n_threads)
     return errors
 
 
-def _refine(
-    evidence: Evidence,
-    without: _Floats,
-    scored: _Scored,
-    common: _Floats,
-    n_threads: int,
+def _spread(
+    evidence: Evidence, scored: _Scored, features: _Ints, rows: _Ints
 ) -> _Floats:
+    """Sum the squared shares of the bins in the last slot, (n_features, n_rows)."""
+    if not evidence.rest[features[0], 0] > 0:  # it is one bin
+        return np.ones(1)
+    codes = scored.codes[features[:, None], rows].astype(np.int64)
+    at = evidence.offsets[features, None] + np.where(rows < 0, 0, codes)
+    own = np.where(evidence.place[at] < 0, evidence.prior[at], 0)
+    mass, squares = (evidence.rest[features, k, None] - own ** (k + 1) for k in (0, 1))
+    return np.asarray(squares / np.where(mass > 0, mass, 1) ** 2)
+
+
+def _refine(
+    evidence: Evidence, without: _Floats, scored: _Scored, common: _Floats,
+    affordable: _Ints, n_threads: int,
+) -> _Floats:  # fmt: skip
     """Learn a weight for each source of each feature, shape (n_entries,)."""
     n_sources = np.diff(evidence.source_start)
-    width = (n_sources + 2) * (evidence.n_places + 2)
     observed = (scored.codes < evidence.n_bins[:, None]).sum(axis=1)
-    cost = n_sources * evidence.n_places
-    affordable = np.minimum(_MOST_REFINED // max(1, cost.sum()), _MOST_TOLD // width)
     few = (affordable < observed) & (affordable < _FEWEST_ROWS)
     most = np.where(few, 0, np.minimum(affordable, observed))
-    weights = np.repeat(np.where(few, common, np.maximum(common, FLOOR)), n_sources)
+    center = np.where(few, common, np.maximum(common, FLOOR))
+    weights = np.repeat(center, n_sources)
+    batches = list(_make_batches(evidence, most, each=True))
 
     def refine_some(first: int, last: int) -> None:
-        largest = int(n_sources[first:last].max())
-        n_rows = int(most[first:last].max())
-        size = np.clip(most, 1, BLOCK)
-        told = int((width * -(-most // size) * size)[first:last].max())
-        line = int(evidence.n_places[first:last].max() + 2) * BLOCK
-        room = Room(
-            np.empty(n_rows, np.int64), np.empty(told), np.empty(line),
-            np.empty((min(largest, DIRECT),) * 2), np.empty((8, largest)),
-        )  # fmt: skip
-        refine_weights(
-            *scored, first, last, evidence, without, common, most, room, weights
-        )
+        for own in batches[first:last]:
+            tell = _tell(evidence, without, scored, own, most[own], each=True)
+            at = evidence.source_start[own, None] + np.arange(tell.told.shape[1])
+            with_bins = evidence.n_bins[evidence.source[at]] > 0
+            pull = 2 * PULL / with_bins.sum(axis=1).clip(1) / center[own] ** 2
+            weights[at] = _minimize(tell, center[own, None], pull[:, None])
 
-    n_features = len(n_sources)
-    run_pieces(refine_some, n_features, max(1, n_features // 64), n_threads)
+    run_pieces(refine_some, len(batches), 1, n_threads)
     return weights
 
 
-class Room(NamedTuple):
-    """Memory for learning the weights of one feature after another.
+def _minimize(tell: _Told, center: _Floats, pull: _Floats) -> _Floats:
+    """Find the weights of least loss, (n_features, n_sources), by Newton's method.
 
-    A block has lines of (slots + 1) * rows numbers, in the order of slots, then rows.
-    The first line has the logarithms of the priors, the second the shares of the slots,
-    and the others what each source tells. Behind the slots come, for each row, its
-    count, nothing, and the source's sum over the slots weighted by their shares.
+    A step that would increase the loss is halved. Each feature of the batch takes its
+    own steps, and none once it has arrived.
     """
-
-    seen: NDArray[np.int64]  # (n_rows,) which rows observe the feature
-    told: NDArray[np.float64]  # blocks of lines
-    line: NDArray[np.float64]  # a line
-    curvature: NDArray[np.float64]  # (n_sources, n_sources)
-    vectors: NDArray[np.float64]  # (8, n_sources) weights, trial, slope, step, others
-
-
-@merged
-def _find_seen(codes: NDArray[Any], j: int, n_bins: int, most: int, seen: Any) -> Any:
-    """List the first rows that observe feature j, at most so many; count them."""
-    n_seen = 0
-    for r in range(codes.shape[1]):
-        if codes[j, r] < n_bins and n_seen < most:
-            seen[n_seen] = r
-            n_seen += 1
-    return n_seen
-
-
-@compiled
-def score_weights(
-    codes: NDArray[Any], counts: Any, places: Any, first: int, last: int,
-    evidence: Evidence, without: Any, powers: Any, seen: Any, lines: Any, errors: Any,
-) -> None:  # fmt: skip
-    """Add up the squared error of each weight, estimating every cell as if missing.
-
-    ``errors[w, j]`` becomes the error of feature j, for features from `first` up to
-    `last`. ``codes[j, r]`` is row r's code of feature j and ``places[j, r]`` its place,
-    or -1 without one. `without` is the evidence without the row itself. `seen` and
-    `lines` are scratch memory.
-    """
-    e, n_powers, size = evidence, powers.shape[0], lines.shape[1]
-    for j in range(first, last):
-        n_places, offset = e.n_places[j], e.offsets[j]
-        grow, share = lines[:n_places], lines[n_places : 2 * n_places]
-        mass, squares = lines[2 * n_places], lines[2 * n_places + 1]
-        beside, step = lines[2 * n_places + 2], lines[2 * n_places + 3]
-        usual = lines[2 * n_places + 4]
-        error = lines[2 * n_places + 5 : 2 * n_places + 5 + n_powers]
-        error[:] = 0.0
-        n_seen = _find_seen(codes, j, e.n_bins[j], codes.shape[1], seen)
-        for begin in range(0, n_seen, size):
-            n = min(size, n_seen - begin)
-            grow[:] = 0.0
-            for m in range(e.source_start[j], e.source_start[j + 1]):
-                i, base = e.source[m], e.base[m]
-                for x in range(n):
-                    r = seen[begin + x]
-                    if places[i, r] >= 0:
-                        place = base + places[i, r] * e.stride
-                        own = e.place[offset + np.int64(codes[j, r])]
-                        for b in range(n_places):
-                            grow[b, x] += e.values[place + b]
-                        if own >= 0:
-                            grow[own, x] += without[place + own] - e.values[place + own]
-            for x in range(n):
-                largest = 0.0 if e.rest[j, 0] > 0 else -np.inf
-                for b in range(n_places):
-                    share[b, x] = e.placed[offset + b]
-                    if share[b, x] > 0:
-                        largest = max(largest, grow[b, x])
-                for b in range(n_places):
-                    if share[b, x] > 0:
-                        grow[b, x] = np.exp(STEP * (grow[b, x] - largest))
-                    else:
-                        grow[b, x] = 0.0
-                step[x], beside[x] = np.exp(-STEP * largest), 1.0
-            power = 0
-            for w in range(n_powers):
-                while power < powers[w]:
-                    power += 1
-                    for x in range(n):
-                        beside[x] *= step[x]
-                    for b in range(n_places):
-                        for x in range(n):
-                            share[b, x] *= grow[b, x]
-                for x in range(n):
-                    mass[x] = e.rest[j, 0] * beside[x]
-                    squares[x] = e.rest[j, 1] * beside[x] * beside[x]
-                for b in range(n_places):
-                    for x in range(n):
-                        mass[x] += share[b, x]
-                        squares[x] += share[b, x] * share[b, x]
-                for x in range(n):
-                    r = seen[begin + x]
-                    code = offset + np.int64(codes[j, r])
-                    hit = e.prior[code] * beside[x]
-                    if e.place[code] >= 0:
-                        hit = share[e.place[code], x]
-                    usual[x] = (squares[x] / mass[x] - 2 * hit) / mass[x] + 1
-                    error[w, x] += counts[r] * usual[x]
-        for w in range(n_powers):
-            errors[w, j] = np.sum(error[w])
-
-
-@reordered
-def _dot(a: NDArray[np.float64], b: NDArray[np.float64]) -> float:
-    """Sum the products of two vectors."""
-    total = 0.0
-    for k in range(a.shape[0]):
-        total += a[k] * b[k]
-    return total
-
-
-@merged
-def _write_block(
-    e: Evidence, j: int, codes: NDArray[Any], counts: Any, places: Any, without: Any,
-    seen: Any, block: Any, size: int, n_slots: int,
-) -> None:  # fmt: skip
-    """Write priors, counts and evidence of the rows `seen`; others are blank."""
-    n_places, offset, start = e.n_places[j], e.offsets[j], e.source_start[j]
-    items = n_slots * size
-    apart = 0 if e.rest[j, 0] > 0 else 1
-    for k in range(block.shape[0]):
-        block[k] = -np.inf if k < items else 0.0
-    for x in range(seen.shape[0]):
-        code = offset + np.int64(codes[j, seen[x]])
-        own = e.place[code]
-        block[items + x] = counts[seen[x]]
-        for b in range(n_places):
-            prior = e.placed[offset + b]
-            if b != own and prior > 0:
-                slot = b - apart * (b > own)
-                block[slot * size + x] = np.log(prior / e.prior[code])
-        if not apart:
-            prior = e.rest[j, 0] - (e.prior[code] if own < 0 else 0.0)
-            if prior > 0:
-                block[n_places * size + x] = np.log(prior / e.prior[code])
-    for s in range(e.source_start[j + 1] - start):
-        i, base = e.source[start + s], e.base[start + s]
-        line = block[(s + 2) * (items + size) : (s + 3) * (items + size)]
-        for x in range(seen.shape[0]):
-            place = places[i, seen[x]]
-            if place >= 0:
-                place = base + place * e.stride
-                own = e.place[offset + np.int64(codes[j, seen[x]])]
-                of_own = without[place + own] if own >= 0 else 0.0
-                for b in range(n_places):  # the own bin is overwritten by the next
-                    slot = b - apart * (b > own)
-                    line[slot * size + x] = e.values[place + b] - of_own
-                if not apart:
-                    line[n_places * size + x] = -of_own
-
-
-@merged
-def _evaluate_block(block: Any, weights: Any, slope: Any, size: int, items: int) -> Any:
-    """Compute the shares of a block, add to the slope, and return the loss."""
-    width, loss = items + size, 0.0
-    share, logs = block[width : width + items], block[:items]
-    for k in range(items):
-        share[k] = logs[k]
-    for s in range(weights.shape[0]):
-        line = block[(s + 2) * width : (s + 2) * width + items]
-        weight = weights[s]
-        for k in range(items):
-            share[k] += weight * line[k]
-    for x in range(size):
-        largest = 0.0
-        for k in range(x, items, size):
-            largest = max(largest, share[k])
-        mass = np.exp(-largest)
-        for k in range(x, items, size):
-            share[k] = np.exp(share[k] - largest)
-            mass += share[k]
-        count = block[items + x]
-        loss += count * (largest + np.log(mass))
-        for k in range(x, items, size):
-            share[k] *= count / mass
-    for s in range(weights.shape[0]):
-        slope[s] += _dot(share, block[(s + 2) * width : (s + 2) * width + items])
-    return loss
-
-
-@merged
-def _curve(
-    room: Room, n_sources: int, pull: float, n_blocks: int, size: int, items: int
-) -> None:
-    """Compute the curvature from the shares of the first blocks."""
-    curvature, width = room.curvature, items + size
-    for s in range(n_sources):
-        curvature[s, :n_sources] = 0.0
-    for b in range(min(n_blocks, CURVED)):
-        block = room.told[
-            b * (n_sources + 2) * width : (b + 1) * (n_sources + 2) * width
-        ]
-        share, held = block[width : width + items], room.line[:width]
-        for s in range(n_sources):
-            own = block[(s + 2) * width : (s + 3) * width]
-            for x in range(size):
-                total = 0.0
-                for k in range(x, items, size):
-                    total += share[k] * own[k]
-                own[items + x] = total
-                held[items + x] = -total / max(block[items + x], 1.0)
-            for k in range(items):
-                held[k] = share[k] * own[k]
-            for t in range(s + 1):
-                line = block[(t + 2) * width : (t + 3) * width]
-                curvature[s, t] += _dot(held, line)
-    for s in range(n_sources):
-        for t in range(s + 1):
-            curvature[s, t] *= max(1.0, n_blocks / CURVED)
-            curvature[t, s] = curvature[s, t]
-        curvature[s, s] += pull
-
-
-@merged
-def _curve_diagonal(block: Any, own: Any, size: int, items: int) -> None:
-    """Add the diagonal of the curvature of a block whose shares are computed."""
-    width = items + size
-    share = block[width : width + items]
-    for s in range(own.shape[0]):
-        line = block[(s + 2) * width : (s + 2) * width + items]
-        for x in range(size):
-            total, square = 0.0, 0.0
-            for k in range(x, items, size):
-                total += share[k] * line[k]
-                square += share[k] * line[k] * line[k]
-            own[s] += square - total * total / max(block[items + x], 1.0)
-
-
-@merged
-def _multiply_block(
-    block: Any, line: Any, vector: Any, product: Any, size: int, items: int
-) -> None:
-    """Add the product of the curvature of a block and a vector."""
-    width = items + size
-    share, along = block[width : width + items], line[:items]
-    along[:] = 0.0
-    for s in range(vector.shape[0]):
-        told, part = block[(s + 2) * width : (s + 2) * width + items], vector[s]
-        for k in range(items):
-            along[k] += part * told[k]
-    for x in range(size):
-        mean = 0.0
-        for k in range(x, items, size):
-            mean += share[k] * along[k]
-        mean /= max(block[items + x], 1.0)
-        for k in range(x, items, size):
-            along[k] = share[k] * (along[k] - mean)
-    for s in range(vector.shape[0]):
-        product[s] += _dot(along, block[(s + 2) * width : (s + 2) * width + items])
-
-
-@merged
-def _find_step(
-    room: Room, n_sources: int, pull: float, n_blocks: int, size: int, items: int
-) -> None:
-    """Find Newton's step by conjugate gradients; weights pressed to a bound stay.
-
-    With few sources the curvature is a matrix; with many it is multiplied block after
-    block, and only its diagonal, by which the slope is scaled, is computed.
-    """
-    few, width = n_sources <= DIRECT, items + size
-    own, slope = room.vectors[0, :n_sources], room.vectors[2, :n_sources]
-    step, residual = room.vectors[3, :n_sources], room.vectors[4, :n_sources]
-    along, product = room.vectors[5, :n_sources], room.vectors[6, :n_sources]
-    scale, length = room.vectors[7, :n_sources], (n_sources + 2) * width
-    if few:
-        for s in range(n_sources):
-            scale[s] = room.curvature[s, s]
-    else:
-        scale[:] = pull
-        for b in range(n_blocks):
-            block = room.told[b * length : (b + 1) * length]
-            _curve_diagonal(block, scale, size, items)
-    first = 0.0
-    for s in range(n_sources):
-        held = (own[s] <= 0 and slope[s] > 0) or (own[s] >= MOST and slope[s] < 0)
-        scale[s] = 0.0 if held else 1 / scale[s]
-        step[s], residual[s] = 0.0, -slope[s]
-        along[s] = scale[s] * residual[s]
-        first += along[s] * residual[s]
-    size_now = first
-    for _ in range(2 * n_sources):
-        if size_now <= (_EXACT if few else _ROUGH) * first:
-            break
-        if few:
-            for s in range(n_sources):
-                product[s] = _dot(room.curvature[s, :n_sources], along)
-        else:
-            for s in range(n_sources):
-                product[s] = pull * along[s]
-            for b in range(n_blocks):
-                block = room.told[b * length : (b + 1) * length]
-                _multiply_block(block, room.line, along, product, size, items)
-        far = size_now / _dot(along, product)
-        size_next = 0.0
-        for s in range(n_sources):
-            step[s] += far * along[s]
-            residual[s] -= far * product[s]
-            size_next += scale[s] * residual[s] * residual[s]
-        for s in range(n_sources):
-            along[s] = scale[s] * residual[s] + size_next / size_now * along[s]
-        size_now = size_next
-
-
-@compiled
-def refine_weights(
-    codes: NDArray[Any], counts: Any, places: Any, first: int, last: int,
-    evidence: Evidence, without: Any, common: Any, most_rows: Any, room: Room,
-    weights: Any,
-) -> None:  # fmt: skip
-    """Learn the weights of the sources of features from `first` up to `last`.
-
-    ``weights[m]`` becomes the weight of the source at entry m of the evidence. The
-    arguments up to `without` are those of `score_weights`. ``common[j]`` is the common
-    weight of the sources of j. At most ``most_rows[j]`` rows are scored; if that is 0,
-    the weights stay as they are.
-    """
-    e = evidence
-    for j in range(first, last):
-        start, n_sources = e.source_start[j], e.source_start[j + 1] - e.source_start[j]
-        center = max(common[j], FLOOR)
-        n_seen = _find_seen(codes, j, e.n_bins[j], most_rows[j], room.seen)
-        n_slots = e.n_places[j] + (1 if e.rest[j, 0] > 0 else -1)
-        size = max(1, min(n_seen, BLOCK))
-        items, n_blocks = n_slots * size, -(-n_seen // size)
-        length = (n_sources + 2) * (items + size)
-        for b in range(n_blocks):
-            some = room.seen[b * size : min((b + 1) * size, n_seen)]
-            block = room.told[b * length : (b + 1) * length]
-            _write_block(
-                e, j, codes, counts, places, without, some, block, size, n_slots
-            )
-        own, trial = room.vectors[0, :n_sources], room.vectors[1, :n_sources]
-        slope, step = room.vectors[2, :n_sources], room.vectors[3, :n_sources]
-        n_told = 0
-        for s in range(n_sources):
-            own[s] = trial[s] = center
-            n_told += e.n_bins[e.source[start + s]] > 0
-        pull = 2 * PULL / max(n_told, 1) / (center * center)
-        reached, share, far = np.inf, 1.0, np.inf
-        for _ in range(_MOST_STEPS if n_blocks and n_slots > 0 else 0):
-            loss = 0.0
-            for s in range(n_sources):
-                apart = trial[s] - center
-                loss += pull * apart * apart / 2
-                slope[s] = pull * apart
-            for b in range(n_blocks):
-                block = room.told[b * length : (b + 1) * length]
-                loss += _evaluate_block(block, trial, slope, size, items)
-            if loss > reached * (1 + _ROUNDING):
-                share /= 2
+    n_features, n_sources = tell.told.shape[:2]
+    own = trial = np.tile(center, n_sources)
+    slope = step = np.zeros(own.shape)
+    curvature = np.zeros((n_features, n_sources, n_sources if _is_few(tell) else 0))
+    reached, far, before = np.full((3, n_features), np.inf)
+    part, left = np.ones(n_features), np.ones(n_features, bool)
+    for _ in range(_MOST_STEPS):
+        loss, rising, shares = _evaluate(tell, trial)
+        loss += (pull * (trial - center) ** 2).sum(axis=1) / 2
+        better = left & (loss <= reached * (1 + _ROUNDING))
+        if better.any():
+            at = better[:, None]
+            fresh = better & ((far > _NEAR) | (far > _SLOW * before))
+            reached, own = np.where(better, loss, reached), np.where(at, trial, own)
+            slope = np.where(at, rising + pull * (trial - center), slope)
+            held = ((own <= 0) & (slope > 0)) | ((own >= MOST_WEIGHT) & (slope < 0))
+            if not _is_few(tell):
+                new = _solve_roughly(tell, shares, pull, slope, held)
             else:
-                reached, share = loss, 1.0
-                for s in range(n_sources):
-                    own[s] = trial[s]
-                if far > _NEAR and n_sources <= DIRECT:
-                    _curve(room, n_sources, pull, n_blocks, size, items)
-                _find_step(room, n_sources, pull, n_blocks, size, items)
-            far = 0.0
-            for s in range(n_sources):
-                trial[s] = min(max(own[s] + share * step[s], 0.0), MOST)
-                far = max(far, abs(trial[s] - own[s]))
-            if far < _CLOSE:
-                break
-        for s in range(n_sources if most_rows[j] else 0):
-            weights[start + s] = trial[s]
+                if fresh.any():
+                    again = fresh[:, None, None]
+                    curvature = np.where(again, _curve(tell, shares, pull), curvature)
+                new = _solve(curvature, slope, held)
+            step = np.where(at, new, step)
+        part = np.where(better, 1, part / 2)
+        new = np.clip(own + part[:, None] * step, 0, MOST_WEIGHT)
+        before, far = far, np.abs(new - own).max(axis=1)
+        trial = np.where(left[:, None], new, trial)
+        left &= far >= _CLOSE
+        if not left.any():
+            break
+    return trial
+
+
+def _is_few(tell: _Told) -> bool:
+    """Whether there are so few sources that the curvature is computed as a matrix."""
+    return bool(tell.told.shape[1] <= _DIRECT)
+
+
+def _evaluate(tell: _Told, weights: _Floats) -> tuple[_Floats, _Floats, _Floats]:
+    """Compute the loss without the penalty, its slope, and the shares of the slots."""
+    flat = tell.told.reshape(*weights.shape, -1)
+    scores = tell.logs + (weights[:, None] @ flat).reshape(tell.logs.shape)
+    top = np.maximum(scores.max(axis=1), 0)
+    shares = np.exp(scores - top[:, None])
+    mass = np.exp(-top) + shares.sum(axis=1)
+    shares /= mass[:, None]
+    loss = (tell.counts * (top + np.log(mass))).sum(axis=1)
+    counted = (tell.counts[:, None] * shares).reshape(len(weights), -1, 1)
+    return loss, (flat @ counted)[:, :, 0], shares
+
+
+def _curve(tell: _Told, shares: _Floats, pull: _Floats) -> _Floats:
+    """Compute the curvature from the first rows, (n_features, n_sources, n_sources)."""
+    told, part = tell.told[..., :_CURVED_ROWS], shares[:, None, :, :_CURVED_ROWS]
+    counts = tell.counts[:, :_CURVED_ROWS]
+    n_features, n_sources, n_slots, n_rows = told.shape
+    mean = (part * told).sum(axis=2)
+    apart = np.empty((n_features, n_sources, n_slots + 1, n_rows))
+    np.subtract(told, mean[:, :, None], out=apart[:, :, :-1])
+    apart[:, :, -1] = mean
+    apart[:, :, :-1] *= np.sqrt(counts[:, None, None] * part)
+    apart[:, :, -1] *= np.sqrt(counts * (1 - part[:, 0].sum(axis=1)).clip(0))[:, None]
+    flat = apart.reshape(n_features, n_sources, -1)
+    scale = tell.counts.sum(axis=1) / counts.sum(axis=1)
+    curvature: _Floats = flat @ flat.transpose(0, 2, 1) * scale[:, None, None]
+    curvature[:, range(n_sources), range(n_sources)] += pull
+    return curvature
+
+
+def _solve(curvature: _Floats, slope: _Floats, held: NDArray[np.bool_]) -> _Floats:
+    """Find Newton's steps; weights that are held at a bound stay."""
+    matrix = np.where(held[:, :, None] | held[:, None], 0, curvature)
+    matrix[:, range(slope.shape[1]), range(slope.shape[1])] += held
+    return np.linalg.solve(matrix, np.where(held, 0, -slope)[:, :, None])[:, :, 0]
+
+
+def _solve_roughly(
+    tell: _Told, shares: _Floats, pull: _Floats, slope: _Floats,
+    held: NDArray[np.bool_],
+) -> _Floats:  # fmt: skip
+    """Find about Newton's steps by conjugate gradients, without the curvature.
+
+    They are scaled by its diagonal, less what rows share among slots.
+    """
+    flat = tell.told.reshape(*slope.shape, -1)
+    counted = tell.counts[:, None] * shares
+    diagonal = (flat**2 @ counted.reshape(len(flat), -1, 1))[:, :, 0] + pull
+    scale = np.where(held, 0, 1 / diagonal)
+    step, residual = np.zeros(slope.shape), -slope
+    along = scale * residual
+    first = size = (along * residual).sum(axis=1)
+    for _ in range(slope.shape[1]):
+        left = size > _REMAINING * first
+        if not left.any():
+            break
+        moved = (along[:, None] @ flat).reshape(shares.shape)
+        moved -= (shares * moved).sum(axis=1, keepdims=True)
+        moved *= counted
+        product = (flat @ moved.reshape(len(flat), -1, 1))[:, :, 0] + pull * along
+        bend = (along * product).sum(axis=1)
+        far = np.where(left, size / np.where(bend > 0, bend, 1), 0)[:, None]
+        step, residual = step + far * along, residual - far * product
+        before, size = size, (scale * residual**2).sum(axis=1)
+        turn = np.where(left, size / np.where(before > 0, before, 1), 0)
+        along = np.where(left[:, None], scale * residual + turn[:, None] * along, along)
+    return step

@@ -33,7 +33,7 @@ code decides there only about features all of whose codes are kept.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -142,6 +142,32 @@ class Pairwise:
             (self.weights, e.source, e.source_start), (n_features, n_features)
         )
 
+    def measure_evidence(self) -> _Floats:
+        """Measure how much each feature tells about each other, in bits.
+
+        Returns
+        -------
+        ndarray of shape (n_features, n_features)
+            Row i, column j: the mean over the counted rows that observe both of the
+            weighted evidence of feature i for the row's own bin of feature j.
+        """
+        n_bins, pairs = self.counts.n_bins, self.counts.pairs
+        n_features, e = len(n_bins), self.evidence
+        if self.counts.sources is None:
+            owner = np.repeat(np.arange(n_features), n_bins)
+            entries = (np.ones(len(owner)), (owner, np.arange(len(owner))))
+            member = sp.csr_array(entries, shape=(n_features, len(owner)))
+            seen = (member @ pairs) @ member.T
+            total = (member @ (pairs * e.values.reshape(pairs.shape))) @ member.T
+        else:
+            target = np.repeat(np.arange(n_features), self.counts.sources.shape[1])
+            at = self.counts.sources.ravel(), target
+            seen, total = (np.zeros((n_features, n_features)) for _ in range(2))
+            seen[at] = pairs.sum(axis=(2, 3)).ravel()
+            total[at] = (pairs * e.values.reshape(pairs.shape)).sum(axis=(2, 3)).ravel()
+        mean = np.asarray(total) / np.maximum(seen, 1)
+        return np.asarray(mean * self.weight_table.T.toarray() / np.log(2))
+
     def estimate(self, coded: CodedTable, n_threads: int) -> Estimates:
         """Estimate the missing cells of coded rows.
 
@@ -176,6 +202,35 @@ class Pairwise:
 
         run_pieces(estimate_some, len(coded.bins), _PIECE, n_threads)
         return cells
+
+    def estimate_features(
+        self, rows: NDArray[Any], features: Sequence[int]
+    ) -> list[NDArray[np.float64]]:
+        """Estimate some features of every row, each from the row's other cells.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (n_rows, n_features), uint8 or uint16
+            Codes. That of a feature is not used in its own estimate.
+        features : sequence of int
+
+        Returns
+        -------
+        list of ndarray of shape (n_rows, n_bins)
+            One per entry of `features`.
+        """
+        n_rows, n_bins = len(rows), self.counts.n_bins[list(features)]
+        feature, row = np.divmod(np.arange(len(features) * n_rows), max(1, n_rows))
+        offsets = n_rows * (np.cumsum(n_bins) - n_bins)
+        out = np.zeros(n_rows * int(n_bins.sum()))
+        estimate_cells(
+            rows, row, np.array(features, np.int64)[feature],
+            offsets[feature] + row * n_bins[feature], np.arange(len(row)),
+            self.evidence, self.weights, self.deciders, np.empty(rows.shape, np.int64),
+            np.empty(int(self.evidence.n_places.max(initial=1))), out,
+        )  # fmt: skip
+        parts = np.split(out, offsets[1:])
+        return [part.reshape(n_rows, -1) for part in parts[: len(features)]]
 
     def by_parts(self, coded: CodedTable, n_threads: int) -> Callable[[int, int], Part]:  # noqa: ARG002
         """Estimate each part only when it is needed, to save memory."""
@@ -272,7 +327,8 @@ def find_deciders(counts: PairCounts, layout: Evidence) -> Deciders:
     n_features = len(counts.n_bins)
     target, source, place, support, decided = _find_lone_bins(counts, layout)
     prior = layout.prior[layout.offsets[target] + decided]
-    some = -support * np.log(prior) > DECIDES
+    # Counts that are drawn, or crafted, can have pairs of a bin that never occurs.
+    some = (prior > 0) & (-support * np.log(np.where(prior > 0, prior, 1)) > DECIDES)
     pair = (target * n_features + source)[some]
     entry, which = np.unique(pair, return_inverse=True)
     of_target, of_source = np.divmod(entry, max(n_features, 1))
@@ -550,6 +606,60 @@ def count_kept_pairs(
                 a, b = places[i, r], places[j, r]
                 if a >= 0 and b >= 0 and b < n_kept:
                     pairs[j, s, a, b] += counts[r]
+
+
+@compiled
+def tell_rows(
+    codes: NDArray[Any], places: Any, features: Any, rows: Any, evidence: Evidence,
+    without: Any, owns: Any, logs: Any, told: Any,
+) -> None:  # fmt: skip
+    """Write what the cells of rows tell about features, relative to the own bin.
+
+    ``codes[j, r]`` is row r's code of feature j and ``places[j, r]`` its place, or -1
+    without one. ``rows[f]`` are rows that observe ``features[f]``, padded with -1.
+    `without` is the evidence without the row itself.
+
+    A row has a slot for each place but that of its own bin, and one for the bins
+    without place, if there are any. ``logs[f, slot, x]`` becomes the logarithm of the
+    slot's prior relative to that of the own bin; it must be -inf at the start.
+    ``told[f, s, slot, x]`` becomes the evidence of source s, less that for the own bin;
+    it must be 0. If it has room for one source, it becomes the sum over the sources.
+    `owns` is scratch memory for a number of each row.
+    """
+    e = evidence
+    for f in range(features.shape[0]):
+        j = features[f]
+        n_places, offset, start = e.n_places[j], e.offsets[j], e.source_start[j]
+        shift = 0 if e.rest[j, 0] > 0 else 1
+        n_sources = e.source_start[j + 1] - start
+        n_rows = 0
+        while n_rows < rows.shape[1] and rows[f, n_rows] >= 0:
+            n_rows += 1
+        for x in range(n_rows):
+            code = offset + np.int64(codes[j, rows[f, x]])
+            own = owns[x] = e.place[code]
+            for b in range(n_places):
+                if b != own and e.placed[offset + b] > 0:
+                    slot = b - shift * (b > own)
+                    logs[f, slot, x] = np.log(e.placed[offset + b] / e.prior[code])
+            rest = e.rest[j, 0] - (e.prior[code] if own < 0 else 0.0)
+            if not shift and rest > 0:
+                logs[f, n_places, x] = np.log(rest / e.prior[code])
+        for s in range(n_sources):
+            i, base = e.source[start + s], e.base[start + s]
+            line = told[f, min(s, told.shape[1] - 1)]
+            for x in range(n_rows):
+                place = places[i, rows[f, x]]
+                if place >= 0:
+                    place = base + place * e.stride
+                    own = owns[x]
+                    of_own = without[place + own] if own >= 0 else 0.0
+                    for b in range(own):
+                        line[b, x] += e.values[place + b] - of_own
+                    for b in range(own + 1, n_places):
+                        line[b - shift, x] += e.values[place + b] - of_own
+                    if not shift:
+                        line[n_places, x] -= of_own
 
 
 @compiled

@@ -13,7 +13,7 @@ from ._model import Model
 from ._pairwise import Evidence, Pairwise
 
 MOST_COLUMNS = 3
-"""Most features that are listed for a cell."""
+"""Maximum number of features that are listed for a cell."""
 _ROOM = 1 << 22  # numbers in memory at a time
 _ROUNDING = 1e-12
 _CELL = np.dtype(
@@ -96,7 +96,7 @@ def _find_movers(
     ----------
     matcher : Pairwise
     rows : ndarray of shape (n, n_features)
-        Codes of rows that miss j.
+        Codes of rows in which j is missing.
     j : int
 
     Returns
@@ -198,7 +198,7 @@ def _find_evidence(
     -------
     sources : ndarray of shape (n_sources,), int64
         The features that are evidence for j.
-    told : ndarray of shape (n, n_sources, n_bins)
+    values : ndarray of shape (n, n_sources, n_bins)
         Evidence for each bin of j; 0 where a cell has none.
     """
     evidence = matcher.evidence

@@ -22,7 +22,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ._bin_summary import has_no_rows
-from ._bins import Binned
+from ._bins import MOST_LEAVES, Binned
 from ._coded import CodedTable, code_columns, code_dtype, count_bins, merge_distinct
 from ._compile import compiled
 from ._pairwise import MOST_CODES, PairCounts, count_kept
@@ -30,7 +30,7 @@ from ._shared.resources import run_pieces
 from ._table.columns import ColumnType, read_columns
 
 SAMPLE = 10_000
-"""Most distinct rows from which the weights of the pairwise rule are chosen."""
+"""Maximum number of distinct rows that the pairwise rule chooses its weights from."""
 _MOST_PAIRS = 1 << 32  # pairs of cells in the same row, a few seconds
 _MOST_COPIES = 100  # in a sample, counts are limited to this multiple of the median
 _EVERY = (1 << 64) - 1
@@ -73,14 +73,14 @@ class RowPlan:
         return before
 
     def mark_codes(self, informative: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Mark the codes in use; that of missing is used only if it is informative."""
+        """Mark the codes in use: of all bins, and of informative missing cells."""
         used = np.ones(self.n_codes, bool)
         used[(self.starts + self.n_bins)[~informative]] = False
         return used
 
 
 def plan_rows(matching: str, n_bins: _Ints, n_samples: int, seed: int) -> RowPlan:
-    """Decide what to keep of a table of this many rows.
+    """Decide what to keep of the rows of a table.
 
     Parameters
     ----------
@@ -111,6 +111,8 @@ class RowSummary:
     n_samples : int
     totals : ndarray of shape (n_codes,), int64
         How often each code occurs, in all rows.
+    leaves : ndarray of shape (n_features, MOST_LEAVES), int64
+        How often each leaf of a "fine" feature occurs, in all rows; 0 for others.
     pairs : ndarray of shape (n_codes, n_codes), int64
         How often two codes occur in one row; the first is of the earlier feature. It
         has no rows if pairs are not counted.
@@ -127,6 +129,7 @@ class RowSummary:
     plan: RowPlan
     n_samples: int
     totals: _Ints
+    leaves: _Ints
     pairs: _Ints
     rows: NDArray[Any]
     counts: _Ints
@@ -135,16 +138,14 @@ class RowSummary:
 
     @property
     def missing(self) -> _Ints:
-        """Rows that miss each feature, shape (n_features,)."""
+        """Number of missing cells of each feature, shape (n_features,)."""
         missing: _Ints = self.totals[self.plan.starts + self.plan.n_bins]
         return missing
 
     @property
     def kept(self) -> CodedTable:
         """The rows that are kept, as a table of distinct rows."""
-        counts = self.counts
-        if self.sampled:  # one very frequent row must not dominate
-            counts = np.minimum(counts, _MOST_COPIES * int(np.median(counts)))
+        counts = limit_copies(self.counts, self.sampled)
         return CodedTable(self.rows, counts, _NO_INDEX)
 
     @property
@@ -156,7 +157,7 @@ class RowSummary:
 
     @property
     def all_pairs(self) -> _Ints:
-        """Counts of pairs, from the kept rows if these are all rows, else `pairs`."""
+        """Counts of pairs in all rows: from the kept rows if none was dropped."""
         if self.sampled or self.plan.limit in (0, _EVERY):
             return self.pairs
         codes = np.minimum(self.rows, self.plan.n_bins) + self.plan.starts
@@ -210,7 +211,7 @@ def summarize_rows(
 
 
 def keep_rows(coded: CodedTable, plan: RowPlan, n_threads: int) -> RowSummary:
-    """Summarize coded rows as a plan asks.
+    """Summarize coded rows by a plan.
 
     Parameters
     ----------
@@ -234,7 +235,8 @@ def keep_rows(coded: CodedTable, plan: RowPlan, n_threads: int) -> RowSummary:
             len(rows), _PIECE, n_threads,
         )  # fmt: skip
     totals, pairs = _count(coded, hashes, plan, n_threads)
-    state = RowSummary(plan, int(counts.sum()), totals, pairs, rows, counts, hashes)
+    n_samples, leaves = int(counts.sum()), _count_leaves(coded, n_threads)
+    state = RowSummary(plan, n_samples, totals, leaves, pairs, rows, counts, hashes)
     return state if plan.every_row else _keep_lowest(state)
 
 
@@ -254,6 +256,7 @@ def merge_rows(a: RowSummary, b: RowSummary) -> RowSummary:
         a,
         n_samples=a.n_samples + b.n_samples,
         totals=a.totals + b.totals,
+        leaves=a.leaves + b.leaves,
         pairs=a.pairs + b.pairs,
         sampled=a.sampled or b.sampled,
     )
@@ -271,12 +274,56 @@ def merge_rows(a: RowSummary, b: RowSummary) -> RowSummary:
     )
 
 
+def limit_copies(counts: _Ints, sampled: bool) -> _Ints:
+    """Limit the counts of sampled rows, so that a very frequent row does not dominate.
+
+    The counts of a table whose distinct rows are all kept do not change.
+    """
+    if not sampled:
+        return counts
+    return np.minimum(counts, _MOST_COPIES * int(np.median(counts)))
+
+
 def _keep_lowest(state: RowSummary) -> RowSummary:
-    """Keep the distinct rows with the lowest hashes, sorted by hash.
+    """Keep the distinct rows with the lowest hashes, sorted by hash."""
+    at, counts, sampled = find_lowest(state.hashes, state.counts, SAMPLE)
+    return replace(
+        state, rows=state.rows[at], counts=counts, hashes=state.hashes[at],
+        sampled=state.sampled or sampled,
+    )  # fmt: skip
+
+
+def find_lowest(
+    hashes: NDArray[np.uint64], counts: _Ints, most: int
+) -> tuple[_Ints, _Ints, bool]:
+    """Find the distinct rows with the lowest hashes, and how often they occur.
 
     Equal rows have equal hashes; different rows with equal hashes are very unlikely.
+
+    Parameters
+    ----------
+    hashes : ndarray of shape (n_rows,), uint64
+    counts : ndarray of shape (n_rows,), int64
+        How often each row counts.
+    most : int
+        Most distinct rows to find.
+
+    Returns
+    -------
+    at : ndarray of shape (n_found,), int64
+        A row with each hash, by ascending hash.
+    counts : ndarray of shape (n_found,), int64
+    sampled : bool
+        Whether there are more distinct rows.
+
+    Examples
+    --------
+    >>> hashes = np.array([7, 3, 7, 9], np.uint64)
+    >>> at, counts, sampled = find_lowest(hashes, np.ones(4, np.int64), 2)
+    >>> at.tolist(), counts.tolist(), sampled
+    ([1, 0], [1, 2], True)
     """
-    hashes, wanted = state.hashes, 2 * SAMPLE
+    wanted = 2 * most
     while True:
         some = np.arange(len(hashes))
         if wanted < len(hashes):
@@ -285,15 +332,11 @@ def _keep_lowest(state: RowSummary) -> RowSummary:
         found, first, which = np.unique(
             hashes[some], return_index=True, return_inverse=True
         )
-        if len(found) > SAMPLE or len(some) == len(hashes):
+        if len(found) > most or len(some) == len(hashes):
             break
         wanted *= 4
-    counts = np.bincount(which, state.counts[some], len(found)).astype(np.int64)
-    at = some[first[:SAMPLE]]
-    return replace(
-        state, rows=state.rows[at], counts=counts[:SAMPLE], hashes=found[:SAMPLE],
-        sampled=state.sampled or len(found) > SAMPLE,
-    )  # fmt: skip
+    totals = np.bincount(which, counts[some], len(found)).astype(np.int64)
+    return some[first[:most]], totals[:most], len(found) > most
 
 
 def _count(
@@ -312,6 +355,7 @@ def _count(
     made: list[tuple[_Ints, NDArray[Any]]] = []
 
     def count_some(first: int, last: int) -> None:
+        """Count some rows in arrays that no other thread is using."""
         try:
             mine = free.pop()
         except IndexError:
@@ -329,6 +373,23 @@ def _count(
         totals += own_totals
         pairs += own_pairs
     return totals, pairs
+
+
+def _count_leaves(coded: CodedTable, n_threads: int) -> _Ints:
+    """Count the leaves of each feature, if there are any that are not bins."""
+    shape = coded.bins.shape[1], MOST_LEAVES
+    leaves = coded.leaves
+    if leaves is None:
+        return np.zeros(shape, np.int64)
+    parts: list[_Ints] = []
+
+    def count_some(first: int, last: int) -> None:
+        found = np.zeros(shape, np.int64)
+        count_leaves(leaves[first:last], coded.counts[first:last], found)
+        parts.append(found)
+
+    run_pieces(count_some, len(leaves), _PIECE, n_threads)
+    return sum(parts, np.zeros(shape, np.int64))
 
 
 def count_pairs(
@@ -365,7 +426,7 @@ def count_pairs(
 
 
 def _check_known(coded: CodedTable, types: tuple[ColumnType, ...]) -> None:
-    """Refuse rows with a value that did not occur when the bins were learned."""
+    """Raise ValueError if a value did not occur when the bins were learned."""
     unknown = (coded.bins == coded.missing - 1).any(axis=0)
     if unknown.any():
         place = types[int(unknown.argmax())].place
@@ -389,6 +450,16 @@ def hash_rows(rows: NDArray[Any], seed: Any, hashes: Any) -> None:
             h = (h ^ (h >> np.uint64(27))) * _STIR_2
             h ^= h >> np.uint64(31)
         hashes[i] = h
+
+
+@compiled
+def count_leaves(leaves: NDArray[Any], counts: Any, found: Any) -> None:
+    """Count the leaves of rows; row r counts ``counts[r]`` times."""
+    for r in range(leaves.shape[0]):
+        for j in range(leaves.shape[1]):
+            leaf = np.int64(leaves[r, j])
+            if leaf < found.shape[1]:
+                found[j, leaf] += counts[r]
 
 
 @compiled

@@ -42,8 +42,8 @@ from ._shared.whole_files import whole_file
 FORMAT = "proximity-kernel model"
 FORMAT_VERSION = 4  # the only one that is read
 GROWTH = 64
-"""Most bytes of memory for each byte of a file, where two of its sizes multiply."""
-FLOOR = 1 << 26  # bytes that a product of two sizes may always take
+"""Maximum bytes of memory that loading may take for each byte of the file."""
+FLOOR = 1 << 26  # bytes of memory that loading may always take
 
 _HEADER = "proximity_kernel.json"
 _BEGIN = b"PK\x03\x04"  # first bytes of any zip archive
@@ -75,7 +75,7 @@ class ModelFileError(ValueError):
     ...     ProximityKernel.load("no/such.model")
     ... except ModelFileError as error:
     ...     print(error)
-    no/such.model is not there.
+    no/such.model does not exist.
     """
 
 
@@ -137,6 +137,7 @@ class ModelFileMixin:
         """
 
         def only_this(name: str) -> type[Any]:
+            """Return this class, if the file is of this class."""
             if name != cls.__name__:
                 raise ModelFileError(
                     f"{path} holds a {name}, not a {cls.__name__}; load it with "
@@ -163,11 +164,13 @@ class ModelFileMixin:
         return {**options, **requests, _PICKLED: file.getvalue()}
 
     def __copy__(self) -> Self:
+        """Copy the estimator; both share the fitted model."""
         copied = type(self).__new__(type(self))
-        vars(copied).update(vars(self))  # a model is frozen, so it is shared
+        vars(copied).update(vars(self))  # a model is frozen, so it can be shared
         return copied
 
     def __setstate__(self, state: dict[str, Any]) -> None:
+        """Restore an estimator from what `__getstate__` returned."""
         held = dict(state)
         if (file := held.pop(_PICKLED, None)) is not None:
             loaded, _ = read_estimator(io.BytesIO(file), lambda _: type(self))
@@ -189,9 +192,9 @@ class State:
     arrays : dict of str to ndarray
         Arrays of numbers.
     size : float
-        Bytes of the file that the state was read from; no limit for pickles.
+        Bytes of the file that the state was read from; infinite for pickles.
     needs : int
-        Bytes that loading will take where two sizes multiply, known when it is saved.
+        Bytes of memory that loading will take beyond the arrays; set when it is saved.
     """
 
     values: dict[str, Any]
@@ -210,7 +213,7 @@ class State:
         return State(self.values[name], arrays, self.size)
 
     def holding(self, name: str, part: State) -> State:
-        """Add the state of a part."""
+        """Return this state with that of a part added."""
         arrays = {f"{name}/{key}": array for key, array in part.arrays.items()}
         return State(
             {**self.values, name: part.values},
@@ -219,7 +222,7 @@ class State:
         )
 
     def array(self, name: str, dtype: Any, ndim: int = 1) -> NDArray[Any]:
-        """Return an array, which must have this dtype and number of dimensions."""
+        """Return an array; raise ValueError unless it has this dtype and dimension."""
         array = self.arrays[name]
         check(array.dtype == dtype and array.ndim == ndim, f"{name} is {array.dtype}")
         return array
@@ -231,7 +234,7 @@ class State:
 
 
 def check(good: Any, wrong: str) -> None:
-    """Raise ValueError for a state that no fit can produce."""
+    """Raise ValueError, with the text `wrong`, unless `good` is true."""
     if not good:
         raise ValueError(wrong)
 
@@ -257,7 +260,7 @@ def pack_sparse(matrix: sp.csr_array) -> dict[str, NDArray[Any]]:
 
 
 def unpack_sparse(state: State, dtype: Any, n_columns: int) -> sp.csr_array:
-    """Rebuild a sparse matrix without negative entries."""
+    """Rebuild a sparse matrix; raise ValueError if it is invalid or has a negative."""
     data = state.array("data", np.dtype(dtype))
     wide = state.arrays["indices"].dtype == np.int64
     indices = state.array("indices", np.int64 if wide else np.int32)
@@ -294,7 +297,7 @@ def pack_estimator(estimator: Any) -> State:
 
 
 def unpack_estimator(cls: type[Any], state: State) -> Any:
-    """Rebuild an estimator."""
+    """Rebuild an estimator; raise ValueError if no fit can produce its state."""
     estimator = cls(**_unpack_options(cls, state.values["options"]))
     learnt = State(state.values["learnt"], state.arrays, state.size)
     estimator.__set_model_state__(learnt)
@@ -316,6 +319,7 @@ def unpack_estimator(cls: type[Any], state: State) -> Any:
 
 
 def _pack_options(estimator: Any) -> dict[str, Any]:
+    """Convert the options of an estimator, and of its kernel, to JSON values."""
     out: dict[str, Any] = {}
     for name, value in estimator.get_params(deep=False).items():
         if isinstance(value, np.random.RandomState):
@@ -328,6 +332,7 @@ def _pack_options(estimator: Any) -> dict[str, Any]:
 
 
 def _unpack_options(cls: type[Any], held: Mapping[str, Any]) -> dict[str, Any]:
+    """Convert JSON values to options; the inverse of `_pack_options`."""
     out = {}
     for name, value in held.items():
         if isinstance(value, dict) and set(value) == {"kernel"}:
@@ -393,10 +398,12 @@ def decode(value: Any) -> Any:
 
 
 def _is(kind: type) -> Callable[[Any], bool]:
+    """Make a test whether a value has exactly this type."""
     return lambda value: type(value) is kind
 
 
 def _is_scalar_type(value: Any) -> bool:
+    """Whether a value is a type of numbers, such as ``np.float32``."""
     return isinstance(value, type) and issubclass(value, np.number | np.bool_ | float)
 
 
@@ -409,6 +416,7 @@ def _is_pandas(name: str) -> Callable[[Any], bool]:
 
 
 def _from_pandas(name: str) -> Callable[[Any], Any]:
+    """Make a function that builds a type of pandas from its parts."""
     return lambda parts: getattr(require("pandas", extra="cli"), name)(*parts)
 
 
@@ -436,6 +444,7 @@ def _write_moment(moment: Any) -> list[str]:
 
 
 def _read_moment(parts: Any) -> Any:
+    """Rebuild a pandas Timestamp; the inverse of `_write_moment`."""
     text, *zones = parts
     check(re.fullmatch(r"[-+\d:.T]+", text), "a time")  # no names, as in "5:00 EST"
     moment = _from_pandas("Timestamp")([text])
@@ -447,23 +456,23 @@ def _read_moment(parts: Any) -> Any:
 
 
 def _is_list_like(value: Any) -> bool:
-    """Whether a value is read like a list: a series, an index, a range, a set."""
+    """Whether a value can be saved as a list: a series, an index, a range, a set."""
     return hasattr(value, "__iter__") and (
         hasattr(value, "__getitem__") or isinstance(value, set | frozenset)
     )
 
 
 def _fits_array(value: Any) -> bool:
-    """Whether an array is saved as one, not as a list."""
+    """Whether a value is an array that can be saved as one, not only as a list."""
     if type(value) is not np.ndarray or value.dtype.kind not in _KINDS:
         return False
     return value.dtype.kind != "U" or _is_even(value.ravel().tolist())
 
 
 def _is_even(texts: list[str]) -> bool:
-    """Whether an array of texts takes memory in proportion to them.
+    """Whether an array of texts takes about as much memory as the texts.
 
-    It has room for the longest text in each cell.
+    Numpy reserves room for the longest text in each cell.
     """
     lengths = [len(text) for text in texts]
     longest = max(lengths, default=0)
@@ -471,6 +480,7 @@ def _is_even(texts: list[str]) -> bool:
 
 
 def _read_array(parts: Any) -> Any:
+    """Rebuild a numpy array from its dtype, shape and items."""
     text, shape, items = parts
     dtype = np.dtype(text)
     check(dtype.kind in _KINDS, "an array of an unknown type")
@@ -627,7 +637,9 @@ def write_archive(
     if target.is_dir():
         raise ModelFileError(f"{path} is a folder; give the name of a file in it.")
     if not target.parent.is_dir():
-        raise ModelFileError(f"{target.parent} is no folder; make it first.")
+        raise ModelFileError(
+            f"{path}: there is no folder {target.parent}; create it first."
+        )
     try:
         with whole_file(target) as part, part.open("w+b") as file:
             _write_entries(file, text, arrays)
@@ -673,7 +685,7 @@ def _translating(name: Any) -> Iterator[None]:
     try:
         yield
     except FileNotFoundError:
-        raise ModelFileError(f"{name} is not there.") from None
+        raise ModelFileError(f"{name} does not exist.") from None
     except IsADirectoryError:
         raise ModelFileError(f"{name} is a folder, not a model file.") from None
     except OSError as error:
@@ -697,6 +709,7 @@ def _shorten(text: str) -> str:
 def _write_entries(
     file: BinaryIO, text: bytes, arrays: Mapping[str, NDArray[Any]]
 ) -> None:
+    """Write the values and the arrays as entries of a zip archive."""
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         archive.comment = _SEAL + b"0" * 64
         archive.writestr(zipfile.ZipInfo(_HEADER, _EPOCH), text)
@@ -716,6 +729,7 @@ def _seal(file: BinaryIO) -> None:
 
 
 def _digest(file: BinaryIO, size: int) -> bytes:
+    """Compute the SHA-256 of the first `size` bytes of a file, in hexadecimal."""
     digest = hashlib.sha256()
     file.seek(0)
     while size > 0 and (chunk := file.read(min(_CHUNK, size))):
@@ -725,6 +739,7 @@ def _digest(file: BinaryIO, size: int) -> bytes:
 
 
 def _check_begin(file: BinaryIO, name: Any) -> None:
+    """Raise ModelFileError unless a file begins like a model file."""
     begin = file.read(_NAME_AT + len(_HEADER))
     if not begin:
         raise ModelFileError(f"{name} is empty, so it is no model file; {_AGAIN}.")
@@ -737,6 +752,7 @@ def _check_begin(file: BinaryIO, name: Any) -> None:
 
 
 def _check_seal(file: BinaryIO, name: Any) -> None:
+    """Raise ModelFileError unless the checksum of a file matches."""
     size = file.seek(0, os.SEEK_END) - _SEAL_SIZE
     file.seek(max(size, 0))
     seal = file.read()
@@ -747,7 +763,7 @@ def _check_seal(file: BinaryIO, name: Any) -> None:
 
 
 def _check_entries(archive: zipfile.ZipFile, size: int) -> None:
-    """Raise ValueError for entries that would take more memory than the file."""
+    """Raise ValueError if the entries would take more bytes than the file."""
     entries = archive.infolist()
     if any(entry.compress_type != zipfile.ZIP_STORED for entry in entries):
         raise ValueError("it is compressed")
@@ -756,6 +772,7 @@ def _check_entries(archive: zipfile.ZipFile, size: int) -> None:
 
 
 def _read_header(archive: zipfile.ZipFile, name: Any) -> dict[str, Any]:
+    """Read the values; raise ModelFileError for another version of the format."""
     header = json.loads(archive.read(_HEADER))
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         raise ModelFileError(f"{name} is no model file of proximity-kernel.")
@@ -773,7 +790,7 @@ def _read_header(archive: zipfile.ZipFile, name: Any) -> dict[str, Any]:
 
 
 def _read_entry(archive: zipfile.ZipFile, name: str) -> NDArray[Any]:
-    """Read an array of numbers."""
+    """Read an array; raise ValueError unless it is of numbers."""
     with archive.open(name) as entry:
         check(np.lib.format.read_magic(entry) == (1, 0), "another version of npy")
         shape, fortran, dtype = np.lib.format.read_array_header_1_0(entry)

@@ -16,8 +16,8 @@ does the same byte by byte.
 *Floats.* Sum a few lines of a table, for eight or sixteen of its columns at once. The
 sums stay in vector registers from the first line to the last. LLVM splits a vector
 where the processor's registers are shorter; the result has the same bits. The sum after
-each line is kept, so that a row which starts with the same entries as the row before it
-can continue from there.
+each line is kept. A row that starts with the same entries as the row before it
+continues from there.
 
 Only compiled functions can use what is defined here.
 """
@@ -78,13 +78,14 @@ class _LanesModel(models.PrimitiveModel):  # type: ignore[misc]  # numba has no 
 def _address(
     context: Any, builder: Any, array_type: Any, array: Any, start: Any
 ) -> Any:
+    """Point to the vector that starts at a word of an array."""
     data = context.make_array(array_type)(context, builder, array).data
     return builder.bitcast(builder.gep(data, [start]), _VECTOR.as_pointer())
 
 
 @intrinsic
 def load(typing: Any, words: Any, start: Any) -> Any:
-    """Eight words of a flat uint64 array from index `start` on."""
+    """Load eight words of a flat uint64 array, from index `start` on."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         where = _address(context, builder, signature.args[0], *args)
@@ -95,7 +96,7 @@ def load(typing: Any, words: Any, start: Any) -> Any:
 
 @intrinsic
 def store(typing: Any, words: Any, start: Any, value: Any) -> Any:
-    """Write `value` to a flat uint64 array from index `start` on."""
+    """Store `value` in a flat uint64 array, from index `start` on."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         where = _address(context, builder, signature.args[0], *args[:2])
@@ -106,6 +107,8 @@ def store(typing: Any, words: Any, start: Any, value: Any) -> Any:
 
 
 def _constant(word: int) -> Any:
+    """Make an intrinsic that returns a vector with `word` in each lane."""
+
     @intrinsic
     def constant(typing: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -161,7 +164,7 @@ def lowest_bit(typing: Any, word: Any) -> Any:
 
 
 def _elementwise(instruction: str) -> Callable[..., Any]:
-    """Let compiled code write an operator between two `Lanes`."""
+    """Make an overload that applies an LLVM instruction to two `Lanes`."""
 
     @intrinsic
     def combine(typing: Any, a: Any, b: Any) -> Any:
@@ -191,24 +194,27 @@ overload(operator.xor)(_elementwise("xor"))
 # Without annotations for the reason given above.
 @overload(operator.invert)
 def _invert(value):  # type: ignore[no-untyped-def]
+    """Overload ``~`` for `Lanes`."""
     if isinstance(value, Lanes):
         return lambda value: value ^ every_row()
     return None
 
 
 def _load(builder: Any, base: Any, start: Any, size: int) -> Any:
+    """Load `size` bytes of an array, from index `start` on."""
     place = builder.gep(base, [start])
     kind = ir.VectorType(_BYTE, size).as_pointer()
     return builder.load(builder.bitcast(place, kind), align=1)
 
 
 def _twice(builder: Any, half: Any) -> Any:
-    """Put 16 bytes into both halves of a vector, since the shuffle works on halves."""
+    """Copy 16 bytes to both halves of a vector, because AVX2 shuffles each half."""
     mask = ir.Constant(ir.VectorType(_INDEX, _LANES), [*range(_HALF)] * 2)
     return builder.shuffle_vector(half, ir.Constant(half.type, ir.Undefined), mask)
 
 
 def _spread(builder: Any, value: Any) -> Any:
+    """Copy a value to all lanes of a vector."""
     undefined = ir.Constant(_WORDS, ir.Undefined)
     one = builder.insert_element(undefined, value, _INDEX(0))
     mask = ir.Constant(ir.VectorType(_INDEX, _LANES), [0] * _LANES)
@@ -254,6 +260,7 @@ def add_looked_up(
     """
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        """Generate the loop over pairs of features."""
         held, step, at, scores, begin, size, limit, out = args
         bytes_of, scores_of, bounds_of = (
             context.make_array(kind)(context, builder, value).data
@@ -310,6 +317,7 @@ def _sum_rows(lanes: int, array_types: Any) -> Any:
     vector = ir.VectorType(scalar, lanes)
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        """Generate the loop over the entries of a row."""
         data, indices, table, sums = (
             context.make_array(kind)(context, builder, value).data
             for kind, value in zip(array_types, args[:4], strict=True)
@@ -364,7 +372,7 @@ def sum_sixteen(
     typing: Any, data: Any, indices: Any, table: Any, sums: Any,
     start: Any, known: Any, size: Any, width: Any, at: Any,
 ) -> Any:  # fmt: skip
-    """Do the same in the columns from `at` up to ``at + 16``."""
+    """Do what `sum_eight` does, in the columns from `at` up to ``at + 16``."""
     arrays = (data, indices, table, sums)
     signature = types.none(*arrays, *[types.intp] * 5)
     return signature, _sum_rows(16, arrays)
@@ -381,6 +389,7 @@ def find_two_least(typing: Any, values: Any, first: Any, width: Any) -> Any:
     align = values.dtype.bitwidth // 8
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        """Generate the loop over vectors, then compare the lanes of the result."""
         base = context.make_array(values)(context, builder, args[0]).data
         start, size = args[1:]
 

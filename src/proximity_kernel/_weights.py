@@ -23,7 +23,7 @@ from ._table.columns import NOTHING, Column, ColumnType
 from ._table.named_columns import find_columns
 
 _Floats = NDArray[np.float64]
-_MOST = 1 << 50  # sum of the weights; the counts that a model file accepts
+_MOST = 1 << 50  # maximum sum of weights; a model file accepts counts up to this
 
 
 def spread_weights(
@@ -102,6 +102,7 @@ def scale_weights(weights: _Floats | None, n_bins: NDArray[np.int64]) -> _Floats
 
 
 def _list_weights(given: Any, n_features: int) -> list[Any]:
+    """List the weights; raise ValueError unless there is one for each feature."""
     if hasattr(given, "to_dict"):
         raise ValueError(
             f"feature_weights is a {type(given).__name__}, whose order can differ from "
@@ -122,6 +123,7 @@ def _list_weights(given: Any, n_features: int) -> list[Any]:
 
 
 def _check_weight(weight: Any, name: str, place: str = "") -> float:
+    """Return a weight; raise ValueError unless it is finite and at least 0."""
     if not is_number(weight) or not 0 <= weight <= sys.float_info.max:
         where = f", of {place}," if place else ""
         raise ValueError(
@@ -131,7 +133,7 @@ def _check_weight(weight: Any, name: str, place: str = "") -> float:
 
 
 def check_sample_weight(sample_weight: Any, n_samples: int) -> NDArray[np.float64]:
-    """Refuse weights that are not one finite number of at least 0 for each row.
+    """Raise ValueError unless there is one finite weight of at least 0 for each row.
 
     Parameters
     ----------
@@ -171,7 +173,7 @@ def check_sample_weight(sample_weight: Any, n_samples: int) -> NDArray[np.float6
 
 
 def count_copies(sample_weight: Any, n_samples: int) -> NDArray[np.int64]:
-    """Check that weights are whole numbers, and return these.
+    """Return the weights as whole numbers; raise ValueError unless they are.
 
     Examples
     --------
@@ -195,7 +197,7 @@ def count_copies(sample_weight: Any, n_samples: int) -> NDArray[np.int64]:
 def keep_rows_of(
     columns: Sequence[Column], kept: NDArray[np.bool_]
 ) -> tuple[Column, ...]:
-    """Remove rows from columns, and labels that only those rows have.
+    """Keep some rows of columns, and the labels that occur in them.
 
     Parameters
     ----------

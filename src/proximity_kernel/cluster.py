@@ -8,7 +8,7 @@ the means.
 The mean of a cluster's rows gives, for every feature, the shares of its bins. A bin is
 listed in the cluster's profile if it is more common there than elsewhere, or if it is
 the most common bin of its feature. Neighboring bins are listed as one range if that
-sets the cluster apart more than each alone.
+distinguishes the cluster more than each alone.
 """
 
 from __future__ import annotations
@@ -82,12 +82,12 @@ class ProximityKMeans(NumberedTransformer, Clusterer, KernelEstimator):
     Parameters
     ----------
     n_clusters : int or "auto", default="auto"
-        Number of clusters. "auto" takes the largest number, up to 10, that is found
-        again in at least 55 % of the halves of the table (`stability_`) and is not
-        there by chance: the inertia is below that of tables whose columns were shuffled
-        one by one, and farther below than with one cluster less. 1 if there is no such
-        number. It uses samples of at most 2,000 rows, which do not depend on
-        `random_state`.
+        Number of clusters. "auto" takes the largest number, up to 10, that is stable
+        and not due to chance, or 1 if there is none. Stable: the clusters are found
+        again in at least 55 % of random halves of the table (`stability_`). Not due to
+        chance: the inertia is lower than in tables whose columns are shuffled
+        independently, and this difference is larger than with one cluster less. Samples
+        of at most 2,000 rows are used, which do not depend on `random_state`.
     kernel : ProximityKernel, FrozenEstimator or None, default=None
         Represents the rows; a copy is fitted, unless it is a fitted kernel in a
         `sklearn.frozen.FrozenEstimator`. None is a kernel with default options.
@@ -96,22 +96,23 @@ class ProximityKMeans(NumberedTransformer, Clusterer, KernelEstimator):
     max_iter : int, default=300
         Maximum number of iterations of a run.
     tol : float, default=1e-4
-        A run ends when its centers move less than this, squared and summed, in
-        proportion to the mean variance of a column of the representation.
+        A run has converged when the squared movement of all centers is below `tol`
+        times the mean variance of a column of the representation.
     random_state : int, RandomState instance or None, default=None
-        For the seeds, which are drawn by greedy k-means++. An int gives the same
-        clusters every time.
+        Determines the first centers, which are sampled by greedy k-means++. An int
+        gives the same clusters every time; None gives new ones each time.
     n_jobs : int or None, default=None
-        Threads of k-means, and of the kernel if that is None. None uses the cores that
-        the process may use, and one inside a joblib worker; -1 uses all. The result
-        does not depend on it.
+        Threads; None is all cores that the process may use, not one as in scikit-learn.
+        Inside a joblib worker it is one. -1 is all. Also those of the kernel, unless it
+        has its own. The result does not depend on it.
 
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,), int32
-        The cluster of each row; cluster 0 is the largest. Absent after `fit_batches`.
+        The cluster of each row; cluster 0 is the largest. Not set by `fit_batches`.
     cluster_centers_ : ndarray of shape (n_clusters, n_columns)
-        In the representation, whose columns ``kernel_.get_feature_names_out()`` names.
+        Mean representation of the rows of each cluster. The names of the columns are
+        ``kernel_.get_feature_names_out()``.
     profiles_ : list of dict
         What is typical of each cluster, for ``pandas.DataFrame(profiles_)``: cluster,
         size (rows), feature, value (a category, or "12.5 to 30", the upper limit
@@ -128,9 +129,10 @@ class ProximityKMeans(NumberedTransformer, Clusterer, KernelEstimator):
     n_clusters_ : int
         Number of centers.
     stability_ : dict of int to float, or None
-        With "auto", for 2, 3, ... clusters: the share of halves of the table in which
-        they are found again: in every cluster, at least three quarters of the pairs of
-        rows stay together when assigned to the centers of the other half.
+        With "auto", for 2, 3, ... clusters: the share of random halves of the table in
+        which the clusters are found again. That is, in every cluster at least three
+        quarters of the pairs of rows stay together when the rows are assigned to the
+        centers of the other half.
     kernel_ : ProximityKernel
         The fitted kernel.
     n_features_in_ : int
@@ -193,7 +195,8 @@ class ProximityKMeans(NumberedTransformer, Clusterer, KernelEstimator):
             Ignored.
         sample_weight : array-like of shape (n_samples,) or None, default=None
             Whole numbers: a row of weight 3 counts as three equal rows, of weight 0 as
-            none. With a FrozenEstimator and a given `n_clusters`, any from 0 on.
+            none. With a FrozenEstimator and a given `n_clusters`, any numbers of at
+            least 0.
 
         Returns
         -------
@@ -252,6 +255,7 @@ class ProximityKMeans(NumberedTransformer, Clusterer, KernelEstimator):
         rows = gather_rows(*represent_kept(kernel, kept), count_threads(self.n_jobs))
 
         def add_up(centers: NDArray[Any], bins: bool) -> Sums:
+            """Add up all batches by their nearest centers, in one pass."""
             model = kernel.model_ if bins else None
             parts = (
                 sum_part(self._gather(kernel, batch)[1], centers, model)
@@ -267,7 +271,7 @@ class ProximityKMeans(NumberedTransformer, Clusterer, KernelEstimator):
         return self
 
     def predict(self, X: Any) -> NDArray[np.int32]:
-        """Find the nearest center of each row, the lower number in a tie.
+        """Find the nearest center of each row; ties go to the lower number.
 
         Parameters
         ----------
@@ -333,6 +337,7 @@ class ProximityKMeans(NumberedTransformer, Clusterer, KernelEstimator):
         return measure_stability(rows, [self.n_clusters_])
 
     def __fit_coded__(self, X: Any, sample_weight: Any = None) -> CodedTable:
+        """Fit, and return the coded rows of the table."""
         self._check_options()
         kernel, table = fit_kernel(self.kernel, X, self.n_jobs, None, sample_weight)
         coded, rows = self._gather(kernel, table)
@@ -354,6 +359,7 @@ class ProximityKMeans(NumberedTransformer, Clusterer, KernelEstimator):
         return coded, gather_rows(matrix, coded.counts, count_threads(self.n_jobs))
 
     def _gather_fitted(self, X: Any) -> tuple[CodedTable, Rows]:
+        """Represent each distinct row of a table once, by the fitted kernel."""
         check_is_fitted(self)
         self._check_options()
         return self._gather(self.kernel_, X)
@@ -368,6 +374,7 @@ class ProximityKMeans(NumberedTransformer, Clusterer, KernelEstimator):
         return len(self.cluster_centers_)
 
     def __get_model_state__(self) -> State:
+        """Return what the fit learned, for a model file."""
         arrays = {"centers": self.cluster_centers_}
         if hasattr(self, "labels_"):
             arrays["labels"] = self.labels_
@@ -381,6 +388,7 @@ class ProximityKMeans(NumberedTransformer, Clusterer, KernelEstimator):
         return pack_with_kernel(self.kernel_, State(values, arrays))
 
     def __set_model_state__(self, state: State) -> None:
+        """Restore what a fit learned; raise ValueError if no fit can produce it."""
         self._check_options()
         kernel = unpack_kernel(state)
         centers = state.array("centers", np.dtype(kernel.dtype), ndim=2)
@@ -423,7 +431,7 @@ def take_clusters(estimator: Any, kernel: ProximityKernel, found: Clusters) -> N
 
 @dataclass(frozen=True)
 class KMeansOptions:
-    """The options of k-means, checked, with the seed drawn."""
+    """The options of k-means, checked, with a number as the random seed."""
 
     n_clusters: int | Literal["auto"]
     n_init: int
@@ -455,7 +463,7 @@ class Passes:
 
 @dataclass(frozen=True)
 class Clusters:
-    """Clusters, the largest first.
+    """Result of clustering a table; the largest cluster comes first.
 
     Attributes
     ----------
@@ -480,7 +488,7 @@ class Clusters:
 
 
 def check_kmeans_options(estimator: Any) -> None:
-    """Refuse bad options of k-means; those of the kernel are checked elsewhere."""
+    """Raise ValueError unless the options of k-means are valid."""
     if estimator.n_clusters != AUTO:
         if isinstance(estimator.n_clusters, str):
             raise ValueError(
@@ -497,7 +505,7 @@ def check_kmeans_options(estimator: Any) -> None:
 
 
 def resolve_kmeans_options(estimator: Any, model: Model) -> KMeansOptions:
-    """Compare the options with the table, and draw the seed."""
+    """Check the options against the table, and choose the random seed."""
     if not model.n_counted:
         raise ValueError("X has no observed cell, so there is nothing to cluster.")
     n_clusters = estimator.n_clusters
@@ -580,8 +588,8 @@ def find_weighted_clusters(
     """
     if options.n_clusters == AUTO and (weights % 1).any():
         raise ValueError(
-            "n_clusters='auto' draws halves of the rows, so it needs whole numbers as "
-            "sample_weight; give the number of clusters, or round the weights."
+            "n_clusters='auto' samples halves of the rows, so sample_weight must be "
+            "whole numbers; give the number of clusters, or round the weights."
         )
     weighted, kept = weigh_rows(rows, weights)
     found = find_clusters(weighted, model, options)
@@ -591,6 +599,7 @@ def find_weighted_clusters(
 
 
 def _warn_of_empty_clusters(sizes: NDArray[np.float64]) -> None:
+    """Warn if some clusters have no rows."""
     n_found = np.count_nonzero(sizes)
     if n_found < len(sizes):
         warn_user(
@@ -601,7 +610,7 @@ def _warn_of_empty_clusters(sizes: NDArray[np.float64]) -> None:
 
 
 def check_sums(sums: Sums | None, model: Model) -> Sums:
-    """Refuse a pass that read a different number of rows than the fit."""
+    """Raise ValueError unless a pass read as many rows as the fit."""
     seen = 0 if sums is None else sums.sizes.sum()
     if sums is None or seen != model.n_samples:
         raise ValueError(
@@ -637,14 +646,14 @@ def describe_clusters(
     names = model.bin_names
     out: list[dict[str, Any]] = []
     for c in np.flatnonzero(sizes):
-        told = []
+        bins = []
         for j, column in enumerate(model.types):
             at = slice(starts[j], starts[j + 1])
             own, usual = shares[c, at], overall[at]
             for first, last in _find_typical(own, usual, names[j].n_ordered):
                 share = float(own[first : last + 1].sum())
                 share_overall = float(usual[first : last + 1].sum())
-                told.append(
+                bins.append(
                     {
                         "cluster": int(c),
                         "size": round(sizes[c]),
@@ -655,7 +664,7 @@ def describe_clusters(
                         "lift": share / share_overall,
                     }
                 )
-        out += sorted(told, key=lambda one: -one["share"] * np.log(one["lift"]))
+        out += sorted(bins, key=lambda one: -one["share"] * np.log(one["lift"]))
     return out
 
 
@@ -664,11 +673,11 @@ def _find_typical(
 ) -> list[tuple[int, int]]:
     """Find the typical bins of a feature in a cluster, as ranges of bins.
 
-    Neighboring typical bins, of the `n_ordered` first that have an order, are merged
-    if together they set the cluster apart more than either alone.
+    The first `n_ordered` bins have an order. Typical ones that are neighbors are merged
+    if together they distinguish the cluster more than either alone.
     """
 
-    def tell(first: int, last: int) -> float:
+    def distinguish(first: int, last: int) -> float:
         share = shares[first : last + 1].sum()
         return float(share * np.log(share / overall[first : last + 1].sum()))
 
@@ -680,7 +689,8 @@ def _find_typical(
         first = k
         while found and found[-1][1] == first - 1 and k < n_ordered:
             before = found[-1]
-            if tell(before[0], k) <= max(tell(*before), tell(first, k)):
+            alone = max(distinguish(*before), distinguish(first, k))
+            if distinguish(before[0], k) <= alone:
                 break
             first = found.pop()[0]
         found.append((first, k))
@@ -690,7 +700,7 @@ def _find_typical(
 def _to_shares(
     totals: NDArray[np.float64], feature: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Divide by the sum over the bins of each feature, where it is not 0."""
+    """Turn the totals of bins into shares of their feature; a sum of 0 stays 0."""
     if not len(feature):
         return totals
     same = sp.csr_array(feature[:, None] == np.arange(feature[-1] + 1), dtype=float)

@@ -26,12 +26,14 @@ from ._provenance import list_cells
 from ._shared.wording import fold_rows, write_plain, write_share
 from ._table.columns import Column
 from ._table.tables import split_table
-from .kernel import bin_names, find_kernel
+from .kernel import ProximityKernel, bin_names, find_kernel, is_limited
 
 __all__ = ["Cell", "Explanation", "Feature", "bin_names", "explain"]
 _MOST_SHARES = 3  # bins of a distribution that a line shows
 _LEAST = 0.005  # least influence that a line shows: half a percent
 _WIDTH = 88  # of a printed explanation, in characters
+_RARE = 0.2  # a value that fewer rows share can be the reason of a similarity
+_MORE = 1.25  # and the match counts at least so much
 _SAME = 1 - 1e-6  # agreement of the same bin, up to rounding
 _LEFT_OUT = "nothing observed at fit"
 UNKNOWN = "unknown category"
@@ -55,7 +57,8 @@ class Cell:
     level : str
         What the estimate is based on, as in `ProximityKernel.provenance`.
     observed, support : int
-        Features that the row observes, and fitted rows behind the estimate.
+        Number of features observed in the row, and of fitted rows that the estimate is
+        based on.
     moved_by : tuple of (str, float)
         The features whose cells influenced the estimate most, and by how much: the
         share of the probability that moves to other bins without that cell.
@@ -71,6 +74,7 @@ class Cell:
     moved_by: tuple[tuple[str, float], ...] = ()
 
     def __str__(self) -> str:
+        """Write the cell in one line: its value and bin, or its estimate."""
         if not self.assumed:
             value = "" if self.value is None else self.value
             shown = write_plain(value) if isinstance(value, float) else str(value)
@@ -102,12 +106,17 @@ class Feature:
     agreement : float
         Similarity in this feature alone, from 0 to 1: the probability that both rows
         lie in the same bin; with "auto", bins of the same half score 0.8. Feature
-        weights change the contribution, not the agreement.
+        weights and rarity change the contribution, not the agreement.
     alike : {"same", "same range", "close", "different", "perhaps", "unknown"}
         "same" value; "same range": different values in one bin; "close": another bin of
         the same half; "different"; "perhaps": a cell was estimated; "unknown": a
         category not seen at fit, or a feature without observed values at fit.
     a, b : Cell
+    shared : float or None
+        The share of the fitted rows in the smallest cell that has both values; None if
+        there is none, or a cell was estimated.
+    weight : float
+        How much the agreement counts because of `rarity`: more than 1 if it is rare.
     """
 
     name: str
@@ -116,16 +125,26 @@ class Feature:
     alike: Alike
     a: Cell
     b: Cell
+    shared: float | None = None
+    weight: float = 1.0
+
+    @property
+    def reason(self) -> str:
+        """How the values are alike, and whether they count more as they are rare."""
+        if self.shared is None or self.shared > _RARE or self.weight < _MORE:
+            return self.alike
+        return f"{self.alike}, shared by only {write_share(self.shared)} of the rows"
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """Why two rows are similar, or are not.
+    """Why two rows are similar, or why not.
 
     Attributes
     ----------
     similarity : float
-        As from `ProximityKernel.kernel`, up to rounding.
+        As from `ProximityKernel.kernel`, or from `ProximityNeighbors.kneighbors` for a
+        query `a`, up to rounding.
     features : tuple of Feature
         In the order of the table.
     """
@@ -141,6 +160,7 @@ class Explanation:
                 "contribution": feature.contribution,
                 "agreement": feature.agreement,
                 "alike": feature.alike,
+                "shared": feature.shared,
                 **_flatten(feature.a, "a"),
                 **_flatten(feature.b, "b"),
             }
@@ -148,10 +168,11 @@ class Explanation:
         ]
 
     def __str__(self) -> str:
+        """Lay out the features as a table, the largest contribution first."""
         rows = [("feature", "adds", "alike", "a", "b")]
         for one in sorted(self.features, key=lambda one: -one.contribution):
             added = f"{one.contribution:.3f}"
-            rows.append((one.name, added, one.alike, str(one.a), str(one.b)))
+            rows.append((one.name, added, one.reason, str(one.a), str(one.b)))
         return "\n".join(
             [f"similarity {self.similarity:.3f}", *fold_rows(rows, _WIDTH)]
         )
@@ -163,7 +184,10 @@ def explain(kernel: BaseEstimator, a: Any, b: Any) -> Explanation:
     Parameters
     ----------
     kernel : ProximityKernel
-        Fitted; or a fitted estimator with the attribute ``kernel_``.
+        Fitted; or a fitted estimator with the attribute ``kernel_``. The similarity is
+        that of the kernel. For neighbors and predictions from them it is the one that
+        they report for a query `a`: a share of what a row with exactly its values would
+        score.
     a, b : mapping, Series, list of cells, or table of one row
         With the columns seen at fit; a mapping can have them in any order.
 
@@ -185,20 +209,20 @@ def explain(kernel: BaseEstimator, a: Any, b: Any) -> Explanation:
     x0       0.500  same range  8.5 (above 5)                      9 (above 5)
     x1       0.409  perhaps     ? b (82 %), a (18 %) [by x0 32 %]  b
     """
+    of_query = getattr(kernel, "_reports_shares", False)
     kernel = find_kernel(kernel)
     model = kernel.model_
     names = bin_names(kernel)
-    plain = replace(model, feature_weights=None)
-    left, right = _read_row(plain, a, names, "a"), _read_row(plain, b, names, "b")
-    agreements = plain.agree_by_feature(left.matrix.multiply(right.matrix))[0]
-    scales, whole = model.scales, float(model.n_counted)
-    if kernel.normalize:
-        squares = [
-            float(plain.agree_by_feature(row.matrix.power(2))[0] @ scales)
-            for row in (left, right)
-        ]
-        whole = float(np.sqrt(squares[0] * squares[1]))
-    parts = agreements * scales / (whole or 1.0)
+    left, right = _read_row(model, a, names, "a"), _read_row(model, b, names, "b")
+    plain = _without_weights(model)
+    agreements = plain.agree_by_feature(left.plain.multiply(right.plain))[0]
+    weighted = model.agree_by_feature(left.matrix.multiply(right.matrix))[0]
+    parts = weighted * model.scales / _whole(kernel, left, right, of_query)
+    total = float(parts.sum())
+    if of_query or is_limited(kernel, model):
+        total = min(total, 1.0)
+    shared = _share_cells(model, left, right)
+    counted = np.where(model.scales > 0, weighted, agreements)
     features = tuple(
         Feature(
             column.name,
@@ -207,22 +231,59 @@ def explain(kernel: BaseEstimator, a: Any, b: Any) -> Explanation:
             alike=_compare(j, agreements[j], left, right),
             a=left.cells[j],
             b=right.cells[j],
+            shared=shared[j],
+            weight=float(counted[j] / agreements[j]) if agreements[j] else 1.0,
         )
         for j, column in enumerate(model.types)
     )
-    return Explanation(min(float(parts.sum()), 1.0), features)
+    return Explanation(total, features)
+
+
+def _without_weights(model: Model) -> Model:
+    return replace(model, feature_weights=None, rarity=0.0)
+
+
+def _whole(kernel: ProximityKernel, left: _Row, right: _Row, of_query: bool) -> float:
+    """Find what the sum over the features is divided by."""
+    model, power = kernel.model_, float(kernel.normalize)
+    whole = float(model.n_counted or 1)
+    if power:
+        for row in (left, right):
+            square = float(row.matrix.power(2).sum()) / (model.n_counted or 1)
+            whole *= (square or 1.0) ** (power / 2)
+    if of_query:
+        full = model.full_score(0.0)
+        whole *= float(full.of(left.matrix)[0] / full.n_features) ** (1 - power)
+    return whole
+
+
+def _share_cells(model: Model, left: _Row, right: _Row) -> list[float | None]:
+    """Find the share of the fitted rows in the smallest cell that has both values."""
+    both = left.plain.multiply(right.plain).tocoo()
+    features = np.repeat(np.arange(len(model.bins)), model.n_columns)
+    out: list[float | None] = [None] * len(model.bins)
+    for column in both.coords[1].tolist():
+        j, share = int(features[column]), float(model.column_shares[column])
+        if not (left.cells[j].assumed or right.cells[j].assumed):
+            out[j] = min(share, 1.0 if out[j] is None else out[j])  # type: ignore[type-var]
+    return out
 
 
 @dataclass(frozen=True)
 class _Row:
-    """A row: its representation (not normalized), its cells, its shares of bins."""
+    """A row: its representation (not normalized), its cells, the shares of bins.
+
+    `plain` is the representation without weights of features and rarity.
+    """
 
     matrix: sp.csr_array
+    plain: sp.csr_array
     cells: list[Cell]
     shares: list[NDArray[np.float64]]
 
 
 def _read_row(model: Model, row: Any, names: list[list[str]], which: str) -> _Row:
+    """Represent a row, and list its cells."""
     try:
         coded = model.code(_as_table(model, row, which), n_threads=1)
     except (TypeError, ValueError) as error:
@@ -240,7 +301,10 @@ def _read_row(model: Model, row: Any, names: list[list[str]], which: str) -> _Ro
         shares.append(share)
         value = _read_value(coded.columns[j])
         cells.append(_make_cell(value, share, names[j], listed.get(j), features))
-    return _Row(model.represent(coded, np.float64, False, 1), cells, shares)
+    plain = _without_weights(model).represent(coded, np.float64, 0.0, 1)
+    coded.release()
+    matrix = model.represent(coded, np.float64, 0.0, 1)
+    return _Row(matrix, plain, cells, shares)
 
 
 def _make_cell(
@@ -250,6 +314,7 @@ def _make_cell(
     estimate: Any,
     features: list[str],
 ) -> Cell:
+    """Describe a cell; `estimate` is its provenance if it was estimated."""
     if not names:
         return Cell(value, _LEFT_OUT, missing=value is None)
     if estimate is None:
@@ -273,6 +338,7 @@ def _make_cell(
 
 
 def _compare(j: int, agreement: float, left: _Row, right: _Row) -> Alike:
+    """Find the word for how similar two rows are in feature j."""
     if left.cells[j].assumed or right.cells[j].assumed:
         return "perhaps"
     a, b = left.shares[j], right.shares[j]
@@ -311,6 +377,7 @@ def _as_table(model: Model, row: Any, which: str) -> Any:
 
 
 def _order_cells(model: Model, row: Mapping[Any, Any], which: str) -> list[Any]:
+    """Put the cells of a mapping in the order of the fitted columns."""
     names = model.names
     unnamed = names == [f"x{j}" for j in range(len(names))]
     if unnamed and list(row) == list(range(len(names))):
@@ -341,6 +408,7 @@ def _read_value(column: Column) -> Any:
 
 
 def _flatten(cell: Cell, which: str) -> dict[str, Any]:
+    """Make the entries of a record for one cell; `which` is its row, a or b."""
     parts = {
         "bin": cell.bin,
         "missing": cell.missing,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import numbers
+from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any, Self, overload
 
 import numpy as np
@@ -12,16 +13,55 @@ from sklearn.utils import check_random_state
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
+from ._batches import make_reader, merge_all
+from ._bin_summary import has_no_rows
 from ._coded import CodedTable
-from ._imputation import STRATEGIES, Strategy, draw_gaps
-from ._saving import State
-from ._shared.options import check_choice, check_count, check_flag, check_seed
+from ._imputation import (
+    STRATEGIES,
+    Strategy,
+    draw_gaps,
+    estimate_gaps,
+    list_chances,
+    warn_of_open_gaps,
+)
+from ._number_model import (
+    NumberModel,
+    NumberSample,
+    learn_numbers,
+    merge_samples,
+    pack_numbers,
+    sample_numbers,
+    unpack_numbers,
+)
+from ._saving import State, check
+from ._shared.options import (
+    check_choice,
+    check_count,
+    check_flag,
+    check_seed,
+    is_number,
+)
+from ._shared.resources import count_threads
 from ._shared.sklearn_bases import TableT, Transformer
-from ._table.filling import append_columns, as_pandas, fill_table, mark_gaps
+from ._table.filling import (
+    OBJECTS,
+    Gaps,
+    append_columns,
+    as_pandas,
+    fill_table,
+    find_objects,
+    make_records,
+    make_uncertainty,
+    mark_gaps,
+    select_columns,
+)
 from ._table.tables import collect_table
 from .kernel import (
     KernelEstimator,
     ProximityKernel,
+    check_not_frozen,
+    code_table,
+    copy_kernel,
     fit_kernel,
     pack_with_kernel,
     take_kernel,
@@ -31,19 +71,29 @@ from .kernel import (
 __all__ = ["ProximityImputer"]
 
 Rows = list[Any] | tuple[Any, ...]
+_Learned = tuple[NumberSample, tuple[str, ...]]
 
 
 class ProximityImputer(Transformer, KernelEstimator):
     """Fills missing cells with the estimates of a `ProximityKernel`.
 
+    A label is the most likely one. A number is the expected value given the bins of the
+    row's other cells, moved by a regression on where its other numbers lie.
+
     Parameters
     ----------
     strategy : {"mean", "mode"}, default="mean"
-        How numbers and times are filled: with their expected value, or with the typical
-        value of the most likely bin. Other columns get the most likely label.
+        How numbers and times are filled: with their expected value, or with the mean of
+        the most likely bin. Other columns get the most likely label.
     add_indicator : bool, default=False
         Whether to append a column for each feature with missing cells at fit, which is
         true where the cell was missing.
+    keep_empty_features : bool, default=False
+        Whether to keep columns without any observed value at fit. They stay missing,
+        with a warning. Otherwise they are left out of all results.
+    round_whole : bool, default=True
+        Whether a column in which all numbers were whole at fit is filled with whole
+        numbers, even if they are stored as floats. Columns of integers always are.
     kernel : ProximityKernel, FrozenEstimator or None, default=None
         Estimates missing cells; a copy is fitted, unless it is a fitted kernel in a
         `sklearn.frozen.FrozenEstimator`. None is a kernel with default options.
@@ -56,6 +106,8 @@ class ProximityImputer(Transformer, KernelEstimator):
     ----------
     kernel_ : ProximityKernel
         The fitted kernel.
+    number_model_ : NumberModel
+        What was learned about numbers within their bins.
     indicator_features_ : ndarray of int64
         The features with missing cells at fit.
     n_features_in_ : int
@@ -64,7 +116,9 @@ class ProximityImputer(Transformer, KernelEstimator):
 
     Notes
     -----
-    A column without any observed value at fit is not filled, with a warning.
+    Values depend on the fitted rows and on the row itself, and so do their types. A
+    list of rows gives a list of rows, which scikit-learn's own transformers convert to
+    an array.
 
     Examples
     --------
@@ -80,17 +134,23 @@ class ProximityImputer(Transformer, KernelEstimator):
     [5, 5, 5]
     """
 
+    number_model_: NumberModel
+
     def __init__(
         self,
         *,
         strategy: Strategy = "mean",
         add_indicator: bool = False,
+        keep_empty_features: bool = False,
+        round_whole: bool = True,
         kernel: ProximityKernel | FrozenEstimator | None = None,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.strategy = strategy
         self.add_indicator = add_indicator
+        self.keep_empty_features = keep_empty_features
+        self.round_whole = round_whole
         self.kernel = kernel
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -101,6 +161,7 @@ class ProximityImputer(Transformer, KernelEstimator):
         Parameters
         ----------
         X : frame, array or list of rows, of shape (n_samples, n_features)
+            With a frozen kernel, the table that it was fitted to.
         y : None
             Ignored.
 
@@ -113,17 +174,43 @@ class ProximityImputer(Transformer, KernelEstimator):
 
     def __fit_coded__(self, X: Any) -> CodedTable:
         self._check_options()
-        kernel, coded = fit_kernel(self.kernel, X, self.n_jobs)
-        take_kernel(self, kernel)
+        table = collect_table(X)
+        kernel, coded = fit_kernel(self.kernel, table, self.n_jobs)
+        self._learn(kernel, [(table, coded)])
         return coded
 
-    @overload
-    def transform(self, X: Rows) -> NDArray[Any]: ...
+    def fit_batches(self, batches: Any) -> Self:
+        """Learn from a table in batches; they are read three times.
 
-    @overload
-    def transform(self, X: TableT) -> TableT: ...
+        Parameters
+        ----------
+        batches : list of tables, or callable
+            As in `ProximityKernel.fit_batches`.
 
-    def transform(self, X: Any) -> Any:
+        Returns
+        -------
+        self
+            As after `fit` on the whole table; see `ProximityKernel.fit_batches`.
+
+        Examples
+        --------
+        >>> table = [[1.0, 2.0], [2.0, 4.0], [3.0, 6.0], [None, 8.0]]
+        >>> whole = ProximityImputer().fit(table)
+        >>> parts = ProximityImputer().fit_batches([table[:2], table[2:]])
+        >>> whole.transform(table) == parts.transform(table)
+        True
+        """
+        self._check_options()
+        check_not_frozen(self.kernel)
+        read = make_reader(batches)
+        kernel = copy_kernel(self.kernel, self.n_jobs).fit_batches(read)
+        tables = (
+            table for table in map(collect_table, read()) if not has_no_rows(table)
+        )
+        self._learn(kernel, ((table, code_table(kernel, table)) for table in tables))
+        return self
+
+    def transform(self, X: TableT) -> TableT:
         """Fill the missing cells of a table, in a copy of it.
 
         Parameters
@@ -133,25 +220,18 @@ class ProximityImputer(Transformer, KernelEstimator):
 
         Returns
         -------
-        table of the type of X, or an array if it is a list of rows
+        table of the type of X
             Observed cells are unchanged. Columns keep their types if these can
             represent the values. Indicators, if requested, are the last columns.
         """
-        check_is_fitted(self)
         self._check_options()
-        X = collect_table(X, self.kernel_.model_.names)
-        filled = self._mark(X, self.kernel_.impute(X, strategy=self.strategy))
+        table = collect_table(X, self.kernel_.model_.names)
+        filled = self._fill(table, self._estimate(table))
         if _get_output_config("transform", self)["dense"] == "pandas":
-            return as_pandas(filled)  # scikit-learn would lose the types of columns
-        return filled
+            filled = as_pandas(filled)  # scikit-learn would lose the types of columns
+        return filled  # type: ignore[no-any-return]
 
-    @overload
-    def fit_transform(self, X: Rows, y: Any = ...) -> NDArray[Any]: ...
-
-    @overload
-    def fit_transform(self, X: TableT, y: Any = ...) -> TableT: ...
-
-    def fit_transform(self, X: Any, y: Any = None) -> Any:
+    def fit_transform(self, X: TableT, y: Any = None) -> TableT:
         """Learn from a table and fill it; the same as fit, then transform.
 
         Parameters
@@ -161,10 +241,10 @@ class ProximityImputer(Transformer, KernelEstimator):
 
         Returns
         -------
-        table of the type of X, or an array if it is a list of rows
+        table of the type of X
         """
-        X = collect_table(X)
-        return self.fit(X, y).transform(X)
+        table: TableT = collect_table(X)
+        return self.fit(table, y).transform(table)
 
     def uncertainty(self, X: TableT) -> TableT:
         """Measure how uncertain the filled values are.
@@ -176,31 +256,101 @@ class ProximityImputer(Transformer, KernelEstimator):
 
         Returns
         -------
-        table of the type of X, of shape (n_samples, n_features)
+        table of the type of X, with its columns
             0 where a cell was observed. For numbers the standard deviation, for dates a
             duration, for labels and booleans the probability that another is right.
         """
-        check_is_fitted(self)
-        return self.kernel_.impute(X, return_uncertainty=True)[1]
+        table = collect_table(X, self.kernel_.model_.names)
+        made = make_uncertainty(table, self._estimate(table, "mean"))
+        return self._drop_empty(made)  # type: ignore[no-any-return]
+
+    def interval(self, X: TableT, level: float = 0.9) -> tuple[TableT, TableT]:
+        """Find intervals in which missing numbers and times lie.
+
+        Half of the remaining probability is below the interval, half above. In a skewed
+        column it says more than a standard deviation.
+
+        Parameters
+        ----------
+        X : frame, array or list of rows, of shape (n_samples, n_features)
+            With the columns seen at fit.
+        level : float, default=0.9
+            The probability of an interval, between 0 and 1.
+
+        Returns
+        -------
+        lower, upper : tables of the type of X, with its columns
+            Observed cells are unchanged. Missing labels and booleans stay missing.
+
+        Examples
+        --------
+        >>> table = [[float(n), 2.0 * n] for n in range(50)] + [[20.0, None]]
+        >>> lower, upper = ProximityImputer().fit(table).interval(table)
+        >>> lower[50][1] <= 40 <= upper[50][1]
+        True
+        """
+        if not is_number(level) or not 0 < level < 1:
+            raise ValueError(f"level must be a number between 0 and 1, got {level!r}.")
+        table = collect_table(X, self.kernel_.model_.names)
+        gaps = self._estimate(table, "mean", level)
+        made = []
+        for end in (0, 1):
+            ends = [_take_end(own, end) for own in gaps]
+            made.append(self._drop_empty(fill_table(table, ends)))
+        return made[0], made[1]
 
     @overload
-    def draw(self, X: Rows, n_draws: int = ...) -> list[NDArray[Any]]: ...
+    def probabilities(self, X: Rows) -> list[tuple[int, str, Any, float]]: ...
 
     @overload
-    def draw(self, X: TableT, n_draws: int = ...) -> list[TableT]: ...
+    def probabilities(self, X: NDArray[Any]) -> NDArray[np.void]: ...
 
-    def draw(self, X: Any, n_draws: int = 5) -> Any:
+    @overload
+    def probabilities(self, X: TableT) -> TableT: ...
+
+    def probabilities(self, X: Any) -> Any:
+        """List the probabilities of the labels of missing cells.
+
+        Parameters
+        ----------
+        X : frame, array or list of rows, of shape (n_samples, n_features)
+            With the columns seen at fit.
+
+        Returns
+        -------
+        frame of the library of X, structured array, or list of tuples
+            One row for each missing cell of a column of labels or booleans and each
+            label, by row and column: ``row`` (position in X), ``column`` (its name),
+            ``label`` and ``probability``. The probabilities of a cell sum to 1. The
+            label None stands for all labels that share a bin with a more frequent one.
+
+        Examples
+        --------
+        >>> table = [[1.0, "a"], [1.2, "a"], [9.0, "b"], [8.0, None]]
+        >>> imputer = ProximityImputer(kernel=ProximityKernel(n_bins=2)).fit(table)
+        >>> for row, column, label, chance in imputer.probabilities(table):
+        ...     print(row, column, label, round(chance, 2))
+        3 x1 a 0.31
+        3 x1 b 0.69
+        """
+        table = collect_table(X, self.kernel_.model_.names)
+        coded = self._code(table)
+        model = coded.model
+        found = list_chances(model, self.number_model_, coded, self._threads)
+        names = np.array(model.names, object)[found.features]
+        held = {"row": found.rows, "column": names, "label": found.labels}
+        return make_records(table, {**held, "probability": found.probabilities})
+
+    def draw(self, X: TableT, n_draws: int = 5) -> list[TableT]:
         """Draw filled tables at random, for multiple imputation.
 
+        Each table is drawn from a model that is itself drawn, as another sample of rows
+        would have given it, so that the tables differ by more if the fit had few rows.
         The missing cells of a row are drawn one after the other, in the order of the
         columns, each given the observed cells and those drawn before. So they are
         consistent with each other as far as the rule can tell. It uses pairs of columns
         and no joint distribution, so another order of columns gives different
-        probabilities. A number is drawn uniformly around the mean of its bin, within
-        the borders of the bin; in a skewed bin the spread is understated. The first and
-        the last bin are open, so a number drawn there can lie slightly outside the
-        observed range. The draws do not include the uncertainty of the model itself,
-        which is larger for a small table.
+        probabilities. A number is drawn within the observed range.
 
         Parameters
         ----------
@@ -217,13 +367,13 @@ class ProximityImputer(Transformer, KernelEstimator):
         self._check_options()
         check_count("n_draws", n_draws, 1)
         seed = check_random_state(self.random_state).randint(2**31)
-        X = collect_table(X, self.kernel_.model_.names)
-        coded = self._code(X)
-        filled = []
+        table = collect_table(X, self.kernel_.model_.names)
+        coded = self._code(table)
+        learned, filled = self.number_model_, []
         for child in np.random.SeedSequence(seed).spawn(n_draws):
             rng = np.random.default_rng(child)
-            gaps = draw_gaps(coded.model, coded, rng, self._threads)
-            filled.append(self._mark(X, fill_table(X, gaps)))
+            gaps = draw_gaps(coded.model, learned, coded, rng, self._threads)
+            filled.append(self._fill(table, self._finish(gaps)))
         return filled
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
@@ -241,7 +391,8 @@ class ProximityImputer(Transformer, KernelEstimator):
         """
         check_is_fitted(self)
         names = _check_feature_names_in(self, input_features)
-        return np.array([*names, *self._indicator_names(names)], dtype=object)
+        kept = names[self._kept]
+        return np.array([*kept, *self._indicator_names(names)], dtype=object)
 
     @property
     def indicator_features_(self) -> NDArray[np.int64]:
@@ -249,37 +400,96 @@ class ProximityImputer(Transformer, KernelEstimator):
         missingness = self.kernel_.model_.missingness
         return np.flatnonzero([cells.missing > 0 for cells in missingness])
 
+    @property
+    def _kept(self) -> list[int]:
+        """The features that results have."""
+        bins = self.kernel_.model_.bins
+        return [j for j, b in enumerate(bins) if b.n_bins or self.keep_empty_features]
+
     def _indicator_names(self, names: Any) -> list[str]:
         if not self.add_indicator:
             return []
         return [f"missingindicator_{names[j]}" for j in self.indicator_features_]
 
-    def _mark(self, X: Any, filled: Any) -> Any:
-        if isinstance(filled, list | tuple):
-            filled = _make_array(filled)
+    def _learn(
+        self, kernel: ProximityKernel, batches: Iterable[tuple[Any, CodedTable]]
+    ) -> None:
+        """Learn about numbers from all batches and their codes; take the kernel."""
+        threads, model = count_threads(kernel.n_jobs), kernel.model_
+
+        def look(batch: tuple[Any, CodedTable]) -> _Learned:
+            table, coded = batch
+            sample = sample_numbers(model, coded, threads)
+            return sample, find_objects(table, coded.columns)
+
+        def merge(a: _Learned, b: _Learned) -> _Learned:
+            pairs = zip(a[1], b[1], strict=True)
+            objects = tuple(max(pair, key=OBJECTS.index) for pair in pairs)
+            return merge_samples(a[0], b[0]), objects
+
+        found = merge_all(map(look, batches), merge)
+        assert found is not None  # a kernel is fitted to at least one row
+        sample, objects = found
+        learned = learn_numbers(model, sample, threads)
+        take_kernel(self, kernel)
+        self.number_model_, self._objects = learned, objects
+
+    def _estimate(
+        self, table: Any, strategy: Strategy | None = None, level: float = 0.0
+    ) -> list[Gaps]:
+        """Find values for the missing cells of a table."""
+        coded, strategy = self._code(table), strategy or self.strategy
+        learned, threads = self.number_model_, self._threads
+        gaps = estimate_gaps(coded.model, learned, coded, strategy, threads, level)
+        return self._finish(gaps)
+
+    def _finish(self, gaps: list[Gaps]) -> list[Gaps]:
+        """Make values of the types that the columns had at fit."""
+        if self.keep_empty_features:
+            warn_of_open_gaps(gaps)
+        pairs = zip(gaps, self._objects, strict=True)
+        return [replace(g, objects=o).decide(self.round_whole) for g, o in pairs]
+
+    def _fill(self, table: Any, gaps: list[Gaps]) -> Any:
+        """Fill a table, without empty columns and with indicators."""
+        filled = self._drop_empty(fill_table(table, gaps))
         if not self.add_indicator:
             return filled
         names = self._indicator_names(self.kernel_.model_.names)
-        gaps = mark_gaps(X)[:, self.indicator_features_]
-        return append_columns(filled, names, gaps)
+        marks = mark_gaps(table)[:, self.indicator_features_]
+        return append_columns(filled, names, marks)
+
+    def _drop_empty(self, table: Any) -> Any:
+        kept = self._kept
+        whole = len(kept) == len(self.kernel_.model_.bins)
+        return table if whole else select_columns(table, kept)
 
     def _check_options(self) -> None:
         super()._check_options()
         check_choice("strategy", self.strategy, STRATEGIES)
         check_flag("add_indicator", self.add_indicator)
+        check_flag("keep_empty_features", self.keep_empty_features)
+        check_flag("round_whole", self.round_whole)
         check_seed(self.random_state)
 
     def __get_model_state__(self) -> State:
-        return pack_with_kernel(self.kernel_, State({}, {}))
+        state = State({"objects": list(self._objects)}, {})
+        state = state.holding("numbers", pack_numbers(self.number_model_))
+        return pack_with_kernel(self.kernel_, state)
 
     def __set_model_state__(self, state: State) -> None:
         self._check_options()
-        self.kernel_ = unpack_kernel(state)
+        kernel = unpack_kernel(state)
+        objects = tuple(state.values["objects"])
+        check(len(objects) == len(kernel.model_.types), "objects of other columns")
+        check(all(one in OBJECTS for one in objects), "unknown objects")
+        self.number_model_ = unpack_numbers(state.inner("numbers"), kernel.model_)
+        self.kernel_, self._objects = kernel, objects
 
 
-def _make_array(rows: Any) -> NDArray[Any]:
-    """Convert rows to an array: of floats if all cells are numbers, else of objects."""
-    cells = np.empty((len(rows), len(rows[0])), dtype=object)
-    cells[:] = rows
-    numeric = all(isinstance(cell, numbers.Real) for cell in cells.ravel().tolist())
-    return cells.astype(np.float64) if numeric else cells
+def _take_end(gaps: Gaps, end: int) -> Gaps:
+    """Take one end of the intervals as values; labels and booleans have none."""
+    values = gaps.ends[:, end]
+    if gaps.is_boolean or gaps.type.has_labels:
+        values = values[:0]
+    return replace(gaps, values=values, means=values)

@@ -7,8 +7,8 @@ representation of the rows (`KernelEstimator`). A fitted kernel in a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Literal, Self, overload
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -26,29 +26,28 @@ from sklearn.utils.validation import (
 from ._batches import fit_to_batches, make_reader
 from ._bin_names import output_names
 from ._coded import CodedTable, merge_distinct
-from ._imputation import Strategy, estimate_gaps
 from ._missingness import MissingCells
 from ._model import Model, fit_model, warn_of_columns
 from ._model_packing import pack_model, unpack_model
 from ._nearest import Index, build_index, kernel_matrix
+from ._pairwise import Pairwise
 from ._provenance import list_cells
 from ._row_summary import RowSummary
 from ._saving import ModelFileMixin, State, pack_estimator, unpack_estimator
+from ._shared.extras import require
 from ._shared.options import (
     BinCount,
     FeatureWeights,
     Matching,
     MissingnessOption,
     accept_gaps,
-    check_flag,
     check_kernel_options,
     check_n_jobs,
     resolve_options,
 )
 from ._shared.resources import count_threads
-from ._shared.sklearn_bases import Estimator, Matrix, TableT, Transformer, Weighted
+from ._shared.sklearn_bases import Estimator, Matrix, Transformer, Weighted
 from ._table.columns import read_columns
-from ._table.filling import fill_table, make_uncertainty, mark_booleans
 from ._table.tables import collect_table
 
 
@@ -62,8 +61,9 @@ class ProximityKernel(ModelFileMixin, Weighted, Transformer, Estimator):
 
     Parameters
     ----------
-    n_bins : int, "auto", "fine", sequence of these or None, default=None
-        Bins of a numeric feature, at least 2: one number for all, or one for each.
+    n_bins : int, "auto", "fine", sequence, mapping of these or None, default=None
+        Bins of a numeric feature, at least 2: one number for all, one for each, or a
+        mapping from names or positions of columns (others have the default).
         Equal centers are merged, so a feature can have fewer. "auto" makes at most
         four, in two halves: values in the same bin score 1, in the same half 0.8.
         "fine" halves the observed rows four times: values in the same half score 0.4,
@@ -88,18 +88,26 @@ class ProximityKernel(ModelFileMixin, Weighted, Transformer, Estimator):
         1), or one number for each. 0 leaves a feature out. Estimates use no weights.
     max_categories : int, default=255
         Most bins of a categorical feature; the rarest categories share the last.
-    normalize : bool, default=False
-        Whether to scale rows so that each has similarity 1 with itself (the cosine
-        form); otherwise an incomplete row has less.
+    rarity : float, default=0
+        How much more the match of a rare value counts, from 0 (not at all, the paper's
+        kernel) to 1. A match counts in proportion to ``frequency ** -rarity``, so that
+        a row has similarity 1 with itself on average: more if its values are rare.
+    normalize : float or bool, default=0
+        How far to make up for missing cells, from 0 to 1 (False to True). An incomplete
+        row is less similar to all rows, itself included; similarities are divided by
+        ``(K(x, x) * K(y, y)) ** (normalize / 2)``. With 1, the cosine form, each row
+        has similarity 1 with itself.
     sparse_output : bool, default=True
         Whether `transform` gives a CSR matrix or a dense array.
     dtype : {numpy.float32, numpy.float64}, default=numpy.float32
         The dtype of the representation and the kernel.
     n_jobs : int or None, default=None
-        Threads. None uses the cores that the process may use, and one inside a joblib
-        worker; -1 uses all. The result does not depend on it.
+        Threads; None is all cores that the process may use, not one as in scikit-learn.
+        Inside a joblib worker it is one. -1 is all. The result does not depend on it.
     random_state : int, RandomState instance or None, default=None
-        Chooses the 10,000 rows that "pairwise" learns its weights from. None is 0.
+        Chooses the 10,000 rows that "pairwise" learns its weights from. None is 0, so
+        that equal tables give equal kernels; in `ProximityKMeans` and
+        `ProximityImputer`, None draws anew each time, as in scikit-learn.
 
     Attributes
     ----------
@@ -146,14 +154,15 @@ class ProximityKernel(ModelFileMixin, Weighted, Transformer, Estimator):
 
     def __init__(
         self,
-        n_bins: BinCount | Sequence[BinCount] | None = None,
+        n_bins: BinCount | Sequence[BinCount] | Mapping[Any, BinCount] | None = None,
         *,
         matching: Matching = "pairwise",
         missingness: MissingnessOption | None = None,
         categorical_features: Any = "from_dtype",
         feature_weights: FeatureWeights | None = None,
         max_categories: int = 255,
-        normalize: bool = False,
+        rarity: float = 0.0,
+        normalize: float = 0.0,
         sparse_output: bool = True,
         dtype: DTypeLike = np.float32,
         n_jobs: int | None = None,
@@ -165,6 +174,7 @@ class ProximityKernel(ModelFileMixin, Weighted, Transformer, Estimator):
         self.categorical_features = categorical_features
         self.feature_weights = feature_weights
         self.max_categories = max_categories
+        self.rarity = rarity
         self.normalize = normalize
         self.sparse_output = sparse_output
         self.dtype = dtype
@@ -241,7 +251,8 @@ class ProximityKernel(ModelFileMixin, Weighted, Transformer, Estimator):
 
         Returns
         -------
-        ndarray of shape (n, m), from 0 to 1
+        ndarray of shape (n, m)
+            From 0 to 1; with `rarity`, rows that share rare values can have more.
         """
         coded = code_table(self, X)
         model, left = coded.model, represent(self, coded)
@@ -254,13 +265,18 @@ class ProximityKernel(ModelFileMixin, Weighted, Transformer, Estimator):
                 raise
         memory = int(get_config()["working_memory"] * 2**20)
         threads = count_threads(self.n_jobs)
-        return kernel_matrix(left, right, model.n_counted, memory, threads)
+        return kernel_matrix(
+            left, right, model.n_counted, memory, threads,
+            limited=is_limited(self, model),
+        )  # fmt: skip
 
     def distance(self, X: Any, Y: Any = None) -> NDArray[np.float64]:
         """Measure distances of rows: ``1 - kernel``, with zeros on the diagonal.
 
         For methods that take a matrix of distances: silhouette, linkage, HDBSCAN, TSNE.
         An incomplete row has distance 0 to itself, although its similarity is below 1.
+        With `rarity` the kernel is first divided by what an equal row would score, for
+        the one of the two rows where that is more.
 
         Parameters
         ----------
@@ -271,71 +287,21 @@ class ProximityKernel(ModelFileMixin, Weighted, Transformer, Estimator):
         -------
         ndarray of shape (n, m), float64, from 0 to 1
         """
-        distances = 1 - self.kernel(X, Y).astype(np.float64)
+        coded = code_table(self, X)
+        other = coded if Y is None else Y
+        similarities = self.kernel(coded, None if Y is None else Y).astype(np.float64)
+        if not is_limited(self, coded.model):
+            full = coded.model.full_score(self.normalize)
+            left, right = (
+                full.of(represent(self, rows)) / full.n_features
+                for rows in (coded, other)
+            )
+            similarities /= np.maximum(left[:, None], right[None, :])
+            np.minimum(similarities, 1, out=similarities)
+        distances: NDArray[np.float64] = 1 - similarities
         if Y is None:
             np.fill_diagonal(distances, 0)
         return distances
-
-    @overload
-    def impute(
-        self, X: TableT, *, strategy: Strategy = ..., return_uncertainty: Literal[True]
-    ) -> tuple[TableT, TableT]: ...
-
-    @overload
-    def impute(
-        self,
-        X: TableT,
-        *,
-        strategy: Strategy = ...,
-        return_uncertainty: Literal[False] = ...,
-    ) -> TableT: ...
-
-    @overload
-    def impute(
-        self, X: TableT, *, strategy: Strategy = ..., return_uncertainty: bool
-    ) -> TableT | tuple[TableT, TableT]: ...
-
-    def impute(
-        self, X: Any, *, strategy: Strategy = "mean", return_uncertainty: bool = False
-    ) -> Any:
-        """Fill the missing cells with the estimates, decoded to values.
-
-        Parameters
-        ----------
-        X : frame, array or list of rows, of shape (n_samples, n_features)
-        strategy : {"mean", "mode"}, default="mean"
-            How numbers and times are filled: with their expected value, or the typical
-            value of the likeliest bin. Other columns get the likeliest label.
-        return_uncertainty : bool, default=False
-            Whether to return a second table.
-
-        Returns
-        -------
-        filled : of the type of X: a frame of its library, an array or a list of rows
-            Observed cells are unchanged. Columns keep their types if these fit the
-            values: whole numbers are rounded, booleans decided by the majority.
-        uncertainty : of the same type, only with ``return_uncertainty=True``
-            0 where a cell was observed. For numbers the standard deviation, for dates a
-            duration, for labels and booleans the probability that another is right. If
-            nothing was observed at fit in a column, its cells stay missing in both.
-
-        Examples
-        --------
-        >>> table = [[1.0, "a"], [1.2, "a"], [None, "b"], [9.0, "b"], [8.0, None]]
-        >>> pk = ProximityKernel(n_bins=2).fit(table)
-        >>> filled, uncertainty = pk.impute(table, return_uncertainty=True)
-        >>> round(filled[2][0], 2), filled[4][1]
-        (7.15, 'b')
-        >>> round(uncertainty[2][0], 2), round(uncertainty[4][1], 2)
-        (2.89, 0.18)
-        """
-        check_flag("return_uncertainty", return_uncertainty)
-        X = collect_table(X, take_model(self).names)
-        coded, threads = code_table(self, X), count_threads(self.n_jobs)
-        gaps = estimate_gaps(coded.model, coded, strategy, threads)
-        gaps = mark_booleans(X, gaps)
-        filled = fill_table(X, gaps)
-        return (filled, make_uncertainty(X, gaps)) if return_uncertainty else filled
 
     def provenance(self, X: Any) -> NDArray[np.void]:
         """List where the estimate of each missing cell comes from.
@@ -371,6 +337,34 @@ class ProximityKernel(ModelFileMixin, Weighted, Transformer, Estimator):
         """
         coded, threads = code_table(self, X), count_threads(self.n_jobs)
         return list_cells(coded.model, coded, threads)
+
+    def column_evidence(self) -> Any:
+        """Measure which columns tell about which, for estimates of missing cells.
+
+        Returns
+        -------
+        pandas.DataFrame of shape (n_features, n_features)
+            Row "age", column "dose": how many bits the age of a row tells, on average,
+            about its bin of dose, in addition to what the other columns tell. Columns
+            that repeat each other share what they tell. 0 on the diagonal.
+
+        Examples
+        --------
+        >>> table = [[1.0, "a"], [1.2, "a"], [8.0, "b"], [9.0, "b"], [8.5, "b"]] * 9
+        >>> ProximityKernel(n_bins=2).fit(table).column_evidence().round(1)
+             x0   x1
+        x0  0.0  1.0
+        x1  1.0  0.0
+        """
+        model = take_model(self)
+        if not isinstance(model.matcher, Pairwise):
+            raise ValueError(
+                "column_evidence needs matching='pairwise'; the cascade matches whole "
+                "rows, and weighs no column."
+            )
+        pandas = require("pandas", extra="cli")
+        evidence = model.matcher.measure_evidence()
+        return pandas.DataFrame(evidence, index=model.names, columns=model.names)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Name the columns of the representation.
@@ -506,8 +500,17 @@ def code_table(kernel: Any, X: Any, model: Model | None = None) -> CodedTable:
     return model.code(X, count_threads(kernel.n_jobs))
 
 
-def represent(kernel: ProximityKernel, X: Any) -> sp.csr_array:
+def represent(
+    kernel: ProximityKernel, X: Any, dtype: DTypeLike | None = None
+) -> sp.csr_array:
     """Represent the rows of a table, or of a coded one, by a fitted kernel.
+
+    Parameters
+    ----------
+    kernel : ProximityKernel
+    X : frame, array, list of rows or CodedTable
+    dtype : dtype or None
+        None means that of the kernel.
 
     Returns
     -------
@@ -515,9 +518,22 @@ def represent(kernel: ProximityKernel, X: Any) -> sp.csr_array:
     """
     coded, threads = code_table(kernel, X), count_threads(kernel.n_jobs)
     matrix: sp.csr_array = coded.model.represent(
-        coded, kernel.dtype, kernel.normalize, threads
+        coded, kernel.dtype if dtype is None else dtype, kernel.normalize, threads
     )
     return matrix
+
+
+def represent_for_search(kernel: ProximityKernel, X: Any) -> sp.csr_array:
+    """Represent rows to search, or to search for, in float64 for every kernel.
+
+    With the rounding errors of float32, equal similarities would differ.
+    """
+    return represent(kernel, X, np.float64)
+
+
+def is_limited(kernel: ProximityKernel, model: Model) -> bool:
+    """Whether no similarity of two rows can exceed 1."""
+    return not model.rarity or kernel.normalize == 1
 
 
 def fit_coded(estimator: Any, X: Any) -> CodedTable:
@@ -552,29 +568,27 @@ def check_not_frozen(kernel: Any) -> None:
 
 
 def copy_kernel(
-    kernel: Any, n_jobs: int | None, n_bins: int | str | None = None
+    kernel: Any, n_jobs: int | None, default: ProximityKernel | None = None
 ) -> ProximityKernel:
-    """Make the kernel to fit.
+    """Make the kernel to fit: one that is given is used with its own options.
 
     Parameters
     ----------
     kernel : ProximityKernel or None
-        None means one with default options.
+        None means the default.
     n_jobs : int or None
         None leaves it to the kernel's own option.
-    n_bins : int, "fine" or None
-        For a kernel that leaves `n_bins` open. "fine" does not go with the cascade,
-        which then keeps its own default.
+    default : ProximityKernel or None
+        The default of the estimator; None means a kernel with default options.
 
     Returns
     -------
     ProximityKernel
         Not fitted; its output is sparse, whatever the option of `kernel` is.
     """
-    copy: ProximityKernel = ProximityKernel() if kernel is None else clone(kernel)
+    given = default if kernel is None else kernel
+    copy: ProximityKernel = ProximityKernel() if given is None else clone(given)
     copy.set_params(sparse_output=True)
-    if copy.n_bins is None and (n_bins != "fine" or copy.matching == "pairwise"):
-        copy.set_params(n_bins=n_bins)
     if n_jobs is not None:
         copy.set_params(n_jobs=n_jobs)
     # A sparse matrix cannot become a data frame, even if that is the global setting.
@@ -586,7 +600,7 @@ def fit_kernel(
     kernel: Any,
     X: Any,
     n_jobs: int | None,
-    n_bins: int | str | None = None,
+    default: ProximityKernel | None = None,
     sample_weight: Any = None,
 ) -> tuple[ProximityKernel, CodedTable]:
     """Fit a copy of a kernel, and code the table; a frozen kernel is not fitted.
@@ -594,9 +608,9 @@ def fit_kernel(
     Parameters
     ----------
     kernel : ProximityKernel, FrozenEstimator or None
-        None means one with default options.
+        None means the default.
     X : frame, array or list of rows, of shape (n_samples, n_features)
-    n_jobs, n_bins
+    n_jobs, default
         As in `copy_kernel`.
     sample_weight : array-like of shape (n_samples,), or None
 
@@ -610,7 +624,7 @@ def fit_kernel(
     if isinstance(kernel, FrozenEstimator):
         frozen: ProximityKernel = kernel.estimator
         return frozen, code_table(frozen, X)
-    fitted = copy_kernel(kernel, n_jobs, n_bins)
+    fitted = copy_kernel(kernel, n_jobs, default)
     return fitted, fitted.__fit_coded__(X, sample_weight)
 
 
@@ -651,7 +665,8 @@ def represent_kept(
 def index_rows(kernel: ProximityKernel, matrix: sp.csr_array) -> Index:
     """Build an index of represented rows, with which others can be compared."""
     model = kernel.model_
-    return build_index(matrix, model.n_counted, model.n_columns, model.n_leaves)
+    full = model.full_score(kernel.normalize)
+    return build_index(matrix, model.n_counted, model.n_columns, model.n_leaves, full)
 
 
 def pack_with_kernel(kernel: ProximityKernel, state: State) -> State:
@@ -678,6 +693,7 @@ class KernelEstimator(ModelFileMixin, Estimator):
     """An estimator with the option `kernel` and the fitted attribute ``kernel_``."""
 
     _kernel_class = ProximityKernel
+    _reports_shares = False  # of what a row with exactly the query's values would score
     kernel: ProximityKernel | FrozenEstimator | None
     n_jobs: int | None
     kernel_: ProximityKernel
@@ -689,7 +705,8 @@ class KernelEstimator(ModelFileMixin, Estimator):
         Parameters
         ----------
         **params : dict
-            Options by name. If there is no kernel yet, one is made for its options.
+            Options by name. If there is no kernel yet, the default one is set, and
+            then its options.
 
         Returns
         -------
@@ -697,9 +714,15 @@ class KernelEstimator(ModelFileMixin, Estimator):
         """
         given = params.get("kernel", self.kernel)
         if given is None and any(name.startswith("kernel__") for name in params):
-            params = {**params, "kernel": ProximityKernel()}
+            own = {name: params[name] for name in params if "__" not in name}
+            super().set_params(**own)  # the default can depend on these
+            params = {**params, "kernel": self.__default_kernel__()}
         super().set_params(**params)
         return self
+
+    def __default_kernel__(self) -> ProximityKernel:
+        """Make the kernel that None stands for."""
+        return ProximityKernel()
 
     def _check_options(self) -> None:
         check_kernel(self.kernel)
@@ -722,6 +745,11 @@ class KernelEstimator(ModelFileMixin, Estimator):
 
     def __sklearn_tags__(self) -> Any:
         return accept_gaps(super().__sklearn_tags__())
+
+
+def default_kernel(estimator: KernelEstimator) -> ProximityKernel:
+    """Make the kernel that an estimator uses if none is given."""
+    return estimator.__default_kernel__()
 
 
 def find_kernel(estimator: Any) -> ProximityKernel:

@@ -53,7 +53,7 @@ def load_model(path: Any) -> Any:
     Raises
     ------
     ModelFileError
-        If the file is damaged, foreign, or of another version of the format.
+        If the file is damaged, not a model file, or of another version of the format.
 
     Examples
     --------
@@ -72,6 +72,7 @@ def _load_with_notes(path: Any) -> tuple[Any, dict[str, Any]]:
     """Load an estimator and the notes of the command line, which are JSON values."""
 
     def find_class(name: str) -> type[Any]:
+        """Return the class of this name; raise ModelFileError if there is none."""
         if name not in _CLASSES:
             raise ModelFileError(
                 f"{path} holds a {name}, which is not one of {', '.join(_CLASSES)}; "

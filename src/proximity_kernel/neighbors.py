@@ -1,19 +1,27 @@
 """`ProximityNeighbors`: the most similar rows; predictions from them.
 
-The distance of two rows is ``1 - K``, from 0 to 1. It is symmetric and keeps the
-triangle inequality (unless the kernel is normalized). A complete row has distance 0 to
-itself; an incomplete row has more, because two rows that miss a value can differ there.
+The similarity of a query and a row is their kernel, as a share of what a row with
+exactly the query's values would score: from 0 to 1. The distance is 1 less that. A
+complete row has distance 0 to itself; an incomplete row has more, because two rows that
+miss a value can differ there.
+
+Where `rarity` is 0 that score is 1, so the similarity is the kernel. The distance is
+then symmetric and keeps the triangle inequality (unless the kernel is normalized).
 
 `ProximityKNNClassifier` and `ProximityKNNRegressor` predict from the nearest rows.
 """
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Literal, Self, overload
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
+from sklearn import get_config
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
@@ -24,7 +32,9 @@ from sklearn.utils.validation import (
 )
 
 from ._coded import CodedTable
+from ._connected_graph import connect_rows
 from ._nearest import (
+    GRID,
     MODES,
     Index,
     Mode,
@@ -32,7 +42,6 @@ from ._nearest import (
     find_near,
     find_nearest,
     make_graph,
-    sort_distances,
     split_answers,
     spread_index,
 )
@@ -46,14 +55,16 @@ from .kernel import (
     fit_kernel,
     index_rows,
     pack_with_kernel,
-    represent,
+    represent_for_search,
     take_kernel,
     unpack_kernel,
 )
 
-_ROUNDINGS = 8  # rounding errors by which a distance may exceed the radius
 __all__ = ["ProximityKNNClassifier", "ProximityKNNRegressor"]
-Weights = Literal["uniform", "distance"]
+Weights = (
+    Literal["uniform", "distance"]
+    | Callable[[NDArray[np.floating]], NDArray[np.floating]]
+)
 
 
 class ProximityNeighbors(NumberedTransformer, KernelEstimator):
@@ -65,12 +76,12 @@ class ProximityNeighbors(NumberedTransformer, KernelEstimator):
         Number of neighbors that `kneighbors` finds.
     kernel : ProximityKernel, FrozenEstimator or None, default=None
         Measures the similarity; a copy is fitted, unless it is a fitted kernel in a
-        `sklearn.frozen.FrozenEstimator`. Its `n_bins` is
-        "fine" unless it has another.
+        `sklearn.frozen.FrozenEstimator`. None is
+        ``ProximityKernel("fine", rarity=0.5)``.
     radius : float, default=0.25
         Distance, from 0 to 1, up to which `radius_neighbors` finds rows.
     n_jobs : int or None, default=None
-        Threads, as in `ProximityKernel`; None is the option of the kernel.
+        Threads; None is those of the kernel: all cores, unless it has its own option.
 
     Attributes
     ----------
@@ -81,8 +92,11 @@ class ProximityNeighbors(NumberedTransformer, KernelEstimator):
 
     Notes
     -----
-    Distances are ``1 - K(x, y)``, not those of the kernel's feature space, where a row
-    with many missing cells is near every row. Ties go to the lower index.
+    The similarity of a query x and a row y is ``K(x, y) / F(x)``, from 0 to 1, where
+    F(x) is what a row with exactly the values of x would score; it is 1 if the kernel's
+    `rarity` is 0. The distance is 1 less that, not the one of the kernel's feature
+    space, where a row with many missing cells is near every row. Similarities are
+    rounded to multiples of ``2**-24``, and ties go to the lower index.
 
     Examples
     --------
@@ -97,6 +111,8 @@ class ProximityNeighbors(NumberedTransformer, KernelEstimator):
     array([[0.  , 0.  ],
            [0.41, 0.5 ]], dtype=float32)
     """
+
+    _reports_shares = True
 
     def __init__(
         self,
@@ -128,8 +144,9 @@ class ProximityNeighbors(NumberedTransformer, KernelEstimator):
 
     def __fit_coded__(self, X: Any) -> CodedTable:
         self._check_options()
-        kernel, coded = fit_kernel(self.kernel, X, self.n_jobs, "fine")
-        index = index_rows(kernel, represent(kernel, coded))
+        default = self.__default_kernel__()
+        kernel, coded = fit_kernel(self.kernel, X, self.n_jobs, default)
+        index = index_rows(kernel, represent_for_search(kernel, coded))
         take_kernel(self, kernel)
         self._take_index(index)
         return coded
@@ -151,7 +168,18 @@ class ProximityNeighbors(NumberedTransformer, KernelEstimator):
         n_neighbors: int | None = ...,
         *,
         return_distance: Literal[False],
+        return_similarity: Literal[False] = ...,
     ) -> NDArray[np.int64]: ...
+
+    @overload
+    def kneighbors(
+        self,
+        X: Any = ...,
+        n_neighbors: int | None = ...,
+        *,
+        return_distance: Literal[False],
+        return_similarity: Literal[True],
+    ) -> NDArray[np.floating]: ...
 
     def kneighbors(
         self,
@@ -169,21 +197,23 @@ class ProximityNeighbors(NumberedTransformer, KernelEstimator):
             None searches the neighbors of each fitted row, without the row itself.
         n_neighbors : int, optional
         return_distance : bool, default=True
+            False returns the indices alone.
         return_similarity : bool, default=False
-            True returns similarities, largest first, in place of the distances.
+            True returns similarities, largest first, in place of the distances; with
+            ``return_distance=False`` the similarities alone.
 
         Returns
         -------
         distances : ndarray of shape (n_queries, n_neighbors)
-            ``1 - K``, smallest first.
+            1 less the similarity, smallest first; ties go to the lower index.
         indices : ndarray of shape (n_queries, n_neighbors), int64
         """
         check_flag("return_distance", return_distance)
         check_flag("return_similarity", return_similarity)
         similarities, indices = self._nearest(X, n_neighbors)
         if return_similarity:
-            return similarities, indices
-        distances, indices = sort_distances(similarities, indices)
+            return (similarities, indices) if return_distance else similarities
+        distances = 1 - similarities
         return (distances, indices) if return_distance else indices
 
     def kneighbors_graph(
@@ -212,8 +242,78 @@ class ProximityNeighbors(NumberedTransformer, KernelEstimator):
         found = starts, indices.ravel(), similarities.ravel()
         return make_graph(*found, mode, self.n_samples_fit_)
 
+    def precomputed_knn(
+        self, n_neighbors: int | None = None
+    ) -> tuple[NDArray[np.int64], NDArray[np.floating]]:
+        """List the nearest of each fitted row in the form that UMAP takes.
+
+        For ``umap.UMAP(n_neighbors=k, precomputed_knn=near.precomputed_knn(k))``.
+
+        Parameters
+        ----------
+        n_neighbors : int, optional
+            With the row itself; None is the option of the estimator and the row itself.
+
+        Returns
+        -------
+        indices : ndarray of shape (n_samples_fit, n_neighbors), int64
+            The row itself comes first.
+        distances : ndarray of shape (n_samples_fit, n_neighbors)
+            0 for the row itself.
+        """
+        check_is_fitted(self)
+        asked = self.n_neighbors + 1 if n_neighbors is None else n_neighbors
+        k = check_count("n_neighbors", asked, 2)
+        similarities, others = self._nearest(None, k - 1)
+        itself = np.arange(len(others))[:, None]
+        indices = np.hstack([itself, others])
+        nothing = np.zeros((len(others), 1), similarities.dtype)
+        return indices, np.hstack([nothing, 1 - similarities])
+
+    def distance_graph(self, n_neighbors: int | None = None) -> Matrix:
+        """Join the fitted rows to their nearest ones, in one connected graph.
+
+        For ``sklearn.cluster.HDBSCAN(metric="precomputed")`` and other methods that
+        take sparse distances and need a graph in one piece. If the nearest rows alone
+        leave several components, each is joined to the nearest row outside it.
+
+        Parameters
+        ----------
+        n_neighbors : int, optional
+            Nearest rows to join each row to, at least the `min_samples` of HDBSCAN;
+            None is the option of the estimator.
+
+        Returns
+        -------
+        CSR matrix of shape (n_samples_fit, n_samples_fit), float64
+            Symmetric: an edge has the larger of the distances that its rows have to
+            each other, as `ProximityKernel.distance`. Zeros on the diagonal are stored.
+            Other distances of 0 are ``2**-24``, because HDBSCAN drops edges of 0.
+
+        Examples
+        --------
+        >>> from sklearn.cluster import HDBSCAN
+        >>> table = [[float(i % 4), "a"] for i in range(12)]
+        >>> table += [[50.0 + i % 4, "b"] for i in range(12)]
+        >>> graph = ProximityNeighbors(10).fit(table).distance_graph()
+        >>> HDBSCAN(10, metric="precomputed", copy=True).fit_predict(graph).tolist()
+        [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]
+        """
+        nearest = self._nearest(None, n_neighbors)
+        kernel = self.kernel_
+        graph = connect_rows(
+            self._index, lambda rows: index_rows(kernel, rows), nearest, self._threads
+        )
+        plain = get_config().get("sparse_interface", "spmatrix") == "spmatrix"
+        made: Matrix = sp.csr_matrix(graph) if plain else graph
+        return made
+
     def transform(self, X: Any) -> Matrix:
         """Join rows to the ``n_neighbors + 1`` nearest, as `KNeighborsTransformer`.
+
+        For the fitted table itself this differs from `fit_transform`: an incomplete row
+        has a distance above 0 to itself, and equal rows with a lower index can take its
+        place.
 
         Parameters
         ----------
@@ -228,7 +328,11 @@ class ProximityNeighbors(NumberedTransformer, KernelEstimator):
         return self.kneighbors_graph(X, k, mode="distance")
 
     def fit_transform(self, X: Any, y: Any = None) -> Matrix:  # noqa: ARG002
-        """Fit, and join the rows to each other; a row has distance 0 to itself.
+        """Fit, and join each row to itself, at distance 0, and to its nearest others.
+
+        This is not ``fit(X).transform(X)``, which treats the rows as new ones: there an
+        incomplete row has a distance above 0 to itself, because two rows that miss a
+        value can differ there.
 
         Returns
         -------
@@ -266,6 +370,7 @@ class ProximityNeighbors(NumberedTransformer, KernelEstimator):
         *,
         return_distance: Literal[False],
         sort_results: bool = ...,
+        return_similarity: bool = ...,
     ) -> NDArray[np.object_]: ...
 
     def radius_neighbors(
@@ -282,6 +387,7 @@ class ProximityNeighbors(NumberedTransformer, KernelEstimator):
         Parameters
         ----------
         X, return_distance, return_similarity
+            As in `kneighbors`.
         radius : float, optional
             None is the option of the estimator. Rows at this distance are included.
         sort_results : bool, default=False
@@ -296,7 +402,8 @@ class ProximityNeighbors(NumberedTransformer, KernelEstimator):
         starts, indices, similarities = self._within(X, radius, sort_results)
         found = split_answers(indices, starts)
         if return_similarity:
-            return split_answers(similarities, starts), found
+            alike = split_answers(similarities, starts)
+            return (alike, found) if return_distance else alike
         distances = split_answers(1 - similarities, starts)
         return (distances, found) if return_distance else found
 
@@ -316,7 +423,8 @@ class ProximityNeighbors(NumberedTransformer, KernelEstimator):
 
         Returns
         -------
-        CSR matrix of shape (n_queries, n_samples_fit), symmetric if `X` is None
+        CSR matrix of shape (n_queries, n_samples_fit)
+            Symmetric if `X` is None and the kernel's `rarity` is 0.
         """
         check_choice("mode", mode, MODES)
         found = self._within(X, radius, sort_results)
@@ -334,9 +442,11 @@ class ProximityNeighbors(NumberedTransformer, KernelEstimator):
             raise ValueError(
                 f"Expected n_neighbors <= {most}, the fitted rows{others}, got {k}."
             )
-        rows = None if itself else represent(self.kernel_, X)
+        rows = None if itself else represent_for_search(self.kernel_, X)
         found = find_nearest(self._index, rows, k + itself, self._threads)
-        return drop_itself(*found, np.arange(most + 1)) if itself else found
+        if itself:
+            found = drop_itself(*found, np.arange(most + 1))
+        return found[0].astype(self.kernel_.dtype), found[1]
 
     def _within(
         self, X: Any, radius: float | None, nearest_first: bool
@@ -344,11 +454,11 @@ class ProximityNeighbors(NumberedTransformer, KernelEstimator):
         check_flag("sort_results", nearest_first)
         check_is_fitted(self)
         reach = _check_radius(self.radius if radius is None else radius)
-        rows = None if X is None else represent(self.kernel_, X)
-        rounding = _ROUNDINGS * float(np.finfo(self.kernel_.dtype).eps)
+        rows = None if X is None else represent_for_search(self.kernel_, X)
         starts, indices, similarities = find_near(
-            self._index, rows, 1 - reach - rounding, self._threads
+            self._index, rows, 1 - reach - GRID, self._threads
         )
+        similarities = similarities.astype(self.kernel_.dtype)
         row = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
         order = np.lexsort((indices, -similarities if nearest_first else row, row))
         if X is None:
@@ -368,6 +478,9 @@ class ProximityNeighbors(NumberedTransformer, KernelEstimator):
         rows: Matrix = groups.matrix[groups.inverse]
         return rows
 
+    def __default_kernel__(self) -> ProximityKernel:
+        return make_default_kernel()
+
     def _take_index(self, index: Index) -> None:
         self._index = index
         self.n_samples_fit_ = len(index.groups.inverse)
@@ -386,7 +499,7 @@ class ProximityNeighbors(NumberedTransformer, KernelEstimator):
         self._check_options()
         kernel = unpack_kernel(state)
         n_columns = int(kernel.model_.n_columns.sum())
-        matrix = unpack_sparse(state, kernel.dtype, n_columns)
+        matrix = unpack_sparse(state, np.float64, n_columns)
         inverse = state.array("inverse", np.int64)
         check(len(inverse) and inverse.min() >= 0, "rows of the index")
         # Each distinct row is there, in the order of first occurrence.
@@ -398,6 +511,11 @@ class ProximityNeighbors(NumberedTransformer, KernelEstimator):
         self._take_index(spread_index(index_rows(kernel, matrix), inverse))
 
 
+def make_default_kernel() -> ProximityKernel:
+    """Make the kernel of neighbors and of predictions from them."""
+    return ProximityKernel("fine", rarity=0.5)
+
+
 def _check_radius(radius: Any) -> float:
     if not is_number(radius) or not 0 <= radius <= 1:
         raise ValueError(
@@ -407,11 +525,13 @@ def _check_radius(radius: Any) -> float:
     return float(radius)
 
 
-_WEIGHTS: tuple[Weights, ...] = ("uniform", "distance")
+_WEIGHTS = ("uniform", "distance")
 
 
 class _ProximityKNN(KernelEstimator):
     """Base of classifier and regressor: fitted neighbors, and targets."""
+
+    _reports_shares = True
 
     def __init__(
         self,
@@ -446,15 +566,37 @@ class _ProximityKNN(KernelEstimator):
         self._check_options()
         distances, indices = self._near.kneighbors(X, self.n_neighbors)
         weights = np.ones(distances.shape)
-        if self.weights == "distance":
+        if callable(self.weights):
+            weights = _check_weights(self.weights(distances), distances.shape)
+        elif self.weights == "distance":
             none = distances <= 0
             with np.errstate(divide="ignore"):
                 weights = np.where(none.any(axis=1, keepdims=True), none, 1 / distances)
         return weights / weights.sum(axis=1, keepdims=True), indices
 
+    @overload
     def kneighbors(
-        self, X: Any = None, n_neighbors: int | None = None
-    ) -> tuple[NDArray[np.floating], NDArray[np.int64]]:
+        self,
+        X: Any = ...,
+        n_neighbors: int | None = ...,
+        return_distance: Literal[True] = ...,
+    ) -> tuple[NDArray[np.floating], NDArray[np.int64]]: ...
+
+    @overload
+    def kneighbors(
+        self,
+        X: Any = ...,
+        n_neighbors: int | None = ...,
+        *,
+        return_distance: Literal[False],
+    ) -> NDArray[np.int64]: ...
+
+    def kneighbors(
+        self,
+        X: Any = None,
+        n_neighbors: int | None = None,
+        return_distance: bool = True,
+    ) -> Any:
         """Find the nearest of the fitted rows, as `ProximityNeighbors.kneighbors`.
 
         Parameters
@@ -463,6 +605,8 @@ class _ProximityKNN(KernelEstimator):
             None searches the neighbors of each fitted row, without the row itself.
         n_neighbors : int, optional
             None is the option of the estimator.
+        return_distance : bool, default=True
+            False returns the indices alone.
 
         Returns
         -------
@@ -470,13 +614,26 @@ class _ProximityKNN(KernelEstimator):
         indices : ndarray of shape (n_queries, n_neighbors), int64
         """
         check_is_fitted(self)
+        check_flag("return_distance", return_distance)
         asked = self.n_neighbors if n_neighbors is None else n_neighbors
-        return self._near.kneighbors(X, asked)
+        distances, indices = self._near.kneighbors(X, asked)
+        return (distances, indices) if return_distance else indices
+
+    def __default_kernel__(self) -> ProximityKernel:
+        return make_default_kernel()
 
     def _check_options(self) -> None:
         super()._check_options()
         check_count("n_neighbors", self.n_neighbors, 1)
-        check_choice("weights", self.weights, _WEIGHTS)
+        if not callable(self.weights):
+            check_choice("weights", self.weights, _WEIGHTS)
+
+    def __getstate__(self) -> dict[str, Any]:
+        if not callable(self.weights):
+            return super().__getstate__()
+        plain = copy.copy(self)  # a file cannot hold a function; a pickle can
+        plain.weights = "uniform"
+        return {**plain.__getstate__(), "weights": self.weights}
 
     def __get_model_state__(self) -> State:
         state = self._near.__get_model_state__()
@@ -505,14 +662,16 @@ class ProximityKNNClassifier(Classifier, _ProximityKNN):
     ----------
     n_neighbors : int, default=5
         Fitted rows that vote.
-    weights : {"uniform", "distance"}, default="uniform"
+    weights : {"uniform", "distance"} or callable, default="uniform"
         Whether votes count the same, or by the inverse of the distance. Rows at
-        distance 0 then vote alone.
+        distance 0 then vote alone. A function of the distances, of shape (n_queries,
+        n_neighbors), returns weights of the same shape; it cannot be saved to a file.
     kernel : ProximityKernel, FrozenEstimator or None, default=None
         Measures the similarity; a copy is fitted, unless it is a fitted kernel in a
-        `sklearn.frozen.FrozenEstimator`. Its `n_bins` is "fine" unless it has another.
+        `sklearn.frozen.FrozenEstimator`. None is
+        ``ProximityKernel("fine", rarity=0.5)``.
     n_jobs : int or None, default=None
-        Threads, as in `ProximityKernel`; None is the option of the kernel.
+        Threads; None is those of the kernel: all cores, unless it has its own option.
 
     Attributes
     ----------
@@ -614,13 +773,14 @@ class ProximityKNNRegressor(Regressor, _ProximityKNN):
     ----------
     n_neighbors : int, default=5
         Fitted rows whose mean is predicted.
-    weights : {"uniform", "distance"}, default="uniform"
+    weights : {"uniform", "distance"} or callable, default="uniform"
         Whether rows count the same, or by the inverse of the distance. Rows at
-        distance 0 then count alone.
+        distance 0 then count alone. A function of the distances, of shape (n_queries,
+        n_neighbors), returns weights of the same shape; it cannot be saved to a file.
     kernel : ProximityKernel, FrozenEstimator or None, default=None
         As in `ProximityKNNClassifier`.
     n_jobs : int or None, default=None
-        Threads, as in `ProximityKernel`; None is the option of the kernel.
+        Threads; None is those of the kernel: all cores, unless it has its own option.
 
     Attributes
     ----------
@@ -681,6 +841,20 @@ class ProximityKNNRegressor(Regressor, _ProximityKNN):
         targets = self._targets
         check(targets.dtype == np.float64 and targets.ndim <= 2, "targets")
         check(np.isfinite(targets).all(), "targets")
+
+
+def _check_weights(found: Any, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    """Raise ValueError unless a function of the distances returned usable weights."""
+    weights = np.asarray(found, np.float64)
+    good = (
+        weights.shape == shape and np.isfinite(weights).all() and (weights >= 0).all()
+    )
+    if not good or not weights.any(axis=1).all():
+        raise ValueError(
+            f"The function weights must return an array of shape {shape}, of finite "
+            "numbers from 0 on, and not only zeros for a query."
+        )
+    return weights
 
 
 def _check_given(estimator: Any, y: Any) -> None:

@@ -132,13 +132,14 @@ class ProximityOutliers(OutlierDetector, KernelEstimator):
     kernel : ProximityKernel, FrozenEstimator or None, default=None
         Its bins and its pairwise rule are used; ``matching="cascade"`` has none. A copy
         is fitted, unless it is a fitted kernel in a `sklearn.frozen.FrozenEstimator`.
-        Unless it has another `n_bins`, it is 8. `feature_weights` multiply the scores
-        of the cells.
+        None is ``ProximityKernel(8)``: the first and last centers are the extremes, so
+        that extreme values are rare ones. `feature_weights` multiply the scores of the
+        cells.
     contamination : "auto" or float, default="auto"
         Share of the fitted rows to call outliers, above 0 and at most 0.5. "auto" takes
         the rows that score higher than 99 % of rows drawn from the fitted model.
     n_jobs : int or None, default=None
-        Threads, as in `ProximityKernel`; None is the option of the kernel.
+        Threads; None is those of the kernel: all cores, unless it has its own option.
 
     Attributes
     ----------
@@ -209,7 +210,8 @@ class ProximityOutliers(OutlierDetector, KernelEstimator):
 
     def __fit_coded__(self, X: Any) -> CodedTable:
         self._check_options()
-        kernel, coded = fit_kernel(self.kernel, X, self.n_jobs, _N_BINS)
+        default = self.__default_kernel__()
+        kernel, coded = fit_kernel(self.kernel, X, self.n_jobs, default)
         self._learn(kernel, coded)
         return coded
 
@@ -232,7 +234,7 @@ class ProximityOutliers(OutlierDetector, KernelEstimator):
         self._check_options()
         check_not_frozen(self.kernel)
         read = make_reader(batches)
-        kernel = copy_kernel(self.kernel, self.n_jobs, _N_BINS)
+        kernel = copy_kernel(self.kernel, self.n_jobs, self.__default_kernel__())
         check_rule(kernel)
         kept = fit_to_batches(kernel, read)
         tails = _learn_tails_of(kernel, read)
@@ -394,6 +396,9 @@ class ProximityOutliers(OutlierDetector, KernelEstimator):
         check(expected is None or is_count, "the expected false alarms")
         self.offset_, self.expected_false_alarms_ = offset, expected
 
+    def __default_kernel__(self) -> ProximityKernel:
+        return ProximityKernel(_N_BINS)
+
     def _check_options(self) -> None:
         super()._check_options()
         share = self.contamination
@@ -428,8 +433,9 @@ def fit_like(kernel: ProximityKernel, columns: tuple[Column, ...]) -> Any:
     ProximityOutliers
     CodedTable
     """
-    copy = copy_kernel(kernel, None, _N_BINS)
-    copy.set_params(matching="pairwise")
+    copy = copy_kernel(kernel, None).set_params(matching="pairwise")
+    if copy.n_bins is None:
+        copy.set_params(n_bins=_N_BINS)
     model, coded = fit_model(columns, resolve_options(copy))
     copy.model_, copy.n_features_in_ = model, len(columns)
     odd = ProximityOutliers(kernel=FrozenEstimator(copy))

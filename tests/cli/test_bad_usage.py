@@ -22,12 +22,12 @@ COMMON = {
     "ragged": (["ragged.csv"], "ragged.csv: line 3 has 3 fields"),
     "empty": (["empty.csv"], "empty.csv: the file is empty"),
     "wrong column": ([TABLE, "--drop", "agee"], "--drop agee: .* mean 'age'"),
-    "bad value": ([TABLE, "--bins", "1"], "--bins: takes a whole number from 2 on"),
+    "bad value": ([TABLE, "--bins", "1"], "--bins: takes a whole number of at least 2"),
     "output": ([TABLE, "-o", "no/where.csv"], "--output no/where.csv: there is no f"),
     "onto itself": ([TABLE, "-o", TABLE], "--output patients.csv: .* the input itself"),
     "bad ending": ([TABLE, "-o", "a.doc"], "--output a.doc: it ends in .doc"),
     "damaged model": ([TABLE, "--model", "damaged.pk"], "--model: damaged.pk is no"),
-    "no model": ([TABLE, "--model", "no.pk"], "--model: no.pk is not there"),
+    "no model": ([TABLE, "--model", "no.pk"], "--model: no.pk does not exist"),
 }
 # Of each command, what follows the table; five of the above through the program, and
 # what only it can be asked wrongly.
@@ -52,7 +52,10 @@ COMMANDS = {
 OWN = {
     "cluster": {
         "many": ([TABLE, "-k", "999"], "-k 999: .* 300 rows"),
-        "count": ([TABLE, "-k", "some"], "-k: takes a whole number from 1 on, or auto"),
+        "count": (
+            [TABLE, "-k", "some"],
+            "-k: takes a whole number of at least 1, or auto",
+        ),
         "report": ([TABLE, "--report", "no/r.html"], "--report no/r.html: there is no"),
         "a page": (
             [TABLE, "--report", "r.pdf"],
@@ -94,7 +97,7 @@ OWN = {
             [TABLE, "--model", "m", "--share", "0.1"],
             "--share: this was set",
         ),
-        "top": ([TABLE, "--top", "0"], "--top: takes a whole number from 1 on"),
+        "top": ([TABLE, "--top", "0"], "--top: takes a whole number of at least 1"),
         "cascade": ([TABLE, "--matching", "cascade"], "--matching cascade: cells are"),
     },
     "similarity": {
@@ -180,9 +183,9 @@ USED = ("age", "weight", "sex", "visit", "ward", "score")  # columns of patients
 VALUES = {
     "separator": (["--sep", "xx"], "--sep: takes one character, or tab, comma"),
     "quote": (["--sep", '"'], "--sep: takes one character"),
-    "bins": (["--bins", "x"], "--bins: takes a whole number from 2 on, or auto"),
-    "no clusters": (["-k", "0"], "-k: takes a whole number from 1 on, or auto"),
-    "weight": (["--weight", "age"], "--weight: takes a column and a number from 0"),
+    "bins": (["--bins", "x"], "--bins: takes a whole number of at least 2, or auto"),
+    "no clusters": (["-k", "0"], "-k: takes a whole number of at least 1, or auto"),
+    "weight": (["--weight", "age"], "--weight: takes a column and a number of at"),
     "negative": (["--weight", "age=-1"], "--weight: takes a column and a number"),
     "no column": (["--weight", "agee=2"], "--weight agee: .* no such.* mean 'age'"),
     "weight of an id": (
@@ -198,7 +201,7 @@ VALUES = {
         "--weight is 0 for every",
     ),
     "matching": (["--matching", "exact"], "--matching: invalid choice"),
-    "seed": (["--seed", "1.5"], "--seed: takes a whole number from 0 on"),
+    "seed": (["--seed", "1.5"], "--seed: takes a whole number of at least 0"),
     "decimal": (["--decimal", ";"], "--decimal: invalid choice"),
     "both orders": (
         ["--day-first", "--month-first"],

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from command_line import N_ROWS, fill_folder, make_table, run_inside, run_installed
 
 from proximity_kernel import (
+    ProximityImputer,
     ProximityKernel,
     ProximityKMeans,
     ProximityNeighbors,
@@ -69,14 +70,17 @@ def test_neighbors(folder, values, ids):
     assert lines[0] == [
         "row", "rank", "neighbor", "similarity", "patient_id", "neighbor_patient_id",
     ]  # fmt: skip
-    K = ProximityKernel("fine").fit(values).kernel(values)
+    pk = ProximityKernel("fine", rarity=0.5).fit(values)
+    K = pk.kernel(values)
     expected = []
     for row in (7, 11):
         others = [i for i in np.argsort(-K[row], kind="stable") if i != row][:2]
         expected += [(row + 1, k + 1, i + 1, ids[i]) for k, i in enumerate(others)]
     found = [(int(a), int(b), int(c), e) for a, b, c, _, _, e in lines[1:]]
     assert found == expected
-    assert float(lines[1][3]) == pytest.approx(K[7, expected[0][2] - 1], abs=1e-6)
+    near = ProximityNeighbors(2, kernel=pk).fit(values)
+    shares, _ = near.kneighbors(values.iloc[[7]], 3, return_similarity=True)
+    assert float(lines[1][3]) == pytest.approx(max(shares[0, 1:]), abs=1e-6)
 
 
 def test_outliers(folder, tmp_path, values, ids):
@@ -189,8 +193,8 @@ def test_impute(folder, tmp_path, values):
     written = pd.read_csv(folder / "patients.csv", sep=";", dtype=str)
     assert found.columns.to_list() == written.columns.to_list()
     assert found["remark"].to_list() == written["remark"].to_list()
-    kernel = ProximityKernel().fit(values)
-    truth, uncertainty = kernel.impute(values, return_uncertainty=True)
+    imputer = ProximityImputer().fit(values)
+    truth, uncertainty = imputer.transform(values), imputer.uncertainty(values)
     np.testing.assert_array_equal(found["age"], truth["age"].round())
     np.testing.assert_allclose(found["weight"], truth["weight"].round(1))
     assert found["score"][0] == "unknown"  # a word is no gap

@@ -9,7 +9,7 @@ import pytest
 from command_line import run_inside
 from rich.console import Console
 
-from proximity_kernel import ProximityKernel
+from proximity_kernel import ProximityImputer
 from proximity_kernel.cli import explain_command as explain
 from proximity_kernel.cli.filled_cells import _round_times
 
@@ -31,7 +31,7 @@ def test_few_rows_have_few_neighbors_and_pairs_are_counted(tmp_path, capfd):
     assert run_inside("neighbors", path, "--quiet") == 0
     assert len(capfd.readouterr().out.splitlines()) == 1 + 3 * 2
     assert run_inside("similarity", path, "--above", "0.9") == 0
-    assert "1 pair of at least 0.9" in capfd.readouterr().err
+    assert "1 pair with a similarity of at least 0.9" in capfd.readouterr().err
 
 
 def test_parts_of_many_columns_have_more_digits(capsys):
@@ -109,7 +109,7 @@ def test_filled_times_are_as_fine_as_the_others(tmp_path, step, written):
     cells = [line.split(",")[0] for line in out.read_text().splitlines()[1:]]
     assert all(re.fullmatch(written, cell) for cell in cells), cells
     table = pd.DataFrame({"when": when.mask(hole), "group": group})
-    truth = ProximityKernel().fit(table).impute(table)["when"].dt.round(step)
+    truth = ProximityImputer().fit_transform(table)["when"].dt.round(step)
     found = pd.to_datetime(pd.Series(cells), format="%d/%m/%Y %H:%M:%S")
     assert found.tolist() == truth.tolist()
 

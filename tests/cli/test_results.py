@@ -8,7 +8,13 @@ import pandas as pd
 import pytest
 from command_line import N_ROWS, fill_folder, run_inside
 
-from proximity_kernel import ProximityKernel, ProximityOutliers, explain, read_table
+from proximity_kernel import (
+    ProximityImputer,
+    ProximityKernel,
+    ProximityOutliers,
+    explain,
+    read_table,
+)
 
 
 @pytest.fixture(scope="module")
@@ -45,8 +51,11 @@ def test_a_terminal_shows_ten_rows(folder, run_in_terminal, name):
 def test_a_terminal_shows_the_most_similar_rows_and_a_scale(folder, run_in_terminal):
     said = run_in_terminal("neighbors", folder / "patients.csv")
     table = read_table(folder / "patients.csv")
-    K = ProximityKernel("fine").fit(table.frame).kernel(table.frame)
-    pairs = K[np.triu_indices(len(K), 1)]
+    pk = ProximityKernel("fine", rarity=0.5, dtype=np.float64).fit(table.frame)
+    full = pk.model_.full_score(0.0)  # what a row with the same values would score
+    scores = full.of(pk.transform(table.frame)) / full.n_features
+    K = pk.kernel(table.frame) / scores[:, None]
+    pairs = 1 - pk.distance(table.frame)[np.triu_indices(len(K), 1)]
     np.fill_diagonal(K, 0)
     ids = table.ids["patient_id"]
     a, b = np.unravel_index(K.argmax(), K.shape)
@@ -59,7 +68,7 @@ def test_a_terminal_shows_the_most_similar_rows_and_a_scale(folder, run_in_termi
     first = lines[0]
     assert first[:3] == [ids[0], ids[K[0].argmax()], f"{K[0].max():.3f}"]
     why = explain(
-        ProximityKernel("fine").fit(table.frame),
+        pk,
         table.frame.iloc[[0]],
         table.frame.iloc[[K[0].argmax()]],
     )
@@ -139,9 +148,7 @@ def test_a_terminal_shows_what_was_filled(folder, run_in_terminal, capsys):
     )
     assert shown["weight"][1:4] == [cells.iloc[0], "to", cells.iloc[-1]]
     first = int(np.argmax(gaps["sex"]))
-    _, unsure = (
-        ProximityKernel().fit(table.frame).impute(table.frame, return_uncertainty=True)
-    )
+    unsure = ProximityImputer().fit(table.frame).uncertainty(table.frame)
     share = f"({100 * (1 - unsure['sex'][first]):.0f} % sure)"
     example = f"row {filled['patient_id'][first]}: {filled['sex'][first]} {share}"
     assert " ".join(shown["sex"]).endswith(example)

@@ -50,6 +50,28 @@ def test_all_rows_kept_gives_the_clusters_of_the_table(frame, n_parts):
     )
 
 
+@pytest.mark.parametrize("n_parts", [1, 7])
+def test_it_transforms_scores_and_saves_as_in_memory(frame, n_parts, tmp_path):
+    km = ProximityKMeans(4, n_init=3, random_state=1).fit(frame)
+    parts = [*cut(frame, n_parts), frame[:0]]
+    got = DaskProximityKMeans(4, n_init=3, random_state=1)
+    with pytest.raises(NotFittedError):
+        got.transform(frame)
+    with pytest.raises(NotFittedError):
+        got.save(tmp_path / "km.model")
+    got.fit(as_dask(parts))
+    distances = got.transform(as_dask(parts))
+    assert distances.shape[1] == 4
+    np.testing.assert_allclose(distances.compute(), km.transform(frame), rtol=1e-6)
+    assert got.score(as_dask(parts)) == pytest.approx(km.score(frame))
+    assert got.score(as_dask(parts)) == pytest.approx(-got.inertia_)
+    got.save(tmp_path / "km.model")
+    loaded = ProximityKMeans.load(tmp_path / "km.model")
+    np.testing.assert_array_equal(loaded.predict(frame), km.labels_)
+    assert loaded.profiles_ == km.profiles_
+    assert loaded.get_params()["n_init"] == 3
+
+
 def lloyd_in_memory(frame, options, kernel):
     """Seeds from the rows that are kept, then Lloyd's iterations on all, in memory."""
     model = kernel.model_

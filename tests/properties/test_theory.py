@@ -19,6 +19,9 @@ from strategies import assert_same_bits, dense, fitted, mixed_table, tables
 
 from proximity_kernel import ProximityKernel
 from proximity_kernel import (
+    _pair_weights as pair_weights,
+)
+from proximity_kernel import (
     _pairwise as kept_pairs,
 )
 from proximity_kernel import (
@@ -164,7 +167,10 @@ def test_the_budgets_are_those_of_the_page():
         f"{row_summary._MOST_COPIES} times": 100,
         f"{kept_pairs._MOST_SOURCES} sources": 32,
         f"2^{kept_pairs._MOST_EVIDENCE.bit_length() - 1} entries": 21,
-        f"2^{pairwise._MOST_SCORED.bit_length() - 1} triples": 27,
+        f"{pair_weights._COARSE_ROWS:,} of them": 1024,
+        f"{pair_weights._REFINED_ROWS:,} of them": 3000,
+        f"2^{pair_weights._MOST_SCORED.bit_length() - 1} triples": 27,
+        f"2^{pair_weights._MOST_REFINED.bit_length() - 1} entries": 25,
     }
     assert [text for text in budgets if text not in page] == []
 
@@ -246,21 +252,25 @@ def test_wide_tables_have_few_sources_and_keep_the_frequent_codes(d, bins):
     np.testing.assert_array_equal(left, best[:, n_kept:].sum(axis=1))
 
 
-@pytest.mark.parametrize(("d", "n_scored"), [(20, 9000), (150, 6005), (600, 1747)])
-def test_wide_tables_are_scored_on_fewer_rows(d, n_scored, monkeypatch):
-    seen = set()
-    monkeypatch.setattr(
-        pairwise, "score_weights", lambda codes, *_: seen.add(codes.shape[1])
-    )
+@pytest.mark.parametrize(
+    ("d", "scored"), [(20, {1024, 3000}), (150, {1024, 375}), (600, {436, 109})]
+)
+def test_wide_tables_are_scored_on_fewer_rows(d, scored, monkeypatch):
+    """For the common weights, and for those of sources."""
+    seen, tell = set(), pair_weights._tell
+
+    def note(*given, each):
+        seen.add(int(given[4].max()))
+        return tell(*given, each=each)
+
+    monkeypatch.setattr(pair_weights, "_tell", note)
     n = 9000 if d < 600 else 3000
-    codes = coded(n, d)
     plan = row_summary.plan_rows("pairwise", np.full(d, 4), n, seed=0)
-    state = row_summary.keep_rows(codes, plan, 1)
+    state = row_summary.keep_rows(coded(n, d), plan, 1)
     counts = row_summary.count_pairs(state, state.kept, np.zeros(d, bool), 1)
-    learnt = pairwise.learn_pairwise(counts, state.kept, 1)
-    assert seen == {n_scored}
-    assert learnt.smoothing == 1  # all errors are 0 here: the smaller in a tie
-    assert not learnt.weights.any()
+    learnt = pair_weights.learn_pairwise(counts, state.kept, 1)
+    assert seen == scored
+    assert ((learnt.weights >= 0) & (learnt.weights <= 1.5)).all()
 
 
 # 4. Exact, and always the same

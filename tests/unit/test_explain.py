@@ -161,9 +161,25 @@ def test_estimators_that_hold_a_kernel(people):
         with pytest.raises(NotFittedError):
             explain(estimator, people.iloc[0], people.iloc[1])
         estimator.fit(people)
-        assert explain(estimator, people.iloc[0], people.iloc[1]) == explain(
-            estimator.kernel_, people.iloc[0], people.iloc[1]
+        rows = people.iloc[0], people.iloc[1]
+        of_kernel = explain(estimator.kernel_, *rows)
+        if not isinstance(estimator, ProximityNeighbors):
+            assert explain(estimator, *rows) == of_kernel
+
+
+def test_one_kernel_is_one_similarity(people):
+    """Each estimator uses the kernel that it was given, with its own options."""
+    found = [
+        explain(estimator.fit(people), people.iloc[0], people.iloc[1])
+        for estimator in (
+            ProximityKernel(),
+            ProximityKMeans(2, kernel=ProximityKernel()),
+            ProximityNeighbors(2, kernel=ProximityKernel()),
+            ProximityOutliers(kernel=ProximityKernel()),
+            ProximityOutliers(method="neighbors", kernel=ProximityKernel()),
         )
+    ]
+    assert all(one == found[0] for one in found)
 
 
 @pytest.mark.parametrize("step", ["1ns", "1us", "1ms", "1s", "1h", "1D"])

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from oracle_pairwise import Pairwise
+from oracle_fine import FineTable, find_leaf, grow, list_leaves
 from strategies import mixed_table, raises_naming
 
 from proximity_kernel import ProximityKernel, ProximityKMeans, explain
@@ -14,103 +14,6 @@ from proximity_kernel._bins import (
     rank_centers,
     rank_values,
 )
-
-SCORE = {0: 0.0, 1: 0.4, 2: 0.7, 3: 0.9, 4: 1.0}
-
-
-def grow(values, depth=0):
-    """Cut sorted values: a limit with the parts below and above it, or None.
-
-    "Split where it halves the rows best and never through a value, four deep; a cell
-    with one value is a leaf."
-    """
-    places = [i for i in range(1, len(values)) if values[i - 1] < values[i]]
-    if depth == 4 or not places:
-        return None
-    at = min(places, key=lambda i: abs(len(values) - 2 * i))
-    limit = (values[at - 1] + values[at]) / 2
-    return limit, grow(values[:at], depth + 1), grow(values[at:], depth + 1)
-
-
-def find_leaf(value, tree):
-    """Write the way to the leaf of a value: a letter for each cut."""
-    path = ""
-    while tree is not None:
-        limit, low, high = tree
-        path, tree = (path + "l", low) if value <= limit else (path + "r", high)
-    return path
-
-
-def list_leaves(tree, path=""):
-    if tree is None:
-        return [path]
-    return [
-        leaf
-        for t, c in zip(tree[1:], "lr", strict=True)
-        for leaf in list_leaves(t, path + c)
-    ]
-
-
-def score(a, b):
-    """Score two leaves by the smallest cell that holds both."""
-    if a == b:
-        return 1.0
-    shared = next(i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y)
-    return SCORE[shared]
-
-
-def spread(estimate, leaves, quarters):
-    """Spread the probabilities of quarters evenly over their parts."""
-    out = {}
-    for leaf in leaves:
-        out[leaf] = estimate[quarters.index(leaf[:2])] * 0.5 ** len(leaf[2:])
-    return out
-
-
-def true_kernel(table, new):
-    """Compare the rows of `new` with each other, from the definition."""
-    columns = [[v for v in column if v == v] for column in table.T.tolist()]
-    trees = [grow(sorted(values)) for values in columns]
-    leaves = [list_leaves(tree) for tree in trees]
-    quarters = [list(dict.fromkeys(leaf[:2] for leaf in own)) for own in leaves]
-
-    def code(row):
-        return [
-            quarters[j].index(find_leaf(v, trees[j])[:2]) if v == v else -1
-            for j, v in enumerate(row)
-        ]
-
-    rule = Pairwise([code(row) for row in table.tolist()], [len(q) for q in quarters])
-
-    def describe(row):
-        cells = []
-        for j, v in enumerate(row):
-            if v == v:
-                cells.append({find_leaf(v, trees[j]): 1.0})
-            else:
-                estimate = rule.estimate(code(row), j)
-                cells.append(spread(list(estimate), leaves[j], quarters[j]))
-        return cells
-
-    rows = [describe(row) for row in new.tolist()]
-    return np.array(
-        [
-            [
-                np.mean(
-                    [
-                        sum(
-                            p * q * score(x, y)
-                            for x, p in one.items()
-                            for y, q in two.items()
-                        )
-                        for one, two in zip(a, b, strict=True)
-                    ]
-                )
-                for b in rows
-            ]
-            for a in rows
-        ]
-    )
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -122,7 +25,7 @@ def test_kernel_is_that_of_the_definition(seed):
     table[rng.random(table.shape) < 0.2] = np.nan
     new = np.vstack([table[:12], rng.normal(size=(3, 4)) * 9])
     pk = ProximityKernel("fine", missingness="ignorable", dtype=np.float64).fit(table)
-    np.testing.assert_allclose(pk.kernel(new), true_kernel(table, new), atol=1e-12)
+    np.testing.assert_allclose(pk.kernel(new), FineTable(table).kernel(new), atol=1e-12)
 
 
 @given(st.lists(st.integers(0, 12), min_size=1, max_size=60))

@@ -10,8 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
 from strategies import (
     GRADES,
+    Filler,
     empty_columns,
     fit_transform,
     fitted,
@@ -22,14 +24,19 @@ from strategies import (
     tables,
 )
 
-from proximity_kernel import ProximityKernel
+from proximity_kernel import ProximityImputer, ProximityKernel
+
+
+def filler(kernel, frame):
+    """A filler on a fitted kernel."""
+    return Filler(kernel).fit(frame)
 
 
 def fill(pk, table, **options):
     """Impute; the warning about what cannot be filled is tested elsewhere."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "column .* had no observed value at fit")
-        return pk.impute(table, **options)
+        return pk.both(table, **options)
 
 
 def blocks(columns, reference, options):
@@ -75,8 +82,10 @@ def chances_of_levels(shares, held):
 @given(tables(max_rows=20, max_columns=4), parameters())
 def test_values_are_those_of_the_definition(both, options):
     frame, new = both
-    pk = fitted(ProximityKernel(**options, missingness="ignorable"), frame)
-    filled, spread = fill(pk, new, return_uncertainty=True)
+    pk = filler(
+        fitted(ProximityKernel(**options, missingness="ignorable"), frame), frame
+    )
+    filled, spread = fill(pk, new)
     columns = oracle.read_columns(frame)
     reference = oracle.fit(columns, options["n_bins"])
     wanted = blocks(oracle.read_columns(new), reference, options)
@@ -113,10 +122,12 @@ def test_values_are_those_of_the_definition(both, options):
 def test_no_holes_and_nothing_else_changed(both, options, strategy, informative):
     frame, new = both
     missingness = "informative" if informative else "auto"
-    pk = fitted(ProximityKernel(**options, missingness=missingness), frame)
+    pk = filler(
+        fitted(ProximityKernel(**options, missingness=missingness), frame), frame
+    )
     for table in (frame, new):
         before = table.copy()
-        filled, spread = fill(pk, table, strategy=strategy, return_uncertainty=True)
+        filled, spread = fill(pk, table, strategy=strategy)
         pd.testing.assert_frame_equal(table, before)
         observed = table.notna()
         assert filled.columns.equals(table.columns)
@@ -151,11 +162,13 @@ def test_no_holes_and_nothing_else_changed(both, options, strategy, informative)
 def test_informative_gaps_are_filled_given_that_the_cell_is_not_missing(both, options):
     """All such gaps of the row are taken for unknown, and their bin is left out."""
     frame, _ = both
-    pk = fitted(ProximityKernel(**options, missingness="informative"), frame)
+    pk = filler(
+        fitted(ProximityKernel(**options, missingness="informative"), frame), frame
+    )
     columns = oracle.read_columns(frame)
     gaps = oracle.find_gaps(columns)
     reference = oracle.fit(columns, options["n_bins"], informative=gaps)
-    _, spread = fill(pk, frame, return_uncertainty=True)
+    _, spread = fill(pk, frame)
     for i, row in enumerate(reference.codes):
         missing = [j for j in gaps if columns[j].values[i] is None]
         opened = [
@@ -190,47 +203,49 @@ def test_other_gaps_keep_the_estimates_that_know_of_informative_ones():
     table = pd.DataFrame({
         "a": a, "b": np.where(absent, np.nan, 1.0), "c": np.where(absent, np.nan, 2.0),
     })  # fmt: skip
-    pk = ProximityKernel(n_bins=2, missingness="informative").fit(table)
+    pk = Filler(ProximityKernel(n_bins=2, missingness="informative")).fit(table)
     gone = pd.DataFrame({"a": [np.nan], "b": [np.nan], "c": [np.nan]})
     assert pk.impute(gone)["a"].tolist() == pytest.approx([0.0], abs=1e-3)
     assert pk.impute(gone)[["b", "c"]].to_numpy().tolist() == [[1.0, 2.0]]
-    pk.set_params(matching="cascade").fit(table)
+    pk = Filler(pk.kernel.set_params(matching="cascade").fit(table)).fit(table)
     assert pk.impute(gone)["a"].tolist() == [0.0]  # only who lacks b has 0
 
 
 def test_blocks_of_rows_change_nothing(monkeypatch):
     table = mixed_table(400, 7, 0.3, 0)
-    pk = ProximityKernel(missingness="informative").fit(table)
-    want = pk.impute(table, return_uncertainty=True)
+    pk = Filler(ProximityKernel(missingness="informative")).fit(table)
+    want = pk.both(table)
     monkeypatch.setattr("proximity_kernel._imputation._MOST_ROWS", 7)
-    got = pk.impute(table, return_uncertainty=True)
+    got = pk.both(table)
     pd.testing.assert_frame_equal(got[0], want[0], check_exact=True)
     pd.testing.assert_frame_equal(got[1], want[1], check_exact=True)
 
 
 def test_rare_labels_share_a_bin_and_the_commonest_stands_for_it():
     labels = ["a"] * 10 + ["b"] * 3 + ["c"] * 2 + ["d"]
-    pk = ProximityKernel(max_categories=2).fit([[label, 1.0] for label in labels])
-    filled, spread = pk.impute([[None, 1.0]], return_uncertainty=True)
+    pk = Filler(ProximityKernel(max_categories=2)).fit(
+        [[label, 1.0] for label in labels]
+    )
+    filled, spread = pk.both([[None, 1.0]])
     assert filled == [["a", 1.0]]
     assert spread[0][0] == pytest.approx(6 / 16)
     others = [["a", 1.0]] * 5 + [["b", 9.0]] * 3 + [["c", 9.0]] * 2
-    pk = ProximityKernel(matching="cascade", max_categories=2).fit(others)
-    filled, spread = pk.impute([[None, 9.0]], return_uncertainty=True)
+    pk = Filler(ProximityKernel(matching="cascade", max_categories=2)).fit(others)
+    filled, spread = pk.both([[None, 9.0]])
     assert filled == [["b", 9.0]]
     assert spread[0][0] == pytest.approx(2 / 5)
 
 
 def test_the_mode_is_the_typical_value_of_the_likeliest_bin():
     table = [[0.0], [2.0], [4.0], [100.0], [None]]
-    pk = plain(n_bins=2).fit(table)
+    pk = Filler(plain(n_bins=2)).fit(table)
     assert pk.impute([[None]])[0][0] == pytest.approx(26.5)
     assert pk.impute([[None]], strategy="mode") == [[2.0]]
 
 
 def test_large_numbers_do_not_overflow():
     table = np.array([[-1.7e308], [1.7e308], [1.6e308], [np.nan]])
-    filled, spread = plain(n_bins=2).fit(table).impute(table, return_uncertainty=True)
+    filled, spread = Filler(plain(n_bins=2)).fit(table).both(table)
     assert np.isfinite(filled).all()
     assert np.isfinite(spread).all()
 
@@ -250,11 +265,11 @@ def test_means_of_bins_are_nearer_than_centers():
     hidden = rng.exponential(size=4000)
     key = np.digitize(hidden, [0.3, 1.0, 2.0])
     table = np.column_stack([hidden, key])
-    pk = plain().fit(table)
+    pk = Filler(plain()).fit(table)
     asked = table.copy()
     asked[:, 0] = np.nan
     got = pk.impute(asked)[:, 0]
-    centers = dense_centers(pk, asked)
+    centers = dense_centers(pk.kernel, asked)
     assert np.mean((got - hidden) ** 2) < 0.8 * np.mean((centers - hidden) ** 2)
 
 
@@ -266,10 +281,13 @@ def dense_centers(pk, asked):
 def test_what_cannot_be_filled_is_said():
     table = pd.DataFrame({"a": [1.0, 2.0, None], "b": [None, None, None]})
     with pytest.warns(UserWarning, match="'b'"):
-        pk = plain().fit(table)
+        pk = Filler(plain()).fit(table)
+    imputer = pk.imputer
     with pytest.warns(UserWarning, match="column 'b' had no observed value") as caught:
-        filled, spread = pk.impute(table, return_uncertainty=True)
+        filled = imputer.transform(table)
     assert caught[0].filename == __file__
+    with pytest.warns(UserWarning, match="column 'b' had no observed value"):
+        spread = imputer.uncertainty(table)
     assert filled["a"].notna().all()
     assert filled["b"].isna().all()
     assert spread["b"].isna().all()
@@ -279,23 +297,24 @@ def test_what_cannot_be_filled_is_said():
 
 def test_bad_input_is_named():
     table = [[1.0], [2.0], [None]]
-    with pytest.raises(NotFittedError):
-        ProximityKernel().impute(table)
-    pk = plain().fit(table)
+    for name in ("transform", "uncertainty", "interval", "probabilities", "draw"):
+        with pytest.raises(NotFittedError):
+            getattr(ProximityImputer(), name)(table)
+    pk = Filler(plain()).fit(table)
     with raises_naming(ValueError, "strategy", "'mean' or 'mode'", "'median'"):
         pk.impute(table, strategy="median")
-    with raises_naming(ValueError, "return_uncertainty", "yes"):
-        pk.impute(table, return_uncertainty="yes")
+    pk = Filler(plain()).fit(table)
     with raises_naming(ValueError, "2 features"):
         pk.impute([[1.0, 2.0]])
 
 
 def test_it_does_not_depend_on_the_options_of_the_output():
     table = mixed_table(60, 5, 0.3, 3)
-    want = ProximityKernel().fit(table).impute(table)
+    want = ProximityImputer().fit_transform(table)
     pk = ProximityKernel(normalize=True, sparse_output=False, dtype=np.float64)
     pk.set_output(transform="pandas").fit(table)
-    pd.testing.assert_frame_equal(pk.impute(table), want)
+    got = ProximityImputer(kernel=FrozenEstimator(pk)).fit_transform(table)
+    pd.testing.assert_frame_equal(got, want)
     assert fit_transform(pk, table).shape[0] == 60
     assert GRADES.ordered
 
@@ -303,10 +322,9 @@ def test_it_does_not_depend_on_the_options_of_the_output():
 @pytest.mark.parametrize("spread", [1e200, 1.7e308])
 def test_a_spread_near_the_end_of_float64_is_no_overflow(spread):
     table = np.array([[1.0, 2.0], [1.2, 2.0], [np.nan, 3.0], [9.0, 3.0]])
-    pk = ProximityKernel().fit(table)
-    wide = [
-        replace(t, spread=np.full(len(t.spread), spread)) for t in pk.model_.typical
-    ]
-    pk.model_ = replace(pk.model_, typical=tuple(wide))
-    _, uncertainty = pk.impute(table, return_uncertainty=True)
+    pk = Filler(ProximityKernel()).fit(table)
+    learned = pk.imputer.number_model_
+    wide = np.full_like(learned.spreads, spread)
+    pk.imputer.number_model_ = replace(learned, spreads=wide)
+    _, uncertainty = pk.both(table)
     assert uncertainty[2, 0] == pytest.approx(spread)

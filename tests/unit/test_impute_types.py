@@ -11,12 +11,12 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from strategies import plain
+from strategies import Filler, plain
 
 
 def exact(**options):
     """The paper's rule: rows that match in all cells give exact values."""
-    return plain(matching="cascade", **options)
+    return Filler(plain(matching="cascade", **options))
 
 
 MAKES = {
@@ -44,7 +44,7 @@ COLUMNS = {
 def test_frames_of_every_make_keep_their_types(make):
     table = make(COLUMNS)
     pk = exact().fit(table)
-    filled, spread = pk.impute(table, return_uncertainty=True)
+    filled, spread = pk.both(table)
     assert type(filled) is type(spread) is type(table)
     types = [[str(t) for t in getattr(one, "dtypes", one)] for one in (table, filled)]
     if isinstance(table, pa.Table):
@@ -84,7 +84,7 @@ def test_polars_types(dtype):
     table = pl.DataFrame([base, pl.Series("key", ["p", "p", "q", "q", "q"])])
     before = table.clone()
     pk = exact().fit(table)
-    filled, _ = pk.impute(table, return_uncertainty=True)
+    filled, _ = pk.both(table)
     assert table.equals(before)
     assert filled.schema == table.schema
     assert filled["x"].to_list() == [*base.to_list()[:4], base.to_list()[3]]
@@ -112,7 +112,7 @@ def test_pandas_types_and_odd_names():
         "key": ["p", "p", "q", "q"],
     }, index=[7, 7, 3, 1])  # fmt: skip
     pk = exact().fit(table)
-    filled, spread = pk.impute(table, return_uncertainty=True)
+    filled, spread = pk.both(table)
     assert list(filled.columns) == list(table.columns) == list(spread.columns)
     assert filled.index.tolist() == spread.index.tolist() == [7, 7, 3, 1]
     assert (filled.dtypes == table.dtypes).all()
@@ -152,7 +152,7 @@ def test_named_columns_are_labels_and_come_back_as_what_they_are():
     })  # fmt: skip
     named = ["code", "day", "yes"]
     pk = exact(categorical_features=named).fit(table)
-    filled, spread = pk.impute(table, return_uncertainty=True)
+    filled, spread = pk.both(table)
     assert (filled.dtypes == table.dtypes).all()
     assert filled.iloc[3].tolist() == table.iloc[2].tolist()
     assert spread.dtypes.astype(str).eq("float64").all()
@@ -161,7 +161,7 @@ def test_named_columns_are_labels_and_come_back_as_what_they_are():
 def test_arrays_come_back_as_arrays():
     rows = np.array([[1.0, 5.0], [1.0, np.nan], [9.0, 7.0]], np.float32)
     pk = exact(n_bins=2).fit(rows)
-    filled, spread = pk.impute(rows, return_uncertainty=True)
+    filled, spread = pk.both(rows)
     assert filled.dtype == np.float32
     assert spread.dtype == float
     assert filled[1, 1] == 5
@@ -175,7 +175,7 @@ def test_arrays_come_back_as_arrays():
     days = np.array(
         [["2020-01-01"] * 2, ["2020-01-01", "NaT"], ["2021-01-01"] * 2], "M8[D]"
     )
-    filled, spread = exact(n_bins=2).fit(days).impute(days, return_uncertainty=True)
+    filled, spread = exact(n_bins=2).fit(days).both(days)
     assert filled.dtype == days.dtype
     assert filled[1, 1] == days[0, 0]
     assert spread.dtype.kind == "m"
@@ -188,7 +188,7 @@ def test_rows_come_back_as_rows_with_cells_like_theirs():
     before = copy.deepcopy(rows)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        filled, spread = exact().fit(rows).impute(rows, return_uncertainty=True)
+        filled, spread = exact().fit(rows).both(rows)
     assert rows == before
     assert filled == [rows[0], rows[1], rows[0]]
     assert [type(cell) for cell in filled[2]] == [type(cell) for cell in rows[0]]

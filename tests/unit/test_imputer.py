@@ -1,4 +1,7 @@
-"""`ProximityImputer` against `ProximityKernel.impute`, and in pipelines."""
+"""`ProximityImputer`: its options and results, and in pipelines."""
+
+import datetime as dt
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -6,6 +9,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from sklearn.compose import make_column_selector, make_column_transformer
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
@@ -13,9 +17,16 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from strategies import mixed_table, raises_naming
 
 from proximity_kernel import ProximityImputer, ProximityKernel
+from proximity_kernel._imputation import draw_model
+
+# scikit-learn asks a result for its shape; lists of rows come back as lists.
+_LISTS = {"check_transformer_data_not_an_array": "a list of rows gives a list of rows"}
 
 
-@parametrize_with_checks([ProximityImputer(), ProximityImputer(add_indicator=True)])
+@parametrize_with_checks(
+    [ProximityImputer(), ProximityImputer(add_indicator=True)],
+    expected_failed_checks=lambda _: _LISTS,
+)
 def test_checks(estimator, check):
     check(estimator)
 
@@ -27,15 +38,13 @@ def frame():
     return table
 
 
-def test_it_fills_as_the_kernel_does(frame):
-    filled = ProximityImputer(strategy="mode").fit_transform(frame)
-    want = ProximityKernel().fit(frame).impute(frame, strategy="mode")
-    pd.testing.assert_frame_equal(filled, want)
-    assert filled.notna().all().all()
-    uncertainty = ProximityImputer().fit(frame).uncertainty(frame)
+def test_a_frozen_kernel_is_not_fitted_again(frame):
+    kernel = ProximityKernel().fit(frame)
+    model = kernel.model_
+    imputer = ProximityImputer(kernel=FrozenEstimator(kernel)).fit(frame)
+    assert imputer.kernel_.model_ is model
     pd.testing.assert_frame_equal(
-        uncertainty,
-        ProximityKernel().fit(frame).impute(frame, return_uncertainty=True)[1],
+        imputer.transform(frame), ProximityImputer().fit_transform(frame)
     )
 
 
@@ -60,8 +69,8 @@ def test_indicators_in_arrays_and_lists():
     assert filled.shape == (4, 4)
     np.testing.assert_array_equal(filled[:, 2:], np.isnan(table))
     rows = imputer.fit_transform([[1.0, None], [2.0, "x"], [None, "x"]])
-    assert rows[:, 2:].tolist() == [[False, True], [False, False], [True, False]]
-    assert rows[0, :2].tolist() == [1.0, "x"]
+    assert [row[2:] for row in rows] == [[False, True], [False, False], [True, False]]
+    assert rows[0][:2] == [1.0, "x"]
 
 
 def test_indicators_beside_dates():
@@ -174,6 +183,258 @@ def test_it_is_saved(frame, tmp_path):
     pd.testing.assert_frame_equal(loaded.transform(frame), imputer.transform(frame))
 
 
+def test_probabilities_by_label(frame):
+    frame["yes"] = (frame["full"] > 70).astype("boolean").mask(frame.index % 5 == 0)
+    imputer = ProximityImputer().fit(frame)
+    found = imputer.probabilities(frame)
+    assert list(found.columns) == ["row", "column", "label", "probability"]
+    labels = [c for c in frame if frame[c].dtype != float]
+    wanted = [(i, c) for i in range(len(frame)) for c in labels if pd.isna(frame[c][i])]
+    cells = found.groupby(["row", "column"], sort=False)
+    assert list(cells.groups) == wanted
+    assert cells.probability.sum().to_numpy() == pytest.approx(1)
+    filled, unsure = imputer.transform(frame), imputer.uncertainty(frame)
+    for (i, c), own in cells:
+        best = own.loc[own.probability.idxmax()]
+        assert best.probability == pytest.approx(1 - unsure[c][i])
+        assert (
+            best.label == filled[c][i]
+            or own.probability.nlargest(2).diff().abs().iloc[1] < 1e-9
+        )  # a tie
+
+
+@pytest.mark.parametrize("matching", ["pairwise", "cascade"])
+def test_probabilities_in_every_make(matching):
+    kernel = ProximityKernel(n_bins=2, matching=matching)
+    rows = [[1.0, "a"], [1.2, "a"], [9.0, "b"], [8.0, None], [None, "a"], [8.0, None]]
+    imputer = ProximityImputer(kernel=kernel).fit(rows)
+    listed = imputer.probabilities(rows)
+    assert [one[:3] for one in listed] == [
+        (3, "x1", "a"), (3, "x1", "b"), (5, "x1", "a"), (5, "x1", "b"),
+    ]  # fmt: skip
+    array = imputer.probabilities(np.array(rows, object))
+    assert array["probability"].tolist() == [one[3] for one in listed]
+    for make in (pl.from_pandas, pa.Table.from_pandas):
+        table = make(pd.DataFrame(rows, columns=["x0", "x1"]))
+        named = ProximityImputer(kernel=kernel).fit(table)
+        assert [str(x) for x in named.probabilities(table)["label"]] == list("abab")
+    assert imputer.probabilities([[None, "a"]]) == []
+
+
+def test_labels_that_share_a_bin_are_listed_as_none():
+    rows = [["a", 1.0]] * 5 + [["b", 9.0]] * 3 + [["c", 9.0]] * 2
+    kernel = ProximityKernel(matching="cascade", max_categories=2)
+    found = ProximityImputer(kernel=kernel).fit(rows).probabilities([[None, 9.0]])
+    assert [(label, chance) for _, _, label, chance in found] == [
+        ("a", 0.0), ("b", pytest.approx(0.6)), (None, pytest.approx(0.4)),
+    ]  # fmt: skip
+
+
+def test_intervals_hold_as_many_values_as_they_say():
+    rng = np.random.default_rng(0)
+    x, noise = rng.normal(size=(2, 4000))
+    whole = pd.DataFrame({"x": x, "skewed": np.exp(x + noise), "y": 2 * x + noise})
+    holed = whole.mask(rng.random(whole.shape) < 0.2)
+    imputer = ProximityImputer().fit(holed)
+    for level in (0.5, 0.9):
+        lower, upper = imputer.interval(holed, level)
+        inside = (lower <= whole) & (whole <= upper)
+        for name in whole:
+            share = inside[name][holed[name].isna()].mean()
+            assert abs(share - level) < 0.06, (name, level)
+    assert lower[holed.notna()].equals(holed)
+    assert upper[holed.notna()].equals(holed)
+
+
+def test_intervals_of_dates_and_what_has_none():
+    day = np.datetime64("2020-01-01")
+    table = pd.DataFrame({
+        "when": day + np.arange(60).astype("m8[D]"), "n": np.arange(60.0),
+        "yes": pd.array(np.arange(60) > 30, "boolean"),
+        "label": np.where(np.arange(60) > 30, "a", "b"),
+    }).mask(np.arange(60)[:, None] % 10 == np.arange(4))  # fmt: skip
+    imputer = ProximityImputer().fit(table)
+    lower, upper = imputer.interval(table)
+    gap = table["when"].isna()
+    assert (lower["when"][gap] <= upper["when"][gap]).all()
+    assert lower["when"].dtype == table["when"].dtype
+    for ends in (lower, upper):
+        assert ends["label"].isna().equals(table["label"].isna())
+        assert ends["yes"].isna().equals(table["yes"].isna())
+        assert ends["n"].notna().all()
+    cascade = ProximityImputer(kernel=ProximityKernel(matching="cascade")).fit(table)
+    lower, upper = cascade.interval(table, 0.5)
+    filled = cascade.transform(table)
+    assert (lower["n"] <= upper["n"]).all()
+    assert filled["n"].between(table["n"].min(), table["n"].max()).all()
+
+
+@pytest.mark.parametrize("level", [0, 1, -0.5, "high", None])
+def test_a_bad_level_is_named(frame, level):
+    with raises_naming(ValueError, "level"):
+        ProximityImputer().fit(frame).interval(frame, level)
+
+
+@pytest.mark.filterwarnings("ignore:No value is observed")
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.from_pandas, pa.Table.from_pandas])
+def test_empty_columns_are_dropped(make):
+    frame = pd.DataFrame(
+        {"a": [1.0, 2.0, None], "b": [None] * 3, "c": ["x", None, "y"]}
+    )
+    frame = frame.astype({"b": float})
+    imputer = ProximityImputer().fit(make(frame))
+    for table in (
+        imputer.transform(make(frame)), imputer.uncertainty(make(frame)),
+        *imputer.interval(make(frame)), *imputer.draw(make(frame), 1),
+    ):  # fmt: skip
+        names = getattr(table, "column_names", None) or list(table.columns)
+        assert names == ["a", "c"]
+    assert imputer.get_feature_names_out().tolist() == ["a", "c"]
+    imputer = ProximityImputer(add_indicator=True).fit(make(frame))
+    wanted = ["a", "c", *(f"missingindicator_{name}" for name in "abc")]
+    assert imputer.get_feature_names_out().tolist() == wanted
+    assert imputer.transform(make(frame)).shape == (3, 5)
+    rows = frame.astype(object).where(frame.notna(), None).values.tolist()
+    assert [len(row) for row in ProximityImputer().fit_transform(rows)] == [2] * 3
+    kept = ProximityImputer(keep_empty_features=True).fit(make(frame))
+    assert kept.get_feature_names_out().tolist() == ["a", "b", "c"]
+    with pytest.warns(UserWarning, match="column 'b' had no observed value at fit"):
+        assert kept.transform(make(frame)).shape == (3, 3)
+
+
+def test_no_column_of_a_pipeline_has_a_missing_cell():
+    table = np.array([[1.0, np.nan, 2.0], [2.0, np.nan, 5.0], [np.nan, np.nan, 6.0]])
+    pipe = make_pipeline(ProximityImputer(), LogisticRegression())
+    with pytest.warns(UserWarning, match="No value is observed"):
+        pipe.fit(table, [0, 1, 1])
+    assert pipe.predict(table).shape == (3,)
+
+
+def test_whole_numbers_stored_as_floats_stay_whole():
+    rng = np.random.default_rng(0)
+    counts = rng.poisson(5, 300).astype(float)
+    table = pd.DataFrame({"n": counts, "x": counts + rng.normal(size=300)})
+    table.loc[::7, "n"] = np.nan
+    gap = table["n"].isna()
+    imputer = ProximityImputer(random_state=0).fit(table)
+    tables = [imputer.transform(table), *imputer.interval(table), *imputer.draw(table)]
+    for filled in tables:
+        assert (filled["n"][gap] % 1 == 0).all()
+    assert (tables[0]["x"] % 1 != 0).all()
+    plain = ProximityImputer(round_whole=False).fit_transform(table)["n"][gap]
+    assert (plain % 1 != 0).any()
+    np.testing.assert_array_equal(plain.round(), tables[0]["n"][gap])
+    rows = table.astype(object).where(table.notna(), None).values.tolist()
+    imputer.fit(rows)
+    for i in np.flatnonzero(gap):
+        assert imputer.transform([rows[i]])[0][0] == tables[0]["n"][i]
+
+
+KINDS = {
+    "integers": [1, 2, 3, 9],
+    "floats": [1.0, 2.0, 3.5, 9.0],
+    "booleans": [True, False, True, True],
+    "decimals": [Decimal("1.5"), Decimal(2), Decimal(7), Decimal(9)],
+    "days": [dt.date(2020, 1, n) for n in (1, 2, 8, 9)],
+    "moments": [dt.datetime(2020, 1, n) for n in (1, 2, 8, 9)],
+    "zones": [dt.datetime(2020, 1, n, tzinfo=dt.UTC) for n in (1, 2, 8, 9)],
+    "waits": [dt.timedelta(n) for n in (1, 2, 8, 9)],
+    "numpy": [np.datetime64("2020-01-01") + n for n in (1, 2, 8, 9)],
+    "pandas": [pd.Timestamp(2020, 1, n, tz="Asia/Tokyo") for n in (1, 2, 8, 9)],
+}
+
+
+@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("saved", [False, True])
+def test_a_row_alone_is_filled_as_beside_others(name, saved, tmp_path):
+    rows = [[cell, key] for cell, key in zip(KINDS[name], "aabb", strict=True)]
+    imputer = ProximityImputer().fit(rows)
+    if saved:
+        imputer.save(tmp_path / "m")
+        imputer = ProximityImputer.load(tmp_path / "m")
+    alone = imputer.transform([[None, "a"]])[0][0]
+    beside = imputer.transform([[None, "a"], *rows])[0][0]
+    assert alone == beside
+    assert type(alone) is type(beside) is type(KINDS[name][0])
+    frame = pd.DataFrame({"x": pd.Series([None, *KINDS[name]], dtype=object),
+                          "key": ["a", "a", "a", "b", "b"]})  # fmt: skip
+    whole = ProximityImputer().fit(frame)
+    assert whole.transform(frame[:1])["x"][0] == whole.transform(frame)["x"][0]
+
+
+def test_lists_give_lists_from_every_method():
+    rows = [[1.0, "a"], (2.0, None), [None, "b"], [4.0, "b"]]
+    imputer = ProximityImputer(random_state=0).fit(rows)
+    tables = [
+        imputer.transform(rows), imputer.fit_transform(rows), imputer.uncertainty(rows),
+        *imputer.interval(rows), *imputer.draw(rows, 2),
+    ]  # fmt: skip
+    for table in tables:
+        assert type(table) is list
+        assert [len(row) for row in table] == [2] * 4
+    assert type(tables[0][1]) is tuple
+    assert type(imputer.probabilities(rows)) is list
+    marked = ProximityImputer(add_indicator=True).fit_transform(rows)
+    assert marked[1] == (2.0, tables[0][1][1], False, True)
+
+
+def test_draws_vary_the_model_more_if_the_fit_had_few_rows():
+    rng = np.random.default_rng(0)
+    spreads = []
+    for n in (40, 4000):
+        x = rng.normal(size=n)
+        table = pd.DataFrame({"x": x, "y": 2 * x + rng.normal(size=n)})
+        imputer = ProximityImputer(random_state=0).fit(table)
+        asked = pd.DataFrame({"x": np.ones(500), "y": np.full(500, np.nan)})
+        means = [one["y"].mean() for one in imputer.draw(asked, 20)]
+        spreads.append(np.std(means))
+    assert spreads[1] < 0.15  # the draws themselves: about 0.05
+    assert spreads[0] > 2 * spreads[1]
+
+
+@pytest.mark.parametrize("matching", ["pairwise", "cascade"])
+def test_a_drawn_model_is_like_the_fitted_one(frame, matching):
+    imputer = ProximityImputer(kernel=ProximityKernel(matching=matching)).fit(frame)
+    model, learned = imputer.kernel_.model_, imputer.number_model_
+    rng = np.random.default_rng(0)
+    drawn, numbers = draw_model(model, learned, rng)
+    assert drawn.n_bins.tolist() == model.n_bins.tolist()
+    assert not np.array_equal(numbers.means, learned.means)
+    if matching == "pairwise":
+        pairs = [draw_model(model, learned, rng)[0].matcher.counts for _ in range(30)]
+        mean = np.mean([one.pairs for one in pairs], axis=0)
+        held = model.matcher.counts.pairs
+        assert np.abs(mean - held).max() < 6 * np.sqrt(held.max() / 30)
+        assert all((one.pairs == one.pairs.T).all() for one in pairs)
+
+
+def test_values_with_their_own_bin_are_drawn_as_they_are():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=1000)
+    y = np.where(rng.random(1000) < 0.6, 0.0, np.exp(x))
+    table = pd.DataFrame({"x": x, "y": y})
+    table.loc[::5, "y"] = np.nan
+    drawn = ProximityImputer(random_state=0).fit(table).draw(table, 1)[0]
+    share = (drawn["y"][table["y"].isna()] == 0).mean()
+    assert abs(share - 0.6) < 0.12
+
+
+def test_many_numbers_in_batches_need_no_memory_of_all(frame):
+    calls = []
+
+    def read():
+        calls.append(None)
+        return iter([frame[:50], frame[:0], frame[50:]])
+
+    imputer = ProximityImputer().fit_batches(read)
+    assert len(calls) == 3
+    whole = ProximityImputer().fit(frame)
+    pd.testing.assert_frame_equal(imputer.transform(frame), whole.transform(frame))
+    with raises_naming(ValueError, "FrozenEstimator"):
+        frozen = FrozenEstimator(ProximityKernel().fit(frame))
+        ProximityImputer(kernel=frozen).fit_batches([frame])
+
+
 def test_bad_options_are_named(frame):
     with raises_naming(ValueError, "strategy", "'median'"):
         ProximityImputer(strategy="median").fit(frame)
@@ -181,3 +442,6 @@ def test_bad_options_are_named(frame):
         ProximityImputer(add_indicator="yes").fit(frame)
     with raises_naming(ValueError, "n_draws"):
         ProximityImputer().fit(frame).draw(frame, 0)
+    for name in ("keep_empty_features", "round_whole"):
+        with raises_naming(ValueError, name):
+            ProximityImputer(**{name: "yes"}).fit(frame)

@@ -53,3 +53,12 @@ def test_other_files_have_no_batches(path, tmp_path):
         open_large_table(str(tmp_path / "t.csv"))
     with pytest.raises(InputError, match="`sep`"):
         open_large_table(path, sep=";")
+
+
+def test_an_index_of_pandas_comes_first_in_batches_too(tmp_path):
+    frame = pd.DataFrame({"x": range(40), "y": list("ab") * 20})
+    frame.index = pd.Index([f"k{i}" for i in range(40)], name="key")
+    frame.to_parquet(tmp_path / "t.parquet")
+    table = open_large_table(str(tmp_path / "t.parquet"))
+    assert table.schema == read_table(tmp_path / "t.parquet").schema
+    assert table.schema.names("id") == ["key"]

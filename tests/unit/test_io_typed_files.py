@@ -1,15 +1,21 @@
 """Columns of typed files that need a second look: decimals, indices, codes, dates."""
 
+from datetime import datetime, time, timedelta
 from decimal import Decimal
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.ipc as ipc
+import pyarrow.parquet as pq
 import pytest
+from command_line import run_inside
 from pyarrow import feather
 
 from proximity_kernel import ProximityKernel
-from proximity_kernel.io import InputError, read_table
+from proximity_kernel.io import InputError, files, open_large_table, read_table
 
 
 def read(path, schema=None, **options):
@@ -97,3 +103,165 @@ def test_cells_of_several_kinds_in_excel(tmp_path):
     pd.DataFrame().to_excel(tmp_path / "v.xlsx")
     with pytest.raises(InputError, match="the sheet 'Sheet1' is empty"):
         read(tmp_path / "v.xlsx")
+
+
+# ------------------------------------------------------------- every type of Arrow
+
+DAY = datetime(2020, 1, 1)
+CELLS = {
+    "uint64": (pa.uint64(), lambda i: 2**63 + i % 5),
+    "float16": (pa.float16(), lambda i: np.float16(i % 5)),
+    "boolean": (pa.bool_(), lambda i: i % 2 == 0),
+    "string": (pa.string(), lambda i: "abc"[i % 3]),
+    "string view": (pa.string_view(), lambda i: "abc"[i % 3] * 20),
+    "bytes": (pa.binary(), lambda i: b"ab" * (i % 3)),
+    "view of bytes": (pa.binary_view(), lambda i: b"abc" * (i % 9)),
+    "long decimal": (pa.decimal128(38, 18), lambda i: Decimal(10**19 + i % 7)),
+    "longer decimal": (pa.decimal256(60, 10), lambda i: Decimal(10**40 + i % 7)),
+    "day": (pa.date32(), lambda i: (DAY + timedelta(i % 9)).date()),
+    "day in ms": (pa.date64(), lambda i: (DAY + timedelta(i % 9)).date()),
+    "moment": (pa.timestamp("us", "UTC"), lambda i: DAY + timedelta(i % 9)),
+    "time": (pa.time32("s"), lambda i: time(i % 5)),
+    "time in ns": (pa.time64("ns"), lambda i: 10**12 * (i % 4) + 1),
+    "duration": (pa.duration("s"), lambda i: timedelta(hours=i % 6)),
+    "nothing": (pa.null(), lambda _: None),
+    "list": (pa.list_(pa.string()), lambda i: ["ab"] * (i % 3)),
+    "struct": (pa.struct([("a", pa.string())]), lambda i: {"a": "b" * i}),
+}  # fmt: skip
+
+
+def write_typed(path, columns, **options):
+    table = pa.table(columns)
+    if path.suffix == ".parquet":
+        pq.write_table(table, path, **options)
+    else:
+        with ipc.new_file(
+            path, table.schema, options=ipc.IpcWriteOptions(**options)
+        ) as w:
+            w.write_table(table)
+    return path
+
+
+@pytest.mark.parametrize("ending", ["parquet", "arrow"])
+@pytest.mark.parametrize("missing", ["none", "some", "all"])
+@pytest.mark.parametrize("name", CELLS)
+def test_a_column_of_every_type_is_read_and_kept(tmp_path, name, missing, ending):
+    kind, make = CELLS[name]
+    absent = {"none": set(), "some": {*range(1, 40, 4)}, "all": {*range(40)}}[missing]
+    cells = pa.array([None if i in absent else make(i) for i in range(40)], kind)
+    x = [None if i % 5 == 2 else float(i % 9) for i in range(40)]
+    columns = {"v": cells, "x": x, "g": ["pqr"[i % 3] for i in range(40)]}
+    path = write_typed(tmp_path / f"t.{ending}", columns)
+    assert "x" in read_table(path).frame
+    assert "v" in read_table(path, categorical="v").source
+    assert (
+        sum(len(batch.frame) for _, batch in open_large_table(str(path)).read()) == 40
+    )
+    output = tmp_path / f"filled.{ending}"
+    assert run_inside("impute", path, "-o", output) == 0
+    filled = feather.read_table(output) if ending == "arrow" else pq.read_table(output)
+    pairs = zip(cells.to_pylist(), filled["v"].to_pylist(), strict=True)
+    assert all(old is None or old == new for old, new in pairs)
+
+
+def test_runs_are_read(tmp_path):
+    runs = pc.run_end_encode(pa.array([None] * 10 + [1.0] * 15 + [2.0] * 15))
+    columns = {"v": runs, "g": ["pqr"[i % 3] for i in range(40)]}
+    path = write_typed(tmp_path / "t.arrow", columns)
+    assert read_table(path).frame["v"].isna().sum() == 10
+    assert run_inside("impute", path, "-o", tmp_path / "filled.arrow") == 0
+
+
+@pytest.mark.parametrize("ordered", [False, True])
+def test_missing_categories_that_are_numbers(tmp_path, ordered):
+    cells = pd.Categorical([None] * 30, categories=[1.0, 2.0, 3.0], ordered=ordered)
+    frame = pd.DataFrame({"c": cells, "x": np.arange(30) % 7, "g": list("pqr") * 10})
+    frame.to_parquet(tmp_path / "t.parquet")
+    assert list(read_table(tmp_path / "t.parquet").left_out) == ["c"]
+    table = read_table(tmp_path / "t.parquet", categorical="c")
+    assert table.schema.columns[0].role == "left out"
+
+
+# ------------------------------------------------ small files with very large tables
+
+LABEL = "x" * 2**17
+
+
+@pytest.fixture
+def small_limit(monkeypatch):
+    monkeypatch.setattr(files, "MAX_BYTES", 2**24)
+
+
+@pytest.mark.usefixtures("small_limit")
+@pytest.mark.parametrize(
+    "make",
+    [
+        pytest.param(lambda n: pa.array([LABEL] * n), id="text"),
+        pytest.param(lambda n: pa.array([LABEL.encode()] * n), id="bytes"),
+        pytest.param(lambda n: pa.array([[LABEL]] * n), id="list"),
+        pytest.param(lambda n: pa.array([{"a": LABEL}] * n), id="struct"),
+        pytest.param(lambda n: pa.array([LABEL] * n, pa.string_view()), id="view"),
+    ],
+)
+def test_a_long_text_in_many_rows_is_counted_before_it_is_repeated(tmp_path, make):
+    path = write_typed(tmp_path / "t.parquet", {"v": make(600), "x": [1.0, 2, 3] * 200})
+    assert path.stat().st_size < 2**17
+    before = pa.total_allocated_bytes()
+    with pytest.raises(
+        InputError, match=r"content is larger than .* in batches"
+    ) as got:
+        read_table(path)
+    assert "xxx" not in str(got.value)
+    assert pa.total_allocated_bytes() - before < 2**24
+
+
+@pytest.mark.usefixtures("small_limit")
+@pytest.mark.parametrize("ending", ["parquet", "arrow"])
+def test_constant_rows_are_counted_before_they_are_read(tmp_path, ending):
+    columns = {f"c{j}": pa.array(np.zeros(2**18)) for j in range(20)}
+    path = write_typed(tmp_path / f"t.{ending}", columns, compression="zstd")
+    assert path.stat().st_size < 2**17
+    with pytest.raises(InputError, match="content is larger than"):
+        read_table(path)
+
+
+@pytest.mark.usefixtures("small_limit")
+def test_runs_of_a_long_text_are_counted(tmp_path):
+    runs = pc.run_end_encode(pa.array([LABEL] * 600))
+    path = write_typed(tmp_path / "t.arrow", {"v": runs, "x": [1.0, 2, 3] * 200})
+    with pytest.raises(InputError, match="content is larger than"):
+        read_table(path)
+
+
+@pytest.mark.parametrize("compression", ["uncompressed", "zstd"])
+def test_a_file_of_polars_is_read_and_filled(tmp_path, compression):
+    cells = {"a": ["x", "y", None, "y"] * 10, "n": [1.0, 2.0, None, 4.0, 5.0] * 8}
+    path, output = tmp_path / "t.arrow", tmp_path / "filled.arrow"
+    pl.DataFrame(cells).write_ipc(path, compression=compression)
+    assert read_table(path).frame["a"].isna().sum() == 10
+    assert run_inside("impute", path, "-o", output) == 0
+    assert run_inside("represent", path, "--no-stream", "-o", tmp_path / "z.npz") == 0
+    filled = pl.read_ipc(output)
+    assert filled["a"].null_count() == filled["n"].null_count() == 0
+
+
+@pytest.mark.usefixtures("small_limit")
+@pytest.mark.parametrize("opener", [ipc.new_file, ipc.new_stream])
+def test_dictionaries_and_batches_of_arrow_are_counted(tmp_path, opener):
+    labels = pa.array([LABEL + str(i) for i in range(200)]).dictionary_encode()
+    table = pa.table({"v": labels, "x": np.arange(200) % 7})
+    path = tmp_path / "t.arrow"
+    options = ipc.IpcWriteOptions(compression="zstd")
+    with opener(path, table.schema, options=options) as writer:
+        writer.write_table(table)
+    assert path.stat().st_size < 2**17
+    with pytest.raises(InputError, match="content is larger than"):
+        read_table(path)
+
+
+@pytest.mark.parametrize("ending", ["parquet", "arrow"])
+def test_days_that_python_does_not_have_are_read(tmp_path, ending):
+    days = pa.array([10_000_000, 18_000, None] * 10, pa.int32()).cast(pa.date32())
+    columns = {"day": days, "x": np.arange(30) % 7}
+    table = read_table(write_typed(tmp_path / f"t.{ending}", columns))
+    assert table.frame["day"].isna().sum() == 10

@@ -81,6 +81,7 @@ def test_options_of_the_kernel_can_be_set_without_one(frame):
     assert kernel.normalize
     assert kernel.n_bins == "fine"
     assert ProximityNeighbors(4).kernel is None
+    assert kernel.rarity == 0.5
     odd = ProximityOutliers().set_params(kernel__dtype=np.float64)
     assert odd.fit(frame).kernel_.n_bins == 8
     given = ProximityKMeans(3, kernel=ProximityKernel(2)).set_params(kernel__n_bins=3)

@@ -1,5 +1,6 @@
 """Predictions from similar rows, against a vote counted by hand."""
 
+import pickle
 from collections import Counter
 
 import numpy as np
@@ -20,12 +21,17 @@ from proximity_kernel import (
 )
 
 
+def fade(distances):
+    return np.exp(-distances)
+
+
 @parametrize_with_checks(
     [
         ProximityKNNClassifier(),
         ProximityKNNClassifier(3, weights="distance"),
         ProximityKNNRegressor(),
         ProximityKNNRegressor(3, weights="distance"),
+        ProximityKNNRegressor(3, weights=np.exp),
     ]
 )
 def test_checks(estimator, check):
@@ -74,6 +80,50 @@ def test_near_rows_count_more(frame):
         assert knn.predict(frame[i : i + 1])[0] == pytest.approx(want, rel=1e-5)
     both = ProximityKNNRegressor(4).fit(frame, np.column_stack([y, -y]))
     np.testing.assert_allclose(both.predict(frame)[:, 0], -both.predict(frame)[:, 1])
+
+
+def closeness(distances):
+    return (1 - distances) ** 2
+
+
+def test_weights_can_be_a_function_of_the_distances(frame, labels, tmp_path):
+    y = np.arange(150.0)
+    knn = ProximityKNNRegressor(4, weights=closeness).fit(frame, y)
+    distances, indices = knn.kneighbors(frame[:30])
+    want = [
+        np.average(y[own], weights=(1 - far.astype(float)) ** 2)
+        for own, far in zip(indices, distances, strict=True)
+    ]
+    np.testing.assert_allclose(knn.predict(frame[:30]), want, rtol=1e-5)
+    copy = pickle.loads(pickle.dumps(knn))
+    assert copy.weights is closeness
+    np.testing.assert_array_equal(copy.predict(frame), knn.predict(frame))
+    assert knn.weights is closeness
+    with raises_naming(ValueError, "weights", "cannot be saved"):
+        knn.save(tmp_path / "knn.model")
+    uniform = ProximityKNNClassifier(3, weights=np.ones_like).fit(frame, labels)
+    assert (uniform.predict(frame) == _uniform(frame, labels)).all()
+    for wrong in (np.zeros_like, np.negative, lambda far: far[:, :1], np.log):
+        broken = ProximityKNNRegressor(4, weights=wrong).fit(frame, y)
+        with (
+            np.errstate(divide="ignore"),
+            raises_naming(ValueError, "weights", "shape"),
+        ):
+            broken.predict(frame)
+
+
+def _uniform(frame, labels):
+    return ProximityKNNClassifier(3).fit(frame, labels).predict(frame)
+
+
+def test_neighbors_can_be_asked_without_distances(frame, labels):
+    knn = ProximityKNNClassifier(3).fit(frame, labels)
+    distances, indices = knn.kneighbors(frame[:9], 5)
+    assert distances.shape == (9, 5)
+    alone = knn.kneighbors(frame[:9], 5, return_distance=False)
+    np.testing.assert_array_equal(alone, indices)
+    with raises_naming(ValueError, "return_distance"):
+        knn.kneighbors(frame, return_distance="no")
 
 
 def test_they_are_saved(frame, labels, tmp_path):

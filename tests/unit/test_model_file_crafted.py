@@ -31,8 +31,9 @@ def files(tmp_path_factory):
     path = tmp_path_factory.mktemp("small") / "m"
     out = {}
     for name in ("pairwise", "cascade", "sources"):
-        matching = "cascade" if name == "cascade" else "pairwise"
-        near = ProximityNeighbors(2, kernel=ProximityKernel(matching=matching))
+        near = ProximityNeighbors(2)  # with rarity, at the fine scale
+        if name == "cascade":
+            near.kernel = ProximityKernel(matching="cascade")
         with pytest.MonkeyPatch.context() as patch:
             if name == "sources":
                 patch.setattr(row_summary, "MOST_CODES", 0)
@@ -170,6 +171,16 @@ CRAFTED = {
     "counts of nothing": _set("kernel/totals", slice(None), 0),
     "counts as floats": _retype("kernel/totals", np.float64),
     "no counts": _drop("kernel/totals"),
+    "no counts of leaves": _drop("kernel/leaf_counts"),
+    "fewer counts of leaves": _shorten("kernel/leaf_counts"),
+    "a negative count of a leaf": _set("kernel/leaf_counts", (0, 0), -1),
+    "other counts of leaves": _set("kernel/leaf_counts", (0, 0), 5),
+    "counts of leaves that wrap": _set("kernel/leaf_counts", 0, 2**62),
+    "counts of leaves as floats": _retype("kernel/leaf_counts", np.float64),
+    "a rarity above 1": _learn(rarity=1.5),
+    "a rarity below 0": _learn(rarity=-0.5),
+    "a rarity that is true": _learn(rarity=True),
+    "a rarity as text": _learn(rarity="0.5"),
     "a marginal count less": _shorten("kernel/marginals"),
     "a negative marginal count": _set("kernel/marginals", 0, -1),
     "marginal counts of more rows": _set("kernel/marginals", 0, 6),
@@ -275,10 +286,10 @@ def test_the_same_file_written_again_is_good(name, files, tmp_path):
     np.testing.assert_array_equal(found, wanted)
     held = {key for key in archive.read_archive(path)[1] if key.startswith("kernel/")}
     rule = {
-        "pairwise": ["totals", "marginals", "weights", "pairs"],
+        "pairwise": ["totals", "leaf_counts", "marginals", "weights", "pairs"],
         "cascade": ["rows", "counts"],
-        "sources": ["totals", "marginals", "weights", "pairs", "sources", "kept"],
     }
+    rule["sources"] = [*rule["pairwise"], "sources", "kept"]
     assert held == {f"kernel/{key}" for key in rule[name]}
 
 
@@ -334,6 +345,5 @@ def test_random_arrays_load_or_are_refused_and_never_crash(files, data, of):
         except ModelFileError:
             return
     near.kneighbors([[None, "a"], [1.0, None]])
-    near.kernel_.impute([[None, None]])
     assert np.isfinite(near.kernel_.transform(ROWS).data).all()
     near.kernel_.provenance(ROWS)

@@ -18,6 +18,7 @@ from proximity_kernel import _nearest as nearest_loops
 from proximity_kernel import _nearest as nearest_module
 from proximity_kernel import _vectors as byte_vectors
 from proximity_kernel._nearest import (
+    GRID,
     build_index,
     find_near,
     find_nearest,
@@ -43,9 +44,9 @@ def random_rows(n, n_columns, seed, values=(0, 0, 0.25, 0.5, 1)):
 
 
 def brute(a, b, n_features):
-    """All similarities, each as float64 sums rounded once."""
+    """All similarities: sums in float64, rounded once, to a multiple of 2**-24."""
     exact = a.astype(np.float64).toarray() @ b.astype(np.float64).toarray().T
-    return np.minimum(exact / n_features, 1).astype(a.dtype)
+    return np.minimum(np.rint(exact / n_features * 2**24) / 2**24, 1).astype(a.dtype)
 
 
 def head(similarities, k):
@@ -101,8 +102,7 @@ def test_any_numbers_are_found_exactly(dtype, n_columns):
     exact = a.astype(np.float64).toarray() @ b.astype(np.float64).toarray().T
     similarities, _ = find_nearest(build_index(b, n_features), a, 7)
     want = np.sort(exact / n_features, axis=1)[:, :-8:-1]
-    rounding = max(4 * np.finfo(dtype).eps, 1e-13)  # of 700 terms in another order
-    np.testing.assert_allclose(similarities, want, rtol=rounding)
+    np.testing.assert_allclose(similarities, want, rtol=0, atol=0.51 * GRID)
 
 
 def test_rows_with_more_entries_than_bounds_can_count():
@@ -198,9 +198,9 @@ def test_neighbors_are_those_of_the_kernel(both, options, normalize, bins, k):
     distances, indices = near.kneighbors(new)
     assert indices.shape == (len(new), min(k, len(frame)))
     want = np.sort(whole, axis=1)[:, ::-1][:, : indices.shape[1]]
-    np.testing.assert_allclose(1 - distances, want, atol=1e-12)
+    np.testing.assert_allclose(1 - distances, want, rtol=0, atol=0.51 * GRID)
     found = np.take_along_axis(whole, indices, axis=1)
-    np.testing.assert_allclose(1 - distances, found, atol=1e-12)
+    np.testing.assert_allclose(1 - distances, found, rtol=0, atol=0.51 * GRID)
     tied = np.diff(distances, axis=1) == 0
     assert (np.diff(indices, axis=1)[tied] > 0).all()
 
@@ -215,8 +215,15 @@ def near(frame):
     return ProximityNeighbors(4).fit(frame)
 
 
+def share(near, frame):
+    """Kernel, as a share of what a row with the query's values would score."""
+    full = near.kernel_.model_.full_score(near.kernel_.normalize)
+    scores = full.of(near.kernel_.transform(frame)) / full.n_features
+    return near.kernel_.kernel(frame).astype(np.float64) / scores[:, None]
+
+
 def test_a_fitted_row_is_not_its_own_neighbor(frame, near):
-    whole = near.kernel_.kernel(frame).astype(np.float64)
+    whole = share(near, frame)
     np.fill_diagonal(whole, -1)
     distances, indices = near.kneighbors()
     assert (indices != np.arange(len(frame))[:, None]).all()
@@ -238,6 +245,14 @@ def test_what_is_returned(frame, near):
     )
     similarities, _ = near.kneighbors(frame[:5], return_similarity=True)
     np.testing.assert_array_equal(1 - similarities, distances)
+    alone = near.kneighbors(frame[:5], return_distance=False, return_similarity=True)
+    np.testing.assert_array_equal(alone, similarities)
+    alone = near.radius_neighbors(
+        frame[:5], 0.5, return_distance=False, return_similarity=True
+    )
+    both, _ = near.radius_neighbors(frame[:5], 0.5, return_similarity=True)
+    for one, other in zip(alone, both, strict=True):
+        np.testing.assert_array_equal(one, other)
     assert distances.dtype == np.float32
     assert near.kneighbors(frame[:5], n_neighbors=9)[1].shape == (5, 9)
 
@@ -263,7 +278,7 @@ def test_graph_holds_the_neighbors(frame, near, mode):
 
 @pytest.mark.parametrize("itself", [False, True])
 def test_radius_neighbors(frame, near, itself):
-    whole = near.kernel_.kernel(frame).astype(np.float64)
+    whole = share(near, frame)
     if not itself:
         np.fill_diagonal(whole, -1)
     asked = frame if itself else None
@@ -282,7 +297,8 @@ def test_radius_neighbors(frame, near, itself):
     np.testing.assert_array_equal(1 - alike[3], distances[3])
 
 
-def test_radius_graph_is_symmetric(near):
+def test_radius_graph_is_symmetric(frame):
+    near = ProximityNeighbors(kernel=ProximityKernel("fine")).fit(frame)
     graph = near.radius_neighbors_graph(radius=0.4, mode="distance")
     assert graph.nnz > 200
     np.testing.assert_array_equal(graph.toarray(), graph.toarray().T)
@@ -301,7 +317,7 @@ def test_distances_keep_the_triangle_inequality(n_bins):
     kernel = ProximityKernel(n_bins=n_bins, dtype=np.float64)
     near = ProximityNeighbors(40, kernel=kernel).fit(frame)
     d = near.kneighbors_graph(frame, mode="distance").toarray()
-    assert (d[:, None, :] <= d[:, :, None] + d[None, :, :] + 1e-12).all()
+    assert (d[:, None, :] <= d[:, :, None] + d[None, :, :] + 2 * GRID).all()
     complete = frame.notna().all(axis=1).to_numpy()
     assert complete.any()
     np.testing.assert_allclose(np.diag(d)[complete], 0, atol=1e-12)
@@ -328,7 +344,7 @@ def test_company_of_scikit_learn():
 def test_output_settings_and_pickle(frame, near):
     with config_context(transform_output="pandas"):
         again = ProximityNeighbors(
-            4, kernel=ProximityKernel("fine", sparse_output=False), n_jobs=1
+            4, kernel=ProximityKernel("fine", rarity=0.5, sparse_output=False), n_jobs=1
         ).fit(frame)
         _, indices = again.kneighbors(frame)
     np.testing.assert_array_equal(indices, near.kneighbors(frame)[1])
@@ -374,11 +390,11 @@ def test_bad_questions_are_named(frame, near):
         near.kneighbors(frame, return_distance="yes")
 
 
-def test_a_kernel_without_bins_keeps_the_fine_scale():
+def test_a_kernel_that_is_given_is_used_as_it_is():
     table = np.random.default_rng(0).normal(size=(60, 3))
-    plain = ProximityNeighbors(3).fit(table)
     near = ProximityNeighbors(3, kernel=ProximityKernel(random_state=1)).fit(table)
-    assert near.kernel_.n_bins == "fine"
-    np.testing.assert_array_equal(near.kneighbors(table)[1], plain.kneighbors(table)[1])
+    assert (near.kernel_.n_bins, near.kernel_.rarity) == (None, 0)
+    own = ProximityNeighbors(3).fit(table).kernel_
+    assert (own.n_bins, own.rarity) == ("fine", 0.5)
     cascade = ProximityNeighbors(kernel=ProximityKernel(matching="cascade")).fit(table)
     assert cascade.kernel_.n_bins is None

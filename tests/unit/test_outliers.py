@@ -237,7 +237,7 @@ def test_a_value_above_the_largest_is_far_even_where_many_have_the_largest():
 
 def test_weights_of_features_weigh_their_cells(frame):
     plain = ProximityOutliers().fit(frame).score_cells(frame)
-    kernel = ProximityKernel(feature_weights={"col0": 0, "col1": 2})
+    kernel = ProximityKernel(8, feature_weights={"col0": 0, "col1": 2})
     got = ProximityOutliers(kernel=kernel).fit(frame).score_cells(frame)
     weights = np.array([0, 2, 1, 1, 1, 1])
     np.testing.assert_allclose(got, plain * weights / weights[weights > 0].mean())
@@ -376,12 +376,11 @@ def test_a_saved_model_gives_the_same_scores_and_reasons(frame, odd, tmp_path):
     assert loaded.expected_false_alarms_ == odd.expected_false_alarms_
 
 
-def test_a_kernel_without_bins_keeps_those_of_the_outliers(frame, odd):
-    plain = ProximityOutliers(kernel=ProximityKernel()).fit(frame)
+def test_only_no_kernel_is_the_default(frame, odd):
+    plain = ProximityOutliers(kernel=ProximityKernel(8)).fit(frame)
     np.testing.assert_array_equal(plain.score_samples(frame), odd.score_samples(frame))
-    assert plain.kernel_.n_bins == 8
-    few = ProximityOutliers(kernel=ProximityKernel(n_bins=3)).fit(frame)
-    assert few.kernel_.n_bins == 3
+    given = ProximityOutliers(kernel=ProximityKernel()).fit(frame)
+    assert given.kernel_.n_bins is None
 
 
 def test_a_frozen_kernel_is_used_as_it_is(frame, odd):

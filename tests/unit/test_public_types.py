@@ -15,7 +15,7 @@ SRC = Path(__file__).parents[2] / "src"
 
 # polars has types, pandas has none; what is true of one frame is true of all.
 CALLS = """\
-from typing import Any, assert_type
+from typing import assert_type
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -25,16 +25,15 @@ Rows = list[list[float]]
 
 def use(frame: pl.DataFrame, array: NDArray[np.float64], rows: Rows) -> None:
     kernel, imputer = ProximityKernel(), ProximityImputer()
-    assert_type(kernel.impute(frame), pl.DataFrame)
-    assert_type(kernel.impute(array), NDArray[np.float64])
-    assert_type(kernel.impute(rows), Rows)
-    both = kernel.impute(frame, return_uncertainty=True)
-    assert_type(both, tuple[pl.DataFrame, pl.DataFrame])
+    assert_type(imputer.transform(frame), pl.DataFrame)
+    assert_type(imputer.transform(array), NDArray[np.float64])
+    assert_type(imputer.uncertainty(rows), Rows)
+    assert_type(imputer.interval(frame), tuple[pl.DataFrame, pl.DataFrame])
     assert_type(kernel.fit(frame), ProximityKernel)
     assert_type(kernel.set_params(n_bins=3), ProximityKernel)
     assert_type(kernel.transform(frame).shape, tuple[int, ...])
     assert_type(imputer.fit_transform(frame), pl.DataFrame)
-    assert_type(imputer.transform(rows), NDArray[Any])
+    assert_type(imputer.transform(rows), Rows)
     assert_type(imputer.draw(frame), list[pl.DataFrame])
     near = ProximityNeighbors().kneighbors(frame, return_distance=False)
     assert_type(near, NDArray[np.int64])

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from proximity_kernel import (
+    ProximityImputer,
     ProximityKernel,
     ProximityKMeans,
     ProximityNeighbors,
@@ -37,7 +38,7 @@ def answer_all():
             pk = ProximityKernel(matching=matching, missingness=missingness)
             rows = pk.fit_transform(penguins).toarray()
             out[f"{matching}, {missingness}"] = digest(rows, pk.kernel(penguins[:20]))
-    filled = ProximityKernel().fit(penguins).impute(penguins)
+    filled = ProximityImputer().fit_transform(penguins)
     out["impute"] = digest(*(filled[name] for name in filled))
     km = ProximityKMeans(3, random_state=0).fit(penguins)
     out["clusters"] = digest(km.labels_, km.inertia_ / len(penguins))

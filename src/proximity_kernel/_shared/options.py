@@ -25,7 +25,7 @@ Missingness = Literal["ignorable", "informative", "auto"]
 MISSINGNESSES: tuple[Missingness, ...] = ("ignorable", "informative", "auto")
 MissingnessOption = Missingness | Mapping[str, Missingness] | Mapping[int, Missingness]
 MAX_BINS = int(np.iinfo(np.uint16).max) - 2
-"""Most bins of a feature, not counting one for informative missing cells."""
+"""Maximum number of bins of a feature, without one for informative missing cells."""
 
 _PAPER_BINS = 4
 
@@ -36,7 +36,7 @@ class FitOptions:
 
     Attributes
     ----------
-    n_bins : int, "auto", "fine" or sequence of these
+    n_bins : int, "auto", "fine", sequence of these, or mapping from columns to these
     matching : {"pairwise", "cascade"}
     missingness : {"ignorable", "informative", "auto"} or mapping
         A mapping is from columns to these; its keys are checked when the columns are
@@ -45,6 +45,7 @@ class FitOptions:
         As in `ProximityKernel`.
     feature_weights
         As in `ProximityKernel`; checked when the columns are known.
+    rarity : float
     max_categories : int
     seed : int
         Seed of the sample of rows.
@@ -56,41 +57,20 @@ class FitOptions:
     missingness: MissingnessOption
     categorical_features: Any
     feature_weights: Any
+    rarity: float
     max_categories: int
     seed: int
     n_threads: int
 
     @property
     def default_missingness(self) -> Missingness:
-        """The word for columns of which nothing else is said."""
+        """The missingness of columns for which the option gives none."""
         return "ignorable" if self.matching == "cascade" else "auto"
 
-    def spread_bins(self, n_features: int) -> list[BinCount]:
-        """List the number of bins of each feature, or "auto" or "fine"."""
-        spread = self._spread(n_features)
-        if FINE in spread and self.matching == "cascade":
-            raise ValueError(
-                "n_bins='fine' needs matching='pairwise'; use n_bins='auto' or a "
-                "number with matching='cascade'."
-            )
-        return spread
-
-    def _spread(self, n_features: int) -> list[BinCount]:
-        n_bins = self.n_bins
-        if isinstance(n_bins, str) or not np.iterable(n_bins):
-            return [_check_bin_count("n_bins", n_bins)] * n_features
-        if not hasattr(n_bins, "__getitem__") or isinstance(n_bins, Mapping):
-            raise ValueError(
-                "n_bins must be a number, 'auto', 'fine' or a sequence of these, got "
-                f"{type(n_bins).__name__}."
-            )
-        given = list(n_bins)
-        if len(given) != n_features:
-            raise ValueError(
-                f"n_bins must be one number or one for each of the {n_features} "
-                f"features, got {len(given)} of them."
-            )
-        return [_check_bin_count(f"n_bins[{j}]", own) for j, own in enumerate(given)]
+    @property
+    def default_bins(self) -> BinCount:
+        """The bins of columns for which the option gives none."""
+        return _PAPER_BINS if self.matching == "cascade" else AUTO
 
 
 def resolve_options(kernel: Any) -> FitOptions:
@@ -101,23 +81,21 @@ def resolve_options(kernel: Any) -> FitOptions:
     Parameters
     ----------
     kernel : ProximityKernel
-        If `random_state` is a RandomState, one number is drawn from it.
+        If `random_state` is a RandomState, one number is taken from it.
 
     Returns
     -------
     FitOptions
     """
     check_kernel_options(kernel)
-    of_the_paper = kernel.matching == "cascade"
     n_bins, missingness = kernel.n_bins, kernel.missingness
-    if n_bins is None:
-        n_bins = _PAPER_BINS if of_the_paper else AUTO
     return FitOptions(
-        n_bins,
+        {} if n_bins is None else n_bins,
         kernel.matching,
         {} if missingness is None else missingness,
         kernel.categorical_features,
         kernel.feature_weights,
+        float(kernel.rarity),
         kernel.max_categories,
         draw_seed(kernel.random_state),
         count_threads(kernel.n_jobs),
@@ -125,11 +103,13 @@ def resolve_options(kernel: Any) -> FitOptions:
 
 
 def check_kernel_options(kernel: Any) -> None:
-    """Refuse bad parameters of a `ProximityKernel` that need no table to check."""
+    """Raise ValueError unless the options that need no table to check are valid."""
     check_choice("matching", kernel.matching, MATCHINGS)
     check_missingness(kernel.missingness)
     check_count("max_categories", kernel.max_categories, 2, MAX_BINS)
-    check_flag("normalize", kernel.normalize)
+    check_share("rarity", kernel.rarity)
+    if not isinstance(kernel.normalize, bool | np.bool_):
+        check_share("normalize", kernel.normalize)
     check_flag("sparse_output", kernel.sparse_output)
     check_float_dtype("dtype", kernel.dtype)
     check_n_jobs(kernel.n_jobs)
@@ -137,7 +117,7 @@ def check_kernel_options(kernel: Any) -> None:
 
 
 def check_missingness(value: Any) -> None:
-    """Raise ValueError unless it is None, one of the three words or a mapping to them.
+    """Raise ValueError unless it is None, one of three words, or a mapping to these.
 
     Which columns a mapping names is checked when the columns are known.
     """
@@ -148,8 +128,8 @@ def check_missingness(value: Any) -> None:
         check_choice("missingness", value, MISSINGNESSES)
 
 
-def _check_bin_count(name: str, value: Any) -> BinCount:
-    """Refuse what is neither a number of bins nor "auto" nor "fine"."""
+def check_bin_count(name: str, value: Any) -> BinCount:
+    """Raise ValueError unless a value is a number of bins, "auto" or "fine"."""
     if not isinstance(value, str):
         return check_count(name, value, 2, MAX_BINS)
     if value == AUTO:
@@ -163,19 +143,19 @@ def _check_bin_count(name: str, value: Any) -> BinCount:
 
 
 def check_choice(name: str, value: Any, choices: Sequence[str]) -> None:
-    """Refuse a `value` that is not one of the `choices`."""
+    """Raise ValueError unless `value` is one of the `choices`."""
     if not isinstance(value, str) or value not in choices:
         known = " or ".join(repr(choice) for choice in choices)
         raise ValueError(f"{name} must be {known}, got {value!r}.")
 
 
 def is_number(value: Any, kind: type = numbers.Real) -> bool:
-    """Whether a value is a number of a kind; a boolean is none."""
+    """Whether a value is a real number, or one of another `kind`; booleans are not."""
     return isinstance(value, kind) and not isinstance(value, bool)
 
 
 def check_count(name: str, value: Any, least: int, most: int | None = None) -> int:
-    """Refuse a value that is not a whole number from `least` to `most`."""
+    """Raise ValueError unless a value is a whole number from `least` to `most`."""
     whole = is_number(value, numbers.Integral)
     if not whole or value < least or (most is not None and value > most):
         limits = f"at least {least}" + ("" if most is None else f" and at most {most}")
@@ -184,13 +164,19 @@ def check_count(name: str, value: Any, least: int, most: int | None = None) -> i
 
 
 def check_flag(name: str, value: Any) -> None:
-    """Refuse a value that is neither True nor False."""
+    """Raise ValueError unless a value is True or False."""
     if not isinstance(value, bool | np.bool_):
         raise ValueError(f"{name} must be True or False, got {value!r}.")
 
 
+def check_share(name: str, value: Any) -> None:
+    """Raise ValueError unless a value is a number from 0 to 1."""
+    if not is_number(value) or not 0 <= value <= 1:
+        raise ValueError(f"{name} must be a number from 0 to 1, got {value!r}.")
+
+
 def check_float_dtype(name: str, value: Any) -> None:
-    """Refuse a dtype other than float32 and float64."""
+    """Raise ValueError unless a dtype is float32 or float64."""
     try:
         dtype: np.dtype[Any] = np.dtype(value)
     except (TypeError, ValueError):
@@ -200,7 +186,7 @@ def check_float_dtype(name: str, value: Any) -> None:
 
 
 def check_n_jobs(n_jobs: Any) -> None:
-    """Refuse a value that is neither None nor a whole number other than zero."""
+    """Raise ValueError unless `n_jobs` is None or a non-zero int."""
     if n_jobs is not None and (not is_number(n_jobs, numbers.Integral) or n_jobs == 0):
         raise ValueError(
             f"n_jobs must be None, a number of threads, or negative to count back from "
@@ -209,20 +195,20 @@ def check_n_jobs(n_jobs: Any) -> None:
 
 
 def check_seed(random_state: Any) -> None:
-    """Refuse a value that is neither None, a seed, nor a random generator."""
+    """Raise ValueError unless `random_state` is None, an int or a RandomState."""
     if not isinstance(random_state, np.random.RandomState | None):
         check_count("random_state", random_state, 0)
 
 
 def draw_seed(random_state: Any) -> int:
-    """Draw a 64-bit seed for the sample of rows; None gives 0."""
+    """Return a 64-bit seed for the sample of rows; None gives 0."""
     if isinstance(random_state, np.random.RandomState):
         return int(random_state.randint(1 << 31))
     return int(random_state or 0) % (1 << 64)
 
 
 def accept_gaps(tags: Any) -> Any:
-    """Set scikit-learn's tags: tables may have missing cells and mixed columns."""
+    """Set scikit-learn's tags: tables may have missing cells and categories."""
     tags.input_tags.allow_nan = True
     tags.input_tags.categorical = True
     # Text is accepted, but the tag `string` would promise that any object is.

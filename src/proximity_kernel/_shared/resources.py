@@ -25,7 +25,7 @@ _CONTAINER = Path("/sys/fs/cgroup/memory.max")
 
 
 def _renew_lock() -> None:
-    """Give a forked child a new lock; the thread that holds this one is not in it."""
+    """Make a new lock in a forked child, which has no thread to release the old one."""
     global _BLAS_LIMIT  # noqa: PLW0603  (one lock per process)
     _BLAS_LIMIT = Lock()
 
@@ -35,7 +35,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def count_threads(n_jobs: int | None) -> int:
-    """Find the number of threads for `n_jobs`.
+    """Return the number of threads for `n_jobs`.
 
     ``None`` means the cores that this process may use (by affinity, container limit
     and ``OMP_NUM_THREADS``), or one inside a joblib worker, where the other workers
@@ -131,20 +131,20 @@ def _blas() -> ThreadpoolController:
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Limit BLAS to one thread inside a ``with``, where more would slow each other.
+    """Limit BLAS to one thread inside a ``with``, where several would be slower.
 
-    The limit applies to the whole process, and its end restores the limit found at the
-    start. If two overlapped, one could restore the limit of the other for good. So only
-    one is active at a time.
+    The limit applies to the whole process, and each ``with`` restores the limit that it
+    found. If two overlapped, the second would find the limit of the first, and could
+    restore it last. So only one is active at a time.
     """
     with _BLAS_LIMIT, _blas().limit(limits=1, user_api="blas"):
         yield
 
 
 def check_memory(n_bytes: int, what: str) -> None:
-    """Raise an error if an array would be larger than all memory.
+    """Raise MemoryError if an array would be larger than the memory of the machine.
 
-    Linux allocates more memory than it has, and kills the process when it is used.
+    Linux would allocate the array, and kill the process when it is written to.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """The base classes of scikit-learn with types, and a type for scipy's matrices.
 
-Neither package has types, so that without these a type checker would know nothing of
-what they give. Nothing is added when the program runs.
+Neither package has type hints, so a type checker needs those in this file. They change
+nothing when the program runs.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from sklearn import base
 
 TableT = TypeVar("TableT")
-"""A table; the result has the same type."""
+"""The type of a table, which is also that of the result."""
 
 
 class Matrix(Protocol):
-    """A CSR matrix of scipy, or an array; what is not listed here is not checked."""
+    """A CSR matrix of scipy, or an array; other methods have no type hints."""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -53,7 +53,7 @@ class Transformer(base.TransformerMixin):  # type: ignore[misc]
 
 
 class NumberedTransformer(base.ClassNamePrefixFeaturesOutMixin, Transformer):  # type: ignore[misc]
-    """A transformer whose columns are named after it, and numbered."""
+    """A transformer whose output columns have its name and a number."""
 
     if TYPE_CHECKING:
 

@@ -88,7 +88,7 @@ def _create_locked(path: Path) -> tuple[Path, BinaryIO]:
 
 
 def _lock(file: BinaryIO, *, wait: bool = True) -> bool:
-    """Lock a file; returns whether that worked, which it may not on this system."""
+    """Lock a file; returns False if that is not possible."""
     if fcntl is None:  # pragma: no cover
         return False
     try:
@@ -108,6 +108,7 @@ def _remove_leftovers(path: Path) -> None:
 
 
 def _take_permissions(part: Path, before: os.stat_result) -> None:
+    """Give a new file the permissions of the old one, and its owner if possible."""
     with suppress(OSError, AttributeError):  # only root can; Windows has no owners
         os.chown(part, before.st_uid, before.st_gid)
     part.chmod(stat.S_IMODE(before.st_mode))

@@ -8,7 +8,7 @@ from itertools import zip_longest
 from textwrap import wrap
 from typing import Any
 
-_LEAST_ROOM = 20  # of a folded cell, in characters, however long the others are
+_LEAST_ROOM = 20  # minimum width of a folded cell, in characters
 
 
 def listed(names: Sequence[Any], most: int = 5) -> str:
@@ -40,7 +40,7 @@ def join_sentences(parts: Sequence[str], most: int = 3) -> str:
 
 
 def counted(n: int, noun: str, plural: str | None = None) -> str:
-    """Write a count with its noun, or with what else depends on it.
+    """Write a count with a noun, or a noun and a verb, in the singular or plural.
 
     >>> counted(1, "row"), counted(2000, "row"), counted(2, "row has", "rows have")
     ('1 row', '2,000 rows', '2 rows have')
@@ -49,7 +49,7 @@ def counted(n: int, noun: str, plural: str | None = None) -> str:
 
 
 def capitalize(sentence: str) -> str:
-    """Begin a sentence with a capital letter; the rest stays.
+    """Begin a sentence with a capital letter; the rest is not changed.
 
     >>> capitalize("under 1 % of NaN"), capitalize("")
     ('Under 1 % of NaN', '')

@@ -8,12 +8,13 @@ Past this module there are only two kinds of column:
   missing: text, unordered categoricals, columns listed in `categorical_features`.
 
 The kind follows from the dtype of a frame's column. A column of objects (from a list,
-an object array, or the categories of a frame) has no dtype that tells its kind. So its
-observed cells do, and they must be of one family. Numbers of numpy, pandas and Python
-are treated as equal, and so are times of any time zone and unit. Times are counted in
-whole nanoseconds, as Python integers, which cannot overflow. The result is a float of
-seconds or, for a date as a label, ISO text in UTC: "2020-01-01" at midnight, else
-"2020-01-01T12:00:00.5". Cells of different families are an error, and so is infinity.
+an object array, or the categories of a frame) has no dtype that decides its kind. So
+its observed cells decide, and they must be of one family. Numbers of numpy, pandas and
+Python are treated as equal, and so are times of any time zone and unit. Times are
+counted in whole nanoseconds, as Python integers, which cannot overflow. The result is a
+float of seconds or, for a date as a label, ISO text in UTC: "2020-01-01" at midnight,
+else "2020-01-01T12:00:00.5". Cells of different families are an error, and so is
+infinity.
 
 A later table must have the types of the fitted one, in kind and in family: dates and
 numbers are both numeric, but of different families. A column with no observed cell, now
@@ -78,7 +79,7 @@ _EPOCH, _FIRST = dt.date(1970, 1, 1), dt.datetime(1970, 1, 1)
 
 
 FORMS: tuple[Form, ...] = ("boolean", "whole", "decimal")
-"""What the observed numbers of a column are. Of two parts, the later one counts."""
+"""Forms of the observed numbers of a column. Parts of a table have the later one."""
 
 
 @dataclass(frozen=True)
@@ -105,8 +106,8 @@ class ColumnType:
     rounded : bool
         Whether different cells became the same float64. Not compared.
     form : {"boolean", "whole", "decimal"}
-        What all numbers observed at fit are; "decimal" if they are anything else, or
-        not numbers. For names of bins; not compared.
+        Whether the numbers observed at fit are all booleans or all whole; "decimal" if
+        neither, or if they are not numbers. For names of bins; not compared.
     """
 
     name: str
@@ -151,7 +152,7 @@ class Column:
 
     @property
     def observed(self) -> NDArray[np.bool_]:
-        """Where a value is present, of shape (n_samples,)."""
+        """Whether each cell is observed, shape (n_samples,)."""
         if self.type.kind == "categorical":
             return np.asarray(self.values >= 0)
         return ~np.isnan(self.values)
@@ -240,9 +241,9 @@ def holds_booleans(held: Any, values: NDArray[np.float64]) -> bool:
 
 
 def mark_whole(found: ColumnType, values: NDArray[np.float64]) -> ColumnType:
-    """Note in the type of a column if all its numbers are whole.
+    """Return the type of a column, marked as whole if all its numbers are.
 
-    This passes over all values, so it is not done for a table that is not fitted.
+    This passes over all values, so it is done only at fit.
     """
     if found.family != "numbers" or found.form == "boolean" or found.has_labels:
         return found
@@ -397,9 +398,9 @@ def _agree(column: Column, fitted: ColumnType) -> Column:
 
 
 def _stand_in(observed: NDArray[np.bool_], fitted: ColumnType) -> Column:
-    """Make a column that only marks its observed cells.
+    """Make a column of the fitted type that only shows which cells are observed.
 
-    It is used if no cell is observed here, or none was at fit.
+    It is used if no cell is observed in this table, or none was at fit.
     """
     if fitted.kind == "numeric":
         return Column(fitted, np.where(observed, 0.0, np.nan))
@@ -422,7 +423,7 @@ def _rank(column: Column, labels: _Labels, order: _Labels) -> _Array:
 
 
 def find_family(cells: Collection[Any], header: Header, any_type: bool = False) -> str:
-    """Find the family of all observed cells; refuse cells of several families.
+    """Find the family of all observed cells; raise an error if there are several.
 
     Parameters
     ----------
@@ -463,7 +464,9 @@ def examples(cells: Collection[Any]) -> dict[str, Any]:
 
 
 def number_cells(cells: _Array, family: str, header: Header) -> NDArray[np.float64]:
-    """Turn cells of a family into floats, with NaN for missing; refuse infinity.
+    """Turn cells of a family into floats, with NaN for missing cells.
+
+    Infinity raises ValueError.
 
     Parameters
     ----------
@@ -545,7 +548,7 @@ def name_label(label: Any, header: Header) -> Any:
 
 
 def label_numbers(present: _Array, observed: _Array) -> _Codes:
-    """Turn numbers into labels, given the observed ones and where these are."""
+    """Turn the observed numbers of a column into labels; other cells are missing."""
     labels, found = np.unique(present, return_inverse=True)
     codes = np.full(len(observed), -1, dtype=np.int32)
     codes[observed] = found

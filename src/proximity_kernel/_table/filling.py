@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from importlib import import_module
 from typing import Any
@@ -26,10 +26,16 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from .columns import ColumnType, holds_booleans, name_label, read_columns
+from .columns import Column, ColumnType, name_label, read_columns
 from .tables import Header, split_table
 
 TIMES = ("dates", "durations")
+_UNITS = ("Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns")
+OBJECTS = (
+    "", "bool", "int", "float", "Decimal", "date", "datetime", "datetime, UTC",
+    "timedelta", "pandas", "pandas, UTC", *(f"numpy {unit}" for unit in _UNITS),
+)  # fmt: skip
+"""What the cells of a column of objects are; of two parts, the later one counts."""
 _Array = NDArray[Any]
 _HOLDING: dict[str, Any] = {"dates": nw.Datetime | nw.Date, "durations": nw.Duration}
 # The kinds of arrays that hold each family.
@@ -53,6 +59,10 @@ class Gaps:
         Standard deviation of numbers; the probability of any other label.
     means : ndarray of shape (n_gaps,), float64
         Expected numbers, even if `values` are others; empty for labels.
+    ends : ndarray of shape (n_gaps, 2), float64
+        Where the interval of a number begins and ends.
+    objects : one of OBJECTS
+        What the cells were at fit, if the column was one of Python objects.
     """
 
     type: ColumnType
@@ -60,11 +70,37 @@ class Gaps:
     values: NDArray[Any]
     uncertainty: NDArray[np.float64]
     means: NDArray[np.float64]
+    ends: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 2)))
+    objects: str = ""
 
     @property
     def fillable(self) -> bool:
         """Whether there are missing cells and values for them."""
         return len(self.values) > 0
+
+    @property
+    def is_boolean(self) -> bool:
+        """Whether the column was one of booleans at fit, and not one of labels."""
+        return self.type.form == "boolean" and not self.type.has_labels
+
+    def decide(self, round_whole: bool) -> Gaps:
+        """Make values that the fitted column could have.
+
+        Booleans are 0 or 1, with the uncertainty of labels. With `round_whole` numbers
+        are whole where all of them were at fit.
+        """
+        if not self.fillable or self.type.has_labels:
+            return self
+        if self.is_boolean:
+            unsure = np.minimum(self.means, 1 - self.means)
+            sure = self.uncertainty == 0  # drawn, not estimated
+            unsure = np.where(sure, 0.0, unsure)
+            values = (self.means > 0.5).astype(np.float64)
+            return replace(self, values=values, uncertainty=unsure)
+        if round_whole and self.type.form == "whole":
+            ends = np.round(self.ends)
+            return replace(self, values=np.round(self.values), ends=ends)
+        return self
 
     def as_times(self) -> _Array:
         """Convert the values to numpy times; dates are in UTC."""
@@ -78,6 +114,8 @@ class Gaps:
         if dtype.kind == "b":
             labels = self.type.has_labels
             return self.values.astype(bool) if labels else self.means > 0.5
+        if self.is_boolean:
+            return (self.means > 0.5).astype(dtype)
         if dtype.kind not in "iu":
             return self.values.astype(np.float64).astype(dtype)
         limits = np.iinfo(dtype)
@@ -89,19 +127,60 @@ class Gaps:
         """Convert the values to Python objects like the observed cells of a column."""
         missing = set(self.rows.tolist())
         known = [cell for i, cell in enumerate(cells) if i not in missing]
-        example, types = next(iter(known), None), set(map(type, known))
+        example = next(iter(known), None)
+        objects = self.objects or name_objects(known)
         made: list[Any] = self.values.tolist()
         if self.type.family in TIMES and not isinstance(example, str):
-            made = [_like_time(moment, example) for moment in self.as_times()]
-        elif self.values.dtype.kind == "O" or not types:
+            made = [_like_time(one, example, objects) for one in self.as_times()]
+        elif self.values.dtype.kind == "O":
             pass
-        elif types <= {bool, np.bool_}:
+        elif objects == "bool" or (self.is_boolean and not objects):
             made = [mean > 0.5 for mean in self.means.tolist()]
-        elif all(issubclass(one, int | np.integer) for one in types):
+        elif objects == "int":
             made = [round(value) for value in made]
-        elif isinstance(example, Decimal):
+        elif objects == "Decimal":
             made = [Decimal(repr(value)) for value in made]
         return np.fromiter(made, object, len(made))
+
+
+def name_objects(cells: Sequence[Any]) -> str:
+    """Name what observed Python objects are, numbers or times.
+
+    Parameters
+    ----------
+    cells : sequence of objects
+
+    Returns
+    -------
+    one of OBJECTS
+        Empty for anything else.
+
+    Examples
+    --------
+    >>> name_objects([1, 2]), name_objects([1, 2.5]), name_objects([True])
+    ('int', 'float', 'bool')
+    """
+    types = set(map(type, cells))
+    for name, held in (
+        ("", str),
+        ("bool", bool | np.bool_),
+        ("int", int | np.integer),
+        ("float", int | float | np.number),
+        ("Decimal", Decimal | int | float),
+        ("numpy", np.datetime64 | np.timedelta64),
+        ("timedelta", dt.timedelta),
+        ("datetime", dt.datetime),
+        ("date", dt.date),
+    ):
+        if types and all(issubclass(one, held) for one in types):
+            first = cells[0]
+            found = "pandas" if hasattr(first, "asm8") else name
+            if name == "numpy":
+                units = {f"numpy {np.datetime_data(cell.dtype)[0]}" for cell in cells}
+                known = units.intersection(OBJECTS)
+                return max(known, key=OBJECTS.index, default="")
+            return f"{found}, UTC" if getattr(first, "tzinfo", None) else found
+    return ""
 
 
 def count_micros(seconds: _Array, dtype: str) -> _Array:
@@ -109,20 +188,22 @@ def count_micros(seconds: _Array, dtype: str) -> _Array:
     return np.round(seconds * 1e6).astype(dtype)
 
 
-def _like_time(moment: Any, example: Any) -> Any:
-    """Convert a time to the type of the example: of numpy, pandas or Python."""
-    if isinstance(example, np.datetime64 | np.timedelta64):
-        return moment.astype(example.dtype)
-    if hasattr(example, "asm8"):  # pandas'
-        zone = getattr(example, "tz", None)
-        made = type(example)(moment)
-        return made if zone is None else made.tz_localize("UTC").tz_convert(zone)
+def _like_time(moment: Any, example: Any, objects: str) -> Any:
+    """Convert a time to an object like those of the fit, in the zone of the example."""
+    if objects.startswith("numpy"):
+        return moment.astype(f"{moment.dtype.kind}8[{objects.split()[1]}]")
+    zone = getattr(example, "tzinfo", None) or dt.UTC
+    aware = objects.endswith("UTC")
+    if objects.startswith("pandas"):
+        pd = import_module("pandas")
+        if moment.dtype.kind == "m":
+            return pd.Timedelta(moment)
+        made = pd.Timestamp(moment)
+        return made.tz_localize("UTC").tz_convert(zone) if aware else made
     plain = moment.astype("m8[us]" if moment.dtype.kind == "m" else "M8[us]").item()
-    zone = getattr(example, "tzinfo", None)
-    if zone is not None:
+    if aware:
         return plain.replace(tzinfo=dt.UTC).astimezone(zone)
-    whole_days = isinstance(example, dt.date) and not isinstance(example, dt.datetime)
-    return plain.date() if whole_days else plain
+    return plain.date() if objects == "date" else plain
 
 
 def fill_table(table: Any, gaps: Sequence[Gaps]) -> Any:
@@ -183,28 +264,51 @@ def make_table(table: Any, columns: Sequence[_Array]) -> Any:
     return np.column_stack(columns)
 
 
+def find_objects(table: Any, columns: Sequence[Column]) -> tuple[str, ...]:
+    """Find what the cells of each column of Python objects are; see `OBJECTS`.
+
+    Parameters
+    ----------
+    table : frame, array or list of rows, of shape (n_samples, n_features)
+    columns : sequence of Column
+        The columns that were read from it.
+
+    Returns
+    -------
+    tuple of str, one per column
+    """
+    found = []
+    for column, held in zip(columns, split_table(table).columns, strict=True):
+        plain = isinstance(held, np.ndarray) and held.dtype.kind == "O"
+        found.append(name_objects(held[column.observed].tolist() if plain else []))
+    return tuple(found)
+
+
 def mark_gaps(table: Any) -> _Array:
     """Find the missing cells of a table, bool of shape (n_samples, n_features)."""
     return np.column_stack([~column.observed for column in read_columns(table)])
 
 
 def append_columns(table: Any, names: Sequence[str], columns: _Array) -> Any:
-    """Append columns of booleans to a frame or array, in a copy of it.
+    """Append columns of booleans to a table, in a copy of it.
 
     Parameters
     ----------
-    table : frame or array, of shape (n_samples, n_features)
+    table : frame, array or list of rows, of shape (n_samples, n_features)
     names : sequence of str, of length n_new
         Names of the new columns; only a frame uses them.
     columns : ndarray of shape (n_samples, n_new), bool
 
     Returns
     -------
-    frame or array
+    frame, array or list of rows
         In an array of numbers the new columns are 0 and 1.
     """
     if not len(names):
         return table
+    if isinstance(table, list | tuple):
+        pairs = zip(table, columns.tolist(), strict=True)
+        return [type(row)([*row, *new]) for row, new in pairs]
     if _is_frame(table):
         frames = map(nw.from_native, (table, _make_frame(table, names, columns.T)))
         return nw.concat(list(frames), how="horizontal").to_native()
@@ -219,21 +323,50 @@ def as_pandas(table: Any) -> Any:
     return nw.from_native(table, eager_only=True).to_pandas()
 
 
-def mark_booleans(table: Any, gaps: Sequence[Gaps]) -> list[Gaps]:
-    """Replace the uncertainty of booleans by that of labels."""
-    pairs = zip(split_table(table).columns, gaps, strict=True)
-    return [
-        replace(own, uncertainty=np.minimum(own.means, 1 - own.means))
-        if own.fillable and not own.type.has_labels and _fills_booleans(held, own)
-        else own
-        for held, own in pairs
-    ]
+def select_columns(table: Any, kept: Sequence[int]) -> Any:
+    """Keep some columns of a frame, array or list of rows."""
+    if _is_frame(table):
+        frame = nw.from_native(table, eager_only=True)
+        return frame[:, list(kept)].to_native()
+    if isinstance(table, list | tuple):
+        return [type(row)(row[j] for j in kept) for row in table]
+    return table[:, list(kept)]
 
 
-def _fills_booleans(held: Any, gaps: Gaps) -> bool:
-    values = np.zeros(len(held))
-    values[gaps.rows] = np.nan
-    return holds_booleans(held, values)
+def make_records(table: Any, columns: dict[str, _Array]) -> Any:
+    """Make a table of other columns, of the kind of `table`.
+
+    Parameters
+    ----------
+    table : frame, array or list of rows
+    columns : dict of str to ndarray
+
+    Returns
+    -------
+    frame, structured array or list of tuples
+    """
+    if _is_frame(table):
+        like = nw.from_native(table, eager_only=True).implementation
+        held = {name: _plain_labels(own, like) for name, own in columns.items()}
+        return nw.from_dict(held, backend=like).to_native()
+    if isinstance(table, list | tuple):
+        held_rows = (own.tolist() for own in columns.values())
+        return list(zip(*held_rows, strict=True))
+    size = len(next(iter(columns.values())))
+    records = np.empty(size, [(name, own.dtype) for name, own in columns.items()])
+    for name, own in columns.items():
+        records[name] = own
+    return records
+
+
+def _plain_labels(labels: _Array, like: Any) -> Any:
+    """Write labels of several types as text, where a library needs one type."""
+    if labels.dtype.kind != "O":
+        return labels
+    kinds = {type(label) for label in labels.tolist() if label is not None}
+    if len(kinds) > 1 and not like.is_pandas():
+        return [None if label is None else str(label) for label in labels.tolist()]
+    return labels.tolist()
 
 
 def _list_uncertainty(n_rows: int, gaps: Gaps) -> _Array:
@@ -359,6 +492,8 @@ def _make_natural(gaps: Gaps) -> Any:
     """Convert the values to the type that follows from them alone."""
     if gaps.type.family in TIMES:
         return gaps.as_times()
+    if gaps.is_boolean:
+        return gaps.means > 0.5
     return gaps.values.tolist() if gaps.type.has_labels else gaps.values
 
 
@@ -400,8 +535,8 @@ def _fill_pandas(series: Any, gaps: Gaps) -> Any:
     elif hasattr(dtype, "pyarrow_dtype"):
         chunks = series.array.__arrow_array__()
         made = type(series.array)(_fill_chunks(chunks, gaps))
-    elif _needs_own_type(series, gaps) and (
-        not objects or gaps.type.family == "numbers"
+    elif _needs_own_type(series, gaps) and not (
+        objects and (gaps.objects or gaps.type.family != "numbers")
     ):
         made = pd.array(_make_natural(gaps))
     else:

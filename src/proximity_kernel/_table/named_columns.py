@@ -1,4 +1,4 @@
-"""Find the columns that an option names: by their name, or by their position."""
+"""Find the columns that are keys of an option, by their names or positions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .columns import ColumnType
 def find_columns(
     option: str, given: Mapping[Any, Any], types: Sequence[ColumnType]
 ) -> dict[int, tuple[Any, Any]]:
-    """Find the columns that the keys of a mapping name.
+    """Find the columns that are keys of a mapping, by their names or positions.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ def find_columns(
     Returns
     -------
     dict
-        From the position of each column that is named to its key and its value.
+        From the position of each column to its key and its value.
 
     Examples
     --------

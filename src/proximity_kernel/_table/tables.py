@@ -35,8 +35,8 @@ _Array: TypeAlias = NDArray[Any]
 _BLOCK = 65536  # cells that are checked together
 _BY_CELL = nw.List | nw.Array | nw.Struct | nw.Binary | nw.Time | nw.Int128 | nw.UInt128
 _MOST = 8  # names that a message lists
-# Remedies for columns that are refused. scikit-learn's estimator checks require the
-# phrase "argument must be ...".
+# Remedies in the errors about columns of other or mixed types. scikit-learn's estimator
+# checks require the phrase "argument must be ...".
 _ALIKE = ("text", "numbers", "dates", "durations")
 _MIXED = "convert it to one type"
 _OTHERS = f"{_MIXED}; every cell of the argument must be a string or a number"
@@ -64,7 +64,7 @@ def collect_table(table: Any, fitted: Sequence[str] = ()) -> Any:
     try:
         frame = nw.from_native(table, pass_through=True, allow_series=True)
     except DuplicateError:
-        return table  # refused by `split_table`, with the names
+        return table  # `split_table` raises an error with the names
     if isinstance(frame, nw.DataFrame) or isinstance(table, type):
         return table
     if isinstance(frame, nw.Series):
@@ -84,7 +84,7 @@ def name_call(frame: nw.LazyFrame[Any]) -> str:
 
 @dataclass(frozen=True)
 class Header:
-    """The name of a column, and how it was listed, before its values are read.
+    """What is known about a column before its values are read.
 
     Attributes
     ----------
@@ -101,7 +101,7 @@ class Header:
     named: bool
 
     def refuse(self, found: dict[str, Any]) -> NoReturn:
-        """Raise an error that shows an example of each family in the column."""
+        """Raise an error with an example of each family of cells in the column."""
         if "complex" in found:  # the phrase is scikit-learn's
             raise ValueError(
                 f"Complex data not supported: {self.place}; keep the real part, or "
@@ -184,7 +184,7 @@ def split_table(table: Any) -> Table:
 
 
 def check_same_columns(table: Table, fitted: Sequence[str]) -> None:
-    """Refuse a table whose columns are not the fitted ones, in the fitted order.
+    """Raise ValueError unless a table has the fitted columns, in the fitted order.
 
     Parameters
     ----------
@@ -258,7 +258,7 @@ def find_categorical(asked: Any, names: Sequence[str], n_features: int) -> set[i
 
 
 def check_finite(values: _Array, places: Sequence[str]) -> None:
-    """Refuse infinity in an array of one column for each place."""
+    """Raise ValueError if an array contains infinity; `places` are its columns."""
     if values.dtype.kind == "f" and (infinite := np.isinf(values)).any():
         place = places[int(infinite.reshape(-1, len(places)).any(0).argmax())]
         raise ValueError(
@@ -268,7 +268,10 @@ def check_finite(values: _Array, places: Sequence[str]) -> None:
 
 
 def narrow_floats(values: _Array) -> _Array:
-    """Convert longdouble to float64 (too large values become infinity), no others."""
+    """Convert longdouble to float64, and leave other types unchanged.
+
+    Values too large for float64 become infinity.
+    """
     if values.dtype.kind == "f" and values.itemsize > 8:
         with np.errstate(over="ignore", invalid="ignore"):  # a signaling NaN
             return values.astype(np.float64)
@@ -295,7 +298,7 @@ def _split_frame(frame: nw.DataFrame[Any]) -> Table:
 
 
 def _unwrap(series: Any) -> Any:
-    """Take the cells out of a series whose dtype cannot be used."""
+    """Return the cells of a series as an array, if its dtype cannot be used."""
     held = getattr(series.to_native(), "dtype", None)
     if isinstance(held, np.dtype) and held.kind == "O":  # narwhals guesses text
         return series.to_numpy()
@@ -337,7 +340,7 @@ def _is_nest(item: Any) -> bool:
 
 
 def _check_row(i: int, row: Any, n_rows: int) -> Any:
-    """Refuse an item of a list that is not a row."""
+    """Return an item of a list; raise an error unless it is a row."""
     if _is_nest(row):
         return row
     if isinstance(row, str | bytes | np.ndarray) or not isinstance(row, Sized):
@@ -349,7 +352,7 @@ def _check_row(i: int, row: Any, n_rows: int) -> Any:
 
 
 def _split_array(table: Any) -> list[_Array]:
-    """Split an object with `__array__` into columns, and refuse infinity."""
+    """Split an object with `__array__` into columns; raise ValueError for infinity."""
     masked = np.ma.isMaskedArray(table)
     array = np.ma.getdata(table) if masked else np.asarray(table)
     if array.dtype.names is not None:
@@ -382,7 +385,10 @@ def _fill_masked(array: _Array, mask: NDArray[np.bool_]) -> _Array:
 
 
 def _check_shape(shape: tuple[int, ...]) -> None:
-    """Require two dimensions, not empty; the phrases are those of scikit-learn."""
+    """Raise ValueError unless a table has two dimensions, rows and columns.
+
+    The phrases are those of scikit-learn.
+    """
     if len(shape) < 2:
         raise ValueError(
             f"Expected 2D array, got {len(shape)}D array instead. Reshape your data "
@@ -403,7 +409,7 @@ def _check_shape(shape: tuple[int, ...]) -> None:
 
 
 def _check_unique(names: Iterable[Any]) -> None:
-    """Refuse names that several columns have."""
+    """Raise ValueError if several columns have the same name."""
     counts = Counter(map(str, names))
     repeated = [f"{name!r} {n} times" for name, n in counts.items() if n > 1]
     if repeated:
@@ -414,15 +420,15 @@ def _check_unique(names: Iterable[Any]) -> None:
 
 
 def _check_same_names(names: list[str], fitted: list[str]) -> None:
-    """Refuse a frame without the fitted names, or with them in another order."""
+    """Raise ValueError unless the names are the fitted ones, in the fitted order."""
     wrong = {
         "missing": sorted(set(fitted) - set(names), key=fitted.index),
         "unexpected": sorted(set(names) - set(fitted), key=names.index),
     }
-    said = [f"{what}: {listed(some, _MOST)}" for what, some in wrong.items() if some]
-    if said:
+    parts = [f"{what}: {listed(some, _MOST)}" for what, some in wrong.items() if some]
+    if parts:
         raise ValueError(
-            f"The columns are not those that were fitted; {'; '.join(said)}. Pass the "
+            f"The columns are not those that were fitted; {'; '.join(parts)}. Pass the "
             "columns that were fitted, or fit again."
         )
     if names != fitted:

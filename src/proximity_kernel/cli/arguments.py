@@ -1,6 +1,6 @@
 """The options of the commands, with their help. Nothing here takes long to import.
 
-An option that is not given is None, so that it differs from a default value.
+An option that is not given is None, which distinguishes it from a default value.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def reading_options(given: argparse.Namespace) -> dict[str, Any]:
 
 
 def add_input(parser: argparse.ArgumentParser) -> None:
-    """Add the table, and how it is read."""
+    """Add the table, and the options for reading it."""
     parser.add_argument(
         "file", metavar="FILE",
         help="CSV, TSV, Parquet, Arrow or Excel, also compressed with gzip; - is "
@@ -75,13 +75,17 @@ def add_input(parser: argparse.ArgumentParser) -> None:
         "?, NA, null, -, ...), or COL=TEXT for one column; may be "
         "repeated")  # fmt: skip
     add("--na-only", action="store_false", dest="default_missing",
-        help="only empty cells and --na mark missing")  # fmt: skip
+        help="only empty cells and the texts of --na are missing")  # fmt: skip
     add("--header", action=argparse.BooleanOptionalAction,
         help="whether the first line holds the column names")  # fmt: skip
     add("--names", metavar="FILE", type=_read_names,
         help="column names of a table without a header: one in each line, or all in "
         "one, separated by commas")  # fmt: skip
-    add("--encoding", metavar="NAME", help="of text, for example utf-8 or latin-1")
+    add(
+        "--encoding",
+        metavar="NAME",
+        help="encoding of a text file: utf-8, latin-1, ...",
+    )
     add("--sheet", metavar="NAME", help="Excel sheet: its name or number")
     order = group.add_mutually_exclusive_group()
     order.add_argument("--day-first", action="store_true", default=None,
@@ -135,7 +139,7 @@ def add_kernel(parser: argparse.ArgumentParser, *, seed: bool = False) -> None:
 def add_output(
     parser: argparse.ArgumentParser, *, more: str = "", report: bool = False
 ) -> None:
-    """Add where results are written."""
+    """Add the options for the files to write."""
     group = parser.add_argument_group(
         "what is written",
         "An existing file is replaced when the new one is complete.",
@@ -151,7 +155,7 @@ def add_output(
 
 
 def add_batches(parser: argparse.ArgumentParser) -> None:
-    """Add whether the file is read in batches."""
+    """Add the option to read the file in batches."""
     group = parser.add_argument_group("files larger than memory")
     group.add_argument(
         "--stream", action=argparse.BooleanOptionalAction,
@@ -177,17 +181,18 @@ def add_general(parser: argparse.ArgumentParser) -> None:
 
 
 def whole_number(least: int, *, auto: bool = False) -> Callable[[str], int | str]:
-    """Make a parser of whole numbers, or of the word auto as well.
+    """Make a parser of whole numbers of at least `least`, and of the word auto.
 
     >>> whole_number(1)("3")
     3
     """
 
     def parse(text: str) -> int | str:
+        """Parse one argument."""
         if auto and text == "auto":
             return text
         if not text.isdecimal() or int(text) < least:
-            wanted = f"a whole number from {least} on{', or auto' * auto}"
+            wanted = f"a whole number of at least {least}{', or auto' * auto}"
             raise argparse.ArgumentTypeError(f"takes {wanted}, not {text!r}")
         return int(text)
 
@@ -205,14 +210,15 @@ def _parse_weight(text: str) -> tuple[str, float]:
         if equals and 0 <= float(number) < float("inf"):
             return name, float(number)
     raise argparse.ArgumentTypeError(
-        f"takes a column and a number from 0 on, as in age=2, not {text!r}"
+        f"takes a column and a number of at least 0, as in age=2, not {text!r}"
     )
 
 
 def share_up_to(most: float) -> Callable[[str], float]:
-    """Make a parser of numbers above 0."""
+    """Make a parser of numbers above 0 and at most `most`."""
 
     def parse(text: str) -> float:
+        """Parse one argument."""
         with suppress(ValueError):
             if 0 < float(text) <= most:
                 return float(text)
@@ -224,7 +230,10 @@ def share_up_to(most: float) -> Callable[[str], float]:
 
 
 def _read_names(path: str) -> list[str]:
-    """Read column names; what follows a colon, and lines after "|", are comments."""
+    """Read column names from a file.
+
+    Text after a colon is a comment, and so are lines that begin with "|".
+    """
     try:
         text = Path(path).read_text(encoding="utf-8-sig")
     except (OSError, ValueError) as error:
@@ -238,6 +247,7 @@ def _read_names(path: str) -> list[str]:
 
 
 def _parse_separator(text: str) -> str:
+    """Check a separator: one character, or the name of one."""
     text = "tab" if text == "\\t" else text
     if text not in SEPARATORS and (len(text) != 1 or text in '"\n\r'):
         raise argparse.ArgumentTypeError(

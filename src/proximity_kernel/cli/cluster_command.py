@@ -21,8 +21,8 @@ Find groups of similar rows in a table with missing cells.
   proximity-kernel cluster new.csv --model m.pk -o new.json
 
 Output: the ids (or the row numbers, from 1), the cluster (0 is the
-largest) and the distance to its center, which compares rows of one
-cluster: the smaller, the more typical is the row.
+largest) and the distance to its center: within a cluster, rows with a
+smaller distance are more typical.
 """
 _MAX_VALUES = 3  # that the summary lists for a cluster
 _MAX_CLUSTERS = 20  # in the summary
@@ -58,7 +58,7 @@ def run(invocation: Invocation) -> None:
     _write_profiles(invocation, model)
     try:
         _assign_rows(invocation, model, source, file_format)
-    except BrokenPipeError:  # nobody reads the rows any more; the report is a file
+    except BrokenPipeError:  # the reader of the rows is gone; the report is a file
         _make_report(invocation, model, source)
         raise
     _make_report(invocation, model, source)
@@ -89,12 +89,14 @@ def _assign_rows(
 
 
 def _make_report(invocation: Invocation, model: Any, source: fitting.Source) -> None:
+    """Write the report, if the table was read at once."""
     if source.whole is not None:
         coded = source.code(model, source.whole)
         make_report(invocation, source.whole, coded, model.kernel_, model)
 
 
 def _make_model(options: argparse.Namespace) -> Any:
+    """Make an estimator with the options that were given."""
     from .. import ProximityKMeans
 
     return ProximityKMeans(
@@ -106,6 +108,7 @@ def _make_model(options: argparse.Namespace) -> Any:
 
 
 def _check_count(options: argparse.Namespace, name: str, n_rows: int) -> None:
+    """Raise InputError if more clusters than rows are requested."""
     k = options.n_clusters
     if isinstance(k, int) and k > n_rows:
         raise InputError(
@@ -114,7 +117,7 @@ def _check_count(options: argparse.Namespace, name: str, n_rows: int) -> None:
 
 
 def _tell_stability(invocation: Invocation, model: Any, source: Any) -> None:
-    """Print how often the clusters come out again on halves of the rows."""
+    """Print the stability of the clusters: how often halves of the rows repeat them."""
     from .._cluster_count import describe_stability
 
     stability = model.stability_
@@ -147,9 +150,9 @@ def _summarize(invocation: Invocation, model: Any, sizes: Any) -> None:
     names = name_clusters(model.profiles_)
     for c in range(min(n, _MAX_CLUSTERS)):
         share = write_share(sizes[c] / max(sizes.sum(), 1))
-        told = Text(names.get(c, "no rows"), "bold")
-        told.append("".join(f"\n{one}" for one in _list_typical(model, c)), "not bold")
-        lines.append((str(c), f"{sizes[c]:,}", share, told))
+        text = Text(names.get(c, "no rows"), "bold")
+        text.append("".join(f"\n{one}" for one in _list_typical(model, c)), "not bold")
+        lines.append((str(c), f"{sizes[c]:,}", share, text))
     last = "name, and how many of its rows have its typical values"
     columns = ("cluster", "rows", "share", last)
     if not invocation.quiet:

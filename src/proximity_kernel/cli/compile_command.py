@@ -55,10 +55,10 @@ def _find_cache() -> str | None:
 
 
 def _use_every_loop() -> None:
-    """Fit and apply every estimator, in all ways that are compiled separately.
+    """Fit and apply every estimator, so that each loop is compiled for all its types.
 
-    These are: both rules, both precisions, codes of one and of two bytes, and tables
-    with few and with very many codes.
+    The types differ by rule, by precision, by codes of one or two bytes, and by tables
+    with few or with very many codes.
     """
     import numpy as np
 

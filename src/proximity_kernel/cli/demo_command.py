@@ -1,4 +1,4 @@
-"""``proximity-kernel demo``: clusters of penguins of whom a fifth is unknown."""
+"""``proximity-kernel demo``: cluster the penguins with 20 % of the cells hidden."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from .._shared.wording import write_share
 from .program import Invocation
 
 DESCRIPTION = """\
-Cluster the Palmer penguins, which come with the package, with a fifth of
-their cells hidden; compare the clusters with the species, and an estimate
-with the hidden value.
+Cluster the Palmer penguins, which come with the package, with 20 % of the
+cells hidden. Compare the clusters with the species, and an estimate with
+the hidden value.
 
   proximity-kernel demo
   proximity-kernel demo --report penguins.html
@@ -47,7 +47,7 @@ def run(invocation: Invocation) -> None:
     out.print(
         f"[bold]{len(penguins)} penguins: their island and four measurements. "
         f"{n_missing} of {penguins.size:,} cells are missing.[/bold]\n\n"
-        "Asked for three clusters, one for each species (which it was not told):\n"
+        "Three clusters, as many as there are species (the species is not used):\n"
     )
     out.print(_compare_clusters(km, species), "")
     filled = _cluster_filled(penguins)
@@ -84,7 +84,7 @@ def _compare_clusters(km: Any, species: Any) -> Any:
 
 
 def _cluster_filled(penguins: Any) -> Any:
-    """Cluster without this package: fill in, scale, encode, k-means."""
+    """Cluster with scikit-learn alone: impute, scale, encode, k-means."""
     from sklearn.cluster import KMeans
     from sklearn.compose import make_column_selector, make_column_transformer
     from sklearn.impute import SimpleImputer

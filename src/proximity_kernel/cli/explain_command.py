@@ -17,13 +17,13 @@ missing cells were estimated.
   proximity-kernel explain patients.csv 1 2 -o why.json
 
 A row is named by its id, or by its number, from 1 (#12 is always a
-number). What the columns add gives the similarity. In the "same range"
-are different values that count as equal; "close" ones count 0.8. A missing
-cell is shown as ?, with its most likely ranges or categories and, in
-brackets, the columns that moved this estimate most, with the share of the
-probability that each moved.
+number). The similarity is the sum of what the columns add. Values in the
+"same range" count as equal; "close" values count 0.8. A missing cell is
+shown as ?, with its most likely ranges or categories and, in brackets, the
+columns that moved this estimate most, with the share of the probability
+that each moved.
 """
-_DIGITS = 2  # of a contribution; one more for each factor of ten in columns
+_DIGITS = 2  # of a contribution; one more if there are ten times as many columns
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -67,14 +67,14 @@ def run(invocation: Invocation) -> None:
 
 
 def draw_explanation(explanation: Any, a: str, b: str) -> tuple[Any, ...]:
-    """Draw an explanation as a text and a table of rich."""
+    """Lay out an explanation as a text and a table of rich."""
     from rich.text import Text
 
     from .results import draw_grid
 
     digits = _DIGITS + len(str(len(explanation.features) // 10))
     rows = [
-        (one.name, f"{one.contribution:.{digits}f}", one.alike, str(one.a), str(one.b))
+        (one.name, f"{one.contribution:.{digits}f}", one.reason, str(one.a), str(one.b))
         for one in sorted(explanation.features, key=lambda one: -one.contribution)
     ]
     similarity = Text(f"similarity {explanation.similarity:.3f}", "bold")

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime
-from decimal import Decimal
+from decimal import Context, Decimal
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,7 @@ from ..io.numbers import NUMBER_FORMATS, remove_unit, to_plain_numbers
 from ..io.typed_columns import parse_format
 from ..io.write import list_cells
 
+_DECIMALS = Context(prec=76)  # digits of the longest decimals of Arrow
 _MAX_DECIMALS = 12  # with more, estimates are not rounded
 _TIME_UNITS = ("D", "h", "min", "s", "ms", "us")  # to which times are rounded
 _SAMPLE = 10_000  # distinct texts that show the form of a column
@@ -71,21 +72,21 @@ def fill_gaps(table: LoadedTable, estimates: Any, *, as_text: bool) -> Any:
 
 
 def describe_filling(table: LoadedTable, estimates: Any) -> str:
-    """Write how many cells were filled, and how many missing ones were not."""
+    """Write how many missing cells were filled, and how many unreadable ones not."""
     n_filled = int((table.gaps & estimates.notna()).to_numpy().sum())
-    said = f"{counted(n_filled, 'missing cell')} filled"
+    text = f"{counted(n_filled, 'missing cell')} filled"
     unread = (table.frame.isna() & ~table.gaps).to_numpy()
     if n_unread := int(unread.sum()):
         verb = "is" if n_unread == 1 else "are"
-        said += (
+        text += (
             f"; {n_unread:,} that could not be read {verb} left as written "
             "(`missing=TEXT` fills them)"
         )
-    return said
+    return text
 
 
 def _fill_column(column: ColumnSchema, cells: Any, values: Any, estimates: Any) -> Any:
-    """Fill the missing cells of a column; `estimates` has a row for each."""
+    """Fill the missing cells of a column; `estimates` has an entry for each of them."""
     if not len(estimates):
         return cells
     values = values.dropna()
@@ -112,7 +113,7 @@ def _find_donors(values: Any, estimates: Any) -> Any:
 
 
 def _take(cells: Any, new: list[Any], rows: Any) -> Any:
-    """Take rows of the cells, followed by new ones."""
+    """Append new cells to a column, and take some rows of it."""
     if not isinstance(cells.dtype, pd.ArrowDtype):
         added = pd.Series(new, dtype=object)
         both = pd.concat([cells.astype(object), added], ignore_index=True)
@@ -146,10 +147,12 @@ def _make_cells(
         form = (_DateForm if is_time else _NumberForm).find(column, texts)
         return [form.write(one) for one in estimates]
     if is_time:
-        return [one.date() if held is date else one for one in estimates]
+        if held is date:  # the nearest day, not the day before
+            return [one.date() for one in _round(estimates, "D")]
+        return list(estimates)
     if held is Decimal:
         unit = Decimal(1).scaleb(-cells.dtype.pyarrow_dtype.scale)
-        return [Decimal(one).quantize(unit) for one in estimates]
+        return [Decimal(one).quantize(unit, context=_DECIMALS) for one in estimates]
     if held is int:
         return [round(one) for one in estimates]
     some = values.unique()[:_SAMPLE]
@@ -275,6 +278,7 @@ class _DateForm:
         return "".join(self._write_field(moment, *part) for part in self.parts)
 
     def _write_field(self, moment: Any, field: str, shown: str) -> str:
+        """Write one field of a date, such as the month, like the example `shown`."""
         if field == "":
             return shown
         if field == "b":
@@ -293,18 +297,19 @@ class _DateForm:
 
 
 def _cut_zone(found: re.Match[str]) -> str:
+    """Remove the time zone from a match of `_ZONE`."""
     return found[0].removesuffix(found[1])
 
 
 def _find_shape(text: str) -> str:
-    """Write a date with one sign for each number and name of a month."""
+    """Replace each number of a date by 0, and each name of a month by a."""
     return re.sub(r"\d+", "0", re.sub(r"[A-Za-z]{3,}", "a", text))
 
 
 def _find_format(
     column: ColumnSchema, texts: Sequence[str], formats: Iterable[str]
 ) -> tuple[str, Any]:
-    """Find the format of a column's texts, which may be another than when fitted."""
+    """Find the format of a column's texts, which may differ from that at fit."""
     cells = pd.Series(texts, dtype="str").astype("category")
     bare = remove_unit(TextColumn.from_categories(cells, []), column.unit).values
     known = [column.format, *formats] if column.format else [*formats]
@@ -315,7 +320,7 @@ def _find_format(
 def _convert_text(column: ColumnSchema, cells: Any) -> Any:
     """Convert texts to numbers or dates, if nothing is lost; otherwise they stay.
 
-    Empty cells, which only the total of a table can still have, become missing.
+    Empty cells become missing; only a row of totals can still have some.
     """
     if column.kind not in ("numbers", "dates") or column.unit:
         return cells
@@ -349,7 +354,7 @@ def _find_exact(plain: Sequence[str], floats: Any) -> Any:
 
 
 def _round_times(observed: Any, times: Any) -> Any:
-    """Round times like the observed ones: to days, hours, minutes, ..."""
+    """Round times to the unit of the observed ones: days, hours, minutes, ..."""
     units = (u for u in _TIME_UNITS if (_round(observed, u) == observed).all())
     unit = next(units, None)
     return times if unit is None else _round(times, unit)

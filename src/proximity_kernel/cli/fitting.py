@@ -3,7 +3,7 @@
 A model is saved with the schema of its table, so that new rows are read the same way. A
 large table is read in batches: each pass reads the file from its start and shows its
 progress. pandas and the library are imported when they are needed, so that a wrong
-option or an absent file is reported at once.
+option, or a file that does not exist, is reported at once.
 """
 
 from __future__ import annotations
@@ -14,10 +14,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain, repeat
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from .. import ProximityKernel
-from .._coded import CodedTable
 from .._shared.wording import counted, listed, suggest
 from ..io import (
     InputError,
@@ -33,8 +31,12 @@ from .arguments import name_options, reading_options
 from .outputs import STANDARD_STREAM, check_files, save_fitted
 from .program import Invocation
 
+if TYPE_CHECKING:
+    from .. import ProximityImputer, ProximityKernel
+    from .._coded import CodedTable
+
 LARGE = 1_000_000
-"""Rows above which a file is read in batches unless an option says otherwise."""
+"""Number of rows above which a file is read in batches, unless --no-stream is given."""
 _MAX_NOTES = 5  # about single batches
 # Options that were set when a model was fitted, so that they cannot be given with it.
 _SET_BY_MODEL = {
@@ -51,16 +53,31 @@ _SET_BY_MODEL = {
 }
 
 
-def make_kernel(options: argparse.Namespace) -> ProximityKernel:
-    """Make a kernel from the options that were given."""
+def make_kernel(options: argparse.Namespace, estimator: Any = None) -> ProximityKernel:
+    """Make a kernel from the options that were given.
+
+    Others are those of the default kernel of the estimator, if one is given.
+    """
     from .. import ProximityKernel
+    from ..kernel import default_kernel
 
     names = ("n_bins", "matching", "missingness", "feature_weights", "n_jobs")
     given = {name: getattr(options, name) for name in names}
     given = {name: value for name, value in given.items() if value is not None}
     if "feature_weights" in given:
         given["feature_weights"] = dict(given["feature_weights"])
-    return ProximityKernel(**given)
+    if estimator is None:
+        return ProximityKernel(**given)
+    if given.get("matching") == "cascade":
+        given = {"n_bins": None, **given}  # that of the paper
+    return default_kernel(estimator).set_params(**given)
+
+
+def make_imputer(options: argparse.Namespace) -> ProximityImputer:
+    """Make an imputer from the options that were given."""
+    from .. import ProximityImputer
+
+    return ProximityImputer(keep_empty_features=True, kernel=make_kernel(options))
 
 
 def open_table(
@@ -80,6 +97,7 @@ def open_table(
 
 
 def _find_source(path: str) -> Any:
+    """Return the path, or the stream of standard input for ``-``."""
     if path != STANDARD_STREAM:
         if not path:
             raise InputError("FILE is empty; name a file, or - for standard input.")
@@ -115,6 +133,7 @@ def start(
 def _start(
     invocation: Invocation, wanted: str
 ) -> tuple[Any, LoadedTable, dict[str, Any]]:
+    """Load the model if one is given, and read the table."""
     model, schema, notes = _load_model(invocation, wanted)
     table = open_table(invocation, invocation.options.file, schema)
     _check_weights(invocation, table.name, table.schema)
@@ -122,7 +141,7 @@ def _start(
 
 
 def _check_weights(invocation: Invocation, source: str, schema: Schema) -> None:
-    """Check that each --weight names one of the columns that are compared."""
+    """Raise InputError unless each --weight names a column that is compared, once."""
     used, seen = schema.names("used"), set()
     for name, _ in getattr(invocation.options, "feature_weights", None) or ():
         if name in seen:
@@ -182,6 +201,8 @@ def _load_model(
         estimator, notes = _load_with_notes(path)
     except ModelFileError as error:
         raise InputError(f"--model: {error}") from None
+    if type(estimator).__name__ == "ProximityImputer" and wanted == "ProximityKernel":
+        estimator = estimator.kernel_
     if type(estimator).__name__ != wanted:
         raise InputError(
             f"--model {path}: it holds a {type(estimator).__name__}, and "

@@ -57,28 +57,27 @@ def run(invocation: Invocation) -> None:
     options = invocation.options
     file_format = find_format(options.output, options.format)
     second_format = find_format(options.uncertainty, None, option="--uncertainty")
-    kernel, table, _ = fitting.start(invocation, "ProximityKernel")
+    imputer, table, _ = fitting.start(invocation, "ProximityImputer")
     from ..io.checks import hide_missing_codes
     from .filled_cells import describe_filling, fill_gaps
     from .results import is_for_terminal, name_rows, write_results
 
     known = table.frame
-    if kernel is None:
+    if imputer is None:
         # Codes such as 99 would be averaged into the estimates.
         known = hide_missing_codes(known)
         fitted = replace(table, frame=known)
-        kernel = fitting.make_kernel(options)
-        fitting.fit(invocation, kernel, fitted)
+        imputer = fitting.make_imputer(options)
+        fitting.fit(invocation, imputer, fitted)
+    imputer.set_params(strategy=options.strategy)
     with invocation.progress("filling"):
-        filled, uncertainty = kernel.impute(
-            known, strategy=options.strategy, return_uncertainty=True
-        )
+        filled, uncertainty = imputer.transform(known), imputer.uncertainty(known)
     as_text = file_format in TEXT_FORMATS
     frame = fill_gaps(table, filled, as_text=as_text)
     invocation.note(describe_filling(table, filled))
     if options.uncertainty is not None:
         codes = (known.isna() & table.frame.notna()).to_numpy()
-        for j in codes.any(axis=0).nonzero()[0]:  # observed, for all that is known
+        for j in codes.any(axis=0).nonzero()[0]:  # written as observed in the file
             uncertainty.iloc[codes[:, j], j] = 0.0
         second = name_rows(table).join(_convert_to_days(uncertainty), rsuffix="_")
         write_frame(second, options.uncertainty, second_format)
@@ -91,7 +90,7 @@ def run(invocation: Invocation) -> None:
 def _show_filling(
     invocation: Invocation, table: Any, filled: Any, uncertainty: Any, cells: Any
 ) -> None:
-    """Show what was filled in, one line for each column with gaps."""
+    """Show what was filled in, one line for each column with missing cells."""
     from .results import draw_grid, label_rows, write_short
 
     gaps = table.gaps & filled.notna()
@@ -114,7 +113,7 @@ def _show_filling(
 
 
 def _list_values(values: Any, cells: Any) -> str:
-    """List the ends of numbers and dates, or the most frequent categories."""
+    """Write the range of numbers or dates, or list the most frequent categories."""
     from .results import write_short
 
     if values.dtype.kind in "fMm":
@@ -126,7 +125,7 @@ def _list_values(values: Any, cells: Any) -> str:
 
 
 def _write_certainty(values: Any, uncertainty: Any) -> str:
-    """Write how sure an estimate is."""
+    """Write the uncertainty of an estimate: ± its deviation, or its probability."""
     if values.dtype.kind in "Mm":
         return f" ± {counted(round(uncertainty.total_seconds() / _DAY), 'day')}"
     if values.dtype.kind == "f":

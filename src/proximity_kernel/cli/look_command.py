@@ -49,7 +49,7 @@ def run(invocation: Invocation) -> None:
 
 
 def _list_examples(cells: Any) -> str:
-    """List the first different values, or the ends of numbers and dates."""
+    """Write the range of numbers or dates, or list the first different values."""
     from .results import write_short
 
     known = cells.dropna()

@@ -27,7 +27,7 @@ The file of --save-model holds all rows, coded, and the ids of all rows.
 """
 _DEFAULT_K = 5
 _MAX_GROUPS = 3  # of equal rows
-_MAX_SAMPLE = 300  # rows, whose pairs tell how similar rows are by chance
+_MAX_SAMPLE = 300  # rows, from whose pairs the usual similarity is computed
 _MAX_NAMES = 3  # of columns in which two rows are the same
 
 
@@ -77,7 +77,7 @@ def run(invocation: Invocation) -> None:
         if options.queries is not None:
             asked = fitting.open_table(invocation, options.queries, table.schema)
         rows, k = _find_rows(options, asked, len(table.frame) - exclude_self)
-        kernel = fitting.make_kernel(options)
+        kernel = fitting.make_kernel(options, ProximityNeighbors())
         model = ProximityNeighbors(kernel=kernel, n_jobs=options.n_jobs)
         coded = fitting.fit(invocation, model, table, ids=saved)
     else:
@@ -132,7 +132,7 @@ class _Nearest:
     indices, similarities : ndarray of shape (n, k)
         Their nearest rows, the most similar first.
     ids : pandas.DataFrame
-        Of the rows that were searched; it can be without columns.
+        Ids of the rows that were searched; it can have no columns.
     """
 
     asked: Any
@@ -150,7 +150,7 @@ class _Nearest:
 
 
 def _describe_closest(near: _Nearest) -> str:
-    """Say which rows of a table are equal, or else most similar."""
+    """Write which rows of a table are equal or, if none are, most similar."""
     frame = near.asked.frame
     equal = frame[frame.duplicated(keep=False) & frame.notna().any(axis=1)]
     if len(equal):
@@ -163,7 +163,7 @@ def _describe_closest(near: _Nearest) -> str:
 
 
 def _describe_scale(model: Any, coded: Any) -> str:
-    """Say how similar rows usually are, to their nearest and by chance."""
+    """Write the usual similarity of a row to its nearest row, and to a random row."""
     import numpy as np
 
     from .._nearest import drop_itself
@@ -172,7 +172,8 @@ def _describe_scale(model: Any, coded: Any) -> str:
     sample = coded.take(some)
     similarities, indices = model.kneighbors(sample, 2, return_similarity=True)
     nearest = np.median(drop_itself(similarities, indices, some)[0])
-    chance = np.median(model.kernel_.kernel(sample)[np.triu_indices(len(some), 1)])
+    distances = model.kernel_.distance(sample)
+    chance = 1 - np.median(distances[np.triu_indices(len(some), 1)])
     return (
         f"A similarity (0 to 1) is usually {nearest:.2f} between a row and its "
         f"nearest, and {chance:.2f} between two rows taken at random."
@@ -180,7 +181,7 @@ def _describe_scale(model: Any, coded: Any) -> str:
 
 
 def _describe_equal_rows(equal: Any, near: _Nearest) -> str:
-    """Say which rows are equal."""
+    """Write which rows are equal, in groups."""
     groups = equal.groupby(list(equal), dropna=False, observed=True, sort=False)
     rows = [index.tolist() for index in groups.groups.values()]
     texts = [join_names([near.label(i) for i in own]) for own in rows]
@@ -195,7 +196,7 @@ def _describe_equal_rows(equal: Any, near: _Nearest) -> str:
 def _show_nearest(
     invocation: Invocation, model: Any, near: _Nearest, searched: Any
 ) -> None:
-    """Show the nearest of the first rows, and in what they are the same.
+    """Show the nearest rows of the first rows, and the columns in which they agree.
 
     `searched` is the table that was fitted, or None if a saved model was loaded.
     """

@@ -73,7 +73,7 @@ def run(invocation: Invocation) -> None:
         from .. import ProximityOutliers
 
         model = ProximityOutliers(
-            kernel=fitting.make_kernel(options),
+            kernel=fitting.make_kernel(options, ProximityOutliers()),
             contamination=options.share or "auto",
             n_jobs=options.n_jobs,
         )

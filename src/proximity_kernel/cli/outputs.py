@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from .._coded import CodedTable
 from .._shared.extras import require
 from .._shared.whole_files import name_beside
 from ..io import InputError, LoadedTable, Schema
 from ..io.write import FORMAT_OF_ENDING, is_device
 from .arguments import name_options
 from .program import Invocation
+
+if TYPE_CHECKING:
+    from .._coded import CodedTable
 
 STANDARD_STREAM = "-"
 """Standard input where a table is read, standard output where one is written."""
@@ -64,7 +66,7 @@ def find_format(
 
 
 def check_report(path: str) -> None:
-    """Raise an error if a report does not end in .html or .htm."""
+    """Raise InputError unless the name of a report ends in .html or .htm."""
     ending = Path(path).suffix.lower()
     if ending not in _REPORT_ENDINGS and not is_device(Path(path)):
         raise InputError(
@@ -74,13 +76,14 @@ def check_report(path: str) -> None:
 
 
 def _describe_ending(ending: str) -> str:
+    """Write what a file name ends in."""
     return f"ends in {ending}" if ending else "has no ending"
 
 
 def check_outputs(
     outputs: Mapping[str, str | None], inputs: Iterable[str | None]
 ) -> None:
-    """Raise an error if an output cannot be written, or would replace an input.
+    """Raise InputError if an output cannot be written, or would replace an input.
 
     Parameters
     ----------
@@ -103,6 +106,7 @@ def check_outputs(
 
 
 def _check_place(option: str, path: Path) -> None:
+    """Raise InputError if a file cannot be written at a path."""
     try:
         if is_device(path):
             return
@@ -123,7 +127,7 @@ def _check_place(option: str, path: Path) -> None:
 
 
 def check_files(invocation: Invocation) -> None:
-    """Check that all outputs can be written, before anything is read."""
+    """Raise InputError unless all outputs can be written, before anything is read."""
     given = vars(invocation.options)
     check_outputs(
         {f"--{name.replace('_', '-')}": given.get(name) for name in _OUTPUTS},

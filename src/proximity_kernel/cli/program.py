@@ -50,7 +50,7 @@ _COMMANDS = {
     "explain": "why two rows are similar, column by column",
     "impute": "the table with its missing cells filled",
     "compile": "compile the code once, so that no later call waits",
-    "demo": "clusters of penguins of whom a fifth is unknown",
+    "demo": "cluster the penguins with 20 % of the cells hidden",
 }
 _BROKEN_PIPE = 141  # as shells report it
 
@@ -67,7 +67,7 @@ class Invocation:
     notes : list of str
         All notes so far, whether or not they were printed.
     doubts : list of str
-        Those about the table that question the results.
+        Notes about what may be wrong with the table, so that results may be wrong.
     """
 
     command: str
@@ -166,6 +166,7 @@ class _Parser(argparse.ArgumentParser):
         )
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse the arguments; an unknown option is an error, with a suggestion."""
         known, rest = self.parse_known_args(args, namespace)
         if rest:
             self.error(f"unrecognized arguments: {' '.join(rest)}{self._suggest(rest)}")
@@ -179,6 +180,7 @@ class _Parser(argparse.ArgumentParser):
         return f", did you mean '--{found}'?" if found is not None else ""
 
     def error(self, message: str) -> NoReturn:
+        """Exit with status 2 and a message in one line."""
         line = " ".join(message.split())
         end = "" if line.endswith("?") else ";"
         self.exit(2, f"{self.prog}: {line}{end} see {self.prog} --help\n")
@@ -262,7 +264,7 @@ def _run(command: Any, invocation: Invocation) -> int:
 
 
 def _describe_error(error: Exception, options: argparse.Namespace) -> tuple[int, str]:
-    """Find the exit status of an error, and its message."""
+    """Return the exit status of an error, and its message."""
     # `read_table` raises FileNotFoundError with a message alone.
     no_table = isinstance(error, FileNotFoundError) and error.errno is None
     if isinstance(error, InputError) or no_table:
@@ -274,9 +276,9 @@ def _describe_error(error: Exception, options: argparse.Namespace) -> tuple[int,
     if isinstance(error, OSError):
         where = f"{error.filename}: " if error.filename else ""
         return 1, f"{where}{error.strerror or error}"
-    # The library raises these for tables or options, and names which.
-    refused = isinstance(error, ValueError | TypeError)
-    if refused and hasattr(options, "file") and _is_from_library(error):
+    # The library raises these for invalid tables and options, and names which.
+    invalid = isinstance(error, ValueError | TypeError)
+    if invalid and hasattr(options, "file") and _is_from_library(error):
         return 2, f"{options.file}: {error}"
     return 1, f"{type(error).__name__}: {error} (--debug shows where)"
 

@@ -26,7 +26,7 @@ _MAX_LENGTH = 30  # characters of a cell
 
 
 def name_rows(table: LoadedTable, start: int = 0) -> Any:
-    """Make the first columns of a result: the ids, or else the row numbers.
+    """Make the first columns of a result: the ids or, without ids, the row numbers.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def name_rows(table: LoadedTable, start: int = 0) -> Any:
 
 
 def label_rows(table: LoadedTable) -> list[str]:
-    """Give each row one label: its first id, or else its number."""
+    """List a label for each row: its first id or, without ids, its number."""
     names = name_rows(table)
     return [write_cell(cell) for cell in names[names.columns[0]]]
 
@@ -109,7 +109,7 @@ def is_for_terminal(options: Any) -> bool:
 def open_results(
     invocation: Invocation, file_format: str
 ) -> Iterator[Callable[[Any], None]]:
-    """Open where results go; the yielded function takes them in parts.
+    """Open the file, pipe or terminal for results, which are written in parts.
 
     Parameters
     ----------
@@ -142,13 +142,13 @@ def open_results(
 
 
 def write_results(invocation: Invocation, frame: Any, file_format: str) -> None:
-    """Write a result that is complete."""
+    """Write a whole result."""
     with open_results(invocation, file_format) as append:
         append(frame)
 
 
 def draw_rows(frame: Any) -> Any:
-    """Draw the rows of a frame as a table of rich."""
+    """Lay out the rows of a frame as a table of rich."""
     shown = frame.iloc[:, :_MAX_COLUMNS]
     names = [str(name) for name in shown]
     if frame.shape[1] > _MAX_COLUMNS:
@@ -162,7 +162,7 @@ def draw_rows(frame: Any) -> Any:
 def draw_grid(
     names: Iterable[str], rows: Iterable[Iterable[Any]], numbers: Collection[int] = ()
 ) -> Any:
-    """Draw a table of rich.
+    """Lay out cells as a table of rich.
 
     Parameters
     ----------
@@ -189,6 +189,7 @@ def draw_grid(
 
 
 def _write_result(cell: Any) -> str:
+    """Write a cell of a result, a number with few digits."""
     if pd.isna(cell):
         return ""
     if isinstance(cell, float):

@@ -24,7 +24,8 @@ Compute the similarity of pairs of rows, from 0 to 1.
 Output: a matrix, with the first id (or the row number, from 1) of each
 row and column ("P6 (row 7)" where several rows have the id P6); or with
 --above, the pairs with at least that similarity.
-A matrix of a large table is refused: use --above, or neighbors.
+The matrix of a large table is written with --force only: use --above, or
+neighbors.
 """
 _MAX_BYTES = 2**30  # of a matrix
 _BLOCK = 512  # rows at a time
@@ -94,6 +95,7 @@ def run(invocation: Invocation) -> None:
 
 
 def _name_matrix(matrix: Any, table: Any, other: Any) -> Any:
+    """Make a frame of the matrix, with the names of its rows and columns."""
     import pandas as pd
 
     from .results import label_rows, name_rows
@@ -118,7 +120,7 @@ def _name_matrix(matrix: Any, table: Any, other: Any) -> Any:
 
 
 def _list_pairs(invocation: Invocation, table: Any, other: Any) -> Any:
-    """List the pairs of at least some similarity, each once, in the order of rows."""
+    """List the pairs with at least the similarity of --above, in the order of rows."""
     import numpy as np
     import pandas as pd
     from sklearn.frozen import FrozenEstimator
@@ -128,7 +130,7 @@ def _list_pairs(invocation: Invocation, table: Any, other: Any) -> Any:
     options, radius = invocation.options, 1 - invocation.options.above
     kernel = fitting.make_kernel(options)
     coded = fitting.fit(invocation, kernel, table)
-    # Frozen, so that pairs have the similarity that the whole matrix has.
+    # Frozen, so that pairs have the same similarity as in the matrix.
     model = ProximityNeighbors(kernel=FrozenEstimator(kernel), n_jobs=options.n_jobs)
     model.fit(coded)
     coded = coded if other is table else fitting.code(kernel, other)
@@ -154,5 +156,6 @@ def _list_pairs(invocation: Invocation, table: Any, other: Any) -> Any:
     frame["similarity"] = similarity[order].round(6)
     frame |= {name: table.ids[name].array[rows] for name in table.ids}
     frame |= {f"other_{name}": other.ids[name].array[others] for name in other.ids}
-    invocation.note(f"{counted(len(rows), 'pair')} of at least {options.above:g}")
+    pairs = counted(len(rows), "pair")
+    invocation.note(f"{pairs} with a similarity of at least {options.above:g}")
     return pd.DataFrame(frame)

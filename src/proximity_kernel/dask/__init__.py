@@ -1,6 +1,6 @@
 """The same estimators for tables in partitions, on dask.
 
-Nothing of dask is imported before it is used; it comes with the extra ``dask``.
+Dask is imported when it is used; the extra ``dask`` installs it.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from typing import Any, Literal, Self, overload
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 from sklearn import get_config
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -35,7 +35,6 @@ from .._nearest import (
     find_nearest,
     kernel_matrix,
     merge_nearest,
-    sort_distances,
 )
 from .._row_summary import (
     RowSummary,
@@ -49,6 +48,7 @@ from ..kernel import (
     ProximityKernel,
     check_kernel,
     index_rows,
+    is_limited,
     represent,
     take_kernel,
 )
@@ -116,7 +116,7 @@ class DaskProximityKernel(BaseEstimator):  # type: ignore[misc]  # untyped
         self.estimator = estimator
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002  (scikit-learn's)
-        """Learn the bins and count the codes, at once, in two passes.
+        """Learn the bins and count the codes, in two passes; computes at once.
 
         Parameters
         ----------
@@ -158,7 +158,7 @@ class DaskProximityKernel(BaseEstimator):  # type: ignore[misc]  # untyped
         return stack_blocks(blocks, parts.sizes, _count_columns(kernel), meta)
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:  # noqa: ARG002
-        """Learn from a table at once, and represent it lazily.
+        """Fit to a table, which computes at once, and represent it lazily.
 
         Parameters
         ----------
@@ -176,14 +176,14 @@ class DaskProximityKernel(BaseEstimator):  # type: ignore[misc]  # untyped
     def to_parquet(self, X: Any, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the representation to a folder of Parquet files, one per partition.
 
-        Computes. The folder appears when everything is written.
+        This computes at once. The folder appears when everything is written.
 
         Parameters
         ----------
         X : dask DataFrame, dask array or table in memory, (n_samples, n_features)
             With the columns seen at fit.
         path : str or path
-            Of the folder, which all workers must be able to write. The order of the
+            The folder, which all workers must be able to write to. The order of the
             file names is that of the partitions. Columns are dense, one per bin, and
             have the names of `get_feature_names_out`.
         overwrite : bool, default=False
@@ -211,7 +211,7 @@ class DaskProximityKernel(BaseEstimator):  # type: ignore[misc]  # untyped
             shutil.rmtree(unfinished, ignore_errors=True)
 
     def kernel(self, X: Any, Y: Any) -> Any:
-        """Compare rows with those of a small second table, lazily.
+        """Compute the similarities of rows to those of a small second table, lazily.
 
         Parameters
         ----------
@@ -222,7 +222,7 @@ class DaskProximityKernel(BaseEstimator):  # type: ignore[misc]  # untyped
         Returns
         -------
         dask array of shape (n, m)
-            Similarities in [0, 1].
+            As from `ProximityKernel.kernel`.
         """
         check_is_fitted(self)
         parts = split_parts(X, self.kernel_)
@@ -257,7 +257,9 @@ class DaskProximityKernel(BaseEstimator):  # type: ignore[misc]  # untyped
         n_neighbors: int = 5,
         return_distance: bool = True,
     ) -> Any:
-        """Find the rows of a table that are nearest to a few rows, exactly; computes.
+        """Find the rows of a table that are nearest to a few rows; computes at once.
+
+        The search is exact.
 
         Parameters
         ----------
@@ -271,7 +273,7 @@ class DaskProximityKernel(BaseEstimator):  # type: ignore[misc]  # untyped
         Returns
         -------
         distances : ndarray of shape (n_queries, n_neighbors)
-            ``1 - K``, smallest first.
+            As from `ProximityNeighbors.kneighbors`, smallest first.
         indices : ndarray of shape (n_queries, n_neighbors), int64
             Row numbers, counted through the partitions in their order; ties go to the
             lower one.
@@ -280,29 +282,32 @@ class DaskProximityKernel(BaseEstimator):  # type: ignore[misc]  # untyped
         parts = split_parts(X, self.kernel_)
         wanted = check_count("n_neighbors", n_neighbors, 1)
         check_flag("return_distance", return_distance)
-        rows = share(self._represent_small("queries", queries))
+        rows = share(self._represent_small("queries", queries, np.float64))
         states = parts.map(_search_part, share_kernel(self.kernel_), rows, wanted)
         found: Nearest = reduce_parts(states, merge_nearest)
         if found.n_rows < wanted:
             raise ValueError(
                 f"Expected n_neighbors <= {found.n_rows}, the rows of X, got {wanted}."
             )
-        distances, indices = sort_distances(found.similarities, found.indices)
-        return (distances, indices) if return_distance else indices
+        distances = (1 - found.similarities).astype(self.kernel_.dtype)
+        return (distances, found.indices) if return_distance else found.indices
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Name the columns of the representation, as `ProximityKernel` does."""
         check_is_fitted(self)
         return self.kernel_.get_feature_names_out(input_features)
 
-    def _represent_small(self, name: str, table: Any) -> sp.csr_array:
+    def _represent_small(
+        self, name: str, table: Any, dtype: DTypeLike | None = None
+    ) -> sp.csr_array:
+        """Represent a table in memory; raise TypeError if it is one of dask."""
         if require("dask", extra="dask").is_dask_collection(table):
             raise TypeError(
                 f"{name} is a {type(table).__name__} of dask, and must be in memory; "
                 "call .compute() on it first."
             )
         try:
-            return _represent_rows(self.kernel_, table)
+            return _represent_rows(self.kernel_, table, dtype)
         except (TypeError, ValueError) as error:
             error.add_note(f"This is about {name}, the second table.")
             raise
@@ -339,21 +344,27 @@ def share_kernel(kernel: ProximityKernel) -> Any:
 
 
 def _count_columns(kernel: ProximityKernel) -> int:
+    """Count the columns of the representation."""
     return int(kernel.model_.n_columns.sum())
 
 
-def _represent_rows(kernel: ProximityKernel, part: Any) -> sp.csr_array:
+def _represent_rows(
+    kernel: ProximityKernel, part: Any, dtype: DTypeLike | None = None
+) -> sp.csr_array:
     """Represent the rows of a table, which may have none."""
     if has_no_rows(part):
-        return sp.csr_array((0, _count_columns(kernel)), dtype=kernel.dtype)
-    return represent(kernel, part)
+        shape = (0, _count_columns(kernel))
+        return sp.csr_array(shape, dtype=kernel.dtype if dtype is None else dtype)
+    return represent(kernel, part, dtype)
 
 
 def _summarize_part(part: Any, shared: Shared) -> RowSummary:
+    """Summarize the rows of a partition."""
     return summarize_rows(part, *shared.get())
 
 
 def _represent_part(part: Any, shared: Shared, kind: str) -> Any:
+    """Represent the rows of a partition, as a sparse or dense matrix."""
     matrix = _represent_rows(shared.get(), part)
     return matrix.toarray() if kind == "dense" else _MAKERS[kind](matrix)
 
@@ -376,21 +387,25 @@ def _write_part(part: Any, shared: Shared, folder: str, number: int) -> None:
 
 
 def _compare_part(part: Any, shared: Shared, right: Shared) -> NDArray[Any]:
+    """Compute the similarities of a partition to the second table."""
     kernel, other = shared.get(), right.get()
     memory = int(get_config()["working_memory"] * 2**20)
     left = _represent_rows(kernel, part)
-    return kernel_matrix(left, other, kernel.model_.n_counted, memory, 1)
+    model = kernel.model_
+    limited = is_limited(kernel, model)
+    return kernel_matrix(left, other, model.n_counted, memory, 1, limited=limited)
 
 
 def _search_part(part: Any, shared: Shared, queries: Shared, wanted: int) -> Nearest:
+    """Find the nearest rows of the queries in a partition."""
     kernel, rows = shared.get(), queries.get()
-    index = index_rows(kernel, _represent_rows(kernel, part))
+    index = index_rows(kernel, _represent_rows(kernel, part, np.float64))
     n_rows = len(index.groups.inverse)
     return Nearest(*find_nearest(index, rows, min(wanted, n_rows)), n_rows, wanted)
 
 
 def _replace(unfinished: Path, final: Path) -> None:
-    """Rename a folder, and remove what had its name before."""
+    """Rename a folder, and remove the folder or file that had its name before."""
     final = final.resolve()
     old = unfinished.with_name(f"{unfinished.name}.old")
     if final.exists():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -13,6 +14,7 @@ from .._bin_summary import has_no_rows
 from .._kmeans import (
     Rows,
     Sums,
+    distances_to,
     gather_rows,
     merge_sums,
     nearest_centers,
@@ -23,6 +25,7 @@ from .._shared.options import check_flag
 from .._shared.resources import count_threads
 from ..cluster import (
     Passes,
+    ProximityKMeans,
     check_kmeans_options,
     check_sums,
     find_clusters,
@@ -36,9 +39,12 @@ from ..kernel import (
     copy_kernel,
     represent_distinct,
     represent_kept,
+    take_kernel,
 )
 from .dask_kernel import DaskProximityKernel, fit_partitions, share_kernel
 from .partitions import Parts, Shared, reduce_parts, share, split_parts, stack_blocks
+
+_FITTED = ("cluster_centers_", "profiles_", "inertia_", "n_iter_", "stability_")
 
 
 class DaskProximityKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # untyped
@@ -60,11 +66,11 @@ class DaskProximityKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]  #
     n_init : int, default=10
         Runs of k-means on the rows kept at fit; the one with the least inertia is kept.
     max_iter : int, default=300
-        Most iterations of such a run, and most passes over the table.
+        Maximum number of iterations of such a run, and of passes over the table.
     tol : float, default=1e-4
-        Movement of the centers at which a run ends, as in `ProximityKMeans`.
+        Movement of the centers at which a run has converged, as in `ProximityKMeans`.
     random_state : int, RandomState instance or None, default=None
-        For the seeds.
+        Determines the first centers; None gives new ones each time.
     persist : bool, default=True
         Whether the workers keep the representation (each distinct row of a partition
         once) between passes. False computes it again in each pass, which is slower and
@@ -131,7 +137,7 @@ class DaskProximityKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]  #
         self.persist = persist
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002  (scikit-learn's)
-        """Find the clusters of the rows of a table at once; the labels are lazy.
+        """Find the clusters of a table; computes at once, except the labels.
 
         Parameters
         ----------
@@ -156,7 +162,7 @@ class DaskProximityKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]  #
         return self
 
     def predict(self, X: Any) -> Any:
-        """Find the nearest center of each row, lazily; the lower number in a tie.
+        """Find the nearest center of each row, lazily; ties go to the lower number.
 
         Parameters
         ----------
@@ -173,8 +179,64 @@ class DaskProximityKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]  #
         blocks = parts.map(_label_part, share_kernel(self.kernel_), centers)
         return stack_blocks(blocks, parts.sizes, None, np.empty(0, np.int32))
 
+    def transform(self, X: Any) -> Any:
+        """Measure the distance of each row to each center, lazily.
+
+        Parameters
+        ----------
+        X : dask DataFrame, dask array or table in memory, (n_samples, n_features)
+
+        Returns
+        -------
+        dask array of shape (n_samples, n_clusters), float64
+            Euclidean, in the representation.
+        """
+        check_is_fitted(self)
+        parts = split_parts(X, self.kernel_)
+        centers = share(self.cluster_centers_)
+        blocks = parts.map(_measure_part, share_kernel(self.kernel_), centers)
+        width = len(self.cluster_centers_)
+        return stack_blocks(blocks, parts.sizes, width, np.empty((0, 0)))
+
+    def score(self, X: Any, y: Any = None) -> float:  # noqa: ARG002
+        """Compute the negative inertia of rows around their nearest centers.
+
+        Parameters
+        ----------
+        X : dask DataFrame, dask array or table in memory, (n_samples, n_features)
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        float
+        """
+        check_is_fitted(self)
+        parts = split_parts(X, self.kernel_)
+        centers = share(self.cluster_centers_)
+        states = parts.map(_add_inertia, share_kernel(self.kernel_), centers)
+        return -float(reduce_parts(states, operator.add))
+
+    def save(self, path: Any) -> None:
+        """Save the clusters as a `ProximityKMeans`, which loads and uses them.
+
+        Its ``labels_`` are not in the file; call `predict`.
+
+        Parameters
+        ----------
+        path : str or path
+            An existing file is replaced.
+        """
+        check_is_fitted(self)
+        names = ("n_clusters", "kernel", "n_init", "max_iter", "tol", "random_state")
+        km = ProximityKMeans(**{name: getattr(self, name) for name in names})
+        take_kernel(km, self.kernel_)
+        for name in _FITTED:
+            setattr(km, name, getattr(self, name))
+        km.save(path)
+
     def _plan_passes(self, parts: Parts, kernel: ProximityKernel) -> Passes:
-        """Prepare the sums of all partitions by their nearest centers."""
+        """Prepare the passes that add up all rows by their nearest centers."""
         shared = share_kernel(kernel)
         blocks = parts.map(_gather_part, shared)
         if self.persist:
@@ -188,10 +250,27 @@ class DaskProximityKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]  #
         return Passes(add_up, self.max_iter, closing=True)
 
     def _check_options(self) -> None:
+        """Raise an error unless the options are valid."""
         check_kernel(self.kernel)
         check_not_frozen(self.kernel)
         check_kmeans_options(self)
         check_flag("persist", self.persist)
+
+
+def _measure_part(part: Any, shared: Shared, centers: Shared) -> NDArray[np.float64]:
+    if has_no_rows(part):
+        return np.empty((0, len(centers.get())))
+    coded, matrix = represent_distinct(shared.get(), part)
+    rows = gather_rows(matrix, coded.counts)
+    return distances_to(rows, centers.get())[coded.index]
+
+
+def _add_inertia(part: Any, shared: Shared, centers: Shared) -> float:
+    if has_no_rows(part):
+        return 0.0
+    coded, matrix = represent_distinct(shared.get(), part)
+    rows = gather_rows(matrix, coded.counts)
+    return float(nearest_centers(rows, centers.get()).inertia)
 
 
 def _gather_part(part: Any, shared: Shared) -> Rows | None:
@@ -203,11 +282,13 @@ def _gather_part(part: Any, shared: Shared) -> Rows | None:
 
 
 def _sum_rows(rows: Rows | None, centers: Shared, shared: Shared | None) -> Sums | None:
+    """Add up the rows of a partition by their nearest centers."""
     model = None if shared is None else shared.get().model_
     return sum_part(rows, centers.get(), model)
 
 
 def _label_part(part: Any, shared: Shared, centers: Shared) -> NDArray[np.int32]:
+    """Find the nearest center of each row of a partition."""
     if has_no_rows(part):
         return np.empty(0, np.int32)
     coded, matrix = represent_distinct(shared.get(), part)

@@ -36,7 +36,7 @@ class Parts:
     parts : tuple of dask Delayed
         Each a frame or an array with all columns.
     sizes : tuple of float
-        Rows of each, NaN where they are unknown before it is computed.
+        Number of rows of each partition; NaN if it is unknown before it is computed.
     header : frame, array or None
         A table with the columns and no rows; None if their number is unknown.
     """
@@ -46,7 +46,7 @@ class Parts:
     header: Any
 
     def check_columns(self, fitted: Sequence[str]) -> None:
-        """Refuse other columns than the fitted ones, where they are known."""
+        """Raise ValueError unless the columns, if known, are the fitted ones."""
         names = getattr(self.header, "columns", None)
         names = getattr(self.header, "column_names", names)  # pyarrow's
         shape: tuple[int, ...] = getattr(self.header, "shape", ())
@@ -77,7 +77,7 @@ class Shared:
     """An object that all tasks use, unpickled once by each process that runs tasks.
 
     It is pickled as compressed bytes (codes of rows shrink to a third), which the
-    scheduler does not unpickle. Tasks in the process that made it use the very object.
+    scheduler does not unpickle. Tasks in the process that made it share the object.
     """
 
     def __init__(self, held: Any, packed: bytes | None = None) -> None:
@@ -93,6 +93,7 @@ class Shared:
             return self._held
 
     def __reduce__(self) -> Any:
+        """Pickle the object as compressed bytes."""
         with self._lock:
             packed = self._packed
             if packed is None:
@@ -102,7 +103,7 @@ class Shared:
 
 
 def share(held: Any) -> Any:
-    """Make an object one node of the graph; a task receives it as a `Shared`."""
+    """Make one node of the graph from an object; a task receives it as a `Shared`."""
     dask = require("dask", extra="dask")
     return dask.delayed(Shared(held), pure=False, traverse=False)
 
@@ -135,6 +136,7 @@ def split_parts(table: Any, kernel: ProximityKernel | None = None) -> Parts:
 
 
 def _split(table: Any) -> Parts:
+    """Split a table into its partitions, without a check of its columns."""
     dask = require("dask", extra="dask")
     if not dask.is_dask_collection(table):
         sizes = (len(table) if hasattr(table, "__len__") else math.nan,)

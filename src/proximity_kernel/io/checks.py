@@ -83,19 +83,19 @@ def leave_total_out(parsed: ParsedFile) -> ParsedFile:
     >>> leave_total_out(parsed).assumptions
     ("row 3, the last, is left out: a total or mean ('TOTAL' in 'shop')",)
     """
-    source, n_rows = parsed.source, len(parsed.source)
+    frame, n_rows = parsed.frame, len(parsed.frame)
     found = None
-    for name in source if n_rows > _MIN_TOTALED else ():
-        cell = source[name].iloc[-1]
+    for name in frame if n_rows > _MIN_TOTALED else ():
+        cell = frame[name].iloc[-1]
         is_total = isinstance(cell, str) and _TOTAL.fullmatch(cell.strip())
-        if is_total and (source[name] == cell).sum() == 1:
+        if is_total and (frame[name] == cell).sum() == 1:
             found = f"({cell.strip()!r} in {name!r})"
             break
     if found is None:
         return parsed
-    frame, last = parsed.frame, f"row {n_rows:,}, the last,"
+    last = f"row {n_rows:,}, the last,"
     said = f"{last} looks like a total {found}: if so, remove it"
-    if name == source.columns[0] and parsed.layout.type in ("text", "excel"):
+    if name == frame.columns[0] and parsed.layout.type in ("text", "excel"):
         frame, said = frame[:-1], f"{last} is left out: a total or mean {found}"
     return replace(parsed, frame=frame, assumptions=(*parsed.assumptions, said))
 

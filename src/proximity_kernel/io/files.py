@@ -20,7 +20,8 @@ from .schema import InputError
 _PAGE = "a web page or XML (perhaps of a failed download)"
 _SUPPORTED = "supported are CSV, TSV, Parquet, Arrow and Excel (.xlsx)"
 MAX_BYTES = 2**31
-"""Size of the content of a compressed file, above which it is refused."""
+"""Size of the content of a compressed file, above which it is not read."""
+_MAX_RATIO = 100  # of a content above that size to the size of a file with types
 UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 # First bytes -> type.
 _TABLES = {
@@ -145,12 +146,24 @@ def _decompress(name: str, data: bytes) -> bytes:
         ) from None
 
 
-def check_size(name: str, n_bytes: int) -> None:
-    """Raise an error if the content of a compressed file is too large."""
-    if n_bytes > MAX_BYTES:
+def check_size(name: str, n_bytes: int, n_held: int = 0) -> None:
+    """Raise an error if the content of a compressed file is too large.
+
+    Parameters
+    ----------
+    name : str
+    n_bytes : int
+        Of the content.
+    n_held : int
+        Of the file, if it is one with types: a large one may have more content.
+    """
+    if n_bytes > max(MAX_BYTES, _MAX_RATIO * n_held):
+        remedy = "decompress it, and convert the table to Parquet, which is read"
+        if n_held:
+            remedy = "read it"
         raise InputError(
-            f"{name}: its content is larger than {MAX_BYTES / 2**30:g} GiB; decompress "
-            "it, and convert the table to Parquet, which is read in batches."
+            f"{name}: its content is larger than {MAX_BYTES / 2**30:g} GiB; {remedy} "
+            "in batches."
         )
 
 

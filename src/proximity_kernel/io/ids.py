@@ -96,7 +96,8 @@ def _count_repeats(column: Column, text: TextColumn | None) -> int:
     if text is None:
         cells = pd.Index(column.cells.dropna())
         # Floats count only where they are whole numbers.
-        is_whole = kind == "numbers" and not (cells.astype(object) % 1).any()
+        is_float = pd.api.types.is_float_dtype(cells.dtype)
+        is_whole = kind == "numbers" and not (is_float and (cells % 1).any())
     else:
         cells = text.values[text.codes[text.codes >= 0]]
         is_whole = kind == "numbers" and all(map(_WHOLE.fullmatch, text.values))

@@ -136,9 +136,10 @@ def read_table(
         find_few_numbers,
         leave_total_out,
     )
+    from .excel import parse_sheet
     from .text import parse_text
     from .typed_columns import infer_schema
-    from .typed_files import parse_sheet, parse_typed
+    from .typed_files import parse_typed
 
     options.refuse_for(file.name, file.type)
     parse = {"text": parse_text, "excel": parse_sheet}.get(file.type, parse_typed)
@@ -170,6 +171,7 @@ def _apply_schema(
     With the schema of an `earlier` table, columns may differ: ids may be absent, and
     additional columns are left out.
     """
+    from .excel import except_formulas
     from .typed_columns import convert_columns
     from .typed_files import decode
 
@@ -182,6 +184,8 @@ def _apply_schema(
     is_inferred = inferred is not None
     frame, gaps, converted = convert_columns(parsed, schema, inferred=is_inferred)
     assumptions += converted
+    if parsed.layout.type == "excel":
+        gaps = except_formulas(gaps, parsed.source)
     cells = parsed.source[:n_rows]  # without a total
     ids, left_out = (
         cells[[name for name in schema.names(role) if name in cells]]

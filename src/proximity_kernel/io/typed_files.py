@@ -1,4 +1,4 @@
-"""Read the columns of Parquet, Arrow and Excel files.
+"""Read the columns of Parquet and Arrow files.
 
 Parquet and Arrow files store their rows in groups, so large ones are read in batches.
 A batch is an Arrow table with dictionaries for text, so that each distinct text is
@@ -9,27 +9,24 @@ from __future__ import annotations
 
 import io
 import re
+import struct
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any
-from zipfile import ZipFile
 
+import numpy as np
 import pandas as pd
 
 from .._shared.extras import require
-from .._shared.wording import counted, listed
 from .files import InputFile, check_size
 from .schema import FileLayout, InputError, ParsedFile, ReadOptions
-from .text import check_names, make_unique, number_columns
+from .text import make_unique
 
 BATCH_ROWS = 2**18
 """Rows of each batch but the last."""
 _BUFFER = 2**20  # bytes of a column that are read at a time
-_MAX_CELLS = 10**8  # of a sheet
-_MIN_COLUMNS = 3  # from which on a row with one cell above the table is a title
-_MIN_TABLE_ROWS = 3  # with several cells, that make a sheet a table
+_DAMAGE = (EOFError, IndexError, OSError, OverflowError, ValueError, struct.error)
 _NESTED = (list, dict, set, bytes)
 
 
@@ -37,17 +34,137 @@ _NESTED = (list, dict, set, bytes)
 
 
 def parse_typed(file: InputFile, _: ReadOptions) -> ParsedFile:
-    """Parse a Parquet or Arrow file."""
-    data = io.BytesIO(file.data)
-    with _naming_damage(file.name, file.type):
+    """Parse a Parquet or Arrow file, if its table is not too large."""
+    name, size = file.name, len(file.data)
+    with _naming_damage(name, file.type):
         if file.type == "parquet":
-            table = require("pyarrow.parquet", extra="cli").read_table(data)
+            table = _read_whole_parquet(file)
         else:
             ipc = require("pyarrow.ipc", extra="cli")
+            decoded = sum(map(_count_bytes, _list_messages(file.data)))
+            check_size(name, decoded, size)
             opener = ipc.open_stream if file.type == "stream" else ipc.open_file
-            table = opener(data).read_all()
+            table = opener(file.data).read_all()
         table.validate(full=True)  # reading does not look at every offset and index
-        return _convert_arrow(file.name, file.type, table)
+        check_size(name, 8 * table.num_rows * table.num_columns, size)
+        return _convert_arrow(name, file.type, table)
+
+
+def _read_whole_parquet(file: InputFile) -> Any:
+    """Read a Parquet file.
+
+    A small file may hold a long text once and repeat it in millions of rows. So texts
+    are read as dictionaries, and counted before they are repeated.
+    """
+    arrow = require("pyarrow", extra="cli")
+    batches, decoded, size = [], 0, len(file.data)
+    with _open_parquet(io.BytesIO(file.data)) as parquet:
+        schema = parquet.schema_arrow
+        check_size(file.name, parquet.metadata.num_rows * len(schema), size)
+        n_rows = max(_BUFFER // max(len(schema), 1), 1)
+        for batch in parquet.iter_batches(batch_size=n_rows):
+            batch.validate(full=True)
+            decoded += batch.nbytes + sum(map(_count_text, batch.columns))
+            check_size(file.name, decoded, size)
+            batches.append(batch)
+    plain = require("pyarrow.parquet", extra="cli").read_schema(io.BytesIO(file.data))
+    views = _list_views()
+    for j, field in enumerate(plain):
+        plain = plain.set(j, field.with_type(views.get(field.type, field.type)))
+    return arrow.Table.from_batches(batches, schema).cast(plain)
+
+
+def _list_views() -> dict[Any, Any]:
+    """List the types of views, which refer to texts, with those of plain texts."""
+    arrow = require("pyarrow", extra="cli")
+    return {
+        arrow.string_view(): arrow.large_string(),
+        arrow.binary_view(): arrow.large_binary(),
+    }
+
+
+def _count_text(column: Any) -> int:
+    """Count the bytes of texts that are held as dictionaries, also in lists."""
+    arrow = require("pyarrow", extra="cli")
+    if isinstance(column, arrow.ChunkedArray):
+        return sum(map(_count_text, column.chunks))
+    if arrow.types.is_struct(column.type):
+        return sum(map(_count_text, column.flatten()))
+    if hasattr(column, "values") and hasattr(column, "offsets"):  # of lists
+        return _count_text(column.values)
+    if arrow.types.is_run_end_encoded(column.type):
+        n_times = np.diff(column.run_ends.to_numpy(), prepend=0)
+        return int(n_times @ _measure(column.values))
+    if not arrow.types.is_dictionary(column.type):
+        return 0
+    lengths = _measure(column.dictionary)
+    codes = column.indices.drop_null().to_numpy()
+    return int(np.bincount(codes, minlength=len(lengths)) @ lengths)
+
+
+def _measure(texts: Any) -> Any:
+    """Count the bytes of each text; of anything else, 8."""
+    arrow, compute = (require(f"pyarrow{one}", extra="cli") for one in ("", ".compute"))
+    try:
+        return compute.binary_length(texts).fill_null(0).to_numpy()
+    except arrow.ArrowNotImplementedError:  # not texts
+        return np.full(len(texts), 8)
+
+
+def _list_messages(data: Any) -> Iterator[Any]:
+    """List the messages of an Arrow file or stream: batches and dictionaries.
+
+    The end of a file says where they begin: Footer.dictionaries, .recordBatches.
+    """
+    arrow, ipc = (require(f"pyarrow{one}", extra="cli") for one in ("", ".ipc"))
+    data = arrow.py_buffer(data)
+    if data.slice(0, 6).to_pybytes() != b"ARROW1":
+        yield from ipc.MessageReader.open_stream(data)
+        return
+    end = data.size - 10
+    length = struct.unpack_from("<i", data, end)[0]
+    meta = data.slice(max(end - length, 0), length).to_pybytes()
+    for number in (2, 3):
+        if not (field := _find_field(meta, _follow(meta, 0), number)):
+            continue
+        blocks = _follow(meta, field)
+        for i in range(struct.unpack_from("<I", meta, blocks)[0]):
+            start = struct.unpack_from("<q", meta, blocks + 4 + 24 * i)[0]
+            yield ipc.read_message(data.slice(start))
+
+
+def _count_bytes(message: Any) -> int:
+    """Count the bytes of a message's buffers when they are decompressed.
+
+    Its metadata is a flatbuffer: Message.header -> RecordBatch.buffers, .compression. A
+    compressed buffer begins with the number of bytes that it will have.
+    """
+    meta, body = message.metadata.to_pybytes(), message.body
+    batch = _follow(meta, _find_field(meta, _follow(meta, 0), 2))
+    if message.type == "dictionary":
+        batch = _follow(meta, _find_field(meta, batch, 1))
+    if message.type == "schema" or not _find_field(meta, batch, 3):
+        return 0 if body is None else int(body.size)  # not compressed
+    buffers, total = _follow(meta, _find_field(meta, batch, 2)), 0
+    for i in range(struct.unpack_from("<I", meta, buffers)[0]):
+        start, length = struct.unpack_from("<qq", meta, buffers + 4 + 16 * i)
+        size = struct.unpack_from("<q", body, start)[0] if length >= 8 else 0
+        total += max(size, length)
+    return total
+
+
+def _find_field(meta: bytes, table: int, number: int) -> int:
+    """Find where a field of a flatbuffer's table begins; 0 if it is absent."""
+    fields = table - struct.unpack_from("<i", meta, table)[0]
+    if 6 + 2 * number > struct.unpack_from("<H", meta, fields)[0]:
+        return 0
+    offset = struct.unpack_from("<H", meta, fields + 4 + 2 * number)[0]
+    return int(table + offset) if offset else 0
+
+
+def _follow(meta: bytes, at: int) -> int:
+    """Follow an offset of a flatbuffer."""
+    return int(at + struct.unpack_from("<I", meta, at)[0])
 
 
 @contextmanager
@@ -56,7 +173,9 @@ def _naming_damage(name: str, file_type: str) -> Iterator[None]:
     arrow = require("pyarrow", extra="cli")
     try:
         yield
-    except (arrow.ArrowException, OSError, ValueError) as error:
+    except InputError:
+        raise
+    except (arrow.ArrowException, *_DAMAGE) as error:
         reason = str(error).partition("\n")[0]
         raise InputError(
             f"{name}: this {file_type} file is damaged ({reason}); create or download "
@@ -68,7 +187,7 @@ def _convert_arrow(name: str, file_type: str, table: Any) -> ParsedFile:
     arrow = require("pyarrow", extra="cli")
     table = _put_index_first(table)
     names, assumptions = make_unique(table.column_names)
-    table = table.rename_columns(names)
+    table = _repeat_values(name, table.rename_columns(names))
     cells = map(pd.arrays.ArrowExtensionArray, table.columns)
     source = dict(zip(names, cells, strict=True))
     for j, field in enumerate(table.schema):
@@ -76,10 +195,44 @@ def _convert_arrow(name: str, file_type: str, table: Any) -> ParsedFile:
             # pandas has no index of float16, and counts of values need one.
             numbers = table[j].cast(arrow.float64())
             table = table.set_column(j, field.name, numbers)
+        elif field.type == arrow.time64("ns"):  # Python's times have no nanoseconds
+            table = table.set_column(j, field.name, table[j].cast(arrow.string()))
     # Integers with gaps stay integers: as floats, long ids would become equal.
     frame = table.to_pandas(date_as_object=False, types_mapper=_mask_integers)
-    frame, layout = _simplify_columns(frame), FileLayout(file_type)
+    frame, layout = simplify_columns(frame), FileLayout(file_type)
     return ParsedFile(name, pd.DataFrame(source), frame, layout, tuple(assumptions))
+
+
+def _repeat_values(name: str, table: Any) -> Any:
+    """Convert columns of views and of runs, which repeat values by reference."""
+    arrow = require("pyarrow", extra="cli")
+    views = _list_views()
+    for j, field in enumerate(table.schema):
+        column = table[j]
+        if arrow.types.is_run_end_encoded(field.type):
+            check_size(name, _count_text(column))
+            decode = require("pyarrow.compute", extra="cli").run_end_decode
+            column = arrow.chunked_array(
+                map(decode, column.chunks), field.type.value_type
+            )
+        elif field.type in views:
+            parts = [
+                _convert_dictionary(chunk.dictionary_encode(), views[field.type])
+                for chunk in column.chunks
+            ]
+            check_size(name, sum(map(_count_text, parts)))
+            parts = [part.cast(views[field.type]) for part in parts]
+            column = arrow.chunked_array(parts, views[field.type])
+        else:
+            continue
+        table = table.set_column(j, field.name, column)
+    return table
+
+
+def _convert_dictionary(encoded: Any, value_type: Any) -> Any:
+    """Convert the values of a dictionary array, each once."""
+    values = encoded.dictionary.cast(value_type)
+    return type(encoded).from_arrays(encoded.indices, values)
 
 
 def _put_index_first(table: Any) -> Any:
@@ -138,6 +291,8 @@ def open_large_file(path: str, file_type: str) -> LargeFile:
             file = _open_parquet(path)
             n_rows, names = file.metadata.num_rows, file.schema_arrow.names
         else:
+            for message in _list_messages(_map(path).read_buffer()):
+                check_size(path, _count_bytes(message))
             with _open_ipc(path) as file:
                 names = file.schema.names
                 groups = range(file.num_record_batches)
@@ -147,25 +302,45 @@ def open_large_file(path: str, file_type: str) -> LargeFile:
     return LargeFile(path, file_type, n_rows, tuple(names))
 
 
-def _open_parquet(path: str, texts: Sequence[str] = ()) -> Any:
+def _open_parquet(source: Any) -> Any:
+    """Open a Parquet file whose texts are read as the file's own dictionaries.
+
+    Encoding them again would take half of the time, and repeating them much memory.
+    """
+    parquet = require("pyarrow.parquet", extra="cli")
+    leaves = parquet.ParquetFile(source).schema
+    texts = [one.path for one in leaves if one.physical_type == "BYTE_ARRAY"]
     # Columns are read in small parts: a group of rows may be as large as the file.
-    return require("pyarrow.parquet", extra="cli").ParquetFile(
-        path, read_dictionary=list(texts), pre_buffer=False, buffer_size=_BUFFER
+    return parquet.ParquetFile(
+        source, read_dictionary=texts, pre_buffer=False, buffer_size=_BUFFER
     )
 
 
 def _read_parquet(path: str, columns: Sequence[str] | None) -> Iterator[Any]:
-    types = require("pyarrow", extra="cli").types
-    schema = require("pyarrow.parquet", extra="cli").read_schema(path)
-    # Text as the file's own dictionaries: encoding it again takes half of the time.
-    texts = [field.name for field in schema if types.is_string(field.type)]
-    with _open_parquet(path, texts) as file:
-        yield from file.iter_batches(batch_size=BATCH_ROWS, columns=columns)
+    arrow = require("pyarrow", extra="cli")
+    plain = require("pyarrow.parquet", extra="cli").read_schema(path)
+    texts, views = (arrow.string(), arrow.large_string()), _list_views()
+    with _open_parquet(path) as file:
+        for batch in file.iter_batches(batch_size=BATCH_ROWS, columns=columns):
+            arrays = batch.columns
+            for j, name in enumerate(batch.schema.names):
+                wanted = plain.field(j if columns is None else name).type
+                wanted = views.get(wanted, wanted)
+                if wanted in texts:
+                    arrays[j] = _convert_dictionary(arrays[j], wanted)
+                elif wanted != arrays[j].type:  # lists, or bytes
+                    check_size(path, _count_text(arrays[j]))
+                    arrays[j] = arrays[j].cast(wanted)
+            table = arrow.record_batch(arrays, names=batch.schema.names)
+            yield table.replace_schema_metadata(batch.schema.metadata)
 
 
 def _open_ipc(path: str) -> Any:
-    arrow = require("pyarrow", extra="cli")
-    return require("pyarrow.ipc", extra="cli").open_file(arrow.memory_map(path))
+    return require("pyarrow.ipc", extra="cli").open_file(_map(path))
+
+
+def _map(path: str) -> Any:
+    return require("pyarrow", extra="cli").memory_map(path)
 
 
 def _read_ipc(path: str, columns: Sequence[str] | None) -> Iterator[Any]:
@@ -202,122 +377,10 @@ def _join(parts: list[Any]) -> Any:
     return table.unify_dictionaries()
 
 
-# ------------------------------------------------------------------------------ Excel
-
-
-def parse_sheet(file: InputFile, options: ReadOptions) -> ParsedFile:
-    """Parse a sheet of an Excel file."""
-    openpyxl = require("openpyxl", extra="cli")
-    data = io.BytesIO(file.data)
-    try:
-        check_size(file.name, sum(part.file_size for part in ZipFile(data).infolist()))
-        book = openpyxl.load_workbook(data, read_only=True, data_only=True)
-        sheet, chosen = _choose_sheet(file.name, book, options.sheet)
-        cells = pd.DataFrame(_list_rows(file.name, book[sheet]), dtype=object)
-        book.close()
-    except InputError:
-        raise
-    except Exception as error:  # noqa: BLE001  (openpyxl raises errors of many types)
-        raise InputError(
-            f"{file.name}: this Excel file is damaged ({error}); save it again."
-        ) from None
-    cells = cells.dropna(how="all").dropna(how="all", axis=1)
-    if not cells.size:
-        raise InputError(f"{file.name}: the sheet {sheet!r} is empty; see `sheet`.")
-    has_none = options.header is False or (options.names and not options.header)
-    table, skipped = (cells, list[str]()) if has_none else _skip_titles(cells)
-    rows, named = _take_names(file.name, table, options)
-    layout = FileLayout(
-        "excel",
-        header=len(rows) < len(table),
-        skipped_lines=len(cells) - len(table),
-        sheet=sheet,
-    )
-    said = (*chosen, *skipped, *named)
-    rows = rows.reset_index(drop=True)
-    return ParsedFile(file.name, rows, _simplify_columns(rows), layout, said)
-
-
-def _list_rows(name: str, sheet: Any) -> list[tuple[Any, ...]]:
-    """List the rows that are not empty, equally long; a small file may hold many."""
-    rows: list[tuple[Any, ...]] = []
-    width = 0
-    sheet.reset_dimensions()  # which may be false
-    for row in sheet.values:
-        if any(cell is not None for cell in row):
-            rows.append(row)
-            width = max(width, len(row))
-        if len(rows) * width > _MAX_CELLS:
-            raise InputError(
-                f"{name}: the sheet has more than {_MAX_CELLS:,} cells; save the part "
-                "that is the table as CSV."
-            )
-    return [(*row, *[None] * (width - len(row))) for row in rows]
-
-
-def _choose_sheet(name: str, book: Any, asked: str | None) -> tuple[str, list[str]]:
-    """Choose the sheet that is asked for, or else the first that holds a table."""
-    sheets = book.sheetnames
-    if asked is None:
-        if len(sheets) == 1:
-            return sheets[0], []
-        found = next((one for one in sheets if _holds_table(book[one])), sheets[0])
-        others = [one for one in sheets if one != found]
-        return found, [f"sheet {found!r} read; not read: {listed(others)} (`sheet`)"]
-    if asked in sheets:
-        return asked, []
-    if asked.isdecimal() and 1 <= int(asked) <= len(sheets):
-        return sheets[int(asked) - 1], []
-    raise InputError(
-        f"`sheet` {asked}: {name} has no such sheet; it has {listed(sheets, 8)}."
-    )
-
-
-def _holds_table(sheet: Any) -> bool:
-    """Whether several rows of a sheet hold several cells each."""
-    if not hasattr(sheet, "reset_dimensions"):  # a chart
-        return False
-    sheet.reset_dimensions()
-    rows = (sum(cell is not None for cell in row) for row in sheet.values)
-    long_rows = (n_cells for n_cells in rows if n_cells > 1)
-    return sum(1 for _ in islice(long_rows, _MIN_TABLE_ROWS)) == _MIN_TABLE_ROWS
-
-
-def _skip_titles(cells: Any) -> tuple[Any, list[str]]:
-    """Remove rows above the table that hold a single cell, which is text."""
-    is_text = cells.map(lambda cell: isinstance(cell, str))
-    is_row = (cells.notna().sum(axis=1) > 1) | (cells.notna() & ~is_text).any(axis=1)
-    start = int(is_row.to_numpy().argmax())
-    if cells.shape[1] < _MIN_COLUMNS or not start:
-        return cells, []
-    title = str(cells.iloc[0].dropna().iloc[0])
-    below = cells.iloc[start:].dropna(how="all", axis=1)
-    return below, [f"{counted(start, 'row')} above the table skipped: {title!r}"]
-
-
-def _take_names(file: str, cells: Any, options: ReadOptions) -> tuple[Any, list[str]]:
-    """Take the column names from the first row, unless it holds values."""
-    first, header = cells.iloc[0], options.header
-    if header is None:
-        is_text = all(pd.isna(one) or isinstance(one, str) for one in first)
-        header = is_text and options.names is None
-    names, assumptions = number_columns(cells.shape[1])
-    if header:
-        names = [
-            name if pd.isna(cell) else str(cell).strip()
-            for name, cell in zip(names, first, strict=True)
-        ]
-        names, assumptions = make_unique(names)
-        cells = cells.iloc[1:]
-    if options.names is not None:
-        names, assumptions = check_names(file, options.names, cells.shape[1])
-    return cells.set_axis(names, axis=1), assumptions
-
-
 # -------------------------------------------------------------------------- few types
 
 
-def _simplify_columns(frame: Any) -> Any:
+def simplify_columns(frame: Any) -> Any:
     """Convert text columns to categoricals, and columns of objects to typed ones."""
     return pd.DataFrame({name: _simplify(frame[name]) for name in frame.columns})
 

@@ -42,6 +42,7 @@ MAX_EXCEL_ROWS = 2**20 - 1
 """Rows of a sheet, below its header."""
 _MAX_EXCEL_TEXT = 32_767  # characters of a cell
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+_ESCAPED = re.compile(r"_x[0-9A-Fa-f]{4}_")
 _FIRST_EXCEL_YEAR = 1901  # before, Excel counts a day that did not exist
 _QUOTE = '"'
 _JSON_ROWS = ",\n"
@@ -281,6 +282,8 @@ def _make_excel_cell(sheet: Any, value: Any) -> Any:
     is_number = isinstance(value, int | float | Decimal) and not isinstance(value, bool)
     # openpyxl would cut numbers to 16 digits.
     shown = write_text(value) if is_number else value
+    if isinstance(value, str):  # XML cannot hold a carriage return
+        shown = _ESCAPED.sub(r"_x005F\g<0>", value).replace("\r", "_x000D_")
     cell = require("openpyxl.cell", extra="cli").WriteOnlyCell(sheet, shown)
     if isinstance(shown, str):
         cell.data_type = "n" if is_number else "s"  # never a formula or an error code

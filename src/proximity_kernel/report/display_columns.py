@@ -1,12 +1,12 @@
 """Columns as the page shows them: how values are written, and a card for each column.
 
-A display column is floats in which NaN is missing, and which are numbers, dates and
-durations in seconds, or indices of labels. Names and cells may hold any text, so
-invisible characters, and those that change the direction of writing, are replaced by a
-visible mark here. HTML is escaped where the page is rendered.
+The values of a display column are floats: numbers, dates and durations in seconds, or
+indices of labels; NaN is missing. Names and cells may contain any text, so invisible
+characters, and those that change the direction of writing, are replaced by a visible
+mark here. HTML is escaped where the page is rendered.
 
-A card is data; the template draws it. Far values would squeeze all others into one bar
-of a histogram. They get a bar of their own at the end of the scale.
+A card is the data that the template draws. Far values would squeeze all others into one
+bar of a histogram, so they have a bar of their own at the end of the scale.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ _DIRECTION_MARKS = frozenset(
     "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 )
 _BLANK = "\N{OPEN BOX}"
-# Blanks that a page would not show, or not tell from a single one between words.
+# Blanks that a page would not show, or would show as a single one between words.
 _HIDDEN_BLANKS = re.compile(r"\s{2,}|^\s|\s$|[^\S ]")
-# A column that reaches it has its thousands separated; not one of years.
+# A column with such a number has its thousands separated; a column of years has none.
 _GROUPED = 10_000
 _LONG_NUMBER = re.compile(r"(?<![\d.])\d{4,}(?![\de])")
 _N_DIGITS = 5  # of a number of usual size
@@ -110,7 +110,7 @@ class DisplayColumn:
     values : ndarray of shape (n_samples,), float64
         NaN is missing; an index into `labels` if there are labels.
     labels : tuple of str or None
-        Of a column that is not measured; those of an ordered one from the lowest.
+        The labels of a column that is not measured; ordered ones from the lowest.
     """
 
     name: str
@@ -130,7 +130,7 @@ class DisplayColumn:
 
     @cached_property
     def usual(self) -> UsualRange | None:
-        """The range of most values, None if the column is not measured, or empty."""
+        """The range of the usual values; None for labels, and for an empty column."""
         if self.labels is not None or not len(self.known):
             return None
         known, found = np.sort(self.known), find_usual(self.known)
@@ -141,7 +141,7 @@ class DisplayColumn:
 
     @cached_property
     def far(self) -> list[str]:
-        """What lies far from the others: a line for each end that has such values."""
+        """Lines about far values: one for each end of the range that has some."""
         if self.usual is None:
             return []
         ends = (
@@ -199,8 +199,8 @@ class DisplayColumn:
     def _n_decimals(self) -> int:
         """How many decimals all numbers of the column have.
 
-        As few as write every number in full, but no more than give the number in the
-        middle five digits. A zero before the point counts as a digit.
+        The least number that writes every value in full, but no more than give the
+        median five digits. A zero before the point counts as a digit.
         """
         sizes = np.abs(self.known)
         sizes = sizes[(sizes > 0) & (sizes < _PLAIN)]
@@ -212,7 +212,7 @@ class DisplayColumn:
 
 
 def make_display_columns(coded: CodedTable) -> list[DisplayColumn]:
-    """Make the columns of a coded table ready to show.
+    """Make a display column of each column of a coded table.
 
     Examples
     --------
@@ -227,6 +227,7 @@ def make_display_columns(coded: CodedTable) -> list[DisplayColumn]:
 
 
 def _make_display_column(column: Column) -> DisplayColumn:
+    """Make a display column: find its kind, and write its labels."""
     name, observed = clean(column.type.name), column.observed
     values = np.where(observed, column.values, np.nan)
     if not observed.any():
@@ -241,6 +242,7 @@ def _make_display_column(column: Column) -> DisplayColumn:
 
 
 def _write_labels(labels: Sequence[Any]) -> tuple[str, ...]:
+    """Write labels as text: booleans as yes and no, numbers without an exponent."""
     return tuple(
         _NO_YES[label]
         if isinstance(label, bool)
@@ -252,7 +254,7 @@ def _write_labels(labels: Sequence[Any]) -> tuple[str, ...]:
 def describe_columns(
     columns: Sequence[DisplayColumn], kernel: ProximityKernel
 ) -> list[dict[str, Any]]:
-    """Make the cards.
+    """Build the card data for each column.
 
     Parameters
     ----------
@@ -330,7 +332,7 @@ def _summarize(column: DisplayColumn) -> str:
 def _count_labels(
     column: DisplayColumn, labels: tuple[str, ...]
 ) -> list[dict[str, Any]]:
-    """Count the most common labels, ordered by rank if they have one, else by count."""
+    """List the most common labels with their shares, by rank or else by share."""
     counts = column.count_labels()
     shown = counts if len(counts) == _MAX_LABELS + 1 else counts[:_MAX_LABELS]
     rest = sum(n for _, n in counts[len(shown) :])
@@ -346,7 +348,7 @@ def _count_labels(
 
 
 def _cut_tails(known: NDArray[np.float64], usual: UsualRange) -> UsualRange:
-    """Leave out the last percent of an end that is longer than all the rest."""
+    """Cut off the outer 1 % of an end where it is wider than the middle 98 %."""
     low, first, last, high = np.quantile(
         known[(known >= usual.low) & (known <= usual.high)] / 2, [0, 0.01, 0.99, 1]
     )
@@ -363,18 +365,18 @@ def draw_histogram(
     centers: NDArray[np.float64],
     groups: NDArray[np.int64] | None,
 ) -> dict[str, Any]:
-    """Draw the observed values of a measured column, and the limits of its bins.
+    """Compute the histogram of a measured column, with the limits of its bins.
 
     Parameters
     ----------
     column : DisplayColumn
         With two different values.
     usual : UsualRange
-        What is drawn to scale, and what lies below and above.
+        The range that is drawn to scale, and the values below and above it.
     centers : ndarray of shape (n_bins,), float64
-        Of the bins, increasing.
+        Centers of the bins, ascending.
     groups : ndarray of shape (n_bins,), int64, or None
-        The coarse bin of each.
+        The coarse bin of each bin.
 
     Returns
     -------
@@ -414,6 +416,7 @@ def draw_histogram(
 
 
 def _write_cut(column: DisplayColumn, usual: UsualRange) -> str:
+    """Write how many values lie beyond each end of the scale."""
     ends = ((usual.below, "below", usual.low), (usual.above, "above", usual.high))
     return " and ".join(
         f"{counted(len(beyond), 'value')} {where} {column.write(end)}"
@@ -425,6 +428,7 @@ def _write_cut(column: DisplayColumn, usual: UsualRange) -> str:
 def _draw_bars(
     edges: NDArray[np.float64], counts: NDArray[np.int64], usual: UsualRange
 ) -> dict[str, Any]:
+    """Place the bars of a histogram, and those of the values beyond its ends."""
     parts = counts / counts.max()
     bars = [
         (x, HEIGHT - HEIGHT * part, end - x, HEIGHT * part)

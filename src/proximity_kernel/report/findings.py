@@ -1,6 +1,6 @@
 """What a reader wants to know first: findings in sentences, and what to check.
 
-Everything here is words about results that other files computed.
+The results are computed in other files; here they are put into words.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ _MIN_EXCESS = 0.05  # over the share in all rows, for a value to be typical
 _N_NAMED = 5  # clusters in a sentence
 _N_COLUMNS = 3
 _MOSTLY = 0.5  # of the cells missing, or of the values different
-_MANY = 20  # values from which on different ones are worth a remark
+_MANY = 20  # values; a column with fewer has no alert about them
 _NEARLY = 0.99  # of the rows with the same value
 
 
 def name_clusters(profiles: Iterable[Mapping[str, Any]]) -> dict[int, str]:
-    """Name each cluster by the two values that set it apart most.
+    """Name each cluster by the two values that distinguish it most.
 
     Parameters
     ----------
     profiles : iterable of mapping
-        As `ProximityKMeans.profiles_`, the most telling first.
+        As `ProximityKMeans.profiles_`, the most distinctive first.
 
     Returns
     -------
@@ -73,7 +73,7 @@ def write_findings(
     missing: Mapping[str, Any],
     names: Sequence[str],
 ) -> list[str]:
-    """Write the findings: clusters, far and surprising values, and gaps.
+    """Write the findings: clusters, far and surprising values, missing cells.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def write_findings(
     gaps, missing : mapping
         See `describe_gaps` and `describe_missing_cells`.
     names : sequence of str
-        Of the rows.
+        Names of the rows.
 
     Returns
     -------
@@ -122,6 +122,7 @@ def _write_far(one: Mapping[str, Any], names: Sequence[str]) -> str:
 
 
 def _write_clusters(clusters: Sequence[Mapping[str, Any]]) -> str:
+    """Write the number of clusters, and the names of the largest."""
     shown = [f"{one['name']} ({one['share_text']})" for one in clusters[:_N_NAMED]]
     more = len(clusters) - len(shown)
     return (
@@ -131,6 +132,7 @@ def _write_clusters(clusters: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _write_gaps(gaps: Mapping[str, Any], missing: Mapping[str, Any]) -> str:
+    """Write how many cells are missing, where, and where that is informative."""
     if not gaps["cells"]:
         return "No cell is missing."
     most = [f"{name} ({write_share(part)})" for name, part in gaps["most"]]
@@ -142,13 +144,14 @@ def _write_gaps(gaps: Mapping[str, Any], missing: Mapping[str, Any]) -> str:
     kept = [one["name"] for one in missing["kept"]]
     if kept:
         line += (
-            f" Gaps in {join_names(kept, _N_COLUMNS)} say something about their rows."
+            f" Missing cells in {join_names(kept, _N_COLUMNS)} are informative: they "
+            "count as a value of their own."
         )
     return line
 
 
 def find_alerts(columns: Sequence[DisplayColumn]) -> list[dict[str, str]]:
-    """Find what to check in the columns before the results are used.
+    """List what to check in the columns before the results are used.
 
     Parameters
     ----------
@@ -185,5 +188,6 @@ def find_alerts(columns: Sequence[DisplayColumn]) -> list[dict[str, str]]:
 
 
 def _are_equal(column: DisplayColumn, other: DisplayColumn) -> bool:
+    """Whether two columns have the same cells."""
     same_kind = column.kind == other.kind and column.labels == other.labels
     return same_kind and np.array_equal(column.values, other.values, equal_nan=True)

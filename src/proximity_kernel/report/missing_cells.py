@@ -1,4 +1,4 @@
-"""Columns and coded rows in, out: where the missing cells are, and how well known.
+"""Where the missing cells of a table are, and how certain their estimates are.
 
 An estimate is a probability distribution over the bins of its column. Where the other
 columns do not help, it is the share of each bin in the whole column.
@@ -20,13 +20,13 @@ from .._shared.wording import join_names
 from .display_columns import DisplayColumn, clean
 
 MAX_ROWS = 20_000
-"""Rows whose cells are estimated."""
+"""Maximum number of rows whose missing cells are estimated."""
 _MAX_MOST = 3  # columns with the most missing cells
 _MAX_PATTERNS = 8
 _MAX_NAMES = 4  # columns listed for a pattern
 _MAX_MOVERS = 3  # columns named for each
-_MIN_PART = 0.1  # of what the first of these moved, to be named too
-_MIN_MOVED = 0.02  # probability that an informed estimate moves to other bins, in mean
+_MIN_PART = 0.1  # influence of a column, as a share of the first one's, to be named
+_MIN_MOVED = 0.02  # mean distance of informed estimates from the shares in the column
 _WHOLE_COLUMN = "the shares in the whole column"
 _BASES = {
     "intersection": "rows that agree in every observed cell",
@@ -79,13 +79,14 @@ def describe_gaps(columns: Sequence[DisplayColumn]) -> dict[str, Any]:
 
 
 def sample_rows(n_rows: int, most: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Draw rows at random, in their order; all of them if there are few."""
+    """Sample rows without replacement, in ascending order; all if there are few."""
     if n_rows <= most:
         return np.arange(n_rows)
     return np.sort(rng.choice(n_rows, most, replace=False))
 
 
 def _name_pattern(is_missing: NDArray[np.bool_], names: NDArray[np.str_]) -> str:
+    """Name the columns of a pattern; if most are missing, name the others."""
     if is_missing.all() and len(names) > 1:
         return "every column"
     most = is_missing.sum() > len(names) / 2 > _MAX_NAMES
@@ -97,7 +98,7 @@ def _name_pattern(is_missing: NDArray[np.bool_], names: NDArray[np.str_]) -> str
 def describe_missing_cells(
     kernel: ProximityKernel, coded: CodedTable, rng: np.random.Generator
 ) -> dict[str, Any]:
-    """Describe how well the missing cells are known.
+    """Describe how certain the estimates of the missing cells are.
 
     Parameters
     ----------
@@ -105,7 +106,7 @@ def describe_missing_cells(
         Fitted.
     coded : CodedTable
     rng : numpy.random.Generator
-        Draws `MAX_ROWS` rows of a table that has more.
+        Samples `MAX_ROWS` rows of a table that has more.
 
     Returns
     -------
@@ -117,7 +118,7 @@ def describe_missing_cells(
         whole column), movers (the columns that moved informed estimates most) and basis
         (what the estimates rest on if there are no movers). ``empty``: columns without
         an observed value; their cells are not counted here. ``kept``: columns whose
-        gaps are a bin of their own: name and missing.
+        missing cells have a bin of their own: name and missing (their number).
     """
     rows = sample_rows(len(coded), MAX_ROWS, rng)
     cells, shares = estimate_cells(kernel, coded.take(rows))
@@ -165,6 +166,7 @@ def _describe_feature(
     cells: NDArray[np.void],
     shares: NDArray[np.float64],
 ) -> dict[str, Any]:
+    """Describe the estimates of one feature: their certainty and their sources."""
     levels, counts = np.unique(cells["level"], return_counts=True)
     moved = np.bincount(
         np.maximum(cells["columns"], 0).ravel(), cells["moved"].ravel(), len(names)

@@ -1,4 +1,4 @@
-"""A table in, the page out: calls the sections, renders them, and writes the file."""
+"""`write_report`: compute the sections of the page, render them, write the file."""
 
 from __future__ import annotations
 
@@ -62,10 +62,11 @@ def write_report(
     doubts: Sequence[str] = (),
     random_state: int = 0,
 ) -> Path:
-    """Write a page about a table: findings, a map of its rows, clusters, columns, gaps.
+    """Write a page about a table: findings, a map of its rows, clusters, columns.
 
-    The page is a single file that loads nothing from the network. It is written
-    completely or not at all.
+    The page also shows where cells are missing, and how certain their estimates are. It
+    is a single file that loads nothing from the network. The file is written completely
+    or not at all.
 
     Parameters
     ----------
@@ -86,7 +87,7 @@ def write_report(
         What may be wrong with the table, to show at the top of the page. Assumptions
         that are among them are not repeated.
     random_state : int, default=0
-        Seed for the rows that are drawn from a large table. The same seed gives the
+        Seed for the rows that are sampled from a large table. The same seed gives the
         same page.
 
     Returns
@@ -121,6 +122,7 @@ def write_report(
 
 
 def _check_path(path: str | os.PathLike[str]) -> Path:
+    """Return the path; raise an error if no file can be written there."""
     target = Path(path)
     if target.is_dir():
         raise IsADirectoryError(f"{target} is a folder; name a file in it.")
@@ -136,7 +138,7 @@ def _choose_kernel(
 ) -> tuple[ProximityKernel, CodedTable]:
     """Use the kernel that is given or that of the clusters, or fit one; code the table.
 
-    A table that is coded already, by that kernel, is returned.
+    If the table is coded by that kernel already, it is not coded again.
     """
     if clusters is not None:
         if not isinstance(clusters, ProximityKMeans):
@@ -157,6 +159,7 @@ def _choose_kernel(
 
 
 def _name_rows(ids: Sequence[Any] | None, n_rows: int) -> list[str]:
+    """List the names of the rows: the ids, or the numbers from 1."""
     if ids is None:
         return [str(i) for i in range(1, n_rows + 1)]
     if len(ids) != n_rows:
@@ -199,10 +202,10 @@ def _collect(
     missing = describe_missing_cells(kernel, coded, rng)
     findings = write_findings(cards, far, surprising, gaps, missing, names)
     if clusters is not None:
-        told = describe_stability(clusters.n_clusters_, stability)
-        if told or not cards:
-            told = told or "The rows form one cluster."
-            findings.insert(1 if cards else 0, told)  # the clusters come first
+        text = describe_stability(clusters.n_clusters_, stability)
+        if text or not cards:
+            text = text or "The rows form one cluster."
+            findings.insert(1 if cards else 0, text)  # the clusters come first
     return {
         "size": f"{counted(len(names), 'row')}, {counted(len(columns), 'column')}",
         "n_rows": len(names),
@@ -263,6 +266,7 @@ def _dump(data: Any) -> str:
 
 
 def _render(content: dict[str, Any]) -> str:
+    """Render the page from its template."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
@@ -297,7 +301,7 @@ def _render(content: dict[str, Any]) -> str:
 
 
 def _mark_up(pattern: re.Pattern[str], markup: str, text: str) -> Any:
-    """Escape a text, and replace what matches a pattern by markup."""
+    """Escape a text, and put markup around each match of a pattern."""
     from markupsafe import Markup, escape
 
     return Markup(pattern.sub(markup, str(escape(text))))

@@ -1,15 +1,16 @@
-"""Coded rows in, out: a map of the rows, and the nearest rows of some of them.
+"""A map of the rows, and the nearest rows of some of them.
 
-The map shows the first two principal components of the represented rows, or where
-openTSNE is installed a layout that keeps similar rows near, colored by clusters or
-columns. Some of the rows on it can be compared with their nearest rows: of
-these the page holds the value and the bin of every cell, the estimate of every missing
-one, and for each pair how much each feature agrees.
+The map shows the first two principal components of the represented rows. If openTSNE is
+installed, it is a t-SNE layout, which keeps similar rows near each other. Its points
+are colored by clusters or columns. Some of the rows can be compared with their nearest
+rows. For these, the page has the value and the bin of every cell, the estimate of every
+missing cell, and how much each feature of each pair agrees.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import reduce
 from typing import Any
 
@@ -28,18 +29,18 @@ from .._nearest import (
     merge_nearest,
 )
 from .._shared.resources import count_threads
-from ..kernel import bin_names, index_rows, represent
+from ..kernel import bin_names, index_rows, represent, represent_for_search
 from .display_columns import DisplayColumn
 from .missing_cells import estimate_cells, sample_rows
 
 MAP_ROWS = 50_000
-"""Rows on the map."""
+"""Maximum number of rows on the map."""
 COMPARED_ROWS = 2_000
-"""Rows on the map that can be compared with their nearest ones."""
+"""Maximum number of rows on the map that can be compared with their nearest rows."""
 N_NEAREST = 5
 N_KEPT = 10
-"""Nearest rows that a good map keeps near."""
-ESTIMATED, UNKNOWN = -1, -2  # in place of a bin
+"""Number of nearest rows by which the map is judged."""
+ESTIMATED, UNKNOWN = -1, -2  # instead of the number of a bin
 _MAX_CELLS = 170_000  # of the rows that are compared
 _MAX_GRADES = 2_500_000  # of the rows on the map
 _MIN_ROWS = 100
@@ -53,8 +54,8 @@ _MAX_ESTIMATED = 3  # bins of an estimate
 def sample_compared_rows(
     n_rows: int, n_columns: int, always: NDArray[np.int64], rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Draw the rows that can be compared, in addition to `always`; all if they fit."""
-    # The page also holds the nearest rows of each.
+    """Sample rows to compare, in addition to those of `always`; all if they fit."""
+    # The page also needs room for the nearest rows of each.
     fit = _MAX_CELLS // n_columns // (1 + N_NEAREST)
     most = min(COMPARED_ROWS, max(_MIN_ROWS, fit))
     few = n_rows <= COMPARED_ROWS and n_rows * n_columns <= _MAX_CELLS
@@ -66,19 +67,19 @@ def sample_compared_rows(
 
 
 def place_rows(matrix: sp.csr_array, n_drawn: int) -> NDArray[np.float64]:
-    """Place rows on the plane in which the first of them differ most.
+    """Project rows on the first two principal components of the sampled rows.
 
     Parameters
     ----------
     matrix : csr_array of shape (n, n_columns)
         Represented rows.
     n_drawn : int
-        Rows that make the plane.
+        Number of sampled rows, which come first and determine the components.
 
     Returns
     -------
     ndarray of shape (n, 2), float64
-        The farthest of the drawn rows along each axis is on the positive side.
+        The sign of each axis makes the farthest of the sampled rows positive.
     """
     matrix = matrix.astype(np.float64)
     places = np.zeros((matrix.shape[0], 2))
@@ -101,15 +102,15 @@ def spread_rows(
 ) -> NDArray[np.float64]:
     """Move rows on the plane so that similar ones are near each other, by t-SNE.
 
-    Only if the package openTSNE is installed (the extra `map`), and for some hundred to
-    some thousand rows: few have no neighborhoods, and many take long.
+    Nothing is moved unless the package openTSNE is installed (the extra `map`) and
+    there are 100 to 5,000 rows: fewer have no neighborhoods, and more take long.
 
     Parameters
     ----------
     matrix : csr_array of shape (n, n_columns)
         Represented rows.
     places : ndarray of shape (n, 2)
-        Where they start.
+        Where the rows start.
 
     Returns
     -------
@@ -146,26 +147,28 @@ def describe_rows(
     coded : CodedTable
         All rows.
     compared : ndarray of shape (n,), int64
-        Indices of the rows to compare with their nearest ones, increasing.
+        Indices of the rows to compare with their nearest ones, ascending.
     rng : numpy.random.Generator
-        Draws the other rows of the map, if there are too many.
+        Samples the other rows of the map, if there are too many.
 
     Returns
     -------
     dict
-        ``rows``: indices of the rows on the map: the ``n`` that are compared, then
-        their nearest ones, which makes ``n_cells``, then others. ``places``: their
-        positions. ``kept``: the share of the ten most similar rows of a row that are
-        also among its ten nearest on the map. ``near``: for each compared row, the
-        positions in ``rows`` of its nearest ones in the whole table. ``similarity``: of
-        these, in thousandths. ``agreement``: of these pairs for each feature, in
-        hundredths. ``columns``:
-        name, kind, measured, cells (places among texts, -1 if missing), texts, bins,
-        and names and groups of the bins, of the first ``n_cells`` rows; grades, for the
-        colors of all rows, and their legend.
-        ``estimates``: position of the row, feature, number of matching rows (0 without
-        any), how many features moved it most and which, then bins with their
-        probabilities in hundredths.
+        ``rows``: indices of the rows on the map. The first ``n`` are compared; up to
+        ``n_cells`` come their nearest rows, then others.
+        ``places``: positions of these rows.
+        ``kept``: share of the ten most similar rows of a row that are also among its
+        ten nearest on the map.
+        ``near``: for each compared row, its nearest rows in the whole table, as
+        positions in ``rows``.
+        ``similarity``: of a compared row to its nearest rows, in thousandths.
+        ``agreement``: of these pairs, for each feature, in hundredths.
+        ``columns``: name, kind, measured, cells (places among texts, -1 if missing),
+        texts, bins, and names and groups of the bins, of the first ``n_cells`` rows;
+        grades, for the colors of all rows, and their legend.
+        ``estimates``: for each missing cell the position of its row, the feature, the
+        number of matching rows (0 without any), how many features moved it most and
+        which, then bins with their probabilities in hundredths.
     """
     model, n, k = kernel.model_, len(compared), min(N_NEAREST, len(coded) - 1)
     similarity, nearest = _find_nearest(kernel, coded, compared, k)
@@ -177,9 +180,10 @@ def describe_rows(
     order = np.argsort(detailed)
     near = order[np.searchsorted(detailed, nearest, sorter=order)]
     matrix = represent(kernel, coded.take(rows))
+    plain = _represent_without_rarity(kernel, coded.take(rows), matrix)
     coded = coded.take(detailed)
     places = spread_rows(matrix, place_rows(matrix, n))
-    pairs = matrix[np.repeat(np.arange(n), k)].multiply(matrix[near.ravel()])
+    pairs = plain[np.repeat(np.arange(n), k)].multiply(plain[near.ravel()])
     agreement = np.clip(model.agree_by_feature(pairs), 0, 1)
     estimates = _describe_estimates(*estimate_cells(kernel, coded))
     cells = _describe_cells(kernel, columns, detailed, coded, estimates)
@@ -203,16 +207,27 @@ def describe_rows(
     }
 
 
+def _represent_without_rarity(
+    kernel: ProximityKernel, coded: CodedTable, matrix: sp.csr_array
+) -> sp.csr_array:
+    """Represent rows so that the agreement in a feature is from 0 to 1."""
+    if not kernel.model_.rarity:
+        return matrix
+    plain = replace(kernel.model_, rarity=0.0)
+    n_threads = count_threads(kernel.n_jobs)
+    return plain.represent(coded, kernel.dtype, kernel.normalize, n_threads)
+
+
 def _find_nearest(
     kernel: ProximityKernel, coded: CodedTable, compared: NDArray[np.int64], k: int
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Find the nearest rows of some; the table is represented a part at a time."""
+    """Find the nearest rows of some rows; the table is represented part by part."""
     n_threads = count_threads(kernel.n_jobs)
-    queries = represent(kernel, coded.take(compared))
+    queries = represent_for_search(kernel, coded.take(compared))
     parts = []
     for start in range(0, len(coded), MAP_ROWS):
         part = coded.take(slice(start, start + MAP_ROWS))
-        index = index_rows(kernel, represent(kernel, part))
+        index = index_rows(kernel, represent_for_search(kernel, part))
         n_rows = min(MAP_ROWS, len(coded) - start)
         found = find_nearest(index, queries, min(k + 1, n_rows), n_threads)
         parts.append(Nearest(*found, n_rows, k + 1))
@@ -221,7 +236,7 @@ def _find_nearest(
 
 
 def _measure_kept(matrix: sp.csr_array, places: NDArray[np.float64]) -> float:
-    """Measure which share of the nearest rows are among the nearest on the map."""
+    """Measure the share of the nearest rows that are also nearest on the map."""
     k = min(N_KEPT, len(places) - 1)
     if k < 1 or not matrix.shape[1]:
         return 1.0
@@ -258,6 +273,7 @@ def _grade(column: DisplayColumn, rows: NDArray[np.int64]) -> dict[str, Any]:
 def _describe_estimates(
     cells: NDArray[np.void], shares: list[NDArray[np.float64]]
 ) -> list[list[int]]:
+    """List the estimates as the page reads them; see `describe_rows`."""
     out = []
     rest = [iter(own) for own in shares]
     for cell in cells:
@@ -310,7 +326,7 @@ def _describe_cells(
 def _list_texts(
     column: DisplayColumn, values: NDArray[np.float64]
 ) -> tuple[list[int], list[str]]:
-    """Write values, each text once: the place of each cell among the texts, or -1."""
+    """List the distinct texts of values, and the place of each value's text, or -1."""
     known = ~np.isnan(values)
     distinct, place = np.unique(values[known], return_inverse=True)
     places = np.full(len(values), -1)

@@ -24,9 +24,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.frozen import FrozenEstimator
 from sklearn.preprocessing import OneHotEncoder
 
-from proximity_kernel import ProximityKernel
+from proximity_kernel import ProximityImputer, ProximityKernel
 
 from ..baselines import registry
 from ._clustering import cluster, judge, load_once
@@ -112,7 +113,8 @@ def encode(fill: str, frame: pd.DataFrame, seed: int) -> dict[str, Any]:
             name: ProximityKernel(bins, **MATCHED[fill]).fit(frame)
             for name, bins in BINS.items()
         }
-        filled = kernels[AUTO].impute(frame)
+        imputer = ProximityImputer(kernel=FrozenEstimator(kernels[AUTO]))
+        filled = imputer.fit_transform(frame)
         binned = {name: kernel.transform(frame) for name, kernel in kernels.items()}
     return {
         CODES: registry["Mean"].build().fit_transform(filled),

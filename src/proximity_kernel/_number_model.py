@@ -1,0 +1,780 @@
+"""Fill numbers within their bins, by a regression on the other numbers of the row.
+
+The other cells of a row give the expected value of a number, at the resolution of a few
+bins. What the bins leave over, the residual, is predicted from where the row's other
+numbers lie ::
+
+    residual_j / s_j = sum over observed numbers i of
+                       a_ij (x_i - mean of its bin) / s_i + b_ij (x_i - mean_i) / s_i
+
+with ``s`` the standard deviations of the columns. So with ``f = 32 + 1.8 c`` a missing
+f is filled almost exactly if c is observed. The slopes are those of a ridge regression,
+with the penalty of the highest marginal likelihood. Offsets, values and residuals are
+limited to five standard deviations, and a filled number to the observed range.
+
+All of it, also the means of the bins, is learned from a sample of distinct rows: those
+with the lowest hashes of their content. The sample depends on the rows only, not on how
+the table was divided or ordered, so a fit to batches learns the same to the bit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ._coded import CodedTable
+from ._model import Model
+from ._pairwise import Pairwise
+from ._row_summary import find_lowest, hash_rows, limit_copies
+from ._saving import State, check, is_finite
+from ._shared.resources import one_blas_thread, run_pieces
+
+MOST_ROWS = 10_000
+"""Most distinct rows from which the slopes are learned."""
+MOST_SOURCES = 16
+"""Most numbers that the residual of another is predicted from."""
+PENALTIES = 10.0 ** (np.arange(-8, 17) / 4)
+"""Penalties of the ridge regression to choose from, in rows."""
+PLACES = np.array([0, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 1])
+"""Quantiles of the numbers of a bin that are kept."""
+TAILS = np.array([0, 0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4])
+SCORES = np.concatenate([TAILS, [0.5], 1 - TAILS[::-1]])
+"""Quantiles of the errors of the fitted numbers that are kept."""
+
+_MOST_NUMBERS = 1000  # columns of numbers; with more there is no regression
+_MOST_VALUES = 1 << 20  # in the sample
+_MOST_CELLS = 1 << 18  # probabilities that are computed at a time
+_FEWEST_ROWS = 100
+_LIMIT = 5.0  # standard deviations
+_MOST_SCORE = 20.0  # stated standard deviations
+_EXACT = 1e-12  # share of the squares that counts as none
+_PIECE = 16384  # rows
+_STIRS = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
+_Floats = NDArray[np.float64]
+_Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class NumberSample:
+    """A sample of distinct rows by the content of their cells; two of them merge.
+
+    Attributes
+    ----------
+    hashes : ndarray of shape (n_rows,), uint64, strictly ascending
+    rows : ndarray of shape (n_rows, n_features), uint8 or uint16
+        Codes, with those of informative missing cells.
+    values : ndarray of shape (n_rows, n_numbers), float64
+        Numbers, NaN if missing.
+    counts : ndarray of shape (n_rows,), int64
+        How often each row occurs in the table.
+    low, high : ndarray of shape (n_numbers,), float64
+        The range of each number in all rows; NaN if none is observed.
+    sampled : bool
+        Whether some distinct rows were not kept.
+    """
+
+    hashes: NDArray[np.uint64]
+    rows: NDArray[Any]
+    values: _Floats
+    counts: _Ints
+    low: _Floats
+    high: _Floats
+    sampled: bool = False
+
+
+@dataclass(frozen=True)
+class NumberModel:
+    """What is learned about numbers within their bins.
+
+    Attributes
+    ----------
+    features : ndarray of shape (n_numbers,), int64
+        The features that are numbers or times; the others below are by their places.
+    centers, scales : ndarray of shape (n_numbers,), float64
+        Mean and standard deviation; a scale of 0 if the column takes no part.
+    low, high : ndarray of shape (n_numbers,), float64
+        The observed range.
+    means, spreads : ndarray of shape (n_numbers, n_bins), float64
+        Mean and standard deviation of the numbers in each bin, with the most bins of
+        any number.
+    quantiles : ndarray of shape (n_numbers, n_bins, n_places), float64
+        Their quantiles.
+    sources : ndarray of shape (n_numbers, n_sources), int64
+        The numbers, by place, that predict the residual of each; -1 for none.
+    slopes : ndarray of shape (n_numbers, n_sources, 2), float64
+        Of the offset from the mean of the bin, and of the value.
+    errors : ndarray of shape (n_numbers, 2 n_sources, 2 n_sources), float64
+        Times independent standard normal numbers, the errors of the slopes.
+    explained : ndarray of shape (n_numbers, n_sources), float64
+        The share of each source in what the regression explains; the sum is 1 or 0.
+    left : ndarray of shape (n_numbers, 2), float64, from 0 to 1
+        The share of the variance that is left where no source is observed, and where
+        all are.
+    scores : ndarray of shape (n_numbers, n_scores), float64
+        Quantiles of the errors of the fitted numbers, in stated standard deviations; 0
+        if they are not known.
+    """
+
+    features: _Ints
+    centers: _Floats
+    scales: _Floats
+    low: _Floats
+    high: _Floats
+    means: _Floats
+    spreads: _Floats
+    quantiles: _Floats
+    sources: _Ints
+    slopes: _Floats
+    errors: _Floats
+    explained: _Floats
+    left: _Floats
+    scores: _Floats
+
+    def place(self, j: int) -> int | None:
+        """Find the place of a feature among the numbers."""
+        at = int(np.searchsorted(self.features, j))
+        found = at < len(self.features) and self.features[at] == j
+        return at if found else None
+
+    def take_means(self, s: int, codes: NDArray[Any]) -> _Floats:
+        """Take the mean of each code's bin; that of a missing cell is not used."""
+        means: _Floats = self.means[s][np.minimum(codes, self.means.shape[1] - 1)]
+        return means
+
+    def bound(
+        self, t: int, means: _Floats, deviations: _Floats, level: float
+    ) -> _Floats | None:
+        """Find the ends of intervals, by how large the errors were at fit.
+
+        Parameters
+        ----------
+        t : int
+            The place of the number.
+        means, deviations : ndarray of shape (n_cells,)
+            What is filled in, and its stated standard deviations.
+        level : float
+            The probability of an interval.
+
+        Returns
+        -------
+        ndarray of shape (n_cells, 2), or None if the errors are not known
+        """
+        if not self.scores[t].any():
+            return None
+        ends = np.interp([(1 - level) / 2, (1 + level) / 2], SCORES, self.scores[t])
+        found = means[:, None] + deviations[:, None] * ends
+        return np.asarray(np.clip(found, self.low[t], self.high[t]))
+
+    def invert(
+        self, t: int, shares: _Floats, places: _Floats
+    ) -> tuple[_Floats, NDArray[np.bool_]]:
+        """Find the number below which a given part of a distribution over bins lies.
+
+        Parameters
+        ----------
+        t : int
+            The place of the number.
+        shares : ndarray of shape (n_cells, n_bins)
+            Probabilities of the bins.
+        places : ndarray of shape (n_cells,), from 0 to 1
+
+        Returns
+        -------
+        ndarray of shape (n_cells,)
+            The numbers.
+        ndarray of shape (n_cells,), bool
+            Whether it is a frequent value, of which the bin has several quantiles.
+        """
+        reached = np.cumsum(shares, axis=1)
+        places = places * reached[:, -1]
+        picks = (reached[:, :-1] <= places[:, None]).sum(axis=1)
+        rows = np.arange(len(shares))
+        own = np.maximum(shares[rows, picks], np.finfo(float).tiny)
+        inside = np.clip((places - reached[rows, picks]) / own + 1, 0, 1)
+        at = np.clip(np.searchsorted(PLACES, inside, side="right"), 1, len(PLACES) - 1)
+        above = (inside - PLACES[at - 1]) / (PLACES[at] - PLACES[at - 1])
+        low, high = self.quantiles[t, picks, at - 1], self.quantiles[t, picks, at]
+        return low * (1 - above) + high * above, low == high
+
+    def refine(self, t: int, numbers: Numbers) -> tuple[_Floats, _Floats]:
+        """Predict the residual of a number of some rows.
+
+        Parameters
+        ----------
+        t : int
+            The place of the number.
+        numbers : Numbers
+            The rows.
+
+        Returns
+        -------
+        shift : ndarray of shape (n_rows,)
+            To be added to the expected value.
+        left : ndarray of shape (n_rows,), from 0 to 1
+            The share of the variance that is left.
+        """
+        shift, known = np.zeros(numbers.n_rows), np.zeros(numbers.n_rows)
+        for k, s in enumerate(self.sources[t].tolist()):
+            if s >= 0:
+                offsets, values, observed = self.scale(s, numbers)
+                shift += self.slopes[t, k, 0] * offsets + self.slopes[t, k, 1] * values
+                known += self.explained[t, k] * observed
+        none, every = self.left[t]
+        return self.scales[t] * shift, none + (every - none) * np.minimum(known, 1)
+
+    def scale(self, s: int, numbers: Numbers) -> tuple[_Floats, _Floats, Any]:
+        """Compute the offsets and values of a number in standard deviations.
+
+        Returns
+        -------
+        offsets, values : ndarray of shape (n_rows,), float64
+            0 if missing.
+        observed : ndarray of shape (n_rows,), bool
+        """
+        values, means = numbers.values[s], numbers.means[s]
+        observed = ~np.isnan(values)
+        if not self.scales[s] > 0:
+            return np.zeros(len(values)), np.zeros(len(values)), observed
+        return (
+            _limit((values - means) / self.scales[s]),
+            _limit((values - self.centers[s]) / self.scales[s]),
+            observed,
+        )
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """The numbers of some rows, and the mean of each one's bin.
+
+    Attributes
+    ----------
+    values, means : mapping of place to ndarray of shape (n_rows,), float64
+        NaN if missing.
+    n_rows : int
+    """
+
+    values: dict[int, _Floats]
+    means: dict[int, _Floats]
+    n_rows: int
+
+
+def _limit(scaled: _Floats) -> _Floats:
+    return np.clip(np.nan_to_num(scaled), -_LIMIT, _LIMIT)
+
+
+def list_numbers(model: Model) -> _Ints:
+    """List the features that are numbers or times with some observed value."""
+    held = zip(model.types, model.bins, strict=True)
+    return np.array(
+        [
+            j
+            for j, (column, bins) in enumerate(held)
+            if not column.has_labels and bins.n_bins
+        ],
+        np.int64,
+    )
+
+
+def take_sources(
+    learned: NumberModel, t: int, coded: CodedTable, rows: _Ints
+) -> Numbers:
+    """Take the numbers that predict another one, of some rows of a coded table.
+
+    Parameters
+    ----------
+    learned : NumberModel
+    t : int
+        The place of the number that is predicted.
+    coded : CodedTable
+    rows : ndarray of shape (n_rows,), int64
+        Rows of the table.
+
+    Returns
+    -------
+    Numbers
+    """
+    values, means = {}, {}
+    for s in learned.sources[t][learned.sources[t] >= 0].tolist():
+        j = int(learned.features[s])
+        values[s] = np.asarray(coded.columns[j].values[rows], np.float64)
+        own = coded.bins[coded.index[rows], j]
+        means[s] = learned.take_means(s, own)
+    return Numbers(values, means, len(rows))
+
+
+# ------------------------------------------------------------------------- the sample
+
+
+def sample_numbers(model: Model, coded: CodedTable, n_threads: int) -> NumberSample:
+    """Sample the distinct rows of a table with the lowest hashes.
+
+    Parameters
+    ----------
+    model : Model
+    coded : CodedTable
+    n_threads : int
+
+    Returns
+    -------
+    NumberSample
+    """
+    features = list_numbers(model)
+    held = [coded.columns[j].values for j in features.tolist()]
+    n_rows = len(coded.index)
+    hashes = np.empty(n_rows, np.uint64)
+
+    def hash_some(first: int, last: int) -> None:
+        own = hashes[first:last]
+        hash_rows(coded.bins[coded.index[first:last]], np.uint64(0), own)
+        for values in held:
+            plain = values[first:last] + 0.0  # no -0.0
+            plain[np.isnan(plain)] = np.nan  # of one kind
+            _stir(own, plain.view(np.uint64))
+
+    run_pieces(hash_some, n_rows, _PIECE, n_threads)
+    at, counts, sampled = find_lowest(
+        hashes, np.ones(n_rows, np.int64), _size(len(held))
+    )
+    low, high = (
+        np.array([reduce(values) for values in held], np.float64)
+        for reduce in (np.fmin.reduce, np.fmax.reduce)
+    )
+    values = np.empty((len(at), len(held)))
+    for s, whole in enumerate(held):
+        values[:, s] = whole[at]
+    rows = coded.bins[coded.index[at]]
+    return NumberSample(hashes[at], rows, values, counts, low, high, sampled)
+
+
+def _size(n_numbers: int) -> int:
+    """Find how many rows to sample."""
+    return min(MOST_ROWS, max(_FEWEST_ROWS, _MOST_VALUES // max(1, n_numbers)))
+
+
+def _stir(hashes: NDArray[np.uint64], bits: NDArray[np.uint64]) -> None:
+    """Mix 64 bits into each hash, by the finalizer of splitmix64."""
+    hashes += bits
+    for shift, stir in zip((30, 27), _STIRS, strict=True):
+        hashes ^= hashes >> np.uint64(shift)
+        hashes *= stir
+    hashes ^= hashes >> np.uint64(31)
+
+
+def merge_samples(a: NumberSample, b: NumberSample) -> NumberSample:
+    """Merge the samples of two parts of a table, in either order.
+
+    Parameters
+    ----------
+    a, b : NumberSample
+
+    Returns
+    -------
+    NumberSample
+    """
+    hashes = np.concatenate([a.hashes, b.hashes])
+    counts = np.concatenate([a.counts, b.counts])
+    at, counts, sampled = find_lowest(hashes, counts, _size(len(a.low)))
+    return NumberSample(
+        hashes[at],
+        np.concatenate([a.rows, b.rows])[at],
+        np.concatenate([a.values, b.values])[at],
+        counts,
+        np.fmin(a.low, b.low),
+        np.fmax(a.high, b.high),
+        a.sampled or b.sampled or sampled,
+    )
+
+
+# ----------------------------------------------------------------------- the learning
+
+
+def learn_numbers(model: Model, sample: NumberSample, n_threads: int) -> NumberModel:
+    """Learn the regression and the quantiles of bins from a sample of rows.
+
+    There is no regression with the cascade, where a row of the sample would be
+    estimated from itself, nor for booleans, whose expected value is a probability.
+
+    Parameters
+    ----------
+    model : Model
+    sample : NumberSample
+        Of all rows.
+    n_threads : int
+
+    Returns
+    -------
+    NumberModel
+    """
+    weights = limit_copies(sample.counts, sample.sampled).astype(np.float64)
+    features = list_numbers(model)
+    n_numbers = len(features)
+    room = min(MOST_SOURCES, max(0, n_numbers - 1))
+    moments = [_find_moments(own, weights) for own in sample.values.T]
+    centers, scales = np.array(moments).reshape(-1, 2).T.copy()
+    most = max((len(model.typical[j].spread) for j in features), default=0)
+    means, spreads = np.zeros((n_numbers, most)), np.zeros((n_numbers, most))
+    learned = NumberModel(
+        features, centers, scales, sample.low.copy(), sample.high.copy(),
+        means, spreads, np.zeros((n_numbers, most, len(PLACES))),
+        sources=np.full((n_numbers, room), -1),
+        slopes=np.zeros((n_numbers, room, 2)),
+        errors=np.zeros((n_numbers, 2 * room, 2 * room)),
+        explained=np.zeros((n_numbers, room)),
+        left=np.ones((n_numbers, 2)),
+        scores=np.zeros((n_numbers, len(SCORES))),
+    )  # fmt: skip
+    for s in range(n_numbers):
+        _summarize_bins(model, learned, s, sample, weights)
+    if isinstance(model.matcher, Pairwise) and 0 < n_numbers <= _MOST_NUMBERS:
+        with one_blas_thread():  # threads would cost more than they save
+            _learn_slopes(model, learned, sample, weights, n_threads)
+    return learned
+
+
+def _learn_slopes(
+    model: Model, learned: NumberModel, sample: NumberSample, weights: _Floats,
+    n_threads: int,
+) -> None:  # fmt: skip
+    """Learn the regressions, and write them into the arrays of the model."""
+    features, scales = learned.features.tolist(), learned.scales
+    means = {
+        s: learned.take_means(s, sample.rows[:, j]) for s, j in enumerate(features)
+    }
+    values = dict(enumerate(sample.values.T))
+    held = Numbers(values, means, len(sample.rows))
+    scaled = [learned.scale(s, held) for s in range(len(features))]
+    inputs = np.array([part[:2] for part in scaled])
+    observed = np.array([part[2] for part in scaled])
+    expected, variances = _expect(model, learned, sample.rows, n_threads)
+    safe = np.where(scales > 0, scales, 1)[:, None]
+    with np.errstate(over="ignore"):  # of numbers that take no part
+        residuals = _limit((sample.values.T - expected) / safe)  # 0 if missing
+    wanted = [scales[t] > 0 and model.types[j].form != "boolean"
+              for t, j in enumerate(features)]  # fmt: skip
+    candidates = _list_candidates(model.matcher, learned.features, scales)
+    related = _relate(inputs, residuals, observed, weights)
+    for t in np.flatnonzero(wanted).tolist():
+        some = np.flatnonzero(observed[t])
+        best = np.argsort(-np.where(candidates[t], related[t], -1), kind="stable")
+        sources = np.sort(best[: min(MOST_SOURCES, int(candidates[t].sum()))])
+        if len(sources):
+            own = np.ix_(sources, some)
+            _regress(
+                learned, t, sources, inputs[sources][..., some], observed[own],
+                residuals[t, some], weights[some],
+            )  # fmt: skip
+        shift, left = learned.refine(t, held)
+        means = np.clip(expected[t] + shift, learned.low[t], learned.high[t])
+        stated = np.sqrt(variances[t] * left) / scales[t]
+        errors = (sample.values[:, t] - means) / scales[t]
+        scores = (errors / np.maximum(stated, _EXACT))[some]
+        learned.scores[t] = _rank_scores(scores, weights[some])
+
+
+def _rank_scores(scores: _Floats, weights: _Floats) -> _Floats:
+    """Find the quantiles of errors in stated standard deviations."""
+    scores = np.clip(scores, -_MOST_SCORE, _MOST_SCORE)
+    order = np.argsort(scores, kind="stable")
+    return _weighted_quantiles(scores[order], weights[order], SCORES)
+
+
+def _expect(
+    model: Model, learned: NumberModel, rows: NDArray[Any], n_threads: int
+) -> tuple[_Floats, _Floats]:
+    """Compute expected values and variances of numbers, from the row's other cells.
+
+    Returns
+    -------
+    expected, variances : ndarray of shape (n_numbers, n_rows)
+    """
+    features = learned.features.tolist()
+    expected, variances = np.empty((2, len(features), len(rows)))
+
+    def expect_some(first: int, last: int) -> None:
+        shares = model.matcher.estimate_features(rows[first:last], features)
+        for t, (j, own) in enumerate(zip(features, shares, strict=True)):
+            known = drop_missing(model, j, own)
+            means = learned.means[t, : known.shape[1]]
+            spreads = learned.spreads[t, : known.shape[1]]
+            mean = (known * means).sum(axis=1)
+            expected[t, first:last] = mean
+            with np.errstate(over="ignore"):  # then the number takes no part
+                apart = (means - mean[:, None]) ** 2 + spreads**2
+                variances[t, first:last] = (known * apart).sum(axis=1)
+
+    piece = max(1, _MOST_CELLS // max(1, int(model.n_bins[features].sum())))
+    run_pieces(expect_some, len(rows), piece, n_threads)
+    return expected, variances
+
+
+def drop_missing(model: Model, j: int, shares: _Floats) -> _Floats:
+    """Leave the bin for missing of an informative feature out of its estimates.
+
+    Parameters
+    ----------
+    model : Model
+    j : int
+    shares : ndarray of shape (n_cells, n_bins)
+        Probabilities of all bins of feature j.
+
+    Returns
+    -------
+    ndarray of shape (n_cells, n_bins)
+        Probabilities of the bins with values.
+    """
+    if not model.informative[j]:
+        return shares
+    n_bins = len(model.typical[j].spread)
+    some = shares[:, :n_bins]
+    mass = some.sum(axis=1, keepdims=True)
+    prior = model.totals_by_feature[j][:n_bins]
+    known = some / np.maximum(mass, np.finfo(float).tiny)
+    return np.asarray(np.where(mass > 0, known, prior / prior.sum()))
+
+
+def _find_moments(values: _Floats, weights: _Floats) -> tuple[float, float]:
+    """Find mean and standard deviation of a number; (0, 0) if there is no use."""
+    seen = ~np.isnan(values)
+    if not seen.any():
+        return 0.0, 0.0
+    shares = weights[seen] / weights[seen].sum()
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        mean = float((shares * values[seen]).sum())
+        scale = float(np.sqrt((shares * (values[seen] - mean) ** 2).sum()))
+        useful = scale > 0 and np.isfinite([mean, scale, 1 / scale]).all()
+    return (mean, scale) if useful else (0.0, 0.0)
+
+
+def _list_candidates(
+    matcher: Any, features: _Ints, scales: _Floats
+) -> NDArray[np.bool_]:
+    """Mark the numbers that can be sources of each other one."""
+    good = np.tile(scales > 0, (len(features), 1))
+    np.fill_diagonal(good, False)
+    if matcher.counts.sources is not None:
+        for t, j in enumerate(features.tolist()):
+            good[t] &= np.isin(features, matcher.counts.sources[j])
+    return good
+
+
+def _relate(
+    inputs: _Floats, residuals: _Floats, observed: NDArray[np.bool_], weights: _Floats
+) -> _Floats:
+    """Measure how related each number is to the residuals of each other one.
+
+    Returns
+    -------
+    ndarray of shape (n_numbers, n_numbers)
+        The squares that its offsets and its values explain alone. The first is the
+        number whose residuals they are.
+    """
+    found = np.zeros((len(inputs), len(inputs)))
+    for k in range(inputs.shape[1]):
+        squares = (observed * weights) @ (inputs[:, k] ** 2).T
+        along = (residuals * weights) @ inputs[:, k].T
+        found += along**2 / np.where(squares > 0, squares, 1)
+    return found
+
+
+def _regress(
+    learned: NumberModel, t: int, sources: _Ints, inputs: _Floats,
+    observed: NDArray[np.bool_], residuals: _Floats, weights: _Floats,
+) -> None:  # fmt: skip
+    """Learn the slopes of a number, and write them into the arrays of the model.
+
+    Parameters
+    ----------
+    learned : NumberModel
+    t : int
+    sources : ndarray of shape (n_sources,), int64
+    inputs : ndarray of shape (n_sources, 2, n_rows)
+        Their offsets and values.
+    observed : ndarray of shape (n_sources, n_rows), bool
+    residuals, weights : ndarray of shape (n_rows,)
+    """
+    squares = weights * residuals**2
+    if not squares.sum() > 0:
+        return
+    size = len(sources)
+    chosen = inputs.reshape(2 * size, -1)
+    slopes, errors, degrees = solve_ridge(chosen, residuals, weights)
+    parts = (slopes[:, None] * chosen).reshape(size, 2, -1).sum(axis=1)
+    after = weights * (residuals - parts.sum(axis=0)) ** 2
+    after *= weights.sum() / max(weights.sum() - degrees, 1.0)
+    seen = np.maximum((weights * observed).sum(axis=1), 1)
+    explained = (weights * parts**2).sum(axis=1) / seen
+    if not explained.sum() > 0:
+        return
+    explained /= explained.sum()
+    learned.sources[t, :size] = sources
+    learned.slopes[t, :size] = slopes.reshape(-1, 2)
+    noise = np.sqrt(after.sum() / weights.sum())
+    learned.errors[t, : 2 * size, : 2 * size] = noise * errors
+    learned.explained[t, :size] = explained
+    known = (explained[:, None] * observed).sum(axis=0)
+    learned.left[t] = _find_left(known, squares, after, weights.sum())
+
+
+def solve_ridge(
+    inputs: _Floats, targets: _Floats, weights: _Floats
+) -> tuple[_Floats, _Floats, float]:
+    """Fit a ridge regression, with the penalty of the highest marginal likelihood.
+
+    Slopes have a normal prior, whose variance is that of the noise over the penalty.
+
+    Parameters
+    ----------
+    inputs : ndarray of shape (n_inputs, n_rows)
+    targets, weights : ndarray of shape (n_rows,)
+
+    Returns
+    -------
+    slopes : ndarray of shape (n_inputs,)
+    errors : ndarray of shape (n_inputs, n_inputs)
+        Times independent normal numbers of the deviation of the noise, the errors of
+        the slopes.
+    degrees : float
+        The effective degrees of freedom.
+
+    Examples
+    --------
+    >>> x = np.array([[-1.0, 0.0, 1.0, 2.0]])
+    >>> slopes, errors, degrees = solve_ridge(x, 3 * x[0], np.ones(4))
+    >>> slopes.round(2), round(degrees, 2)
+    (array([3.]), 1.0)
+    """
+    weighted = inputs * weights
+    lengths, axes = np.linalg.eigh(weighted @ inputs.T)
+    lengths = np.maximum(lengths, 0)
+    along = axes.T @ (weighted @ targets)
+    total = (weights * targets**2).sum()
+    shrunk = lengths + PENALTIES[:, None]
+    left = np.maximum(total - (along**2 / shrunk).sum(axis=1), _EXACT * total)
+    misfit = weights.sum() * np.log(left)
+    misfit += np.log(shrunk / PENALTIES[:, None]).sum(axis=1)
+    best = shrunk[int(misfit.argmin())]
+    degrees = float((lengths / best).sum())
+    return axes @ (along / best), axes / np.sqrt(best), degrees
+
+
+def _find_left(
+    known: _Floats, before: _Floats, after: _Floats, n_rows: float
+) -> _Floats:
+    """Find the share of the squared residuals that the regression leaves.
+
+    It goes linearly from none of the sources to all of them (`known` is 1). One row
+    more, of which everything is left, keeps it defined.
+    """
+    share = np.stack([1 - known, known])
+    one = before.sum() / n_rows * np.eye(2)
+    moments = (share * before) @ share.T + one
+    left = np.linalg.solve(moments, (share * after).sum(axis=1) + one.sum(axis=1))
+    return np.clip(left, 0, 1)
+
+
+# --------------------------------------------------------- numbers within their bins
+
+
+def _summarize_bins(
+    model: Model, learned: NumberModel, s: int, sample: NumberSample, weights: _Floats
+) -> None:
+    """Write mean, standard deviation and quantiles of the bins of a number.
+
+    A bin without sampled rows has its center. The range is widened to all of them if
+    no row of this table observes the number.
+    """
+    j = int(learned.features[s])
+    centers = model.bins[j].centers  # type: ignore[union-attr]  # it is a number
+    codes, values = sample.rows[:, j], sample.values[:, s]
+    order = np.lexsort((values, codes))
+    starts = np.searchsorted(codes[order], np.arange(len(centers) + 1))
+    for k, center in enumerate(centers.tolist()):
+        at = order[starts[k] : starts[k + 1]]
+        learned.means[s, k] = learned.quantiles[s, k] = center
+        if len(at):
+            own, counts = values[at], weights[at]
+            learned.quantiles[s, k] = _weighted_quantiles(own, counts, PLACES)
+            learned.means[s, k], learned.spreads[s, k] = _average(own, counts, center)
+    low, high = learned.low, learned.high
+    low[s] = min(centers[0], high[s]) if np.isnan(low[s]) else low[s]
+    high[s] = max(centers[-1], low[s]) if np.isnan(high[s]) else high[s]
+    learned.quantiles[s, 0, 0] = min(learned.quantiles[s, 0, 0], low[s])
+    last = len(centers) - 1
+    learned.quantiles[s, last, -1] = max(learned.quantiles[s, last, -1], high[s])
+
+
+def _average(values: _Floats, weights: _Floats, center: float) -> tuple[float, float]:
+    """Find mean and standard deviation; less the center, to keep digits."""
+    shares = weights / weights.sum()
+    with np.errstate(over="ignore", invalid="ignore"):
+        shift = (shares * (values - center)).sum()
+        spread = np.sqrt((shares * (values - center - shift) ** 2).sum())
+    fine = np.isfinite(center + shift) and np.isfinite(spread)
+    return (float(center + shift), float(spread)) if fine else (center, 0.0)
+
+
+def _weighted_quantiles(values: _Floats, weights: _Floats, wanted: _Floats) -> _Floats:
+    """Take the quantiles of ascending values that occur `weights` times."""
+    reached = np.cumsum(weights)
+    places = wanted * (reached[-1] - 1)
+    below = np.searchsorted(reached, np.floor(places), side="right")
+    above = np.searchsorted(reached, np.ceil(places), side="right")
+    share = places - np.floor(places)
+    last = len(values) - 1
+    low, high = values[np.minimum(below, last)], values[np.minimum(above, last)]
+    quantiles: _Floats = low * (1 - share) + high * share
+    return quantiles
+
+
+# -------------------------------------------------------------------------- the file
+
+
+def pack_numbers(learned: NumberModel) -> State:
+    """Split what was learned about numbers into arrays."""
+    return State({}, {one.name: getattr(learned, one.name) for one in fields(learned)})
+
+
+def unpack_numbers(state: State, model: Model) -> NumberModel:
+    """Rebuild what was learned about numbers, if a fit can have produced it."""
+    features = list_numbers(model)
+    whole = {"features": 1, "sources": 2}
+    other = {"centers": 1, "scales": 1, "low": 1, "high": 1, "slopes": 3, "errors": 3}
+    other |= {
+        "scores": 2,
+        "explained": 2,
+        "left": 2,
+        "means": 2,
+        "spreads": 2,
+        "quantiles": 3,
+    }
+    held = {name: state.array(name, np.int64, n) for name, n in whole.items()}
+    held |= {name: state.array(name, np.float64, n) for name, n in other.items()}
+    learned = NumberModel(**held)
+    n_numbers, room = len(features), learned.sources.shape[1]
+    most = max((len(model.typical[j].spread) for j in features), default=0)
+    check(learned.features.tolist() == features.tolist(), "numbers of other columns")
+    shapes = {
+        "centers": (n_numbers,), "scales": (n_numbers,), "low": (n_numbers,),
+        "high": (n_numbers,), "sources": (n_numbers, room),
+        "slopes": (n_numbers, room, 2), "errors": (n_numbers, 2 * room, 2 * room),
+        "explained": (n_numbers, room),
+        "left": (n_numbers, 2), "scores": (n_numbers, len(SCORES)),
+        "means": (n_numbers, most),
+        "spreads": (n_numbers, most), "quantiles": (n_numbers, most, len(PLACES)),
+    }  # fmt: skip
+    for name, shape in shapes.items():
+        check(held[name].shape == shape, f"{name} of other numbers")
+        check(is_finite(held[name]), f"{name} are not finite")
+    check((np.diff(learned.quantiles, axis=2) >= 0).all(), "quantiles do not rise")
+    check((np.diff(learned.scores, axis=1) >= 0).all(), "scores do not rise")
+    check((learned.low <= learned.high).all(), "a range")
+    check((learned.scales >= 0).all(), "a negative scale")
+    check((learned.spreads >= 0).all(), "a negative spread")
+    inside = (learned.sources >= -1) & (learned.sources < n_numbers)
+    check(inside.all(), "sources of numbers")
+    for shares in (learned.left, learned.explained):
+        check(((shares >= 0) & (shares <= 1)).all(), "a share is not from 0 to 1")
+    return learned

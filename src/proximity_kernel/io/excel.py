@@ -1,0 +1,227 @@
+"""Read a sheet of an Excel file.
+
+The sheet that holds a table is found, and the title rows above it are skipped. Empty
+rows and columns are left out while the sheet is read: a small file may have cells that
+are far apart.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterable, Iterator
+from itertools import islice, repeat
+from typing import IO, Any
+from zipfile import ZipFile, ZipInfo
+
+import numpy as np
+import pandas as pd
+
+from .._shared.extras import require
+from .._shared.wording import counted, listed
+from .files import InputFile, check_size
+from .schema import FileLayout, InputError, ParsedFile, ReadOptions
+from .text import check_names, make_unique, number_columns
+from .typed_files import simplify_columns
+
+_BUFFER = 2**20  # bytes that are searched at a time
+_MAX_CELLS = 2**26  # as objects of Python, they take 2 GiB
+_MAX_ROWS = 2**20  # of a sheet
+_MIN_COLUMNS = 3  # from which on a row with one cell above the table is a title
+_MIN_TABLE_ROWS = 3  # with several cells, that make a sheet a table
+
+
+def parse_sheet(file: InputFile, options: ReadOptions) -> ParsedFile:
+    """Parse a sheet of an Excel file."""
+    openpyxl = require("openpyxl", extra="cli")
+    data = io.BytesIO(file.data)
+    try:
+        has_formulas = _check_archive(file.name, data)
+        book = openpyxl.load_workbook(data, read_only=True, data_only=True)
+        sheet, chosen = _choose_sheet(file.name, book, options.sheet)
+        # The values that Excel stored beside its formulas; those without, as formulas.
+        values, formulas = _list_rows(book[sheet]), None
+        if has_formulas:
+            written = openpyxl.load_workbook(data, read_only=True)
+            formulas = _list_rows(written[sheet])
+        cells = _collect_cells(file.name, values, formulas)
+    except InputError:
+        raise
+    except Exception as error:  # noqa: BLE001  (openpyxl raises errors of many types)
+        raise InputError(
+            f"{file.name}: this Excel file is damaged ({error}); save it again."
+        ) from None
+    if not cells.size:
+        raise InputError(f"{file.name}: the sheet {sheet!r} is empty; see `sheet`.")
+    has_none = options.header is False or (options.names and not options.header)
+    table, skipped = (cells, list[str]()) if has_none else _skip_titles(cells)
+    rows, named = _take_names(file.name, table, options)
+    layout = FileLayout(
+        "excel",
+        header=len(rows) < len(table),
+        skipped_lines=len(cells) - len(table),
+        sheet=sheet,
+    )
+    frame = rows = rows.reset_index(drop=True)
+    if formulas is not None:
+        is_formula = rows.map(_is_formula)
+        frame, found = rows.mask(is_formula), _describe_formulas(is_formula)
+        named = [*named, *found]
+    said = (*chosen, *skipped, *named)
+    return ParsedFile(file.name, rows, simplify_columns(frame), layout, said)
+
+
+class Formula(str):
+    """A formula of a sheet for which the file has no value. It is kept as it is."""
+
+    __slots__ = ()
+
+
+def _is_formula(cell: Any) -> bool:
+    return isinstance(cell, Formula)
+
+
+def except_formulas(gaps: Any, source: Any) -> Any:
+    """Take the formulas out of the missing cells: they are not filled."""
+    is_gap = gaps.to_numpy(copy=True)
+    for j, name in enumerate(gaps):
+        rows = np.flatnonzero(is_gap[:, j])
+        is_gap[rows, j] = [not _is_formula(cell) for cell in source[name].iloc[rows]]
+    return pd.DataFrame(is_gap, gaps.index, gaps.columns)
+
+
+def _describe_formulas(is_formula: Any) -> list[str]:
+    """Report the formulas without a value."""
+    names = list(is_formula.columns[is_formula.any()])
+    if not names:
+        return []
+    n_cells = int(is_formula.to_numpy().sum())
+    formulas = counted(n_cells, "formula has", "formulas have")
+    where = f"no value in the file, in {listed(names, 3)}: not read, and not filled"
+    return [f"{formulas} {where} (Excel stores the values when it saves the file)"]
+
+
+def _check_archive(name: str, data: IO[bytes]) -> bool:
+    """Check the size of an Excel file's content; return whether it has formulas."""
+    with ZipFile(data) as archive:
+        parts = archive.infolist()
+        check_size(name, sum(part.file_size for part in parts))
+        sheets = (part for part in parts if "worksheets/" in part.filename)
+        return any(_has_formulas(archive, part) for part in sheets)
+
+
+def _has_formulas(archive: ZipFile, part: ZipInfo) -> bool:
+    before = b""
+    with archive.open(part) as file:
+        while block := file.read(_BUFFER):
+            if re.search(rb"<(\w+:)?f[ >/]", before + block):
+                return True
+            before = block[-20:]
+    return False
+
+
+def _list_rows(sheet: Any) -> Iterator[tuple[Any, ...]]:
+    """List the rows of a sheet; a row number beyond Excel's last is not one."""
+    sheet.reset_dimensions()  # which may be false
+    return islice(sheet.values, _MAX_ROWS)
+
+
+def _unescape(text: str) -> str:
+    r"""Read the signs that XML cannot hold, such as a carriage return.
+
+    >>> _unescape("a_x000D_b"), _unescape("_x005F_x000D_")
+    ('a\rb', '_x000D_')
+    """
+    if "_x" not in text:
+        return text
+    return re.sub(r"_x([0-9A-Fa-f]{4})_", lambda found: chr(int(found[1], 16)), text)
+
+
+def _collect_cells(
+    name: str, values: Iterable[Any], formulas: Iterable[Any] | None
+) -> Any:
+    """Collect the cells of rows and columns that are not empty.
+
+    A small file may hold many rows with two cells that are far apart, so the columns
+    between them must cost nothing.
+    """
+    columns: dict[int, list[Any]] = {}
+    n_rows = n_looked_at = 0
+    rows = zip(values, repeat(()) if formulas is None else formulas, strict=False)
+    for row, written in rows:
+        held = [(j, cell) for j, cell in enumerate(row) if cell is not None]
+        for j, formula in enumerate(written):
+            if formula is not None and (j >= len(row) or row[j] is None):
+                held.append((j, Formula(getattr(formula, "text", formula) or "=")))
+        for j, cell in held:
+            column = columns.setdefault(j, [])
+            column += [None] * (n_rows - len(column))
+            column.append(_unescape(cell) if type(cell) is str else cell)
+        n_rows += bool(held)
+        n_looked_at += len(row)
+        if max(n_looked_at, n_rows * len(columns)) > _MAX_CELLS:
+            raise InputError(
+                f"{name}: the sheet has more than {_MAX_CELLS:,} cells; save the part "
+                "that is the table as CSV."
+            )
+    for column in columns.values():
+        column.extend([None] * (n_rows - len(column)))
+    return pd.DataFrame({j: columns[j] for j in sorted(columns)}, dtype=object)
+
+
+def _choose_sheet(name: str, book: Any, asked: str | None) -> tuple[str, list[str]]:
+    """Choose the sheet that is asked for, or else the first that holds a table."""
+    sheets = book.sheetnames
+    if asked is None:
+        if len(sheets) == 1:
+            return sheets[0], []
+        found = next((one for one in sheets if _holds_table(book[one])), sheets[0])
+        others = [one for one in sheets if one != found]
+        return found, [f"sheet {found!r} read; not read: {listed(others)} (`sheet`)"]
+    if asked in sheets:
+        return asked, []
+    if asked.isdecimal() and 1 <= int(asked) <= len(sheets):
+        return sheets[int(asked) - 1], []
+    raise InputError(
+        f"`sheet` {asked}: {name} has no such sheet; it has {listed(sheets, 8)}."
+    )
+
+
+def _holds_table(sheet: Any) -> bool:
+    """Whether several rows of a sheet hold several cells each."""
+    if not hasattr(sheet, "reset_dimensions"):  # a chart
+        return False
+    rows = (sum(cell is not None for cell in row) for row in _list_rows(sheet))
+    long_rows = (n_cells for n_cells in rows if n_cells > 1)
+    return sum(1 for _ in islice(long_rows, _MIN_TABLE_ROWS)) == _MIN_TABLE_ROWS
+
+
+def _skip_titles(cells: Any) -> tuple[Any, list[str]]:
+    """Remove rows above the table that hold a single cell, which is text."""
+    is_text = cells.map(lambda cell: isinstance(cell, str))
+    is_row = (cells.notna().sum(axis=1) > 1) | (cells.notna() & ~is_text).any(axis=1)
+    start = int(is_row.to_numpy().argmax())
+    if cells.shape[1] < _MIN_COLUMNS or not start:
+        return cells, []
+    title = str(cells.iloc[0].dropna().iloc[0])
+    below = cells.iloc[start:].dropna(how="all", axis=1)
+    return below, [f"{counted(start, 'row')} above the table skipped: {title!r}"]
+
+
+def _take_names(file: str, cells: Any, options: ReadOptions) -> tuple[Any, list[str]]:
+    """Take the column names from the first row, unless it holds values."""
+    first, header = cells.iloc[0], options.header
+    if header is None:
+        is_text = all(pd.isna(one) or isinstance(one, str) for one in first)
+        header = is_text and options.names is None
+    names, assumptions = number_columns(cells.shape[1])
+    if header:
+        names = [
+            name if pd.isna(cell) else str(cell).strip()
+            for name, cell in zip(names, first, strict=True)
+        ]
+        names, assumptions = make_unique(names)
+        cells = cells.iloc[1:]
+    if options.names is not None:
+        names, assumptions = check_names(file, options.names, cells.shape[1])
+    return cells.set_axis(names, axis=1), assumptions

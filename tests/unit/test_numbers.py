@@ -1,0 +1,302 @@
+"""Numbers within their bins: the regression against plain loops, in any split."""
+
+from dataclasses import fields, replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.frozen import FrozenEstimator
+from strategies import mixed_table
+
+from proximity_kernel import ProximityImputer, ProximityKernel
+from proximity_kernel import _number_model as numbers
+from proximity_kernel._number_model import NumberModel
+
+
+def plain_kernel(**options):
+    return ProximityKernel(**({"n_bins": 4, "missingness": "ignorable"} | options))
+
+
+def linear_table(n, seed, missing=0.25):
+    """Three numbers that depend on each other, one that does not, and a label."""
+    rng = np.random.default_rng(seed)
+    a, noise = rng.normal(10, 3, n), rng.normal(size=(n, 3))
+    table = pd.DataFrame({
+        "a": a, "b": 2 * a + noise[:, 0], "c": a**2 / 10 + noise[:, 1],
+        "d": np.exp(noise[:, 2]), "e": np.where(a > 10, "x", "y"),
+    })  # fmt: skip
+    return table.mask(rng.random(table.shape) < missing)
+
+
+class Loops:
+    """The definition, in loops."""
+
+    def __init__(self, table, kernel):
+        self.table, self.kernel = table, kernel
+        self.names = [c for c in table if table[c].dtype == float]
+        self.mean = {c: np.mean(table[c].dropna()) for c in self.names}
+        self.sd = {c: np.std(table[c].dropna(), ddof=0) for c in self.names}
+        self.at = {c: list(table).index(c) for c in table}
+        self.bins = {c: self._bins(c) for c in self.names}
+
+    def _code(self, c, x):
+        centers = self.kernel.bin_centers_[self.at[c]]
+        return min(range(len(centers)), key=lambda k: (abs(x - centers[k]), k))
+
+    def _bins(self, c):
+        held = {}
+        for x in self.table[c].dropna():
+            held.setdefault(self._code(c, x), []).append(x)
+        return {k: (np.mean(xs), np.var(xs)) for k, xs in held.items()}
+
+    def expect(self, row, c):
+        """Mean and variance of a number given the bins of the other cells."""
+        hidden = row.to_frame().T.astype(self.table.dtypes)
+        hidden[c] = np.nan
+        first = int(self.kernel.n_bins_[: self.at[c]].sum())
+        dense = self.kernel.transform(hidden).toarray()[0].astype(float)
+        shares = {k: dense[first + k] for k in self.bins[c]}
+        mean = sum(p * self.bins[c][k][0] for k, p in shares.items())
+        square = sum(
+            p * (self.bins[c][k][1] + (self.bins[c][k][0] - mean) ** 2)
+            for k, p in shares.items()
+        )
+        return mean, square
+
+    def inputs(self, row, target):
+        out = []
+        for c in self.names:
+            if c == target:
+                continue
+            if pd.isna(row[c]):
+                out += [0.0, 0.0]
+                continue
+            offset = (row[c] - self.bins[c][self._code(c, row[c])][0]) / self.sd[c]
+            value = (row[c] - self.mean[c]) / self.sd[c]
+            out += [min(max(x, -5), 5) for x in (offset, value)]
+        return out
+
+    def seen(self, row, target):
+        return [float(pd.notna(row[c])) for c in self.names if c != target]
+
+    def learn(self, c):
+        """Slopes, shares of the sources, and how much variance is left."""
+        rows = [row for _, row in self.table.iterrows() if pd.notna(row[c])]
+        X = np.array([self.inputs(row, c) for row in rows])
+        off = [(row[c] - self.expect(row, c)[0]) / self.sd[c] for row in rows]
+        r = np.clip(off, -5, 5)
+        n = len(r)
+
+        def unlikely(penalty):  # minus twice the log of the marginal likelihood
+            cover = np.eye(n) + X @ X.T / penalty
+            return (
+                n * np.log(r @ np.linalg.solve(cover, r))
+                + np.linalg.slogdet(cover).logabsdet
+                + n * np.log(penalty) * 0
+            )
+
+        best = min(numbers.PENALTIES, key=unlikely)
+        gram = X.T @ X + best * np.eye(X.shape[1])
+        slopes = np.linalg.solve(gram, X.T @ r)
+        degrees = np.trace(np.linalg.solve(gram, X.T @ X))
+        after = (r - X @ slopes) ** 2 * n / (n - degrees)
+        seen = np.array([self.seen(row, c) for row in rows])
+        parts = [X[:, 2 * k : 2 * k + 2] @ slopes[2 * k : 2 * k + 2] for k in range(3)]
+        power = np.array([np.sum(p**2) / seen[:, k].sum() for k, p in enumerate(parts)])
+        power /= power.sum()
+        known = seen @ power
+        A = np.zeros((2, 2))
+        y = np.zeros(2)
+        for share, old, new in zip(known, r**2, after, strict=True):
+            both = np.array([1 - share, share])
+            A += old * np.outer(both, both)
+            y += new * both
+        A += np.mean(r**2) * np.eye(2)
+        y += np.mean(r**2)
+        return slopes, power, np.clip(np.linalg.solve(A, y), 0, 1)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_numbers_are_filled_as_the_definition_says(seed):
+    table = linear_table(80, seed)
+    kernel = plain_kernel(dtype=np.float64).fit(table)
+    imputer = ProximityImputer(kernel=FrozenEstimator(kernel)).fit(table)
+    filled, uncertainty = imputer.transform(table), imputer.uncertainty(table)
+    loops = Loops(table, kernel)
+    for c in loops.names:
+        slopes, power, left = loops.learn(c)
+        for i in np.flatnonzero(table[c].isna()):
+            row = table.iloc[i]
+            mean, variance = loops.expect(row, c)
+            want = mean + loops.sd[c] * float(np.dot(slopes, loops.inputs(row, c)))
+            want = min(max(want, table[c].min()), table[c].max())
+            assert filled[c].iloc[i] == pytest.approx(want, rel=1e-6)
+            known = float(np.dot(power, loops.seen(row, c)))
+            rest = left[0] * (1 - known) + left[1] * known
+            want = np.sqrt(variance * rest)
+            assert uncertainty[c].iloc[i] == pytest.approx(want, rel=1e-6, abs=1e-9)
+
+
+def equal(a, b):
+    return all(
+        np.array_equal(getattr(a, one.name), getattr(b, one.name))
+        for one in fields(NumberModel)
+    )
+
+
+@pytest.mark.parametrize("most", [30, 10_000])
+def test_any_split_and_order_of_rows_learns_the_same(monkeypatch, most):
+    monkeypatch.setattr(numbers, "MOST_ROWS", most)
+    table = mixed_table(200, 8, 0.2, 0)
+    table = pd.concat([table, table[:40], linear_table(240, 2)[:0]])[list(table)]
+    table["y"] = table.select_dtypes(float).sum(axis=1).mask(table.index % 7 == 0)
+    want = ProximityImputer().fit(table).number_model_
+    assert (want.sources >= 0).any()
+    mixed = table.sample(frac=1, random_state=1)
+    assert equal(ProximityImputer().fit(mixed).number_model_, want)
+    for cuts in ([100], [3, 50, 51, 200]):
+        parts = [table.iloc[rows] for rows in np.split(np.arange(len(table)), cuts)]
+        for batches in (parts, parts[::-1]):
+            imputer = ProximityImputer().fit_batches(batches)
+            assert equal(imputer.number_model_, want)
+    pd.testing.assert_frame_equal(
+        imputer.transform(table), ProximityImputer().fit(table).transform(table)
+    )
+
+
+def test_a_repeated_row_counts_as_often_as_it_occurs():
+    table = linear_table(60, 3)
+    twice = pd.concat([table, table])
+    sample = [
+        numbers.sample_numbers(k.model_, k.model_.code(x, 1), n_threads=1)
+        for x in (table, twice)
+        for k in [plain_kernel().fit(x)]
+    ]
+    assert (sample[1].counts == 2 * sample[0].counts).all()
+    x = np.random.default_rng(0).normal(size=(2, 50))
+    y = x[0] + np.random.default_rng(1).normal(size=50)
+    weights = np.arange(50) % 3 + 1.0
+    whole = np.repeat(np.arange(50), weights.astype(int))
+    a = numbers.solve_ridge(x, y, weights)
+    b = numbers.solve_ridge(x[:, whole], y[whole], np.ones(len(whole)))
+    np.testing.assert_allclose(a[0], b[0], rtol=1e-9)
+    assert a[1] == pytest.approx(b[1])
+
+
+def fahrenheit(n, seed=0):
+    celsius = np.random.default_rng(seed).normal(20, 8, n)
+    return pd.DataFrame({"c": celsius, "f": 32 + 1.8 * celsius})
+
+
+def test_a_number_that_another_one_determines_is_filled_almost_exactly():
+    whole = fahrenheit(1000)
+    holed = whole.copy()
+    holed.loc[::5, "f"] = np.nan
+    holed.loc[1::3, "c"] = np.nan
+    imputer = ProximityImputer().fit(holed)
+    error = (imputer.transform(holed) - whole).f / whole.f.std()
+    stated = imputer.uncertainty(holed).f / whole.f.std()
+    known = holed.f.isna() & holed.c.notna()
+    assert np.sqrt((error[known] ** 2).mean()) < 0.03  # bins alone: 0.36
+    assert stated[known].max() < 0.06
+    unknown = holed.f.isna() & holed.c.isna()
+    assert stated[unknown].min() > 0.9  # nothing is explained there
+
+
+def test_unrelated_numbers_change_nothing_much():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(2000, 6)))
+    table = table.mask(rng.random(table.shape) < 0.1)
+    filled = ProximityImputer().fit_transform(table).to_numpy()
+    assert np.abs(filled[table.isna()] - 0).max() < 0.25
+
+
+def test_a_filled_number_is_in_the_observed_range():
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=400)
+    table = pd.DataFrame({"x": x, "y": 3 * x})
+    table.loc[np.abs(table.x) > 1.5, "y"] = np.nan
+    imputer = ProximityImputer().fit(table)
+    filled = imputer.transform(pd.DataFrame({"x": [-40.0, 40.0], "y": [np.nan] * 2}))
+    assert filled.y.tolist() == pytest.approx([table.y.min(), table.y.max()])
+
+
+def test_what_has_no_regression():
+    table = linear_table(200, 4)
+    table["yes"] = (table.a > 10).astype("boolean").mask(table.a.isna())
+    learned = ProximityImputer().fit(table).number_model_
+    at = learned.place(list(table).index("yes"))
+    assert (learned.sources[at] < 0).all()
+    assert (learned.sources[:4] == at).any()  # a source of others it can be
+    assert learned.place(list(table).index("e")) is None
+    cascade = ProximityImputer(kernel=ProximityKernel(matching="cascade")).fit(table)
+    assert (cascade.number_model_.sources < 0).all()
+    assert (cascade.number_model_.left == 1).all()
+    alone = ProximityImputer().fit([[1.0], [2.0], [None]]).number_model_
+    assert alone.sources.shape == (1, 0)
+
+
+def test_at_most_so_many_sources_the_most_related(monkeypatch):
+    rng = np.random.default_rng(0)
+    table = rng.normal(size=(300, 12))
+    table[:, 7] = table[:, 3] - table[:, 11]
+    table[rng.random(table.shape) < 0.1] = np.nan
+    monkeypatch.setattr(numbers, "MOST_SOURCES", 2)
+    learned = ProximityImputer().fit(table).number_model_
+    assert learned.sources.shape == (12, 2)
+    assert learned.sources[7].tolist() == [3, 11]
+    monkeypatch.setattr(numbers, "_MOST_NUMBERS", 11)
+    assert (ProximityImputer().fit(table).number_model_.sources < 0).all()
+
+
+def test_large_and_constant_numbers():
+    rng = np.random.default_rng(0)
+    table = rng.uniform(-1, 1, size=(50, 4)) * [1e300, 1.7e308, 0, 1e-310]
+    table[rng.random(table.shape) < 0.2] = np.nan
+    imputer = ProximityImputer().fit(table)
+    assert np.isfinite(imputer.transform(table)).all()
+    assert np.isfinite(imputer.uncertainty(table)).all()
+
+
+def test_quantiles_are_those_of_the_bins():
+    table = linear_table(500, 5, missing=0.1)
+    imputer = ProximityImputer(kernel=plain_kernel()).fit(table)
+    for s, c in enumerate("abcd"):
+        centers = imputer.kernel_.bin_centers_[s]
+        values = table[c].dropna().to_numpy()
+        codes = np.abs(values[:, None] - centers).argmin(axis=1)
+        for k in range(len(centers)):
+            want = np.quantile(values[codes == k], numbers.PLACES)
+            got = imputer.number_model_.quantiles[s, k]
+            np.testing.assert_allclose(got, want)
+
+
+def test_quantiles_of_repeated_values():
+    values, weights = np.array([1.0, 2.0, 5.0]), np.array([3.0, 1.0, 2.0])
+    want = np.quantile([1, 1, 1, 2, 5, 5], numbers.PLACES)
+    np.testing.assert_allclose(
+        numbers._weighted_quantiles(values, weights, numbers.PLACES), want
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "wrong"),
+    [
+        ("sources", lambda x: x + 9, "sources"),
+        ("left", lambda x: x - 2, "share"),
+        ("quantiles", lambda x: x[:, :, ::-1], "rise"),
+        ("scales", lambda x: -x, "scale"),
+        ("slopes", lambda x: x * np.nan, "finite"),
+        ("low", lambda x: x + 1e9, "range"),
+        ("centers", lambda x: x[1:], "other"),
+        ("features", lambda x: x + 1, "other columns"),
+    ],
+)
+def test_what_no_fit_can_learn_is_not_loaded(name, change, wrong):
+    imputer = ProximityImputer().fit(linear_table(60, 6))
+    learned, model = imputer.number_model_, imputer.kernel_.model_
+    state = numbers.pack_numbers(learned)
+    assert equal(numbers.unpack_numbers(state, model), learned)
+    bad = replace(learned, **{name: change(getattr(learned, name)).copy()})
+    with pytest.raises(ValueError, match=wrong):
+        numbers.unpack_numbers(numbers.pack_numbers(bad), model)
