@@ -132,7 +132,8 @@ class ProximityOutliers(OutlierDetector, KernelEstimator):
     kernel : ProximityKernel, FrozenEstimator or None, default=None
         Its bins and its pairwise rule are used; ``matching="cascade"`` has none. A copy
         is fitted, unless it is a fitted kernel in a `sklearn.frozen.FrozenEstimator`.
-        None is ``ProximityKernel(8)``. `feature_weights` multiply the scores of the
+        None is ``ProximityKernel(8)``: the first and last centers are the extremes, so
+        that extreme values are rare ones. `feature_weights` multiply the scores of the
         cells.
     contamination : "auto" or float, default="auto"
         Share of the fitted rows to call outliers, above 0 and at most 0.5. "auto" takes
@@ -212,9 +213,8 @@ class ProximityOutliers(OutlierDetector, KernelEstimator):
 
     def __fit_coded__(self, X: Any) -> CodedTable:
         self._check_options()
-        kernel, coded = fit_kernel(
-            self.kernel, X, self.n_jobs, self.__default_kernel__()
-        )
+        default = self.__default_kernel__()
+        kernel, coded = fit_kernel(self.kernel, X, self.n_jobs, default)
         self._learn(kernel, coded)
         return coded
 
@@ -399,6 +399,9 @@ class ProximityOutliers(OutlierDetector, KernelEstimator):
         check(expected is None or is_count, "the expected false alarms")
         self.offset_, self.expected_false_alarms_ = offset, expected
 
+    def __default_kernel__(self) -> ProximityKernel:
+        return ProximityKernel(_N_BINS)
+
     def _check_options(self) -> None:
         super()._check_options()
         share = self.contamination
@@ -433,8 +436,9 @@ def fit_like(kernel: ProximityKernel, columns: tuple[Column, ...]) -> Any:
     ProximityOutliers
     CodedTable
     """
-    copy = copy_kernel(kernel, None)
-    copy.set_params(matching="pairwise", n_bins=copy.n_bins or _N_BINS)
+    copy = copy_kernel(kernel, None).set_params(matching="pairwise")
+    if copy.n_bins is None:
+        copy.set_params(n_bins=_N_BINS)
     model, coded = fit_model(columns, resolve_options(copy))
     copy.model_, copy.n_features_in_ = model, len(columns)
     odd = ProximityOutliers(kernel=FrozenEstimator(copy))

@@ -176,7 +176,6 @@ def test_one_kernel_is_one_similarity(people):
             ProximityKMeans(2, kernel=ProximityKernel()),
             ProximityNeighbors(2, kernel=ProximityKernel()),
             ProximityOutliers(kernel=ProximityKernel()),
-            ProximityOutliers(method="neighbors", kernel=ProximityKernel()),
         )
     ]
     assert all(one == found[0] for one in found)

@@ -81,10 +81,11 @@ def _use_every_loop() -> None:
             neighbors = ProximityNeighbors(2, kernel=kernel).fit(few)
             neighbors.kneighbors(few)
             neighbors.radius_neighbors(few, 0.1)
-            ProximityOutliers(kernel=kernel).fit(few)
             for table in (many[:, :3], many):
                 ProximityKernel(400, matching=matching, dtype=dtype).fit(table).kernel(
                     table
                 )
         ProximityKernel(matching=matching).fit_batches([few, few])
+    for n_bins, table in ((8, few), (400, many)):
+        ProximityOutliers(kernel=ProximityKernel(n_bins)).fit(table).reasons(table[:9])
     ProximityKernel().fit_transform(wide)

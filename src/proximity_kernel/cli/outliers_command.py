@@ -89,7 +89,6 @@ def run(invocation: Invocation) -> None:
 
 
 def _list_outliers(invocation: Invocation, model: Any, table: Any, coded: Any) -> Any:
-    """Make the table of results: score, outlier or not, and reasons."""
     import numpy as np
 
     from .results import N_SHOWN, is_for_terminal, join_results, name_rows

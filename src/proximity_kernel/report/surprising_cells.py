@@ -1,4 +1,4 @@
-"""Rows with values that do not fit the rest of their row.
+"""Coded rows in, out: the rows with values that do not fit the rest of their row.
 
 The scores are those of `ProximityOutliers`: each observed cell is compared with what
 the other cells of its row suggest, and the scores of the cells of a row add up. Numbers
