@@ -197,7 +197,7 @@ class NumberModel:
         at = np.clip(np.searchsorted(PLACES, inside, side="right"), 1, len(PLACES) - 1)
         above = (inside - PLACES[at - 1]) / (PLACES[at] - PLACES[at - 1])
         low, high = self.quantiles[t, picks, at - 1], self.quantiles[t, picks, at]
-        return low * (1 - above) + high * above, low == high
+        return _mix(low, high, above), low == high
 
     def refine(self, t: int, numbers: Numbers) -> tuple[_Floats, _Floats]:
         """Predict the residual of a number of some rows.
@@ -263,6 +263,11 @@ class Numbers:
 
 def _limit(scaled: _Floats) -> _Floats:
     return np.clip(np.nan_to_num(scaled), -_LIMIT, _LIMIT)
+
+
+def _mix(low: _Floats, high: _Floats, share: _Floats) -> _Floats:
+    """Interpolate; equal numbers exactly, and large ones without overflow."""
+    return np.asarray(np.where(low == high, low, low * (1 - share) + high * share))
 
 
 def list_numbers(model: Model) -> _Ints:
@@ -725,8 +730,7 @@ def _weighted_quantiles(values: _Floats, weights: _Floats, wanted: _Floats) -> _
     share = places - np.floor(places)
     last = len(values) - 1
     low, high = values[np.minimum(below, last)], values[np.minimum(above, last)]
-    quantiles: _Floats = low * (1 - share) + high * share
-    return quantiles
+    return np.maximum.accumulate(_mix(low, high, share))  # not lower by rounding
 
 
 # -------------------------------------------------------------------------- the file

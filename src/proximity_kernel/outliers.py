@@ -208,9 +208,6 @@ class ProximityOutliers(OutlierDetector, KernelEstimator):
         self.__fit_coded__(X)
         return self
 
-    def __default_kernel__(self) -> ProximityKernel:
-        return ProximityKernel(_N_BINS)
-
     def __fit_coded__(self, X: Any) -> CodedTable:
         self._check_options()
         default = self.__default_kernel__()

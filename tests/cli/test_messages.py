@@ -36,7 +36,7 @@ def test_few_rows_have_few_neighbors_and_pairs_are_counted(tmp_path, capfd):
 
 def test_parts_of_many_columns_have_more_digits(capsys):
     features = [
-        SimpleNamespace(name=f"c{j}", contribution=0.005, alike="same", a="x", b="x")
+        SimpleNamespace(name=f"c{j}", contribution=0.005, reason="same", a="x", b="x")
         for j in range(200)
     ]
     why = SimpleNamespace(similarity=1.0, features=features)

@@ -208,7 +208,11 @@ def test_the_map_is_the_principal_plane_of_the_representation(page, penguins, cl
     wanted *= np.sign(wanted[np.abs(wanted).argmax(axis=0), [0, 1]])
     np.testing.assert_allclose(places, wanted, atol=3e-3)
     kept = measure_kept(dense, places)
-    assert f"on average, {10 * kept:.1f} of the ten rows most similar" in visible(page)
+    shown = re.search(
+        r"on average, ([\d.]+) of the ten rows most similar", visible(page)
+    )
+    # Many rows are equally similar, and which of them are the ten differs.
+    assert float(shown[1]) == pytest.approx(10 * kept, abs=0.3)
 
 
 def measure_kept(dense, places):

@@ -262,8 +262,11 @@ def test_what_moved_an_estimate_is_named():
     (cell, *_) = (feature.a for feature in explain(pk, row, row).features)
     ((name, moved),) = cell.moved_by
     assert (name, cell.level, cell.observed, cell.support) == ("u", "evidence", 2, 32)
-    assert moved == pytest.approx(16.5 / 17 - 1 / 2)
-    assert str(cell) == "? a (97 %), b (3 %) [by u 47 %]"
+    matcher = pk.model_.matcher
+    s, weight = matcher.smoothing, matcher.weight_table[0, 1]
+    odds = ((16 + s / 2) / (s / 2)) ** weight  # of a to b: 16 rows to none
+    assert moved == pytest.approx(odds / (1 + odds) - 1 / 2)
+    assert str(cell) == "? a (98 %), b (2 %) [by u 48 %]"
 
 
 def test_the_door_gives_the_function_whatever_came_first():

@@ -6,11 +6,19 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from sklearn.frozen import FrozenEstimator
 
+<<<<<<< ours
 from proximity_kernel import ProximityKernel
 from proximity_kernel import _model as model
 from proximity_kernel import _pairwise as pairwise
 from proximity_kernel._shared import resources as memory
+=======
+from proximity_kernel import ProximityImputer, ProximityKernel
+from proximity_kernel._matching import pairwise
+from proximity_kernel._model import model
+from proximity_kernel._shared import memory
+>>>>>>> theirs
 
 LARGE = [2**60 + 1, 2**60 + 3, 2**60 + 5, 7]
 MOMENTS = np.datetime64("2024-05-01T12:00:00.000000000") + np.array([1, 2, 90, 4000])
@@ -61,16 +69,18 @@ def test_listed_as_categories_they_are_told_apart():
     assert pk.n_bins_.tolist() == [4]
 
 
-@pytest.mark.parametrize("call", ["transform", "impute", "provenance"])
+@pytest.mark.parametrize("call", ["transform", "fill", "provenance"])
 def test_too_many_bins_are_refused_before_the_memory_is_taken(monkeypatch, call):
     names = [f"k{i}" for i in range(3000)] + [None] * 200
     frame = pd.DataFrame({"c": pd.Categorical(names), "x": np.arange(3200.0)})
     pk = ProximityKernel(max_categories=3000).fit(frame)
+    imputer = ProximityImputer(kernel=FrozenEstimator(pk)).fit(frame)
+    fill = imputer.transform if call == "fill" else getattr(pk, call)
     for module in (pairwise, model):
         monkeypatch.setattr(module, "check_memory", memory.check_memory)
     monkeypatch.setattr(memory, "count_memory", lambda: 1e6)
     with pytest.raises(MemoryError, match=r"GiB.* Lower max_categories"):
-        getattr(pk, call)(frame)
+        fill(frame)
 
 
 def test_memory_is_counted_here():

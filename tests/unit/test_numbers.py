@@ -279,6 +279,15 @@ def test_quantiles_of_repeated_values():
     )
 
 
+def test_quantiles_do_not_fall_by_rounding():
+    rng = np.random.default_rng(0)
+    for value in rng.normal(size=200):
+        values = np.array([value] * 7 + [np.nextafter(value, np.inf)] * 2)
+        found = numbers._weighted_quantiles(values, np.ones(9), numbers.SCORES)
+        assert (np.diff(found) >= 0).all()
+        assert set(found) <= set(values)
+
+
 @pytest.mark.parametrize(
     ("name", "change", "wrong"),
     [
