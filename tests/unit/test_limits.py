@@ -8,17 +8,10 @@ import polars as pl
 import pytest
 from sklearn.frozen import FrozenEstimator
 
-<<<<<<< ours
-from proximity_kernel import ProximityKernel
+from proximity_kernel import ProximityImputer, ProximityKernel
 from proximity_kernel import _model as model
 from proximity_kernel import _pairwise as pairwise
 from proximity_kernel._shared import resources as memory
-=======
-from proximity_kernel import ProximityImputer, ProximityKernel
-from proximity_kernel._matching import pairwise
-from proximity_kernel._model import model
-from proximity_kernel._shared import memory
->>>>>>> theirs
 
 LARGE = [2**60 + 1, 2**60 + 3, 2**60 + 5, 7]
 MOMENTS = np.datetime64("2024-05-01T12:00:00.000000000") + np.array([1, 2, 90, 4000])
