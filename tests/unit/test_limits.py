@@ -9,8 +9,6 @@ import pytest
 from sklearn.frozen import FrozenEstimator
 
 from proximity_kernel import ProximityImputer, ProximityKernel
-from proximity_kernel import _model as model
-from proximity_kernel import _pairwise as pairwise
 from proximity_kernel._shared import resources as memory
 
 LARGE = [2**60 + 1, 2**60 + 3, 2**60 + 5, 7]
@@ -69,8 +67,6 @@ def test_too_many_bins_are_refused_before_the_memory_is_taken(monkeypatch, call)
     pk = ProximityKernel(max_categories=3000).fit(frame)
     imputer = ProximityImputer(kernel=FrozenEstimator(pk)).fit(frame)
     fill = imputer.transform if call == "fill" else getattr(pk, call)
-    for module in (pairwise, model):
-        monkeypatch.setattr(module, "check_memory", memory.check_memory)
     monkeypatch.setattr(memory, "count_memory", lambda: 1e6)
     with pytest.raises(MemoryError, match=r"GiB.* Lower max_categories"):
         fill(frame)

@@ -8,7 +8,7 @@ from hypothesis.extra import numpy as hnp
 
 from proximity_kernel import ProximityKernel
 from proximity_kernel import _bin_summary as sketches
-from proximity_kernel import _coded as codes
+from proximity_kernel import _bins as bins
 from proximity_kernel._bin_summary import (
     Sketch,
     hold_values,
@@ -234,7 +234,7 @@ def test_a_column_is_selected_from_or_sorted_with_the_same_centers(monkeypatch, 
     for name, values in columns.items():
         wanted = in_memory(values, n_bins)
         with monkeypatch.context() as patch:
-            patch.setattr(codes, "FEW_ROWS", 100)
+            patch.setattr(bins, "FEW_ROWS", 100)
             got = in_memory(values, n_bins)
             strided = in_memory(np.repeat(values, 2)[::2], n_bins)
         for each in (got, strided):
