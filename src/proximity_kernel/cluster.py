@@ -160,7 +160,7 @@ class ProximityKMeans(NumberedTransformer, Clusterer, KernelEstimator):
     >>> for one in km.profiles_:
     ...     if one["feature"] == "x1":
     ...         print(one["cluster"], one["size"], one["value"], f"{one['share']:.0%}")
-    0 4 a 96%
+    0 4 a 97%
     1 3 b 80%
     """
 

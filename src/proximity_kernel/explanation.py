@@ -202,12 +202,12 @@ def explain(kernel: BaseEstimator, a: Any, b: Any) -> Explanation:
     >>> pk = ProximityKernel(n_bins=2).fit(table)
     >>> why = explain(pk, [8.5, None], [9.0, "b"])
     >>> round(why.similarity, 3)
-    0.909
+    0.913
     >>> print(why)
-    similarity 0.909
+    similarity 0.913
     feature  adds   alike       a                                  b
     x0       0.500  same range  8.5 (above 5)                      9 (above 5)
-    x1       0.409  perhaps     ? b (82 %), a (18 %) [by x0 32 %]  b
+    x1       0.413  perhaps     ? b (83 %), a (17 %) [by x0 33 %]  b
     """
     of_query = getattr(kernel, "_reports_shares", False)
     kernel = find_kernel(kernel)

@@ -142,9 +142,9 @@ class ProximityKernel(ModelFileMixin, Weighted, Transformer, Estimator):
     >>> pk.fit_transform(table).toarray().round(2)
     array([[1.  , 0.  , 1.  , 0.  ],
            [1.  , 0.  , 1.  , 0.  ],
-           [0.18, 0.82, 0.  , 1.  ],
+           [0.17, 0.83, 0.  , 1.  ],
            [0.  , 1.  , 0.  , 1.  ],
-           [0.  , 1.  , 0.18, 0.82]], dtype=float32)
+           [0.  , 1.  , 0.17, 0.83]], dtype=float32)
     >>> pk.kernel([[1.1, "a"], [None, None]], table).round(2)
     array([[1.  , 1.  , 0.09, 0.  , 0.09],
            [0.5 , 0.5 , 0.5 , 0.5 , 0.5 ]], dtype=float32)

@@ -103,9 +103,9 @@ class DaskProximityKernel(BaseEstimator):  # type: ignore[misc]  # untyped
     ...     Z.compute().toarray().round(2)
     array([[1.  , 0.  , 1.  , 0.  ],
            [1.  , 0.  , 1.  , 0.  ],
-           [0.18, 0.82, 0.  , 1.  ],
+           [0.17, 0.83, 0.  , 1.  ],
            [0.  , 1.  , 0.  , 1.  ],
-           [0.  , 1.  , 0.18, 0.82]], dtype=float32)
+           [0.  , 1.  , 0.17, 0.83]], dtype=float32)
     >>> pk.kernel_.bin_centers_[0]
     array([1., 9.])
     """
