@@ -338,7 +338,7 @@ class ProximityKernel(ModelFileMixin, Weighted, Transformer, Estimator):
         coded, threads = code_table(self, X), count_threads(self.n_jobs)
         return list_cells(coded.model, coded, threads)
 
-    def column_evidence(self) -> Any:
+    def column_evidence(self) -> Matrix:
         """Measure which columns tell about which, for estimates of missing cells.
 
         Returns
@@ -364,7 +364,8 @@ class ProximityKernel(ModelFileMixin, Weighted, Transformer, Estimator):
             )
         pandas = require("pandas", extra="cli")
         evidence = model.matcher.measure_evidence()
-        return pandas.DataFrame(evidence, index=model.names, columns=model.names)
+        frame: Matrix = pandas.DataFrame(evidence, model.names, model.names)
+        return frame
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Name the columns of the representation.
