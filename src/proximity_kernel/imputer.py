@@ -225,7 +225,7 @@ class ProximityImputer(Transformer, KernelEstimator):
             represent the values. Indicators, if requested, are the last columns.
         """
         self._check_options()
-        table = collect_table(X, self.kernel_.model_.names)
+        table = self._collect(X)
         filled = self._fill(table, self._estimate(table))
         if _get_output_config("transform", self)["dense"] == "pandas":
             filled = as_pandas(filled)  # scikit-learn would lose the types of columns
@@ -260,7 +260,7 @@ class ProximityImputer(Transformer, KernelEstimator):
             0 where a cell was observed. For numbers the standard deviation, for dates a
             duration, for labels and booleans the probability that another is right.
         """
-        table = collect_table(X, self.kernel_.model_.names)
+        table = self._collect(X)
         made = make_uncertainty(table, self._estimate(table, "mean"))
         return self._drop_empty(made)  # type: ignore[no-any-return]
 
@@ -291,7 +291,7 @@ class ProximityImputer(Transformer, KernelEstimator):
         """
         if not is_number(level) or not 0 < level < 1:
             raise ValueError(f"level must be a number between 0 and 1, got {level!r}.")
-        table = collect_table(X, self.kernel_.model_.names)
+        table = self._collect(X)
         gaps = self._estimate(table, "mean", level)
         made = []
         for end in (0, 1):
@@ -333,7 +333,7 @@ class ProximityImputer(Transformer, KernelEstimator):
         3 x1 a 0.3
         3 x1 b 0.7
         """
-        table = collect_table(X, self.kernel_.model_.names)
+        table = self._collect(X)
         coded = self._code(table)
         model = coded.model
         found = list_chances(model, self.number_model_, coded, self._threads)
@@ -363,11 +363,10 @@ class ProximityImputer(Transformer, KernelEstimator):
         list of tables of the type of X
             With indicators, if requested.
         """
-        check_is_fitted(self)
         self._check_options()
         check_count("n_draws", n_draws, 1)
         seed = check_random_state(self.random_state).randint(2**31)
-        table = collect_table(X, self.kernel_.model_.names)
+        table = self._collect(X)
         coded = self._code(table)
         learned, filled = self.number_model_, []
         for child in np.random.SeedSequence(seed).spawn(n_draws):
@@ -433,6 +432,12 @@ class ProximityImputer(Transformer, KernelEstimator):
         learned = learn_numbers(model, sample, threads)
         take_kernel(self, kernel)
         self.number_model_, self._objects = learned, objects
+
+    def _collect(self, X: TableT) -> TableT:
+        """Check that the imputer is fitted; make `X` a table that can be read twice."""
+        check_is_fitted(self)
+        table: TableT = collect_table(X, self.kernel_.model_.names)
+        return table
 
     def _estimate(
         self, table: Any, strategy: Strategy | None = None, level: float = 0.0

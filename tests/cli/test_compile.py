@@ -55,19 +55,15 @@ def test_the_folder_is_that_of_numba(tmp_path):
 # Afterwards no command may load or compile a loop for types that it was not used with.
 AFTERWARDS = """
 import sys
-from importlib import import_module
-from pkgutil import iter_modules
-from proximity_kernel import _numba
 from proximity_kernel.cli import main
 from proximity_kernel.cli.compile_command import _use_every_loop
 
 def list_loops():
-    names = [module.name for module in iter_modules(_numba.__path__)]
-    modules = [import_module(f"proximity_kernel._numba.{name}") for name in names]
+    modules = [module for name, module in sys.modules.items() if "proximity" in name]
+    loops = [value for module in modules for value in vars(module).values()]
     return {
-        (name, signature)
-        for module in modules
-        for name, loop in vars(module).items()
+        (loop.py_func.__name__, signature)
+        for loop in loops
         for signature in getattr(loop, "signatures", [])
     }
 

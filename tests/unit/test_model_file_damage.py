@@ -68,7 +68,7 @@ def test_foreign_files_are_refused(tmp_path):
     file = io.BytesIO()
     np.savez(file, a=np.zeros(3))
     assert "npz" in refused(path, file.getvalue())
-    with pytest.raises(ModelFileError, match="not there"):
+    with pytest.raises(ModelFileError, match="does not exist"):
         load_model(tmp_path / "none")
     with pytest.raises(ModelFileError, match="folder"):
         load_model(tmp_path)
