@@ -274,7 +274,7 @@ class ProximityKernel(ModelFileMixin, Weighted, Transformer, Estimator):
         """Measure distances of rows: ``1 - kernel``, with zeros on the diagonal.
 
         For methods that take a matrix of distances: silhouette, linkage, HDBSCAN, TSNE.
-        An incomplete row has distance 0 to itself, although its similarity is below 1.
+        An incomplete row has distance 0 to itself; its similarity can be below 1.
         With `rarity` the kernel is first divided by what an equal row would score, for
         the one of the two rows where that is more.
 

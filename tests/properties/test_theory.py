@@ -133,6 +133,23 @@ def test_a_row_without_estimates_is_alike_to_itself(drawn, chosen):
     assert_alike_to_itself(fitted(ProximityKernel(**chosen), frame), frame)
 
 
+@pytest.mark.parametrize("n_bins", [4, "auto", "fine"])
+def test_a_row_with_estimates_is_less_alike_to_itself_unless_they_are_certain(n_bins):
+    table = mixed_table(80, 6, 0.1, seed=3)
+    pk = ProximityKernel(n_bins, dtype=np.float64, missingness="ignorable").fit(table)
+    incomplete = table.isna().any(axis=1).to_numpy()
+    own = np.diag(pk.kernel(table))
+    assert 10 < incomplete.sum() < 80
+    assert own[incomplete].max() < 1 - 1e-3
+    assert own[~incomplete] == pytest.approx(1, abs=1e-12)
+    # The rows that match all have the same bin, so the cascade is certain.
+    coins = np.array([[0, 0, 0], [0, 1, 1], [1, 0, 1], [1, 1, 0]] * 9, dtype=float)
+    row = [[1.0, 1.0, np.nan]]
+    pk = ProximityKernel(matching="cascade").fit(coins)
+    assert pk.kernel(row).item() == 1
+    assert ProximityKernel().fit(coins).kernel(row).item() < 0.9
+
+
 def test_two_resolutions_are_a_mean_of_two_kernels():
     """0.2 for the same bin and 0.8 for the same coarse bin, counted pair by pair."""
     values = np.random.default_rng(0).lognormal(size=(60, 3))

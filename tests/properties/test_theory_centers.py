@@ -18,6 +18,26 @@ def test_centers_converge_where_the_quantile_is_unique():
     assert off[1] < off[0] / 5  # a tenth is expected
 
 
+def test_the_end_centers_of_a_normal_column_run_away():
+    """They are the minimum and the maximum, and their bins empty for ever."""
+    rng = np.random.default_rng(15)
+    ends, shares, inner, auto = [], [], [], []
+    for n in (1000, 30_000, 1_000_000):
+        values = rng.normal(size=(n, 1))
+        pk = ProximityKernel(4).fit(values)
+        low, first, second, high = pk.bin_centers_[0]
+        ends.append((high - low) / 2)
+        shares.append(pk.prior_[0][[0, 3]].sum())
+        inner.append(abs(first + 0.4307) + abs(second - 0.4307))
+        centers = ProximityKernel("auto").fit(values).bin_centers_[0]
+        auto.append(np.abs(centers - [-1.1503, -0.3186, 0.3186, 1.1503]).max())
+    assert ends[0] + 0.5 < ends[1] < ends[2] - 0.3
+    assert shares[0] / 2 > shares[1] > 1.5 * shares[2]
+    assert shares[2] < 0.015
+    assert inner[2] < 0.02  # those inside settle
+    assert auto[2] < 0.01  # "auto" puts none on an extreme
+
+
 @pytest.mark.parametrize("n", [100, 1000, 10_000, 100_000])
 def test_centers_at_a_jump_of_the_quantile_flip_for_ever(n):
     """Half of all values are 0, a fourth 1, a fourth 2; three bins.

@@ -274,6 +274,28 @@ def test_repeated_features_need_a_weight_below_one():
     assert (np.sqrt(squared(thrice - right)) > 3 * off).all()
 
 
+def noisy_copy(coin, rng, share=0.8):
+    return np.where(rng.random(len(coin)) < share, coin, 1 - coin)
+
+
+def test_a_row_with_one_of_three_copies_is_estimated_with_a_third_of_its_weight():
+    """Weights are for the rows that were scored, and these observe all three.
+
+    The right estimate is 0.8. A column that repeats nothing keeps its own weight.
+    """
+    rng = np.random.default_rng(11)
+    coin = rng.integers(2, size=8000)
+    one, other = noisy_copy(coin, rng), noisy_copy(coin, rng)
+    pk = fit_labels(np.stack([one, one, one, other, coin], axis=1).astype(float))
+    assert weights(pk)[:3].sum() == pytest.approx(1, abs=0.1)
+    assert weights(pk)[3] == pytest.approx(1, abs=0.1)
+    nan = np.nan
+    rows = np.array([[1, 1, 1, nan, nan], [nan, nan, nan, 1, nan], [1] + [nan] * 4])
+    found = estimate(pk, rows)[:, 1]
+    assert found[:2] == pytest.approx([0.8, 0.8], abs=0.03)
+    assert found[2] == pytest.approx(4 ** (1 / 3) / (1 + 4 ** (1 / 3)), abs=0.03)
+
+
 def test_a_sample_of_frequent_rows_finds_the_same_weight(monkeypatch):
     """The budgets in small: 100 of about 140 distinct rows, 450 copies in the mean."""
     monkeypatch.setattr(row_summary, "SAMPLE", 100)
@@ -313,6 +335,53 @@ def test_gaps_that_depend_on_their_own_value_have_another_limit():
     off = np.sqrt(squared(estimate(pk, QUERIES) - among).mean())
     assert off < 0.03
     assert np.sqrt(squared(among - posterior()).mean()) > 5 * off
+
+
+def test_the_pattern_of_a_row_can_tell_what_its_codes_do_not():
+    """Whether i is observed depends on the coin that is missing; its code does not.
+
+    The limit is right for all rows with this code, not for those that observe i. With
+    missing cells as codes it is right for both.
+    """
+    rng = np.random.default_rng(12)
+    codes = rng.integers(2, size=(60_000, 2)).astype(float)
+    table = codes.copy()
+    seen = rng.random(len(codes)) < np.array([0.1, 0.9])[codes[:, 1].astype(int)]
+    table[~seen, 0] = np.nan
+    hidden = rng.random(len(codes)) < 0.3
+    table[hidden, 1] = np.nan
+    row = np.array([[0.0, np.nan]])
+    here = hidden & (table[:, 0] == 0)
+    assert codes[here, 1].mean() == pytest.approx(0.9, abs=0.02)
+    assert codes[hidden & (codes[:, 0] == 0), 1].mean() == pytest.approx(0.5, abs=0.02)
+    assert estimate(fit_labels(table), row)[0, 1] == pytest.approx(0.5, abs=0.02)
+    pk = ProximityKernel(
+        categorical_features=[0, 1], missingness={0: "informative", 1: "ignorable"}
+    ).fit(table)
+    assert estimate(pk, row)[0, 1] == pytest.approx(0.9, abs=0.02)
+
+
+def test_an_assumption_about_hidden_values_can_find_them():
+    """Here j is missing by its own value alone.
+
+    What i shows among the rows that miss j tells how often each value is hidden: two
+    equations, two unknowns.
+    """
+    rng = np.random.default_rng(13)
+    coin = (rng.random(60_000) < 0.7).astype(int)
+    told = noisy_copy(coin, rng).astype(float)
+    shown = rng.random(len(coin)) < np.array([0.2, 0.9])[coin]
+    table = np.column_stack([told, np.where(shown, coin, np.nan)])
+    truth = coin[~shown & (told == 1)].mean()
+    given = np.array(
+        [[(told[shown & (coin == b)] == a).mean() for b in (0, 1)] for a in (0, 1)]
+    )
+    seen = np.array([(told[~shown] == a).mean() for a in (0, 1)])
+    chance = given[1] * np.linalg.solve(given, seen)
+    assert chance[1] / chance.sum() == pytest.approx(truth, abs=0.03)
+    found = estimate(fit_labels(table), np.array([[1.0, np.nan]]))[0, 1]
+    assert found == pytest.approx(coin[shown & (told == 1)].mean(), abs=0.02)
+    assert found > truth + 0.3
 
 
 def inside_bins(n, rng):
@@ -421,3 +490,23 @@ def test_where_nobody_shares_all_codes_the_cascade_has_another_limit():
     (found,) = estimate(pk, row)
     assert np.sqrt(squared(found - union)) < 0.02
     assert np.sqrt(squared(union - posterior()[0])) > 0.1
+
+
+def test_the_cascade_needs_a_pattern_that_tells_nothing():
+    """The row misses a third feature, which the hidden coin mostly decides.
+
+    Rows that share its codes and observe the coin mostly observe the third feature.
+    """
+    rng = np.random.default_rng(14)
+    codes = rng.integers(2, size=(40_000, 3)).astype(float)
+    coin, table = codes[:, 2].astype(int), codes.copy()
+    lost = rng.random(len(codes)) < np.array([0.1, 0.6])[coin]
+    table[lost, 1] = np.nan
+    hidden = rng.random(len(codes)) < 0.3
+    table[hidden, 2] = np.nan
+    row = np.array([[0.0, np.nan, np.nan]])
+    here = hidden & lost & (codes[:, 0] == 0)
+    assert coin[here].mean() == pytest.approx(6 / 7, abs=0.02)
+    pk = fit_labels(table, matching="cascade")
+    assert pk.provenance(row)["level"].tolist() == ["intersection"] * 2
+    assert estimate(pk, row)[0, 1] == pytest.approx(0.5, abs=0.02)
