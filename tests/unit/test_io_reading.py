@@ -140,7 +140,7 @@ def test_decimal_commas_without_a_header(put):
     assert plain(table.frame) == {
         "column_1": [1.5, 2.5], "column_2": [2.5, 1000.25], "column_3": ["a", "b"],
     }  # fmt: skip
-    assert not table.layout.header
+    assert not table.layout.header_rows
 
 
 @pytest.mark.parametrize(("decimal", "value"), [(None, 1234.0), (",", 1.234)])
@@ -154,7 +154,7 @@ def test_years_may_name_columns_and_numbers_may_not(put):
     assert list(table.frame) == ["land", "2019", "2020"]
     table = read(put("t.csv", "fr,1,2\nde,3,4\n"))
     assert len(table.frame) == 2
-    table = read(put("t.csv", "fr,1,2\nde,3,4\n"), header=True)
+    table = read(put("t.csv", "fr,1,2\nde,3,4\n"), header_rows=1)
     assert list(table.frame) == ["fr", "1", "2"]
 
 
@@ -303,7 +303,7 @@ def test_a_sheet_by_name_and_by_number(tmp_path):
     table = read(tmp_path / "t.xlsx")
     assert plain(table.frame)["a"] == [1, 1]
     assert table.layout.sheet == "one"
-    assert "sheet 'one' read; not read: 'two' (`sheet`)" in table.assumptions
+    assert any(one.startswith("sheet 'one' read: no") for one in table.assumptions)
     for sheet in ("two", "2"):
         assert plain(read(tmp_path / "t.xlsx", sheet=sheet).frame)["a"] == [
             2,
@@ -311,22 +311,11 @@ def test_a_sheet_by_name_and_by_number(tmp_path):
         ]
 
 
-def test_the_first_sheet_with_a_table_is_read(tmp_path):
-    with pd.ExcelWriter(tmp_path / "t.xlsx") as writer:
-        about = pd.DataFrame({"About this file": ["Values of 2020", "ask Ann"]})
-        about.to_excel(writer, sheet_name="about", index=False)
-        rows = pd.DataFrame({"a": [1, 2, 3], "b": list("xyx")})
-        rows.to_excel(writer, sheet_name="rows", index=False)
-    table = read(tmp_path / "t.xlsx")
-    assert plain(table.frame)["a"] == [1, 2, 3]
-    assert "sheet 'rows' read; not read: 'about' (`sheet`)" in table.assumptions
-
-
 def test_names_for_a_table_without_a_header(put, tmp_path):
     path = put("t.csv", "x,red\ny,tan\nx,red\n")
     table = read(path, names=["letter", "color"])
     assert plain(table.frame)["letter"] == ["x", "y", "x"]
-    renamed = read(path, names=["letter", "color"], header=True)
+    renamed = read(path, names=["letter", "color"], header_rows=1)
     assert plain(renamed.frame)["color"] == ["tan", "red"]
     with pytest.raises(
         InputError, match=r"`names`: 1 name given, and .* has 2 columns"
@@ -382,7 +371,7 @@ def test_later_rows_may_lack_an_id_and_have_more_columns(put):
 @pytest.mark.parametrize("first", ["7,,", ",7,", "2020-01-05,,", "-1.5,,"])
 def test_a_first_row_with_one_value_is_a_row(put, first):
     path = put("t.csv", f"{first}\n1,2,3\n4,,6\n")
-    for options in ({}, {"header": False}, {"names": ["a", "b", "c"]}):
+    for options in ({}, {"header_rows": 0}, {"names": ["a", "b", "c"]}):
         table = read(path, **options)
         assert table.layout.skipped_lines == 0
         assert len(table.source) == 3
@@ -391,17 +380,17 @@ def test_a_first_row_with_one_value_is_a_row(put, first):
 @pytest.mark.parametrize("first", ["x,,", ",,", "?,,"])
 def test_a_first_row_of_one_text_is_a_row_if_there_is_no_header(put, first):
     path = put("t.csv", f"{first}\n1,2,3\n4,,6\n")
-    assert len(read(path, header=False).source) == 3
+    assert len(read(path, header_rows=0).source) == 3
     assert len(read(path, names="abc").source) == 3
     titled = put("u.csv", "All of them\n,,\n1,2,3\n4,,6\n")
-    assert len(read(titled, header=False).source) == 3
+    assert len(read(titled, header_rows=0).source) == 3
 
 
 def test_a_first_row_of_a_sheet_is_a_row(tmp_path):
     frame = pd.DataFrame([[7, None, None], [1, 2, 3], [4, None, 6]], dtype=object)
     frame.to_excel(tmp_path / "t.xlsx", index=False, header=False)
     assert len(read(tmp_path / "t.xlsx").source) == 3
-    assert len(read(tmp_path / "t.xlsx", header=False).source) == 3
+    assert len(read(tmp_path / "t.xlsx", header_rows=0).source) == 3
     frame.iloc[0, 0] = "x"
     frame.to_excel(tmp_path / "u.xlsx", index=False, header=False)
     assert len(read(tmp_path / "u.xlsx", names="abc").source) == 3

@@ -19,7 +19,8 @@ _READING = {
     "sep": "--sep",
     "decimal": "--decimal",
     "encoding": "--encoding",
-    "header": "--header or --no-header",
+    "header_rows": "--header-rows",
+    "skip_rows": "--skip-rows",
     "names": "--names",
     "sheet": "--sheet",
     "missing": "--na",
@@ -76,8 +77,11 @@ def add_input(parser: argparse.ArgumentParser) -> None:
         "repeated")  # fmt: skip
     add("--na-only", action="store_false", dest="default_missing",
         help="only empty cells and the texts of --na are missing")  # fmt: skip
-    add("--header", action=argparse.BooleanOptionalAction,
-        help="whether the first line holds the column names")  # fmt: skip
+    add("--header-rows", type=whole_number(0), metavar="N",
+        help="rows that hold the column names: 0 for none; several are joined into "
+        "one name for each column")  # fmt: skip
+    add("--skip-rows", type=whole_number(0), metavar="N",
+        help="lines above the table to skip, empty ones included")  # fmt: skip
     add("--names", metavar="FILE", type=_read_names,
         help="column names of a table without a header: one in each line, or all in "
         "one, separated by commas")  # fmt: skip

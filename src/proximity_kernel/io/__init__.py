@@ -4,6 +4,7 @@
 
 - ``files``: a path or buffer -> its bytes, and which type of file it is
 - ``text``, ``excel``, ``typed_files``: bytes -> columns, in which text is still text
+- ``header``: the rows that hold the column names
 - ``typed_columns``: columns -> a `Schema`, by steps -> typed columns
 - ``missing_marks``, ``numbers``, ``dates``, ``categories``, ``ids``: the steps. Each is
   a small function of a ``Column`` (``column_step``); one that does not apply says so.

@@ -46,11 +46,11 @@ _MAX_MARKED = 0.2  # share of cells with a mark beside one value that is doubtfu
 def drop_repeated_headers(parsed: ParsedFile) -> ParsedFile:
     """Drop the rows that repeat the column names; an assumption says which."""
     repeats = np.ones(len(parsed.frame), dtype=bool)
-    for name in parsed.frame if parsed.layout.header else ():
+    for name in parsed.frame if parsed.layout.header_rows else ():
         repeats &= _find_text(parsed.frame[name], name)
         if not repeats.any():
             break
-    if not parsed.layout.header or not repeats.any():
+    if not parsed.layout.header_rows or not repeats.any():
         return parsed
     rows = [str(row + 1) for row in np.flatnonzero(repeats)]
     what = "a repeated header line" if len(rows) == 1 else "repeated header lines"

@@ -20,15 +20,15 @@ import pandas as pd
 from .._shared.extras import require
 from .._shared.wording import counted, listed
 from .files import InputFile, check_size
+from .header import count_header_rows, doubt_header, name_columns
 from .schema import FileLayout, InputError, ParsedFile, ReadOptions
-from .text import check_names, make_unique, number_columns
-from .typed_files import simplify_columns
+from .typed_files import simplify_columns, write_cell
 
 _BUFFER = 2**20  # bytes that are searched at a time
 _MAX_CELLS = 2**26  # as objects of Python, they take 2 GiB
 _MAX_ROWS = 2**20  # of a sheet
 _MIN_COLUMNS = 3  # from which on a row with one cell above the table is a title
-_MIN_TABLE_ROWS = 3  # with several cells, that make a sheet a table
+_SAMPLE_ROWS = 200  # that show which of them hold names
 
 
 def parse_sheet(file: InputFile, options: ReadOptions) -> ParsedFile:
@@ -40,10 +40,11 @@ def parse_sheet(file: InputFile, options: ReadOptions) -> ParsedFile:
         book = openpyxl.load_workbook(data, read_only=True, data_only=True)
         sheet, chosen = _choose_sheet(file.name, book, options.sheet)
         # The values that Excel stored beside its formulas; those without, as formulas.
-        values, formulas = _list_rows(book[sheet]), None
+        skip = options.skip_rows or 0
+        values, formulas = islice(_list_rows(book[sheet]), skip, None), None
         if has_formulas:
             written = openpyxl.load_workbook(data, read_only=True)
-            formulas = _list_rows(written[sheet])
+            formulas = islice(_list_rows(written[sheet]), skip, None)
         cells = _collect_cells(file.name, values, formulas)
     except InputError:
         raise
@@ -53,13 +54,14 @@ def parse_sheet(file: InputFile, options: ReadOptions) -> ParsedFile:
         ) from None
     if not cells.size:
         raise InputError(f"{file.name}: the sheet {sheet!r} is empty; see `sheet`.")
-    has_none = options.header is False or (options.names and not options.header)
-    table, skipped = (cells, list[str]()) if has_none else _skip_titles(cells)
-    rows, named = _take_names(file.name, table, options)
+    has_none = options.header_rows == 0 or (options.names and not options.header_rows)
+    starts = has_none or options.skip_rows is not None
+    table, skipped = (cells, list[str]()) if starts else _skip_titles(cells)
+    rows, named, doubts = _take_names(file.name, table, options)
     layout = FileLayout(
         "excel",
-        header=len(rows) < len(table),
-        skipped_lines=len(cells) - len(table),
+        header_rows=len(table) - len(rows),
+        skipped_lines=skip + len(cells) - len(table),
         sheet=sheet,
     )
     frame = rows = rows.reset_index(drop=True)
@@ -67,8 +69,9 @@ def parse_sheet(file: InputFile, options: ReadOptions) -> ParsedFile:
         is_formula = rows.map(_is_formula)
         frame, found = rows.mask(is_formula), _describe_formulas(is_formula)
         named = [*named, *found]
-    said = (*chosen, *skipped, *named)
-    return ParsedFile(file.name, rows, simplify_columns(frame), layout, said)
+    said = (*chosen, *skipped, *named, *doubts)
+    frame = simplify_columns(frame)
+    return ParsedFile(file.name, rows, frame, layout, said, tuple(doubts))
 
 
 class Formula(str):
@@ -170,14 +173,16 @@ def _collect_cells(
 
 
 def _choose_sheet(name: str, book: Any, asked: str | None) -> tuple[str, list[str]]:
-    """Choose the sheet that is asked for, or else the first that holds a table."""
+    """Choose the sheet that is asked for, or else the one with the largest table."""
     sheets = book.sheetnames
     if asked is None:
         if len(sheets) == 1:
             return sheets[0], []
-        found = next((one for one in sheets if _holds_table(book[one])), sheets[0])
+        sizes = {one: _measure_table(book[one]) for one in sheets}
+        found = max(sheets, key=lambda one: sizes[one])
         others = [one for one in sheets if one != found]
-        return found, [f"sheet {found!r} read; not read: {listed(others)} (`sheet`)"]
+        read = f"sheet {found!r} read: no other has a larger table"
+        return found, [f"{read}; not read: {listed(others)} (`sheet`)"]
     if asked in sheets:
         return asked, []
     if asked.isdecimal() and 1 <= int(asked) <= len(sheets):
@@ -187,13 +192,21 @@ def _choose_sheet(name: str, book: Any, asked: str | None) -> tuple[str, list[st
     )
 
 
-def _holds_table(sheet: Any) -> bool:
-    """Whether several rows of a sheet hold several cells each."""
-    if not hasattr(sheet, "reset_dimensions"):  # a chart
-        return False
-    rows = (sum(cell is not None for cell in row) for row in _list_rows(sheet))
-    long_rows = (n_cells for n_cells in rows if n_cells > 1)
-    return sum(1 for _ in islice(long_rows, _MIN_TABLE_ROWS)) == _MIN_TABLE_ROWS
+def _measure_table(sheet: Any) -> int:
+    """Count the cells in rows of several cells; in the first ones, if a sheet is huge.
+
+    A chart has none.
+    """
+    if not hasattr(sheet, "reset_dimensions"):
+        return 0
+    n_cells = n_looked_at = 0
+    for row in _list_rows(sheet):
+        n_filled = sum(cell is not None for cell in row)
+        n_cells += n_filled if n_filled > 1 else 0
+        n_looked_at += len(row)
+        if n_looked_at > _MAX_CELLS:
+            break
+    return n_cells
 
 
 def _skip_titles(cells: Any) -> tuple[Any, list[str]]:
@@ -208,20 +221,21 @@ def _skip_titles(cells: Any) -> tuple[Any, list[str]]:
     return below, [f"{counted(start, 'row')} above the table skipped: {title!r}"]
 
 
-def _take_names(file: str, cells: Any, options: ReadOptions) -> tuple[Any, list[str]]:
-    """Take the column names from the first row, unless it holds values."""
-    first, header = cells.iloc[0], options.header
-    if header is None:
-        is_text = all(pd.isna(one) or isinstance(one, str) for one in first)
-        header = is_text and options.names is None
-    names, assumptions = number_columns(cells.shape[1])
-    if header:
-        names = [
-            name if pd.isna(cell) else str(cell).strip()
-            for name, cell in zip(names, first, strict=True)
-        ]
-        names, assumptions = make_unique(names)
-        cells = cells.iloc[1:]
-    if options.names is not None:
-        names, assumptions = check_names(file, options.names, cells.shape[1])
-    return cells.set_axis(names, axis=1), assumptions
+def _take_names(
+    file: str, cells: Any, options: ReadOptions
+) -> tuple[Any, list[str], list[str]]:
+    """Take the column names from the first rows, unless these hold values."""
+    head = [
+        ["" if pd.isna(cell) else write_cell(cell) for cell in row]
+        for row in cells.iloc[:_SAMPLE_ROWS].to_numpy()
+    ]
+    n_header, doubts = options.header_rows, list[str]()
+    if n_header is None and options.names is not None:
+        n_header = 0
+    if n_header is None:
+        n_header = count_header_rows(head)
+        is_text = all(pd.isna(one) or isinstance(one, str) for one in cells.iloc[0])
+        n_header = max(n_header, int(is_text))
+        doubts = doubt_header(head, n_header)
+    names, assumptions = name_columns(file, head, n_header, options)
+    return cells.iloc[n_header:].set_axis(names, axis=1), assumptions, doubts

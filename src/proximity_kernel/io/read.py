@@ -31,7 +31,8 @@ def read_table(
     sep: str | None = None,
     decimal: str | None = None,
     encoding: str | None = None,
-    header: bool | None = None,
+    header_rows: int | None = None,
+    skip_rows: int | None = None,
     names: Iterable[str] | None = None,
     sheet: str | None = None,
     missing: str | Iterable[str] | Mapping[str, str] = (),
@@ -61,12 +62,16 @@ def read_table(
     decimal : {".", ","}, optional
     encoding : str, optional
         Of bytes of text, for example ``"latin-1"``.
-    header : bool, optional
-        Whether the first row of text or of a sheet holds the column names.
+    header_rows : int, optional
+        How many rows of text or of a sheet hold the column names; 0 for none. Several
+        are joined into one name for each column.
+    skip_rows : int, optional
+        How many lines of text, or rows of a sheet, stand above the table, empty ones
+        included.
     names : iterable of str, optional
-        Column names, if the table has no header (or, with ``header=True``, others).
+        Column names, if the table has no header (or, with ``header_rows``, others).
     sheet : str, optional
-        Name or number (from 1) of an Excel sheet. By default the first that holds a
+        Name or number (from 1) of an Excel sheet. By default the one with the largest
         table.
     missing : str, iterable of str or mapping
         Texts or numbers that mark a missing cell, in addition to the usual ones (empty,
@@ -123,8 +128,8 @@ def read_table(
     ColumnSchema(name='weight', ..., kind='numbers', format='1,5', ...)
     """
     options = ReadOptions(
-        sep, decimal, encoding, header, names, sheet, missing, default_missing,
-        ids, drop, categorical, numeric, day_first, ignore_case,
+        sep, decimal, encoding, header_rows, skip_rows, names, sheet, missing,
+        default_missing, ids, drop, categorical, numeric, day_first, ignore_case,
     )  # fmt: skip
     file = open_file(path_or_buffer)
     require("pandas", extra="cli")
@@ -155,6 +160,7 @@ def read_table(
     notes = (*find_empty_rows(table.frame), *find_few_numbers(table.frame))
     doubts = (*doubt_marks(table), *find_doubts(table.frame))
     said = (*table.assumptions, *notes, *doubts)
+    doubts = (*parsed.doubts, *doubts)
     return replace(table, assumptions=said, doubts=doubts)
 
 
@@ -294,7 +300,7 @@ def open_large_table(
         Of an earlier table.
     **options
         The other parameters of `read_table`. Those about text and sheets (`sep`,
-        `encoding`, `header`, `names`, `sheet`) are errors.
+        `encoding`, `header_rows`, `skip_rows`, `names`, `sheet`) are errors.
 
     Returns
     -------

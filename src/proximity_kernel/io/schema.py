@@ -99,8 +99,8 @@ class FileLayout:
         Of text.
     separator : str or None
         Of text; ``" "`` is any number of blanks. None if there is a single column.
-    header : bool or None
-        Whether the first row of text or of a sheet holds the column names.
+    header_rows : int or None
+        How many rows of text or of a sheet hold the column names.
     skipped_lines : int
         Titles and comments above the table.
     sheet : str or None
@@ -110,7 +110,7 @@ class FileLayout:
     type: str
     encoding: str | None = None
     separator: str | None = None
-    header: bool | None = None
+    header_rows: int | None = None
     skipped_lines: int = 0
     sheet: str | None = None
 
@@ -122,7 +122,8 @@ class ReadOptions:
     sep: str | None = None
     decimal: str | None = None
     encoding: str | None = None
-    header: bool | None = None
+    header_rows: int | None = None
+    skip_rows: int | None = None
     names: Any = None
     sheet: str | None = None
     missing: Any = ()
@@ -148,8 +149,9 @@ class ReadOptions:
     def refuse_for(self, name: str, file_type: str) -> None:
         """Raise an error if an option was given that this type of file cannot have."""
         nouns = {"sep": "separator", "encoding": "encoding", "sheet": "sheets"}
-        nouns |= {"header": "header line", "names": "columns without names"}
-        both = ("header", "names")
+        nouns |= {"header_rows": "header line", "skip_rows": "rows above the table"}
+        nouns |= {"names": "columns without names"}
+        both = ("header_rows", "skip_rows", "names")
         kept = {"text": ("sep", "encoding", *both), "excel": ("sheet", *both)}
         for option, noun in nouns.items():
             foreign = option not in kept.get(file_type, ())
@@ -178,6 +180,8 @@ class ParsedFile:
     layout : FileLayout
     assumptions : tuple of str
         What was assumed, in sentences.
+    doubts : tuple of str
+        Those of them that say what may be wrong.
     """
 
     name: str
@@ -185,6 +189,7 @@ class ParsedFile:
     frame: Any
     layout: FileLayout
     assumptions: tuple[str, ...]
+    doubts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

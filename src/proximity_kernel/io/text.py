@@ -14,18 +14,18 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from itertools import count, islice
+from itertools import islice
 from textwrap import shorten
 from typing import Any
 
 from .._shared.extras import require
-from .._shared.wording import counted, listed
+from .._shared.wording import counted
 from .files import UTF16_MARKS, InputFile
+from .header import count_header_rows, doubt_header, is_value, name_columns
 from .schema import FileLayout, InputError, ParsedFile, ReadOptions
 
 SEPARATORS = {"tab": "\t", "comma": ",", "semicolon": ";", "bar": "|", "space": " "}
 _TRIED = "\t;|,"
-_ROW_NAME = "row_name"  # name given to a first column that has none
 _SAMPLE_LINES = 200
 _SAMPLE_CHARACTERS = 2**18
 _MIN_SAMPLE = 5  # lines, however long they are
@@ -36,12 +36,8 @@ _ENCODINGS = ("utf-8", "cp1252", "cp932", "gb18030", "big5", "euc_jp", "euc_kr",
 _COMMENTS = ("# ", "##", "#!", "%%")
 _MAX_SKIPPED = 20  # lines above the table
 _MIN_COLUMNS = 3  # from which on a line with one field is a title, not a row
-_MIN_REPEATED = 3  # texts of a first row, from which on it may hold no names
 _MAX_SHOWN = 40  # characters of a skipped line in a message
 _MIN_EVEN = 0.9  # share of lines with the same number of fields
-_NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)*|[.,]\d+)([eE][+-]?\d+)?%?$")
-_DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}")
-_YEAR = re.compile(r"(19|20|21)\d\d$")
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 _SEP_LINE = re.compile(r"sep=(.)\r?\n", re.IGNORECASE)  # written for Excel
 
@@ -54,9 +50,10 @@ class _Dialect:
     encoding: str
     separator: str  # a blank stands for any number of blanks
     names: list[str]  # of the columns
-    header: bool  # whether the first line holds the names
+    n_header: int  # rows that hold the names
     skipped: int  # lines above the table
     assumptions: tuple[str, ...]
+    doubts: tuple[str, ...]
 
 
 def parse_text(file: InputFile, options: ReadOptions) -> ParsedFile:
@@ -81,10 +78,11 @@ def parse_text(file: InputFile, options: ReadOptions) -> ParsedFile:
         "text",
         encoding=dialect.encoding,
         separator=None if single else dialect.separator,
-        header=dialect.header,
+        header_rows=dialect.n_header,
         skipped_lines=dialect.skipped,
     )
-    return ParsedFile(file.name, frame, frame, layout, dialect.assumptions)
+    said, doubts = dialect.assumptions, dialect.doubts
+    return ParsedFile(file.name, frame, frame, layout, said, doubts)
 
 
 def _parse_csv(dialect: _Dialect) -> Any:
@@ -95,7 +93,7 @@ def _parse_csv(dialect: _Dialect) -> Any:
     data = f"{dialect.text.rstrip(chr(10) + chr(13))}\n".encode()
     read_options = csv.ReadOptions(
         column_names=dialect.names,
-        skip_rows_after_names=int(dialect.header),
+        skip_rows_after_names=dialect.n_header,
         block_size=_BLOCK,
     )
     how = {
@@ -123,7 +121,7 @@ def _parse_csv(dialect: _Dialect) -> Any:
 def _parse_blanks(dialect: _Dialect) -> Any:
     rows = [line.split() for line in _list_lines(dialect.text) if line.strip()]
     pandas = require("pandas", extra="cli")
-    frame = pandas.DataFrame(rows[dialect.header :], columns=dialect.names)
+    frame = pandas.DataFrame(rows[dialect.n_header :], columns=dialect.names)
     return frame.astype("category")
 
 
@@ -135,30 +133,42 @@ def _find_dialect(file: InputFile, options: ReadOptions) -> _Dialect:
     if sep_line:
         text = text[sep_line.end() :]
         separator = separator or sep_line[1]
+    text, skipped = _skip_asked(text, options.skip_rows or 0)
     lines = _sample(text)
     if not lines:
         raise InputError(f"{file.name}: the file has no rows.")
-    header = False if options.names is not None else None
-    header = header if options.header is None else options.header
-    start = _find_start(lines, separator, header)
+    n_header = 0 if options.names is not None else None
+    n_header = n_header if options.header_rows is None else options.header_rows
+    start = 0
+    if options.skip_rows is None:
+        start = _find_start(lines, separator, n_header)
     if start:
         shown = shorten(lines[0], _MAX_SHOWN, placeholder="...")
         n_lines = counted(start, "line")
         assumptions.append(f"{n_lines} above the table skipped: {shown!r}")
-    text, skipped = _skip_lines(text, start)
+    text, n_titles = _skip_lines(text, start)
     lines = lines[start:]
     separator = separator or _detect_separator(lines)
     rows = _split_lines(lines, separator)
-    header = _has_header(rows) if header is None else header
-    names, named = _name_columns(rows, header)
-    if options.names is not None:
-        names, named = check_names(file.name, options.names, len(names))
-    skipped += bool(sep_line)
-    said = (*assumptions, *named)
-    return _Dialect(text, encoding, separator, names, header, skipped, said)
+    doubts = list[str]()
+    if n_header is None:
+        n_header = count_header_rows(rows)
+        doubts = doubt_header(rows, n_header)
+    names, named = name_columns(file.name, rows, n_header, options)
+    skipped += n_titles + bool(sep_line)
+    said = (*assumptions, *named, *doubts)
+    return _Dialect(
+        text, encoding, separator, names, n_header, skipped, said, tuple(doubts)
+    )
 
 
-def _find_start(lines: list[str], given: str | None, header: bool | None) -> int:
+def _skip_asked(text: str, n_lines: int) -> tuple[str, int]:
+    """Remove the first lines, as many as `skip_rows` says; empty ones count."""
+    at = sum(len(line) for line in islice(_list_lines(text), n_lines))
+    return text[at:], n_lines
+
+
+def _find_start(lines: list[str], given: str | None, n_header: int | None) -> int:
     """Count the titles and comments above the table.
 
     A line of one cell and separators is a title, but not a number or date. If it is
@@ -171,8 +181,8 @@ def _find_start(lines: list[str], given: str | None, header: bool | None) -> int
         filled = sum(map(bool, fields))
         if line.startswith(_COMMENTS):
             continue
-        is_row = header is False and len(fields) == n_fields
-        is_row |= filled > 1 or any(map(_is_value, fields))
+        is_row = n_header == 0 and len(fields) == n_fields
+        is_row |= filled > 1 or any(map(is_value, fields))
         if n_fields >= _MIN_COLUMNS and share >= _MIN_EVEN and is_row:
             return start
         if n_fields < _MIN_COLUMNS and share >= _MIN_EVEN:
@@ -181,11 +191,6 @@ def _find_start(lines: list[str], given: str | None, header: bool | None) -> int
         if filled > 1:
             return 0
     return 0
-
-
-def _is_value(cell: str) -> bool:
-    """Whether a text is a number or date, which is no name or title."""
-    return bool(_NUMBER.match(cell) or _DATE.match(cell))
 
 
 def _skip_lines(text: str, n_lines: int) -> tuple[str, int]:
@@ -302,92 +307,6 @@ def _measure_evenness(rows: list[list[str]]) -> tuple[float, int]:
     return n_rows / max(len(rows), 1), n_fields
 
 
-def _has_header(rows: list[list[str]]) -> bool:
-    """Whether the first row holds names: no numbers or dates, except distinct years.
-
-    A row in which texts repeat holds no names if its cells occur below them again.
-    """
-    first = [cell.strip() for cell in rows[0]]
-    if len(first) - len(set(first)) >= _MIN_REPEATED:
-        below = [
-            {cell.strip() for cell in cells} for cells in zip(*rows[1:], strict=False)
-        ]
-        if all(cell in cells for cell, cells in zip(first, below, strict=False)):
-            return False
-    values = [cell for cell in first if _is_value(cell)]
-    if any(cell == "?" for cell in first):
-        return False
-    only_years = all(_YEAR.match(cell) for cell in values)
-    distinct = len(values) < len(first) and len(set(values)) == len(values)
-    return not values or (only_years and distinct)
-
-
-def _name_columns(rows: list[list[str]], header: bool) -> tuple[list[str], list[str]]:
-    if not header:
-        return number_columns(len(rows[0]))
-    names, assumptions = [name.strip() for name in rows[0]], []
-    if len(rows) > 1 and all(len(row) == len(names) + 1 for row in rows[1:]):
-        if all(row[-1].strip() == "" for row in rows[1:]):
-            names.append("")  # every line but the header ends with a separator
-        else:
-            names.insert(0, "")
-    if not names[0] and _ROW_NAME not in names:
-        names[0] = _ROW_NAME
-        assumptions.append(f"the first column has no name, now called {_ROW_NAME!r}")
-    names = [name or f"column_{j + 1}" for j, name in enumerate(names)]
-    names, renamed = make_unique(names)
-    return names, [*assumptions, *renamed]
-
-
-def number_columns(n_columns: int) -> tuple[list[str], list[str]]:
-    """Name the columns of a table without a header, and write the assumption.
-
-    >>> number_columns(2)[0]
-    ['column_1', 'column_2']
-    """
-    names = [f"column_{j + 1}" for j in range(n_columns)]
-    return names, [f"no header line: columns are called column_1 to {names[-1]}"]
-
-
-def check_names(
-    file: str, names: tuple[str, ...], n_columns: int
-) -> tuple[list[str], list[str]]:
-    """Check that every column has been given a name, and make the names unique."""
-    if len(names) != n_columns:
-        raise InputError(
-            f"`names`: {counted(len(names), 'name')} given, and {file} has "
-            f"{counted(n_columns, 'column')}; give one name for each."
-        )
-    return make_unique(list(names))
-
-
-def make_unique(names: list[str]) -> tuple[list[str], list[str]]:
-    """Rename columns that share a name, and write which.
-
-    >>> make_unique(["a", "b", "a"])
-    (['a', 'b', 'a_2'], ["several columns are called 'a': renamed the later to 'a_2'"])
-    """
-    unique: list[str] = []
-    seen, taken = set[str](), set(names)
-    numbered: dict[str, Iterator[str]] = {}
-    renamed: dict[str, list[str]] = {}
-    for name in names:
-        new = name
-        if name in seen:
-            # The numbers go on where the last column of this name stopped.
-            more = numbered.setdefault(name, (f"{name}_{i}" for i in count(2)))
-            new = next(one for one in more if one not in taken)
-            renamed.setdefault(name, []).append(new)
-        seen.add(new)
-        taken.add(new)
-        unique.append(new)
-    if not renamed:
-        return unique, []
-    shared = f"several columns are called {listed(list(renamed), 3)}"
-    later = listed([new for some in renamed.values() for new in some], 3)
-    return unique, [f"{shared}: renamed the later to {later}"]
-
-
 def _find_bad_line(dialect: _Dialect) -> str | None:
     """Describe the first line with another number of fields, or with an open quote."""
     wanted, line = len(dialect.names), 0
@@ -399,7 +318,7 @@ def _find_bad_line(dialect: _Dialect) -> str | None:
     with _any_length(), suppress(csv.Error):
         for row in reader:
             line = reader.line_num
-            if len(row) not in (0, wanted) and line > dialect.header:
+            if len(row) not in (0, wanted) and line > dialect.n_header:
                 expected = "1 is" if wanted == 1 else f"{wanted} are"
                 return (
                     f"line {line + dialect.skipped} has {counted(len(row), 'field')} "

@@ -20,8 +20,8 @@ import pandas as pd
 
 from .._shared.extras import require
 from .files import InputFile, check_size
+from .header import make_unique
 from .schema import FileLayout, InputError, ParsedFile, ReadOptions
-from .text import make_unique
 
 BATCH_ROWS = 2**18
 """Rows of each batch but the last."""

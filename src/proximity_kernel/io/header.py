@@ -1,0 +1,237 @@
+"""Column names: which rows hold them, and how several header rows become one name.
+
+Text and sheets share these rules. A header of two rows has groups in the first, often
+merged cells, of which a file keeps only the first: "2020", "", "2021", "" above
+"Sales", "Cost", "Sales", "Cost".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import count, pairwise
+
+from .._shared.wording import counted, listed
+from .schema import InputError, ReadOptions
+
+_ROW_NAME = "row_name"  # name given to a first column that has none
+_MIN_REPEATED = 3  # texts of a first row, from which on it may hold no names
+_MAX_HEADER_ROWS = 3  # that are detected
+_MIN_ROWS = 10  # from which on a text that never occurs again is no category
+_MIN_VALUES = 0.8  # share of numbers or dates in a column of values
+_NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)*|[.,]\d+)([eE][+-]?\d+)?%?$")
+_DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}")
+_YEAR = re.compile(r"(19|20|21)\d\d$")
+_MARK = re.compile(r"[?.-]+|n\.?/?a\.?n?|null|none|missing|unknown", re.IGNORECASE)
+
+
+def is_value(cell: str) -> bool:
+    """Whether a text is a number or date, which is no name or title."""
+    return bool(_NUMBER.match(cell) or _DATE.match(cell))
+
+
+# ------------------------------------------------------------------------------- rows
+
+
+def count_header_rows(rows: Sequence[Sequence[str]]) -> int:
+    """Count the first rows of a table that hold names.
+
+    >>> rows = [["shop", "2020", ""], ["", "sold", "cost"], ["A", "5", "3"]]
+    >>> count_header_rows([*rows, ["B", "7", "4"]]), count_header_rows(rows[2:])
+    (2, 0)
+    """
+    cells = [[cell.strip() for cell in row] for row in rows]
+    n_rows = 1
+    if not all(map(_may_be_name, cells[0])):
+        return 0
+    while n_rows < _MAX_HEADER_ROWS and _goes_on(cells, n_rows):
+        n_rows += 1
+    return n_rows if n_rows > 1 else int(_holds_names(cells))
+
+
+def doubt_header(rows: Sequence[Sequence[str]], n_header: int) -> list[str]:
+    """Report columns without a name above texts, which may be a second header row."""
+    if n_header != 1 or len(rows) < 2 or len(rows[0]) != len(rows[1]):
+        return []
+    first, second = ([cell.strip() for cell in row] for row in rows[:2])
+    unnamed = [
+        below
+        for above, below in zip(first[1:], second[1:], strict=True)
+        if not above and below
+    ]
+    if not unnamed or any(is_value(cell) for cell in second):
+        return []
+    columns = counted(len(unnamed), "column has", "columns have")
+    remedy = "if these are names, `header_rows=2` joins both rows"
+    return [f"{columns} no name above {listed(unnamed, 3)}: {remedy}"]
+
+
+def _holds_names(rows: list[list[str]]) -> bool:
+    """Whether the first row holds names: no numbers or dates, except distinct years.
+
+    A row in which texts repeat holds no names if its cells occur below them again.
+    """
+    first = rows[0]
+    if len(first) - len(set(first)) >= _MIN_REPEATED:
+        below = [set(cells) for cells in zip(*rows[1:], strict=False)]
+        if all(cell in cells for cell, cells in zip(first, below, strict=False)):
+            return False
+    values = [cell for cell in first if is_value(cell)]
+    if any(cell == "?" for cell in first):
+        return False
+    only_years = all(_YEAR.match(cell) for cell in values)
+    distinct = len(values) < len(first) and len(set(values)) == len(values)
+    return not values or (only_years and distinct)
+
+
+def _may_be_name(cell: str) -> bool:
+    """Whether a cell may be a name: empty, a text, or a year."""
+    return not is_value(cell) or bool(_YEAR.match(cell))
+
+
+def _goes_on(rows: list[list[str]], at: int) -> bool:
+    """Whether a row below names is a header row too.
+
+    Its texts stand above numbers, or above texts among which they never occur again.
+    Names above it that are empty or repeated make it likely; without these, most
+    columns must be numbers.
+    """
+    if len(rows) < at + 3 or len(rows[at]) != len(rows[0]):
+        return False
+    above, row = rows[at - 1], rows[at]
+    below = [one for one in rows[at + 1 :] if len(one) == len(row)]
+    columns = list(zip(*below, strict=True))
+    named = [j for j, cell in enumerate(row) if cell]
+    if not columns or not named or not all(map(_may_be_name, row)):
+        return False
+    if any(row[j] in columns[j] or _MARK.fullmatch(row[j]) for j in named):
+        return False
+    kinds = [_find_kind(cells) for cells in columns]
+    unlike = [j for j in named if _is_unlike(row[j], kinds[j])]
+    repeated = any(a == b for a, b in pairwise(above))
+    if repeated or not all(above):
+        return bool(unlike)
+    numeric = [j for j, kind in enumerate(kinds) if kind in ("values", "years")]
+    texts = [row[j] for j in numeric if j in unlike]
+    many = len(numeric) >= max(2, len(row) / 2)
+    return many and len(texts) == len(numeric) == len(set(texts))
+
+
+def _find_kind(cells: Sequence[str]) -> str:
+    """Find what most cells of a column hold: values, years, a few texts, or others."""
+    known = [cell for cell in cells if cell and not _MARK.fullmatch(cell)]
+    if not known:
+        return "nothing"
+    if sum(map(is_value, known)) >= _MIN_VALUES * len(known):
+        years = sum(bool(_YEAR.match(cell)) for cell in known)
+        return "years" if years >= _MIN_VALUES * len(known) else "values"
+    repeats = len(known) >= _MIN_ROWS and 2 * len(set(known)) <= len(known)
+    return "categories" if repeats else "texts"
+
+
+def _is_unlike(cell: str, kind: str) -> bool:
+    """Whether a cell is unlike the cells below it, so that it may be their name."""
+    if is_value(cell):  # a year
+        return kind == "values"
+    return kind in ("values", "years", "categories")
+
+
+# ------------------------------------------------------------------------------ names
+
+
+def name_columns(
+    file: str, rows: Sequence[Sequence[str]], n_header: int, options: ReadOptions
+) -> tuple[list[str], list[str]]:
+    """Name the columns of a table, and write what was assumed.
+
+    Parameters
+    ----------
+    file : str
+    rows : sequence of sequence of str
+        First rows of the table, those of the header included.
+    n_header : int
+        Number of header rows.
+    options : ReadOptions
+        Whose `names` replace those of the file.
+    """
+    names, said = _take_names(rows, n_header)
+    if options.names is None:
+        return names, said
+    if len(options.names) != len(names):
+        raise InputError(
+            f"`names`: {counted(len(options.names), 'name')} given, and {file} has "
+            f"{counted(len(names), 'column')}; give one name for each."
+        )
+    return make_unique(list(options.names))
+
+
+def _take_names(
+    rows: Sequence[Sequence[str]], n_header: int
+) -> tuple[list[str], list[str]]:
+    """Take the names from the header rows, or number the columns."""
+    if not n_header:
+        names = [f"column_{j + 1}" for j in range(len(rows[0]))]
+        return names, [f"no header line: columns are called column_1 to {names[-1]}"]
+    names, said = _join_rows(rows[:n_header]), []
+    if n_header > 1:
+        example = next((name for name in names if " " in name), names[-1])
+        joined = f"{n_header} header rows joined into names such as {example!r}"
+        said = [f"{joined} (`header_rows`)"]
+    below = rows[n_header:]
+    if below and all(len(row) == len(names) + 1 for row in below):
+        if all(row[-1].strip() == "" for row in below):
+            names.append("")  # every line but the header ends with a separator
+        else:
+            names.insert(0, "")
+    if not names[0] and _ROW_NAME not in names:
+        names[0] = _ROW_NAME
+        said.append(f"the first column has no name, now called {_ROW_NAME!r}")
+    names = [name or f"column_{j + 1}" for j, name in enumerate(names)]
+    names, renamed = make_unique(names)
+    return names, [*said, *renamed]
+
+
+def _join_rows(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Join header rows into one name for each column.
+
+    An empty cell takes the name of the group on its left, if both have a name below.
+
+    >>> _join_rows([["shop", "2020", "", "2021"], ["", "sold", "cost", "sold"]])
+    ['shop', '2020 sold', '2020 cost', '2021 sold']
+    """
+    cells = [[" ".join(cell.split()) for cell in row] for row in rows]
+    width = max(map(len, cells))
+    cells = [row + [""] * (width - len(row)) for row in cells]
+    for below, row in pairwise(reversed(cells)):
+        for j in range(1, width):
+            if not row[j] and below[j] and below[j - 1]:
+                row[j] = row[j - 1]
+    columns = zip(*cells, strict=True)
+    return [" ".join(filter(None, dict.fromkeys(own))) for own in columns]
+
+
+def make_unique(names: list[str]) -> tuple[list[str], list[str]]:
+    """Rename columns that share a name, and write which.
+
+    >>> make_unique(["a", "b", "a"])
+    (['a', 'b', 'a_2'], ["several columns are called 'a': renamed the later to 'a_2'"])
+    """
+    unique: list[str] = []
+    seen, taken = set[str](), set(names)
+    numbered: dict[str, Iterator[str]] = {}
+    renamed: dict[str, list[str]] = {}
+    for name in names:
+        new = name
+        if name in seen:
+            # The numbers go on where the last column of this name stopped.
+            more = numbered.setdefault(name, (f"{name}_{i}" for i in count(2)))
+            new = next(one for one in more if one not in taken)
+            renamed.setdefault(name, []).append(new)
+        seen.add(new)
+        taken.add(new)
+        unique.append(new)
+    if not renamed:
+        return unique, []
+    shared = f"several columns are called {listed(list(renamed), 3)}"
+    later = listed([new for some in renamed.values() for new in some], 3)
+    return unique, [f"{shared}: renamed the later to {later}"]
