@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pandas as pd
 
-from proximity_kernel.report import write_report
+from proximity_kernel.report import TableReport
 
 EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"
 SENTINEL = 990_000_000
@@ -45,7 +45,9 @@ def missing_table(text):
 
 
 def write(tmp_path, table, **options):
-    return write_report(tmp_path / "r.html", table, **options).read_text("utf-8")
+    return (
+        TableReport(table, **options).write_html(tmp_path / "r.html").read_text("utf-8")
+    )
 
 
 def messy():

@@ -16,7 +16,7 @@ if _typing.TYPE_CHECKING:
         ProximityNeighbors,
     )
     from .outliers import ProximityOutliers
-    from .report import write_report
+    from .report import TableReport
 
 __all__ = [
     "ModelFileError",
@@ -27,9 +27,9 @@ __all__ = [
     "ProximityKernel",
     "ProximityNeighbors",
     "ProximityOutliers",
+    "TableReport",
     "explain",
     "read_table",
-    "write_report",
 ]
 __version__ = "0.1.0.dev0"
 
@@ -44,9 +44,9 @@ _HOMES = {
     "ProximityKernel": ".kernel",
     "ProximityNeighbors": ".neighbors",
     "ProximityOutliers": ".outliers",
+    "TableReport": ".report",
     "explain": ".explanation",
     "read_table": ".io",
-    "write_report": ".report",
 }
 
 

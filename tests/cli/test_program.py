@@ -270,4 +270,4 @@ def test_without_its_extra_it_says_so_in_one_line(monkeypatch, capsys, package):
     said = capsys.readouterr().err
     assert said.count("\n") == 1
     assert package in said
-    assert "proximity-kernel[cli]" in said
+    assert ".[cli]" in said

@@ -8,7 +8,7 @@ from report_pages import messy
 
 from proximity_kernel import ProximityKMeans
 from proximity_kernel.datasets import load_penguins
-from proximity_kernel.report import write_report
+from proximity_kernel.report import TableReport
 
 
 @pytest.fixture(scope="module")
@@ -43,9 +43,9 @@ def clusters(penguins):
 @pytest.fixture(scope="module")
 def report(penguins, clusters, tmp_path_factory):
     path = tmp_path_factory.mktemp("browser") / "penguins.html"
-    return write_report(path, penguins, clusters=clusters)
+    return TableReport(penguins, clusters=clusters).write_html(path)
 
 
 @pytest.fixture(scope="module")
 def messy_report(tmp_path_factory):
-    return write_report(tmp_path_factory.mktemp("messy") / "r.html", messy())
+    return TableReport(messy()).write_html(tmp_path_factory.mktemp("messy") / "r.html")

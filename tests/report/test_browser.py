@@ -9,7 +9,7 @@ from browser_visits import NARROW, WIDE, Visit, needs_chromium
 from report_pages import EVIL, large, many_columns
 
 from proximity_kernel import ProximityKernel, explain
-from proximity_kernel.report import write_report
+from proximity_kernel.report import TableReport
 
 pytestmark = needs_chromium
 
@@ -39,7 +39,7 @@ TABLES = {
 @pytest.mark.parametrize("make", TABLES.values(), ids=TABLES)
 def test_every_control_works_without_errors_and_requests(browser, make, tmp_path):
     table, options = make()
-    path = write_report(tmp_path / "r.html", table, **options)
+    path = TableReport(table, **options).write_html(tmp_path / "r.html")
     with Visit(browser, path, NARROW) as page:
         assert fits(page)
         for index in range(min(6, page.locator("#color-by option").count())):
@@ -120,7 +120,7 @@ def test_the_panel_agrees_with_explain(browser, penguins, tmp_path, matching):
     table.loc[5, table.columns[:-1]] = None  # all but the year
     table.loc[6, :] = None
     kernel = ProximityKernel(matching=matching, missingness="ignorable").fit(table)
-    path = write_report(tmp_path / "r.html", table, kernel=kernel)
+    path = TableReport(table, kernel=kernel).write_html(tmp_path / "r.html")
     bases = set()
     with Visit(browser, path) as page:
         for row in (0, 8, 3, 47, 5, 6):  # the last four with missing cells
@@ -237,7 +237,7 @@ def test_the_keyboard_is_enough(browser, report):
 
 
 def test_columns_are_found_and_folds_open(browser, tmp_path):
-    path = write_report(tmp_path / "r.html", many_columns()[0])
+    path = TableReport(many_columns()[0]).write_html(tmp_path / "r.html")
     with Visit(browser, path) as page:
         assert page.locator("#cards > li:visible").count() == 12
         page.fill("#find", "COLUMN_19")
@@ -249,7 +249,9 @@ def test_columns_are_found_and_folds_open(browser, tmp_path):
 
 def test_a_kernel_of_other_rows_and_unknown_categories(browser, penguins, tmp_path):
     kernel = ProximityKernel().fit(penguins.iloc[:150])  # of one species
-    path = write_report(tmp_path / "r.html", penguins.iloc[140:], kernel=kernel)
+    path = TableReport(penguins.iloc[140:], kernel=kernel).write_html(
+        tmp_path / "r.html"
+    )
     with Visit(browser, path) as page:
         page.fill("#row", "191")
         page.press("#row", "Enter")
@@ -269,7 +271,7 @@ def test_far_values_lead_to_their_rows(browser, messy_report, viewport):
 
 def test_different_values_in_one_range_are_not_called_the_same(browser, tmp_path):
     table = pd.DataFrame({"x": np.arange(40.0), "y": ["a", "b"] * 20})
-    path = write_report(tmp_path / "r.html", table)
+    path = TableReport(table).write_html(tmp_path / "r.html")
     with Visit(browser, path) as page:
         verdicts = {name: word for name, (word, _) in read_panel(page, 0, 0)[1].items()}
     assert verdicts == {
@@ -280,7 +282,7 @@ def test_different_values_in_one_range_are_not_called_the_same(browser, tmp_path
 
 def test_the_box_for_a_row_has_room_for_its_name(browser, tmp_path):
     table, ids = [[float(i)] for i in range(30)], [f"F-2023{i:03}" for i in range(30)]
-    path = write_report(tmp_path / "r.html", table, ids=ids)
+    path = TableReport(table, ids=ids).write_html(tmp_path / "r.html")
     with Visit(browser, path) as page:
         box = "document.getElementById('row')"
         assert page.evaluate(f"{box}.scrollWidth <= {box}.clientWidth")

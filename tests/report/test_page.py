@@ -22,14 +22,17 @@ from proximity_kernel import (
     explain,
 )
 from proximity_kernel.kernel import code_table
-from proximity_kernel.report import findings, row_map, write_report
+from proximity_kernel.report import TableReport, findings, row_map
 from proximity_kernel.report.display_columns import make_display_columns
 
 
 @pytest.fixture(scope="module")
 def page(penguins, clusters, tmp_path_factory):
     path = tmp_path_factory.mktemp("report") / "penguins.html"
-    assert write_report(path, penguins, clusters=clusters, title="Penguins") == path
+    assert (
+        TableReport(penguins, clusters=clusters, title="Penguins").write_html(path)
+        == path
+    )
     return path.read_text(encoding="utf-8")
 
 

@@ -4,6 +4,8 @@ import re
 import subprocess
 import sys
 from datetime import date, datetime, timedelta
+from html import unescape
+from io import StringIO
 
 import numpy as np
 import pandas as pd
@@ -13,9 +15,10 @@ import pytest
 from report_pages import embedded, visible, write
 from sklearn.exceptions import NotFittedError
 
-from proximity_kernel import ProximityKernel, ProximityKMeans
+from proximity_kernel import ProximityKernel, ProximityKMeans, read_table
+from proximity_kernel._shared.extras import how_to_install
 from proximity_kernel.kernel import code_table, fit_coded
-from proximity_kernel.report import page, write_report
+from proximity_kernel.report import TableReport, page
 from proximity_kernel.report.display_columns import (
     DisplayColumn,
     clean,
@@ -253,17 +256,17 @@ BAD = {
 @pytest.mark.parametrize(("options", "error", "said"), BAD.values(), ids=BAD)
 def test_bad_options_are_named(penguins, tmp_path, options, error, said):
     with pytest.raises(error, match=said):
-        write_report(tmp_path / "r.html", penguins, **options)
+        TableReport(penguins, **options).write_html(tmp_path / "r.html")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_bad_paths_and_tables_are_named(penguins, tmp_path):
     with pytest.raises(IsADirectoryError, match="is a folder"):
-        write_report(tmp_path, penguins)
+        TableReport(penguins).write_html(tmp_path)
     with pytest.raises(FileNotFoundError, match=r"folder of .*none"):
-        write_report(tmp_path / "none" / "r.html", penguins)
+        TableReport(penguins).write_html(tmp_path / "none" / "r.html")
     with pytest.raises(TypeError, match=r"Expected a data frame.*got str"):
-        write_report(tmp_path / "r.html", "penguins.csv")
+        TableReport("penguins.csv").write_html(tmp_path / "r.html")
 
 
 def test_a_failure_leaves_the_older_page(penguins, tmp_path, monkeypatch):
@@ -271,26 +274,40 @@ def test_a_failure_leaves_the_older_page(penguins, tmp_path, monkeypatch):
     path.write_text("older")
     monkeypatch.setattr(page, "_dump", lambda _: 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        write_report(path, penguins)
+        TableReport(penguins).write_html(path)
     assert path.read_text() == "older"
     monkeypatch.undo()
     monkeypatch.setattr("pathlib.Path.replace", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        write_report(path, penguins)
+        TableReport(penguins).write_html(path)
     assert [one.name for one in tmp_path.iterdir()] == ["r.html"]
     assert path.read_text() == "older"
 
 
-def test_an_absent_package_is_named_with_its_extra(tmp_path):
+def test_an_absent_package_is_named_with_its_extra():
     package = "jinja2"
     code = (
         f"import sys; sys.modules[{package!r}] = None\n"
-        "from proximity_kernel.report import write_report\n"
-        f"write_report({str(tmp_path / 'r.html')!r}, [[1.0], [2.0]])"
+        "from proximity_kernel.report import TableReport\n"
+        "TableReport([[1.0], [2.0]])"
     )
     ran = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=False
     )
-    assert f'{package} is not installed; pip install "proximity-kernel[report]"' in (
-        ran.stderr
-    )
+    assert f"{package} is not installed; " + how_to_install("report") in ran.stderr
+
+
+def test_a_notebook_shows_the_page_in_a_frame(penguins):
+    report = TableReport(penguins)
+    (inside,) = re.findall(r'^<iframe srcdoc="([^"]*)"', report._repr_html_())
+    assert unescape(inside) == report.html
+
+
+def test_a_table_from_a_file_brings_its_name_ids_and_doubts():
+    rows = "".join(f"P{i};{60 + i}\n" for i in range(40))
+    table = read_table(StringIO(f"code;weight\nX;-99\nY;-99\n{rows}"), ids="code")
+    page = TableReport(table).html
+    assert embedded(page)["ids"][:2] == ["X", "Y"]
+    assert len(table.doubts) > 0
+    assert all(doubt[1:] in visible(page) for doubt in table.doubts)
+    assert "<title>given</title>" in TableReport(table, title="given").html

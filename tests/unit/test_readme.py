@@ -1,37 +1,53 @@
-"""The figures in the README are those of their sources."""
+"""The figures in the README are those of their sources, its lines those of CI."""
 
 import re
-import runpy
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
-from proximity_kernel.datasets import load_penguins
-
 ROOT = Path(__file__).parents[2]
-README = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+CLAIMS = pd.read_csv(ROOT / "benchmarks" / "claims.csv").set_index(["figure", "method"])
+FIGURES = {"fill 20 %": "fill, numbers", "rank rows": "wrong", "clusters": "clusters"}
+METHODS = {"fill, scale, encode and k-means": "k-means after filling"}
 
 
-@pytest.fixture(scope="module")
-def errors():
-    """The table of examples/hidden_cells.py."""
-    example = runpy.run_path(str(ROOT / "examples" / "hidden_cells.py"))
-    penguins = load_penguins().drop(columns="species").dropna(ignore_index=True)
-    draws = [example["one_draw"](penguins, seed) for seed in range(10)]
-    return pd.DataFrame(draws).mean()
+def read_row(line):
+    """The methods of a row of the table, with what it says of each."""
+    _, job, ours, others, _ = (part.strip() for part in line.split("|"))
+    (figure,) = [name for start, name in FIGURES.items() if job.startswith(start)]
+    text = f"proximity-kernel {ours}; {others}"
+    found = re.findall(r"([a-zA-Z][\w ,-]*?) ([\d.]+) \((\d)\)(?:, ([\d.]+) s)?", text)
+    return figure, [(METHODS.get(name, name), *said) for name, *said in found]
 
 
-def test_the_quality_is_what_the_example_computes(errors):
-    ours, filled = re.findall(r"deviate by (\S+) RMS .*? by (\S+) after k-NN", README)[
-        0
-    ]
-    assert float(ours) == round(errors["proximity-kernel"], 3)
-    assert float(filled) == round(errors["k-NN imputation first"], 3)
+ROWS = [
+    read_row(line)
+    for line in README.splitlines()
+    if line.startswith(tuple(f"| {start}" for start in FIGURES))
+]
 
 
-def test_the_speed_is_that_of_the_benchmark():
-    page = (ROOT / "docs" / "performance.md").read_text(encoding="utf-8")
-    measured = re.findall(r"fit_transform +1,000,000 +defaults +(\S+)", page)
-    (written,) = re.findall(r"one million rows .*? takes (\S+) s on two cores", README)
-    assert [written] == [f"{float(seconds):.2g}" for seconds in measured]
+@pytest.mark.parametrize(("figure", "said"), ROWS, ids=[one for one, _ in ROWS])
+def test_the_figures_are_those_of_the_benchmark(figure, said):
+    assert {name for name, *_ in said} == set(CLAIMS.loc[figure].index)
+    for name, value, best, seconds in said:
+        measured = CLAIMS.loc[figure, name]
+        assert float(value) == round(measured["value"], 2)
+        assert int(best) == measured["best"]
+        assert measured["tables"] == 9
+        if seconds:
+            assert float(seconds) == float(f"{measured['seconds']:.2g}")
+
+
+def test_the_table_has_every_figure():
+    assert sorted(figure for figure, _ in ROWS) == sorted(FIGURES.values())
+
+
+def test_ci_runs_the_two_lines_as_they_stand():
+    """They are the first block; .ci/run has each between single quotes."""
+    first = re.findall(r"^```\n(.*?)^```", README, re.MULTILINE | re.DOTALL)[0]
+    ci = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    assert first.splitlines() == re.findall(r"^t\w+_it='(.*)'$", ci, re.MULTILINE)
+    assert ci.count('bash -c "$try_it"') == ci.count('bash -c "$test_it"') == 1

@@ -11,7 +11,7 @@ import pytest
 
 from proximity_kernel import ProximityKernel
 from proximity_kernel._shared.whole_files import name_beside, whole_file
-from proximity_kernel.report import write_report
+from proximity_kernel.report import TableReport
 
 TABLE = [[1.0, "a"], [2.0, "b"], [None, "b"], [1.5, "a"]]
 
@@ -42,7 +42,7 @@ def test_models_and_reports_that_are_private_stay_private(tmp_path):
     for path in (model, page):
         path.touch(0o600)
     ProximityKernel().fit(TABLE).save(model)
-    write_report(page, TABLE)
+    TableReport(TABLE).write_html(page)
     assert mode_of(model) == mode_of(page) == 0o600
     assert min(model.stat().st_size, page.stat().st_size) > 0
 

@@ -5,6 +5,18 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+_INSTALL = 'in a copy of the repository, pip install ".[{}]"'
+"""How an extra is installed. With the first release it is by the project's name."""
+
+
+def how_to_install(extra: str) -> str:
+    """Say what installs an extra of this project.
+
+    >>> how_to_install("cli")
+    'in a copy of the repository, pip install ".[cli]"'
+    """
+    return _INSTALL.format(extra)
+
 
 def require(package: str, extra: str) -> Any:
     """Import an optional package.
@@ -24,7 +36,7 @@ def require(package: str, extra: str) -> Any:
     --------
     >>> require("no_such_package", extra="cli")
     Traceback (most recent call last):
-    ImportError: no_such_package is not installed; pip install "proximity-kernel[cli]"
+    ImportError: no_such_package is not installed; in a copy of the repository, ...
     """
     try:
         return import_module(package)
@@ -32,6 +44,6 @@ def require(package: str, extra: str) -> Any:
         if error.name != package:  # a dependency of the package is absent
             raise
         raise ImportError(
-            f'{package} is not installed; pip install "proximity-kernel[{extra}]"',
+            f"{package} is not installed; {how_to_install(extra)}",
             name=package,
         ) from None

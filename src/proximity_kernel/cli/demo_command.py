@@ -65,9 +65,10 @@ def run(invocation: Invocation) -> None:
     )
     report = invocation.options.report
     if report is not None:
-        from ..report import write_report
+        from ..report import TableReport
 
-        write_report(report, penguins, clusters=km, title="Palmer penguins")
+        page = TableReport(penguins, clusters=km, title="Palmer penguins")
+        page.write_html(report)
         invocation.note(f"report: {report}")
 
 

@@ -164,12 +164,11 @@ def make_report(
     path = invocation.options.report
     if path is None:
         return
-    from ..report import write_report
+    from ..report import TableReport
     from .results import label_rows
 
     with invocation.progress(f"writing {path}"):
-        write_report(
-            path,
+        page = TableReport(
             coded,
             kernel=kernel,
             clusters=clusters,
@@ -178,4 +177,5 @@ def make_report(
             assumptions=[name_options(line) for line in table.assumptions],
             doubts=[name_options(line) for line in table.doubts],
         )
+        page.write_html(path)
     invocation.note(f"report: {path}")

@@ -3,6 +3,6 @@
 It uses the public library, and reads the table with the reader of the kernel.
 """
 
-from .page import write_report
+from .page import TableReport
 
-__all__ = ["write_report"]
+__all__ = ["TableReport"]

@@ -1,4 +1,4 @@
-"""`write_report`: compute the sections of the page, render them, write the file."""
+"""`TableReport`: compute the sections of the page, render them, show or write it."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import re
 import warnings
 from collections.abc import Sequence
 from functools import partial
+from html import escape
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,8 @@ from .._coded import CodedTable
 from .._shared.extras import require
 from .._shared.whole_files import whole_file
 from .._shared.wording import capitalize, counted, write_share
+from ..io import LoadedTable
+from ..io.typed_files import write_cell
 from ..kernel import code_table, find_kernel, fit_coded
 from .display_columns import (
     HEIGHT,
@@ -50,29 +53,18 @@ _UNBREAKABLE = re.compile(
 )
 
 
-def write_report(
-    path: str | os.PathLike[str],
-    table: Any,
-    *,
-    kernel: ProximityKernel | None = None,
-    clusters: ProximityKMeans | None = None,
-    ids: Sequence[Any] | None = None,
-    title: str | None = None,
-    assumptions: Sequence[str] = (),
-    doubts: Sequence[str] = (),
-    random_state: int = 0,
-) -> Path:
-    """Write a page about a table: findings, a map of its rows, clusters, columns.
+class TableReport:
+    """A page about a table: findings, a map of its rows, clusters, columns.
 
     The page also shows where cells are missing, and how certain their estimates are. It
-    is a single file that loads nothing from the network. The file is written completely
-    or not at all.
+    is one HTML text that loads nothing from the network. A notebook shows it where the
+    report is the last line of a cell; `write_html` writes it to a file.
 
     Parameters
     ----------
-    path : path
-        Of the file; an existing one is replaced. Its folder must exist.
     table : frame, array or list of rows, of shape (n_samples, n_features)
+        Or what `read_table` returned: then its ids, name, assumptions and doubts are on
+        the page, unless others are given.
     kernel : ProximityKernel or None, default=None
         Fitted. None is the kernel of `clusters`, or one with default options, fitted
         to the table.
@@ -90,35 +82,82 @@ def write_report(
         Seed for the rows that are sampled from a large table. The same seed gives the
         same page.
 
-    Returns
-    -------
-    Path
-        Of the file.
+    Attributes
+    ----------
+    html : str
+        The page.
 
     Examples
     --------
-    >>> from tempfile import TemporaryDirectory
+    >>> from proximity_kernel import TableReport
     >>> from proximity_kernel.datasets import load_penguins
-    >>> from proximity_kernel.report import write_report
-    >>> penguins = load_penguins()
+    >>> report = TableReport(load_penguins())
+    >>> report
+    TableReport(344 rows, 8 columns)
+    >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
-    ...     page = write_report(f"{folder}/penguins.html", penguins)
-    ...     "<title>344 rows, 8 columns</title>" in page.read_text(encoding="utf-8")
-    True
+    ...     report.write_html(f"{folder}/penguins.html").name
+    'penguins.html'
     """
-    target = _check_path(path)
-    require("jinja2", extra="report")
-    kernel, coded = _choose_kernel(table, kernel, clusters)
-    names = _name_rows(ids, len(coded))
-    content = _collect(coded, kernel, clusters, names, random_state)
-    content["title"] = clean(title, 200) if title else content["size"]
-    content["assumptions"] = [
-        clean(one, 500) for one in assumptions if one not in doubts
-    ]
-    content["doubts"] = [clean(capitalize(one), 500) for one in doubts]
-    with whole_file(target) as part:
-        part.write_text(_render(content), encoding="utf-8", newline="\n")
-    return target
+
+    def __init__(
+        self,
+        table: Any,
+        *,
+        kernel: ProximityKernel | None = None,
+        clusters: ProximityKMeans | None = None,
+        ids: Sequence[Any] | None = None,
+        title: str | None = None,
+        assumptions: Sequence[str] = (),
+        doubts: Sequence[str] = (),
+        random_state: int = 0,
+    ) -> None:
+        require("jinja2", extra="report")
+        if isinstance(table, LoadedTable):
+            if ids is None and table.ids.shape[1]:
+                ids = [write_cell(cell) for cell in table.ids.iloc[:, 0]]
+            title = title or Path(table.name).name
+            assumptions = assumptions or table.assumptions
+            doubts = doubts or table.doubts
+            table = table.frame
+        kernel, coded = _choose_kernel(table, kernel, clusters)
+        names = _name_rows(ids, len(coded))
+        content = _collect(coded, kernel, clusters, names, random_state)
+        content["title"] = clean(title, 200) if title else content["size"]
+        content["assumptions"] = [
+            clean(one, 500) for one in assumptions if one not in doubts
+        ]
+        content["doubts"] = [clean(capitalize(one), 500) for one in doubts]
+        self._size: str = content["size"]
+        self.html = _render(content)
+
+    def write_html(self, path: str | os.PathLike[str]) -> Path:
+        """Write the page to a file, completely or not at all.
+
+        Parameters
+        ----------
+        path : path
+            Of the file; an existing one is replaced. Its folder must exist.
+
+        Returns
+        -------
+        Path
+            Of the file.
+        """
+        target = _check_path(path)
+        with whole_file(target) as part:
+            part.write_text(self.html, encoding="utf-8", newline="\n")
+        return target
+
+    def _repr_html_(self) -> str:
+        """Show the page in a frame of its own, so that styles do not mix."""
+        return (
+            f'<iframe srcdoc="{escape(self.html)}" style="width: 100%; height: 720px; '
+            'border: 1px solid #d0d7de" sandbox="allow-scripts"></iframe>'
+        )
+
+    def __repr__(self) -> str:
+        return f"TableReport({self._size})"
 
 
 def _check_path(path: str | os.PathLike[str]) -> Path:

@@ -43,7 +43,8 @@ class IsolationSimilarity(TransformerMixin, BaseEstimator):  # type: ignore[misc
             from isotree import IsolationForest
         except ImportError as error:
             raise ImportError(
-                "isotree is not installed: pip install 'proximity-kernel-paper[peers]'."
+                "isotree is not installed; in a copy of the repository, "
+                'pip install "paper[peers]"'
             ) from error
         forest = IsolationForest(
             ntrees=self.n_trees, ndim=1, nthreads=1, random_seed=self.random_state or 0
