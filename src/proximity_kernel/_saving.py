@@ -22,6 +22,8 @@ import json
 import math
 import os
 import re
+import shutil
+import tempfile
 import zipfile
 import zoneinfo
 from collections.abc import Callable, Iterator, Mapping
@@ -37,7 +39,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from ._shared.extras import require
-from ._shared.whole_files import whole_file
+from ._shared.whole_files import is_device, whole_file
 
 FORMAT = "proximity-kernel model"
 FORMAT_VERSION = 4  # the only one that is read
@@ -633,17 +635,23 @@ def write_archive(
         _write_entries(path, text, arrays)
         _seal(path)
         return
-    target = Path(os.path.realpath(os.fspath(path)))
+    target = Path(path)
     if target.is_dir():
         raise ModelFileError(f"{path} is a folder; give the name of a file in it.")
-    if not target.parent.is_dir():
-        raise ModelFileError(
-            f"{path}: there is no folder {target.parent}; create it first."
-        )
+    folder = target.resolve().parent
+    if not (folder.is_dir() or is_device(target)):
+        raise ModelFileError(f"{path}: there is no folder {folder}; create it first.")
     try:
-        with whole_file(target) as part, part.open("w+b") as file:
-            _write_entries(file, text, arrays)
-            _seal(file)
+        with whole_file(target) as file:
+            if file.readable():
+                _write_entries(file, text, arrays)
+                _seal(file)
+                return
+            with tempfile.TemporaryFile() as whole:  # a pipe or a device
+                _write_entries(whole, text, arrays)
+                _seal(whole)
+                whole.seek(0)
+                shutil.copyfileobj(whole, file)
     except OSError as error:
         raise ModelFileError(f"{path} cannot be written: {error.strerror}.") from error
 

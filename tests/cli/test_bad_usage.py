@@ -24,7 +24,7 @@ COMMON = {
     "wrong column": ([TABLE, "--drop", "agee"], "--drop agee: .* mean 'age'"),
     "bad value": ([TABLE, "--bins", "1"], "--bins: takes a whole number of at least 2"),
     "output": ([TABLE, "-o", "no/where.csv"], "--output no/where.csv: there is no f"),
-    "onto itself": ([TABLE, "-o", TABLE], "--output patients.csv: .* the input itself"),
+    "onto itself": ([TABLE, "-o", TABLE], "--output patients.csv: .* an input file"),
     "bad ending": ([TABLE, "-o", "a.doc"], "--output a.doc: it ends in .doc"),
     "damaged model": ([TABLE, "--model", "damaged.pk"], "--model: damaged.pk is no"),
     "no model": ([TABLE, "--model", "no.pk"], "--model: no.pk does not exist"),

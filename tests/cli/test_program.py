@@ -176,11 +176,6 @@ def test_closed_streams_are_named(small, stream, named):
     assert f"standard {named} is closed" in done.stderr
 
 
-def test_a_full_disk_is_told_with_the_place(small, capsys):
-    assert run_inside("represent", small, "--quiet", "-o", "/dev/full") == 1
-    assert re.search(r": /dev/full: No space left", capsys.readouterr().err)
-
-
 def test_what_is_not_there_is_told_before_anything_heavy_is_loaded():
     code = """
 import sys

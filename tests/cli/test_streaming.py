@@ -213,7 +213,7 @@ def test_what_is_printed(tmp_path, capfd):
         (("damaged.parquet",), "damaged"),
         (("cut.parquet", "-o", "z.parquet"), "damaged"),
         (("t.parquet", "--id", "no", "-o", "z.csv"), "no such column"),
-        (("t.parquet", "-o", "t.parquet"), "this is the input itself"),
+        (("t.parquet", "-o", "t.parquet"), "this is an input file"),
     ],
 )
 def test_bad_input_is_told_and_leaves_nothing(

@@ -3,15 +3,17 @@
 A file is written in the same folder under a temporary name, flushed to disk, and
 renamed. It is locked while it is written, and a lock ends with its process. So a
 temporary file without a lock was left by a killed writer, and the next writer removes
-it.
+it. Devices and pipes are never replaced: they are written to.
 """
 
 from __future__ import annotations
 
+import errno
 import glob
 import os
 import stat
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
@@ -25,6 +27,15 @@ except ImportError:  # pragma: no cover  (Windows: leftovers stay)
 _LONGEST = 100  # characters of the file's name that the temporary name begins with
 
 
+def is_device(path: Path) -> bool:
+    """Whether a path is neither a file nor a folder nor free, such as /dev/null."""
+    try:
+        mode = path.stat().st_mode
+    except (OSError, ValueError):  # free, or an invalid name
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+
+
 def name_beside(path: Path) -> Path:
     """Name a temporary file in the folder of another, which may be a link.
 
@@ -35,52 +46,122 @@ def name_beside(path: Path) -> Path:
 
 
 @contextmanager
-def whole_file(path: Path) -> Iterator[Path]:
+def whole_file(path: Path) -> Iterator[BinaryIO]:
     """Open a temporary file, which becomes the file if no error occurs.
+
+    A character device, a pipe, and the file that standard output goes to are written
+    to directly.
 
     Parameters
     ----------
     path : Path
-        An existing file is replaced; the new one has its permissions and owner.
+        An existing file is replaced; the new one has its permissions and owner. A file
+        that is read-only, a block device or a socket raises OSError.
 
     Yields
     ------
-    Path
-        An empty file in the same folder.
+    file
+        Empty. A regular file can also be read and sought.
 
     Examples
     --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with whole_file(Path(folder, "greeting.txt")) as part:
-    ...         _ = part.write_text("hello")
+    ...     with whole_file(Path(folder, "greeting.txt")) as file:
+    ...         _ = file.write(b"hello")
     ...     [file.name for file in Path(folder).iterdir()]
     ['greeting.txt']
     """
+    before = check_replaceable(path)
+    if before is not None and (stream := _open_stream(path, before)) is not None:
+        with stream:
+            yield stream
+        return
     target = path.resolve()
-    before = target.stat() if target.exists() else None
     _remove_leftovers(path)
     part, file = _create_locked(path)
     try:
         if before is not None:
             # Private from the first byte, and writable until it is complete.
             part.chmod(stat.S_IMODE(before.st_mode) | stat.S_IRUSR | stat.S_IWUSR)
-        yield part
+        yield file
+        file.flush()
         if before is not None:
             _take_permissions(part, before)
         os.fsync(file.fileno())
+        if fcntl is None:  # pragma: no cover  (Windows renames closed files only)
+            file.close()
         part.replace(target)
     finally:
+        with suppress(OSError):  # on a full disk, what is left to write is lost
+            file.close()
         with suppress(OSError):
             part.unlink(missing_ok=True)
-        file.close()
+
+
+def check_replaceable(path: Path) -> os.stat_result | None:
+    """Return the status of a file, None if there is none.
+
+    Raises OSError if it must not be replaced: a read-only file, a disk, a socket.
+    """
+    try:
+        before = path.stat()
+    except FileNotFoundError:
+        return None
+    if stat.S_ISBLK(before.st_mode) or stat.S_ISSOCK(before.st_mode):
+        raise OSError(errno.EINVAL, "It is a disk or a socket", str(path))
+    # The mode as well, because root may write to any file.
+    if not (before.st_mode & 0o222 and os.access(path, os.W_OK)):
+        raise PermissionError(errno.EACCES, "It is read-only", str(path))
+    return before
+
+
+@contextmanager
+def private_like(inputs: Iterable[str | None]) -> Iterator[None]:
+    """Make new files private to the user, if not everybody may read all inputs.
+
+    Parameters
+    ----------
+    inputs : iterable of str or None
+        Files that are read; ``"-"`` is standard input.
+    """
+    modes = [_find_mode(one) for one in inputs if one]
+    before = os.umask(0o077)
+    if all(mode & stat.S_IROTH for mode in modes):
+        os.umask(before)
+    try:
+        yield
+    finally:
+        os.umask(before)
+
+
+def _find_mode(path: str) -> int:
+    """Return the permissions of a file; all, if there is none to read."""
+    with suppress(OSError, ValueError, AttributeError):
+        found = os.fstat(sys.stdin.fileno()) if path == "-" else Path(path).stat()
+        if stat.S_ISREG(found.st_mode):
+            return found.st_mode
+    return 0o777
+
+
+def _open_stream(path: Path, before: os.stat_result) -> BinaryIO | None:
+    """Open a device or pipe, or the file of standard output; None for other files."""
+    if not stat.S_ISREG(before.st_mode):
+        flags = os.O_WRONLY | getattr(os, "O_BINARY", 0)  # never creates a file
+        return os.fdopen(os.open(path, flags), "wb")
+    with suppress(OSError, AttributeError):
+        number = sys.__stdout__.fileno()  # type: ignore[union-attr]
+        if os.path.samestat(before, os.fstat(number)):
+            sys.stdout.flush()
+            return os.fdopen(os.dup(number), "wb")
+    return None
 
 
 def _create_locked(path: Path) -> tuple[Path, BinaryIO]:
     """Create a temporary file for another; it is locked until it is closed."""
     while True:
         part = name_beside(path)
-        file = part.open("xb")
+        file = part.open("x+b")
         if _lock(file) and not os.fstat(file.fileno()).st_nlink:
             file.close()  # removed by another writer before it was locked
             continue
@@ -102,9 +183,12 @@ def _remove_leftovers(path: Path) -> None:
     """Remove the temporary files of writers of this file that were killed."""
     pattern = f".{glob.escape(path.name[:_LONGEST])}.{'[0-9a-f]' * 32}.part"
     for part in path.resolve().parent.glob(pattern):
-        with suppress(OSError), part.open("rb") as file:
-            if _lock(file, wait=False):
-                part.unlink()
+        with suppress(OSError):
+            if not stat.S_ISREG(part.lstat().st_mode):
+                continue  # to open a pipe would wait for its writer
+            with part.open("rb") as file:
+                if _lock(file, wait=False):
+                    part.unlink()
 
 
 def _take_permissions(part: Path, before: os.stat_result) -> None:

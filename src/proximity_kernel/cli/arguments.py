@@ -37,6 +37,8 @@ _OPTIONS = _READING | {
     "feature_weights": "--weight",
     "output": "--output",
 }
+INPUTS = ("file", "queries", "other", "model", "names_file")
+"""Options that name files to read."""
 _PARAMETER = re.compile(rf"`({'|'.join(_OPTIONS)})(=[^`]*)?`")
 
 
@@ -82,7 +84,7 @@ def add_input(parser: argparse.ArgumentParser) -> None:
         "one name for each column")  # fmt: skip
     add("--skip-rows", type=whole_number(0), metavar="N",
         help="lines above the table to skip, empty ones included")  # fmt: skip
-    add("--names", metavar="FILE", type=_read_names,
+    add("--names", metavar="FILE", action=_ReadNames,
         help="column names of a table without a header: one in each line, or all in "
         "one, separated by commas")  # fmt: skip
     add(
@@ -231,6 +233,20 @@ def share_up_to(most: float) -> Callable[[str], float]:
         )
 
     return parse
+
+
+class _ReadNames(argparse.Action):
+    """Read column names when the option is parsed, and keep the name of the file."""
+
+    def __call__(
+        self, parser: Any, namespace: Any, values: Any, option_string: Any = None
+    ) -> None:
+        """Set the options `names` and `names_file`."""
+        try:
+            namespace.names = _read_names(values)
+        except argparse.ArgumentTypeError as error:
+            parser.error(f"argument {option_string}: {error}")
+        namespace.names_file = values
 
 
 def _read_names(path: str) -> list[str]:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .._shared.extras import require
-from .._shared.whole_files import name_beside
+from .._shared.whole_files import check_replaceable, is_device, name_beside
 from ..io import InputError, LoadedTable, Schema
-from ..io.write import FORMAT_OF_ENDING, is_device
-from .arguments import name_options
+from ..io.write import FORMAT_OF_ENDING
+from .arguments import INPUTS, name_options
 from .program import Invocation
 
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ STANDARD_STREAM = "-"
 """Standard input where a table is read, standard output where one is written."""
 _REPORT_ENDINGS = (".html", ".htm")
 _OUTPUTS = ("output", "report", "profiles", "uncertainty", "save_model")
-_INPUTS = ("file", "queries", "other", "model")
 
 
 def find_format(
@@ -92,37 +92,48 @@ def check_outputs(
     inputs : iterable of str or None
         Files that are read.
     """
-    taken = {Path(one).resolve(): "" for one in inputs if one}
+    taken = {_identify(one): "" for one in inputs if one and one != STANDARD_STREAM}
     for option, name in outputs.items():
         if name is None or name == STANDARD_STREAM:
             continue
         _check_place(option, Path(name))
-        path = Path(name).resolve()
-        if path in taken:
-            other = taken[path]
-            clash = f"{other} writes there too" if other else "this is the input itself"
+        if is_device(Path(name)):
+            continue
+        file = _identify(name)
+        if file in taken:
+            other = taken[file]
+            clash = f"{other} writes there too" if other else "this is an input file"
             raise InputError(f"{option} {name}: {clash}; name another file.")
-        taken[path] = option
+        taken[file] = option
+
+
+def _identify(name: str) -> tuple[int, int] | Path:
+    """Return the number of a file, which is the same for all its names, or a path."""
+    with suppress(OSError, ValueError):
+        found = Path(name).stat()
+        return found.st_dev, found.st_ino
+    return Path(name).resolve()
 
 
 def _check_place(option: str, path: Path) -> None:
     """Raise InputError if a file cannot be written at a path."""
     try:
-        if is_device(path):
-            return
         if path.is_dir():
             raise InputError(f"{option} {path}: this is a folder; name a file in it.")
+        check_replaceable(path)
+        if is_device(path):
+            return
         if not path.parent.exists():
             raise InputError(
                 f"{option} {path}: there is no folder {path.parent}; create it first."
             )
         part = name_beside(path)
-        part.touch()
+        part.touch(exist_ok=False)
         part.unlink()
     except OSError as error:
         raise InputError(
             f"{option} {path}: it cannot be written ({error.strerror}); name another "
-            "place."
+            "file."
         ) from None
 
 
@@ -131,7 +142,7 @@ def check_files(invocation: Invocation) -> None:
     given = vars(invocation.options)
     check_outputs(
         {f"--{name.replace('_', '-')}": given.get(name) for name in _OUTPUTS},
-        [given.get(name) for name in _INPUTS],
+        [given.get(name) for name in INPUTS],
     )
     if given.get("report") is not None:
         check_report(given["report"])

@@ -21,9 +21,10 @@ from typing import Any, NoReturn
 
 from .. import __version__
 from .._shared.extras import require
+from .._shared.whole_files import private_like
 from .._shared.wording import counted, find_similar, suggest
 from ..io import InputError
-from .arguments import add_general, name_options
+from .arguments import INPUTS, add_general, name_options
 
 _PROGRAM = "proximity-kernel"
 _DESCRIPTION = """\
@@ -246,7 +247,8 @@ def _run(command: Any, invocation: Invocation) -> int:
                 require(package, extra="cli")
         if sys.stdout is None:
             raise InputError("standard output is closed; leave it open, and use -o.")
-        with invocation.warnings_as_notes():
+        inputs = [vars(options).get(name) for name in INPUTS]
+        with invocation.warnings_as_notes(), private_like(inputs):
             command.run(invocation)
             sys.stdout.flush()
             if invocation.doubts:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from io import BytesIO
 
 from .._shared.wording import counted
 from ..io import InputError
@@ -54,7 +55,10 @@ def run(invocation: Invocation) -> None:
 
         with open_output(options.output) as file:
             for _, table in source.read("representing rows"):
-                sp.save_npz(file, kernel.transform(source.code(kernel, table)))
+                # A zip file on a full disk fails again at exit, and pipes cannot seek.
+                held = BytesIO()
+                sp.save_npz(held, kernel.transform(source.code(kernel, table)))
+                file.write(held.getbuffer())
         return
     size = 4 * n_rows * n_bins
     if source.whole is not None and size > _MAX_BYTES and not options.force:

@@ -89,7 +89,10 @@ def run(invocation: Invocation) -> None:
         import numpy as np
 
         with open_output(options.output) as file:
-            np.save(file, matrix, allow_pickle=False)
+            matrix = np.ascontiguousarray(matrix)
+            header = np.lib.format.header_data_from_array_1_0(matrix)
+            np.lib.format.write_array_header_1_0(file, header)
+            file.write(matrix.data)  # numpy's own writer cannot write to a pipe
     else:
         write_results(invocation, _name_matrix(matrix, table, other), file_format)
 

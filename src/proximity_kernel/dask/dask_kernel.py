@@ -43,7 +43,7 @@ from .._row_summary import (
 )
 from .._shared.extras import require
 from .._shared.options import check_count, check_flag, resolve_options
-from .._shared.whole_files import name_beside, whole_file
+from .._shared.whole_files import is_device, name_beside, whole_file
 from ..kernel import (
     ProximityKernel,
     check_kernel,
@@ -192,6 +192,8 @@ class DaskProximityKernel(BaseEstimator):  # type: ignore[misc]  # untyped
         check_flag("overwrite", overwrite)
         check_is_fitted(self)
         final = Path(path)
+        if is_device(final):
+            raise FileExistsError(f"{final} is a device or a pipe; name a folder.")
         if final.exists() and not overwrite:
             raise FileExistsError(
                 f"{final} exists; choose another path, or pass overwrite=True."

@@ -199,7 +199,7 @@ def _join_rows(rows: Sequence[Sequence[str]]) -> list[str]:
     >>> _join_rows([["shop", "2020", "", "2021"], ["", "sold", "cost", "sold"]])
     ['shop', '2020 sold', '2020 cost', '2021 sold']
     """
-    cells = [[" ".join(cell.split()) for cell in row] for row in rows]
+    cells = [[cell.strip() for cell in row] for row in rows]
     width = max(map(len, cells))
     cells = [row + [""] * (width - len(row)) for row in cells]
     for below, row in pairwise(reversed(cells)):

@@ -176,8 +176,9 @@ def _find_start(lines: list[str], given: str | None, n_header: int | None) -> in
     """
     for start, line in enumerate(lines[:_MAX_SKIPPED]):
         separator = given or _detect_separator(lines[start:])
-        share, n_fields = _measure_evenness(_split_lines(lines[start:], separator))
-        fields = [cell.strip() for cell in _split_lines([line], separator)[0]]
+        rows = _split_lines(lines[start:], separator)
+        share, n_fields = _measure_evenness(rows)
+        fields = [cell.strip() for cell in rows[0]]
         filled = sum(map(bool, fields))
         if line.startswith(_COMMENTS):
             continue
@@ -246,7 +247,10 @@ def _can_decode(data: bytes, encoding: str) -> bool:
 
 
 def _sample(text: str) -> list[str]:
-    """Take the first lines that are not empty; of very long lines, only a few."""
+    """Take the first lines that are not empty; of very long lines, only a few.
+
+    They keep their ends, which belong to the name if a quoted name goes over two lines.
+    """
     lines: list[str] = []
     n_characters = 0
     for line in islice(_list_lines(text), _SAMPLE_LINES):
@@ -254,7 +258,7 @@ def _sample(text: str) -> list[str]:
             break
         n_characters += len(line)
         if line.strip():
-            lines.append(line.rstrip("\r\n"))
+            lines.append(line)
     return lines
 
 

@@ -1,7 +1,7 @@
 """Write results to files, in the format of their ending.
 
 Cells are written as they are: numbers in full, text as text, dates as ISO, nested cells
-as JSON. Files are written completely or not at all, except devices such as /dev/null.
+as JSON. Files are written completely or not at all; devices are written to.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from functools import partial
@@ -50,20 +50,25 @@ _JSON_ROWS = ",\n"
 Append = Callable[[Any], None]
 
 
-def is_device(path: Path) -> bool:
-    """Whether a path is neither a file nor a folder nor free, such as /dev/null."""
-    try:
-        return path.exists() and not path.is_file() and not path.is_dir()
-    except OSError:  # an invalid name
-        return False
-
-
 @contextmanager
 def open_output(path: str | None) -> Iterator[IO[bytes]]:
     """Open a file that appears at its path only when it is complete.
 
     None and ``"-"`` are standard output.
     """
+    try:
+        with _open_stream(path) as file:
+            yield file
+    except BrokenPipeError:
+        raise
+    except OSError as error:  # the system does not always name the file
+        reason = error.strerror or str(error)
+        raise OSError(error.errno, reason, path or "standard output") from None
+
+
+@contextmanager
+def _open_stream(path: str | None) -> Iterator[IO[bytes]]:
+    """Open standard output, or a file that is written completely or not at all."""
     if path is None or path == "-":
         stream: Any = sys.stdout.buffer
         if isinstance(stream, io.RawIOBase):  # unbuffered: it may write a part only
@@ -73,12 +78,7 @@ def open_output(path: str | None) -> Iterator[IO[bytes]]:
         yield stream
         stream.flush()
         return
-    target = Path(path)
-    if is_device(target):
-        with target.open("wb") as file:
-            yield file
-        return
-    with whole_file(target) as part, part.open("wb") as file:
+    with whole_file(Path(path)) as file:
         yield file
 
 
@@ -113,14 +113,8 @@ def open_writer(path: str | None, file_format: str) -> Iterator[Append]:
     callable
         Takes a data frame.
     """
-    try:
-        with open_output(path) as file, _WRITERS[file_format](file) as append:
-            yield append
-    except BrokenPipeError:
-        raise
-    except OSError as error:  # the system does not always name the file
-        reason = error.strerror or str(error)
-        raise OSError(error.errno, reason, path or "standard output") from None
+    with open_output(path) as file, _WRITERS[file_format](file) as append:
+        yield append
 
 
 # ------------------------------------------------------------------------------ cells
@@ -271,9 +265,17 @@ def _open_excel(file: IO[bytes]) -> Iterator[Append]:
         book = openpyxl.Workbook(write_only=True)
         sheet = book.create_sheet("Sheet1")
         names = [_to_excel(str(name)) for name in frame.columns]
-        for row in (names, *zip(*columns, strict=True)):
-            sheet.append([_make_excel_cell(sheet, value) for value in row])
-        book.save(file)
+        try:
+            for row in (names, *zip(*columns, strict=True)):
+                sheet.append([_make_excel_cell(sheet, value) for value in row])
+            held = io.BytesIO()  # a zip file on a full disk fails again at exit
+            book.save(held)
+            file.write(held.getbuffer())
+        except OSError:  # a full disk, which openpyxl would report again at exit
+            for unfinished in (sheet._rows, sheet._writer.xf):  # noqa: SLF001
+                with suppress(OSError, AttributeError):
+                    unfinished.close()
+            raise
 
     yield append
 

@@ -145,8 +145,8 @@ class TableReport:
             Of the file.
         """
         target = _check_path(path)
-        with whole_file(target) as part:
-            part.write_text(self.html, encoding="utf-8", newline="\n")
+        with whole_file(target) as file:
+            file.write(self.html.encode())
         return target
 
     def _repr_html_(self) -> str:
