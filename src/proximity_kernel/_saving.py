@@ -40,6 +40,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ._shared.extras import require
 from ._shared.whole_files import is_device, whole_file
+from ._shared.wording import show_controls
 
 FORMAT = "proximity-kernel model"
 FORMAT_VERSION = 4  # the only one that is read
@@ -710,8 +711,7 @@ def _translating(name: Any) -> Iterator[None]:
 
 def _shorten(text: str) -> str:
     """Shorten a text of a file, and show its control characters as escapes."""
-    shown = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text[:_LONGEST])
-    return shown + "..." * (len(text) > _LONGEST)
+    return show_controls(text[:_LONGEST]) + "..." * (len(text) > _LONGEST)
 
 
 def _write_entries(

@@ -25,7 +25,7 @@ def folder(tmp_path_factory):
 @pytest.fixture
 def run_in_terminal(capsys, monkeypatch):
     """Run a command with standard output taken for a terminal; what it printed."""
-    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("COLUMNS", "120")
     monkeypatch.setenv("TERM", "dumb")  # without escapes for bold letters
 
     def run(*arguments):
@@ -234,7 +234,7 @@ def test_few_rows_are_shown_without_a_remark(tmp_path, run_in_terminal):
 
 
 def test_look_shows_how_a_file_is_read(folder, capsys, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("COLUMNS", "120")
     assert run_inside("look", folder / "patients.csv", "--drop", "ward") == 0
     said = capsys.readouterr()
     shown = {line.split()[0]: line for line in lines_below_head(said.out)}

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from itertools import zip_longest
 from textwrap import wrap
 from typing import Any
 
+# Escapes of terminals, halves of characters, line ends that are no newlines, and marks
+# that reverse the direction of writing.
+_CONTROLS = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+)
 _LEAST_ROOM = 20  # minimum width of a folded cell, in characters
 
 
@@ -46,6 +52,18 @@ def counted(n: int, noun: str, plural: str | None = None) -> str:
     ('1 row', '2,000 rows', '2 rows have')
     """
     return f"{n:,} {noun if n == 1 else plural or f'{noun}s'}"
+
+
+def show_controls(text: str) -> str:
+    r"""Write control characters as escapes, except newlines and tabs.
+
+    All that a terminal shows passes through here: a table or a file name must not
+    control it.
+
+    >>> print(show_controls("red: \x1b[31m, next line: \x85"))
+    red: \x1b[31m, next line: \x85
+    """
+    return _CONTROLS.sub(lambda found: ascii(found[0])[1:-1], text)
 
 
 def capitalize(sentence: str) -> str:

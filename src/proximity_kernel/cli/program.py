@@ -16,13 +16,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.util import find_spec
-from traceback import walk_tb
+from traceback import format_exc, walk_tb
 from typing import Any, NoReturn
 
 from .. import __version__
 from .._shared.extras import require
 from .._shared.whole_files import private_like
-from .._shared.wording import counted, find_similar, suggest
+from .._shared.wording import counted, find_similar, show_controls, suggest
 from ..io import InputError
 from .arguments import INPUTS, add_general, name_options
 
@@ -89,10 +89,22 @@ class Invocation:
             self.console().print(text, markup=False, highlight=False, soft_wrap=True)
 
     def console(self, *, out: bool = False) -> Any:
-        """Create rich's console for standard error, or for standard output."""
-        from rich.console import Console
+        """Create rich's console for standard error, or for standard output.
 
-        return Console(stderr=not out, highlight=False)
+        It shows control characters of tables and arguments as escapes.
+        """
+        from rich.console import Console
+        from rich.segment import Segment
+
+        class VisibleConsole(Console):
+            """Change the texts before rich adds its own escapes for colors."""
+
+            def render(self, renderable: Any, options: Any = None) -> Iterator[Segment]:
+                for text, style, control in super().render(renderable, options):
+                    shown = text if control else show_controls(text)
+                    yield Segment(shown, style, control)
+
+        return VisibleConsole(stderr=not out, highlight=False)
 
     @contextmanager
     def progress(
@@ -146,10 +158,14 @@ class Invocation:
 
 def print_error(text: str) -> None:
     """Print one line on standard error, in any encoding of the terminal."""
-    line = " ".join(text.split())
+    _write_error(f"{' '.join(text.split())}\n")
+
+
+def _write_error(text: str) -> None:
+    """Write on standard error, with control characters as escapes."""
     encoding = getattr(sys.stderr, "encoding", None) or "utf-8"
-    shown = line.encode(encoding, "backslashreplace").decode(encoding)
-    sys.stderr.write(f"{shown}\n")
+    shown = show_controls(text).encode(encoding, "backslashreplace")
+    sys.stderr.write(shown.decode(encoding))
 
 
 class _Parser(argparse.ArgumentParser):
@@ -184,7 +200,8 @@ class _Parser(argparse.ArgumentParser):
         """Exit with status 2 and a message in one line."""
         line = " ".join(message.split())
         end = "" if line.endswith("?") else ";"
-        self.exit(2, f"{self.prog}: {line}{end} see {self.prog} --help\n")
+        print_error(f"{self.prog}: {line}{end} see {self.prog} --help")
+        self.exit(2)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -257,10 +274,11 @@ def _run(command: Any, invocation: Invocation) -> int:
             return 0
     except BrokenPipeError:
         raise
-    except Exception as error:
-        if options.debug:
-            raise
+    except Exception as error:  # noqa: BLE001  (printed, whatever it is)
         status, message = _describe_error(error, options)
+        if options.debug:
+            _write_error(format_exc())
+            return status
         print_error(f"{_PROGRAM} {invocation.command}: {name_options(message)}")
         return status
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from .._shared.wording import counted, suggest
+from .._shared.wording import counted, show_controls, suggest
 from ..io import InputError, LoadedTable
 from ..io.typed_files import write_cell
 from ..io.write import open_writer
@@ -180,11 +180,12 @@ def draw_grid(
     grid = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for j, name in enumerate(names):
         if j in numbers:
-            grid.add_column(Text(name), justify="right")
+            grid.add_column(Text(show_controls(name)), justify="right")
         else:
-            grid.add_column(Text(name), overflow="fold")
+            grid.add_column(Text(show_controls(name)), overflow="fold")
     for row in rows:
-        grid.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in row))
+        cells = (Text(show_controls(c)) if isinstance(c, str) else c for c in row)
+        grid.add_row(*cells)
     return grid
 
 

@@ -22,6 +22,7 @@ from typing import IO, Any
 
 from .._shared.extras import require
 from .._shared.whole_files import whole_file
+from .._shared.wording import show_controls
 from .schema import InputError
 
 FORMAT_OF_ENDING = {
@@ -66,6 +67,20 @@ def open_output(path: str | None) -> Iterator[IO[bytes]]:
         raise OSError(error.errno, reason, path or "standard output") from None
 
 
+class _VisibleStream(io.BytesIO):
+    """Write text to a terminal, with control characters as escapes."""
+
+    def __init__(self, stream: Any) -> None:
+        super().__init__()
+        self._stream = stream
+
+    def write(self, data: Any) -> int:
+        """Write bytes of UTF-8."""
+        text = show_controls(bytes(data).decode(errors="backslashreplace"))
+        self._stream.write(text.encode())
+        return len(data)
+
+
 @contextmanager
 def _open_stream(path: str | None) -> Iterator[IO[bytes]]:
     """Open standard output, or a file that is written completely or not at all."""
@@ -75,7 +90,7 @@ def _open_stream(path: str | None) -> Iterator[IO[bytes]]:
             with os.fdopen(os.dup(stream.fileno()), "wb") as file:
                 yield file
             return
-        yield stream
+        yield _VisibleStream(stream) if sys.stdout.isatty() else stream
         stream.flush()
         return
     with whole_file(Path(path)) as file:
@@ -113,6 +128,9 @@ def open_writer(path: str | None, file_format: str) -> Iterator[Append]:
     callable
         Takes a data frame.
     """
+    binary = file_format in ("parquet", "arrow")
+    if binary and path in (None, "-") and sys.stdout.isatty():
+        raise InputError(f"`output`: {file_format} is not for a terminal; name a file.")
     with open_output(path) as file, _WRITERS[file_format](file) as append:
         yield append
 
