@@ -7,9 +7,12 @@ import io
 
 import numpy as np
 import openpyxl
+import pandas as pd
 import pytest
+from command_line import run_inside
 
 from proximity_kernel import read_table
+from proximity_kernel.io import InputError
 
 REGIONS = ["North", "South", "East", "West"]
 
@@ -170,3 +173,144 @@ def test_the_sheet_with_the_largest_table_is_read(save):
     assert said(table, line)
     first = read_table(save({"Read me": note, "Data": data}), sheet="Read me")
     assert len(first.source) == 6
+
+
+# ------------------------------------------------------------------------- totals
+
+
+SALES = """region,city,sold,cost
+North,Bern,10,7
+North,Rome,20,15
+,North Total,30,22
+South,Oslo,5,4
+South,Lima,8,6
+,South Total,13,10
+,Grand Total,43,32
+"""
+
+
+def test_totals_in_any_row_and_column_are_left_out():
+    table = read(SALES)
+    assert table.frame["sold"].tolist() == [10, 20, 5, 8]
+    assert table.frame.index.tolist() == [0, 1, 3, 4]
+    line = "left out, a total or mean: row 3 ('North Total' in 'city'), row 6 ("
+    assert said(table, line)
+    assert len(read(SALES, keep_totals=True).frame) == 7
+
+
+def test_rows_keep_their_numbers_beside_totals(tmp_path):
+    (tmp_path / "t.csv").write_text(SALES)
+    run_inside("neighbors", tmp_path / "t.csv", "-k", 1, "-o", tmp_path / "n.csv")
+    assert pd.read_csv(tmp_path / "n.csv")["row"].tolist() == [1, 2, 4, 5]
+    assert run_inside("explain", tmp_path / "t.csv", 1, 5, "--quiet") == 0
+    assert run_inside("explain", tmp_path / "t.csv", 1, 3, "--quiet") == 2
+
+
+def test_totals_are_written_back(tmp_path):
+    (tmp_path / "t.csv").write_text(SALES.replace("Oslo,5", "Oslo,"))
+    run_inside("impute", tmp_path / "t.csv", "-o", tmp_path / "f.csv")
+    filled = pd.read_csv(tmp_path / "f.csv", keep_default_na=False)
+    assert filled["city"].tolist() == pd.read_csv(io.StringIO(SALES))["city"].tolist()
+    assert filled["region"].tolist()[2] == ""
+    assert (filled["sold"] != "").all()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # A category, although its numbers are means by chance.
+        "grade,place,age\ngood,A,20\nbad,B,40\naverage,C,30\ngood,D,10\nbad,E,30\n",
+        "hip,age\ntotal,3\npartial,4\ntotal,7\npartial,9\n",
+        "kind,x\na,5\ntotal loss,6\nb,9\nc,7\n",
+    ],
+)
+def test_a_category_is_no_total(text):
+    assert not said(read(text), "a total or mean")
+
+
+def test_a_column_that_adds_up_is_left_out():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.integers(0, 90, (30, 3)), columns=["jan", "feb", "mar"])
+    frame["total"] = frame.sum(axis=1)
+    frame.insert(0, "shop", ["AB"[i % 2] for i in range(30)])
+    table = read(frame.to_csv(index=False))
+    assert list(table.frame) == ["shop", "jan", "feb", "mar"]
+    assert list(table.left_out) == ["total"]
+    line = "left out, a total of other columns: 'total' (sum of 'jan', 'feb' and 'mar')"
+    assert said(table, line)
+    again = read(frame.to_csv(index=False), schema=table.schema)
+    assert list(again.frame) == list(table.frame)
+    kept = read(frame.to_csv(index=False), keep_totals=True)
+    assert "total" in kept.frame
+    named = read(frame.rename(columns={"total": "spring"}).to_csv(index=False))
+    assert "spring" in named.frame
+    doubt = "'spring' is the sum of 'jan', 'feb' and 'mar': counted twice"
+    assert any(one.startswith(doubt) for one in named.doubts)
+
+
+# ----------------------------------------------------------- rows and columns asked for
+
+
+WARD = """name;age;sex;day;body mass
+Ann;31;f;03.02.2020;60,5
+Bob;44;m;14.02.2020;80
+Cat;;f;25.06.2021;71
+Dan;58;m;;90
+Eve;29;f;12.07.2021;
+"""
+
+
+@pytest.mark.parametrize(
+    ("where", "rows"),
+    [
+        ("age > 30", [0, 1, 3]),
+        ("age >= 31 and sex == f", [0]),
+        ("sex != f or age is missing", [1, 2, 3]),
+        ("not (sex = f)", [1, 3]),
+        ("day < 2021-01-01", [0, 1]),
+        ("day > 01.06.2021 and not age is missing", [4]),
+        ("body mass >= 71 and (age is missing or age > 50)", [2, 3]),
+        ("'body mass' < 60,6", [0]),
+        ("name == 'Ann' or name == Eve", [0, 4]),
+        ("body mass is not missing AND sex == m", [1, 3]),
+    ],
+)
+def test_where_keeps_the_rows_that_meet_a_condition(where, rows):
+    table = read(WARD, where=where, categorical="name")
+    assert table.frame.index.tolist() == rows
+    assert table.source.index.tolist() == rows
+    assert f"`where` {where}: {len(rows)} of 5 rows kept" in table.assumptions
+
+
+@pytest.mark.parametrize(
+    ("where", "problem"),
+    [
+        ("age", "a sign is expected"),
+        ("agee > 3", "has no column 'agee', did you mean 'age'"),
+        ("age > old", "'age' is compared with a number, not 'old'"),
+        ("age > 3 and", "a column is expected"),
+        ("(age > 3", "a parenthesis is not closed"),
+        ("sex > f", "'sex' has no order; use == or !="),
+        ("sex == w", "'sex' is never 'w'; it has 'f' and 'm'"),
+        ("age > 300", "none of 5 rows meets it"),
+        ("__import__('os') == 1", "has no column"),
+        ("age > 3)", "was not understood"),
+        ("age >", "a value is expected"),
+    ],
+)
+def test_a_condition_that_cannot_be_used_is_an_error(where, problem):
+    with pytest.raises(InputError, match=r"`where`") as error:
+        read(WARD, where=where)
+    assert problem in str(error.value)
+
+
+def test_only_names_the_columns_to_compare_by(tmp_path):
+    table = read(WARD, only="age,sex")
+    assert list(table.frame) == ["age", "sex"]
+    assert list(read(WARD, only="name", ids="day").ids) == ["day"]
+    (tmp_path / "w.csv").write_text(WARD)
+    done = ("--only", "age", "--where", "sex == f", "-k", 1, "-o", tmp_path / "n.csv")
+    assert run_inside("neighbors", tmp_path / "w.csv", *done) == 0
+    found = pd.read_csv(tmp_path / "n.csv")
+    assert found["row"].tolist() == [1, 3, 5]
+    assert set(found["neighbor"]) <= {1, 3, 5}

@@ -25,11 +25,14 @@ _READING = {
     "sheet": "--sheet",
     "missing": "--na",
     "ids": "--id",
+    "only": "--only",
     "drop": "--drop",
     "categorical": "--categorical",
     "numeric": "--numeric",
     "ignore_case": "--ignore-case",
     "day_first": "--day-first or --month-first",
+    "where": "--where",
+    "keep_totals": "--keep-totals",
 }
 _OPTIONS = _READING | {
     "default_missing=False": "--na-only",
@@ -101,8 +104,16 @@ def add_input(parser: argparse.ArgumentParser) -> None:
     add("--id", action="append", default=[], metavar="COL", dest="ids",
         help="column that names the rows: written, but not compared; may be "
         "repeated, or several separated by commas")  # fmt: skip
+    add("--only", action="append", default=[], metavar="COL",
+        help="column to compare by; all others are left out; repeated like "
+        "--id")  # fmt: skip
     add("--drop", action="append", default=[], metavar="COL",
         help="column to leave out; repeated like --id")  # fmt: skip
+    add("--where", metavar="TEXT",
+        help="only rows that meet a condition, as in 'age > 30 and (sex == f or "
+        "height is missing)'")  # fmt: skip
+    add("--keep-totals", action="store_true",
+        help="compare rows and columns that are totals of others, too")  # fmt: skip
     add("--categorical", action="append", default=[], metavar="COL",
         help="column of numbers that are codes, or of texts to keep; repeated "
         "like --id")  # fmt: skip

@@ -58,17 +58,18 @@ def fill_gaps(table: LoadedTable, estimates: Any, *, as_text: bool) -> Any:
         All columns of the file, in their order.
     """
     schema = {column.name: column for column in table.schema.columns}
-    columns = {}
-    for name in table.source:
-        columns[name] = table.source[name]
+    columns, source = {}, table.source.reset_index(drop=True)
+    at = table.source.index.get_indexer(table.frame.index)
+    frame, gaps = table.frame.set_axis(at), table.gaps.set_axis(at)
+    estimates = estimates.set_axis(at)
+    for name in source:
+        columns[name] = source[name]
         if name in estimates:
-            gaps = table.gaps[name] & estimates[name].notna()
-            columns[name] = _fill_column(
-                schema[name], columns[name], table.frame[name], estimates[name][gaps]
-            )
+            new = estimates[name][gaps[name] & estimates[name].notna()]
+            columns[name] = _fill_column(schema[name], source[name], frame[name], new)
             if table.layout.type == "text" and not as_text:
                 columns[name] = _convert_text(schema[name], columns[name])
-    return pd.DataFrame(columns)
+    return pd.DataFrame(columns).set_axis(table.source.index)
 
 
 def describe_filling(table: LoadedTable, estimates: Any) -> str:

@@ -47,9 +47,9 @@ _SET_BY_MODEL = {
     "n_clusters": "-k",
     "share": "--share",
     "save_model": "--save-model",
-    **{name: f"`{name}`" for name in ("ids", "drop", "categorical", "missing")},
+    **{name: f"`{name}`" for name in ("ids", "only", "drop", "missing")},
     **{name: f"`{name}`" for name in ("decimal", "day_first")},
-    **{name: f"`{name}`" for name in ("numeric", "ignore_case")},
+    **{name: f"`{name}`" for name in ("categorical", "numeric", "ignore_case")},
 }
 
 
@@ -225,6 +225,9 @@ def _read_schema(path: str, estimator: Any, notes: dict[str, Any]) -> Schema:
         ids = notes.get("ids", {}).values()
         fits = fits and all(len(own) == estimator.n_samples_fit_ for own in ids)
         fits = fits and all(type(cell) is str for own in ids for cell in own)
+        if "rows" in notes:
+            fits = fits and len(notes["rows"]) == estimator.n_samples_fit_
+            fits = fits and all(type(row) is int for row in notes["rows"])
     except (AttributeError, KeyError, TypeError, ValueError):
         fits = False
     if not fits:
@@ -292,6 +295,8 @@ def _should_stream(invocation: Invocation, file_format: str) -> bool:
         )
     elif getattr(options, "report", None) is not None:
         obstacle = "a report needs the whole table; leave --report out"
+    elif options.where is not None:
+        obstacle = "--where needs the whole table; leave --where out"
     n_rows = 0 if file is None else file.n_rows
     exists = options.file == STANDARD_STREAM or Path(options.file).exists()
     if obstacle and options.stream and exists:

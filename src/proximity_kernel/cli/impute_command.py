@@ -97,7 +97,7 @@ def _show_filling(
     columns = [name for name in gaps if gaps[name].any()]
     if not columns:
         return
-    labels, lines = label_rows(table), []
+    labels, lines, cells = label_rows(table), [], cells.loc[table.frame.index]
     for name in columns[:_MAX_COLUMNS]:
         rows = gaps[name].to_numpy().nonzero()[0]
         first, values = rows[0], filled[name].iloc[rows]

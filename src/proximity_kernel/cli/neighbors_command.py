@@ -68,7 +68,7 @@ def run(invocation: Invocation) -> None:
     from .results import is_for_terminal, write_results
 
     exclude_self = model is None and options.queries is None
-    asked, ids = table, pd.DataFrame(notes.get("ids", {}))
+    asked = table
     if model is None:
         from .. import ProximityNeighbors
 
@@ -79,9 +79,14 @@ def run(invocation: Invocation) -> None:
         rows, k = _find_rows(options, asked, len(table.frame) - exclude_self)
         kernel = fitting.make_kernel(options, ProximityNeighbors())
         model = ProximityNeighbors(kernel=kernel, n_jobs=options.n_jobs)
-        coded = fitting.fit(invocation, model, table, ids=saved)
+        numbers = table.frame.index.tolist()
+        left_out = numbers != list(range(len(numbers)))
+        more = {"rows": numbers} if left_out else {}
+        coded = fitting.fit(invocation, model, table, ids=saved, **more)
     else:
         rows, k = _find_rows(options, asked, model.n_samples_fit_)
+        numbers = notes.get("rows", range(model.n_samples_fit_))
+        ids = pd.DataFrame(notes.get("ids", {}), index=numbers)
     queries = coded if exclude_self else fitting.code(model, asked)
     with invocation.progress("finding neighbors"):
         similarities, indices = model.kneighbors(
@@ -132,7 +137,8 @@ class _Nearest:
     indices, similarities : ndarray of shape (n, k)
         Their nearest rows, the most similar first.
     ids : pandas.DataFrame
-        Ids of the rows that were searched; it can have no columns.
+        Ids of the rows that were searched; it can have no columns. Its index counts
+        the rows of their file from 0.
     """
 
     asked: Any
@@ -146,7 +152,9 @@ class _Nearest:
         from ..io.typed_files import write_cell
 
         named = len(self.ids.columns) > 0
-        return write_cell(self.ids.iloc[index, 0]) if named else str(index + 1)
+        if named:
+            return write_cell(self.ids.iloc[index, 0])
+        return str(self.ids.index[index] + 1)
 
 
 def _describe_closest(near: _Nearest) -> str:
@@ -183,8 +191,8 @@ def _describe_scale(model: Any, coded: Any) -> str:
 def _describe_equal_rows(equal: Any, near: _Nearest) -> str:
     """Write which rows are equal, in groups."""
     groups = equal.groupby(list(equal), dropna=False, observed=True, sort=False)
-    rows = [index.tolist() for index in groups.groups.values()]
-    texts = [join_names([near.label(i) for i in own]) for own in rows]
+    rows = [near.ids.index.get_indexer(own) for own in groups.groups.values()]
+    texts = [join_names([near.label(int(i)) for i in own]) for own in rows]
     if len(texts) == 1:
         return f"Rows {texts[0]} have the same cells in every compared column."
     return (
@@ -245,9 +253,9 @@ def _list_neighbors(near: _Nearest) -> Any:
     n, k = near.indices.shape
     neighbors, queries = near.indices.ravel(), np.repeat(near.rows, k)
     frame = {
-        "row": queries + 1,
+        "row": near.asked.frame.index[queries] + 1,
         "rank": np.tile(np.arange(1, k + 1), n),
-        "neighbor": neighbors + 1,
+        "neighbor": near.ids.index[neighbors] + 1,
         "similarity": near.similarities.ravel().astype(float).round(6),
     }
     for name, cells in near.asked.ids.items():

@@ -10,7 +10,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from .._shared.wording import counted, show_controls, suggest
@@ -40,7 +39,8 @@ def name_rows(table: LoadedTable, start: int = 0) -> Any:
     """
     if table.ids.shape[1]:
         return table.ids.copy()
-    return pd.DataFrame({"row": start + np.arange(1, len(table.frame) + 1)})
+    rows = pd.DataFrame({"row": start + 1 + table.frame.index.to_numpy()})
+    return rows.set_axis(table.frame.index)
 
 
 def label_rows(table: LoadedTable) -> list[str]:
@@ -89,8 +89,8 @@ def find_row(table: LoadedTable, text: str, option: str = "") -> int:
             return found[0]
     number = text.removeprefix("#")
     n_rows = len(table.frame)
-    if number.isdecimal() and 1 <= int(number) <= n_rows:
-        return int(number) - 1
+    if number.isdecimal() and int(number) - 1 in table.frame.index:
+        return int(table.frame.index.get_loc(int(number) - 1))
     known = next(iter(ids.values()), [])
     what = " or ".join([*ids, "row number"])
     hint = "." if ids else "; --id COL names rows by a column."

@@ -8,7 +8,8 @@
 - ``typed_columns``: columns -> a `Schema`, by steps -> typed columns
 - ``missing_marks``, ``numbers``, ``dates``, ``categories``, ``ids``: the steps. Each is
   a small function of a ``Column`` (``column_step``); one that does not apply says so.
-- ``checks``: rows that are no rows, such as a total; what else may be wrong
+- ``totals``, ``row_filter``: rows and columns that are totals; rows that are asked for
+- ``checks``: repeated header lines, and what else may be wrong
 - ``schema``: what is known about a table: `Schema`, `FileLayout`, `LoadedTable`
 
 ``write`` writes results. Nothing that takes long to import is imported before a file

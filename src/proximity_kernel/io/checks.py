@@ -1,7 +1,7 @@
 """Checks of a table: rows that are no rows, and what else may be wrong.
 
-A repeated header line and a total are left out, and it is reported. All other checks
-only report what they find, in one sentence each; nothing is changed. For `impute`,
+A repeated header line is left out, and it is reported. All other checks only report
+what they find, in one sentence each; nothing is changed. For `impute`,
 `hide_missing_codes` keeps doubtful numbers out of the estimates.
 """
 
@@ -22,11 +22,6 @@ from .missing_marks import USUAL_MARKS
 from .schema import LoadedTable, ParsedFile
 from .typed_files import write_cell
 
-_TOTAL = re.compile(
-    r"(?i:((grand|sub)[ -]?)?totals?|sum|summe|gesamt(summe)?|mean|average|avg\.?"
-    r"|mittel(wert)?|durchschnitt):?"
-)
-_MIN_TOTALED = 2  # rows above a total
 _ANSWER = re.compile(
     r"(?i:class(es)?|labels?|targets?|outcomes?|response|ground.?truth)"
 )
@@ -69,35 +64,6 @@ def _find_text(column: Any, text: str) -> NDArray[np.bool_]:
         return np.zeros(len(column), dtype=bool)
     held = [str(category).strip() == text for category in column.cat.categories]
     return np.asarray(np.array([*held, False])[column.cat.codes])
-
-
-def leave_total_out(parsed: ParsedFile) -> ParsedFile:
-    """Leave out a last row that is named as the total or mean of the others.
-
-    It stays in `source`, so that it is written back. A row that is named so by another
-    column than the first is only reported.
-
-    >>> from proximity_kernel.io import FileLayout
-    >>> frame = pd.DataFrame({"shop": ["A", "B", "TOTAL"], "sold": [1, 2, 3]})
-    >>> parsed = ParsedFile("t.csv", frame, frame, FileLayout("text"), ())
-    >>> leave_total_out(parsed).assumptions
-    ("row 3, the last, is left out: a total or mean ('TOTAL' in 'shop')",)
-    """
-    frame, n_rows = parsed.frame, len(parsed.frame)
-    found = None
-    for name in frame if n_rows > _MIN_TOTALED else ():
-        cell = frame[name].iloc[-1]
-        is_total = isinstance(cell, str) and _TOTAL.fullmatch(cell.strip())
-        if is_total and (frame[name] == cell).sum() == 1:
-            found = f"({cell.strip()!r} in {name!r})"
-            break
-    if found is None:
-        return parsed
-    last = f"row {n_rows:,}, the last,"
-    said = f"{last} looks like a total {found}: if so, remove it"
-    if name == frame.columns[0] and parsed.layout.type in ("text", "excel"):
-        frame, said = frame[:-1], f"{last} is left out: a total or mean {found}"
-    return replace(parsed, frame=frame, assumptions=(*parsed.assumptions, said))
 
 
 # ------------------------------------------------------------------------------- doubts
@@ -224,7 +190,7 @@ def find_empty_rows(frame: Any) -> list[str]:
     >>> find_empty_rows(pd.DataFrame({"x": [1.0, None, 3], "y": ["a", None, "b"]}))
     ['row 2 has no observed cell']
     """
-    rows = [f"{i + 1:,}" for i in np.flatnonzero(frame.isna().all(axis=1))]
+    rows = [f"{i + 1:,}" for i in frame.index[frame.isna().all(axis=1)]]
     if not rows:
         return []
     which = f"row {rows[0]} has" if len(rows) == 1 else f"rows {join_names(rows)} have"
@@ -326,7 +292,7 @@ def doubt_marks(table: LoadedTable) -> list[str]:
         values = table.frame[name].dropna().unique()
         if len(values) != 1:
             continue
-        cells = table.source[name][: len(table.frame)][table.gaps[name]]
+        cells = table.source[name].loc[table.frame.index][table.gaps[name]]
         held = cells.dropna().astype(str).str.strip()
         n_cells = held[held != ""].isin(USUAL_MARKS).sum()
         if n_cells > _MAX_MARKED * len(table.frame):

@@ -89,7 +89,9 @@ def except_formulas(gaps: Any, source: Any) -> Any:
     is_gap = gaps.to_numpy(copy=True)
     for j, name in enumerate(gaps):
         rows = np.flatnonzero(is_gap[:, j])
-        is_gap[rows, j] = [not _is_formula(cell) for cell in source[name].iloc[rows]]
+        is_gap[rows, j] = [
+            not _is_formula(cell) for cell in source[name].loc[gaps.index[rows]]
+        ]
     return pd.DataFrame(is_gap, gaps.index, gaps.columns)
 
 

@@ -132,13 +132,13 @@ def _look_like_ids(texts: Any) -> bool:
 
 def _describe_repeats(column: Column) -> str:
     """Write which id appears several times, in which rows."""
-    cells = column.cells
+    cells, index = column.cells, column.cells.index
     if column.text is not None:
         cells = pd.Categorical.from_codes(column.text.codes, column.text.values)
     codes, values = pd.factorize(cells)
     counts = np.bincount(codes + 1)[1:]
     first = int((counts > 1).argmax())
-    rows = [f"{row + 1:,}" for row in np.flatnonzero(codes == first)]
+    rows = [f"{row + 1:,}" for row in index[codes == first]]
     times = "twice" if len(rows) == 2 else f"{len(rows)} times"
     n_more = int((counts > 1).sum()) - 1
     others = f"; {counted(n_more, 'other')} too" if n_more else ""

@@ -38,11 +38,14 @@ def read_table(
     missing: str | Iterable[str] | Mapping[str, str] = (),
     default_missing: bool = True,
     ids: str | Iterable[str] = (),
+    only: str | Iterable[str] = (),
     drop: str | Iterable[str] = (),
     categorical: str | Iterable[str] = (),
     numeric: str | Iterable[str] = (),
     day_first: bool | None = None,
     ignore_case: bool = False,
+    where: str | None = None,
+    keep_totals: bool = False,
     schema: Schema | None = None,
 ) -> LoadedTable:
     r"""Read a table, and detect how it is written.
@@ -81,6 +84,8 @@ def read_table(
         If False, only empty cells and `missing` are missing.
     ids : str or iterable of str
         Columns that name the rows. Detected if none is given.
+    only : str or iterable of str
+        Columns to compare by, whatever they hold; the others are left out, except ids.
     drop : str or iterable of str
         Columns to leave out.
     categorical : str or iterable of str
@@ -93,6 +98,13 @@ def read_table(
         show which it is.
     ignore_case : bool, default=False
         Whether texts that differ only in case or blanks are one category.
+    where : str, optional
+        Rows to keep, for example ``"age > 30 and sex == f"``: comparisons of a column
+        (``==``, ``!=``, ``<``, ``<=``, ``>``, ``>=``) with a number, date or category,
+        and ``COL is missing``, joined by ``and``, ``or``, ``not`` and parentheses. A
+        missing cell meets no comparison.
+    keep_totals : bool, default=False
+        Whether rows and columns that are totals of others are compared like others.
     schema : Schema, optional
         Of an earlier table. Then columns are read as they were in that table, and
         nothing is detected but the layout of the file.
@@ -129,7 +141,8 @@ def read_table(
     """
     options = ReadOptions(
         sep, decimal, encoding, header_rows, skip_rows, names, sheet, missing,
-        default_missing, ids, drop, categorical, numeric, day_first, ignore_case,
+        default_missing, ids, only, drop, categorical, numeric, day_first, ignore_case,
+        where, keep_totals,
     )  # fmt: skip
     file = open_file(path_or_buffer)
     require("pandas", extra="cli")
@@ -139,29 +152,34 @@ def read_table(
         find_doubts,
         find_empty_rows,
         find_few_numbers,
-        leave_total_out,
     )
     from .excel import parse_sheet
+    from .row_filter import select_rows
     from .text import parse_text
+    from .totals import leave_total_columns_out, leave_totals_out
     from .typed_columns import infer_schema
     from .typed_files import parse_typed
 
     options.refuse_for(file.name, file.type)
     parse = {"text": parse_text, "excel": parse_sheet}.get(file.type, parse_typed)
-    parsed = leave_total_out(drop_repeated_headers(parse(file, options)))
+    parsed = drop_repeated_headers(parse(file, options))
+    parsed = parsed if keep_totals else leave_totals_out(parsed)
     if not len(parsed.frame):
         raise InputError(f"{file.name}: the table has column names, but no rows.")
     if schema is not None:
-        table = _apply_schema(parsed, schema, earlier=True)
+        table = select_rows(_apply_schema(parsed, schema, earlier=True), where)
         said = (*table.assumptions, *find_empty_rows(table.frame))
         return replace(table, assumptions=said)
     schema, marks, inferred = infer_schema(parsed, options)
     table = _apply_schema(parsed, schema, marks, inferred)
+    if not keep_totals:
+        asked = f"{','.join((*options.only, *options.numeric))}".split(",")
+        table = leave_total_columns_out(table, {name.strip() for name in asked})
+    table = select_rows(table, where)
     notes = (*find_empty_rows(table.frame), *find_few_numbers(table.frame))
     doubts = (*doubt_marks(table), *find_doubts(table.frame))
     said = (*table.assumptions, *notes, *doubts)
-    doubts = (*parsed.doubts, *doubts)
-    return replace(table, assumptions=said, doubts=doubts)
+    return replace(table, assumptions=said, doubts=(*table.doubts, *doubts))
 
 
 def _apply_schema(
@@ -192,7 +210,7 @@ def _apply_schema(
     assumptions += converted
     if parsed.layout.type == "excel":
         gaps = except_formulas(gaps, parsed.source)
-    cells = parsed.source[:n_rows]  # without a total
+    cells = parsed.source.loc[parsed.frame.index]  # without totals
     ids, left_out = (
         cells[[name for name in schema.names(role) if name in cells]]
         for role in ("id", "left out")
@@ -207,6 +225,7 @@ def _apply_schema(
         schema,
         parsed.layout,
         tuple(assumptions),
+        parsed.doubts,
     )
 
 
@@ -314,6 +333,8 @@ def open_large_table(
 
     given = ReadOptions(**options)
     given.refuse_for(path, file.type)
+    if given.where is not None:
+        raise InputError("`where`: rows are selected only if a table is read at once.")
     first = next(file.read()).slice(0, SAMPLE_ROWS)
     sample = file.convert(first, 0)
     earlier, marks = schema is not None, ""

@@ -129,17 +129,20 @@ class ReadOptions:
     missing: Any = ()
     default_missing: bool = True
     ids: Any = ()
+    only: Any = ()
     drop: Any = ()
     categorical: Any = ()
     numeric: Any = ()
     day_first: bool | None = None
     ignore_case: bool = False
+    where: str | None = None
+    keep_totals: bool = False
 
     def __post_init__(self) -> None:
         if isinstance(self.missing, Mapping):
             marks = [f"{name}={mark}" for name, mark in self.missing.items()]
             object.__setattr__(self, "missing", marks)
-        for name in ("missing", "ids", "drop", "categorical", "numeric"):
+        for name in ("missing", "ids", "only", "drop", "categorical", "numeric"):
             value = getattr(self, name)
             several = [value] if isinstance(value, str | int | float) else value
             object.__setattr__(self, name, tuple(map(str, several)))
@@ -172,8 +175,8 @@ class ParsedFile:
         Of the file, for messages.
     source : pandas.DataFrame
         The cells as the file holds them: text as categoricals, cells of Parquet and
-        Arrow in their Arrow types, those of Excel as Python objects. A total in the
-        last row is only here.
+        Arrow in their Arrow types, those of Excel as Python objects. Rows that are
+        totals are only here.
     frame : pandas.DataFrame
         The same in few types. Text as unordered categoricals, also where it spells
         numbers or dates, so that each distinct text is looked at once.
@@ -202,7 +205,8 @@ class LoadedTable:
         The path, or the name of the buffer.
     frame : pandas.DataFrame of shape (n_rows, n_features)
         The columns to compare rows by, typed: numbers as float64, dates as datetime64,
-        text as categoricals. Missing cells are NaN, NaT or None.
+        text as categoricals. Missing cells are NaN, NaT or None. The index counts the
+        rows of the file from 0; rows that are left out have no entry.
     ids : pandas.DataFrame of shape (n_rows, n_ids)
         The columns that name the rows; there may be none.
     left_out : pandas.DataFrame of shape (n_rows, n_left_out)
@@ -213,7 +217,7 @@ class LoadedTable:
     source : pandas.DataFrame
         All columns of the file, as it holds them; `ids` and `left_out` are among them.
         Text is categorical, columns of Parquet and Arrow have their Arrow types, and
-        cells of Excel are Python objects. A last row that is a total is only here.
+        cells of Excel are Python objects. Rows that are totals are only here.
     schema : Schema
         How each column was read. Pass it to `read_table` to read other rows of the same
         table in the same way.

@@ -25,7 +25,7 @@ from .schema import ColumnSchema, InputError, ParsedFile, ReadOptions, Schema
 from .typed_files import to_categories
 
 _MAX_SHOWN = 6  # columns in a list with details
-_ASKED = ("ids", "drop", "categorical", "numeric")  # options that name columns
+_ASKED = ("ids", "only", "drop", "categorical", "numeric")  # that name columns
 
 
 # ------------------------------------------------------------------------------ steps
@@ -35,6 +35,12 @@ def leave_asked_out(column: Column) -> Column:
     """Leave out a column that `drop` names."""
     only_if("drop" in column.asked)
     return column.with_role("left out")
+
+
+def use_only_asked(column: Column) -> Column:
+    """Use the columns that `only` names, and leave out the others."""
+    only_if(column.options.only)
+    return column.with_role("used" if "only" in column.asked else "left out")
 
 
 def leave_nested_out(column: Column) -> Column:
@@ -79,6 +85,7 @@ _STAGES: tuple[tuple[Callable[[Column], Column], ...], ...] = (
     (
         ids.take_asked_ids,
         leave_empty_out,
+        use_only_asked,
         categories.use_asked_categories,
         ids.take_ids,
         categories.leave_free_text_out,
@@ -217,9 +224,11 @@ def convert_columns(
     """
     converter = _Converter(parsed.name, schema, inferred)
     used = [c for c in schema.columns if c.role == "used" and c.name in parsed.frame]
-    pairs = {c.name: converter.convert(c, parsed.frame[c.name]) for c in used}
+    cells = parsed.frame.reset_index(drop=True)
+    pairs = {c.name: converter.convert(c, cells[c.name]) for c in used}
     frame = pd.DataFrame({name: column for name, (column, _) in pairs.items()})
     gaps = pd.DataFrame({name: missing for name, (_, missing) in pairs.items()})
+    frame.index = gaps.index = parsed.frame.index
     lines = converter.other_formats + converter.describe_unmatched()
     if inferred:
         lines += _find_marks(converter.unmatched, frame)

@@ -1,0 +1,246 @@
+"""Totals: rows and columns that sum up others, and would be compared with them.
+
+A row is a total if a cell of it says so ("Total", "Summe", "North Total") and its
+numbers are the sums or means of other rows; or if it is the last row, and nothing but
+the word stands left of its numbers. A column is a total if its name says so and its
+numbers are the sums or means of other columns. Both are left out, and it is reported;
+what only looks like a total is reported and kept.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from .._shared.wording import join_names, listed
+from .column_step import TextColumn, is_text
+from .numbers import NUMBER_FORMATS, find_unit, parse_numbers, remove_unit
+from .schema import LoadedTable, ParsedFile
+
+_WORDS = (
+    r"((grand|sub)[ -]?)?totals?|sum|summe|zwischensumme|gesamt(summe)?|mean|average"
+    r"|avg\.?|mittel(wert)?|durchschnitt"
+)
+_TOTAL = re.compile(rf"({_WORDS}):?", re.IGNORECASE)
+# "North Total", "Total of May": a total only if the numbers are.
+_PART = re.compile(rf"({_WORDS})\b.*|.*\b({_WORDS}):?", re.IGNORECASE)
+_NAMED = re.compile(rf"(.*[_\s.\-])?({_WORDS})([_\s.\-].*)?", re.IGNORECASE)
+_MAX_LENGTH = 40  # characters of a cell that calls a row a total
+_MIN_ROWS = 2  # that are summed up
+_MAX_TOTALS = 0.5  # share of the rows; if more are called so, it is a category
+_MIN_MATCHED = 0.5  # share of a total's numbers that are sums or means
+_MIN_SUMMED = 0.95  # share of the rows in which a column is the sum of others
+_MIN_CHECKED = 5  # distinct totals
+_N_SAMPLE = 200  # rows that are checked first
+_MAX_COLUMNS = 60  # numeric columns that are searched for sums
+
+
+# -------------------------------------------------------------------------------- rows
+
+
+def leave_totals_out(parsed: ParsedFile) -> ParsedFile:
+    """Leave out the rows that are the totals or means of others.
+
+    They stay in `source`, so that they are written back. The index of the other rows
+    is not changed.
+
+    >>> from proximity_kernel.io import FileLayout
+    >>> frame = pd.DataFrame({"shop": ["A", "B", "TOTAL"], "sold": [1, 2, 3]})
+    >>> frame["shop"] = frame["shop"].astype("category")
+    >>> parsed = ParsedFile("t.csv", frame, frame, FileLayout("text"), ())
+    >>> leave_totals_out(parsed).assumptions
+    ("left out, a total or mean: row 3 ('TOTAL' in 'shop') (`keep_totals`)",)
+    """
+    frame, n_rows = parsed.frame, len(parsed.frame)
+    words = _find_words(frame) if n_rows > _MIN_ROWS else {}
+    if not 0 < len(words) <= max(1, _MAX_TOTALS * n_rows):
+        return parsed
+    sums = _find_sums(frame, sorted(words))
+    categories = {word for i, word in words.items() if i not in sums}
+    totals, doubts = [], []
+    for i, (name, text) in sorted(words.items()):
+        shown = f"row {i + 1:,} ({text!r} in {name!r})"
+        is_last = i == n_rows - 1 and list(words.values()).count((name, text)) == 1
+        is_last &= _TOTAL.fullmatch(text) is not None
+        left = frame.iloc[i, : frame.columns.get_loc(name)]
+        if (name, text) not in categories or (is_last and all(map(_is_empty, left))):
+            totals.append((i, shown))
+        elif is_last:
+            doubts.append(f"{shown} looks like a total: if so, remove it")
+    said = list(doubts)
+    if totals:
+        rows = join_names([shown for _, shown in totals], 3)
+        said.insert(0, f"left out, a total or mean: {rows} (`keep_totals`)")
+        frame = frame.drop(frame.index[[i for i, _ in totals]])
+    return replace(
+        parsed,
+        frame=frame,
+        assumptions=(*parsed.assumptions, *said),
+        doubts=(*parsed.doubts, *doubts),
+    )
+
+
+def _find_words(frame: Any) -> dict[int, tuple[str, str]]:
+    """Find the rows with a cell that calls them a total, and that cell."""
+    found: dict[int, tuple[str, str]] = {}
+    for name in frame:
+        cells = frame[name]
+        if not is_text(cells):
+            continue
+        texts = cells.cat.categories.astype(str)
+        texts = [" ".join(text.split()) for text in texts]
+        called = [len(t) <= _MAX_LENGTH and bool(_PART.fullmatch(t)) for t in texts]
+        codes = cells.cat.codes.to_numpy()
+        rows = np.flatnonzero(np.array([*called, False])[codes]) if any(called) else ()
+        for i in rows:
+            found.setdefault(int(i), (str(name), texts[codes[i]]))
+    return found
+
+
+def _find_sums(frame: Any, rows: list[int]) -> set[int]:
+    """Find which rows are sums or means: of the rows above them, or of all others.
+
+    In such a row most of the texts are missing, but for the one that names it.
+    """
+    read = {name: _read_numbers(frame[name]) for name in frame}
+    columns = [values for values in read.values() if values is not None]
+    if not columns:
+        return set()
+    values = np.column_stack(columns)
+    texts = frame[[name for name in frame if read[name] is None]]
+    n_texts = (~texts.map(_is_empty)).sum(axis=1).to_numpy()
+    others = np.setdiff1d(np.arange(len(values)), rows)
+    usual = np.median(n_texts[others]) if len(others) else 0
+    found, last = set(), -1
+    for i in rows:
+        parts = (others[(last < others) & (others < i)], others[others < i], others)
+        is_blank = n_texts[i] <= max(1, usual / 2)
+        if is_blank and any(_is_total(values[i], values[part]) for part in parts):
+            found.add(i)
+        last = i
+    return found
+
+
+def _is_total(row: NDArray[np.float64], part: NDArray[np.float64]) -> bool:
+    """Whether the numbers of a row are the sums, or the means, of those of others."""
+    known = ~np.isnan(row) & (row != 0)
+    if len(part) < _MIN_ROWS or not known.any():
+        return False
+    sums = np.nansum(part, axis=0)
+    n_observed = np.maximum((~np.isnan(part)).sum(axis=0), 1)
+    for expected in (sums, sums / n_observed):
+        same = np.isclose(row[known], expected[known], rtol=2e-3, atol=0.006)
+        if same.mean() >= _MIN_MATCHED:
+            return True
+    return False
+
+
+def _is_empty(cell: Any) -> bool:
+    """Whether a cell is missing, or a text of blanks."""
+    return not cell.strip() if isinstance(cell, str) else bool(pd.isna(cell))
+
+
+def _read_numbers(cells: Any) -> NDArray[np.float64] | None:
+    """Read the numbers of a column, if it holds some; other cells become NaN."""
+    if not is_text(cells):
+        if not pd.api.types.is_numeric_dtype(cells.dtype):
+            return None
+        return np.asarray(cells.astype("Float64").to_numpy(float, na_value=np.nan))
+    text = TextColumn.from_categories(cells, [""])
+    bare = remove_unit(text, find_unit(text.values)).values
+    if not len(bare):
+        return None
+    parsed = [parse_numbers(form, bare) for form in NUMBER_FORMATS]
+    best = min(parsed, key=lambda values: int(np.isnan(values).sum()))
+    if np.isnan(best).mean() > _MIN_MATCHED:
+        return None
+    return np.asarray(np.append(best, np.nan)[text.codes])
+
+
+# ----------------------------------------------------------------------------- columns
+
+
+def leave_total_columns_out(table: LoadedTable, asked: set[str]) -> LoadedTable:
+    """Leave out the columns that are named and add up like totals of other columns.
+
+    A column that adds up without the name is only reported. Those that are `asked` for
+    by an option are kept.
+    """
+    out, lines, doubts = [], [], []
+    for name, parts, what in _find_summed(table.frame):
+        shown = f"{name!r} ({what} of {listed(parts, 3)})"
+        if _NAMED.fullmatch(name) and name not in asked:
+            out.append(name)
+            lines.append(shown)
+        else:
+            counts = f"counted twice (`drop={name!r}` leaves it out)"
+            doubts.append(f"{name!r} is the {what} of {listed(parts, 3)}: {counts}")
+    if lines:
+        names = join_names(lines, 3)
+        lines = [f"left out, a total of other columns: {names} (`keep_totals`)"]
+    columns = [
+        replace(one, role="left out") if one.name in out else one
+        for one in table.schema.columns
+    ]
+    left_out = table.source.loc[table.frame.index, table.schema.names("left out")]
+    return replace(
+        table,
+        frame=table.frame.drop(columns=out),
+        gaps=table.gaps.drop(columns=out),
+        left_out=left_out.join(table.source.loc[table.frame.index, out]),
+        schema=replace(table.schema, columns=tuple(columns)),
+        assumptions=(*table.assumptions, *lines, *doubts),
+        doubts=(*table.doubts, *doubts),
+    )
+
+
+def _find_summed(frame: Any) -> Iterator[tuple[str, list[str], str]]:
+    """Find the columns that are sums or means of columns beside them.
+
+    Missing cells add nothing, as in a spreadsheet.
+
+    Yields
+    ------
+    tuple
+        The column, those that it sums up, and "sum" or "mean".
+    """
+    names = list(frame.select_dtypes("float"))[:_MAX_COLUMNS]
+    values = np.nan_to_num(frame[names].to_numpy())
+    some = np.unique(np.linspace(0, len(values) - 1, _N_SAMPLE).astype(int))
+    sample = values[some]
+    before = np.cumsum(np.insert(sample, 0, 0.0, axis=1), axis=1)  # sums on the left
+    for j, name in enumerate(names):
+        known = frame[name].notna().to_numpy()
+        if len(np.unique(values[known, j])) < _MIN_CHECKED:
+            continue
+        runs = [range(i, j) for i in range(j - 1)]
+        runs += [range(j + 1, i) for i in range(j + 3, len(names) + 1)]
+        for run in runs:
+            sums = before[:, run.stop] - before[:, run.start]
+            some_known = known[some]
+            if not _name_sum(sample[some_known, j], sums[some_known], len(run)):
+                continue
+            parts, total = values[known][:, run], values[known, j]
+            what = _name_sum(total, parts.sum(axis=1), len(run))
+            # A column of zeros adds nothing, and a copy is no sum.
+            several = (parts != 0).any(axis=0).sum() > 1
+            if what and several and not (parts == total[:, None]).all(axis=0).any():
+                yield str(name), [str(names[i]) for i in run], what
+                break
+
+
+def _name_sum(
+    total: NDArray[np.float64], sums: NDArray[np.float64], n_parts: int
+) -> str:
+    """Find whether a column is the sum or the mean of others; empty if neither."""
+    for what, expected in (("sum", sums), ("mean", sums / n_parts)):
+        same = np.isclose(total, expected, rtol=1e-4, atol=0.006)
+        if len(total) >= _MIN_CHECKED and same.mean() >= _MIN_SUMMED:
+            return what
+    return ""
