@@ -137,7 +137,9 @@ def check_same_rows(
     return rows
 
 
-def fit_to_batches(kernel: Any, read: Callable[[], Iterator[Any]]) -> RowSummary:
+def fit_to_batches(
+    kernel: Any, read: Callable[[], Iterator[Any]]
+) -> tuple[RowSummary, BinSummary]:
     """Fit a kernel to batches that are read twice.
 
     Parameters
@@ -150,6 +152,8 @@ def fit_to_batches(kernel: Any, read: Callable[[], Iterator[Any]]) -> RowSummary
     -------
     RowSummary
         The summary of all rows.
+    BinSummary
+        That of all columns.
     """
     options = resolve_options(kernel)
     header = type(kernel)()  # has the column names until the fit is complete
@@ -179,7 +183,7 @@ def fit_to_batches(kernel: Any, read: Callable[[], Iterator[Any]]) -> RowSummary
     vars(kernel).update({name: vars(header)[name] for name in names})
     kernel.model_ = model
     warn_of_columns(model)
-    return rows
+    return rows, bin_summary
 
 
 def forget(kernel: Any) -> None:

@@ -489,8 +489,8 @@ def lay_out(
     """
     n_bins = np.array([len(own) for own in totals], np.int64)
     nested = [list_cells_of(own) for own in bins]
-    gaps = n_bins - np.array([own.n_bins for own in bins])  # 1 if informative
-    n_leaves = gaps + np.array([len(own) for own, _ in nested])
+    own_bin = n_bins - np.array([own.n_bins for own in bins])  # 1 if informative
+    n_leaves = own_bin + np.array([len(own) for own, _ in nested])
     n_columns = n_leaves + np.array([len(cells) for _, cells in nested])
     first_bin, first_leaf, first_column = (
         np.cumsum(sizes) - sizes for sizes in (n_bins, n_leaves, n_columns)
@@ -507,7 +507,7 @@ def lay_out(
         if (levels := getattr(bins[j], "levels", None)) is not None:
             share[at] = spread_evenly(levels)
             bin_[at] = first_bin[j] + bins[j].parents
-            bin_[at.stop :][: gaps[j]] = first_bin[j] + bins[j].n_bins
+            bin_[at.stop :][: own_bin[j]] = first_bin[j] + bins[j].n_bins
         for k, (members, added) in enumerate(cells):
             of_cell = first_column[j] + n_leaves[j] + k
             weight = np.full(len(members), added)
@@ -557,7 +557,7 @@ def _spread_bins(
 
     Returns
     -------
-    gap_start, gap_columns, bin_start, slots, shares
+    spread_start, spread_columns, bin_start, slots, shares
         As in `Layout`.
     """
     there = possible[bin_]
@@ -567,12 +567,12 @@ def _spread_bins(
     )
     shares: Any = np.bincount(inverse, weight[there], len(keys))
     bins_of, columns_of = np.divmod(keys, n_columns)
-    gap_columns = np.unique(columns_of)
-    gap_start = np.searchsorted(gap_columns, np.append(first_column, n_columns))
+    spread_columns = np.unique(columns_of)
+    spread_start = np.searchsorted(spread_columns, np.append(first_column, n_columns))
     feature = np.searchsorted(first_column, columns_of, side="right") - 1
-    slots = np.searchsorted(gap_columns, columns_of) - gap_start[feature]
+    slots = np.searchsorted(spread_columns, columns_of) - spread_start[feature]
     bin_start = np.searchsorted(bins_of, np.arange(len(possible) + 1))
-    return gap_start, gap_columns, bin_start, slots, shares
+    return spread_start, spread_columns, bin_start, slots, shares
 
 
 class Estimates(NamedTuple):
@@ -760,8 +760,8 @@ class Layout(NamedTuple):
     """Which columns of the representation belong to each code, feature after feature.
 
     A leaf is a bin or, at the "fine" scale, a part of one. An observed cell has the
-    entries of its leaf. A missing cell has one entry in each of its feature's gap
-    columns: the sum over the bins of probability times share.
+    entries of its leaf. A missing cell has one entry in each of its feature's
+    columns for them: the sum over the bins of probability times share.
     """
 
     n_bins: NDArray[np.int64]  # (n_features,) codes, with that of informative missing
@@ -771,10 +771,10 @@ class Layout(NamedTuple):
     entry_start: NDArray[np.int64]  # (n_leaves + 1,) its entries; the first is its own
     entry_columns: NDArray[np.int64]  # (n_entries,)
     entry_weights: NDArray[np.float64]  # (n_entries,)
-    gap_start: NDArray[np.int64]  # (n_features + 1,)
-    gap_columns: NDArray[np.int64]  # (n_gap_columns,) those that a fitted row has
+    spread_start: NDArray[np.int64]  # (n_features + 1,)
+    spread_columns: NDArray[np.int64]  # (n_spread,) those that a fitted row has
     bin_start: NDArray[np.int64]  # (n_codes + 1,) the shares of a bin
-    slots: NDArray[np.int64]  # (n_shares,) which of the feature's gap columns
+    slots: NDArray[np.int64]  # (n_shares,) which of these columns
     shares: NDArray[np.float64]  # (n_shares,)
 
 
@@ -792,7 +792,7 @@ def size_rows(
                 leaf = layout.first_leaf[j] + np.int64(leaves[r, j])
                 size += layout.entry_start[leaf + 1] - layout.entry_start[leaf]
             elif code == missing:
-                size += layout.gap_start[j + 1] - layout.gap_start[j]
+                size += layout.spread_start[j + 1] - layout.spread_start[j]
         sizes[r] = size
 
 
@@ -820,9 +820,9 @@ def fill_rows(
                     data[at] = layout.entry_weights[e]
                     at += 1
             elif code == missing:
-                size = layout.gap_start[j + 1] - layout.gap_start[j]
+                size = layout.spread_start[j + 1] - layout.spread_start[j]
                 for s in range(size):
-                    indices[at + s] = layout.gap_columns[layout.gap_start[j] + s]
+                    indices[at + s] = layout.spread_columns[layout.spread_start[j] + s]
                     data[at + s] = 0
                 for b in range(layout.n_bins[j]):
                     share = probabilities[start[cell] + b]

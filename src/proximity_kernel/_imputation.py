@@ -37,7 +37,7 @@ from ._shared.resources import run_pieces
 from ._shared.warning import warn_user
 from ._shared.wording import join_names
 from ._table.columns import ColumnType
-from ._table.filling import Gaps
+from ._table.filling import Fill
 
 Strategy = Literal["mean", "mode"]
 _MOST_ROWS = 16384  # distinct rows that are estimated at a time
@@ -80,14 +80,14 @@ class Chances:
     probabilities: _Floats
 
 
-def estimate_gaps(
+def estimate_missing(
     model: Model,
     learned: NumberModel,
     coded: CodedTable,
     strategy: Strategy,
     n_threads: int,
     level: float = 0.0,
-) -> list[Gaps]:
+) -> list[Fill]:
     """Find values for the missing cells of coded rows.
 
     Parameters
@@ -105,7 +105,7 @@ def estimate_gaps(
 
     Returns
     -------
-    list of Gaps, one per feature
+    list of Fill, one per feature
     """
     check_choice("strategy", strategy, STRATEGIES)
     parts: list[list[_Decoded]] = [[] for _ in model.types]
@@ -113,8 +113,8 @@ def estimate_gaps(
         parts[j].append(_decode(model, learned, j, rows, shares, level))
     found = []
     for j, own in enumerate(parts):
-        gaps = _spread_over(model, coded, j, own, strategy, learned)
-        found.append(_refine(learned, coded, j, gaps, strategy, level))
+        fill = _spread_over(model, coded, j, own, strategy, learned)
+        found.append(_refine(learned, coded, j, fill, strategy, level))
     return found
 
 
@@ -209,10 +209,10 @@ def _estimate_shares(
         found = model.matcher.estimate(CodedTable.of_rows(rows), n_threads)
         for j, cells, shares in _split_features(model, found, range(len(model.types))):
             yield j, cells + first, shares
-        gaps = rows[:, informative] == (model.n_bins - 1)[informative]
-        some = np.flatnonzero(gaps.any(axis=1))
+        own_bin = rows[:, informative] == (model.n_bins - 1)[informative]
+        some = np.flatnonzero(own_bin.any(axis=1))
         if len(some):  # informative features, which were not estimated above
-            opened = CodedTable.of_rows(open_gaps(model, rows[some]))
+            opened = CodedTable.of_rows(open_missing(model, rows[some]))
             found = model.matcher.estimate(opened, n_threads)
             again = _split_features(model, found, informative.tolist())
             for j, cells, shares in again:
@@ -268,7 +268,7 @@ def _pick_label(rows: NDArray[np.int64], shares: _Floats, typical: Typical) -> _
     return _Decoded(rows, picks, none[:, 0], np.clip(1 - best, 0, 1), none)
 
 
-def open_gaps(model: Model, rows: NDArray[Any]) -> NDArray[Any]:
+def open_missing(model: Model, rows: NDArray[Any]) -> NDArray[Any]:
     """Replace the codes of informative missing cells by that of a missing cell."""
     out = np.array(rows)
     for j in np.flatnonzero(model.informative):
@@ -283,15 +283,15 @@ def _spread_over(
     parts: Sequence[_Decoded],
     strategy: Strategy,
     learned: NumberModel,
-) -> Gaps:
+) -> Fill:
     """Copy the values of distinct rows to the rows of the table."""
     column, typical, t = model.types[j], model.typical[j], learned.place(j)
-    gap = coded.bins[:, j] == coded.missing
+    missing = coded.bins[:, j] == coded.missing
     if model.informative[j]:
-        gap |= coded.bins[:, j] == model.n_bins[j] - 1
-    rows = np.flatnonzero(gap[coded.index])
+        missing |= coded.bins[:, j] == model.n_bins[j] - 1
+    rows = np.flatnonzero(missing[coded.index])
     if not parts:
-        return Gaps(column, rows, np.empty(0), np.empty(0), np.empty(0))
+        return Fill(column, rows, np.empty(0), np.empty(0), np.empty(0))
     held = np.concatenate([one.rows for one in parts])
     at = np.searchsorted(held, coded.index[rows])
     means, picks, uncertainty, ends = (
@@ -302,29 +302,29 @@ def _spread_over(
         values = label_bins(column, typical)[picks]
     else:
         values = means if strategy == "mean" else learned.means[t][picks]
-    return Gaps(column, rows, values, uncertainty, means, ends)
+    return Fill(column, rows, values, uncertainty, means, ends)
 
 
 def _refine(
     learned: NumberModel,
     coded: CodedTable,
     j: int,
-    gaps: Gaps,
+    fill: Fill,
     strategy: Strategy,
     level: float,
-) -> Gaps:
+) -> Fill:
     """Move numbers by the regression, and take away the spread that it explains."""
     t = learned.place(j)
-    if t is None or not gaps.fillable:
-        return gaps
-    sources = take_sources(learned, t, coded, gaps.rows)
+    if t is None or not fill.fillable:
+        return fill
+    sources = take_sources(learned, t, coded, fill.rows)
     shift, left = learned.refine(t, sources)
-    means = np.clip(gaps.means + shift, learned.low[t], learned.high[t])
-    unsure = gaps.uncertainty * np.sqrt(left)
-    values = means if strategy == "mean" else gaps.values
+    means = np.clip(fill.means + shift, learned.low[t], learned.high[t])
+    unsure = fill.uncertainty * np.sqrt(left)
+    values = means if strategy == "mean" else fill.values
     ends = learned.bound(t, means, unsure, level) if level > 0 else None
-    ends = gaps.ends if ends is None else ends
-    return replace(gaps, values=values, means=means, ends=ends, uncertainty=unsure)
+    ends = fill.ends if ends is None else ends
+    return replace(fill, values=values, means=means, ends=ends, uncertainty=unsure)
 
 
 def label_bins(column: ColumnType, typical: Typical) -> NDArray[np.object_]:
@@ -335,9 +335,9 @@ def label_bins(column: ColumnType, typical: Typical) -> NDArray[np.object_]:
     return np.fromiter(labels, object, len(labels))
 
 
-def warn_of_open_gaps(gaps: Sequence[Gaps]) -> None:
+def warn_of_unfilled(fills: Sequence[Fill]) -> None:
     """Warn of the columns whose missing cells cannot be filled, if any."""
-    left = [one.type.place for one in gaps if len(one.rows) and not one.fillable]
+    left = [one.type.place for one in fills if len(one.rows) and not one.fillable]
     if left:
         warn_user(
             f"{join_names(left)} had no observed value at fit, so missing cells stay "
@@ -345,13 +345,13 @@ def warn_of_open_gaps(gaps: Sequence[Gaps]) -> None:
         )
 
 
-def draw_gaps(
+def draw_missing(
     model: Model,
     learned: NumberModel,
     coded: CodedTable,
     random: np.random.Generator,
     n_threads: int,
-) -> list[Gaps]:
+) -> list[Fill]:
     """Draw values for the missing cells of coded rows.
 
     Parameters
@@ -365,11 +365,11 @@ def draw_gaps(
 
     Returns
     -------
-    list of Gaps, one per feature
+    list of Fill, one per feature
         Their uncertainty is 0.
     """
     rows = coded.bins[coded.index]
-    missing = open_gaps(model, rows) == coded.missing
+    missing = open_missing(model, rows) == coded.missing
     numbers = {
         s: np.array(coded.columns[j].values, np.float64)
         for s, j in enumerate(learned.features.tolist())
@@ -377,16 +377,16 @@ def draw_gaps(
     model, learned = draw_model(model, learned, random)
     for informative in (False, True):
         if informative:
-            rows[:] = open_gaps(model, rows)
+            rows[:] = open_missing(model, rows)
         for j in np.flatnonzero(model.informative == informative).tolist():
             at = np.flatnonzero(missing[:, j])
             if len(at) and len(model.typical[j].spread):
                 _draw_feature(model, learned, rows, numbers, j, at, random, n_threads)
-    gaps = []
+    fills = []
     for j in range(len(model.types)):
         at = np.flatnonzero(missing[:, j])
-        gaps.append(_decode_drawn(model, learned, numbers, j, at, rows[at, j]))
-    return gaps
+        fills.append(_decode_drawn(model, learned, numbers, j, at, rows[at, j]))
+    return fills
 
 
 def _draw_feature(
@@ -438,15 +438,15 @@ def _decode_drawn(
     j: int,
     rows: NDArray[np.int64],
     picks: NDArray[Any],
-) -> Gaps:
+) -> Fill:
     """Turn the drawn cells of a feature into values for its missing cells."""
     column, typical, t = model.types[j], model.typical[j], learned.place(j)
     none = np.zeros(len(rows))
     if not len(typical.spread):
-        return Gaps(column, rows, none[:0], none[:0], none[:0])
+        return Fill(column, rows, none[:0], none[:0], none[:0])
     if t is None:
-        return Gaps(column, rows, label_bins(column, typical)[picks], none, none)
-    return Gaps(column, rows, numbers[t][rows], none, numbers[t][rows])
+        return Fill(column, rows, label_bins(column, typical)[picks], none, none)
+    return Fill(column, rows, numbers[t][rows], none, numbers[t][rows])
 
 
 def draw_model(

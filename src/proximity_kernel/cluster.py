@@ -251,7 +251,7 @@ class ProximityKMeans(NumberedTransformer, Clusterer, KernelEstimator):
         check_not_frozen(self.kernel)
         read = make_reader(batches)
         kernel = copy_kernel(self.kernel, self.n_jobs)
-        kept = fit_to_batches(kernel, read)
+        kept, _ = fit_to_batches(kernel, read)
         rows = gather_rows(*represent_kept(kernel, kept), count_threads(self.n_jobs))
 
         def add_up(centers: NDArray[Any], bins: bool) -> Sums:

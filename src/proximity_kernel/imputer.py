@@ -19,10 +19,10 @@ from ._coded import CodedTable
 from ._imputation import (
     STRATEGIES,
     Strategy,
-    draw_gaps,
-    estimate_gaps,
+    draw_missing,
+    estimate_missing,
     list_chances,
-    warn_of_open_gaps,
+    warn_of_unfilled,
 )
 from ._number_model import (
     NumberModel,
@@ -45,14 +45,14 @@ from ._shared.resources import count_threads
 from ._shared.sklearn_bases import TableT, Transformer
 from ._table.filling import (
     OBJECTS,
-    Gaps,
+    Fill,
     append_columns,
     as_pandas,
     fill_table,
     find_objects,
     make_records,
     make_uncertainty,
-    mark_gaps,
+    mark_missing,
     select_columns,
 )
 from ._table.tables import collect_table
@@ -292,10 +292,10 @@ class ProximityImputer(Transformer, KernelEstimator):
         if not is_number(level) or not 0 < level < 1:
             raise ValueError(f"level must be a number between 0 and 1, got {level!r}.")
         table = self._collect(X)
-        gaps = self._estimate(table, "mean", level)
+        fills = self._estimate(table, "mean", level)
         made = []
         for end in (0, 1):
-            ends = [_take_end(own, end) for own in gaps]
+            ends = [_take_end(own, end) for own in fills]
             made.append(self._drop_empty(fill_table(table, ends)))
         return made[0], made[1]
 
@@ -371,8 +371,8 @@ class ProximityImputer(Transformer, KernelEstimator):
         learned, filled = self.number_model_, []
         for child in np.random.SeedSequence(seed).spawn(n_draws):
             rng = np.random.default_rng(child)
-            gaps = draw_gaps(coded.model, learned, coded, rng, self._threads)
-            filled.append(self._fill(table, self._finish(gaps)))
+            fills = draw_missing(coded.model, learned, coded, rng, self._threads)
+            filled.append(self._fill(table, self._finish(fills)))
         return filled
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
@@ -441,27 +441,27 @@ class ProximityImputer(Transformer, KernelEstimator):
 
     def _estimate(
         self, table: Any, strategy: Strategy | None = None, level: float = 0.0
-    ) -> list[Gaps]:
+    ) -> list[Fill]:
         """Find values for the missing cells of a table."""
         coded, strategy = self._code(table), strategy or self.strategy
         learned, threads = self.number_model_, self._threads
-        gaps = estimate_gaps(coded.model, learned, coded, strategy, threads, level)
-        return self._finish(gaps)
+        fills = estimate_missing(coded.model, learned, coded, strategy, threads, level)
+        return self._finish(fills)
 
-    def _finish(self, gaps: list[Gaps]) -> list[Gaps]:
+    def _finish(self, fills: list[Fill]) -> list[Fill]:
         """Make values of the types that the columns had at fit."""
         if self.keep_empty_features:
-            warn_of_open_gaps(gaps)
-        pairs = zip(gaps, self._objects, strict=True)
+            warn_of_unfilled(fills)
+        pairs = zip(fills, self._objects, strict=True)
         return [replace(g, objects=o).decide(self.round_whole) for g, o in pairs]
 
-    def _fill(self, table: Any, gaps: list[Gaps]) -> Any:
+    def _fill(self, table: Any, fills: list[Fill]) -> Any:
         """Fill a table, without empty columns and with indicators."""
-        filled = self._drop_empty(fill_table(table, gaps))
+        filled = self._drop_empty(fill_table(table, fills))
         if not self.add_indicator:
             return filled
         names = self._indicator_names(self.kernel_.model_.names)
-        marks = mark_gaps(table)[:, self.indicator_features_]
+        marks = mark_missing(table)[:, self.indicator_features_]
         return append_columns(filled, names, marks)
 
     def _drop_empty(self, table: Any) -> Any:
@@ -492,9 +492,9 @@ class ProximityImputer(Transformer, KernelEstimator):
         self.kernel_, self._objects = kernel, objects
 
 
-def _take_end(gaps: Gaps, end: int) -> Gaps:
+def _take_end(fill: Fill, end: int) -> Fill:
     """Take one end of the intervals as values; labels and booleans have none."""
-    values = gaps.ends[:, end]
-    if gaps.is_boolean or gaps.type.has_labels:
+    values = fill.ends[:, end]
+    if fill.is_boolean or fill.type.has_labels:
         values = values[:0]
-    return replace(gaps, values=values, means=values)
+    return replace(fill, values=values, means=values)

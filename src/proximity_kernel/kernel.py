@@ -40,7 +40,7 @@ from ._shared.options import (
     FeatureWeights,
     Matching,
     MissingnessOption,
-    accept_gaps,
+    accept_missing,
     check_kernel_options,
     check_n_jobs,
     resolve_options,
@@ -457,7 +457,7 @@ class ProximityKernel(ModelFileMixin, Weighted, Transformer, Estimator):
         return "model_" in vars(self)
 
     def __sklearn_tags__(self) -> Any:
-        tags = accept_gaps(super().__sklearn_tags__())
+        tags = accept_missing(super().__sklearn_tags__())
         tags.transformer_tags.preserves_dtype = []
         return tags
 
@@ -745,7 +745,7 @@ class KernelEstimator(ModelFileMixin, Estimator):
         return code_table(self.kernel_, X)
 
     def __sklearn_tags__(self) -> Any:
-        return accept_gaps(super().__sklearn_tags__())
+        return accept_missing(super().__sklearn_tags__())
 
 
 def default_kernel(estimator: KernelEstimator) -> ProximityKernel:

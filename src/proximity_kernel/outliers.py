@@ -8,7 +8,7 @@ its cells, and they add up to its score.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
@@ -18,17 +18,11 @@ from sklearn.frozen import FrozenEstimator
 
 from ._batches import fit_to_batches, make_reader, merge_all
 from ._bin_names import BinNames, write_moment
-from ._bin_summary import (
-    Labels,
-    hold_values,
-    merge_bins,
-    merge_held,
-    rank_held,
-    summarize_bins,
-)
+from ._bin_summary import BinSummary, Labels, hold_values, merge_held, rank_held
 from ._coded import CodedTable
-from ._model import Model, fit_model
+from ._model import fit_model
 from ._pairwise import Pairwise
+from ._row_summary import RowSummary
 from ._saving import State, check
 from ._shared.options import (
     check_count,
@@ -52,7 +46,7 @@ from ._surprise import (
     score_rows,
     take_sample,
 )
-from ._table.columns import Column
+from ._table.columns import Column, ColumnType
 from ._table.filling import make_table
 from ._table.tables import collect_table
 from .kernel import (
@@ -216,14 +210,14 @@ class ProximityOutliers(OutlierDetector, KernelEstimator):
         return coded
 
     def fit_batches(self, batches: Any) -> Self:
-        """Learn from a table in batches; they are read three times.
+        """Learn from a table in batches; they are read twice.
 
         Parameters
         ----------
         batches : list of tables, or callable
             Tables with the same columns, or a function that returns a new iterator of
             the same tables each time; then only one is in memory at a time. They are
-            read a fourth time if `contamination` is a number.
+            read a third time if `contamination` is a number.
 
         Returns
         -------
@@ -236,16 +230,40 @@ class ProximityOutliers(OutlierDetector, KernelEstimator):
         read = make_reader(batches)
         kernel = copy_kernel(self.kernel, self.n_jobs, self.__default_kernel__())
         check_rule(kernel)
-        kept = fit_to_batches(kernel, read)
-        tails = _learn_tails_of(kernel, read)
+        rows, columns = fit_to_batches(kernel, read)
         threads = resolve_options(kernel).n_threads
-        sample = take_sample(kernel.model_, kept.rows, kept.counts)
-        if self.contamination == _AUTO:
-            limit = find_limit(sample, tails, threads)
-        else:
-            limit = self._find_limit_of(kernel.model_, tails, read, threads)
-        self._take(kernel, tails, limit)
+
+        def hold_scores(tails: Tails) -> Any:
+            model = kernel.model_
+            return merge_all(
+                (
+                    hold_values(score_rows(model.code(batch, threads), tails, threads))
+                    for batch in map(collect_table, read())
+                ),
+                merge_held,
+            )
+
+        self.__learn_summaries__(kernel, rows, columns, hold_scores)
         return self
+
+    def __learn_summaries__(
+        self,
+        kernel: ProximityKernel,
+        rows: RowSummary,
+        columns: BinSummary,
+        hold_scores: Callable[[Tails], Any],
+    ) -> None:
+        """Learn tails and the limit from the summaries of batches or partitions.
+
+        `hold_scores` collects the scores of all rows, if the limit needs them.
+        """
+        tails = _learn_tails_of(columns, kernel.model_.types)
+        if self.contamination == _AUTO:
+            sample = take_sample(kernel.model_, rows.rows, rows.counts)
+            limit = find_limit(sample, tails, resolve_options(kernel).n_threads)
+        else:
+            limit = _take_share(hold_scores(tails), self.contamination)
+        self._take(kernel, tails, limit)
 
     def _learn(self, kernel: ProximityKernel, coded: CodedTable) -> None:
         """Learn tails and the limit from the coded rows of the fitted table."""
@@ -259,20 +277,6 @@ class ProximityOutliers(OutlierDetector, KernelEstimator):
             scores = score_rows(coded, tails, threads)
             limit = _take_share(hold_values(scores), self.contamination)
         self._take(kernel, tails, limit)
-
-    def _find_limit_of(
-        self,
-        model: Model,
-        tails: Tails,
-        read: Callable[[], Iterator[Any]],
-        threads: int,
-    ) -> float:
-        """Find the score that a share of the rows of all batches exceeds."""
-        held = (
-            hold_values(score_rows(model.code(batch, threads), tails, threads))
-            for batch in map(collect_table, read())
-        )
-        return _take_share(merge_all(held, merge_held), self.contamination)
 
     def _take(self, kernel: ProximityKernel, tails: Tails, limit: float) -> None:
         take_kernel(self, kernel)
@@ -551,22 +555,13 @@ def _take_share(held: Any, share: Any) -> float:
     return float(low + (place - below) * (high - low))
 
 
-def _learn_tails_of(
-    kernel: ProximityKernel, read: Callable[[], Iterator[Any]]
-) -> Tails:
-    """Learn the tails of columns from batches."""
-    model, options = kernel.model_, resolve_options(kernel)
-    chosen, threads = options.categorical_features, options.n_threads
-    summaries = (
-        summarize_bins(batch, chosen, threads) for batch in map(collect_table, read())
-    )
-    whole = merge_all(summaries, merge_bins)
-    assert whole is not None  # the kernel was fitted to these batches
-    held = [column.held for column in whole.columns]
+def _learn_tails_of(columns: BinSummary, types: Sequence[ColumnType]) -> Tails:
+    """Learn the tails of columns from the summary of batches or partitions."""
+    held = [column.held for column in columns.columns]
     return collect_tails(
         [
             None if isinstance(own, Labels) or not has_tails(column) else rank_held(own)
-            for own, column in zip(held, model.types, strict=True)
+            for own, column in zip(held, types, strict=True)
         ]
     )
 

@@ -164,8 +164,8 @@ def same_as_oracle(frame, new, n_bins, matching, missingness):
     chosen = {"matching": matching, "missingness": missingness}
     pk = fitted(ProximityKernel(n_bins, **chosen, dtype=np.float64), frame)
     columns = oracle.read_columns(frame)
-    gaps = oracle.find_gaps(columns) if missingness == "informative" else ()
-    reference = oracle.fit(columns, n_bins, informative=gaps)
+    estimates = oracle.find_gaps(columns) if missingness == "informative" else ()
+    reference = oracle.fit(columns, n_bins, informative=estimates)
     assert pk.n_bins_.tolist() == reference.n_bins
     auto = [j for j, n in enumerate(n_bins) if n == "auto"]
     z, z_new = (
@@ -263,13 +263,13 @@ def test_a_coarse_bin_of_one_bin_has_no_column():
         NumericBins(np.arange(2.0)),
         NumericBins(np.arange(4.0), np.array([0, 0, 0, 1])),
     ]
-    totals = [np.ones(n, np.int64) for n in (3, 3, 4)]  # the second has a bin for gaps
+    totals = [np.ones(n, np.int64) for n in (3, 3, 4)]  # the second has one for missing
     layout = lay_out(totals, bins, np.ones(len(bins)))
     columns = np.split(layout.entry_columns, layout.entry_start[1:-1])
     assert [own[0] for own in columns] == [0, 1, 2, 4, 5, 6, 7, 8, 9, 10]
     coarse = [own[1] if len(own) > 1 else -1 for own in columns]
     assert coarse == [-1, 3, 3, -1, -1, -1, 11, 11, 11, -1]
-    assert np.diff(layout.gap_start).tolist() == [4, 3, 5]
+    assert np.diff(layout.spread_start).tolist() == [4, 3, 5]
     weights = layout.entry_weights[layout.entry_start[:-1]]
     np.testing.assert_allclose(weights, np.where(np.array(coarse) < 0, 1, 0.2**0.5))
 
@@ -278,7 +278,7 @@ def test_a_gap_needs_room_for_the_bins_that_were_observed():
     bins = [NumericBins(np.arange(4.0), np.array([0, 0, 1, 1]))]
     for totals, room in (([1, 1, 1, 1], 6), ([1, 0, 1, 1], 5), ([0, 0, 1, 1], 3)):
         layout = lay_out([np.array(totals)], bins, np.ones(1))
-        assert np.diff(layout.gap_start).tolist() == [room]
+        assert np.diff(layout.spread_start).tolist() == [room]
         assert (np.diff(layout.bin_start) > 0).tolist() == [n > 0 for n in totals]
 
 

@@ -207,7 +207,7 @@ def draw_seed(random_state: Any) -> int:
     return int(random_state or 0) % (1 << 64)
 
 
-def accept_gaps(tags: Any) -> Any:
+def accept_missing(tags: Any) -> Any:
     """Set scikit-learn's tags: tables may have missing cells and categories."""
     tags.input_tags.allow_nan = True
     tags.input_tags.categorical = True

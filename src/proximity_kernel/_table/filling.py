@@ -44,22 +44,22 @@ _LABELS = nw.String | nw.Categorical | nw.Enum
 
 
 @dataclass(frozen=True)
-class Gaps:
+class Fill:
     """The missing cells of a column, and the values to fill in.
 
     Attributes
     ----------
     type : ColumnType
-    rows : ndarray of shape (n_gaps,), int64
+    rows : ndarray of shape (n_missing,), int64
         Rows of the table with a missing cell, ascending.
-    values : ndarray of shape (n_gaps,), float64 or object
+    values : ndarray of shape (n_missing,), float64 or object
         Numbers, times in seconds, or labels of a categorical, ordered or not. Empty if
         nothing was observed at fit, since there is nothing to fill in.
-    uncertainty : ndarray of shape (n_gaps,), float64
+    uncertainty : ndarray of shape (n_missing,), float64
         Standard deviation of numbers; the probability of any other label.
-    means : ndarray of shape (n_gaps,), float64
+    means : ndarray of shape (n_missing,), float64
         Expected numbers, even if `values` are others; empty for labels.
-    ends : ndarray of shape (n_gaps, 2), float64
+    ends : ndarray of shape (n_missing, 2), float64
         Where the interval of a number begins and ends.
     objects : one of OBJECTS
         What the cells were at fit, if the column was one of Python objects.
@@ -83,7 +83,7 @@ class Gaps:
         """Whether the column was one of booleans at fit, and not one of labels."""
         return self.type.form == "boolean" and not self.type.has_labels
 
-    def decide(self, round_whole: bool) -> Gaps:
+    def decide(self, round_whole: bool) -> Fill:
         """Make values that the fitted column could have.
 
         Booleans are 0 or 1, with the uncertainty of labels. With `round_whole` numbers
@@ -206,13 +206,13 @@ def _like_time(moment: Any, example: Any, objects: str) -> Any:
     return plain.date() if objects == "date" else plain
 
 
-def fill_table(table: Any, gaps: Sequence[Gaps]) -> Any:
+def fill_table(table: Any, fills: Sequence[Fill]) -> Any:
     """Fill the missing cells of a table, in a copy of it.
 
     Parameters
     ----------
     table : frame, array or list of rows, of shape (n_samples, n_features)
-    gaps : sequence of Gaps, one per column
+    fills : sequence of Fill, one per column
 
     Returns
     -------
@@ -220,26 +220,26 @@ def fill_table(table: Any, gaps: Sequence[Gaps]) -> Any:
         Of the same type as `table`.
     """
     if _is_frame(table):
-        return _fill_frame(table, gaps)
+        return _fill_frame(table, fills)
     if isinstance(table, list | tuple):
-        return _fill_rows(table, gaps)
-    return _fill_array(table, gaps)
+        return _fill_rows(table, fills)
+    return _fill_array(table, fills)
 
 
-def make_uncertainty(table: Any, gaps: Sequence[Gaps]) -> Any:
+def make_uncertainty(table: Any, fills: Sequence[Fill]) -> Any:
     """Make a table of the uncertainties, of the type of `table`; 0 if observed.
 
     Parameters
     ----------
     table : frame, array or list of rows, of shape (n_samples, n_features)
-    gaps : sequence of Gaps, one per column
+    fills : sequence of Fill, one per column
 
     Returns
     -------
     frame, array or list of rows
         Numbers; durations for numeric columns of times.
     """
-    return make_table(table, [_list_uncertainty(len(table), own) for own in gaps])
+    return make_table(table, [_list_uncertainty(len(table), own) for own in fills])
 
 
 def make_table(table: Any, columns: Sequence[_Array]) -> Any:
@@ -284,7 +284,7 @@ def find_objects(table: Any, columns: Sequence[Column]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def mark_gaps(table: Any) -> _Array:
+def mark_missing(table: Any) -> _Array:
     """Find the missing cells of a table, bool of shape (n_samples, n_features)."""
     return np.column_stack([~column.observed for column in read_columns(table)])
 
@@ -369,17 +369,17 @@ def _plain_labels(labels: _Array, like: Any) -> Any:
     return labels.tolist()
 
 
-def _list_uncertainty(n_rows: int, gaps: Gaps) -> _Array:
+def _list_uncertainty(n_rows: int, fill: Fill) -> _Array:
     out = np.zeros(n_rows)
-    out[gaps.rows] = gaps.uncertainty if gaps.fillable else np.nan
-    if gaps.type.family in TIMES and not gaps.type.has_labels:
+    out[fill.rows] = fill.uncertainty if fill.fillable else np.nan
+    if fill.type.family in TIMES and not fill.type.has_labels:
         return count_micros(out, "m8[us]")
     return out
 
 
-def _fill_rows(rows: Any, gaps: Sequence[Gaps]) -> list[Any]:
+def _fill_rows(rows: Any, fills: Sequence[Fill]) -> list[Any]:
     out = [list(row) for row in rows]
-    for j, own in enumerate(gaps):
+    for j, own in enumerate(fills):
         if own.fillable:
             made = own.as_cells([row[j] for row in out])
             for i, value in zip(own.rows.tolist(), made, strict=True):
@@ -390,18 +390,18 @@ def _fill_rows(rows: Any, gaps: Sequence[Gaps]) -> list[Any]:
     ]
 
 
-def _fill_array(table: Any, gaps: Sequence[Gaps]) -> _Array:
+def _fill_array(table: Any, fills: Sequence[Fill]) -> _Array:
     masked = np.ma.isMaskedArray(table)
     out = np.array(np.ma.getdata(table) if masked else table)
     hidden = np.array(np.ma.getmaskarray(table)) if masked else None
     kind = out.dtype.kind
     if kind in "SUT":  # text as long as needed
         out = out.astype(object)
-    elif any(kind not in _KINDS.get(g.type.family, "O") for g in gaps if g.fillable):
+    elif any(kind not in _KINDS.get(g.type.family, "O") for g in fills if g.fillable):
         cells = [list(row) for row in out] if kind in "mM" else out.tolist()
         out = np.empty(out.shape, object)
         out[:] = cells
-    for j, own in enumerate(gaps):
+    for j, own in enumerate(fills):
         if not own.fillable:
             continue
         if out.dtype.kind == "O":
@@ -424,22 +424,22 @@ def _is_frame(table: Any) -> bool:
     return isinstance(wrapped, nw.DataFrame)
 
 
-def _fill_frame(frame: Any, gaps: Sequence[Gaps]) -> Any:
+def _fill_frame(frame: Any, fills: Sequence[Fill]) -> Any:
     """Fill the missing cells of a frame, in a copy of it."""
     made = nw.from_native(frame, eager_only=True).implementation
     if made.is_pandas():
         out = frame.copy()
-        for j, own in enumerate(gaps):
+        for j, own in enumerate(fills):
             if own.fillable:
                 out.isetitem(j, _fill_pandas(frame.iloc[:, j], own))
         return out
     if made.is_polars():
-        pairs = zip(frame.get_columns(), gaps, strict=True)
+        pairs = zip(frame.get_columns(), fills, strict=True)
         return frame.with_columns(
             [_fill_polars(series, own) for series, own in pairs if own.fillable]
         )
     if made.is_pyarrow():
-        for j, own in enumerate(gaps):
+        for j, own in enumerate(fills):
             if own.fillable:
                 filled = _fill_chunks(frame.column(j), own)
                 field = frame.schema.field(j).with_type(filled.type)
@@ -459,45 +459,45 @@ def _make_frame(frame: Any, names: Sequence[str], columns: Iterable[_Array]) -> 
     return made.set_index(frame.index) if like.is_pandas() else made
 
 
-def _map_labels(gaps: Gaps, held: Sequence[Any]) -> tuple[list[Any], _Array]:
+def _map_labels(fill: Fill, held: Sequence[Any]) -> tuple[list[Any], _Array]:
     """Find labels among those of a column; new ones are appended.
 
     Returns
     -------
     held : list
         The labels of the column, then the new ones.
-    places : ndarray of shape (n_gaps,), int64
+    places : ndarray of shape (n_missing,), int64
     """
-    header = Header(gaps.type.name, gaps.type.place, named=True)
+    header = Header(fill.type.name, fill.type.place, named=True)
     held = list(held)
     known = {name_label(label, header): k for k, label in reversed([*enumerate(held)])}
-    for label in dict.fromkeys(gaps.values.tolist()):
+    for label in dict.fromkeys(fill.values.tolist()):
         if label not in known:
             known[label] = len(held)
             held.append(label)
-    return held, np.array([known[label] for label in gaps.values.tolist()], np.int64)
+    return held, np.array([known[label] for label in fill.values.tolist()], np.int64)
 
 
-def _needs_own_type(series: Any, gaps: Gaps) -> bool:
+def _needs_own_type(series: Any, fill: Fill) -> bool:
     """Whether a column is all missing and its type does not fit the values."""
-    if len(gaps.rows) < len(series):
+    if len(fill.rows) < len(series):
         return False
     dtype = nw.from_native(series, series_only=True).dtype
-    if gaps.type.family == "numbers":
+    if fill.type.family == "numbers":
         return not (dtype.is_numeric() or dtype == nw.Boolean)
-    return not isinstance(dtype, _HOLDING.get(gaps.type.family, _LABELS))
+    return not isinstance(dtype, _HOLDING.get(fill.type.family, _LABELS))
 
 
-def _make_natural(gaps: Gaps) -> Any:
+def _make_natural(fill: Fill) -> Any:
     """Convert the values to the type that follows from them alone."""
-    if gaps.type.family in TIMES:
-        return gaps.as_times()
-    if gaps.is_boolean:
-        return gaps.means > 0.5
-    return gaps.values.tolist() if gaps.type.has_labels else gaps.values
+    if fill.type.family in TIMES:
+        return fill.as_times()
+    if fill.is_boolean:
+        return fill.means > 0.5
+    return fill.values.tolist() if fill.type.has_labels else fill.values
 
 
-def _make_values(series: Any, gaps: Gaps) -> Any:
+def _make_values(series: Any, fill: Fill) -> Any:
     """Convert the values to the type of a column; dates are in UTC."""
     dtype = nw.from_native(series, series_only=True).dtype
     if dtype.is_temporal():
@@ -505,105 +505,105 @@ def _make_values(series: Any, gaps: Gaps) -> Any:
         # support them all.
         unit = "ns" if getattr(dtype, "time_unit", None) == "ns" else "us"
         kind = "m8" if isinstance(dtype, nw.Duration) else "M8"
-        return gaps.as_times().astype(f"{kind}[{unit}]")
+        return fill.as_times().astype(f"{kind}[{unit}]")
     if isinstance(dtype, nw.Int128 | nw.UInt128):  # numpy has no such types
-        return [round(value) for value in gaps.values.tolist()]
+        return [round(value) for value in fill.values.tolist()]
     if dtype.is_integer():
-        return gaps.as_numbers(np.dtype(str(dtype).lower()))
+        return fill.as_numbers(np.dtype(str(dtype).lower()))
     if dtype == nw.Boolean:
-        return gaps.as_numbers(np.dtype(bool))
+        return fill.as_numbers(np.dtype(bool))
     if dtype.is_numeric():
-        return gaps.as_numbers(np.dtype(float))
-    return gaps.values.tolist()
+        return fill.as_numbers(np.dtype(float))
+    return fill.values.tolist()
 
 
-def _fill_pandas(series: Any, gaps: Gaps) -> Any:
+def _fill_pandas(series: Any, fill: Fill) -> Any:
     pd = import_module("pandas")
     dtype = series.dtype
     objects = isinstance(dtype, np.dtype) and dtype.kind == "O"
     made: Any
     if isinstance(dtype, pd.SparseDtype):  # cannot be written to
-        dense = _fill_pandas(series.sparse.to_dense(), gaps)
+        dense = _fill_pandas(series.sparse.to_dense(), fill)
         return dense.astype(pd.SparseDtype(dense.dtype, dtype.fill_value))
     if isinstance(dtype, pd.CategoricalDtype):
         held = series.cat.categories.tolist()
-        labels, places = _map_labels(gaps, held)
+        labels, places = _map_labels(fill, held)
         series = series.cat.add_categories(labels[len(held) :])
         codes = series.cat.codes.to_numpy(np.int64, copy=True)
-        codes[gaps.rows] = places
+        codes[fill.rows] = places
         made = pd.Categorical.from_codes(codes, dtype=series.dtype)
     elif hasattr(dtype, "pyarrow_dtype"):
         chunks = series.array.__arrow_array__()
-        made = type(series.array)(_fill_chunks(chunks, gaps))
-    elif _needs_own_type(series, gaps) and not (
-        objects and (gaps.objects or gaps.type.family != "numbers")
+        made = type(series.array)(_fill_chunks(chunks, fill))
+    elif _needs_own_type(series, fill) and not (
+        objects and (fill.objects or fill.type.family != "numbers")
     ):
-        made = pd.array(_make_natural(gaps))
+        made = pd.array(_make_natural(fill))
     else:
         made = series.array.copy()
-        made[gaps.rows] = _as_pandas(pd, series, gaps)
+        made[fill.rows] = _as_pandas(pd, series, fill)
     # Set the dtype, because pandas would convert objects to times.
     return pd.Series(made, index=series.index, name=series.name, dtype=made.dtype)
 
 
-def _as_pandas(pd: Any, series: Any, gaps: Gaps) -> Any:
+def _as_pandas(pd: Any, series: Any, fill: Fill) -> Any:
     if isinstance(series.dtype, np.dtype) and series.dtype.kind == "O":
-        return gaps.as_cells(series.tolist())
-    values = _make_values(series, gaps)
+        return fill.as_cells(series.tolist())
+    values = _make_values(series, fill)
     if getattr(series.dtype, "tz", None) is not None:
         values = pd.to_datetime(values, utc=True).astype(series.dtype)
     return pd.array(values, dtype=series.dtype)
 
 
-def _fill_polars(series: Any, gaps: Gaps) -> Any:
+def _fill_polars(series: Any, fill: Fill) -> Any:
     pl = import_module("polars")
     dtype = series.dtype
-    if _needs_own_type(series, gaps):
-        return pl.Series(series.name, _make_natural(gaps))
+    if _needs_own_type(series, fill):
+        return pl.Series(series.name, _make_natural(fill))
     if dtype == pl.Object:
         cells = np.fromiter(series.to_list(), object)
-        cells[gaps.rows] = gaps.as_cells(cells.tolist())
+        cells[fill.rows] = fill.as_cells(cells.tolist())
         return pl.Series(series.name, cells.tolist(), dtype=pl.Object)
     if dtype == pl.Enum:
-        dtype = pl.Enum(_map_labels(gaps, dtype.categories.to_list())[0])
-    values = _make_values(series, gaps)
+        dtype = pl.Enum(_map_labels(fill, dtype.categories.to_list())[0])
+    values = _make_values(series, fill)
     made = pl.Series(values, dtype=dtype if isinstance(values, list) else None)
     if getattr(dtype, "time_zone", None) is not None:
         made = made.dt.replace_time_zone("UTC").dt.convert_time_zone(dtype.time_zone)
-    return series.cast(dtype).clone().scatter(gaps.rows, made.cast(dtype))
+    return series.cast(dtype).clone().scatter(fill.rows, made.cast(dtype))
 
 
-def _fill_chunks(chunks: Any, gaps: Gaps) -> Any:
+def _fill_chunks(chunks: Any, fill: Fill) -> Any:
     """Fill an arrow column."""
     pa = import_module("pyarrow")
     dtype = chunks.type
-    if _needs_own_type(chunks, gaps):
-        return pa.chunked_array([pa.array(_make_natural(gaps))])
+    if _needs_own_type(chunks, fill):
+        return pa.chunked_array([pa.array(_make_natural(fill))])
     if pa.types.is_dictionary(dtype):
-        return _fill_dictionary(pa, chunks, gaps)
+        return _fill_dictionary(pa, chunks, fill)
     if pa.types.is_run_end_encoded(dtype):
         compute = import_module("pyarrow.compute")
-        plain = _fill_chunks(compute.run_end_decode(chunks), gaps)
+        plain = _fill_chunks(compute.run_end_decode(chunks), fill)
         return compute.run_end_encode(plain, run_end_type=dtype.run_end_type)
     if pa.types.is_string_view(dtype):  # arrow cannot take from views yet
-        return _fill_chunks(chunks.cast(pa.string()), gaps).cast(dtype)
+        return _fill_chunks(chunks.cast(pa.string()), fill).cast(dtype)
     # Append the values and take from there, because arrow replaces cells of some types
     # only.
     places = np.arange(len(chunks))
-    places[gaps.rows] = len(chunks) + np.arange(len(gaps.rows))
-    values = pa.array(_make_values(chunks, gaps)).cast(dtype, safe=False)
+    places[fill.rows] = len(chunks) + np.arange(len(fill.rows))
+    values = pa.array(_make_values(chunks, fill)).cast(dtype, safe=False)
     return pa.chunked_array(
         [pa.concat_arrays([*chunks.chunks, values]).take(pa.array(places))]
     )
 
 
-def _fill_dictionary(pa: Any, chunks: Any, gaps: Gaps) -> Any:
+def _fill_dictionary(pa: Any, chunks: Any, fill: Fill) -> Any:
     whole = chunks.unify_dictionaries().combine_chunks()
     if isinstance(whole, pa.ChunkedArray):  # of older versions
         whole = whole.chunk(0)
-    held, places = _map_labels(gaps, whole.dictionary.to_pylist())
+    held, places = _map_labels(fill, whole.dictionary.to_pylist())
     codes = whole.indices.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
-    codes[gaps.rows] = places
+    codes[fill.rows] = places
     dtype = chunks.type
     made = pa.DictionaryArray.from_arrays(
         pa.array(codes).cast(dtype.index_type),

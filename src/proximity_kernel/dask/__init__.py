@@ -7,5 +7,6 @@ from __future__ import annotations
 
 from .dask_kernel import DaskProximityKernel
 from .dask_kmeans import DaskProximityKMeans
+from .dask_outliers import DaskProximityOutliers
 
-__all__ = ["DaskProximityKMeans", "DaskProximityKernel"]
+__all__ = ["DaskProximityKMeans", "DaskProximityKernel", "DaskProximityOutliers"]

@@ -315,8 +315,10 @@ class DaskProximityKernel(BaseEstimator):  # type: ignore[misc]  # untyped
             raise
 
 
-def fit_partitions(estimator: DaskProximityKernel, X: Any) -> RowSummary:
-    """Fit an estimator to a table in partitions; returns the summary of its rows."""
+def fit_partitions(
+    estimator: DaskProximityKernel, X: Any
+) -> tuple[RowSummary, BinSummary]:
+    """Fit to a table in partitions; returns the summaries of its rows and columns."""
     given = estimator.estimator
     check_kernel(given, "estimator")
     kernel: ProximityKernel = ProximityKernel() if given is None else clone(given)
@@ -337,7 +339,7 @@ def fit_partitions(estimator: DaskProximityKernel, X: Any) -> RowSummary:
     validate_data(kernel, header, skip_check_array=True)
     take_kernel(estimator, kernel)
     warn_of_columns(kernel.model_)
-    return rows
+    return rows, bin_summary
 
 
 def share_kernel(kernel: ProximityKernel) -> Any:

@@ -151,7 +151,7 @@ class DaskProximityKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]  #
         """
         self._check_options()
         fitted = DaskProximityKernel(copy_kernel(self.kernel, None))
-        kept = fit_partitions(fitted, X)
+        kept, _ = fit_partitions(fitted, X)
         kernel, parts = fitted.kernel_, split_parts(X)
         options = resolve_kmeans_options(self, kernel.model_)
         rows = gather_rows(*represent_kept(kernel, kept), count_threads(kernel.n_jobs))

@@ -1,0 +1,163 @@
+"""`DaskProximityOutliers`: `ProximityOutliers` for tables in partitions."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from .._bin_summary import has_no_rows, hold_values, merge_held
+from .._surprise import Tails, score_rows
+from ..kernel import ProximityKernel, check_not_frozen, copy_kernel, take_kernel
+from ..outliers import ProximityOutliers, check_rule
+from .dask_kernel import DaskProximityKernel, fit_partitions, share_kernel
+from .partitions import Shared, reduce_parts, share, split_parts, stack_blocks
+
+
+class DaskProximityOutliers(BaseEstimator):  # type: ignore[misc]  # untyped
+    """`ProximityOutliers` for tables in partitions, which need not fit into memory.
+
+    Learns what `ProximityOutliers` learns from the whole table, however it is
+    partitioned.
+
+    Parameters
+    ----------
+    kernel : ProximityKernel or None, default=None
+        As in `ProximityOutliers`; it is cloned.
+    contamination : "auto" or float, default="auto"
+        As in `ProximityOutliers`. A number needs a third pass over the table.
+
+    Attributes
+    ----------
+    outliers_ : ProximityOutliers
+        The fitted estimator, for all that needs no dask: ``reasons``, ``save``.
+    kernel_ : ProximityKernel
+        The fitted kernel.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features,)
+        Only when the table had column names, all of them strings.
+
+    Examples
+    --------
+    >>> import dask
+    >>> import dask.dataframe as dd
+    >>> import pandas as pd
+    >>> from proximity_kernel.dask import DaskProximityOutliers
+    >>> table = pd.DataFrame({"size": [i % 10.0 for i in range(200)] + [90.0]})
+    >>> X = dd.from_pandas(table, npartitions=3)
+    >>> with dask.config.set(scheduler="synchronous"):
+    ...     odd = DaskProximityOutliers().fit(X)
+    ...     odd.predict(X).compute()[-3:]
+    array([ 1,  1, -1])
+    >>> odd.outliers_.reasons(table[-1:])[0][0].side
+    'above'
+    """
+
+    def __init__(
+        self,
+        *,
+        kernel: ProximityKernel | None = None,
+        contamination: float | Literal["auto"] = "auto",
+    ) -> None:
+        self.kernel = kernel
+        self.contamination = contamination
+
+    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002  (scikit-learn's)
+        """Learn what is expected of each cell, and the limit; computes at once.
+
+        Parameters
+        ----------
+        X : dask DataFrame, dask array or table in memory, (n_samples, n_features)
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self
+        """
+        odd = ProximityOutliers(kernel=self.kernel, contamination=self.contamination)
+        odd._check_options()  # noqa: SLF001  (those are its own)
+        check_not_frozen(self.kernel)
+        kernel = copy_kernel(self.kernel, None, odd.__default_kernel__())
+        check_rule(kernel)
+        fitted = DaskProximityKernel(kernel)
+        rows, columns = fit_partitions(fitted, X)
+
+        def hold_scores(tails: Tails) -> Any:
+            states = split_parts(X).map(
+                _hold_part, share_kernel(fitted.kernel_), share(tails)
+            )
+            return reduce_parts(states, merge_held)
+
+        odd.__learn_summaries__(fitted.kernel_, rows, columns, hold_scores)
+        take_kernel(self, fitted.kernel_)
+        self.outliers_ = odd
+        return self
+
+    def score_samples(self, X: Any) -> Any:
+        """Score rows, lazily: the lower, the more unusual.
+
+        Parameters
+        ----------
+        X : dask DataFrame, dask array or table in memory, (n_samples, n_features)
+            With the columns seen at fit.
+
+        Returns
+        -------
+        dask array of shape (n_samples,), float64
+        """
+        return self._map(X, "score_samples", np.empty(0))
+
+    def score_cells(self, X: Any) -> Any:
+        """Score every cell, lazily: by how much it exceeds what is expected of it.
+
+        Parameters
+        ----------
+        X : dask DataFrame, dask array or table in memory, (n_samples, n_features)
+
+        Returns
+        -------
+        dask array of shape (n_samples, n_features), float64
+        """
+        check_is_fitted(self)
+        return self._map(X, "score_cells", np.empty((0, self.n_features_in_)))
+
+    def predict(self, X: Any) -> Any:
+        """Label outliers with -1, other rows with 1, lazily.
+
+        Parameters
+        ----------
+        X : dask DataFrame, dask array or table in memory, (n_samples, n_features)
+
+        Returns
+        -------
+        dask array of shape (n_samples,), int64
+        """
+        return self._map(X, "predict", np.empty(0, np.int64))
+
+    def _map(self, X: Any, method: str, empty: NDArray[Any]) -> Any:
+        """Call a method for every partition; `empty` is its result without rows."""
+        check_is_fitted(self)
+        parts = split_parts(X, self.kernel_)
+        shared = share(copy.copy(self.outliers_).set_params(n_jobs=1))
+        blocks = parts.map(_call_part, shared, method, empty)
+        width = empty.shape[1] if empty.ndim == 2 else None
+        return stack_blocks(blocks, parts.sizes, width, empty)
+
+
+def _hold_part(part: Any, shared: Shared, tails: Shared) -> Any:
+    """Hold the scores of the rows of a partition, so that they can be ranked."""
+    if has_no_rows(part):
+        return hold_values(np.empty(0))
+    return hold_values(score_rows(shared.get().model_.code(part, 1), tails.get(), 1))
+
+
+def _call_part(part: Any, shared: Shared, method: str, empty: Any) -> NDArray[Any]:
+    """Call a method of the fitted estimator for a partition."""
+    if has_no_rows(part):
+        return np.asarray(empty)
+    return np.asarray(getattr(shared.get(), method)(part))
