@@ -78,7 +78,7 @@ print(pd.Series(segments.stability_).head(4).round(2).to_string())
 # ------------------------
 # The profile of a segment lists the values that are more frequent in it than elsewhere.
 
-profiles = pd.DataFrame(segments.profiles_)
+profiles = segments.profiles_.to_frame()
 for number, rows in profiles.groupby("cluster"):
     print(f"segment {number}: {(segments.labels_ == number).sum()} people")
     for row in rows.head(4).itertuples():

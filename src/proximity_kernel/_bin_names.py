@@ -8,11 +8,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ._bins import Bins, CategoricalBins, NumericBins, Typical, nest_cells
+from ._bins import (
+    QUARTERS,
+    Bins,
+    CategoricalBins,
+    NumericBins,
+    Typical,
+    nest_cells,
+)
 from ._table.columns import ColumnType, write_date
 
 _DATE_UNITS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}  # in a second
-_COARSE_NAMES = ("low", "high")
 _EXACT = 1e15  # below, whole numbers are written with all their digits
 _EQUAL = 1e-6  # standard deviation of equal whole numbers, up to rounding
 _DIGITS = 4  # digits of a number, unless two numbers need more to differ
@@ -218,36 +224,59 @@ def _shorten(number: float, digits: int) -> str:
     return np.format_float_positional(number, digits, fractional=False, trim="-")
 
 
-def _name_cells(bins: Bins) -> list[str]:
-    """Name the columns of the cells (coarse bins, halves, ...) with several leaves."""
+def name_leaves(
+    bins: Bins, column: ColumnType, typical: Typical, gaps: bool
+) -> BinNames:
+    """Name the leaves of a feature, as `name_bins` does; most have one for each bin."""
+    if isinstance(bins, NumericBins) and bins.cuts is not None and len(bins.cuts):
+        every = np.full(len(bins.cuts), QUARTERS)  # as if each leaf were a bin
+        bins = NumericBins(np.zeros(len(every) + 1), cuts=bins.cuts, levels=every)
+    return name_bins(bins, column, typical, gaps)
+
+
+def _list_cells(bins: Bins) -> list[NDArray[np.int64]]:
+    """List the leaves of each cell that has several (halves, quarters, eighths)."""
     if isinstance(bins, CategoricalBins):
         return []
     if bins.levels is None:
-        return [_COARSE_NAMES[group] for group in bins.shared]
-    cells = [members for members, _ in nest_cells(bins.levels)[1]]
-    return [f"{members[0]}-{members[-1]}" for members in cells]
+        return list(bins.shared.values())
+    return [members for members, _ in nest_cells(bins.levels)[1]]
 
 
 def output_names(
-    names: Sequence[str], bins: Sequence[Bins], informative: NDArray[np.bool_]
+    names: Sequence[str], bins: Sequence[Bins], leaves: Sequence[BinNames]
 ) -> NDArray[np.object_]:
-    """Name every column of the representation.
+    """Name every column of the representation: the feature, and the bin in words.
 
+    Words rather than brackets, as other libraries accept no ``[`` and ``<`` in names.
     Underscores are added to a name until it is unique: the column "a" with a category
-    "1_0" collides with a numeric column "a_1".
+    "b c" collides with a column "a b" that has a category "c".
+
+    Parameters
+    ----------
+    names : sequence of str
+        The features.
+    bins : sequence of Bins
+    leaves : sequence of BinNames
+        From `name_leaves`.
+
+    Returns
+    -------
+    ndarray of str of shape (n_columns,)
 
     Examples
     --------
     >>> from proximity_kernel._bins import CategoricalBins, NumericBins
     >>> bins = [NumericBins(np.array([1.0, 2.0])), CategoricalBins(("a", "b"))]
-    >>> output_names(["age", "blood"], bins, np.array([True, False])).tolist()
-    ['age_0', 'age_1', 'age_missing', 'blood_a', 'blood_b']
+    >>> leaves = [BinNames(lows=("", "1.5"), highs=("1.5", "")), BinNames(("a", "b"))]
+    >>> output_names(["age", "blood"], bins, leaves).tolist()
+    ['age up to 1.5', 'age above 1.5', 'blood a', 'blood b']
     """
     out: dict[str, None] = {}  # a set that keeps its order
-    for feature, feature_bins, gaps in zip(names, bins, informative, strict=True):
-        missing = ["missing"] if gaps else []
-        for suffix in [*feature_bins.names(), *missing, *_name_cells(feature_bins)]:
-            name = f"{feature}_{suffix}"
+    for feature, feature_bins, own in zip(names, bins, leaves, strict=True):
+        cells = _list_cells(feature_bins)
+        for words in [*own.each(), *(own.name(c[0], c[-1]) for c in cells)]:
+            name = f"{feature} {words}"
             while name in out:
                 name += "_"
             out[name] = None

@@ -105,10 +105,6 @@ class NumericBins:
         held = {group: np.flatnonzero(self.groups == group) for group in (0, 1)}
         return {group: members for group, members in held.items() if len(members) > 1}
 
-    def names(self) -> list[str]:
-        """Name each leaf for an output column: its number."""
-        return [str(k) for k in range(len(self.parents))]
-
 
 @dataclass(frozen=True)
 class CategoricalBins:

@@ -48,6 +48,7 @@ from ._shared.options import check_count, check_seed, is_number
 from ._shared.resources import count_threads
 from ._shared.sklearn_bases import Clusterer, NumberedTransformer
 from ._shared.warning import warn_user
+from ._table.records import Records
 from ._weights import check_sample_weight
 from .kernel import (
     KernelEstimator,
@@ -114,12 +115,12 @@ class ProximityKMeans(NumberedTransformer, Clusterer, KernelEstimator):
         Mean representation of the rows of each cluster. The names of the columns are
         ``kernel_.get_feature_names_out()``.
     profiles_ : list of dict
-        What is typical of each cluster, for ``pandas.DataFrame(profiles_)``: cluster,
-        size (rows), feature, value (a category, or "12.5 to 30", the upper limit
-        included), share (of the cluster's rows), share_overall (of all rows) and lift
-        (the ratio of the two). Rows count by their weights, missing cells by their
-        estimates. Each feature is listed with its most common value, and with those of
-        at least 5 % that are more common than overall; neighboring bins are one value
+        What is typical of each cluster, with ``to_frame()``, and shown as a table in a
+        notebook: cluster, size (rows), feature, value (a category, or "12.5 to 30", the
+        upper limit included), share (of the cluster's rows), share_overall (of all
+        rows) and lift (the ratio of the two). Rows count by their weights, missing
+        cells by their estimates. Each feature is listed with its most common value, and
+        those of at least 5 % that are more common than overall; adjacent bins are one
         if that distinguishes more. A feature of weight 0 is not listed. What
         distinguishes a cluster most comes first.
     inertia_ : float
@@ -164,7 +165,7 @@ class ProximityKMeans(NumberedTransformer, Clusterer, KernelEstimator):
     1 3 b 80%
     """
 
-    profiles_: list[dict[str, Any]]
+    profiles_: Records[dict[str, Any]]
 
     def __init__(
         self,
@@ -381,7 +382,7 @@ class ProximityKMeans(NumberedTransformer, Clusterer, KernelEstimator):
         if self.stability_ is not None:
             arrays["stability"] = np.array([*self.stability_.items()], np.float64)
         values = {
-            "profiles": self.profiles_,
+            "profiles": list(self.profiles_),
             "inertia": float(self.inertia_),
             "n_iter": int(self.n_iter_),
         }
@@ -400,7 +401,7 @@ class ProximityKMeans(NumberedTransformer, Clusterer, KernelEstimator):
             check(
                 0 <= self.labels_.min() <= self.labels_.max() < len(centers), "labels"
             )
-        self.profiles_ = state.values["profiles"]
+        self.profiles_ = Records(state.values["profiles"])
         check(all(set(one) == set(PROFILE_KEYS) for one in self.profiles_), "profiles")
         self.kernel_ = kernel
         self.cluster_centers_ = centers
@@ -481,7 +482,7 @@ class Clusters:
 
     centers: NDArray[Any]
     labels: NDArray[np.int32]
-    profiles: list[dict[str, Any]]
+    profiles: Records[dict[str, Any]]
     inertia: float
     n_iter: int
     stability: dict[int, float] | None
@@ -623,7 +624,7 @@ def check_sums(sums: Sums | None, model: Model) -> Sums:
 
 def describe_clusters(
     model: Model, totals: NDArray[np.float64], sizes: NDArray[np.float64]
-) -> list[dict[str, Any]]:
+) -> Records[dict[str, Any]]:
     """List the typical bins of each cluster.
 
     Parameters
@@ -636,7 +637,7 @@ def describe_clusters(
 
     Returns
     -------
-    list of dict
+    Records of dict
         With the keys of `PROFILE_KEYS`; the most distinctive bins come first.
     """
     feature = np.repeat(np.arange(len(model.n_bins)), model.n_bins)
@@ -644,7 +645,7 @@ def describe_clusters(
     overall = _to_shares(totals.sum(axis=0), feature)
     starts = np.concatenate([[0], np.cumsum(model.n_bins)])
     names = model.bin_names
-    out: list[dict[str, Any]] = []
+    out: Records[dict[str, Any]] = Records()
     for c in np.flatnonzero(sizes):
         bins = []
         for j, column in enumerate(model.types):

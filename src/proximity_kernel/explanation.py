@@ -11,7 +11,7 @@ name in the package, which would replace the public function.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from numbers import Integral
 from typing import Any, Literal
 
@@ -25,6 +25,7 @@ from ._model import Model
 from ._provenance import list_cells
 from ._shared.wording import fold_rows, write_plain, write_share
 from ._table.columns import Column
+from ._table.records import Tabular, find_library
 from ._table.tables import split_table
 from .kernel import ProximityKernel, bin_names, find_kernel, is_limited
 
@@ -137,8 +138,8 @@ class Feature:
 
 
 @dataclass(frozen=True)
-class Explanation:
-    """Why two rows are similar, or why not.
+class Explanation(Tabular):
+    """Why two rows are similar, or why not; a notebook shows it as a table.
 
     Attributes
     ----------
@@ -147,14 +148,16 @@ class Explanation:
         query `a`, up to rounding.
     features : tuple of Feature
         In the order of the table.
+    library : str
+        Whose frame `to_frame` makes: that of the rows, else pandas.
     """
 
     similarity: float
     features: tuple[Feature, ...]
+    library: str = field(default="pandas", repr=False, compare=False)
 
-    def to_rows(self) -> list[dict[str, Any]]:
-        """Make a record of each feature, for `pandas.DataFrame` or a CSV file."""
-        return [
+    def _list_columns(self) -> dict[str, list[Any]]:
+        records = [
             {
                 "feature": feature.name,
                 "contribution": feature.contribution,
@@ -166,16 +169,23 @@ class Explanation:
             }
             for feature in self.features
         ]
+        return {name: [one[name] for one in records] for name in records[0]}
+
+    def _show(self) -> tuple[str, dict[str, list[Any]]]:
+        ordered = sorted(self.features, key=lambda one: -one.contribution)
+        return f"similarity {self.similarity:.3f}", {
+            "feature": [one.name for one in ordered],
+            "adds": [f"{one.contribution:.3f}" for one in ordered],
+            "alike": [one.reason for one in ordered],
+            "a": [str(one.a) for one in ordered],
+            "b": [str(one.b) for one in ordered],
+        }
 
     def __str__(self) -> str:
         """Lay out the features as a table, the largest contribution first."""
-        rows = [("feature", "adds", "alike", "a", "b")]
-        for one in sorted(self.features, key=lambda one: -one.contribution):
-            added = f"{one.contribution:.3f}"
-            rows.append((one.name, added, one.reason, str(one.a), str(one.b)))
-        return "\n".join(
-            [f"similarity {self.similarity:.3f}", *fold_rows(rows, _WIDTH)]
-        )
+        title, columns = self._show()
+        rows = [tuple(columns), *zip(*columns.values(), strict=True)]
+        return "\n".join([title, *fold_rows(rows, _WIDTH)])
 
 
 def explain(kernel: BaseEstimator, a: Any, b: Any) -> Explanation:
@@ -236,7 +246,7 @@ def explain(kernel: BaseEstimator, a: Any, b: Any) -> Explanation:
         )
         for j, column in enumerate(model.types)
     )
-    return Explanation(total, features)
+    return Explanation(total, features, find_library(a))
 
 
 def _without_weights(model: Model) -> Model:

@@ -24,7 +24,8 @@ from sklearn.utils.validation import (
 )
 
 from ._batches import fit_to_batches, make_reader
-from ._bin_names import output_names
+from ._bin_names import name_leaves, output_names
+from ._bins import NumericBins
 from ._coded import CodedTable, merge_distinct
 from ._missingness import MissingCells
 from ._model import Model, fit_model, warn_of_columns
@@ -48,6 +49,7 @@ from ._shared.options import (
 from ._shared.resources import count_threads
 from ._shared.sklearn_bases import Estimator, Matrix, Transformer, Weighted
 from ._table.columns import read_columns
+from ._table.records import CellRecords, Records, find_library
 from ._table.tables import collect_table
 
 
@@ -111,6 +113,10 @@ class ProximityKernel(ModelFileMixin, Weighted, Transformer, Estimator):
 
     Attributes
     ----------
+    bins_ : list of dict
+        Every bin, with ``to_frame()``, and shown as a table in a notebook: feature, bin
+        (its number), range (in words, or a category), above and up_to (the limits of a
+        bin of numbers; None where it is open) and share (of the fitted rows).
     bin_centers_ : list of length n_features
         Centers of a numeric feature, ascending; None for a categorical one.
     bin_groups_ : list of length n_features
@@ -122,7 +128,8 @@ class ProximityKernel(ModelFileMixin, Weighted, Transformer, Estimator):
     prior_ : list of length n_features
         Frequencies of each feature's bins among the fitted rows.
     missingness_ : list of length n_features
-        Whether missing cells of each feature are informative, and why.
+        Whether missing cells of each feature are informative, and why; with
+        ``to_frame()``, and shown as a table in a notebook.
     model_ : Model
         The fitted model; the other attributes are views of it.
     n_features_in_ : int
@@ -303,7 +310,7 @@ class ProximityKernel(ModelFileMixin, Weighted, Transformer, Estimator):
             np.fill_diagonal(distances, 0)
         return distances
 
-    def provenance(self, X: Any) -> NDArray[np.void]:
+    def provenance(self, X: Any) -> CellRecords:
         """List where the estimate of each missing cell comes from.
 
         Missing cells of an informative feature count as observed and are not listed.
@@ -315,6 +322,7 @@ class ProximityKernel(ModelFileMixin, Weighted, Transformer, Estimator):
         Returns
         -------
         structured ndarray of shape (n_missing,), row after row
+            With ``to_frame()``, and shown as a table in a notebook.
             ``row`` and ``feature`` (``feature_name``) locate the cell; ``observed``
             counts the observed features with bins; ``certainty`` is the probability of
             the likeliest bin.
@@ -336,7 +344,9 @@ class ProximityKernel(ModelFileMixin, Weighted, Transformer, Estimator):
         4 x1 ['x0' '' '']
         """
         coded, threads = code_table(self, X), count_threads(self.n_jobs)
-        return list_cells(coded.model, coded, threads)
+        cells = list_cells(coded.model, coded, threads).view(CellRecords)
+        cells.library = find_library(X)
+        return cells
 
     def column_evidence(self) -> Matrix:
         """Measure which columns tell about which, for estimates of missing cells.
@@ -378,13 +388,34 @@ class ProximityKernel(ModelFileMixin, Weighted, Transformer, Estimator):
         Returns
         -------
         ndarray of str of shape (n_columns,)
-            "age_0" for a bin of a number, "age_low" and "age_high" for its halves,
-            "blood_a" for a category, "blood_infrequent" for the bin that rare ones
-            share, "age_missing" for the bin of informative missing cells.
+            Unique: "age 35-51" for a bin of a number, "age up to 51" for one of its
+            halves, "blood a" for a category, "blood infrequent" for the bin that rare
+            ones share, "age missing" for the bin of informative missing cells. The
+            ranges are those of `bins_`.
         """
         model = take_model(self)
         names = [str(name) for name in _check_feature_names_in(self, input_features)]
-        return output_names(names, model.bins, model.informative)
+        held = zip(
+            model.bins, model.types, model.typical, model.informative, strict=True
+        )
+        leaves = [name_leaves(*feature) for feature in held]
+        return output_names(names, model.bins, leaves)
+
+    @property
+    def bins_(self) -> Records[dict[str, Any]]:
+        """The range or category of each bin."""
+        model = self.model_
+        out: Records[dict[str, Any]] = Records()
+        for j, (bins, column) in enumerate(zip(model.bins, model.types, strict=True)):
+            words, shares = model.bin_names[j].each(), model.prior[j].tolist()
+            limits = [None] * (len(words) + 1)
+            if isinstance(bins, NumericBins) and column.family == "numbers":
+                limits[1 : bins.n_bins] = bins.midpoints.tolist()
+            for k, (name, share) in enumerate(zip(words, shares, strict=True)):
+                named = {"feature": column.name, "bin": k, "range": name}
+                ends = {"above": limits[k], "up_to": limits[k + 1]}
+                out.append({**named, **ends, "share": share})
+        return out
 
     @property
     def n_bins_(self) -> NDArray[np.int64]:
@@ -413,9 +444,9 @@ class ProximityKernel(ModelFileMixin, Weighted, Transformer, Estimator):
         return self.model_.prior
 
     @property
-    def missingness_(self) -> list[MissingCells]:
+    def missingness_(self) -> Records[MissingCells]:
         """Whether missing cells of each feature are informative, and why."""
-        return list(self.model_.missingness)
+        return Records(self.model_.missingness)
 
     def __fit_coded__(self, X: Any, sample_weight: Any = None) -> CodedTable:
         options, X = resolve_options(self), collect_table(X)

@@ -48,6 +48,7 @@ from ._surprise import (
 )
 from ._table.columns import Column, ColumnType
 from ._table.filling import make_table
+from ._table.records import Records, find_library
 from ._table.tables import collect_table
 from .kernel import (
     KernelEstimator,
@@ -353,7 +354,7 @@ class ProximityOutliers(OutlierDetector, KernelEstimator):
         """
         return np.where(self.decision_function(X) < 0, -1, 1)
 
-    def reasons(self, X: Any, n: int = 3) -> list[list[Reason]]:
+    def reasons(self, X: Any, n: int = 3) -> Records[list[Reason]]:
         """List the cells that make each row unusual.
 
         Parameters
@@ -365,20 +366,22 @@ class ProximityOutliers(OutlierDetector, KernelEstimator):
         Returns
         -------
         list of length n_samples, of lists of Reason
-            The cells with a score, the highest first.
+            The cells with a score, the highest first. With ``to_frame()``, one line
+            for each reason, and shown as a table in a notebook.
         """
         most = check_count("n", n, 1)
         coded = self._code(X)
         cells = score_cells(coded, self._tails, self._threads)
         writer = _Writer(coded, self._tails)
-        return [
+        found = (
             [
                 writer.write(i, j, float(own[j]))
                 for j in np.argsort(-own, kind="stable")[:most].tolist()
                 if own[j] > 0
             ]
             for i, own in enumerate(cells)
-        ]
+        )
+        return Records(found, find_library(X), ["row", *Reason.__dataclass_fields__])
 
     def __get_model_state__(self) -> State:
         tails = self._tails

@@ -22,8 +22,7 @@ from strategies import (
 )
 
 from proximity_kernel import ProximityKernel
-from proximity_kernel._bin_names import output_names
-from proximity_kernel._bins import CategoricalBins, NumericBins
+from proximity_kernel._bins import NumericBins
 from proximity_kernel._coded import lay_out
 
 
@@ -250,7 +249,8 @@ def test_gaps_of_their_own_are_a_coarse_bin_of_their_own():
     assert pk.bin_groups_[0].tolist() == [0, 0, 1, 1]
     alike = pk.kernel(values)
     assert alike[8].tolist() == [0] * 8 + [1, 1]
-    names = ["x0_0", "x0_1", "x0_2", "x0_3", "x0_missing", "x0_low", "x0_high"]
+    bins = ["up to 1", "2-3", "4-5", "6 or more", "missing", "up to 3", "4 or more"]
+    names = [f"x0 {name}" for name in bins]
     assert pk.get_feature_names_out().tolist() == names
 
 
@@ -283,17 +283,11 @@ def test_a_gap_needs_room_for_the_bins_that_were_observed():
 
 
 def test_names_stay_unique():
-    frame = pd.DataFrame({"a": np.arange(8.0), "a_low": [1.0, 2.0] * 4})
+    frame = pd.DataFrame({"a": np.arange(8.0), "a up": ["to 1", "to 3"] * 4})
     names = ProximityKernel("auto").fit(frame).get_feature_names_out().tolist()
-    assert names[:6] == ["a_0", "a_1", "a_2", "a_3", "a_low", "a_high"]
-    assert names[6:] == ["a_low_0", "a_low_1"]
-    bins = [
-        NumericBins(np.arange(3.0), np.array([0, 1, 1])),
-        CategoricalBins(("high",)),
-    ]
-    no_gaps = np.zeros(2, bool)
-    names = output_names(["a", "a"], bins, no_gaps).tolist()
-    assert names == ["a_0", "a_1", "a_2", "a_high", "a_high_"]
+    bins = ["up to 1", "2-3", "4-5", "6 or more", "up to 3", "4 or more"]
+    assert names[:6] == [f"a {name}" for name in bins]
+    assert names[6:] == ["a up to 1_", "a up to 3_"]
 
 
 def test_one_resolution_leaves_no_trace():

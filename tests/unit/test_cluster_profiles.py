@@ -47,7 +47,7 @@ def test_profiles_count_estimates_and_rank_by_what_sets_apart(fitted, frame):
     text = [name for name in told["feature"].unique() if frame[name].dtype == "str"]
     checked = 0
     for one in told[told["feature"].isin(text)].to_dict("records"):
-        column = z[:, names.index(f"{one['feature']}_{one['value']}")]
+        column = z[:, names.index(f"{one['feature']} {one['value']}")]
         here = column[fitted.labels_ == one["cluster"]]
         assert one["share"] == pytest.approx(here.mean(), abs=1e-6)
         assert one["share_overall"] == pytest.approx(column.mean(), abs=1e-6)

@@ -219,7 +219,7 @@ def test_unknown_categories_and_empty_features():
 
 def test_a_table_of_it(pk, people):
     why = explain(pk, people.iloc[[0]], people.iloc[[7]])
-    table = pd.DataFrame(why.to_rows())
+    table = why.to_frame()
     assert table["feature"].tolist() == list(people.columns)
     assert table["contribution"].sum() == pytest.approx(why.similarity)
     assert table["missing_b"].tolist() == [False, True, False, False]

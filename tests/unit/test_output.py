@@ -26,7 +26,7 @@ def test_rare_categories_share_a_bin():
     pk = plain(max_categories=3).fit(frame)
     assert pk.n_bins_.tolist() == [3]
     names = pk.get_feature_names_out().tolist()
-    assert names == ["blood_c", "blood_d", "blood_infrequent"]
+    assert names == ["blood c", "blood d", "blood infrequent"]
     np.testing.assert_allclose(pk.prior_[0], [2 / 8, 3 / 8, 3 / 8], rtol=1e-7)
     new = pd.DataFrame({"blood": ["a", "b", "c", "d", "e", "f"]})
     wanted = [[0, 0, 1], [0, 0, 1], [1, 0, 0], [0, 1, 0], [0, 0, 1], [0, 0, 0]]
@@ -37,7 +37,7 @@ def test_of_equally_rare_categories_the_first_is_kept():
     frame = pd.DataFrame({"blood": ["d", "d", "c", "c", "e", "b", "a"]})
     pk = plain(max_categories=4).fit(frame)
     names = pk.get_feature_names_out().tolist()
-    assert names == ["blood_a", "blood_c", "blood_d", "blood_infrequent"]
+    assert names == ["blood a", "blood c", "blood d", "blood infrequent"]
 
 
 def test_as_many_categories_as_allowed_share_nothing():
@@ -45,7 +45,7 @@ def test_as_many_categories_as_allowed_share_nothing():
     pk = plain(max_categories=5).fit(frame)
     assert pk.n_bins_.tolist() == [5]
     names = pk.get_feature_names_out().tolist()
-    assert names == [f"blood_{label}" for label in "abcde"]
+    assert names == [f"blood {label}" for label in "abcde"]
 
 
 def test_a_column_with_nothing_observed():
@@ -116,7 +116,9 @@ def test_feature_names():
     names = pk.get_feature_names_out()
     assert isinstance(names, np.ndarray)
     assert names.dtype == object
-    assert names.tolist() == ["age_0", "age_1", "age_2", "blood_a", "blood_b"]
+    assert names.tolist() == [
+        "age 1", "age 2-5", "age 6 or more", "blood a", "blood b",
+    ]  # fmt: skip
     same = pk.get_feature_names_out(["age", "blood"])
     assert same.tolist() == names.tolist()
     with pytest.raises(ValueError, match="input_features"):
@@ -125,15 +127,15 @@ def test_feature_names():
 
 def test_feature_names_without_names():
     pk = plain(n_bins=2).fit(np.array([[1.0, 5.0], [2.0, 5.0]]))
-    assert pk.get_feature_names_out().tolist() == ["x0_0", "x0_1", "x1_0"]
+    assert pk.get_feature_names_out().tolist() == ["x0 1", "x0 2", "x1 5"]
     names = pk.get_feature_names_out(["left", "right"])
-    assert names.tolist() == ["left_0", "left_1", "right_0"]
+    assert names.tolist() == ["left 1", "left 2", "right 5"]
 
 
 @pytest.mark.parametrize(
     "frame",
     [
-        pd.DataFrame({"a": ["1_0", "1_1"], "a_1": [0.0, 1.0]}),
+        pd.DataFrame({"a": ["1 0", "1 1"], "a 1": [0.0, 1.0]}),
         pd.DataFrame({"a": list("xxyyz") + ["infrequent"] * 3 + ["w"]}),
     ],
 )

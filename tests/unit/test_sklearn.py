@@ -166,8 +166,8 @@ def test_column_transformer(groups):
     assert_same_bits(z, np.hstack([dense(part) for part in wanted]))
     out = both.get_feature_names_out()
     assert len(out) == z.shape[1]
-    assert out[0] == "some__col0_0"
-    assert out[-1].startswith("rest__col1_")
+    assert out[0].startswith("some__col0 ")
+    assert out[-1].startswith("rest__col1 ")
 
 
 def test_feature_union(groups):

@@ -59,10 +59,7 @@ def run(invocation: Invocation) -> None:
         drawn = draw_explanation(explanation, labels[a], labels[b])
         invocation.console(out=True).print(*drawn)
     else:
-        import pandas as pd
-
-        frame = pd.DataFrame(explanation.to_rows())
-        frame = frame.assign(similarity=explanation.similarity)
+        frame = explanation.to_frame().assign(similarity=explanation.similarity)
         write_frame(frame, options.output, file_format)
 
 

@@ -1,0 +1,191 @@
+"""Results that show themselves as a table in a notebook, and become a frame."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from html import escape
+from math import isnan
+from typing import Any, TypeVar
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from .._shared.extras import require
+
+_MOST_ROWS = 60  # that a notebook shows
+_Item = TypeVar("_Item")
+
+
+def find_library(table: Any) -> str:
+    """Name the library of a data frame; pandas for other tables.
+
+    >>> find_library([[1.0, "a"]])
+    'pandas'
+    """
+    frame = nw.from_native(table, eager_only=True, pass_through=True)
+    is_frame = isinstance(frame, nw.DataFrame)
+    return str(frame.implementation.value) if is_frame else "pandas"
+
+
+class Tabular:
+    """A result with columns.
+
+    Attributes
+    ----------
+    library : str
+        Whose frame `to_frame` makes: that of the table in question, else pandas.
+    """
+
+    library = "pandas"
+
+    def _list_columns(self) -> dict[str, list[Any]]:
+        raise NotImplementedError
+
+    def _show(self) -> tuple[str, dict[str, list[Any]]]:
+        """Return a title, and the columns that a notebook shows."""
+        return "", self._list_columns()
+
+    def to_frame(self) -> Any:
+        """Make a data frame, of the library of the table or else of pandas.
+
+        Returns
+        -------
+        frame
+        """
+        if self.library == "pandas":
+            require("pandas", extra="cli")
+        columns = self._list_columns()
+        if self.library != "pandas":  # the others need one type in a column
+            columns = {name: _unify(cells) for name, cells in columns.items()}
+        backend: Any = self.library
+        return nw.from_dict(columns, backend=backend).to_native()
+
+    def _repr_html_(self) -> str:
+        title, columns = self._show()
+        rows = list(zip(*columns.values(), strict=True))
+        head = "".join(f"<th>{escape(name)}</th>" for name in columns)
+        body = "".join(
+            f"<tr>{''.join(_write_cell(cell) for cell in row)}</tr>\n"
+            for row in rows[:_MOST_ROWS]
+        )
+        more = len(rows) - _MOST_ROWS
+        note = f"<p>and {more:,} more rows</p>" if more > 0 else ""
+        top = f"<p>{escape(title)}</p>" if title else ""
+        return (
+            f"{top}<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody>\n"
+            f"</table>{note}"
+        )
+
+
+class Records(Tabular, list[_Item]):
+    """A list of mappings or dataclasses, or of such lists, one for each row.
+
+    Parameters
+    ----------
+    items : iterable
+    library : str, default="pandas"
+    names : iterable of str
+        Of the columns, if there are no records to tell.
+
+    Examples
+    --------
+    >>> found = Records([{"size": 4, "value": "a"}, {"size": 3, "value": "b"}])
+    >>> found.to_frame()
+       size value
+    0     4     a
+    1     3     b
+    >>> found == [{"size": 4, "value": "a"}, {"size": 3, "value": "b"}]
+    True
+    """
+
+    def __init__(
+        self, items: Any = (), library: str = "pandas", names: Iterable[str] = ()
+    ) -> None:
+        super().__init__(items)
+        self.library, self._names = library, tuple(names)
+
+    def _list_columns(self) -> dict[str, list[Any]]:
+        records = list(self._list_records())
+        names = records[0] if records else self._names
+        return {name: [one[name] for one in records] for name in names}
+
+    def _list_records(self) -> Iterator[Mapping[str, Any]]:
+        for row, item in enumerate(self):
+            if isinstance(item, list):
+                yield from ({"row": row, **_flatten(one)} for one in item)
+            else:
+                yield _flatten(item)
+
+
+class CellRecords(Tabular, np.ndarray[Any, Any]):
+    """A structured array; a field of it is a plain array.
+
+    Examples
+    --------
+    >>> cells = np.array([(2, [0.5, 0.25])], [("row", "i8"), ("moved", "f8", 2)])
+    >>> cells.view(CellRecords).to_frame()
+       row  moved_1  moved_2
+    0    2      0.5     0.25
+    >>> type(cells.view(CellRecords)["row"]).__name__
+    'ndarray'
+    """
+
+    def __array_finalize__(self, made_from: NDArray[Any] | None) -> None:
+        """Keep the library of the array that this one is a part of."""
+        self.library = getattr(made_from, "library", "pandas")
+
+    def __getitem__(self, key: Any) -> Any:
+        found = super().__getitem__(key)
+        is_plain = isinstance(found, np.ndarray) and found.dtype.names is None
+        return found.view(np.ndarray) if is_plain else found
+
+    def _show(self) -> tuple[str, dict[str, list[Any]]]:
+        """Leave out numbers of columns that are shown by name."""
+        numbers = ("feature", "columns")
+        every = self._list_columns().items()
+        return "", {
+            name: own
+            for name, own in every
+            if name.rpartition("_")[0] not in numbers and name not in numbers
+        }
+
+    def _list_columns(self) -> dict[str, list[Any]]:
+        columns = {}
+        for name in self.dtype.names or ():
+            own = self[name]
+            if own.ndim == 1:
+                columns[name] = own.tolist()
+            else:
+                columns |= {f"{name}_{k}": c.tolist() for k, c in enumerate(own.T, 1)}
+        return columns
+
+
+def _flatten(record: Any) -> Mapping[str, Any]:
+    """Turn a mapping or dataclass into a mapping; tuples are joined."""
+    if is_dataclass(record):
+        record = {one.name: getattr(record, one.name) for one in fields(record)}
+    return {
+        name: " and ".join(cell) if isinstance(cell, tuple) else cell
+        for name, cell in record.items()
+    }
+
+
+def _unify(cells: list[Any]) -> list[Any]:
+    """Write cells of several types as text."""
+    kinds = {type(cell) for cell in cells if cell is not None}
+    if len(kinds) < 2:
+        return cells
+    return [None if cell is None else str(cell) for cell in cells]
+
+
+def _write_cell(cell: Any) -> str:
+    """Write a cell of an HTML table: numbers to the right, with few digits."""
+    if cell is None or (isinstance(cell, float) and isnan(cell)):
+        return "<td></td>"
+    if isinstance(cell, float):
+        return f'<td style="text-align: right">{cell:.3g}</td>'
+    if isinstance(cell, int) and not isinstance(cell, bool):
+        return f'<td style="text-align: right">{cell}</td>'
+    return f'<td style="text-align: left">{escape(str(cell))}</td>'
