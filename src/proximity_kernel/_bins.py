@@ -493,8 +493,12 @@ def nest_cells(levels: _Ints) -> tuple[NDArray[np.float64], list[tuple[_Ints, fl
     return own, cells
 
 
-def spread_evenly(levels: _Ints) -> NDArray[np.float64]:
-    """Find the share of each leaf in its quarter, shape (n_leaves,)."""
+def halve_shares(levels: _Ints) -> NDArray[np.float64]:
+    """Find the share of each leaf in its quarter, halved at each cut, (n_leaves,).
+
+    >>> halve_shares(np.array([3, 4]))  # the first eighth is not cut again
+    array([0.5 , 0.25, 0.25])
+    """
     share = np.ones(len(levels) + 1)
     for level in range(QUARTERS, len(SCORES) - 1):
         inner = number_cells(levels, level + 1)

@@ -33,8 +33,8 @@ from ._bins import (
     CategoricalBins,
     NumericBins,
     assign_nearest,
+    halve_shares,
     nest_cells,
-    spread_evenly,
 )
 from ._compile import compiled
 from ._shared.resources import check_memory, run_pieces
@@ -505,7 +505,7 @@ def lay_out(
         at = slice(first_leaf[j], first_leaf[j] + len(own))
         score[at] = own
         if (levels := getattr(bins[j], "levels", None)) is not None:
-            share[at] = spread_evenly(levels)
+            share[at] = halve_shares(levels)
             bin_[at] = first_bin[j] + bins[j].parents
             bin_[at.stop :][: own_bin[j]] = first_bin[j] + bins[j].n_bins
         for k, (members, added) in enumerate(cells):

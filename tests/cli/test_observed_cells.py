@@ -6,6 +6,7 @@ import json
 import re
 from decimal import Decimal
 
+import numpy as np
 import openpyxl
 import pyarrow as pa
 import pyarrow.ipc as ipc
@@ -288,3 +289,21 @@ def test_an_empty_total_does_not_make_its_column_text(tmp_path, ending):
     ]
     if ending == "parquet":
         assert {type(row["day"]) for row in others} == {dt.datetime}
+
+
+@pytest.mark.parametrize("kind", ["date32", "timestamp[s]", "timestamp[us]", "date64"])
+@pytest.mark.parametrize("ending", ["parquet", "arrow", "csv", "jsonl", "xlsx"])
+def test_days_beyond_the_year_9999(tmp_path, kind, ending):
+    days = np.array([f"{12_000 + i}-03-01" for i in range(20)] + ["NaT"], "M8[D]")
+    held = pa.array(days.astype("M8[s]")).cast(kind)
+    table = pa.table({"d": held, "c": list("ab") * 10 + ["a"]})
+    pq.write_table(table, tmp_path / "in.parquet")
+    written = pq.read_table(tmp_path / "in.parquet")["d"]
+    target = tmp_path / f"out.{ending}"
+    assert run_inside("impute", tmp_path / "in.parquet", "-o", target) == 0
+    if ending == "parquet":
+        filled = pq.read_table(target)["d"]
+        assert filled[:-1].equals(written[:-1])
+        assert filled.null_count == 0
+    if ending == "csv":
+        assert "12019-03-01" in target.read_text().splitlines()[20]

@@ -13,6 +13,8 @@ import pyarrow.compute as pc
 import pytest
 from strategies import Filler, plain
 
+from proximity_kernel import ProximityImputer
+
 
 def exact(**options):
     """The paper's rule: rows that match in all cells give exact values."""
@@ -298,3 +300,42 @@ def test_an_array_that_knows_nothing_of_a_column_can_hold_its_values(family, hel
     assert filled[0, 1] == batch[0, 1]
     if family != held:
         assert filled[0, 0] == cell
+
+
+def test_dates_beside_moments_are_moments():
+    noon, days = dt.time(13, 42), [dt.date(2020, 1, i) for i in range(1, 21)]
+    moments = [dt.datetime.combine(day, noon) for day in days]
+    rows = [[day, "x"] for day in days] + [[one, "y"] for one in moments]
+    *held, (filled, _) = ProximityImputer().fit_transform([*rows, [None, "y"]])
+    assert held == rows
+    assert isinstance(filled, dt.datetime)  # not cut to a day
+    assert filled.time() != dt.time()
+
+
+@pytest.mark.parametrize("labels", [[1, 2, 3], [1.5, 2.5], ["x"], [True, False], []])
+@pytest.mark.parametrize("ordered", [False, True])
+def test_a_categorical_without_values(labels, ordered):
+    kind = pd.CategoricalDtype(labels, ordered=ordered)
+    table = pd.DataFrame({"a": pd.Series([None] * 6, dtype=kind), "b": range(6)})
+    table.loc[3, "b"] = None
+    for frame in (table, pa.Table.from_pandas(table)):
+        with pytest.warns(UserWarning, match="No value is observed in column 'a'"):
+            imputer = ProximityImputer(keep_empty_features=True).fit(frame)
+        with pytest.warns(UserWarning, match="had no observed value at fit"):
+            filled = imputer.transform(frame)
+        assert (
+            filled["a"].isna().all() if frame is table else filled["a"].null_count == 6
+        )
+
+
+def test_days_beyond_the_year_9999():
+    days = np.array([f"{12_000 + i}-03-01" for i in range(20)] + ["NaT"], "M8[D]")
+    table = pa.table({"d": pa.array(days), "c": list("ab") * 10 + ["a"]})
+    filled = ProximityImputer().fit_transform(table)
+    assert filled["d"].type == pa.date32()
+    assert filled["d"].cast(pa.int32())[-1].as_py() > days[0].astype(int)
+    far = table.set_column(
+        0, "d", table["d"].cast(pa.timestamp("ms")).cast(pa.date64())
+    )
+    with pytest.raises(ValueError, match="column 'd' holds dates beyond the year 9999"):
+        ProximityImputer().fit(far)

@@ -161,6 +161,8 @@ def name_objects(cells: Sequence[Any]) -> str:
     ('int', 'float', 'bool')
     """
     types = set(map(type, cells))
+    if any(issubclass(one, dt.datetime) for one in types):  # dates beside have time 0
+        types.discard(dt.date)
     for name, held in (
         ("", str),
         ("bool", bool | np.bool_),

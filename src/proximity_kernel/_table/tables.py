@@ -310,7 +310,13 @@ def _unwrap(series: Any) -> Any:
     # numpy has no such type, or arrow cannot convert to it.
     odd = isinstance(series.dtype, nw.Unknown) and series.implementation.is_pyarrow()
     if odd or isinstance(series.dtype, _BY_CELL):
-        return np.fromiter(series.to_list(), object)
+        try:
+            return np.fromiter(series.to_list(), object)
+        except OverflowError:
+            raise ValueError(
+                f"column {series.name!r} holds dates beyond the year 9999 as "
+                f"{series.to_native().type}; cast it to timestamp('s')."
+            ) from None
     return series
 
 

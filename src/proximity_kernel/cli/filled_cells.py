@@ -30,6 +30,7 @@ from ..io.write import list_cells
 
 _DECIMALS = Context(prec=76)  # digits of the longest decimals of Arrow
 _MAX_DECIMALS = 12  # with more, estimates are not rounded
+_PAST = np.datetime64("10000-01-01")  # Python's dates end before
 _TIME_UNITS = ("D", "h", "min", "s", "ms", "us")  # to which times are rounded
 _SAMPLE = 10_000  # distinct texts that show the form of a column
 _NUMBER = re.compile(r"([^\d.,]*)([.,]?\d(?:.*\d)?)(\D*)", re.DOTALL)
@@ -149,7 +150,8 @@ def _make_cells(
         return [form.write(one) for one in estimates]
     if is_time:
         if held is date:  # the nearest day, not the day before
-            return [one.date() for one in _round(estimates, "D")]
+            days = _round(estimates, "D").to_numpy().astype("M8[D]")
+            return [one.item() for one in days] if days.max() < _PAST else list(days)
         return list(estimates)
     if held is Decimal:
         unit = Decimal(1).scaleb(-cells.dtype.pyarrow_dtype.scale)

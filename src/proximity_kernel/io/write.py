@@ -142,7 +142,12 @@ def list_cells(column: Any) -> list[Any]:
     """List the cells of a column as Python has them; missing ones are None."""
     pandas = require("pandas", extra="cli")
     if isinstance(column.dtype, pandas.ArrowDtype):
-        cells = require("pyarrow", extra="cli").array(column).to_pylist()
+        arrow = require("pyarrow", extra="cli")
+        cells = arrow.array(column)
+        try:
+            cells = cells.to_pylist()
+        except OverflowError:  # dates that Python does not have
+            cells = cells.cast(arrow.string()).to_pylist()
     elif column.dtype == "float32":  # with its digits, not those of a float64
         cells = column.astype(str).astype(float).tolist()
     else:
