@@ -119,7 +119,8 @@ def name_bins(bins: Bins, column: ColumnType, typical: Typical, gaps: bool) -> B
         value = _write([center], column.family)[0]
         value = value if order is None else str(bool(center))
         return BinNames(lows=(value,), highs=(value,), gaps=gaps)
-    if column.form == "whole" and np.abs(bins.midpoints).max() < _EXACT:
+    whole = column.form == "whole" and column.family == "numbers"
+    if whole and np.abs(bins.midpoints).max() < _EXACT:
         return _name_whole_numbers(bins, typical, gaps)
     limits = _write(bins.midpoints.tolist(), column.family)
     return BinNames(lows=("", *limits), highs=(*limits, ""), gaps=gaps)

@@ -93,7 +93,8 @@ class ProximityImputer(Transformer, KernelEstimator):
         with a warning. Otherwise they are left out of all results.
     round_whole : bool, default=True
         Whether a column in which all numbers were whole at fit is filled with whole
-        numbers, even if they are stored as floats. Columns of integers always are.
+        numbers, even if they are stored as floats, and one of dates without a time of
+        day with such dates. Columns of integers always are.
     kernel : ProximityKernel, FrozenEstimator or None, default=None
         Estimates missing cells; a copy is fitted, unless it is a fitted kernel in a
         `sklearn.frozen.FrozenEstimator`. None is a kernel with default options.

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from command_line import run_inside
 
-from proximity_kernel import read_table
+from proximity_kernel import ProximityImputer, read_table
 from proximity_kernel.io import InputError
 
 REGIONS = ["North", "South", "East", "West"]
@@ -314,3 +314,195 @@ def test_only_names_the_columns_to_compare_by(tmp_path):
     found = pd.read_csv(tmp_path / "n.csv")
     assert found["row"].tolist() == [1, 3, 5]
     assert set(found["neighbor"]) <= {1, 3, 5}
+
+
+# ---------------------------------------------------------------------------- ids
+
+
+def make_visits(name, n_patients, n_rows=1000):
+    rng = np.random.default_rng(0)
+    numbers = 10_000 + rng.choice(80_000, n_patients, replace=False)
+    who = np.concatenate([numbers, rng.choice(numbers, n_rows - n_patients)])
+    frame = pd.DataFrame({name: rng.permutation(who)})
+    frame["age"] = rng.integers(20, 90, n_rows)
+    frame["sex"] = rng.choice(["f", "m"], n_rows)
+    return frame
+
+
+@pytest.mark.parametrize(
+    ("name", "n_patients"),
+    [
+        ("patient_nbr", 700),
+        ("MRN", 700),
+        ("Kundennummer", 700),
+        ("patient_id", 700),
+        ("CustomerNumber", 250),
+        ("Kundennr", 150),
+    ],
+)
+def test_ids_that_repeat_are_not_compared(name, n_patients):
+    frame = make_visits(name, n_patients)
+    for table in (read(frame.to_csv(index=False)), read_parquet(frame)):
+        assert list(table.ids) == [name]
+        assert list(table.frame) == ["age", "sex"]
+        line = said(table, "taken as id, not compared: ")
+        assert "others too)" in line[0]
+
+
+def read_parquet(frame):
+    buffer = io.BytesIO()
+    frame.to_parquet(buffer)
+    return read_table(io.BytesIO(buffer.getvalue()))
+
+
+def test_a_second_id_that_repeats_is_left_out():
+    frame = make_visits("patient_nbr", 700)
+    frame.insert(0, "encounter_id", np.arange(1000) * 7 + 100)
+    table = read(frame.to_csv(index=False))
+    assert list(table.ids) == ["encounter_id"]
+    assert "patient_nbr" not in table.frame
+    assert said(table, "'patient_nbr' looks like an id, but 300 rows repeat one")
+
+
+def test_numbers_that_go_with_other_columns_are_compared():
+    frame = make_visits("visitor_number", 700)
+    frame["sold"] = frame["visitor_number"] * 2 + np.arange(1000)
+    table = read(frame.to_csv(index=False))
+    assert "visitor_number" in table.frame
+    few = make_visits("room_no", 12)
+    assert "room_no" in read(few.to_csv(index=False)).frame
+
+
+# -------------------------------------------------------------------------- scales
+
+
+@pytest.mark.parametrize(
+    "order",
+    [
+        ["low", "medium", "high"],
+        ["not too happy", "pretty happy", "very happy"],
+        ["Strongly disagree", "Disagree", "Neutral", "Agree", "Strongly agree"],
+        ["None", "Mild", "Moderate", "Severe"],
+        ["never", "rarely", "sometimes", "often", "always"],
+        ["poor", "fair", "good", "very good", "excellent"],
+        ["low", "normal", "high"],
+        ["S", "M", "L", "XL"],
+        ["1-2", "3-5", "6-10", "11+"],
+        ["0", "1", "2", "3+"],
+        ["under 18", "18-24", "25-64", "65 or older"],
+        ["<5k", "5k-10k", "10k-50k", ">50k"],
+        ["some high school", "high school", "some college", "master's degree"],
+        ["stimme gar nicht zu", "stimme eher nicht zu", "stimme zu"],
+        ["klein", "mittel", "groß"],
+    ],
+)
+def test_ordered_words_are_read_in_their_order(order):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"mood": rng.choice(order, 90), "x": rng.normal(size=90)})
+    text = frame.to_csv(index=False, sep=";")
+    table = read(text)
+    assert table.frame["mood"].cat.ordered
+    assert table.frame["mood"].cat.categories.tolist() == order
+    assert table.frame["mood"].astype(str).tolist() == frame["mood"].tolist()
+    line = said(table, "read as ordered (`categorical` reads them without an order): ")
+    assert f"'mood' ({order[0]!r} < {order[1]!r} <" in line[0].replace('"', "'")
+    plain = read(text, categorical="mood")
+    assert not plain.frame["mood"].cat.ordered
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["low", "medium", "red"],
+        ["low", "high"],
+        ["medium", "average", "high"],
+        ["2-1", "1-3", "0-0"],
+        ["1-5", "3-8", "9-10"],
+        ["555-1234", "555-9999", "123-4567"],
+        ["red", "green", "blue"],
+    ],
+)
+def test_other_texts_have_no_order(texts):
+    table = read("\n".join(["t;x", *(f"{one};{i}" for i, one in enumerate(texts * 9))]))
+    assert not said(table, "read as ordered")
+
+
+def test_new_rows_have_the_order_of_the_fitted_ones():
+    text = "mood;x\n" + "low;1\nhigh;2\nmedium;3\n" * 9
+    table = read(text)
+    later = read("mood;x\nhigh;1\nlow;2\nodd;3\n", schema=table.schema)
+    assert later.frame["mood"].cat.categories.tolist() == ["low", "medium", "high"]
+    assert later.frame["mood"].isna().tolist() == [False, False, True]
+    assert said(later, "1 cell read as missing, not on the scale: 'odd' (1), in 'mood'")
+
+
+def test_impute_and_where_know_the_order(tmp_path):
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=80)
+    mood = np.array(["low", "medium", "high"])[np.digitize(x, [-0.5, 0.5])]
+    frame = pd.DataFrame({"x": x.round(2), "mood": mood})
+    frame.loc[::9, "mood"] = None
+    frame.to_csv(tmp_path / "m.csv", index=False)
+    run_inside("impute", tmp_path / "m.csv", "-o", tmp_path / "f.csv", "--quiet")
+    filled = pd.read_csv(tmp_path / "f.csv")["mood"]
+    assert set(filled) == {"low", "medium", "high"}
+    table = read_table(tmp_path / "m.csv", where="mood >= medium")
+    assert set(table.frame["mood"]) == {"medium", "high"}
+
+
+# -------------------------------------------------------------------- smaller things
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Dear all, please find the numbers below.\nThey are, as ever, provisional.\n",
+        "This is the first line of a letter.\nThis is the second line of it.\n",
+        "Once upon a time there was a table, which had no columns\n",
+    ],
+)
+def test_running_text_is_no_table(text):
+    with pytest.raises(InputError, match="this looks like running text, not a table"):
+        read(text)
+
+
+def test_a_number_marks_missing_cells_that_have_a_unit():
+    rows = [f"{70 + i} kg" if i % 4 else "999 kg" for i in range(20)]
+    text = "\n".join(["mass,x", *(f"{one},{i % 3}" for i, one in enumerate(rows))])
+    table = read(text, missing="999")
+    assert table.frame["mass"].isna().sum() == 5
+    assert table.frame["mass"].max() == 89
+    assert not said(table, "not found in any cell")
+    assert "'mass=999 kg'" in table.assumptions[0]
+    later = read("mass,x\n999 kg,1\n80 kg,2\n", schema=table.schema)
+    assert later.frame["mass"].isna().tolist() == [True, False]
+    by_column = read(text, missing="mass=999")
+    assert by_column.frame["mass"].isna().sum() == 5
+
+
+def make_days():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=60)
+    days = pd.Timestamp("2020-01-01") + pd.to_timedelta((30 * x + 99).round(), unit="D")
+    frame = pd.DataFrame({"x": x.round(2), "y": (x + 1).round(2), "day": days})
+    frame.loc[::7, "day"] = pd.NaT
+    return frame
+
+
+@pytest.mark.parametrize("ending", ["csv", "xlsx", "parquet"])
+def test_filled_dates_have_a_time_of_day_only_if_others_have_one(tmp_path, ending):
+    frame, path = make_days(), tmp_path / f"t.{ending}"
+    write = {"csv": frame.to_csv, "xlsx": frame.to_excel, "parquet": frame.to_parquet}
+    write[ending](path, index=False)
+    run_inside("impute", path, "-o", tmp_path / "f.csv", "--quiet")
+    filled = pd.read_csv(tmp_path / "f.csv", dtype=str)["day"]
+    assert filled.str.fullmatch(r"\d{4}-\d\d-\d\d").all()
+
+
+def test_the_imputer_fills_days_with_days():
+    frame = make_days()
+    filled = ProximityImputer().fit_transform(frame)["day"]
+    assert (filled == filled.dt.normalize()).all()
+    frame["day"] += pd.Timedelta(hours=7.5)
+    filled = ProximityImputer().fit_transform(frame)["day"]
+    assert (filled != filled.dt.normalize()).any()

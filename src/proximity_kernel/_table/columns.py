@@ -47,6 +47,8 @@ from .tables import (
 Kind = Literal["numeric", "categorical"]
 Form = Literal["boolean", "whole", "decimal"]
 _PIECE = 1 << 14  # cells that stay in cache
+DAY = 86_400.0
+"""Seconds, in which dates are counted."""
 _Array: TypeAlias = NDArray[Any]
 _Labels: TypeAlias = tuple[Hashable, ...]
 _Codes: TypeAlias = tuple[NDArray[np.int32], list[Any]]
@@ -106,8 +108,8 @@ class ColumnType:
     rounded : bool
         Whether different cells became the same float64. Not compared.
     form : {"boolean", "whole", "decimal"}
-        Whether the numbers observed at fit are all booleans or all whole; "decimal" if
-        neither, or if they are not numbers. For names of bins; not compared.
+        Whether the numbers observed at fit are all booleans or all whole; dates are
+        whole if none has a time of day. "decimal" if neither. Not compared.
     """
 
     name: str
@@ -241,15 +243,17 @@ def holds_booleans(held: Any, values: NDArray[np.float64]) -> bool:
 
 
 def mark_whole(found: ColumnType, values: NDArray[np.float64]) -> ColumnType:
-    """Return the type of a column, marked as whole if all its numbers are.
+    """Return the type of a column, marked as whole if all its numbers or days are.
 
     This passes over all values, so it is done only at fit.
     """
-    if found.family != "numbers" or found.form == "boolean" or found.has_labels:
+    known = found.family in ("numbers", "dates")
+    if not known or found.form == "boolean" or found.has_labels:
         return found
+    unit = 1 if found.family == "numbers" else DAY
     with np.errstate(invalid="ignore"):  # a signaling NaN
         for first in range(0, len(values), _PIECE):
-            some = values[first : first + _PIECE]
+            some = values[first : first + _PIECE] / unit
             if (some > np.floor(some)).any():
                 return found
     return replace(found, form="whole")

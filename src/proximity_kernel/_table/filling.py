@@ -26,7 +26,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from .columns import Column, ColumnType, name_label, read_columns
+from .columns import DAY, Column, ColumnType, name_label, read_columns
 from .tables import Header, split_table
 
 TIMES = ("dates", "durations")
@@ -87,7 +87,8 @@ class Fill:
         """Make values that the fitted column could have.
 
         Booleans are 0 or 1, with the uncertainty of labels. With `round_whole` numbers
-        are whole where all of them were at fit.
+        are whole where all of them were at fit, and dates have no time of day where
+        none had one.
         """
         if not self.fillable or self.type.has_labels:
             return self
@@ -97,9 +98,10 @@ class Fill:
             unsure = np.where(sure, 0.0, unsure)
             values = (self.means > 0.5).astype(np.float64)
             return replace(self, values=values, uncertainty=unsure)
-        if round_whole and self.type.form == "whole":
-            ends = np.round(self.ends)
-            return replace(self, values=np.round(self.values), ends=ends)
+        if round_whole and self.type.form == "whole" and self.values.dtype.kind == "f":
+            unit = DAY if self.type.family == "dates" else 1
+            values, ends = (unit * np.round(x / unit) for x in (self.values, self.ends))
+            return replace(self, values=values, ends=ends)
         return self
 
     def as_times(self) -> _Array:

@@ -58,6 +58,8 @@ def _list_examples(cells: Any) -> str:
     if known.dtype.kind in "fMm":
         ends = map(write_short, (known.min(), known.max()))
         return " to ".join(dict.fromkeys(ends))
+    if getattr(known.dtype, "ordered", False):
+        return " < ".join(map(write_short, known.cat.categories))
     distinct = known.drop_duplicates()
     shown = [write_short(cell) for cell in distinct[:_N_EXAMPLES]]
     more = len(distinct) - len(shown)

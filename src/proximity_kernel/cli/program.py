@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import logging
 import os
+import re
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -53,6 +54,8 @@ _COMMANDS = {
     "compile": "compile the code once, so that no later call waits",
     "demo": "cluster the penguins with 20 % of the cells hidden",
 }
+# Names that other programs give to the option -k.
+_SHORT = re.compile(r"(n[_-]?)?(clusters?|neighbou?rs?)|k|num[_-]?clusters?")
 _BROKEN_PIPE = 141  # as shells report it
 
 
@@ -192,6 +195,11 @@ class _Parser(argparse.ArgumentParser):
     def _suggest(self, rest: list[str]) -> str:
         """Suggest an option that is similar to the first unknown one."""
         asked = [one[2:].partition("=")[0] for one in rest if one.startswith("--")]
+        if asked and _SHORT.fullmatch(asked[0]) and "-k" in self._option_string_actions:
+            at = rest.index(next(one for one in rest if one.startswith("--")))
+            value = rest[at].partition("=")[2] or next(iter(rest[at + 1 :]), "")
+            value = value if value.isdecimal() or value == "auto" else "N"
+            return f", did you mean '-k {value}'?"
         known = [one[2:] for one in self._option_string_actions if one[:2] == "--"]
         found = find_similar(asked[0], known) if asked else None
         return f", did you mean '--{found}'?" if found is not None else ""

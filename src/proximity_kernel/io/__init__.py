@@ -6,8 +6,9 @@
 - ``text``, ``excel``, ``typed_files``: bytes -> columns, in which text is still text
 - ``header``: the rows that hold the column names
 - ``typed_columns``: columns -> a `Schema`, by steps -> typed columns
-- ``missing_marks``, ``numbers``, ``dates``, ``categories``, ``ids``: the steps. Each is
-  a small function of a ``Column`` (``column_step``); one that does not apply says so.
+- ``missing_marks``, ``scales``, ``numbers``, ``dates``, ``categories``, ``ids``: the
+  steps. Each is a small function of a ``Column`` (``column_step``); one that does not
+  apply says so.
 - ``totals``, ``row_filter``: rows and columns that are totals; rows that are asked for
 - ``checks``: repeated header lines, and what else may be wrong
 - ``schema``: what is known about a table: `Schema`, `FileLayout`, `LoadedTable`

@@ -153,7 +153,7 @@ class Column:
         this column.
     is_first : bool
         Whether it is the first column of the table.
-    kind, format, unit
+    kind, format, unit, order
         As in `ColumnSchema`.
     role : {"used", "id", "left out"} or None
         None as long as it is undecided.
@@ -176,6 +176,7 @@ class Column:
     kind: Kind = "unchanged"
     format: str = ""
     unit: str = ""
+    order: tuple[str, ...] = ()
     role: Role | None = None
     n_repeats: int = 0
     lists: tuple[tuple[str, str], ...] = ()
@@ -194,9 +195,11 @@ class Column:
             raise DoesNotApply
         return self.text
 
-    def read_as(self, kind: Kind, form: str = "", unit: str = "") -> Column:
+    def read_as(
+        self, kind: Kind, form: str = "", unit: str = "", order: tuple[str, ...] = ()
+    ) -> Column:
         """Decide what the column holds, and how it is written."""
-        return replace(self, kind=kind, format=form, unit=unit)
+        return replace(self, kind=kind, format=form, unit=unit, order=order)
 
     def with_role(self, role: Role, assumed: str = "", detail: str = "") -> Column:
         """Decide what the column is used for, and list it under what was assumed."""

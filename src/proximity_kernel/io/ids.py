@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -13,6 +13,8 @@ import pandas as pd
 
 from .._shared.wording import counted, join_names
 from .column_step import Column, DoesNotApply, TextColumn, only_if
+from .dates import parse_dates
+from .numbers import parse_numbers, remove_unit
 from .typed_files import write_cell
 
 MIN_ROWS = 20
@@ -20,6 +22,11 @@ MIN_ROWS = 20
 _MIN_OBSERVED = 0.5  # share of rows that have an id
 _MAX_REPEATED = 0.05  # share of rows that may repeat an id
 _MAX_REPEATED_NUMBER = 0.2  # the same of whole numbers that are named so
+# Of those that repeat more often, and are not related to another column:
+_MIN_DISTINCT = 0.5  # distinct values for each row, of numbers named like ids
+_MIN_DISTINCT_NUMBER = 0.1  # the same of those that are named numbers
+_MAX_RELATION = 0.3  # rank correlation
+_N_SAMPLE = 2000  # rows for the rank correlation
 _MAX_LENGTH = 40  # characters of an id
 _MAX_UNUSUAL = 0.5  # share of texts that do not look like ids
 _NAMED_ID = re.compile(
@@ -28,7 +35,9 @@ _NAMED_ID = re.compile(
 )
 _CAMEL_ID = re.compile(r"[a-z]I[Dd]$")
 # Numbers of patients, cases or rooms: never measured where most of them differ.
-_NUMBER = re.compile(r"(^|[_\s.\-])(no|number|mrn)\.?$|(nr|nummer)\.?$", re.IGNORECASE)
+_NUMBER = re.compile(
+    r"(?i:(^|[_\s.\-])(no|num|number|mrn)\.?$|(nr|nbr|nummer)\.?$)|[a-z](No|Num|Number)$"
+)
 # Texts without letters that are values, not ids: times, percentages, limits.
 _VALUE = re.compile(r"[^A-Za-z]*[:/%.,$€£()<>][^A-Za-z]*")
 _WHOLE = re.compile(r"[+-]?\d+")
@@ -62,13 +71,13 @@ def take_ids(column: Column) -> Column:
 
 
 def settle_ids(
-    columns: Iterable[Column],
+    columns: Sequence[Column],
 ) -> tuple[list[Column], list[tuple[str, str]]]:
     """Make a column that few rows repeat the id, if there is no other.
 
     Also returned is what was assumed, as in `Column.lists`.
     """
-    columns = list(columns)
+    columns = [_use_if_related(column, columns) for column in columns]
     is_known = any(column.role == "id" for column in columns)
     lists = []
     for j, column in enumerate(columns):
@@ -86,6 +95,34 @@ def settle_ids(
             said = f"{column.name!r} ({_describe_repeats(column)})"
             lists.append((_TAKEN, said))
     return columns, lists
+
+
+def _use_if_related(column: Column, columns: Sequence[Column]) -> Column:
+    """Use a column that repeats often, if it goes with another: it is a measure."""
+    if column.n_repeats <= _MAX_REPEATED_NUMBER * column.n_observed:
+        return column
+    own = _rank(column)
+    some = np.unique(np.linspace(0, len(own) - 1, _N_SAMPLE).astype(int))
+    for other in columns:
+        if other.role != "used" or other.kind not in ("numbers", "dates"):
+            continue
+        pair = pd.DataFrame({"a": own[some], "b": _rank(other)[some]}).dropna()
+        limit = max(_MAX_RELATION, 3 / np.sqrt(max(len(pair), 1)))
+        if abs(pair["a"].rank().corr(pair["b"].rank())) > limit:
+            return replace(column, role="used", n_repeats=0)
+    return column
+
+
+def _rank(column: Column) -> Any:
+    """Rank the numbers or dates of a column; NaN where one is missing."""
+    cells = column.cells
+    if column.text is not None:
+        text = remove_unit(column.text, column.unit)
+        is_date = column.kind == "dates"
+        parse = parse_dates if is_date else parse_numbers
+        values = pd.Series(parse(column.format, text.values)).rank().to_numpy()
+        return np.append(values, np.nan)[text.codes]
+    return pd.Series(cells).rank().to_numpy(float, na_value=np.nan)
 
 
 def _count_repeats(column: Column, text: TextColumn | None) -> int:
@@ -112,6 +149,10 @@ def _count_repeats(column: Column, text: TextColumn | None) -> int:
         n_repeats = len(cells) - len(distinct)
         most = _MAX_REPEATED_NUMBER if is_number and is_whole else _MAX_REPEATED
         if n_repeats <= most * len(cells) * many:
+            return n_repeats
+        least = _MIN_DISTINCT_NUMBER if is_number else _MIN_DISTINCT
+        enough = len(distinct) >= max(MIN_ROWS, least * len(cells))
+        if is_whole and named and many and enough:
             return n_repeats
     counts_rows = column.is_first and is_whole and many and len(cells) == n_rows
     if counts_rows and all(

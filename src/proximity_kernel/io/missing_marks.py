@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +11,7 @@ import pandas as pd
 
 from .._shared.wording import listed
 from .column_step import TextColumn, is_text
+from .numbers import find_unit
 from .schema import ReadOptions
 
 USUAL_MARKS = (
@@ -66,9 +68,13 @@ class MissingMarks:
     def of_column(self, name: str, cells: Any) -> tuple[str, ...]:
         """Find the marks of a column; of text, `cells` is categorical."""
         usual, own = self.usual, self.by_column.get(name, ())
-        if is_text(cells) and holds_plus(cells.cat.categories):
+        if not is_text(cells):
+            return (*usual, *self.given, *own)
+        texts = [str(one).strip() for one in cells.cat.categories]
+        if holds_plus(texts):
             usual = tuple(mark for mark in usual if mark not in _SIGNS)
-        return (*usual, *self.given, *own)
+        given = (*self.given, *own)
+        return (*usual, *given, *_add_unit(given, texts))
 
     @property
     def as_given(self) -> list[str]:
@@ -89,7 +95,8 @@ class MissingMarks:
 
         def has(name: str, mark: str) -> bool:
             if name in texts:
-                return mark in texts[name].marks
+                held = texts[name].marks
+                return mark in held or any(_cut_signs(one) == mark for one in held)
             number = pd.to_numeric(mark, errors="coerce")
             is_number = pd.api.types.is_numeric_dtype(frame[name].dtype)
             return is_number and bool((frame[name] == number).any())
@@ -97,6 +104,21 @@ class MissingMarks:
         absent = [m for m in self.given if not any(has(name, m) for name in frame)]
         pairs = ((name, m) for name, marks in self.by_column.items() for m in marks)
         return absent + [f"{name}={m}" for name, m in pairs if not has(name, m)]
+
+
+def _add_unit(marks: Collection[str], texts: list[str]) -> list[str]:
+    """List the texts that are a mark with the unit of their column.
+
+    >>> _add_unit(["999"], ["70 kg", "999 kg", "85.5 kg"])
+    ['999 kg']
+    """
+    unit = find_unit(texts) if any(one.lstrip("+-").isdigit() for one in marks) else ""
+    return [one for one in texts if unit and unit in one and _cut_signs(one) in marks]
+
+
+def _cut_signs(text: str) -> str:
+    """Remove a unit from a number, and decimals that are zero."""
+    return re.sub(r"[.,]0+$", "", re.sub(r"[^\d.,+-]", "", text))
 
 
 def _split_mark(text: str, names: Collection[str]) -> tuple[list[str], str]:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Role = Literal["used", "id", "left out"]
-Kind = Literal["numbers", "dates", "categories", "unchanged"]
+Kind = Literal["numbers", "dates", "categories", "ordered", "unchanged"]
 
 
 class InputError(ValueError):
@@ -33,7 +33,7 @@ class ColumnSchema:
     ----------
     name : str
     role : {"used", "id", "left out"}
-    kind : {"numbers", "dates", "categories", "unchanged"}
+    kind : {"numbers", "dates", "categories", "ordered", "unchanged"}
     format : str
         How numbers or dates are written as text, for example ``"1,5"`` or ``"d.m.y"``;
         empty if the file stores them as numbers or dates. Of categories: ``"boolean"``
@@ -44,6 +44,8 @@ class ColumnSchema:
         several units, for example ``"kg, g"``, all are converted to the first.
     missing : tuple of str or None
         Texts that mark a missing cell in this column; None for those of the table.
+    order : tuple of str
+        Of ordered categories: their texts, the lowest first.
     """
 
     name: str
@@ -52,6 +54,7 @@ class ColumnSchema:
     format: str = ""
     unit: str = ""
     missing: tuple[str, ...] | None = None
+    order: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -84,7 +87,8 @@ class Schema:
         for column in data["columns"]:
             marks = column.get("missing")
             own = None if marks is None else tuple(marks)
-            columns.append(ColumnSchema(**{**column, "missing": own}))
+            order = tuple(column.get("order", ()))
+            columns.append(ColumnSchema(**{**column, "missing": own, "order": order}))
         return cls(tuple(columns), tuple(data["missing"]))
 
 

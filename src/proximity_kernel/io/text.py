@@ -37,6 +37,8 @@ _COMMENTS = ("# ", "##", "#!", "%%")
 _MAX_SKIPPED = 20  # lines above the table
 _MIN_COLUMNS = 3  # from which on a line with one field is a title, not a row
 _MAX_SHOWN = 40  # characters of a skipped line in a message
+_MIN_WORDS = 3  # of a cell, on average, that make it running text
+_MAX_PROSE = 3  # lines of running text that commas may split evenly
 _MIN_EVEN = 0.9  # share of lines with the same number of fields
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 _SEP_LINE = re.compile(r"sep=(.)\r?\n", re.IGNORECASE)  # written for Excel
@@ -150,6 +152,11 @@ def _find_dialect(file: InputFile, options: ReadOptions) -> _Dialect:
     lines = lines[start:]
     separator = separator or _detect_separator(lines)
     rows = _split_lines(lines, separator)
+    if options.sep is None and _is_prose(rows):
+        raise InputError(
+            f"{file.name}: this looks like running text, not a table; a table has a "
+            "line of cells for each row (`sep` names what separates them)."
+        )
     doubts = list[str]()
     if n_header is None:
         n_header = count_header_rows(rows)
@@ -296,6 +303,17 @@ def _detect_separator(lines: list[str]) -> str:
     share, n_fields = _measure_evenness(words)
     blanks = n_fields > 1 and share >= _MIN_EVEN and len(words[0]) == n_fields
     return " " if blanks and evenness == 0 and len(lines) > 2 else best
+
+
+def _is_prose(rows: list[list[str]]) -> bool:
+    """Whether rows are lines of running text: many words, and no numbers or dates."""
+    cells = [cell.strip() for row in rows for cell in row if cell.strip()]
+    n_words = sum(len(cell.split()) for cell in cells) / max(len(cells), 1)
+    if max(map(len, rows)) > 1 and len(rows) > _MAX_PROSE:
+        return False
+    ends = all(row[-1].rstrip().endswith((".", "!", "?")) for row in rows)
+    many = n_words >= (_MIN_WORDS - 1 if ends else _MIN_WORDS)
+    return many and not any(map(is_value, cells))
 
 
 def _measure_evenness(rows: list[list[str]]) -> tuple[float, int]:

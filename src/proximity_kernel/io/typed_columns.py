@@ -18,12 +18,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from .._shared.wording import counted, join_names, listed, suggest
-from . import categories, dates, ids, numbers
+from . import categories, dates, ids, numbers, scales
 from .column_step import MIN_MATCHED, Column, DoesNotApply, TextColumn, is_text, only_if
 from .missing_marks import MissingMarks, find_signs
 from .schema import ColumnSchema, InputError, ParsedFile, ReadOptions, Schema
 from .typed_files import to_categories
 
+_EXPECTED = {"dates": "a date", "numbers": "a number", "ordered": "on the scale"}
 _MAX_SHOWN = 6  # columns in a list with details
 _ASKED = ("ids", "only", "drop", "categorical", "numeric")  # that name columns
 
@@ -71,6 +72,7 @@ _STAGES: tuple[tuple[Callable[[Column], Column], ...], ...] = (
     (
         categories.read_asked_categories,
         categories.read_booleans,
+        scales.read_scale,
         dates.read_compact_dates,
         numbers.read_numbers,
         dates.read_dates,
@@ -168,7 +170,8 @@ def _make_schema(column: Column, marks: MissingMarks) -> ColumnSchema:
     if role != "left out" or column.kind != "unchanged":
         own = marks.of_column(column.name, column.cells)
     own = None if own == marks.of_table else own
-    return ColumnSchema(column.name, role, column.kind, column.format, column.unit, own)
+    how = (column.kind, column.format, column.unit)
+    return ColumnSchema(column.name, role, *how, own, column.order)
 
 
 def _describe_columns(
@@ -262,7 +265,9 @@ class _Converter:
             values = self._convert_typed(column, cells, marks)
             return values, pd.isna(values)
         text = TextColumn.from_categories(cells, marks)
-        if column.kind in ("numbers", "dates"):
+        if column.kind == "ordered":
+            values = self._order(column, text)
+        elif column.kind in ("numbers", "dates"):
             values = self._convert_text(column, numbers.remove_unit(text, column.unit))
         else:
             text = categories.merge_spellings(column.format, text)
@@ -285,6 +290,14 @@ class _Converter:
         missing = np.array("NaT" if is_date else np.nan, values.dtype)
         return np.append(values, missing)[text.codes]  # the code -1 takes the last
 
+    def _order(self, column: ColumnSchema, text: TextColumn) -> Any:
+        """Convert text to ordered categories; others become missing."""
+        places = {one: k for k, one in enumerate(column.order)}
+        ranks = np.array([*(places.get(one, -1) for one in text.values), -1])
+        self._collect_unmatched(column, text, ranks[:-1] < 0)
+        labels = pd.Index(column.order, dtype="str")
+        return pd.Categorical.from_codes(ranks[text.codes], labels, ordered=True)
+
     def _collect_unmatched(
         self, column: ColumnSchema, text: TextColumn, unmatched: NDArray[np.bool_]
     ) -> None:
@@ -292,7 +305,7 @@ class _Converter:
         if not n_cells:
             return
         texts = list(text.values[unmatched])
-        expected = "a date" if column.kind == "dates" else "a number"
+        expected = _EXPECTED[column.kind]
         too_many = n_cells > (1 - MIN_MATCHED) * text.n_observed + 1
         if too_many and not self.inferred:
             raise InputError(

@@ -225,12 +225,22 @@ def _to_excel(cell: Any) -> Any:
     return text
 
 
+def _cut_times(cells: list[Any]) -> list[Any]:
+    """Cut the time of day off dates if none has one."""
+    times = [cell for cell in cells if isinstance(cell, datetime)]
+    if not times or any(one.tzinfo or one.time() != time() for one in times):
+        return cells
+    return [one.date() if isinstance(one, datetime) else one for one in cells]
+
+
 def _write_columns(frame: Any, write: Callable[[Any], Any]) -> list[list[Any]]:
     """Write the cells of each column."""
     columns = []
     for name in frame.columns:
         try:
-            columns.append([write(cell) for cell in list_cells(frame[name])])
+            columns.append(
+                [write(cell) for cell in _cut_times(list_cells(frame[name]))]
+            )
         except InputError as error:
             raise InputError(f"`output`: the column {name!r} {error}.") from None
     return columns
