@@ -8,6 +8,7 @@ checked to be what a fit can produce, before it reaches a loop.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from ._pairwise import (
     SMOOTHINGS,
     PairCounts,
     Pairwise,
+    lay_out_evidence,
     restore_pairwise,
 )
 from ._saving import State, check, check_number, decode, encode, is_finite
@@ -337,3 +339,114 @@ def _read_rows(
         codes = rows[:, j]
         check(((codes < size) | (codes >= known)).all(), f"codes of feature {j}")
     return rows, counts
+
+
+# ----------------------------------------------------------------- rare values
+
+
+def drop_rare(model: Model, min_count: int) -> Model:
+    """Leave out labels of fewer rows than `min_count`, and smaller counts of pairs.
+
+    A label that is left out is unknown to the new model, like one that was never
+    seen. Raises ValueError for what cannot be left out: bins of numbers, fitted rows.
+
+    Parameters
+    ----------
+    model : Model
+    min_count : int
+
+    Returns
+    -------
+    Model
+    """
+    matcher = model.matcher
+    if isinstance(matcher, Cascade):
+        raise ValueError(
+            f"min_count={min_count}: a model with matching='cascade' holds the fitted "
+            "rows; use matching='pairwise'."
+        )
+    marks = [_mark_frequent(model, j, min_count) for j in range(len(model.bins))]
+    # The bin of informative missing cells stays, if the feature has another.
+    gaps = [
+        [own.any()] * int(n) for own, n in zip(marks, model.informative, strict=True)
+    ]
+    by_feature = [np.append(*own) for own in zip(marks, gaps, strict=True)]
+    held = np.concatenate(by_feature).astype(bool)
+    n_bins = np.array([own.sum() for own in by_feature], np.int64)
+    counts = _keep_codes(matcher.counts, held, n_bins, min_count)
+    features = zip(model.bins, model.typical, marks, strict=True)
+    parts = [_keep_labels(*own) for own in features]
+    missingness = [
+        cells if own.any() else replace(cells, informative=False)
+        for cells, own in zip(model.missingness, marks, strict=True)
+    ]
+    layout = lay_out_evidence(counts)
+    target = np.repeat(np.arange(len(marks)), np.diff(layout.source_start))
+    weights = np.asarray(matcher.weight_table.todense())[target, layout.source]
+    return replace(
+        model,
+        bins=tuple(bins for bins, _ in parts),
+        typical=tuple(typical for _, typical in parts),
+        missingness=tuple(missingness),
+        matcher=restore_pairwise(counts, matcher.smoothing, weights),
+        totals=model.totals[held],
+    )
+
+
+def _mark_frequent(model: Model, j: int, min_count: int) -> NDArray[np.bool_]:
+    """Mark the bins of a feature to keep; raise ValueError for rare numbers."""
+    bins = model.bins[j]
+    frequent = model.totals_by_feature[j][: bins.n_bins] >= min_count
+    if isinstance(bins, CategoricalBins):
+        return frequent & (np.arange(bins.n_bins) < len(bins.categories))
+    leaves = model.leaf_counts[j]
+    if not frequent.all() or ((leaves > 0) & (leaves < min_count)).any():
+        raise ValueError(
+            f"min_count={min_count}: {model.types[j].place} has a bin of numbers with "
+            "fewer rows; fit with fewer bins (n_bins), or drop the column."
+        )
+    return frequent
+
+
+def _keep_labels(
+    bins: Bins, typical: Typical, kept: NDArray[np.bool_]
+) -> tuple[Bins, Typical]:
+    """Keep some labels of a feature; numbers keep all their bins."""
+    if not isinstance(bins, CategoricalBins):
+        return bins, typical
+    labels = tuple(bins.categories[k] for k in np.flatnonzero(kept))
+    return CategoricalBins(labels), Typical(labels, typical.spread[kept])
+
+
+def _keep_codes(
+    counts: PairCounts,
+    held: NDArray[np.bool_],
+    n_bins: NDArray[np.int64],
+    min_count: int,
+) -> PairCounts:
+    """Keep some codes, and their pairs of at least `min_count` rows."""
+    pairs = np.where(counts.pairs < min_count, 0, counts.pairs)
+    totals, marginals = counts.totals[held], counts.marginals[held]
+    marginals = np.where(marginals < min_count, 0, marginals)
+    if counts.sources is None or counts.kept is None:
+        return PairCounts(n_bins, totals, marginals, pairs[held][:, held])
+    starts = np.cumsum(counts.n_bins) - counts.n_bins
+    before: NDArray[np.int64] = (
+        np.cumsum(held) - held
+    )  # new number of each code, among all features
+    new_starts = np.cumsum(n_bins) - n_bins
+    kept = np.full_like(counts.kept, -1)
+    order = np.full_like(counts.kept, -1)  # the place of each kept code, then -1
+    for j, codes in enumerate(counts.kept):
+        places = np.flatnonzero((codes >= 0) & held[np.maximum(starts[j] + codes, 0)])
+        order[j, : len(places)] = places
+        new = before[starts[j] + codes[places]]
+        kept[j, : len(places)] = new - new_starts[j]
+    columns = np.where(order[:, None, None] < 0, 0, order[:, None, None])
+    pairs = np.take_along_axis(pairs, np.broadcast_to(columns, pairs.shape), 3)
+    pairs = np.where(order[:, None, None] < 0, 0, pairs)
+    last = np.full((len(order), 1), pairs.shape[2] - 1)
+    rows = np.hstack([order, last])[counts.sources][..., None]
+    chosen = np.broadcast_to(np.maximum(rows, 0), pairs.shape)
+    pairs = np.where(rows < 0, 0, np.take_along_axis(pairs, chosen, 2))
+    return PairCounts(n_bins, totals, marginals, pairs, counts.sources, kept)

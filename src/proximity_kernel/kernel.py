@@ -8,6 +8,7 @@ representation of the rows (`KernelEstimator`). A fitted kernel in a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from typing import Any, Self
 
 import numpy as np
@@ -29,7 +30,7 @@ from ._bins import NumericBins
 from ._coded import CodedTable, merge_distinct
 from ._missingness import MissingCells
 from ._model import Model, fit_model, warn_of_columns
-from ._model_packing import pack_model, unpack_model
+from ._model_packing import drop_rare, pack_model, unpack_model
 from ._nearest import Index, build_index, kernel_matrix
 from ._pairwise import Pairwise
 from ._provenance import list_cells
@@ -42,6 +43,7 @@ from ._shared.options import (
     Matching,
     MissingnessOption,
     accept_missing,
+    check_count,
     check_kernel_options,
     check_n_jobs,
     resolve_options,
@@ -476,6 +478,46 @@ class ProximityKernel(ModelFileMixin, Weighted, Transformer, Estimator):
         elif get_config().get("sparse_interface", "spmatrix") == "spmatrix":
             matrix = sp.csr_matrix(matrix)
         return matrix
+
+    def save(self, path: Any, *, min_count: int = 1) -> None:
+        """Save the fitted kernel to a file, without pickle.
+
+        The file is written completely or not at all.
+
+        Parameters
+        ----------
+        path : str or path
+            An existing file is replaced.
+        min_count : int, default=1
+            Labels that fewer rows have are left out of the file: to the loaded kernel
+            they are unknown, like labels that it has never seen. Counts of pairs of
+            values in fewer rows are saved as 0. So estimates and similarities differ a
+            little from those of this kernel.
+
+        Raises
+        ------
+        ModelFileError
+            If the file cannot be written.
+        ValueError
+            If a category cannot be saved; if a bin of numbers has fewer rows than
+            `min_count`, or ``matching="cascade"``, which needs the rows.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> pk = ProximityKernel().fit([["Ann", "x"], ["Bob", "x"], ["Cy", "y"]])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     pk.save(f"{folder}/kernel.model", min_count=2)
+        ...     ProximityKernel.load(f"{folder}/kernel.model").get_feature_names_out()
+        array(['x1 x'], dtype=object)
+        """
+        check_count("min_count", min_count, 1)
+        if min_count == 1:
+            super().save(path)
+            return
+        less = copy(self)
+        less.model_ = drop_rare(take_model(self), min_count)
+        super(ProximityKernel, less).save(path)
 
     def __get_model_state__(self) -> State:
         return pack_model(take_model(self))
