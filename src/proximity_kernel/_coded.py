@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from itertools import pairwise
 from typing import Any, NamedTuple, Protocol
 
@@ -401,10 +402,22 @@ def list_cells_of(bins: Bins) -> tuple[NDArray[np.float64], _Cells]:
         return np.ones(bins.n_bins), []
     if bins.levels is not None:
         return nest_cells(bins.levels)
-    own = np.ones(bins.n_bins)
-    cells: _Cells = [(members, COARSE_SHARE) for members in bins.shared.values()]
-    for members, added in cells:
-        own[members] -= added
+    groups = () if bins.groups is None else tuple(bins.groups.tolist())
+    return _nest_halves(bins.n_bins, groups)
+
+
+@cache
+def _nest_halves(
+    n_bins: int, groups: tuple[int, ...]
+) -> tuple[NDArray[np.float64], _Cells]:
+    """Find the same for a feature of bins and halves; there are few such kinds."""
+    own, cells = np.ones(n_bins), []
+    for group in sorted(set(groups)):
+        members = np.flatnonzero(np.array(groups) == group)
+        if len(members) > 1:
+            cells.append((members, COARSE_SHARE))
+            own[members] -= COARSE_SHARE
+    own.flags.writeable = False  # all callers share it
     return own, cells
 
 

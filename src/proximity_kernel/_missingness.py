@@ -125,12 +125,13 @@ def decide_missingness(
     -------
     tuple of MissingCells, one per feature
     """
-    some = (fitted.missing > 0) & (fitted.plan.n_bins > 0)
+    n_missing = fitted.missing
+    some = (n_missing > 0) & (fitted.plan.n_bins > 0)
     with one_blas_thread():
         found = measure_overlaps(fitted.kept, np.flatnonzero(some))
     decided = []
     for j, (name, word) in enumerate(zip(names, words, strict=True)):
-        missing = int(fitted.missing[j])
+        missing = int(n_missing[j])
         if j not in found:
             reason = "nothing is observed" if missing else "no cell is missing"
             decided.append(MissingCells(name, False, missing, None, reason))

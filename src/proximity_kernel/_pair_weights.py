@@ -49,6 +49,7 @@ POWERS = (0, 1, 2, 3, 4, 6, 8, 10, 13, 16, 20)
 FLOOR, PULL = 0.05, 10
 """The least common weight that others are compared with, and the penalty."""
 _COARSE_ROWS = 1024  # to choose the smoothing and the common weights
+_COARSE_FEATURES = 1024  # whose errors choose the smoothing, evenly spaced
 _REFINED_ROWS = 3000  # to learn the weights of sources; more improve them by 0.1 %
 _CURVED_ROWS = 1024  # of these, to compute the curvature
 _FEWEST_ROWS = 8  # if fewer are affordable, the weights stay the common one
@@ -111,14 +112,19 @@ def learn_pairwise(counts: PairCounts, coded: CodedTable, n_threads: int) -> Pai
     affordable = _count_affordable(layout, _MOST_REFINED // slower)
     # Of these, about the affordable number observe a feature.
     many = _take_rows(layout, coded, 4 * int(affordable.max()), _REFINED_ROWS)
-    smoothing, least, common = 0, np.inf, np.empty(0)
+    every = np.arange(len(layout.n_bins))
+    some = every[:: -(-len(every) // _COARSE_FEATURES)]
+    smoothing, least = 0, np.inf
     for s in SMOOTHINGS:
-        told = weigh(counts, layout, s)
-        errors = np.round(_score(*told, few, n_threads), _DIGITS)
+        told = weigh(counts, layout, s, some if len(some) < len(every) else None)
+        errors = np.round(_score(*told, few, some, n_threads), _DIGITS)
         total = round(float(errors.min(axis=0).sum()), _DIGITS)
         if total < least:
-            common = (np.array(POWERS) / POWERS[-1])[np.argmin(errors, axis=0)]
-            smoothing, least, best = s, total, told
+            smoothing, least, best, best_errors = s, total, told, errors
+    if len(some) < len(every):
+        best = weigh(counts, layout, smoothing)
+        best_errors = np.round(_score(*best, few, every, n_threads), _DIGITS)
+    common = (np.array(POWERS) / POWERS[-1])[np.argmin(best_errors, axis=0)]
     with one_blas_thread():
         weights = _refine(*best, many, common, affordable, n_threads)
     deciders = find_deciders(counts, layout)
@@ -171,29 +177,31 @@ def _tell(
     most: _Ints, each: bool,
 ) -> _Told:  # fmt: skip
     """Collect what rows tell about the features of a batch, each source or all."""
-    known = scored.codes[features] < evidence.n_bins[features, None]
-    seen = [np.flatnonzero(own)[:n] for own, n in zip(known, most, strict=True)]
-    rows = np.full((len(features), max(map(len, seen))), -1)
-    counts = np.zeros(rows.shape)
-    for f, own in enumerate(seen):
-        rows[f, : len(own)], counts[f, : len(own)] = own, scored.counts[own]
-    j = features[0]
+    j, n_rows = features[0], int(most.max())
     n_slots = int(_count_slots(evidence)[j])
     n_sources = int(evidence.source_start[j + 1] - evidence.source_start[j])
-    logs = np.full((len(features), n_slots, rows.shape[1]), -np.inf)
-    told = np.zeros((len(features), n_sources if each else 1, *logs.shape[1:]))
-    owns = np.empty(rows.shape[1], np.int64)
+    rows = np.full((len(features), n_rows), -1)
+    logs = np.full((len(features), n_slots, n_rows), -np.inf)
+    told = np.zeros((len(features), n_sources if each else 1, n_slots, n_rows))
     tell_rows(
-        scored.codes, scored.places, features, rows, evidence, without, owns, logs, told
-    )
+        scored.codes, scored.places, features, most, evidence, without, rows,
+        np.empty(n_rows, np.int64), logs, told,
+    )  # fmt: skip
+    counts = np.where(rows < 0, 0.0, scored.counts[rows])
     return _Told(rows, counts, logs, told)
 
 
 def _score(
-    evidence: Evidence, without: _Floats, scored: _Scored, n_threads: int
-) -> _Floats:
-    """Add up the squared errors of common weights, shape (n_weights, n_features)."""
-    observed = (scored.codes < evidence.n_bins[:, None]).sum(axis=1)
+    evidence: Evidence, without: _Floats, scored: _Scored, features: _Ints,
+    n_threads: int,
+) -> _Floats:  # fmt: skip
+    """Add up the squared errors of common weights, shape (n_weights, n_features).
+
+    Only those of some features are computed; the others are 0.
+    """
+    observed = np.zeros(len(scored.codes), np.int64)
+    known = scored.codes[features] < evidence.n_bins[features, None]
+    observed[features] = known.sum(axis=1)
     errors = np.zeros((len(POWERS), len(observed)))
     batches = list(_make_batches(evidence, observed, each=False))
 

@@ -377,9 +377,25 @@ def _find_lone_bins(counts: PairCounts, layout: Evidence) -> tuple[_Ints, ...]:
 
 
 def weigh(
-    counts: PairCounts, layout: Evidence, smoothing: int
+    counts: PairCounts, layout: Evidence, smoothing: int, features: _Ints | None = None
 ) -> tuple[Evidence, _Floats]:
-    """Compute the evidence of all pairs, and its values with one row of each less."""
+    """Compute the evidence of all pairs, and its values with one row of each less.
+
+    Parameters
+    ----------
+    counts : PairCounts
+    layout : Evidence
+    smoothing : int
+    features : ndarray of int64, or None
+        If pairs are counted with some sources only, compute the evidence for these
+        features; the rest is 0. None means all.
+
+    Returns
+    -------
+    evidence : Evidence
+    without : ndarray, float64
+        As ``evidence.values``, with one row less.
+    """
     n_bins, pairs = counts.n_bins, counts.pairs
     owner = np.repeat(np.arange(len(n_bins)), n_bins)
     seen = np.bincount(owner, counts.marginals, len(n_bins))[owner]
@@ -390,28 +406,35 @@ def weigh(
         starts = layout.offsets[n_bins > 0]
         by_feature = np.add.reduceat(pairs, starts, axis=0)
         totals = np.repeat(by_feature, n_bins[n_bins > 0], axis=0)
-        of_source = frequency[:, None]
+        found = _compare(pairs, totals, frequency[:, None], smoothing)
     else:
         kept = np.where(counts.kept >= 0, layout.offsets[:, None] + counts.kept, 0)
         of_kept = np.where(counts.kept >= 0, frequency[kept], 0)
-        of_source = np.pad(of_kept, ((0, 0), (0, 1)))[counts.sources][..., None]
-        totals = pairs.sum(axis=2, keepdims=True)
-    values, without = _compare(pairs, totals, of_source, smoothing)
-    return layout._replace(values=values), without
+        some = slice(None) if features is None else features
+        of_source = np.pad(of_kept, ((0, 0), (0, 1)))[counts.sources[some]][..., None]
+        totals = pairs[some].sum(axis=2, keepdims=True)
+        found = _compare(pairs[some], totals, of_source, smoothing)
+        if features is not None:
+            of_some, found = found, np.zeros((2, *pairs.shape))
+            found[:, features] = of_some
+    return layout._replace(values=found[0].ravel()), found[1].ravel()
 
 
-def _compare(
-    n: _Ints, totals: _Ints, frequency: _Floats, smoothing: int
-) -> tuple[_Floats, _Floats]:
-    """Log of the frequency of a code among rows of a bin relative to all rows."""
+def _compare(n: _Ints, totals: _Ints, frequency: _Floats, smoothing: int) -> _Floats:
+    """Log of the frequency of a code among rows of a bin relative to all rows.
+
+    The first of two arrays has all rows, the second one row less.
+    """
     usual = np.where(frequency > 0, frequency, 1)
-    out = []
+    out = np.empty((2, *n.shape))
     for left_out in (0, 1):
-        with_bin = np.maximum(n - left_out, 0) + smoothing * usual
-        expected = (np.maximum(totals - left_out, 0) + smoothing) * usual
-        told = np.where(frequency > 0, np.log(with_bin / expected), 0.0)
-        out.append(told.ravel())
-    return out[0], out[1]
+        told = out[left_out]
+        np.add(np.maximum(n - left_out, 0), smoothing * usual, out=told)
+        told /= (np.maximum(totals - left_out, 0) + smoothing) * usual
+        np.log(told, out=told)
+        if not frequency.all():
+            np.copyto(told, 0.0, where=~(frequency > 0))
+    return out
 
 
 def count_kept(
@@ -489,12 +512,15 @@ def choose_sources(
             for other in numbers:
                 told += (one[first:last] @ other[candidates].T) ** 2
         told[candidates == np.arange(first, last)[:, None]] = -1
-        least = np.partition(told, -n_sources, axis=1)[:, -n_sources]
-        for j in range(first, last):
-            own = told[j - first]
-            above = np.flatnonzero(own > least[j - first])
-            equal = np.flatnonzero(own == least[j - first])[: n_sources - len(above)]
-            chosen[j] = np.sort(candidates[np.concatenate([above, equal])])
+        least = np.partition(told, -n_sources, axis=1)[:, -n_sources, None]
+        among = told > least
+        row, at = np.nonzero(told == least)  # of these, the first that are needed
+        needed = n_sources - np.count_nonzero(among, axis=1)
+        before = np.arange(len(row)) - np.searchsorted(row, row)
+        some = before < needed[row]
+        among[row[some], at[some]] = True
+        of_row = np.nonzero(among)[1].reshape(last - first, n_sources)
+        chosen[first:last] = candidates[of_row]
 
     with one_blas_thread():
         run_pieces(choose_some, n_features, _STEP, n_threads)
@@ -610,14 +636,15 @@ def count_kept_pairs(
 
 @compiled
 def tell_rows(
-    codes: NDArray[Any], places: Any, features: Any, rows: Any, evidence: Evidence,
-    without: Any, owns: Any, logs: Any, told: Any,
+    codes: NDArray[Any], places: Any, features: Any, most: Any, evidence: Evidence,
+    without: Any, rows: Any, owns: Any, logs: Any, told: Any,
 ) -> None:  # fmt: skip
     """Write what the cells of rows tell about features, relative to the own bin.
 
     ``codes[j, r]`` is row r's code of feature j and ``places[j, r]`` its place, or -1
-    without one. ``rows[f]`` are rows that observe ``features[f]``, padded with -1.
-    `without` is the evidence without the row itself.
+    without one. `without` is the evidence without the row itself. The first rows that
+    observe ``features[f]``, at most ``most[f]``, are written to ``rows[f]``, which must
+    be -1 at the start.
 
     A row has a slot for each place but that of its own bin, and one for the bins
     without place, if there are any. ``logs[f, slot, x]`` becomes the logarithm of the
@@ -628,13 +655,14 @@ def tell_rows(
     """
     e = evidence
     for f in range(features.shape[0]):
-        j = features[f]
+        j, n_rows = features[f], 0
         n_places, offset, start = e.n_places[j], e.offsets[j], e.source_start[j]
         shift = 0 if e.rest[j, 0] > 0 else 1
         n_sources = e.source_start[j + 1] - start
-        n_rows = 0
-        while n_rows < rows.shape[1] and rows[f, n_rows] >= 0:
-            n_rows += 1
+        for r in range(codes.shape[1]):
+            if n_rows < most[f] and codes[j, r] < e.n_bins[j]:
+                rows[f, n_rows] = r
+                n_rows += 1
         for x in range(n_rows):
             code = offset + np.int64(codes[j, rows[f, x]])
             own = owns[x] = e.place[code]

@@ -185,6 +185,7 @@ def test_the_budgets_are_those_of_the_page():
         f"{kept_pairs._MOST_SOURCES} sources": 32,
         f"2^{kept_pairs._MOST_EVIDENCE.bit_length() - 1} entries": 21,
         f"{pair_weights._COARSE_ROWS:,} of them": 1024,
+        f"{pair_weights._COARSE_FEATURES:,} features": 1024,
         f"{pair_weights._REFINED_ROWS:,} of them": 3000,
         f"2^{pair_weights._MOST_SCORED.bit_length() - 1} triples": 27,
         f"2^{pair_weights._MOST_REFINED.bit_length() - 1} entries": 25,

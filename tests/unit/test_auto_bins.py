@@ -22,8 +22,9 @@ from strategies import (
 )
 
 from proximity_kernel import ProximityKernel
-from proximity_kernel._bins import NumericBins
+from proximity_kernel._bins import NumericBins, learn_bins
 from proximity_kernel._coded import lay_out
+from proximity_kernel._table.columns import read_columns
 
 
 def fit_values(values, **options):
@@ -359,3 +360,31 @@ def test_bins_by_column():
     for asked, words in (({"d": 3}, "'d'"), ({"a": 1}, r"n_bins\['a'\]")):
         with pytest.raises(ValueError, match=words):
             ProximityKernel(asked).fit(frame)
+
+
+def test_many_short_columns_have_the_bins_of_each_alone():
+    rng = np.random.default_rng(0)
+    table = rng.normal(size=(30, 40))
+    table[:, ::3] = np.round(table[:, ::3])  # frequent values
+    table[:, 1] = np.arange(30)  # whole numbers
+    table[:, 2] *= 1e308  # differences beyond float64
+    table[:, 4] = np.nan
+    table[5:, 5] = np.nan  # five values
+    table[rng.random(table.shape) < 0.2] = np.nan
+    table[0, 7], table[1, 7] = 0.0, -0.0
+    columns = read_columns(table)
+    together = learn_bins(columns, None, ["auto"] * 40, 255, 1)
+    for j, column in enumerate(columns):
+        alone = learn_bins([column], None, ["auto"], 255, 1)
+        assert together.types[j].form == alone.types[0].form
+        one, other = together.bins[j], alone.bins[0]
+        assert one.centers.tobytes() == other.centers.tobytes()
+        assert one.midpoints.tobytes() == other.midpoints.tobytes()
+        assert (one.groups is None) == (other.groups is None)
+        if one.groups is not None:
+            assert one.groups.tolist() == other.groups.tolist()
+        for name in ("values", "spread"):
+            one, other = (
+                getattr(t, name) for t in (together.typical[j], alone.typical[0])
+            )
+            assert one.tobytes() == other.tobytes()
