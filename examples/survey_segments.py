@@ -66,11 +66,13 @@ print(f"\n{survey.notna().all(axis=1).mean():.0%} of the people answered everyth
 # %%
 # How many segments?
 # ------------------
-# Without a number, `ProximityKMeans` chooses one: the largest that is found again in
-# most halves of the table. `stability_` is the share of halves in which it is.
+# Without a number, `ProximityKMeans` chooses one, or 1 if the rows vary gradually.
+# `groups_` counts what ten samples of the rows gave. `stability_` is the share of pairs
+# of people that stay together when the table is split into halves.
 
 segments = ProximityKMeans(random_state=0).fit(survey)
-print(f"chosen: {segments.n_clusters_}\n\nsegments, share of halves")
+print(f"chosen: {segments.n_clusters_}; samples: {segments.groups_.samples}")
+print("\nsegments, share of pairs")
 print(pd.Series(segments.stability_).head(4).round(2).to_string())
 
 # %%

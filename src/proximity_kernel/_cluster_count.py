@@ -1,179 +1,287 @@
-"""Choose the number of clusters: the largest one that is stable and not due to chance.
+"""Find out whether there are separate groups of rows, and how many.
 
-*Stable*: prediction strength (Tibshirani and Walther, 2005). The rows are split into
-halves and each half is clustered. The clusters of a half are found again if, in every
-one of them, at least three quarters of the pairs of rows stay together when the rows
-are assigned to the centers of the other half. The *stability* of a number of clusters
-is the share of halves in which its clusters are found again, over many random splits.
-More splits are made while the share is close to the threshold. The halves are sampled
-from the sorted distinct rows with a fixed seed, so the result depends on the table
-alone, not on the order of its rows or on a random state.
+*How many*: the largest number of clusters that is found again. Ten samples of 90 % of
+the rows are split into halves, and each half is clustered. The *stability* of a number
+of clusters is the prediction strength (Tibshirani and Walther, 2005): the share of the
+pairs of rows of a cluster that stay together when the rows are assigned to the centers
+of the other half, in the cluster where it is lowest; the mean over the halves.
 
-*Not due to chance*: bins alone can form stable clusters, such as the four corners of
-two columns with two bins each. So the inertia must be lower than in tables whose
-columns are shuffled independently (the gap statistic of Tibshirani, Walther and Hastie,
-2001), and this difference must be larger than with one cluster less.
+*Whether*: cut in two, a single cloud of rows gives stable clusters as well. So the
+inertia must fall by more than in tables that have everything but groups: with this
+number of clusters, or with this number compared with one more. They are Gaussian
+copulas with the same values in each column, the same rank correlations and the same
+missing cells. The categories of a nominal column are ordered by their means on the
+first axis of the rows. Ties lower a rank correlation. The correlation of the copula is
+the one that gives the observed one after rounding to the observed values; it comes from
+the Hermite series of the scores.
+
+Each of the ten samples gives a number, and the most frequent one is taken. The
+stability in a sample is known from few halves only, so it is drawn toward the mean of
+all samples, by as much as halves of one sample differ (James and Stein). Rows are
+sampled from the sorted distinct rows with a fixed seed, so the result depends on the
+table alone, not on the order of its rows or on a random state.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from scipy.special import ndtri
 
+from ._bins import CategoricalBins
+from ._coded import CodedTable
 from ._kmeans import Rows, best_clustering, gather_rows, nearest_centers
+from ._shared.wording import join_names
 
 SEED = 0
+N_SAMPLES = 10
+_SHARE = 0.9  # of the rows, in a sample
 _MOST_CLUSTERS = 10
 _MOST_ROWS = 2000  # a larger table is sampled
-_LEAST_ROWS = 4  # per cluster, because each half needs two
-_FEWEST_HALVINGS = 6
-_SOME_HALVINGS = 15  # if the number is given, or chosen already
-_MOST_HALVINGS = 80
-_FOUND = 0.75  # share of the pairs that must stay together
-_HOLDS = 0.55  # share of the halves in which clusters must be found again
-_SHUFFLES = 10
-_ERRORS = 2  # the gap statistic must exceed this many standard errors
-_SURE = 3  # halving stops at this many standard errors from the threshold
+_MOST_IN_NULL = 1000  # rows of a table without groups
+_LEAST_ROWS = 5  # per cluster, because each half of a sample needs two
+_N_FIRST = 5  # samples in which every number of clusters is tried
+_PLAUSIBLE = 0.6  # stability in these, from which a number is tried in all samples
+_HALVINGS = 2  # of a sample
+_STABLE = 0.72
+_STEADIEST = 0.05  # numbers whose stability differs by less are equally stable
+_STEADIER = 0.2  # a smaller number is preferred if it is more stable by this
+_CONNECTED = 0.7  # stability of all numbers between a steadier one and a larger one
+_NULL_TABLES = 20
+_ALWAYS = (2, 3, 4)  # numbers whose spread among the null tables is pooled
+_DEVIATIONS = 2.5  # of the null tables, by which the inertia must be lower
+_N_TERMS = 40  # of the Hermite series
+_STEPS = 50  # to the first axis
+_LEAST_PAIRS = 10  # rows that observe both columns
+_N_ALONG = 2
 _OPTIONS: dict[str, Any] = {"n_init": 3, "max_iter": 100, "tol": 1e-4}
+_Floats = NDArray[np.float64]
+_Ints = NDArray[np.int64]
 
 
-def choose_count(rows: Rows, widths: NDArray[np.int64]) -> tuple[int, dict[int, float]]:
-    """Choose the number of clusters.
+@dataclass(frozen=True)
+class Groups:
+    """Whether the rows of a table form separate groups.
+
+    Attributes
+    ----------
+    n_groups : int
+        1 if the rows vary gradually, or there are too few rows.
+    samples : dict of int to int
+        How many of ten samples of 90 % of the rows have each number of groups.
+    stability : dict of int to float
+        Stability of 2, 3, ... clusters.
+    along : tuple of str
+        The two columns that vary most along the first axis of the rows.
+    """
+
+    n_groups: int = 1
+    samples: dict[int, int] = field(default_factory=dict)
+    stability: dict[int, float] = field(default_factory=dict)
+    along: tuple[str, ...] = ()
+
+
+def find_groups(
+    rows: Rows,
+    coded: CodedTable,
+    represent: Callable[[CodedTable], sp.csr_array],
+    more: Iterable[int] = (),
+) -> Groups:
+    """Find out whether there are separate groups of rows, and how many.
 
     Parameters
     ----------
     rows : Rows
         The distinct rows of a table, or of a sample, with their counts.
-    widths : ndarray of shape (n_features,)
-        Columns of each feature.
+    coded : CodedTable
+        The codes of the same rows, with their model.
+    represent : callable
+        Represents the rows of a coded table.
+    more : iterable of int
+        Numbers of clusters whose stability is measured in addition to 2 to 10.
 
     Returns
     -------
-    int
-        The largest of 2 to 10 that passes both tests; 1 if none does.
-    dict of int to float
-        Stability of 2, 3, ... clusters.
+    Groups
     """
     rng = np.random.default_rng(SEED)
-    sample = rows.matrix[_draw(rows, rng)]
-    shuffled = [_shuffle(sample, widths, rng) for _ in range(_SHUFFLES)]
-    chosen, stability = 1, {}
-    for k in reversed(_find_counts(rows)):
-        most = _MOST_HALVINGS if chosen == 1 else _SOME_HALVINGS
-        stability[k] = _share_found(rows, k, most)
-        holds = chosen == 1 and stability[k] >= _HOLDS
-        if holds and _is_wide(sample, shuffled, k):
-            chosen = k
-    return chosen, dict(sorted(stability.items()))
-
-
-def measure_stability(rows: Rows, more: Iterable[int] = ()) -> dict[int, float]:
-    """Measure the stability of numbers of clusters, as defined above.
-
-    Parameters
-    ----------
-    rows : Rows
-        The distinct rows of a table, or of a sample, with their counts.
-    more : iterable of int
-        Numbers of clusters to try in addition to 2 to 10.
-
-    Returns
-    -------
-    dict of int to float
-        Stability of each number of clusters for which there are enough rows, ascending.
-    """
-    counts = _find_counts(rows, more)
-    return {k: _share_found(rows, k, _SOME_HALVINGS) for k in counts}
-
-
-def _find_counts(rows: Rows, more: Iterable[int] = ()) -> list[int]:
-    """List the numbers of clusters to try for which there are enough rows."""
-    most = min(rows.counts.sum(), _MOST_ROWS) // _LEAST_ROWS
+    samples = [_draw(rows, _SHARE, rng) for _ in range(N_SAMPLES)]
+    most = len(samples[0]) // _LEAST_ROWS
     asked = {*range(2, _MOST_CLUSTERS + 1), *more}
-    return sorted(k for k in asked if 2 <= k <= most)
+    counts = sorted(k for k in asked if 2 <= k <= most)
+    if not counts:
+        return Groups()
+    strengths = _measure_strengths(rows.matrix, samples, counts)
+    stability = {k: float(np.mean(strengths[k])) for k in counts}
+    stable = _choose_stable(strengths)
+    drawn = _draw(rows, 1, rng)
+    table = _Copula(coded, drawn, first_axis(rows.matrix[drawn]))
+    found = [1] * N_SAMPLES
+    if any(stable):
+        numbers = sorted({*_ALWAYS, *(k for own in stable for k in own)})
+        few = [sample[:_MOST_IN_NULL] for sample in samples]
+        excess = _measure_excess(rows.matrix, few, numbers, table, represent)
+        for s, own in enumerate(stable):
+            if any(excess[k][s] > _DEVIATIONS for k in own):
+                found[s] = max(own)
+    votes = Counter(found)
+    best = max(votes, key=lambda k: (votes[k], stability.get(k, 0)))
+    return Groups(best, dict(sorted(votes.items())), stability, table.along())
 
 
-def describe_stability(n_clusters: int, stability: dict[int, float]) -> str:
-    """Describe the stability of a number of clusters and of the best other one.
+def describe_groups(n_clusters: int, groups: Groups | None) -> str:
+    """Say whether there are groups, and how many of the samples have as many.
 
     Parameters
     ----------
     n_clusters : int
-        The number that was chosen or requested.
-    stability : dict of int to float
-        The result of `measure_stability`.
+        The number of clusters that was chosen or requested.
+    groups : Groups or None
 
     Returns
     -------
     str
-        A sentence; empty if nothing is known.
+        Sentences; empty if nothing is known.
 
     Examples
     --------
-    >>> print(describe_stability(3, {2: 0.97, 3: 0.92, 4: 0.1, 5: 0.0}))
-    3 clusters, the most that are reliable: repeated on random halves of the rows, the
-    same 3 came out 92 times in 100 (2 clusters: 97 times; 4 or more: fewer than 55).
-    >>> print(describe_stability(1, {2: 0.3, 3: 0.1}))
-    1 cluster, because more are not reliable: repeated on random halves of the rows, the
-    same 2 came out only 30 times in 100.
+    >>> groups = Groups(3, {2: 1, 3: 9}, {2: 0.97, 3: 0.92}, ("age", "income"))
+    >>> print(describe_groups(3, groups))
+    3 separate groups: of 10 samples of 90 % of the rows, 9 have 3 and 1 has 2.
+    >>> print(describe_groups(4, groups))
+    The rows form 3 separate groups rather than 4: of 10 samples of 90 % of the rows, 9
+    have 3 and 1 has 2.
+    >>> none = Groups(1, {1: 10}, {2: 0.97}, ("age", "income"))
+    >>> print(describe_groups(1, none))
+    No separate groups: the rows vary gradually, most along age and income.
+    >>> print(describe_groups(3, none))
+    3 parts, not groups: the rows vary gradually, most along age and income.
     """
-    times = {k: f"{100 * share:.0f} times" for k, share in stability.items()}
-    others = [k for k in stability if k != n_clusters]
-    best = max(others, key=lambda k: stability[k], default=None)
-    most = max((k for k in stability if stability[k] >= _HOLDS), default=1)
-    repeated = "repeated on random halves of the rows, the same"
-    if n_clusters in stability:
-        holds = stability[n_clusters] >= _HOLDS
-        start = "" if holds else ", which are not reliable"
-        start = ", the most that are reliable" if n_clusters == most else start
-        beside = []
-        if best and stability[best] >= _HOLDS:
-            beside.append(f"{best} clusters: {times[best]}")
-        if n_clusters == most < max(stability):
-            beside.append(f"{n_clusters + 1} or more: fewer than {100 * _HOLDS:.0f}")
-        came = f"came out {'' if holds else 'only '}{times[n_clusters]} in 100"
-        end = f" ({'; '.join(beside)})" if beside else ""
-        return f"{n_clusters} clusters{start}: {repeated} {n_clusters} {came}{end}."
-    if best is None or n_clusters != 1:
+    if groups is None or not groups.samples:
         return ""
-    if most > 1:
-        return (
-            f"1 cluster, because more may be due to chance: {repeated} {best} came out "
-            f"{times[best]} in 100, but columns shuffled at random split as well."
-        )
-    return (
-        f"1 cluster, because more are not reliable: {repeated} {best} came out only "
-        f"{times[best]} in 100."
-    )
+    others = groups.samples.keys() - {groups.n_groups}
+    said = [groups.n_groups, *sorted(others, key=lambda k: -groups.samples[k])]
+    votes = [_write_votes(groups.samples[k], k) for k in said]
+    samples = f"of {N_SAMPLES} samples of {100 * _SHARE:.0f} % of the rows, "
+    samples += join_names(votes, len(votes))
+    if groups.n_groups > 1 and n_clusters == groups.n_groups:
+        return f"{n_clusters} separate groups: {samples}."
+    if groups.n_groups > 1:
+        groups_found = f"{groups.n_groups} separate groups rather than {n_clusters}"
+        return f"The rows form {groups_found}: {samples}."
+    start = "No separate groups"
+    if n_clusters > 1:
+        start = f"{n_clusters} parts, not groups"
+    most = f", most along {join_names(groups.along)}" if groups.along else ""
+    end = f" But {samples}." if others else ""
+    return f"{start}: the rows vary gradually{most}.{end}"
 
 
-def _share_found(rows: Rows, k: int, most_halvings: int) -> float:
-    """Measure the share of halves in which `k` clusters are found again.
+def name_kind(n_clusters: int, groups: Groups | None) -> str:
+    """Name what the rows are cut into: "cluster", or "part" if there are no groups.
 
-    Splits are repeated until the share is clearly above or below the threshold.
+    Examples
+    --------
+    >>> name_kind(3, Groups(1, {1: 10}))
+    'part'
     """
-    rng = np.random.default_rng([SEED, k])
-    found: list[bool] = []
-    for n_halvings in range(1, most_halvings + 1):
-        found += [strength >= _FOUND for strength in _halve(rows, k, rng)]
-        error = 0.5 / np.sqrt(len(found))
-        sure = abs(np.mean(found) - _HOLDS) > _SURE * error
-        if sure and n_halvings >= _FEWEST_HALVINGS:
-            break
-    return float(np.mean(found))
+    gradual = groups is not None and bool(groups.samples) and groups.n_groups == 1
+    return "part" if gradual and n_clusters > 1 else "cluster"
 
 
-def _halve(rows: Rows, k: int, rng: np.random.Generator) -> list[float]:
-    """Cluster two halves of a sample; returns the prediction strength in each."""
-    halves = [
-        gather_rows(rows.matrix[part], np.ones(len(part)), rows.n_threads)
-        for part in np.array_split(_draw(rows, rng), 2)
+def _write_votes(votes: int, n_groups: int) -> str:
+    """Write how many samples have a number of groups."""
+    number = "none" if n_groups == 1 else str(n_groups)
+    return f"{votes} {'has' if votes == 1 else 'have'} {number}"
+
+
+def _draw(rows: Rows, share: float, rng: np.random.Generator) -> _Ints:
+    """Sample a share of the rows without replacement, at most 2,000, in random order.
+
+    Returns
+    -------
+    ndarray of shape (n_drawn,)
+        Where they are among the distinct rows.
+    """
+    ends = np.cumsum(rows.counts.astype(np.int64))
+    n_drawn = min(round(share * int(ends[-1])), _MOST_ROWS)
+    drawn = rng.choice(int(ends[-1]), n_drawn, replace=False)
+    return np.searchsorted(ends, drawn, side="right")
+
+
+# ---------------------------------------------------------------------- how many groups
+
+
+def _measure_strengths(
+    matrix: sp.csr_array, samples: list[_Ints], counts: list[int]
+) -> dict[int, list[list[float]]]:
+    """Measure the prediction strengths of numbers of clusters, by sample.
+
+    Every number is tried on one split of the first samples into halves, and those that
+    may be stable on two splits of every sample.
+    """
+    found: dict[int, list[list[float]]] = {k: [[] for _ in samples] for k in counts}
+    for turn in range(_HALVINGS):
+        for s, sample in enumerate(samples):
+            seed = s + N_SAMPLES * turn
+            if seed == _N_FIRST:
+                first = {k: np.mean(found[k][:_N_FIRST]) for k in counts}
+                counts = [k for k in counts if first[k] >= _PLAUSIBLE]
+            halves = _halve(matrix, sample, seed) if counts else []
+            for k in counts:
+                found[k][s].append(_compare_halves(halves, k, seed))
+    return {k: [own for own in every if own] for k, every in found.items()}
+
+
+def _choose_stable(strengths: dict[int, list[list[float]]]) -> list[list[int]]:
+    """List the numbers of clusters that are stable in each sample, ascending.
+
+    A number that is much less stable than another is left out. So is one that is less
+    stable than a smaller one, if the numbers between them are not stable: then bins cut
+    groups into smaller ones.
+    """
+    estimates = {
+        k: _draw_to_mean(np.array(own))
+        for k, own in strengths.items()
+        if len(own) == N_SAMPLES and k <= _MOST_CLUSTERS
+    }
+    means = {k: float(estimate.mean()) for k, estimate in estimates.items()}
+    best = max(means.values(), default=0.0)
+    last = max((k for k in means if means[k] >= best - _STEADIEST), default=0)
+    while means.get(last + 1, 0) >= _CONNECTED:
+        last += 1
+    least = max(_STABLE, best - _STEADIER)
+    return [
+        [k for k, own in estimates.items() if k <= last and own[s] >= least]
+        for s in range(N_SAMPLES)
     ]
-    seed = int(rng.integers(2**31))
+
+
+def _draw_to_mean(strengths: _Floats) -> _Floats:
+    """Estimate the stability in each sample, from (n_samples, n_halvings) strengths."""
+    own = strengths.mean(axis=1)
+    within = strengths.var(axis=1, ddof=1).mean() / strengths.shape[1]
+    between = own.var(ddof=1)
+    kept = max(0.0, 1 - within / between) if between else 0.0
+    estimates: _Floats = own.mean() + kept * (own - own.mean())
+    return estimates
+
+
+def _halve(matrix: sp.csr_array, sample: _Ints, seed: int) -> list[Rows]:
+    """Split a sample of the rows into random halves."""
+    order = np.random.default_rng([SEED, seed]).permutation(sample)
+    parts = np.array_split(order, 2)
+    return [gather_rows(matrix[part], np.ones(len(part))) for part in parts]
+
+
+def _compare_halves(halves: list[Rows], k: int, seed: int) -> float:
+    """Cluster two halves of a sample; returns the mean prediction strength."""
     found = [best_clustering(half, k, seed=seed, **_OPTIONS) for half in halves]
     strengths = []
     for half, own, other in zip(halves, found, found[::-1], strict=True):
@@ -181,18 +289,10 @@ def _halve(rows: Rows, k: int, rng: np.random.Generator) -> list[float]:
         together = np.zeros((k, k))
         np.add.at(together, (own.labels, placed), 1)
         strengths.append(least_shared(together))
-    return strengths
+    return float(np.mean(strengths))
 
 
-def _draw(rows: Rows, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Sample rows without replacement, in random order; all of a small table."""
-    ends = np.cumsum(rows.counts.astype(np.int64))
-    n_drawn = min(int(ends[-1]), _MOST_ROWS)
-    drawn = rng.choice(int(ends[-1]), n_drawn, replace=False)
-    return np.searchsorted(ends, drawn, side="right")
-
-
-def least_shared(together: NDArray[np.float64]) -> float:
+def least_shared(together: _Floats) -> float:
     """Share of pairs that stay together, in the cluster where it is lowest.
 
     Parameters
@@ -217,38 +317,228 @@ def least_shared(together: NDArray[np.float64]) -> float:
     return float(((together * (together - 1)).sum(axis=1) / pairs).min())
 
 
-def _shuffle(
-    sample: sp.csr_array, widths: NDArray[np.int64], rng: np.random.Generator
-) -> sp.csr_array:
-    """Shuffle the rows of each feature independently."""
-    by_column = sp.csc_array(sample)
-    ends = np.cumsum(widths)
-    blocks = [
-        by_column[:, end - width : end].tocsr()[rng.permutation(sample.shape[0])]
-        for end, width in zip(ends, widths, strict=True)
-        if width
-    ]
-    return sp.csr_array(sp.hstack(blocks, format="csr", dtype=sample.dtype))
+# ----------------------------------------------------------------- groups or a gradient
 
 
-def _is_wide(sample: sp.csr_array, shuffled: list[sp.csr_array], k: int) -> bool:
-    """Whether `k` clusters have a lower inertia than in shuffled tables.
+def _measure_excess(
+    matrix: sp.csr_array,
+    samples: list[_Ints],
+    numbers: list[int],
+    table: _Copula,
+    represent: Callable[[CodedTable], sp.csr_array],
+) -> dict[int, _Floats]:
+    """Compare the fall of the inertia in samples with that in tables without groups.
 
-    The difference must be significant, and significantly larger than with ``k - 1``
-    clusters. Logarithms, as in the original gap statistic, are not used: if clusters
-    are tight, the inertia is small, and a few rows cut off by the border of a bin would
-    be a large share of it.
+    Returns
+    -------
+    dict of int to ndarray of shape (n_samples,)
+        For each number of clusters and each sample: by how many standard deviations
+        the fall of the inertia exceeds that of the null tables, or its difference to
+        the next fall does, if that is more.
     """
-    spread = np.array(
-        [[_spread(table, n) for n in (k - 1, k)] for table in (sample, *shuffled)]
+    own = np.array([_measure_falls(matrix[sample], numbers) for sample in samples])
+    rng = np.random.default_rng([SEED, 1])
+    null = np.array(
+        [
+            _measure_falls(represent(table.draw(len(samples[0]), rng)), numbers)
+            for _ in range(_NULL_TABLES)
+        ]
     )
-    gaps = spread[1:] - spread[0]
-    grown = np.c_[gaps[:, 1], gaps[:, 1] - gaps[:, 0]]
-    errors = grown.std(axis=0) * np.sqrt(1 + 1 / len(shuffled))
-    return bool((grown.mean(axis=0) > _ERRORS * errors).all())
+    falls = _standardize(own[:, 0], null[:, 0])
+    elbows = _standardize(own[:, 0] - own[:, 1], null[:, 0] - null[:, 1])
+    return {k: np.maximum(falls, elbows)[:, i] for i, k in enumerate(numbers)}
 
 
-def _spread(matrix: sp.csr_array, k: int) -> float:
-    """Inertia of `k` clusters of the rows of a matrix."""
+def _standardize(own: _Floats, null: _Floats) -> _Floats:
+    """Subtract the mean of null values, and divide by their pooled deviation."""
+    spread = np.sqrt(null.var(axis=0, ddof=1).mean())
+    excess: _Floats = (own - null.mean(axis=0)) / max(float(spread), 1e-9)
+    return excess
+
+
+def _measure_falls(matrix: sp.csr_array, numbers: list[int]) -> list[list[float]]:
+    """Measure the share by which the inertia falls with one cluster more.
+
+    Returns
+    -------
+    list of list of float
+        The falls to each number of clusters, then those from it to the next.
+    """
     rows = gather_rows(matrix, np.ones(matrix.shape[0]))
-    return best_clustering(rows, k, seed=0, **_OPTIONS).inertia
+    inertia = {
+        k: max(best_clustering(rows, k, seed=0, **_OPTIONS).inertia, 1e-9)
+        for k in {k + more for k in numbers for more in (-1, 0, 1)}
+    }
+    return [
+        [1 - inertia[k + more] / inertia[k + more - 1] for k in numbers]
+        for more in (0, 1)
+    ]
+
+
+def first_axis(matrix: sp.csr_array) -> _Floats:
+    """Find the places of rows on their first principal axis, by power iteration.
+
+    Parameters
+    ----------
+    matrix : csr_array of shape (n_rows, n_columns)
+
+    Returns
+    -------
+    ndarray of shape (n_rows,)
+
+    Examples
+    --------
+    >>> axis = first_axis(sp.csr_array([[0.0, 1.0], [1.0, 0.0], [1.0, 0.0]]))
+    >>> abs(axis).round(2).tolist()
+    [0.82, 0.41, 0.41]
+    """
+    axis: _Floats = np.random.default_rng(SEED).normal(size=matrix.shape[0])
+    for _ in range(_STEPS):
+        axis = matrix @ (matrix.T @ (axis - axis.mean()))
+        axis = axis - axis.mean()
+        axis /= max(float(np.linalg.norm(axis)), 1e-300)
+    return axis
+
+
+class _Copula:
+    """The Gaussian copula of a table, which gives tables without groups.
+
+    Parameters
+    ----------
+    coded : CodedTable
+        Distinct rows of a table, with their model.
+    drawn : ndarray of shape (n_rows,), int64
+        Where the rows of the table are among them.
+    axis : ndarray of shape (n_rows,)
+        Places of the rows on their first axis.
+    """
+
+    def __init__(self, coded: CodedTable, drawn: _Ints, axis: _Floats) -> None:
+        self._model = coded.model
+        self._bins = coded.bins[drawn]
+        self._leaves = None if coded.leaves is None else coded.leaves[drawn]
+        self._axis = axis
+        # An informative missing cell has the last code; it stays missing as the others.
+        informative = self._model.informative & (self._bins == self._model.n_bins - 1)
+        self._seen = (self._bins != coded.missing) & ~informative
+        self._ranks = self._rank_codes()
+        self._root = self._find_root()
+
+    def _rank_codes(self) -> _Ints:
+        """Rank the values of each column, from 0; -1 is missing."""
+        codes = self._bins if self._leaves is None else self._leaves
+        ranks = np.full(codes.shape, -1)
+        for j, bins in enumerate(self._model.bins):
+            seen = self._seen[:, j]
+            distinct, place = np.unique(codes[seen, j], return_inverse=True)
+            if isinstance(bins, CategoricalBins) and len(distinct):
+                means = np.bincount(place, self._axis[seen]) / np.bincount(place)
+                place = np.argsort(np.argsort(means, kind="stable"))[place]
+            ranks[seen, j] = place
+        return ranks
+
+    def _find_root(self) -> _Floats:
+        """Find a square root of the correlations of the copula."""
+        shape = self._ranks.shape
+        scores, series = np.zeros(shape), np.zeros((shape[1], _N_TERMS))
+        for j in range(shape[1]):
+            seen = self._seen[:, j]
+            if seen.any():
+                own, series[j] = _score_ranks(np.bincount(self._ranks[seen, j]))
+                scores[seen, j] = own[self._ranks[seen, j]]
+        observed = _correlate(scores, self._seen.astype(np.float64))
+        values, vectors = np.linalg.eigh(_undo_ties(observed, series))
+        root = vectors * np.sqrt(np.maximum(values, 0))  # the nearest that has a root
+        lengths: _Floats = np.linalg.norm(root, axis=1, keepdims=True)
+        scaled: _Floats = root / lengths
+        return scaled
+
+    def draw(self, n_rows: int, rng: np.random.Generator) -> CodedTable:
+        """Draw a table with the values and the missing cells of a sample of rows."""
+        rows = rng.permutation(len(self._axis))[:n_rows]
+        n_features = len(self._root)
+        normal = rng.normal(size=(n_rows, n_features))
+        if n_rows > 2 * n_features:  # without correlations by chance
+            normal = np.linalg.qr(normal - normal.mean(axis=0))[0]
+        latent = normal @ self._root.T
+        tables = [self._bins[rows]]
+        if self._leaves is not None:
+            tables.append(self._leaves[rows])
+        sources = [table.copy() for table in tables]
+        for j in range(n_features):
+            seen = np.flatnonzero(self._seen[rows, j])
+            ranks = self._ranks[rows[seen], j]
+            to = seen[np.argsort(latent[seen, j])]
+            for table, source in zip(tables, sources, strict=True):
+                table[to, j] = source[seen[np.argsort(ranks, kind="stable")], j]
+        return replace(CodedTable.of_rows(*tables), model=self._model)
+
+    def along(self) -> tuple[str, ...]:
+        """Name the columns that vary most along the first axis (correlation ratio)."""
+        shares = np.zeros(len(self._root))
+        for j in range(len(shares)):
+            seen = self._seen[:, j]
+            if seen.sum() < _LEAST_PAIRS or not self._model.scales[j]:
+                continue
+            own, place = self._axis[seen], self._ranks[seen, j]
+            sizes = np.bincount(place)
+            between = np.bincount(place, own - own.mean()) ** 2 / sizes
+            shares[j] = between.sum() / len(self._axis)
+        order = np.argsort(-shares, kind="stable")[:_N_ALONG]
+        return tuple(self._model.names[j] for j in order if shares[j] > 0)
+
+
+def _score_ranks(counts: _Ints) -> tuple[_Floats, _Floats]:
+    """Score the ranks of a column by their mid-ranks, with mean 0 and variance 1.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (n_ranks,)
+
+    Returns
+    -------
+    ndarray of shape (n_ranks,)
+        The scores.
+    ndarray of shape (40,)
+        The coefficients of the scores, as a function of a normal variable that is cut
+        into these ranks, in normalized Hermite polynomials of degree 1, 2, ...
+    """
+    shares = counts / counts.sum()
+    ends = np.cumsum(shares)
+    scores = ends - shares / 2 - 0.5
+    spread = np.sqrt(shares @ scores**2)
+    scores = scores / spread if spread else scores
+    cuts = ndtri(ends[:-1])
+    steps = np.diff(scores) * np.exp(-cuts * cuts / 2) / np.sqrt(2 * np.pi)
+    series = np.empty(_N_TERMS)
+    before, own = np.zeros_like(cuts), np.ones_like(cuts)
+    for m in range(1, _N_TERMS + 1):
+        series[m - 1] = steps @ own / np.sqrt(m)
+        before, own = own, (cuts * own - np.sqrt(m - 1) * before) / np.sqrt(m)
+    return scores, series
+
+
+def _correlate(scores: _Floats, seen: _Floats) -> _Floats:
+    """Correlate columns over the rows that observe both; 0 if these are few."""
+    n_pairs = seen.T @ seen
+    sure = np.maximum(n_pairs, 1)
+    means = scores.T @ seen / sure
+    covariance = scores.T @ scores / sure - means * means.T
+    variance = np.maximum((scores * scores).T @ seen / sure - means**2, 0)
+    spread = np.sqrt(variance * variance.T)
+    enough = (n_pairs >= _LEAST_PAIRS) & (spread > 1e-9)
+    found: _Floats = np.where(enough, covariance / np.where(enough, spread, 1), 0)
+    return found
+
+
+def _undo_ties(observed: _Floats, series: _Floats) -> _Floats:
+    """Find the normal correlations that give the observed ones of ranks with ties."""
+    tried = np.sin(np.linspace(-np.pi / 2, np.pi / 2, 81))
+    powers = tried[:, None] ** np.arange(1, _N_TERMS + 1)
+    found = np.eye(len(series))
+    for i in range(len(series)):
+        curves = (series[i] * series[:i]) @ powers.T
+        for j, curve in enumerate(curves):
+            if curve[-1] - curve[0] > 1e-9:
+                found[i, j] = found[j, i] = np.interp(observed[i, j], curve, tried)
+    return found

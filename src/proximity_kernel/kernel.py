@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import copy
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -720,9 +721,17 @@ def represent_distinct(
 
 def represent_kept(
     kernel: ProximityKernel, kept: RowSummary
-) -> tuple[sp.csr_array, NDArray[np.int64]]:
-    """Represent the distinct rows that a fit kept, and return their counts.
+) -> tuple[CodedTable, sp.csr_array]:
+    """Represent the distinct rows that a fit kept.
 
+    Returns
+    -------
+    CodedTable
+        The distinct rows, with their counts.
+    csr_array of shape (n_distinct, n_columns)
+
+    Notes
+    -----
     The order is that of `represent_distinct`, so that results for a table whose rows
     are all kept are equal to the bit.
     """
@@ -733,7 +742,8 @@ def represent_kept(
             "n_bins='fine'; use n_bins='auto'."
         )
     rows, counts = merge_distinct([(kept.rows, kept.counts)], kept.plan.n_bins)
-    return represent(kernel, model.take_codes(CodedTable.of_rows(rows))), counts
+    coded = model.take_codes(CodedTable.of_rows(rows))
+    return replace(coded, counts=counts), represent(kernel, coded)
 
 
 def index_rows(kernel: ProximityKernel, matrix: sp.csr_array) -> Index:

@@ -124,11 +124,11 @@ def test_a_terminal_shows_the_clusters_before_the_rows(
     lines = run_in_terminal("cluster", folder / "patients.csv").out.splitlines()
     at = {
         "clusters": next(i for i, one in enumerate(lines) if "typical values" in one),
-        "stability": next(i for i, one in enumerate(lines) if "times in 100" in one),
+        "groups": next(i for i, one in enumerate(lines) if "separate groups" in one),
         "rows": next(i for i, one in enumerate(lines) if one.startswith("patient_id")),
     }
-    assert sorted(at, key=at.get) == ["clusters", "stability", "rows"]
-    assert lines[at["stability"]].endswith(" -k sets another number.")
+    assert sorted(at, key=at.get) == ["clusters", "groups", "rows"]
+    assert lines[at["groups"]].endswith(" -k sets another number.")
     assert lines[at["rows"]].split() == ["patient_id", "cluster"]
 
 

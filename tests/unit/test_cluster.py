@@ -23,13 +23,12 @@ from strategies import dense, mixed_table
 
 from proximity_kernel import ProximityKernel, ProximityKMeans
 from proximity_kernel import _kmeans as iterations
-from proximity_kernel._cluster_count import choose_count, least_shared
+from proximity_kernel._cluster_count import least_shared
 from proximity_kernel._kmeans import (
     best_clustering,
     choose_seeds,
     gather_rows,
     iterate,
-    nearest_centers,
 )
 
 
@@ -369,18 +368,6 @@ def test_strength_by_hand():
     assert least_shared(np.diag([3.0, 4.0])) == 1
     assert least_shared(np.array([[2.0, 2.0], [0.0, 4.0]])) == pytest.approx(1 / 3)
     assert least_shared(np.array([[1.0, 0.0], [0.0, 4.0]])) == 0
-
-
-def test_auto_looks_at_the_columns_of_one_feature_together():
-    """Two equal columns of three categories are three groups, not six or nine."""
-    codes = np.arange(90) % 3
-    matrix = sp.csr_array(
-        np.eye(3, dtype=np.float32)[np.c_[codes, codes]].reshape(90, 6)
-    )
-    rows = gather_rows(matrix, np.ones(90))
-    assert choose_count(rows, np.array([3, 3]))[0] == 3
-    assert choose_count(rows, np.array([6]))[0] == 1
-    assert len(np.unique(nearest_centers(rows, matrix[:3].toarray()).labels)) == 3
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

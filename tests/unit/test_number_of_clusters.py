@@ -1,4 +1,4 @@
-"""The number of clusters: how sure it is, and that it does not hang on the seed."""
+"""Separate groups or a gradient, how many, and what the samples say about it."""
 
 import numpy as np
 import pandas as pd
@@ -6,8 +6,9 @@ import pytest
 
 from proximity_kernel import ProximityKernel, ProximityKMeans
 from proximity_kernel import _cluster_count as number_of_clusters
-from proximity_kernel._cluster_count import describe_stability
+from proximity_kernel._cluster_count import Groups, describe_groups, name_kind
 from proximity_kernel.datasets import load_penguins
+from proximity_kernel.kernel import represent_distinct
 
 
 def make_groups(n_groups):
@@ -47,49 +48,130 @@ def test_other_halves_agree(groups, n_clusters, monkeypatch):
         assert ProximityKMeans("auto").fit(table).n_clusters_ == n_clusters
 
 
-def test_the_stability_is_kept_for_a_number_that_was_given():
+def one_factor(rng):
+    return 0.8 * rng.normal(size=(400, 1)) + 0.6 * rng.normal(size=(400, 6))
+
+
+def along_a_line(rng):
+    return rng.random((400, 1)) * [1, 1.5, 2] + 0.1 * rng.normal(size=(400, 3))
+
+
+def independent(rng):
+    return np.c_[rng.normal(size=(400, 3)), rng.exponential(size=(400, 3))]
+
+
+def ordered_words(rng):
+    """Categories that are cut from one factor, with missing cells."""
+    cut = np.digitize(one_factor(rng), [-1, 0, 0.5])
+    words = np.array(["none", "some", "most", "all"])[cut].astype(object)
+    return pd.DataFrame(np.where(rng.random(words.shape) < 0.1, None, words))
+
+
+@pytest.mark.parametrize("make", [one_factor, along_a_line, independent, ordered_words])
+def test_a_gradient_is_not_called_groups(make):
+    table = make(np.random.default_rng(0))
+    km = ProximityKMeans("auto", random_state=0).fit(table)
+    assert km.n_clusters_ == km.groups_.n_groups == 1
+    said = describe_groups(1, km.groups_)
+    assert said.startswith("No separate groups: the rows vary gradually, most along ")
+
+
+def test_the_main_columns_of_a_gradient_are_named():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(300, 4)), columns=list("abcd"))
+    table["d"] += 5 * table["b"]
+    km = ProximityKMeans(3, random_state=0).fit(table)
+    groups = km.find_groups(table)
+    assert km.groups_ is None
+    assert sorted(groups.along) == ["b", "d"]
+    assert name_kind(3, groups) == "part"
+    said = describe_groups(3, groups)
+    assert said.startswith("3 parts, not groups: the rows vary gradually, most along ")
+
+
+def test_the_copula_keeps_columns_missing_cells_and_correlations():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(one_factor(rng), columns=list("abcdef"))
+    table["b"] = np.where(table["b"] > 0.5, "much", "little")
+    table = table.mask(rng.random(table.shape) < 0.1)
+    coded, matrix = represent_distinct(ProximityKernel().fit(table), table)
+    rows = np.arange(len(matrix.toarray()))
+    axis = number_of_clusters.first_axis(matrix)
+    copula = number_of_clusters._Copula(coded, rows, axis)
+    drawn = copula.draw(len(rows), np.random.default_rng(1)).bins
+    missing = coded.bins == coded.missing
+    assert (missing.sum(axis=0) == (drawn == coded.missing).sum(axis=0)).all()
+    for j in range(6):
+        np.testing.assert_array_equal(np.sort(drawn[:, j]), np.sort(coded.bins[:, j]))
+    both = ~missing[:, [0, 2]].any(axis=1)
+    drawn_both = (drawn[:, [0, 2]] != coded.missing).all(axis=1)
+    own = np.corrcoef(coded.bins[both][:, [0, 2]].T)[0, 1]
+    new = np.corrcoef(drawn[drawn_both][:, [0, 2]].T)[0, 1]
+    assert own == pytest.approx(0.55, abs=0.1)
+    assert new == pytest.approx(own, abs=0.1)
+
+
+@pytest.mark.parametrize("correlation", [-0.7, 0.0, 0.4, 0.95])
+def test_what_ties_take_away_is_undone(correlation):
+    """Normal variables cut into few ranks give back their correlation."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(200_000, 2))
+    x[:, 1] = correlation * x[:, 0] + np.sqrt(1 - correlation**2) * x[:, 1]
+    ranks = np.c_[np.digitize(x[:, 0], [-0.5, 1.0]), np.digitize(x[:, 1], [0.8])]
+    scores, series = zip(
+        *(number_of_clusters._score_ranks(np.bincount(own)) for own in ranks.T),
+        strict=True,
+    )
+    table = np.c_[scores[0][ranks[:, 0]], scores[1][ranks[:, 1]]]
+    observed = number_of_clusters._correlate(table, np.ones_like(table))
+    assert abs(observed[0, 1]) <= abs(correlation) * 0.85 + 0.01
+    found = number_of_clusters._undo_ties(observed, np.array(series))
+    assert found[0, 1] == pytest.approx(correlation, abs=0.02)
+
+
+def test_a_number_that_was_given_is_compared_with_the_groups():
     table = make_groups(3)
     km = ProximityKMeans(12, random_state=0).fit(table)
     assert km.stability_ is None
-    shares = km.measure_stability(table)
-    assert list(shares) == [*range(2, 11), 12]
-    assert shares[3] == 1
-    assert shares[12] < 0.5
-    said = describe_stability(12, shares)
-    assert said.startswith("12 clusters, which are not reliable: repeated on random ")
-    assert "the same 12 came out only " in said
-    assert said.endswith("(3 clusters: 100 times).")
+    groups = km.find_groups(table)
+    assert list(groups.stability) == [*range(2, 11), 12]
+    assert groups.stability == km.measure_stability(table)
+    assert groups.stability[3] > 0.95
+    assert groups.stability[12] < 0.75
+    said = describe_groups(12, groups)
+    assert said.startswith("The rows form 3 separate groups rather than 12: of 10 ")
+    assert name_kind(12, groups) == "cluster"
 
 
-def test_the_most_that_are_reliable_are_said_to_be():
-    shares = {2: 1.0, 3: 0.61, 4: 0.54}
-    said = describe_stability(3, shares)
-    assert said.startswith("3 clusters, the most that are reliable: ")
-    assert "the same 3 came out 61 times in 100" in said
-    assert said.endswith("(2 clusters: 100 times; 4 or more: fewer than 55).")
-    said = describe_stability(2, shares)
-    assert said.startswith("2 clusters: repeated")
-    assert said.endswith("(3 clusters: 61 times).")
-    assert "more" not in describe_stability(3, {2: 1.0, 3: 0.61})
+def test_the_sentence_counts_the_samples():
+    groups = Groups(3, {1: 1, 2: 2, 3: 7}, {2: 0.9, 3: 0.8}, ("a", "b"))
+    assert describe_groups(3, groups) == (
+        "3 separate groups: of 10 samples of 90 % of the rows, 7 have 3, 2 have 2 and "
+        "1 has none."
+    )
+    groups = Groups(1, {1: 8, 2: 2}, {2: 0.9}, ("a", "b"))
+    assert describe_groups(1, groups) == (
+        "No separate groups: the rows vary gradually, most along a and b. But of 10 "
+        "samples of 90 % of the rows, 8 have none and 2 have 2."
+    )
 
 
-def test_one_cluster_comes_with_the_best_weaker_split():
-    km = ProximityKMeans("auto", random_state=0).fit(make_groups(1))
-    best = max(km.stability_, key=km.stability_.get)
-    said = describe_stability(km.n_clusters_, km.stability_)
-    assert said.startswith("1 cluster, because more are not reliable: ")
-    times = f"{100 * km.stability_[best]:.0f} times in 100"
-    assert f"the same {best} came out only {times}" in said
+def test_a_steadier_number_is_preferred():
+    flat = [[1.0, 1.0]] * 10
+    shaky = [[1.0, 0.6], [0.6, 1.0]] * 5
+    assert number_of_clusters._choose_stable({3: flat, 4: shaky}) == [[3, 4]] * 10
+    assert number_of_clusters._choose_stable({3: flat, 5: shaky}) == [[3]] * 10
+    shaky = [[1.0, 0.5], [0.5, 1.0]] * 5
+    assert number_of_clusters._choose_stable({3: flat, 4: shaky}) == [[3]] * 10
 
 
-def test_corners_of_bins_are_stable_but_by_chance():
+def test_corners_of_bins_are_stable_but_no_groups():
     table = np.random.default_rng(0).integers(0, 2, (400, 2)).astype(float)
     km = ProximityKMeans("auto", kernel=ProximityKernel(2), random_state=0).fit(table)
     assert km.n_clusters_ == 1
     assert km.stability_[4] == 1
-    assert "shuffled" in describe_stability(1, km.stability_)
 
 
 def test_nothing_is_said_where_nothing_is_known():
-    assert describe_stability(1, {}) == ""
-    assert describe_stability(7, {2: 0.5}) == ""
+    assert describe_groups(1, None) == ""
+    assert describe_groups(1, Groups()) == ""

@@ -83,9 +83,9 @@ def _assign_rows(
             if not is_for_terminal(options):
                 results["distance"] = distances.min(axis=1).round(6)
             append(join_results(name_rows(batch, start), results))
-        _summarize(invocation, model, sizes)  # a terminal shows the rows below
-        if options.model is None:
-            _tell_stability(invocation, model, source)
+        groups = _find_groups(invocation, model, source)
+        _summarize(invocation, model, sizes, groups)  # a terminal shows the rows below
+        _tell_groups(invocation, model, groups)
 
 
 def _make_report(invocation: Invocation, model: Any, source: fitting.Source) -> None:
@@ -116,14 +116,22 @@ def _check_count(options: argparse.Namespace, name: str, n_rows: int) -> None:
         )
 
 
-def _tell_stability(invocation: Invocation, model: Any, source: Any) -> None:
-    """Print the stability of the clusters: how often halves of the rows repeat them."""
-    from .._cluster_count import describe_stability
+def _find_groups(invocation: Invocation, model: Any, source: Any) -> Any:
+    """Find out whether there are separate groups; None if that is not asked."""
+    if invocation.options.model is not None:
+        return None
+    if model.groups_ is None and source.whole is not None:
+        needed = invocation.options.report is not None or not invocation.quiet
+        if needed:  # kept for the report
+            model.groups_ = model.find_groups(source.code(model, source.whole))
+    return model.groups_
 
-    stability = model.stability_
-    if stability is None and source.whole is not None and not invocation.quiet:
-        stability = model.measure_stability(source.code(model, source.whole))
-    text = describe_stability(model.n_clusters_, stability or {})
+
+def _tell_groups(invocation: Invocation, model: Any, groups: Any) -> None:
+    """Print whether there are separate groups, and how many samples have as many."""
+    from .._cluster_count import describe_groups
+
+    text = describe_groups(model.n_clusters_, groups)
     if text and invocation.options.n_clusters is None:
         text = f"{text} -k sets another number."
     if text:
@@ -139,10 +147,11 @@ def _write_profiles(invocation: Invocation, model: Any) -> None:
         write_frame(pd.DataFrame(model.profiles_), path, find_format(path, None))
 
 
-def _summarize(invocation: Invocation, model: Any, sizes: Any) -> None:
+def _summarize(invocation: Invocation, model: Any, sizes: Any, groups: Any) -> None:
     """Print the size and the typical values of each cluster."""
     from rich.text import Text
 
+    from .._cluster_count import name_kind
     from ..report.findings import name_clusters
     from .results import draw_grid
 
@@ -154,7 +163,7 @@ def _summarize(invocation: Invocation, model: Any, sizes: Any) -> None:
         text.append("".join(f"\n{one}" for one in _list_typical(model, c)), "not bold")
         lines.append((str(c), f"{sizes[c]:,}", share, text))
     last = "name, and how many of its rows have its typical values"
-    columns = ("cluster", "rows", "share", last)
+    columns = (name_kind(n, groups), "rows", "share", last)
     if not invocation.quiet:
         invocation.console().print(draw_grid(columns, lines, numbers=[0, 1, 2]))
     if n > _MAX_CLUSTERS:

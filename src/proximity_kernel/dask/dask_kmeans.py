@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._bin_summary import has_no_rows
+from .._cluster_count import Groups
 from .._kmeans import (
     Rows,
     Sums,
@@ -44,7 +45,7 @@ from ..kernel import (
 from .dask_kernel import DaskProximityKernel, fit_partitions, share_kernel
 from .partitions import Parts, Shared, reduce_parts, share, split_parts, stack_blocks
 
-_FITTED = ("cluster_centers_", "profiles_", "inertia_", "n_iter_", "stability_")
+_FITTED = ("cluster_centers_", "profiles_", "inertia_", "n_iter_", "groups_")
 
 
 class DaskProximityKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]  # untyped
@@ -83,8 +84,10 @@ class DaskProximityKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]  #
         The cluster of each row, lazy. Cluster 0 is the largest.
     profiles_ : list of dict
         Typical values of each cluster, as in `ProximityKMeans`.
+    groups_ : Groups or None
+        Whether there are separate groups, as in `ProximityKMeans`.
     stability_ : dict of int to float, or None
-        How often each number of clusters was found again, as in `ProximityKMeans`.
+        Stability of each number of clusters, as in `ProximityKMeans`.
     inertia_ : float
         Sum of the squared distances of the rows to their centers.
     n_iter_ : int
@@ -154,12 +157,19 @@ class DaskProximityKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]  #
         kept, _ = fit_partitions(fitted, X)
         kernel, parts = fitted.kernel_, split_parts(X)
         options = resolve_kmeans_options(self, kernel.model_)
-        rows = gather_rows(*represent_kept(kernel, kept), count_threads(kernel.n_jobs))
+        coded, matrix = represent_kept(kernel, kept)
+        rows = gather_rows(matrix, coded.counts, count_threads(kernel.n_jobs))
         passes = self._plan_passes(parts, kernel) if kept.sampled else None
-        found = find_clusters(rows, kernel.model_, options, passes=passes)
+        found = find_clusters(rows, coded, kernel, options, passes)
         take_clusters(self, kernel, found)
         self.labels_ = self.predict(X)
         return self
+
+    @property
+    def stability_(self) -> dict[int, float] | None:
+        """Stability of 2, 3, ... clusters, if their number was chosen."""
+        groups: Groups | None = self.groups_
+        return None if groups is None else groups.stability
 
     def predict(self, X: Any) -> Any:
         """Find the nearest center of each row, lazily; ties go to the lower number.

@@ -67,6 +67,7 @@ def is_typical(profile: Mapping[str, Any]) -> bool:
 
 def write_findings(
     clusters: Sequence[Mapping[str, Any]] | None,
+    kind: str,
     far: Sequence[Mapping[str, Any]],
     surprising: Mapping[str, Any],
     gaps: Mapping[str, Any],
@@ -79,6 +80,8 @@ def write_findings(
     ----------
     clusters : sequence of mapping, or None
         cluster, name, size and values of each.
+    kind : str
+        "cluster", or "part" if the rows vary gradually.
     far : sequence of mapping
         See `list_far_values`.
     surprising : mapping
@@ -92,7 +95,7 @@ def write_findings(
     -------
     list of str
     """
-    lines = [_write_clusters(clusters)] if clusters else []
+    lines = [_write_clusters(clusters, kind)] if clusters else []
     if far:
         places = [_write_far(one, names) for one in far]
         lines.append(f"Far from all other numbers: {join_sentences(places)}.")
@@ -121,12 +124,13 @@ def _write_far(one: Mapping[str, Any], names: Sequence[str]) -> str:
     return f"{one['name']} in row{'s' * (len(rows) > 1)} {where}"
 
 
-def _write_clusters(clusters: Sequence[Mapping[str, Any]]) -> str:
+def _write_clusters(clusters: Sequence[Mapping[str, Any]], kind: str) -> str:
     """Write the number of clusters, and the names of the largest."""
     shown = [f"{one['name']} ({one['share_text']})" for one in clusters[:_N_NAMED]]
     more = len(clusters) - len(shown)
+    start = "Cut into" if kind == "part" else "The rows form"
     return (
-        f"The rows form {counted(len(clusters), 'cluster')}: {'; '.join(shown)}"
+        f"{start} {counted(len(clusters), kind)}: {'; '.join(shown)}"
         f"{f'; and {more:,} smaller ones' if more else ''}."
     )
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from .. import ProximityKernel, ProximityKMeans, __version__
-from .._cluster_count import describe_stability
+from .._cluster_count import describe_groups, name_kind
 from .._coded import CodedTable
 from .._shared.extras import require
 from .._shared.whole_files import whole_file
@@ -216,9 +216,10 @@ def _collect(
     random_state: int,
 ) -> dict[str, Any]:
     """Compute everything that the page shows."""
-    labels, stability = None, {}
+    labels, groups, kind = None, None, "cluster"
     if clusters is not None:  # first, because this needs most memory
-        stability = clusters.stability_ or clusters.measure_stability(coded)
+        groups = clusters.groups_ or clusters.find_groups(coded)
+        kind = name_kind(clusters.n_clusters_, groups)
         if clusters.n_clusters_ > 1:
             labels = clusters.predict(coded).astype(np.int64)
     coded.release()
@@ -236,12 +237,14 @@ def _collect(
     if clusters is not None and labels is not None:
         cards = _describe_clusters(clusters, labels, columns)
         data["clusters"] = labels[data["rows"]].tolist()
+        data["sizes"] = [int(card["size"]) for card in cards]
+        data["kind"] = kind
         data["names"] = [card["name"] for card in cards]
     gaps = describe_gaps(columns)
     missing = describe_missing_cells(kernel, coded, rng)
-    findings = write_findings(cards, far, surprising, gaps, missing, names)
+    findings = write_findings(cards, kind, far, surprising, gaps, missing, names)
     if clusters is not None:
-        text = describe_stability(clusters.n_clusters_, stability)
+        text = describe_groups(clusters.n_clusters_, groups)
         if text or not cards:
             text = text or "The rows form one cluster."
             findings.insert(1 if cards else 0, text)  # the clusters come first
@@ -251,6 +254,7 @@ def _collect(
         "findings": findings,
         "map": data,
         "clusters": cards,
+        "kind": kind,
         "surprising": surprising,
         "far": far,
         "alerts": find_alerts(columns),

@@ -114,7 +114,7 @@ function compare(row, nth) {
 function nameRow(row) {
   const title = byId("panel-title");
   title.replaceChildren("Row ", make("bdi", { text: data.ids[row] }));
-  if (data.clusters) title.append(make("span", { class: "note", text: ` in cluster ${data.clusters[row]}: ${data.names[data.clusters[row]]}` }));
+  if (data.clusters) title.append(make("span", { class: "note", text: ` in ${data.kind} ${data.clusters[row]}: ${data.names[data.clusters[row]]}` }));
 }
 
 function tellRow(row) {
@@ -352,7 +352,7 @@ function findPoint(event) {
 // What sets a row apart from its cluster's neighbors is in the panel; here its values.
 function describeRow(i) {
   const lines = [`Row ${shorten(data.ids[i], 40)}`];
-  if (data.clusters) lines.push(`Cluster ${data.clusters[i]}: ${shorten(data.names[data.clusters[i]], 50)}`);
+  if (data.clusters) lines.push(`${data.kind === "part" ? "Part" : "Cluster"} ${data.clusters[i]}: ${shorten(data.names[data.clusters[i]], 50)}`);
   const by = byId("color-by").value;
   const told = i < data.n_cells ? tellingColumns(i) : [];
   if (by in data.columns && !told.includes(Number(by))) told.unshift(Number(by));
@@ -488,7 +488,7 @@ function followPointer() {
 
 function startMap() {
   const options = [];
-  if (data.clusters) options.push(["clusters", "cluster"]);
+  if (data.clusters) options.push(["clusters", data.kind]);
   options.push(["missing", "number of missing cells"]);
   data.columns.forEach((column, j) => column.kind !== "empty" && options.push([String(j), shorten(column.name, 60)]));
   byId("color-by").append(...options.map(([value, text]) => make("option", { value, text })));
