@@ -781,7 +781,6 @@ class KernelEstimator(ModelFileMixin, Estimator):
     kernel: ProximityKernel | FrozenEstimator | None
     n_jobs: int | None
     kernel_: ProximityKernel
-    n_features_in_: int
 
     def set_params(self, **params: Any) -> Self:
         """Set options; those of the kernel are called ``kernel__n_bins`` and so on.

@@ -174,10 +174,30 @@ class ProximityNeighbors(NumberedTransformer, KernelEstimator):
     @overload
     def kneighbors(
         self,
+        X: Any,
+        n_neighbors: int | None,
+        return_distance: Literal[False],
+        *,
+        return_similarity: Literal[False] = ...,
+    ) -> NDArray[np.int64]: ...
+
+    @overload
+    def kneighbors(
+        self,
         X: Any = ...,
         n_neighbors: int | None = ...,
         *,
         return_distance: Literal[False],
+        return_similarity: Literal[True],
+    ) -> NDArray[np.floating]: ...
+
+    @overload
+    def kneighbors(
+        self,
+        X: Any,
+        n_neighbors: int | None,
+        return_distance: Literal[False],
+        *,
         return_similarity: Literal[True],
     ) -> NDArray[np.floating]: ...
 
@@ -369,6 +389,17 @@ class ProximityNeighbors(NumberedTransformer, KernelEstimator):
         radius: float | None = ...,
         *,
         return_distance: Literal[False],
+        sort_results: bool = ...,
+        return_similarity: bool = ...,
+    ) -> NDArray[np.object_]: ...
+
+    @overload
+    def radius_neighbors(
+        self,
+        X: Any,
+        radius: float | None,
+        return_distance: Literal[False],
+        *,
         sort_results: bool = ...,
         return_similarity: bool = ...,
     ) -> NDArray[np.object_]: ...
@@ -588,6 +619,14 @@ class _ProximityKNN(KernelEstimator):
         X: Any = ...,
         n_neighbors: int | None = ...,
         *,
+        return_distance: Literal[False],
+    ) -> NDArray[np.int64]: ...
+
+    @overload
+    def kneighbors(
+        self,
+        X: Any,
+        n_neighbors: int | None,
         return_distance: Literal[False],
     ) -> NDArray[np.int64]: ...
 

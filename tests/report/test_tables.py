@@ -16,7 +16,7 @@ from report_pages import embedded, visible, write
 from sklearn.exceptions import NotFittedError
 
 from proximity_kernel import ProximityKernel, ProximityKMeans, read_table
-from proximity_kernel._shared.extras import how_to_install
+from proximity_kernel._shared.published import how_to_install
 from proximity_kernel.kernel import code_table, fit_coded
 from proximity_kernel.report import TableReport, page
 from proximity_kernel.report.display_columns import (

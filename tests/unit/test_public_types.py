@@ -37,6 +37,11 @@ def use(frame: pl.DataFrame, array: NDArray[np.float64], rows: Rows) -> None:
     assert_type(imputer.draw(frame), list[pl.DataFrame])
     near = ProximityNeighbors().kneighbors(frame, return_distance=False)
     assert_type(near, NDArray[np.int64])
+    fitted = ProximityNeighbors().fit(frame)
+    assert_type(fitted.kneighbors(rows, 3, False), NDArray[np.int64])
+    assert_type(fitted.kneighbors(rows, 3)[1], NDArray[np.int64])
+    assert_type(kernel.n_features_in_, int)
+    assert_type(fitted.feature_names_in_, NDArray[np.object_])
 """
 
 

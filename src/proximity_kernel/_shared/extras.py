@@ -5,18 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-_INSTALL = 'in a copy of the repository, pip install ".[{}]"'
-"""How an extra is installed. With the first release it is by the project's name."""
-
-
-def how_to_install(extra: str) -> str:
-    """Say what installs an extra of this project.
-
-    >>> how_to_install("cli")
-    'in a copy of the repository, pip install ".[cli]"'
-    """
-    return _INSTALL.format(extra)
-
+from .published import how_to_install
 
 def require(package: str, extra: str) -> Any:
     """Import an optional package.

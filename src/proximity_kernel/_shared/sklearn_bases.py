@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn import base
 
+from . import published
+
 TableT = TypeVar("TableT")
 """The type of a table, which is also that of the result."""
 
@@ -34,6 +36,17 @@ class Matrix(Protocol):
 
 class Estimator(base.BaseEstimator):  # type: ignore[misc]  # as all below: untyped
     """Any estimator."""
+
+    _doc_link_module = "proximity_kernel"
+    n_features_in_: int
+    feature_names_in_: NDArray[np.object_]
+
+    @property
+    def _doc_link_template(self) -> str:
+        """The page of the class, for the diagram that a notebook shows."""
+        public = type(self).__module__.rpartition(".")[0]
+        page = f"generated/api/{public}.{type(self).__name__}.html"
+        return f"{published.SITE}/{page}" if published.SITE else ""
 
     if TYPE_CHECKING:
 
