@@ -1,4 +1,9 @@
-"""Settings of the test run: slow first compilations are not hypothesis's business."""
+"""Settings of the test run: slow first compilations are not hypothesis's business.
+
+The variable EXAMPLES is the number of random tables of each property; 25 by default.
+"""
+
+import os
 
 import pandas as pd
 import pytest
@@ -8,7 +13,7 @@ settings.register_profile(
     "proximity_kernel",
     deadline=None,
     database=None,
-    max_examples=60,
+    max_examples=int(os.environ.get("EXAMPLES", "25")),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 settings.load_profile("proximity_kernel")

@@ -11,6 +11,8 @@ from command_line import make_table, run_inside
 
 from proximity_kernel.cli import compile_command as command
 
+pytestmark = pytest.mark.slow
+
 
 def test_compile_prints_the_time_and_the_folder(monkeypatch, capfd):
     calls = []

@@ -22,6 +22,8 @@ from proximity_kernel import ProximityKernel, ProximityKMeans, ProximityNeighbor
 from proximity_kernel import _model_packing as model_packing
 from proximity_kernel.dask import DaskProximityKernel, DaskProximityKMeans
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def client():

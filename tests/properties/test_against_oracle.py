@@ -269,6 +269,7 @@ def test_many_distinct_rows(matching, n, d, rate):
     same_as_oracle(pk, new, reference)
 
 
+@pytest.mark.slow
 def test_a_long_table():
     """More distinct rows than 512 blocks of 512 hold."""
     frame = numbers(280_000, 9, 0.1, seed=5)

@@ -3,6 +3,8 @@
 import fuzzing
 import pytest
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize(
     "target",

@@ -11,7 +11,7 @@ from report_pages import EVIL, large, many_columns
 from proximity_kernel import ProximityKernel, explain
 from proximity_kernel.report import TableReport
 
-pytestmark = needs_chromium
+pytestmark = [needs_chromium, pytest.mark.slow]
 
 
 def hostile():

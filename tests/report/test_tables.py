@@ -195,6 +195,7 @@ def test_the_same_seed_gives_the_same_page(large, tmp_path):
     assert embedded(write(tmp_path, large))["rows"] != embedded(other)["rows"]
 
 
+@pytest.mark.slow
 def test_many_columns_stay_within_bounds(tmp_path):
     rng = np.random.default_rng(0)
     table = pd.DataFrame(rng.normal(size=(700, 300)))

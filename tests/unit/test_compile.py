@@ -18,6 +18,8 @@ from proximity_kernel._cascade import match_rows
 from proximity_kernel._pairwise import estimate_cells, tell_rows
 from proximity_kernel._row_summary import count_codes
 
+pytestmark = pytest.mark.slow
+
 FIRST_CALL = """
 from proximity_kernel import ProximityKernel
 ProximityKernel().fit_transform([[1.0, "a"], [None, "b"], [2.0, "a"]])

@@ -83,6 +83,7 @@ def test_a_long_cell_takes_no_long_time(other):
             read(f"x\n{rows}\n", sep=";")
 
 
+@pytest.mark.slow
 def test_equal_names_take_no_long_time():
     n = 3000
     with within(12):
@@ -91,6 +92,7 @@ def test_equal_names_take_no_long_time():
     assert len(set(table.frame)) == n
 
 
+@pytest.mark.slow
 def test_time_grows_with_the_columns():
     """Columns of which each is marked, misread, renamed or dependent in some way."""
     seconds = []

@@ -73,6 +73,7 @@ def test_every_end_of_a_line_survives(tmp_path, text):
     assert table.source["x"].tolist() == frame["x"].tolist()
 
 
+@pytest.mark.slow
 def test_two_far_cells_in_each_row_cost_no_memory(tmp_path):
     book = openpyxl.Workbook()
     for i in range(1, 601):

@@ -10,6 +10,8 @@ from proximity_kernel._cluster_count import Groups, describe_groups, name_kind
 from proximity_kernel.datasets import load_penguins
 from proximity_kernel.kernel import represent_distinct
 
+pytestmark = pytest.mark.slow
+
 
 def make_groups(n_groups):
     """Groups apart in four columns, 300 rows, with gaps; one is none."""

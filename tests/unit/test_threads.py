@@ -141,6 +141,7 @@ assert os.waitstatus_to_exitcode(status) == 7
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 @pytest.mark.parametrize("held", ["blas", "compiler"])
 def test_a_child_forked_while_a_thread_computes_does_not_hang(held):

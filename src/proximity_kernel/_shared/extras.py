@@ -7,6 +7,7 @@ from typing import Any
 
 from .published import how_to_install
 
+
 def require(package: str, extra: str) -> Any:
     """Import an optional package.
 
