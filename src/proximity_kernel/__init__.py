@@ -16,6 +16,7 @@ if _typing.TYPE_CHECKING:
         ProximityNeighbors,
     )
     from .outliers import ProximityOutliers
+    from .plots import plot_evidence, plot_map, plot_profiles
     from .report import TableReport
 
 __all__ = [
@@ -29,6 +30,9 @@ __all__ = [
     "ProximityOutliers",
     "TableReport",
     "explain",
+    "plot_evidence",
+    "plot_map",
+    "plot_profiles",
     "read_table",
 ]
 __version__ = "0.1.0.dev0"
@@ -46,6 +50,9 @@ _HOMES = {
     "ProximityOutliers": ".outliers",
     "TableReport": ".report",
     "explain": ".explanation",
+    "plot_evidence": ".plots",
+    "plot_map": ".plots",
+    "plot_profiles": ".plots",
     "read_table": ".io",
 }
 
