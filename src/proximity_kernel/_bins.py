@@ -28,6 +28,7 @@ labels that share a bin, it is the most frequent one.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -151,7 +152,8 @@ class Ranked:
     Attributes
     ----------
     values : ndarray of shape (n_distinct,), float64, strictly ascending
-    counts : ndarray of shape (n_distinct,), int64
+    counts : ndarray of shape (n_distinct,), int64 or float64
+        Above 0. Places are whole numbers of rows, also where counts are fractions.
 
     Examples
     --------
@@ -168,7 +170,7 @@ class Ranked:
         return np.cumsum(self.counts)
 
     def __len__(self) -> int:
-        return int(self._ends[-1]) if len(self.counts) else 0
+        return max(1, int(self._ends[-1])) if len(self.counts) else 0
 
     def at(self, places: Any) -> _Floats:
         """Return the values at places of the sorted order, which begins at 0."""
@@ -178,7 +180,8 @@ class Ranked:
     def span(self, value: float) -> tuple[int, int]:
         """Find the first place of a value, and the place after its last."""
         at = self.values.searchsorted(value)
-        return int(self._ends[at] - self.counts[at]), int(self._ends[at])
+        first, last = self._ends[at] - self.counts[at], self._ends[at]
+        return math.ceil(first), min(math.ceil(last), len(self))
 
     def without(self, values: list[float]) -> Ranked:
         """Return the values that are not among `values`."""
@@ -279,8 +282,8 @@ def rank_values(values: _Floats, copies: NDArray[np.int64] | None = None) -> Ran
         found, counts = np.unique(values, return_counts=True)
     else:
         found, inverse = np.unique(values, return_inverse=True)
-        counts = np.bincount(inverse, copies, len(found))
-    return Ranked(found + 0.0, counts.astype(np.int64))
+        counts = np.bincount(inverse, copies, len(found)).astype(copies.dtype)
+    return Ranked(found + 0.0, counts)
 
 
 def rank_centers(values: Ordered, n_bins: BinCount) -> NumericBins:
@@ -556,7 +559,7 @@ def average(
     totals, shift, squares = (np.zeros(bins.n_bins) for _ in range(3))
     average_bins(values, counts, bins.midpoints, bins.centers, totals, shift, squares)
     means = bins.centers + shift
-    spread = np.sqrt(squares / np.maximum(totals, 1))
+    spread = np.sqrt(squares / np.where(totals > 0, totals, 1))
     wrong = ~(np.isfinite(means) & np.isfinite(spread))  # near the limits of float64
     return Typical(np.where(wrong, bins.centers, means), np.where(wrong, 0, spread))
 
@@ -884,7 +887,8 @@ def average_bins(
             totals[k] += weight
             shift[k] += weight * (x - centers[k])
     for k in range(centers.shape[0]):
-        shift[k] /= max(totals[k], 1)
+        if totals[k] > 0:
+            shift[k] /= totals[k]
     for i in range(values.shape[0]):
         x = values[i]
         if x == x:

@@ -199,7 +199,7 @@ class Cascade:
         maps, rows = self.bitmaps, read_only(coded.bins)
         laid_out = lay_out_cells(coded, maps.n_bins)
         n_cells = len(laid_out.feature)
-        level, support = np.zeros(n_cells, np.int64), np.zeros(n_cells, np.int64)
+        level, support = np.zeros(n_cells, np.int64), np.zeros(n_cells)
         cells = Cells(*laid_out, level, support)
         n_features = len(maps.n_bins)
 
@@ -215,7 +215,7 @@ class Cascade:
 
 
 def build_cascade(
-    rows: NDArray[Any], counts: NDArray[np.int64], n_bins: NDArray[np.int64]
+    rows: NDArray[Any], counts: NDArray[Any], n_bins: NDArray[np.int64]
 ) -> Cascade:
     """Build the bitmaps of distinct rows with their counts.
 
@@ -223,7 +223,7 @@ def build_cascade(
     ----------
     rows : ndarray of shape (n_distinct, n_features), uint8 or uint16
         In lexicographic order.
-    counts : ndarray of shape (n_distinct,), int64
+    counts : ndarray of shape (n_distinct,), int64, or float64 for fractions
     n_bins : ndarray of shape (n_features,), int64
 
     Returns
@@ -247,7 +247,7 @@ def build_cascade(
             bin_counts=read_only(count_bins(rows, counts, n_bins)),
             n_bins=n_bins,
             offsets=offsets,
-            n_samples=int(counts.sum()),
+            n_samples=int(np.ceil(counts.sum())),
             width=width,
         )
     )
@@ -275,7 +275,7 @@ class Cells(NamedTuple):
     start: NDArray[np.int64]
     probabilities: NDArray[np.float64]
     level: NDArray[np.int64]  # (n_cells,)
-    support: NDArray[np.int64]  # (n_cells,) rows that match and observe the feature
+    support: NDArray[np.float64]  # (n_cells,) rows that match and observe the feature
 
 
 @inlined
@@ -386,7 +386,7 @@ def _take_from_all(maps: Bitmaps, cells: Cells, cell: int) -> None:
         cells.probabilities[at] = (
             maps.bin_counts[maps.offsets[j] + k] - cells.probabilities[at]
         )
-        cells.support[cell] += np.int64(cells.probabilities[at])
+        cells.support[cell] += cells.probabilities[at]
 
 
 @inlined

@@ -149,7 +149,7 @@ class CodedTable:
 
     def repeat(self, copies: _Ints) -> CodedTable:
         """Count each row of the table as often as `copies`, shape (n_samples,)."""
-        counts = np.bincount(self.index, copies, len(self.bins)).astype(np.int64)
+        counts = np.bincount(self.index, copies, len(self.bins)).astype(copies.dtype)
         return replace(self, counts=counts, _made={})
 
     def release(self) -> None:
@@ -393,7 +393,7 @@ def count_bins(rows: NDArray[Any], counts: _Ints, n_bins: _Ints) -> _Ints:
     for j, size in enumerate(n_bins.tolist()):
         known = rows[:, j] < size
         out.append(np.bincount(rows[known, j], counts[known], minlength=size))
-    return np.concatenate(out).astype(np.int64)
+    return np.concatenate(out).astype(counts.dtype)
 
 
 def list_cells_of(bins: Bins) -> tuple[NDArray[np.float64], _Cells]:
@@ -423,8 +423,8 @@ def _nest_halves(
 
 def share_cells(totals: _Ints, cells: _Cells) -> NDArray[np.float64]:
     """Find the share of the fitted rows that is in each leaf, then in each cell."""
-    larger = [int(totals[members].sum()) for members, _ in cells]
-    shares: NDArray[np.float64] = np.append(totals, larger) / max(int(totals.sum()), 1)
+    larger = [totals[members].sum() for members, _ in cells]
+    shares: NDArray[np.float64] = np.append(totals, larger) / (totals.sum() or 1)
     return shares
 
 

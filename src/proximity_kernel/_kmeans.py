@@ -32,6 +32,7 @@ from ._compile import compiled, inlined
 from ._model import Model
 from ._shared.resources import Threads
 from ._vectors import find_two_least, sum_eight, sum_sixteen
+from ._weights import round_weights
 
 _PIECE = 8192  # minimum number of rows
 _MOST_PIECES = 64  # limited because each piece has its own sums
@@ -179,8 +180,7 @@ def weigh_rows(
     """
     # Sums of multiples of a power of two have no rounding error, so the size of a
     # cluster that all rows have left is exactly 0. Whole numbers are not changed.
-    unit = 2.0 ** (np.frexp(weights.sum())[1] - 52)
-    counts = np.round(weights / unit) * unit
+    counts = round_weights(weights)
     kept = counts > 0
     some = rows.matrix[kept], counts[kept], rows.squares[kept]
     return Rows(*some, rows.n_threads), kept

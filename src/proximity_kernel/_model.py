@@ -40,7 +40,7 @@ from ._shared.options import FitOptions
 from ._shared.warning import warn_user
 from ._shared.wording import join_names
 from ._table.columns import Column, ColumnType, read_columns
-from ._weights import count_copies, keep_rows_of, scale_weights, spread_weights
+from ._weights import count_rows, keep_rows_of, scale_weights, spread_weights
 
 _FEW = 50  # columns with fewer texts are not judged
 _FREE = 0.5  # share of distinct texts from which a column is ids, free text or dates
@@ -281,13 +281,13 @@ def fit_model(
     """
     copies, every = None, columns
     if sample_weight is not None:
-        copies = count_copies(sample_weight, len(columns[0].values))
+        copies = count_rows(sample_weight, len(columns[0].values))
         columns, copies = keep_rows_of(columns, copies > 0), copies[copies > 0]
     n_threads = options.n_threads
     n_bins = spread_bins(options, [column.type for column in columns])
     chosen, most = options.categorical_features, options.max_categories
     binned = learn_bins(columns, chosen, n_bins, most, n_threads, copies)
-    n_samples = len(columns[0].values) if copies is None else int(copies.sum())
+    n_samples = len(columns[0].values) if copies is None else int(np.ceil(copies.sum()))
     plan = plan_rows(options.matching, binned.n_bins, n_samples, options.seed)
     coded = code_columns(columns, binned.bins, n_threads, plan.every_row)
     counted = coded if copies is None else coded.repeat(copies)

@@ -87,15 +87,15 @@ def _read_leaf_counts(
 ) -> NDArray[np.int64]:
     """Read how often each leaf was observed; those of a bin add up to its count."""
     if not _any_fine(bins):
-        return np.zeros((len(bins), MOST_LEAVES), np.int64)
-    counts = state.array("leaf_counts", np.int64, ndim=2)
+        return np.zeros((len(bins), MOST_LEAVES), totals.dtype)
+    counts = _read_counts(state, "leaf_counts", ndim=2)
     check(counts.shape == (len(bins), MOST_LEAVES), "counts of leaves")
-    check(((counts >= 0) & (counts < _MOST_SAMPLES)).all(), "counts of leaves")
+    check((counts < _MOST_SAMPLES).all(), "counts of leaves")
     by_feature = np.split(totals, np.cumsum(n_bins)[:-1])
     for own, leaves, of_bins in zip(bins, counts, by_feature, strict=True):
         if getattr(own, "cuts", None) is not None:
             parents = own.parents
-            added = np.zeros(own.n_bins, np.int64)
+            added = np.zeros(own.n_bins, counts.dtype)
             np.add.at(added, parents, leaves[: len(parents)])
             check((added == of_bins[: own.n_bins]).all(), "counts of leaves")
     return counts
@@ -227,7 +227,9 @@ def _pack_matcher(model: Model) -> tuple[dict[str, Any], dict[str, NDArray[Any]]
         arrays |= {"sources": counts.sources, "kept": counts.kept}
     else:
         pairs = pairs[np.triu_indices(len(pairs))]
-    small = np.min_scalar_type(int(pairs.max(initial=0)))
+    small = pairs.dtype  # of fractions
+    if small == np.int64:
+        small = np.min_scalar_type(int(pairs.max(initial=0)))
     values = {
         "matching": "pairwise",
         "n_samples": model.n_samples,
@@ -254,7 +256,8 @@ def _unpack_matcher(
         width = int(n_bins.sum()) + len(n_bins)
         state.check_growth(len(rows) * width // 8, "the bitmaps of the cascade")
         totals = count_bins(rows, counts, n_bins)
-        return build_cascade(rows, counts, n_bins), totals, int(counts.sum())
+        n_samples = int(np.ceil(counts.sum()))
+        return build_cascade(rows, counts, n_bins), totals, n_samples
     check(state.values["matching"] == "pairwise", "an unknown matching")
     n_samples = check_number(state.values["n_samples"], _MOST_SAMPLES)
     smoothing = state.values["smoothing"]
@@ -272,15 +275,18 @@ def _read_pairs(state: State, n_bins: NDArray[np.int64], n_samples: int) -> Pair
     check((totals[0] > 0).tolist() == (n_bins > 0).tolist(), "totals of other rows")
     marginals = _read_totals(state, "marginals", n_bins, n_samples)
     pairs = state.arrays["pairs"]
-    check(pairs.dtype.kind == "u", "counts of pairs")
-    check(int(pairs.max(initial=0)) <= n_samples, "counts of pairs")
-    pairs = pairs.astype(np.int64)
+    if pairs.dtype.kind == "u":
+        check(int(pairs.max(initial=0)) <= n_samples, "counts of pairs")
+        pairs = pairs.astype(np.int64)
+    pairs = _check_counts(pairs, "counts of pairs")
+    check(pairs.max(initial=0) <= n_samples, "counts of pairs")
+    check(pairs.dtype == totals[1].dtype == marginals[1].dtype, "counts of pairs")
     n_features, n_codes = len(n_bins), len(totals[1])
     if "sources" not in state.arrays:
         check(n_codes <= MOST_CODES, "too many pairs")
         state.check_growth(n_features**2, "the pairs of features")
         check(pairs.shape == (n_codes * (n_codes + 1) // 2,), "counts of pairs")
-        whole = np.zeros((n_codes, n_codes), np.int64)
+        whole = np.zeros((n_codes, n_codes), pairs.dtype)
         whole[np.triu_indices(n_codes)] = pairs
         whole += np.triu(whole, 1).T
         return PairCounts(n_bins, totals[1], marginals[1], whole)
@@ -297,13 +303,28 @@ def _read_pairs(state: State, n_bins: NDArray[np.int64], n_samples: int) -> Pair
     return PairCounts(n_bins, totals[1], marginals[1], pairs, sources, kept)
 
 
+def _read_counts(state: State, name: str, ndim: int = 1) -> NDArray[Any]:
+    """Read counts of rows."""
+    check(state.arrays[name].ndim == ndim, f"{name} have other dimensions")
+    return _check_counts(state.arrays[name], name)
+
+
+def _check_counts(counts: NDArray[Any], name: str) -> NDArray[Any]:
+    """Return counts of rows; raise ValueError unless they are at least 0 and finite.
+
+    They are float64 if rows have fractions as weights, else int64.
+    """
+    check(counts.dtype in (np.int64, np.float64), f"{name} are {counts.dtype}")
+    check(is_finite(counts) and (counts >= 0).all(), f"{name} are negative")
+    return counts
+
+
 def _read_totals(
     state: State, name: str, n_bins: NDArray[np.int64], n_samples: int
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Read how often each bin was observed, and its sum for each feature."""
-    totals = state.array(name, np.int64)
+    totals = _read_counts(state, name)
     check(len(totals) == n_bins.sum(), f"{name} of other bins")
-    check((totals >= 0).all(), f"{name} are negative")
     # Sum as floats, because sums of crafted integers could overflow.
     parts = np.split(totals, np.cumsum(n_bins)[:-1])
     observed = np.array([part.sum(dtype=np.float64) for part in parts])
@@ -330,7 +351,7 @@ def _read_rows(
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Read the distinct rows of the cascade, and their counts."""
     dtype: Any = np.dtype(code_dtype(n_bins))
-    rows, counts = state.array("rows", dtype, ndim=2), state.array("counts", np.int64)
+    rows, counts = state.array("rows", dtype, ndim=2), _read_counts(state, "counts")
     check(rows.shape == (len(counts), len(n_bins)) and len(rows), "rows and counts")
     check(counts.min() > 0, "a count is not positive")
     check(sum(counts.tolist()) < _MOST_SAMPLES, "too many rows")

@@ -313,7 +313,12 @@ def take_sources(
 # ------------------------------------------------------------------------- the sample
 
 
-def sample_numbers(model: Model, coded: CodedTable, n_threads: int) -> NumberSample:
+def sample_numbers(
+    model: Model,
+    coded: CodedTable,
+    n_threads: int,
+    copies: NDArray[Any] | None = None,
+) -> NumberSample:
     """Sample the distinct rows of a table with the lowest hashes.
 
     Parameters
@@ -321,6 +326,8 @@ def sample_numbers(model: Model, coded: CodedTable, n_threads: int) -> NumberSam
     model : Model
     coded : CodedTable
     n_threads : int
+    copies : ndarray of shape (n_samples,), or None
+        How often each row counts; None means once.
 
     Returns
     -------
@@ -340,11 +347,13 @@ def sample_numbers(model: Model, coded: CodedTable, n_threads: int) -> NumberSam
             _stir(own, plain.view(np.uint64))
 
     run_pieces(hash_some, n_rows, _PIECE, n_threads)
-    at, counts, sampled = find_lowest(
-        hashes, np.ones(n_rows, np.int64), _size(len(held))
-    )
+    if copies is None:
+        copies = np.ones(n_rows, np.int64)
+    some = np.flatnonzero(copies)
+    at, counts, sampled = find_lowest(hashes[some], copies[some], _size(len(held)))
+    at = some[at]
     low, high = (
-        np.array([reduce(values) for values in held], np.float64)
+        np.array([reduce(values[some]) for values in held], np.float64)
         for reduce in (np.fmin.reduce, np.fmax.reduce)
     )
     values = np.empty((len(at), len(held)))

@@ -373,7 +373,8 @@ def _find_lone_bins(counts: PairCounts, layout: Evidence) -> tuple[_Ints, ...]:
         target, source = found[0], counts.sources[found[:2]]
         place = found[2]
     # The sum of bin times rows is that of the one bin.
-    return target, source, place, together[found], total[found] // together[found]
+    bins = np.rint(total[found] / together[found]).astype(np.int64)
+    return target, source, place, together[found], bins
 
 
 def weigh(
@@ -468,7 +469,8 @@ def count_kept(
         kept[j, : len(most)] = np.sort(most)
     marginals = count_bins(coded.bins, coded.counts, n_bins)
     sources = choose_sources(coded, n_bins, marginals, n_sources, n_threads)
-    pairs = np.zeros((n_features, n_sources, n_kept + 1, n_kept), np.int64)
+    shape = (n_features, n_sources, n_kept + 1, n_kept)
+    pairs = np.zeros(shape, coded.counts.dtype)
     counts = PairCounts(n_bins, totals, marginals, pairs, sources, kept)
     places = find_places(lay_out_evidence(counts), coded.bins.T, other=n_kept)
 

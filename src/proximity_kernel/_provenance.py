@@ -52,11 +52,11 @@ def list_cells(model: Model, coded: CodedTable, n_threads: int) -> NDArray[np.vo
     if isinstance(model.matcher, Cascade):
         found = model.matcher.match(coded, n_threads)
         cells, level = Estimates(*found[:4]), np.array(LEVELS)[found.level]
-        support = found.support
+        support = np.ceil(found.support)
     else:
         cells = model.matcher.estimate(coded, n_threads)
-        totals = np.array([own.sum() for own in model.totals_by_feature], np.int64)
-        support = totals[cells.feature]
+        totals = np.array([own.sum() for own in model.totals_by_feature])
+        support = np.ceil(totals[cells.feature])
     out = np.zeros(len(cells.feature), _CELL)
     out["row"] = np.repeat(np.arange(len(coded.bins)), np.diff(cells.row_start))
     out["feature"], out["support"] = cells.feature, support

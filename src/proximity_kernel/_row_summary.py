@@ -235,7 +235,7 @@ def keep_rows(coded: CodedTable, plan: RowPlan, n_threads: int) -> RowSummary:
             len(rows), _PIECE, n_threads,
         )  # fmt: skip
     totals, pairs = _count(coded, hashes, plan, n_threads)
-    n_samples, leaves = int(counts.sum()), _count_leaves(coded, n_threads)
+    n_samples, leaves = int(np.ceil(counts.sum())), _count_leaves(coded, n_threads)
     state = RowSummary(plan, n_samples, totals, leaves, pairs, rows, counts, hashes)
     return state if plan.every_row else _keep_lowest(state)
 
@@ -281,7 +281,8 @@ def limit_copies(counts: _Ints, sampled: bool) -> _Ints:
     """
     if not sampled:
         return counts
-    return np.minimum(counts, _MOST_COPIES * int(np.median(counts)))
+    usual = counts.dtype.type(np.median(counts))
+    return np.minimum(counts, _MOST_COPIES * usual)
 
 
 def _keep_lowest(state: RowSummary) -> RowSummary:
@@ -335,7 +336,7 @@ def find_lowest(
         if len(found) > most or len(some) == len(hashes):
             break
         wanted *= 4
-    totals = np.bincount(which, counts[some], len(found)).astype(np.int64)
+    totals = np.bincount(which, counts[some], len(found)).astype(counts.dtype)
     return some[first[:most]], totals[:most], len(found) > most
 
 
@@ -350,7 +351,9 @@ def _count(
         return totals, np.zeros((0, 0), np.int64)
     size = n_codes if plan.limit else 0
     # Small counts are faster, but rows with many copies need large ones.
-    dtype: Any = np.int32 if coded.counts.sum() <= np.iinfo(np.int32).max else np.int64
+    exact = coded.counts.dtype
+    small = exact == np.int64 and coded.counts.sum() <= np.iinfo(np.int32).max
+    dtype: Any = np.int32 if small else exact
     free: list[tuple[_Ints, NDArray[Any]]] = []
     made: list[tuple[_Ints, NDArray[Any]]] = []
 
@@ -359,7 +362,7 @@ def _count(
         try:
             mine = free.pop()
         except IndexError:
-            mine = np.zeros(n_codes, np.int64), np.zeros((size, size), dtype)
+            mine = np.zeros(n_codes, exact), np.zeros((size, size), dtype)
             made.append(mine)
         count_codes(
             coded.bins, coded.counts, hashes, first, last, np.uint64(plan.limit),
@@ -368,7 +371,7 @@ def _count(
         free.append(mine)
 
     run_pieces(count_some, len(coded.bins), _PIECE, n_threads)
-    totals, pairs = np.zeros(n_codes, np.int64), np.zeros((size, size), np.int64)
+    totals, pairs = np.zeros(n_codes, exact), np.zeros((size, size), exact)
     for own_totals, own_pairs in made:
         totals += own_totals
         pairs += own_pairs
@@ -380,16 +383,16 @@ def _count_leaves(coded: CodedTable, n_threads: int) -> _Ints:
     shape = coded.bins.shape[1], MOST_LEAVES
     leaves = coded.leaves
     if leaves is None:
-        return np.zeros(shape, np.int64)
+        return np.zeros(shape, coded.counts.dtype)
     parts: list[_Ints] = []
 
     def count_some(first: int, last: int) -> None:
-        found = np.zeros(shape, np.int64)
+        found = np.zeros(shape, coded.counts.dtype)
         count_leaves(leaves[first:last], coded.counts[first:last], found)
         parts.append(found)
 
     run_pieces(count_some, len(leaves), _PIECE, n_threads)
-    return sum(parts, np.zeros(shape, np.int64))
+    return sum(parts, np.zeros(shape, coded.counts.dtype))
 
 
 def count_pairs(

@@ -111,9 +111,9 @@ def has_tails(column: ColumnType) -> bool:
     return is_number and column.form != "boolean"
 
 
-def learn_tails(columns: Sequence[Column]) -> Tails:
-    """Learn the tails of typed columns."""
-    return collect_tails([_order(column) for column in columns])
+def learn_tails(columns: Sequence[Column], copies: NDArray[Any] | None = None) -> Tails:
+    """Learn the tails of typed columns; row i counts ``copies[i]`` times."""
+    return collect_tails([_order(column, copies) for column in columns])
 
 
 def collect_tails(columns: Sequence[Ordered | None]) -> Tails:
@@ -141,10 +141,13 @@ def collect_tails(columns: Sequence[Ordered | None]) -> Tails:
     return Tails(np.array(ends), np.array(units), np.array(marks))
 
 
-def _order(column: Column) -> Ordered | None:
+def _order(column: Column, copies: NDArray[Any] | None) -> Ordered | None:
     if not has_tails(column.type):
         return None
     values = column.values + 0.0  # a contiguous copy, without -0.0
+    if copies is not None:
+        some = (copies > 0) & ~np.isnan(values)
+        return rank_values(values[some], copies[some])
     if len(values) <= FEW_ROWS:
         return rank_values(values[~np.isnan(values)])
     return Selected(values)
@@ -232,7 +235,7 @@ def find_decisions(counts: PairCounts, layout: Evidence) -> Decisions:
                 first.append(size)
                 size += len(pairs)
         start.append(len(source))
-    whole = np.concatenate(tables, axis=1)
+    whole = np.concatenate(tables, axis=1).astype(np.int64)
     return Decisions(
         np.array(start, np.int64), np.array(source, np.int64),
         np.array(first, np.int64), *np.ascontiguousarray(whole),
@@ -263,7 +266,8 @@ def _find_rule(pairs: _Ints) -> tuple[_Ints, _Ints, _Ints]:
     others = pairs.copy()
     others[at, bins] = 0
     n_others = others.sum(axis=1)
-    exception = np.where(n_others == 1, others.argmax(axis=1), -1)
+    alone = (n_others > 0) & (n_others <= 1)  # of a fraction of a row, too
+    exception = np.where(alone, others.argmax(axis=1), -1)
     return np.where(n_others <= 1, support, 0), bins, exception
 
 
@@ -453,13 +457,21 @@ def _score_piece(
     return cells
 
 
-def sample_fitted(coded: CodedTable, seed: int, n_threads: int) -> CodedTable:
-    """Sample the distinct rows that a fit in batches keeps, with their counts."""
+def sample_fitted(
+    coded: CodedTable, seed: int, n_threads: int, copies: NDArray[Any] | None = None
+) -> CodedTable:
+    """Sample the distinct rows that a fit in batches keeps, with their counts.
+
+    Row i of the table counts ``copies[i]`` times.
+    """
     model: Model = coded.model
     n_bins = np.array([own.n_bins for own in model.bins], np.int64)
     rows = CodedTable.of_rows(coded.bins[coded.index])
     if model.informative.any():  # code again, because the sample goes by these codes
         rows = code_columns(coded.columns, model.bins, n_threads)
+    if copies is not None:
+        some = np.flatnonzero(copies)
+        rows = rows.take(some).repeat(copies[some])
     kept = keep_rows(rows, RowPlan(n_bins, False, seed=seed), n_threads)
     return take_sample(model, kept.rows, kept.counts)
 

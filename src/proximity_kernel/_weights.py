@@ -172,26 +172,41 @@ def check_sample_weight(sample_weight: Any, n_samples: int) -> NDArray[np.float6
     return weights
 
 
-def count_copies(sample_weight: Any, n_samples: int) -> NDArray[np.int64]:
-    """Return the weights as whole numbers; raise ValueError unless they are.
+def count_rows(sample_weight: Any, n_samples: int) -> NDArray[Any]:
+    """Return how many rows each row counts for.
+
+    Fractions are rounded to multiples of a power of two, about 1e-15 of their sum, so
+    that sums of them are exact, in any order.
+
+    Parameters
+    ----------
+    sample_weight : array-like of shape (n_samples,)
+    n_samples : int
+
+    Returns
+    -------
+    ndarray of shape (n_samples,), int64 if all are whole numbers, else float64
 
     Examples
     --------
-    >>> count_copies([2.0, 0.0, 1.0], 3)
+    >>> count_rows([2.0, 0.0, 1.0], 3)
     array([2, 0, 1])
+    >>> count_rows([0.5, 0.0, 1.5], 3)
+    array([0.5, 0. , 1.5])
     """
     weights = check_sample_weight(sample_weight, n_samples)
-    copies = weights.astype(np.int64)
-    broken = copies != weights
-    if broken.any():
-        i = int(broken.argmax())
-        raise ValueError(
-            "sample_weight must be whole numbers to fit a kernel, because a row of "
-            f"weight 3 counts as three equal rows; got {weights[i]:g} for row {i}. "
-            "Round the weights, perhaps after multiplying them; or fit the kernel "
-            "without weights and pass it to ProximityKMeans as FrozenEstimator(kernel)."
-        )
-    return copies
+    whole = weights.astype(np.int64)
+    return whole if (whole == weights).all() else round_weights(weights)
+
+
+def round_weights(weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Round weights to multiples of a power of two, so that sums of them are exact.
+
+    A weight above 0 stays above 0.
+    """
+    unit = 2.0 ** (np.frexp(weights.sum())[1] - 52)
+    rounded: NDArray[np.float64] = np.maximum(np.round(weights / unit), weights > 0)
+    return np.asarray(rounded * unit)
 
 
 def keep_rows_of(

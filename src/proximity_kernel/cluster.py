@@ -202,9 +202,8 @@ class ProximityKMeans(NumberedTransformer, Clusterer, KernelEstimator):
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,) or None, default=None
-            Whole numbers: a row of weight 3 counts as three equal rows, of weight 0 as
-            none. With a FrozenEstimator and a given `n_clusters`, any numbers of at
-            least 0.
+            How many rows each row counts for: one of weight 3 counts as three equal
+            rows. Fractions need a given `n_clusters`.
 
         Returns
         -------
@@ -310,19 +309,23 @@ class ProximityKMeans(NumberedTransformer, Clusterer, KernelEstimator):
         coded, rows = self._gather_fitted(X)
         return distances_to(rows, self.cluster_centers_)[coded.index]
 
-    def score(self, X: Any, y: Any = None) -> float:  # noqa: ARG002
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:  # noqa: ARG002
         """Compute the negative inertia of rows around their nearest centers.
 
         Parameters
         ----------
-        X, y
+        X, y, sample_weight
             As in `fit`.
 
         Returns
         -------
         float
         """
-        _, rows = self._gather_fitted(X)
+        coded, rows = self._gather_fitted(X)
+        if sample_weight is not None:
+            given = check_sample_weight(sample_weight, len(coded))
+            weights: Any = np.bincount(coded.index, given, len(rows.counts))
+            rows, _ = weigh_rows(rows, weights)
         return -nearest_centers(rows, self.cluster_centers_).inertia
 
     def measure_stability(self, X: Any) -> dict[int, float]:

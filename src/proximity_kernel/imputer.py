@@ -42,7 +42,7 @@ from ._shared.options import (
     is_number,
 )
 from ._shared.resources import count_threads
-from ._shared.sklearn_bases import TableT, Transformer
+from ._shared.sklearn_bases import TableT, Transformer, Weighted
 from ._table.filling import (
     OBJECTS,
     Fill,
@@ -56,6 +56,7 @@ from ._table.filling import (
     select_columns,
 )
 from ._table.tables import collect_table
+from ._weights import count_rows
 from .kernel import (
     KernelEstimator,
     ProximityKernel,
@@ -74,7 +75,7 @@ Rows = list[Any] | tuple[Any, ...]
 _Learned = tuple[NumberSample, tuple[str, ...]]
 
 
-class ProximityImputer(Transformer, KernelEstimator):
+class ProximityImputer(Weighted, Transformer, KernelEstimator):
     """Fills missing cells with the estimates of a `ProximityKernel`.
 
     A label is the most likely one. A number is the expected value given the bins of the
@@ -156,7 +157,7 @@ class ProximityImputer(Transformer, KernelEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002  (scikit-learn's)
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: ARG002
         """Learn how the columns of a table depend on each other.
 
         Parameters
@@ -165,19 +166,24 @@ class ProximityImputer(Transformer, KernelEstimator):
             With a frozen kernel, the table that it was fitted to.
         y : None
             Ignored.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            How many rows each row counts for, as in `ProximityKernel.fit`.
 
         Returns
         -------
         self
         """
-        self.__fit_coded__(X)
+        self.__fit_coded__(X, sample_weight)
         return self
 
-    def __fit_coded__(self, X: Any) -> CodedTable:
+    def __fit_coded__(self, X: Any, sample_weight: Any = None) -> CodedTable:
         self._check_options()
         table = collect_table(X)
-        kernel, coded = fit_kernel(self.kernel, table, self.n_jobs)
-        self._learn(kernel, [(table, coded)])
+        kernel, coded = fit_kernel(self.kernel, table, self.n_jobs, None, sample_weight)
+        copies = None
+        if sample_weight is not None:
+            copies = count_rows(sample_weight, len(coded))
+        self._learn(kernel, [(table, coded)], copies)
         return coded
 
     def fit_batches(self, batches: Any) -> Self:
@@ -232,12 +238,14 @@ class ProximityImputer(Transformer, KernelEstimator):
             filled = as_pandas(filled)  # scikit-learn would lose the types of columns
         return filled  # type: ignore[no-any-return]
 
-    def fit_transform(self, X: TableT, y: Any = None) -> TableT:
+    def fit_transform(
+        self, X: TableT, y: Any = None, sample_weight: Any = None
+    ) -> TableT:
         """Learn from a table and fill it; the same as fit, then transform.
 
         Parameters
         ----------
-        X, y
+        X, y, sample_weight
             As in `fit`.
 
         Returns
@@ -245,7 +253,7 @@ class ProximityImputer(Transformer, KernelEstimator):
         table of the type of X
         """
         table: TableT = collect_table(X)
-        return self.fit(table, y).transform(table)
+        return self.fit(table, y, sample_weight).transform(table)
 
     def uncertainty(self, X: TableT) -> TableT:
         """Measure how uncertain the filled values are.
@@ -412,14 +420,20 @@ class ProximityImputer(Transformer, KernelEstimator):
         return [f"missingindicator_{names[j]}" for j in self.indicator_features_]
 
     def _learn(
-        self, kernel: ProximityKernel, batches: Iterable[tuple[Any, CodedTable]]
+        self,
+        kernel: ProximityKernel,
+        batches: Iterable[tuple[Any, CodedTable]],
+        copies: NDArray[Any] | None = None,
     ) -> None:
-        """Learn about numbers from all batches and their codes; take the kernel."""
+        """Learn about numbers from all batches and their codes; take the kernel.
+
+        If there is one batch, row i of it counts ``copies[i]`` times.
+        """
         threads, model = count_threads(kernel.n_jobs), kernel.model_
 
         def look(batch: tuple[Any, CodedTable]) -> _Learned:
             table, coded = batch
-            sample = sample_numbers(model, coded, threads)
+            sample = sample_numbers(model, coded, threads, copies)
             return sample, find_objects(table, coded.columns)
 
         def merge(a: _Learned, b: _Learned) -> _Learned:

@@ -199,7 +199,9 @@ class ProximityKernel(ModelFileMixin, Weighted, Transformer, Estimator):
         X : frame, array or list of rows, of shape (n_samples, n_features)
         y : ignored
         sample_weight : array-like of shape (n_samples,) or None, default=None
-            Whole numbers: a row of weight 3 counts as three equal rows, of 0 as none.
+            How many rows each row counts for, from 0 on: one of weight 3 counts as
+            three equal rows. Fractions should be about 1 on average, because the sum
+            is the number of rows that the estimates are based on.
 
         Returns
         -------

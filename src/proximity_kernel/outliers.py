@@ -19,6 +19,7 @@ from sklearn.frozen import FrozenEstimator
 from ._batches import fit_to_batches, make_reader, merge_all
 from ._bin_names import BinNames, write_moment
 from ._bin_summary import BinSummary, Labels, hold_values, merge_held, rank_held
+from ._bins import Ranked, rank_values
 from ._coded import CodedTable
 from ._model import fit_model
 from ._pairwise import Pairwise
@@ -30,7 +31,7 @@ from ._shared.options import (
     is_number,
     resolve_options,
 )
-from ._shared.sklearn_bases import OutlierDetector, TableT
+from ._shared.sklearn_bases import OutlierDetector, TableT, Weighted
 from ._shared.wording import write_plain
 from ._surprise import (
     FALSE_ALARMS,
@@ -50,6 +51,7 @@ from ._table.columns import Column, ColumnType
 from ._table.filling import make_table
 from ._table.records import Records, find_library
 from ._table.tables import collect_table
+from ._weights import count_rows
 from .kernel import (
     KernelEstimator,
     ProximityKernel,
@@ -116,7 +118,7 @@ class Reason:
         return f"{self.feature} {self.value}: {', '.join(parts) or 'rare'}"
 
 
-class ProximityOutliers(OutlierDetector, KernelEstimator):
+class ProximityOutliers(Weighted, OutlierDetector, KernelEstimator):
     """Unusual cells and rows of an incomplete, mixed-type table, with reasons.
 
     Every observed cell is compared with what the other cells of its row suggest. The
@@ -187,7 +189,7 @@ class ProximityOutliers(OutlierDetector, KernelEstimator):
         self.contamination = contamination
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002  (scikit-learn's)
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: ARG002
         """Learn what is expected of each cell, and the limit of outliers.
 
         Parameters
@@ -195,19 +197,21 @@ class ProximityOutliers(OutlierDetector, KernelEstimator):
         X : frame, array or list of rows, of shape (n_samples, n_features)
         y : None
             Ignored.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            How many rows each row counts for, as in `ProximityKernel.fit`.
 
         Returns
         -------
         self
         """
-        self.__fit_coded__(X)
+        self.__fit_coded__(X, sample_weight)
         return self
 
-    def __fit_coded__(self, X: Any) -> CodedTable:
+    def __fit_coded__(self, X: Any, sample_weight: Any = None) -> CodedTable:
         self._check_options()
         default = self.__default_kernel__()
-        kernel, coded = fit_kernel(self.kernel, X, self.n_jobs, default)
-        self._learn(kernel, coded)
+        kernel, coded = fit_kernel(self.kernel, X, self.n_jobs, default, sample_weight)
+        self._learn(kernel, coded, sample_weight)
         return coded
 
     def fit_batches(self, batches: Any) -> Self:
@@ -263,20 +267,27 @@ class ProximityOutliers(OutlierDetector, KernelEstimator):
             sample = take_sample(kernel.model_, rows.rows, rows.counts)
             limit = find_limit(sample, tails, resolve_options(kernel).n_threads)
         else:
-            limit = _take_share(hold_scores(tails), self.contamination)
+            limit = _take_share(rank_held(hold_scores(tails)), self.contamination)
         self._take(kernel, tails, limit)
 
-    def _learn(self, kernel: ProximityKernel, coded: CodedTable) -> None:
+    def _learn(
+        self, kernel: ProximityKernel, coded: CodedTable, sample_weight: Any
+    ) -> None:
         """Learn tails and the limit from the coded rows of the fitted table."""
         check_rule(kernel)
-        options = resolve_options(kernel)
-        tails, threads = learn_tails(coded.columns), options.n_threads
+        threads, copies = resolve_options(kernel).n_threads, None
+        if sample_weight is not None:
+            copies = count_rows(sample_weight, len(coded))
+        tails = learn_tails(coded.columns, copies)
         if self.contamination == _AUTO:
-            sample = sample_fitted(coded, draw_seed(kernel.random_state), threads)
+            seed = draw_seed(kernel.random_state)
+            sample = sample_fitted(coded, seed, threads, copies)
             limit = find_limit(sample, tails, threads)
         else:
             scores = score_rows(coded, tails, threads)
-            limit = _take_share(hold_values(scores), self.contamination)
+            some = slice(None) if copies is None else copies > 0
+            weights = None if copies is None else copies[some]
+            limit = _take_share(rank_values(scores[some], weights), self.contamination)
         self._take(kernel, tails, limit)
 
     def _take(self, kernel: ProximityKernel, tails: Tails, limit: float) -> None:
@@ -549,9 +560,8 @@ def _find_likely(shares: NDArray[np.float64], n_ordered: int) -> list[int]:
     return [int(k) for k in order[:n_likely]]
 
 
-def _take_share(held: Any, share: Any) -> float:
-    """Find the value that a share of those held exceeds, between two of them."""
-    ranked = rank_held(held)
+def _take_share(ranked: Ranked, share: Any) -> float:
+    """Find the value that a share of all values exceeds, between two of them."""
     place = (1 - float(share)) * (len(ranked) - 1)
     below = int(place)
     low, high = ranked.at([below, min(below + 1, len(ranked) - 1)]).tolist()

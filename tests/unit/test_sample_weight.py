@@ -116,10 +116,6 @@ def test_in_pipelines_and_routed(frame, copies):
     ("weights", "words"),
     [
         (np.r_[np.ones(89), -1], ["sample_weight", "at least 0", "-1", "row 89"]),
-        (
-            np.r_[np.ones(89), 0.5],
-            ["sample_weight", "whole", "row 89", "Frozen"],
-        ),
         (np.r_[np.ones(89), np.nan], ["sample_weight", "nan"]),
         (np.r_[np.ones(89), np.inf], ["sample_weight", "infinity"]),
         (np.ones(5), ["sample_weight", "shape"]),
