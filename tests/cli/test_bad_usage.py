@@ -38,10 +38,6 @@ COMMANDS = {
         ["no table", "empty", "bad value", "onto itself", "no such file"],
     ),
     "outliers": ([], ["empty", "bad ending", "wrong column", "output", "no table"]),
-    "similarity": (
-        [],
-        ["empty", "bad value", "no such file", "bad ending", "onto itself"],
-    ),
     "represent": ([], ["bad ending", "no table", "bad value", "output", "empty"]),
     "impute": ([], ["no such file", "ragged", "output", "no table", "bad ending"]),
     "explain": (
@@ -99,18 +95,6 @@ OWN = {
         ),
         "top": ([TABLE, "--top", "0"], "--top: takes a whole number of at least 1"),
         "cascade": ([TABLE, "--matching", "cascade"], "--matching cascade: cells are"),
-    },
-    "similarity": {
-        "above": (
-            [TABLE, "--above", "2"],
-            "--above: takes a number above 0 and at most",
-        ),
-        "with": (
-            [TABLE, "--with", "nothing.csv"],
-            "nothing.csv: there is no such file",
-        ),
-        "columns": ([TABLE, "--with", "ragged.csv"], "ragged.csv: line 3"),
-        "model": ([TABLE, "--above", "0.9", "--model", "m"], "--above: pairs"),
     },
     "explain": {"row": ([TABLE], "0: patients.csv has 300 rows")},
     "impute": {

@@ -48,7 +48,9 @@ def test_cluster(folder, tmp_path, values, ids):
     assert done.stdout == ""
     truth = ProximityKMeans(3, random_state=0).fit(values)
     found = pd.read_csv(out)
-    assert found.columns.to_list() == ["patient_id", "cluster", "distance"]
+    table = pd.read_csv(folder / "patients.csv", sep=";")
+    assert found.columns.to_list() == [*table, "cluster", "distance"]
+    pd.testing.assert_frame_equal(found[list(table)], table)
     assert found["patient_id"].to_list() == ids
     np.testing.assert_array_equal(found["cluster"], truth.labels_)
     nearest = truth.transform(values).min(axis=1)
@@ -115,23 +117,12 @@ def test_cells(folder, capsys, values, ids):
         assert said in [str(one) for one in reasons if one.feature == name]
 
 
-def test_similarity(folder, values, ids):
-    text = (folder / "patients.csv").read_text(encoding="utf-8")
-    done = run_installed("similarity", "-", "--format", "tsv", input=text)
-    assert done.returncode == 0, done.stderr
-    lines = [line.split("\t") for line in done.stdout.splitlines()]
-    assert lines[0] == ["patient_id", *ids]
-    found = np.array([line[1:] for line in lines[1:]], dtype=float)
-    K = ProximityKernel().fit(values).kernel(values)
-    np.testing.assert_allclose(found, K, atol=1e-6)
-
-
 def test_weights_of_columns(folder, tmp_path, values):
-    given = ("--weight", "age=3", "--weight", "ward=0", "-o", tmp_path / "k.csv")
-    assert run_inside("similarity", folder / "patients.csv", *given) == 0
-    found = pd.read_csv(tmp_path / "k.csv", index_col=0)
+    given = ("--weight", "age=3", "--weight", "ward=0", "-o", tmp_path / "z.npz")
+    assert run_inside("represent", folder / "patients.csv", *given) == 0
     pk = ProximityKernel(feature_weights={"age": 3, "ward": 0}).fit(values)
-    np.testing.assert_allclose(found, pk.kernel(values), atol=1e-6)
+    found = sp.load_npz(tmp_path / "z.npz").toarray()
+    np.testing.assert_allclose(found, pk.transform(values).toarray(), atol=1e-6)
 
 
 def test_represent_and_a_model_for_new_rows(folder, tmp_path, values, capfd):
@@ -239,48 +230,11 @@ def test_neighbors_of_other_rows_and_by_a_model(folder, tmp_path, capfd, values)
     assert similarities[0, 0] >= similarities[0, 1]
 
 
-def test_pairs_above_a_limit(folder, tmp_path, values, ids):
-    out = tmp_path / "p.jsonl"
-    limit = 0.8
-    file = folder / "patients.csv"
-    asked = ("similarity", file, "--above", limit, "--quiet", "-o", out)
-    assert run_inside(*asked) == 0
-    K = ProximityKernel().fit(values).kernel(values)
-    i, j = np.nonzero(np.triu(limit - 1e-6 <= K, 1))
-    found = pd.read_json(out, lines=True)
-    assert len(i) > 10
-    assert list(zip(found["row"] - 1, found["other"] - 1, strict=True)) == list(
-        zip(i, j, strict=True)
-    )
-    np.testing.assert_allclose(found["similarity"], K[i, j], atol=2e-6)
-    assert found["other_patient_id"].to_list() == [ids[k] for k in j]
-    assert run_inside(*asked, "--with", folder / "few.csv") == 0
-    found = pd.read_json(out, lines=True)
-    i, j = np.nonzero(K[:, :5] >= limit - 1e-6)
-    assert found["row"].to_list() == (i + 1).tolist()
-    assert found["other"].to_list() == (j + 1).tolist()
-
-
-def test_a_matrix_against_a_second_table(folder, tmp_path, values):
-    out = tmp_path / "k.npy"
-    asked = ("similarity", folder / "patients.csv", "--with", folder / "few.csv")
-    assert run_inside(*asked, "-o", out, "--quiet") == 0
-    K = ProximityKernel().fit(values).kernel(values, values.iloc[:5])
-    np.testing.assert_allclose(np.load(out), K, atol=1e-6)
-
-
 def test_huge_answers_are_refused_before_the_work(folder, capfd, monkeypatch):
     from proximity_kernel.cli import represent_command as represent
-    from proximity_kernel.cli import similarity_command as similarity
 
-    monkeypatch.setattr(similarity, "_MAX_BYTES", 1000)
-    monkeypatch.setattr(similarity, "_MAX_PAIRS", 10)
     monkeypatch.setattr(represent, "_MAX_BYTES", 1000)
-    for name, more, said in (
-        ("similarity", [], "300 x 300 similarities take"),
-        ("similarity", ["--above", "0.5"], "--above 0.5: there are more than 10"),
-        ("represent", [], "write them sparse with -o FILE.npz"),
-    ):
+    for name, more, said in (("represent", [], "write them sparse with -o FILE.npz"),):
         assert run_inside(name, folder / "patients.csv", *more) == 2
         assert said in capfd.readouterr().err
         assert run_inside(name, folder / "patients.csv", *more, "--force") == 0
@@ -366,12 +320,12 @@ def test_bars_on_a_terminal_only(folder, capfd, monkeypatch):
 def test_without_ids_rows_have_numbers_from_1_on(tmp_path, capfd):
     path = tmp_path / "t.csv"
     path.write_text("x,cluster\n1,a\n9,b\n1,a\n")
-    assert run_inside("cluster", path, "-k", "2", "--quiet") == 0
+    assert run_inside("outliers", path, "--quiet") == 0
     lines = capfd.readouterr().out.splitlines()
-    assert lines[0] == "row,cluster,distance"
+    assert lines[0] == "row,score,outlier,reasons"
     assert [line.split(",")[0] for line in lines[1:]] == ["1", "2", "3"]
     assert run_inside("cluster", path, "-k", "2", "--quiet", "--id", "cluster") == 0
-    assert capfd.readouterr().out.splitlines()[0] == "cluster,cluster_,distance"
+    assert capfd.readouterr().out.splitlines()[0] == "x,cluster,cluster_,distance"
     assert run_inside("explain", path, "a", "b", "--id", "cluster") == 2
     assert "a: 2 rows of" in capfd.readouterr().err
 
@@ -384,4 +338,47 @@ def test_the_number_of_clusters_is_found_and_printed(folder, capfd, values):
     n = ProximityKMeans("auto", kernel=kernel, random_state=0).fit(values).n_clusters_
     said = f"{n} separate groups: of 10 samples " if n > 1 else "No separate groups: "
     assert re.search(f"^{said}", done.err, re.MULTILINE)
-    assert len({line.split(",")[1] for line in done.out.splitlines()[1:]}) == n
+    assert pd.read_csv(io.StringIO(done.out))["cluster"].nunique() == n
+
+
+# --------------------------------------------------------------------- joined results
+
+
+def test_results_are_joined_to_the_table(folder, tmp_path, values, ids):
+    path, out = folder / "patients.csv", tmp_path / "j.csv"
+    table = pd.read_csv(path, sep=";")
+    assert run_inside("outliers", path, "--join", "-o", out, "--quiet") == 0
+    found = pd.read_csv(out)
+    assert list(found) == [*table, "score_", "outlier", "reasons"]
+    pd.testing.assert_frame_equal(found[list(table)], table)
+    scores = -ProximityOutliers().fit(values).score_samples(values)
+    np.testing.assert_allclose(found["score_"], scores, atol=1e-6)
+    assert run_inside("outliers", path, "--join", "--top", "3", "-o", out) == 0
+    top = pd.read_csv(out)
+    order = np.argsort(-scores, kind="stable")[:3]
+    assert top["patient_id"].to_list() == [ids[i] for i in order]
+    asked = ("neighbors", path, "-k", "2", "--quiet", "-o")
+    assert run_inside(*asked, out, "--join") == 0
+    assert run_inside(*asked, tmp_path / "n.csv") == 0
+    joined, pairs = pd.read_csv(out), pd.read_csv(tmp_path / "n.csv")
+    near = ["neighbor_1", "similarity_1", "neighbor_2", "similarity_2"]
+    assert list(joined) == [*table, *near]
+    first = pairs[pairs["rank"] == 2]
+    assert joined["neighbor_2"].to_list() == first["neighbor_patient_id"].to_list()
+    assert joined["similarity_2"].to_list() == first["similarity"].to_list()
+    assert run_inside("outliers", path, "--join", "--cells") == 2
+
+
+def test_a_total_is_written_without_a_cluster(tmp_path):
+    path, out = tmp_path / "t.csv", tmp_path / "c.csv"
+    rows = [f"s{i % 3},{i}" for i in range(20)]
+    path.write_text("\n".join(["shop,sold", *rows, "Total,190", ""]))
+    assert run_inside("cluster", path, "-k", "2", "-o", out, "--quiet") == 0
+    lines = out.read_text().splitlines()
+    assert lines[-1] == "Total,190,,"
+    assert all(line.split(",")[2] in "01" for line in lines[1:-1])
+    where = ("--where", "sold >= 15", "-k", "1", "-o", out, "--quiet")
+    assert run_inside("cluster", path, *where) == 0
+    assert [line.split(",")[1] for line in out.read_text().splitlines()[1:]] == [
+        "15", "16", "17", "18", "19",
+    ]  # fmt: skip

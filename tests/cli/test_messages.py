@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 from command_line import run_inside
 from rich.console import Console
 
@@ -25,13 +26,11 @@ def test_the_summary_is_short_and_tells_what_sets_clusters_apart(tmp_path, capfd
     assert re.search(r"0 +60 +100 % +mixed", capfd.readouterr().err)
 
 
-def test_few_rows_have_few_neighbors_and_pairs_are_counted(tmp_path, capfd):
+def test_few_rows_have_few_neighbors(tmp_path, capfd):
     path = tmp_path / "t.csv"
     path.write_text("x,y\n1,a\n2,b\n1,a\n")
     assert run_inside("neighbors", path, "--quiet") == 0
     assert len(capfd.readouterr().out.splitlines()) == 1 + 3 * 2
-    assert run_inside("similarity", path, "--above", "0.9") == 0
-    assert "1 pair with a similarity of at least 0.9" in capfd.readouterr().err
 
 
 def test_parts_of_many_columns_have_more_digits(capsys):
@@ -61,20 +60,22 @@ def test_doubts_about_the_table_are_recalled_at_the_end(command, tmp_path, capfd
 
 
 def test_a_constant_column_is_said_once_with_what_it_does(tmp_path, capfd):
-    path, out = tmp_path / "t.csv", tmp_path / "k.npy"
+    path, out = tmp_path / "t.csv", tmp_path / "z.npz"
     frame = pd.DataFrame(
         {"x": [1, 2, 3] * 9, "land": "DE", "n": 5, "y": list("abc") * 9}
     )
     frame.to_csv(path, index=False)
-    assert run_inside("similarity", path, "-o", out) == 0
+    assert run_inside("represent", path, "-o", out) == 0
     said = capfd.readouterr().err
     assert said.count("one value") == 1
     assert "one value only in 'land' and 'n': it adds" in said
     assert "(--drop leaves a column out)" in said
-    with_both = np.load(out)
-    assert run_inside("similarity", path, "-o", out, "--drop", "land,n") == 0
+    with_both = sp.load_npz(out)
+    assert run_inside("represent", path, "-o", out, "--drop", "land,n") == 0
     assert "one value" not in capfd.readouterr().err
-    np.testing.assert_allclose(4 * with_both - 2 * np.load(out), 2, atol=1e-5)
+    without = sp.load_npz(out)
+    difference = (with_both @ with_both.T - without @ without.T).toarray()
+    np.testing.assert_allclose(difference, 2, atol=1e-5)
 
 
 def test_a_row_that_is_not_found_can_be_called_by_a_column(tmp_path, capfd):
@@ -122,15 +123,3 @@ def test_times_when_a_clock_is_set_back_stay_as_they_are():
     found = _round_times(held.dropna(), held.fillna(odd))
     assert found[:2].tolist() == held[:2].tolist()
     assert found[2] == odd
-
-
-def test_rows_of_one_id_have_columns_of_their_own_in_the_matrix(tmp_path):
-    path, out = tmp_path / "t.csv", tmp_path / "k.csv"
-    ids = [f"P{i if i != 7 else 6}" for i in range(40)]
-    rows = [f"{name},{i % 5},{i % 2}" for i, name in enumerate(ids)]
-    path.write_text("\n".join(["id,a,b", *rows, ""]))
-    assert run_inside("similarity", path, "-o", out) == 0
-    head = out.read_text().splitlines()[0].split(",")
-    assert head[:2] == ["id", "P0"]
-    assert head[6:10] == ["P5", "P6 (row 7)", "P6 (row 8)", "P8"]
-    assert len(set(head)) == 41

@@ -209,7 +209,6 @@ def test_ids_keep_their_type_in_every_result(typed, tmp_path):
     for command, names in (
         (("cluster", "-k", "2"), ["id"]),
         (("neighbors", "-k", "1"), ["id", "neighbor_id"]),
-        (("similarity", "--above", "0.5"), ["id", "other_id"]),
     ):
         assert run_inside(command[0], typed, *command[1:], "-o", out, "--quiet") == 0
         table = pq.read_table(out)

@@ -154,7 +154,11 @@ def add_kernel(parser: argparse.ArgumentParser, *, seed: bool = False) -> None:
 
 
 def add_output(
-    parser: argparse.ArgumentParser, *, more: str = "", report: bool = False
+    parser: argparse.ArgumentParser,
+    *,
+    more: str = "",
+    report: bool = False,
+    join: bool = False,
 ) -> None:
     """Add the options for the files to write."""
     group = parser.add_argument_group(
@@ -167,6 +171,10 @@ def add_output(
         "default: CSV on standard output; a terminal shows a summary")  # fmt: skip
     add("--format", choices=["csv", "tsv", "parquet", "arrow", "json", "jsonl"],
         help="format, whatever the ending; also for standard output")  # fmt: skip
+    if join:
+        add("--join", action="store_true",
+            help="write all columns of the table, with the results joined to "
+            "them")  # fmt: skip
     if report:
         add("--report", metavar="FILE", help="write a report, FILE.html")
 

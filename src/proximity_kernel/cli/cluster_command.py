@@ -20,9 +20,9 @@ Find groups of similar rows in a table with missing cells.
   proximity-kernel cluster a.csv -k 4 --save-model m.pk
   proximity-kernel cluster new.csv --model m.pk -o new.json
 
-Output: the ids (or the row numbers, from 1), the cluster (0 is the
-largest) and the distance to its center: within a cluster, rows with a
-smaller distance are more typical.
+Output: all columns of the table, then the cluster (0 is the largest) and
+the distance to its center: within a cluster, rows with a smaller distance
+are more typical.
 """
 _MAX_VALUES = 3  # that the summary lists for a cluster
 _MAX_CLUSTERS = 20  # in the summary
@@ -70,19 +70,27 @@ def _assign_rows(
     """Write the cluster of each row; print the clusters and how reliable they are."""
     import numpy as np
 
-    from .results import is_for_terminal, join_results, name_rows, open_results
+    from .results import (
+        is_for_terminal,
+        join_results,
+        join_table,
+        name_rows,
+        open_results,
+    )
 
     options = invocation.options
     sizes: Any = 0
+    shown = is_for_terminal(options)
     with open_results(invocation, file_format) as append:
-        for start, batch in source.read("assigning rows"):
+        for start, batch in source.read("assigning rows", all_columns=not shown):
             distances = model.transform(source.code(model, batch))
             clusters = distances.argmin(axis=1)
             sizes = sizes + np.bincount(clusters, minlength=model.n_clusters_)
-            results = {"cluster": clusters}
-            if not is_for_terminal(options):
-                results["distance"] = distances.min(axis=1).round(6)
-            append(join_results(name_rows(batch, start), results))
+            if shown:
+                append(join_results(name_rows(batch, start), {"cluster": clusters}))
+                continue
+            nearest = distances.min(axis=1).round(6)
+            append(join_table(batch, {"cluster": clusters, "distance": nearest}))
         groups = _find_groups(invocation, model, source)
         _summarize(invocation, model, sizes, groups)  # a terminal shows the rows below
         _tell_groups(invocation, model, groups)

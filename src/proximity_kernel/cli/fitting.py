@@ -355,13 +355,18 @@ class Source:
             self._coded = code(estimator, batch)
         return self._coded
 
-    def read(self, task: str) -> Iterator[tuple[int, LoadedTable]]:
+    def read(
+        self, task: str, *, all_columns: bool = False
+    ) -> Iterator[tuple[int, LoadedTable]]:
         """Read all rows once.
 
         Parameters
         ----------
         task : str
             What is done with them, for the progress bar.
+        all_columns : bool, default=False
+            Whether `source` has all columns of a file that is read in batches, not
+            only those that are ids or compared.
 
         Yields
         ------
@@ -375,7 +380,7 @@ class Source:
             return
         n_notes = n_empty = 0
         with self.invocation.progress(task, self.n_rows) as advance:
-            for first, batch in self.table.read():
+            for first, batch in self.table.read(all_columns=all_columns):
                 last = first + len(batch.frame)
                 n_empty += int(batch.frame.isna().all(axis=1).sum())
                 for line in batch.assumptions[1:] if self._first_pass else ():

@@ -23,6 +23,8 @@ Find the most similar rows of each row, or of some rows.
 Output: the row (from 1), the rank, the neighbor's row and their
 similarity, from 0 to 1; the ids of both, if there are any. A terminal
 shows which rows are equal or most similar, and the nearest of some rows.
+With --join: all columns of the table, and for each row its neighbors
+(neighbor_1, similarity_1, ...).
 The file of --save-model holds all rows, coded, and the ids of all rows.
 """
 _DEFAULT_K = 5
@@ -48,7 +50,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="for the rows of another table, read in the same way",
     )
     arguments.add_kernel(parser)
-    arguments.add_output(parser)
+    arguments.add_output(parser, join=True)
     arguments.add_model(parser)
 
 
@@ -104,7 +106,8 @@ def run(invocation: Invocation) -> None:
             invocation.note(_describe_scale(model, coded))
         _show_nearest(invocation, model, near, None if options.model else table)
     else:
-        write_results(invocation, _list_neighbors(near), file_format)
+        make = _join_neighbors if options.join else _list_neighbors
+        write_results(invocation, make(near), file_format)
 
 
 def _find_rows(options: Any, asked: Any, n_others: int) -> tuple[Any, int]:
@@ -264,3 +267,17 @@ def _list_neighbors(near: _Nearest) -> Any:
     for name, cells in near.ids.items():
         frame[f"neighbor_{name}"] = cells.array[neighbors]
     return pd.DataFrame(frame)
+
+
+def _join_neighbors(near: _Nearest) -> Any:
+    """Make the table of --join: all columns, and the neighbors of each row."""
+    from .results import join_results
+
+    results = {}
+    for rank in range(near.indices.shape[1]):
+        found = near.indices[:, rank].tolist()
+        similarity = near.similarities[:, rank].astype(float).round(6)
+        results[f"neighbor_{rank + 1}"] = [near.label(index) for index in found]
+        results[f"similarity_{rank + 1}"] = similarity
+    rows = near.asked.frame.index[near.rows]
+    return join_results(near.asked.source.loc[rows], results)

@@ -21,10 +21,10 @@ Find the rows, or the cells, that do not fit the rest of the table.
   proximity-kernel outliers new.csv --model m.pk
 
 Output: the ids (or the row numbers, from 1), the score, whether the row
-is an outlier, and the reasons if it is. Each cell is compared with what
-the other cells of its row suggest, and a number with the range of its
-column. The score of a row is the sum of the scores of its cells; higher
-is more unusual.
+is an outlier, and the reasons if it is; with --join, all columns. Each
+cell is compared with what the other cells of its row suggest, and a
+number with the range of its column. The score of a row is the sum of the
+scores of its cells; higher is more unusual.
 """
 _BLOCK = 2048  # rows at a time
 
@@ -51,7 +51,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="reasons for each row (3)",
     )  # fmt: skip
     arguments.add_kernel(parser)
-    arguments.add_output(parser, report=True)
+    arguments.add_output(parser, report=True, join=True)
     arguments.add_model(parser)
 
 
@@ -68,6 +68,8 @@ def run(invocation: Invocation) -> None:
             "--matching cascade: cells are judged by counts of pairs, which only "
             "pairwise has; leave the option out."
         )
+    if options.join and options.cells:
+        raise InputError("--join: with --cells a row is a cell; leave one of them out.")
     model, table, _ = fitting.start(invocation, "ProximityOutliers")
     if model is None:
         from .. import ProximityOutliers
@@ -91,7 +93,13 @@ def run(invocation: Invocation) -> None:
 def _list_outliers(invocation: Invocation, model: Any, table: Any, coded: Any) -> Any:
     import numpy as np
 
-    from .results import N_SHOWN, is_for_terminal, join_results, name_rows
+    from .results import (
+        N_SHOWN,
+        is_for_terminal,
+        join_results,
+        join_table,
+        name_rows,
+    )
 
     options, shown = invocation.options, is_for_terminal(invocation.options)
     with invocation.progress("scoring"):
@@ -116,6 +124,9 @@ def _list_outliers(invocation: Invocation, model: Any, table: Any, coded: Any) -
     results = {"score": scores.round(6), "outlier": outlying, "reasons": texts}
     if shown and len(set(outlying[rows])) == 1:
         del results["outlier"]
+    if options.join and not shown:
+        joined = join_table(table, results)
+        return joined if options.top is None else joined.loc[table.frame.index[rows]]
     return join_results(name_rows(table), results).iloc[rows]
 
 

@@ -47,7 +47,6 @@ _COMMANDS = {
     "cluster": "groups of similar rows",
     "neighbors": "the most similar rows of each row",
     "outliers": "the most unusual rows, with reasons",
-    "similarity": "the similarity of pairs of rows",
     "represent": "rows as vectors, for other programs",
     "explain": "why two rows are similar, column by column",
     "impute": "the table with its missing cells filled",

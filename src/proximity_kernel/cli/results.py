@@ -14,7 +14,7 @@ import pandas as pd
 
 from .._shared.wording import counted, show_controls, suggest
 from ..io import InputError, LoadedTable
-from ..io.typed_files import write_cell
+from ..io.typed_files import decode, write_cell
 from ..io.write import open_writer
 from .program import Invocation
 
@@ -51,8 +51,20 @@ def label_rows(table: LoadedTable) -> list[str]:
 
 def join_results(names: Any, results: dict[str, Any]) -> Any:
     """Append results to the columns of `name_rows`; a name that is taken gets a "_"."""
-    free = {f"{name}_" if name in names else name: v for name, v in results.items()}
+    free = {}
+    for name, values in results.items():
+        while name in names:
+            name += "_"  # noqa: PLW2901
+        free[name] = values
     return pd.concat([names, pd.DataFrame(free, index=names.index)], axis=1)
+
+
+def join_table(table: LoadedTable, results: dict[str, Any]) -> Any:
+    """Append results to all columns of the file; a row that is a total has none."""
+    frame = pd.DataFrame(results, index=table.frame.index)
+    if len(table.source) > len(frame):
+        frame = frame.convert_dtypes().reindex(table.source.index)
+    return join_results(decode(table.source), {name: frame[name] for name in frame})
 
 
 def write_short(cell: Any) -> str:

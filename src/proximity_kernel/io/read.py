@@ -282,8 +282,13 @@ class LargeTable:
     assumptions: tuple[str, ...]
     earlier: bool = False
 
-    def read(self) -> Iterator[tuple[int, LoadedTable]]:
+    def read(self, *, all_columns: bool = False) -> Iterator[tuple[int, LoadedTable]]:
         """Read all rows once.
+
+        Parameters
+        ----------
+        all_columns : bool, default=False
+            Whether to read the columns that are left out, too.
 
         Yields
         ------
@@ -291,7 +296,7 @@ class LargeTable:
             Index of the batch's first row in the file.
         LoadedTable
         """
-        columns, start = self._find_columns(), 0
+        columns, start = None if all_columns else self._find_columns(), 0
         for batch in self.file.read(columns):
             parsed = self.file.convert(batch, start)
             yield start, _apply_schema(parsed, self.schema, earlier=self.earlier)
