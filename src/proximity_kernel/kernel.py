@@ -109,10 +109,9 @@ class ProximityKernel(ModelFileMixin, Weighted, Transformer, Estimator):
     n_jobs : int or None, default=None
         Threads; None is all cores that the process may use, not one as in scikit-learn.
         Inside a joblib worker it is one. -1 is all. The result does not depend on it.
-    random_state : int, RandomState instance or None, default=None
-        Chooses the 10,000 rows that "pairwise" learns its weights from. None is 0, so
-        that equal tables give equal kernels; in `ProximityKMeans` and
-        `ProximityImputer`, None draws anew each time, as in scikit-learn.
+    random_state : int, RandomState instance or None, default=0
+        Chooses the 10,000 rows that "pairwise" learns its weights from. None chooses
+        other rows each time, if there are more.
 
     Attributes
     ----------
@@ -176,7 +175,7 @@ class ProximityKernel(ModelFileMixin, Weighted, Transformer, Estimator):
         sparse_output: bool = True,
         dtype: DTypeLike = np.float32,
         n_jobs: int | None = None,
-        random_state: int | np.random.RandomState | None = None,
+        random_state: int | np.random.RandomState | None = 0,
     ) -> None:
         self.n_bins = n_bins
         self.matching = matching

@@ -17,6 +17,9 @@ from strategies import (
     plain,
 )
 
+from proximity_kernel import ProximityKernel
+from proximity_kernel import _row_summary as row_summary
+
 # Worked by hand
 
 
@@ -327,3 +330,14 @@ def test_arrays_lists_and_frames_of_numbers_agree():
     assert_same_bits(plain().fit_transform(table.tolist()), wanted)
     named = pd.DataFrame(table, columns=list("abcd"))
     assert_same_bits(plain().fit_transform(named), wanted)
+
+
+def test_no_random_state_samples_other_rows_each_time(monkeypatch):
+    monkeypatch.setattr(row_summary, "SAMPLE", 50)
+    table = np.random.default_rng(0).normal(size=(2000, 3))
+
+    def weights(**options):
+        return ProximityKernel(**options).fit(table).model_.matcher.weights.tolist()
+
+    assert weights() == weights() == weights(random_state=0)
+    assert weights(random_state=None) != weights(random_state=None)

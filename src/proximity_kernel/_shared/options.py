@@ -12,6 +12,7 @@ from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.utils import check_random_state
 
 from .resources import count_threads
 
@@ -201,10 +202,10 @@ def check_seed(random_state: Any) -> None:
 
 
 def draw_seed(random_state: Any) -> int:
-    """Return a 64-bit seed for the sample of rows; None gives 0."""
-    if isinstance(random_state, np.random.RandomState):
-        return int(random_state.randint(1 << 31))
-    return int(random_state or 0) % (1 << 64)
+    """Return a 64-bit seed for the sample of rows; None gives a new one each time."""
+    if isinstance(random_state, np.random.RandomState | None):
+        return int(check_random_state(random_state).randint(1 << 31))
+    return int(random_state) % (1 << 64)
 
 
 def accept_missing(tags: Any) -> Any:
