@@ -17,9 +17,10 @@ the Hermite series of the scores.
 
 Each of the ten samples gives a number, and the most frequent one is taken. The
 stability in a sample is known from few halves only, so it is drawn toward the mean of
-all samples, by as much as halves of one sample differ (James and Stein). Rows are
-sampled from the sorted distinct rows with a fixed seed, so the result depends on the
-table alone, not on the order of its rows or on a random state.
+all samples, by as much as halves of one sample differ (James and Stein), but at most by
+about half, because the mean is uncertain, too. Rows are sampled from the sorted
+distinct rows with a fixed seed, so the result depends on the table alone, not on the
+order of its rows or on a random state.
 """
 
 from __future__ import annotations
@@ -53,7 +54,8 @@ _STABLE = 0.72
 _STEADIEST = 0.05  # numbers whose stability differs by less are equally stable
 _STEADIER = 0.2  # a smaller number is preferred if it is more stable by this
 _CONNECTED = 0.7  # stability of all numbers between a steadier one and a larger one
-_NULL_TABLES = 20
+_NULLS = 3  # null tables for each sample
+_LEAST_KEPT = 0.45  # of the difference of a sample to the mean of all
 _ALWAYS = (2, 3, 4)  # numbers whose spread among the null tables is pooled
 _DEVIATIONS = 2.5  # of the null tables, by which the inertia must be lower
 _N_TERMS = 40  # of the Hermite series
@@ -268,7 +270,7 @@ def _draw_to_mean(strengths: _Floats) -> _Floats:
     own = strengths.mean(axis=1)
     within = strengths.var(axis=1, ddof=1).mean() / strengths.shape[1]
     between = own.var(ddof=1)
-    kept = max(0.0, 1 - within / between) if between else 0.0
+    kept = max(_LEAST_KEPT, 1 - within / between) if between else 0.0
     estimates: _Floats = own.mean() + kept * (own - own.mean())
     return estimates
 
@@ -338,21 +340,30 @@ def _measure_excess(
     """
     own = np.array([_measure_falls(matrix[sample], numbers) for sample in samples])
     rng = np.random.default_rng([SEED, 1])
-    null = np.array(
-        [
-            _measure_falls(represent(table.draw(len(samples[0]), rng)), numbers)
-            for _ in range(_NULL_TABLES)
-        ]
-    )
+    tables = (table.draw(len(samples[0]), rng) for _ in range(_NULLS * N_SAMPLES))
+    null = np.array([_measure_falls(represent(one), numbers) for one in tables])
     falls = _standardize(own[:, 0], null[:, 0])
     elbows = _standardize(own[:, 0] - own[:, 1], null[:, 0] - null[:, 1])
     return {k: np.maximum(falls, elbows)[:, i] for i, k in enumerate(numbers)}
 
 
 def _standardize(own: _Floats, null: _Floats) -> _Floats:
-    """Subtract the mean of null values, and divide by their pooled deviation."""
+    """Subtract from each sample the mean of its null tables, and divide by the spread.
+
+    Parameters
+    ----------
+    own : ndarray of shape (n_samples, n_numbers)
+    null : ndarray of shape (3 * n_samples, n_numbers)
+        Three tables for each sample, so that samples differ by as much as the null is
+        uncertain; the spread is pooled over all of them.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_numbers)
+    """
     spread = np.sqrt(null.var(axis=0, ddof=1).mean())
-    excess: _Floats = (own - null.mean(axis=0)) / max(float(spread), 1e-9)
+    means = null.reshape(len(own), _NULLS, -1).mean(axis=1)
+    excess: _Floats = (own - means) / max(float(spread), 1e-9)
     return excess
 
 

@@ -382,11 +382,30 @@ class Judge:
             told = np.where(np.arange(len(row)) == source, np.log(support + 2.0), 0.0)
         return shares, told
 
-    def _decide(self, row: NDArray[Any], j: int) -> tuple[int, int, int]:
-        """Find how many rows decide a cell, for which bin, and by which feature."""
+    def is_confirmed(self, row: NDArray[Any], j: int) -> bool:
+        """Whether one other cell of a coded row decides for the bin of cell j.
+
+        Other cells may speak against it, or even decide for another bin.
+        """
+        e, d, places = self.evidence, self.decisions, self._find_places(row)
+        for t in range(int(d.start[j]), int(d.start[j + 1])):
+            at = d.first[t] + places[d.source[t]]
+            if places[d.source[t]] >= 0 and d.bins[at] == row[j]:
+                surprise = -(d.support[at] - 1) * self.logs[e.offsets[j] + row[j]]
+                if d.exception[at] < 0 and surprise > DECIDES:
+                    return True
+        return False
+
+    def _find_places(self, row: NDArray[Any]) -> _Ints:
+        """Find the place of each code of a row among those that are counted, or -1."""
         e, places = self.evidence, np.full(len(row), -1)
         for i in np.flatnonzero(row < e.n_bins).tolist():
             places[i] = e.place[e.offsets[i] + row[i]]
+        return places
+
+    def _decide(self, row: NDArray[Any], j: int) -> tuple[int, int, int]:
+        """Find how many rows decide a cell, for which bin, and by which feature."""
+        e, places = self.evidence, self._find_places(row)
         found: tuple[int, int, int] = decide_cell(
             self.decisions, self.logs, int(e.offsets[j]), j, int(row[j]), places
         )

@@ -103,6 +103,48 @@ def test_only_what_lies_apart_is_far():
         assert reach.high < 10 * factor
 
 
+@pytest.mark.parametrize(
+    "values",
+    [
+        np.random.default_rng(0).lognormal(sigma=1.5, size=500),
+        np.random.default_rng(0).poisson(0.1, size=500),
+        np.random.default_rng(0).pareto(2, size=500),
+    ],
+    ids=["lognormal", "counts", "pareto"],
+)
+def test_few_values_of_long_tails_are_far(values):
+    usual = DisplayColumn("x", "number", values.astype(float)).usual
+    assert len(usual.below) + len(usual.above) <= 1
+
+
+def test_far_values_are_found_beside_two_humps_and_in_a_long_tail(tmp_path):
+    """The planted values are in the first sentences of the page, with their rows."""
+    rng = np.random.default_rng(0)
+    humps = np.where(rng.random(400) < 0.4, 30, 80) + rng.normal(size=400)
+    amounts = -np.round(np.exp(rng.uniform(1, np.log(950), 400)), 2)
+    table = pd.DataFrame({"temperature": humps.round(1), "amount": amounts})
+    table.loc[[17, 200], "temperature"] = [-999, 780]
+    table.loc[99, "amount"] = -48_000
+    found = visible(write(tmp_path, table).split("</header>")[0])
+    assert "temperature -999.0 in row 18 and 780.0 in row 201" in found
+    assert "amount -48,000.00 in row 100" in found
+    assert "stands out" not in found
+
+
+def test_the_extremes_are_shown_with_the_distance_to_the_next():
+    column = DisplayColumn("x", "number", np.array([5.0, 1, 2, 2.5, 9, 9, np.nan]))
+    assert column.extremes == (
+        "lowest 1.0, 1.0 below the next; highest 9.0 (2 times), 4.0 above the next"
+    )
+    days = np.array([0, 1, 5, 5.5]) * 86_400
+    column = DisplayColumn("x", "date", days)
+    assert column.extremes == (
+        "lowest 1970-01-01, 1 day below the next; highest 1970-01-06 12:00:00, 43200 s "
+        "above the next"
+    )
+    assert DisplayColumn("x", "category", days, ("a",) * 6).extremes == ""
+
+
 def test_whole_numbers_have_a_bar_each(page, table):
     visits = table["visits"].dropna().astype(int)
     counts = np.bincount(visits)

@@ -64,8 +64,8 @@ def test_the_findings_come_first(page, clusters):
         found[1],
     )
     assert re.match(
-        r"\d+ rows? ha\w+ a value that does not fit the rest of the row. The clearest "
-        r"is row \d+: \w+ \S+: \S+ expected with ",
+        r"\d+ rows? ha\w+ a value that does not fit the rest of the row \([\d,]+ "
+        r"observed cells compared\). The clearest is row \d+: \w+ \S+: \S+ expected",
         found[2],
     )
     assert found[3] == (

@@ -8,7 +8,7 @@ from report_pages import section, visible, write
 
 from proximity_kernel import ProximityKernel, ProximityOutliers
 
-NONE = "None: no row has values that are much less likely than the other cells of"
+NONE = "No row has values that are less likely, taken together, than in 99 % of rows"
 
 
 def read_rows(text):
@@ -33,7 +33,7 @@ def test_where_no_cell_is_surprising_none_is_listed(tmp_path):
     table = pd.DataFrame({"a": [1.0, 2.0] * 20, "b": list("xxyy") * 10})
     text = write(tmp_path, table)
     assert NONE in visible(section(text, "surprising"))
-    assert "No value stands out: all fit the rest of their row." in visible(text)
+    assert "80 observed cells compared with the rest of their row: no " in visible(text)
 
 
 def test_a_rare_value_alone_is_not_surprising(tmp_path):
@@ -79,3 +79,15 @@ def test_a_far_value_is_listed_once(tmp_path):
     text = section(write(tmp_path, table), "surprising")
     assert 6 not in read_rows(text)
     assert "1 value of 1,000,000, far above" in visible(text)
+
+
+def test_a_cell_is_not_listed_if_one_column_decides_for_it_against_others(tmp_path):
+    """The summary follows from the detail; three other columns are wrong in a row."""
+    detail = np.arange(600) % 4
+    table = pd.DataFrame({"detail": [f"d{k}" for k in detail]})
+    for name in ("summary", "b", "c", "d"):
+        table[name] = np.where(detail < 2, "adult", "child")
+    table.loc[4, ["b", "c", "d"]] = "child"
+    text = section(write(tmp_path, table), "surprising")
+    assert read_rows(text) == [4]
+    assert "summary : adult" not in visible(text)

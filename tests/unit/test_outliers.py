@@ -12,7 +12,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from strategies import cut, fitted, mixed_table, raises_naming, tables
 
 from proximity_kernel import ProximityKernel, ProximityOutliers
-from proximity_kernel._far_values import UsualValues, find_usual
 from proximity_kernel._pairwise import DECIDES
 from proximity_kernel.datasets import load_penguins
 from proximity_kernel.outliers import fit_like
@@ -415,32 +414,3 @@ def test_bad_questions_are_named(odd, frame):
     with raises_naming(ValueError, "matching", "pairwise"):
         kernel = ProximityKernel(matching="cascade")
         ProximityOutliers(kernel=kernel).fit(frame)
-
-
-# --- far values, of the page
-
-
-@pytest.mark.parametrize(
-    "values",
-    [
-        np.random.default_rng(0).normal(size=500),
-        np.random.default_rng(0).lognormal(sigma=1.5, size=500),
-        np.random.default_rng(0).poisson(0.1, size=500),
-        np.random.default_rng(0).random(500) < 0.01,
-        np.random.default_rng(0).pareto(2, size=500),
-    ],
-    ids=["normal", "lognormal", "counts", "rare", "pareto"],
-)
-def test_few_values_of_usual_distributions_are_far(values):
-    usual = find_usual(values.astype(float))
-    far = (values < usual.far_below) | (values > usual.far_above)
-    assert far.sum() <= 1
-
-
-def test_far_values_need_usual_ones():
-    # As text: from Python 3.13 on, NaN makes two of these differ.
-    assert str(find_usual(np.array([1.0, 2.0, 1e9]))) == str(UsualValues())
-    assert find_usual(np.array([1.0] * 50 + [1e9])).far_above == np.inf
-    usual = find_usual(np.array([*range(30), 1e9, np.nan]))
-    assert (usual.low, usual.high) == (0, 29)
-    assert 29 < usual.far_above < 100

@@ -6,7 +6,10 @@ characters, and those that change the direction of writing, are replaced by a vi
 mark here. HTML is escaped where the page is rendered.
 
 A card is the data that the template draws. Far values would squeeze all others into one
-bar of a histogram, so they have a bar of their own at the end of the scale.
+bar of a histogram, so they have a bar of their own at the end of the scale. A value is
+far if, going out from the central 80 % of the column, it comes after a step of at least
+half the range so far. More than three such values that are more than 0.5 % are not far:
+they are a group of their own.
 """
 
 from __future__ import annotations
@@ -25,8 +28,8 @@ from numpy.typing import NDArray
 from .. import ProximityKernel
 from .._bin_names import write_moment
 from .._coded import CodedTable
-from .._far_values import find_usual
 from .._shared.wording import counted, write_plain, write_share
+from .._surprise import TAIL
 from .._table.columns import Column
 from ..kernel import bin_names
 
@@ -47,12 +50,18 @@ _LONG_NUMBER = re.compile(r"(?<![\d.])\d{4,}(?![\de])")
 _N_DIGITS = 5  # of a number of usual size
 _MAX_DIGITS = 7  # with decimals; a number that would have more has none
 _PLAIN = 1e15  # above, numbers are written with an exponent
+_DAY = 86_400.0  # seconds
 WIDTH, HEIGHT = 300.0, 88.0  # of a histogram
 _N_BARS = 30
 _GAP, _FAR_WIDTH = 9.0, 11.0  # between the scale and a bar of far values; of the bar
 _LEAST = 4 / HEIGHT  # height of a bar of far values
 _MAX_LABELS = 8
 _MAX_BINS = 12  # listed on a card
+_LEAST_VALUES = 10  # of a column, for far ones
+_LEAST_DISTINCT = 3  # usual values; with two, numbers are mostly codes
+_STEP = 0.5  # to a far value, as a share of the range of the usual ones
+# Maximum number of far values, share of all values, and share in a short column.
+_MOST_FAR, _MOST_SHARE, _MOST_OF_FEW = 3, 0.005, 0.1
 _MAX_ROWS = 5  # named for a column with far values
 _MAX_COLUMNS = 10  # with named rows
 
@@ -133,11 +142,33 @@ class DisplayColumn:
         """The range of the usual values; None for labels, and for an empty column."""
         if self.labels is not None or not len(self.known):
             return None
-        known, found = np.sort(self.known), find_usual(self.known)
-        first = int(np.searchsorted(known, found.far_below, "left"))
-        last = int(np.searchsorted(known, found.far_above, "right"))
+        known = np.sort(self.known)
+        first, last = _find_usual(known)
         low, high = float(known[first]), float(known[last - 1])
         return UsualRange(low, high, known[:first], known[last:])
+
+    @cached_property
+    def extremes(self) -> str:
+        """How far the lowest and the highest value lie from the next; "" for labels."""
+        distinct, counts = np.unique(self.known, return_counts=True)
+        if self.labels is not None or len(distinct) < _LEAST_DISTINCT:
+            return ""
+        ends = ((0, 1, "lowest", "below"), (-1, -2, "highest", "above"))
+        return "; ".join(
+            f"{name} {self.write(distinct[own])}"
+            f"{f' ({counts[own]:,} times)' if counts[own] > 1 else ''}, "
+            f"{self.write_distance(distinct[own], distinct[next_one])} {side} the next"
+            for own, next_one, name, side in ends
+        )
+
+    def write_distance(self, value: float, other: float) -> str:
+        """Write how far two values are apart; between dates in days or seconds."""
+        with np.errstate(over="ignore"):
+            apart = abs(value - other)
+        if self.kind == "date":
+            days = apart / _DAY
+            return counted(round(days), "day") if days >= 1 else f"{apart:g} s"
+        return self._write_number(float(apart)) + " s" * (self.kind == "duration")
 
     @cached_property
     def far(self) -> list[str]:
@@ -211,6 +242,33 @@ class DisplayColumn:
         return next((n for n in range(most) if (sizes.round(n) == sizes).all()), most)
 
 
+def _find_usual(known: _Floats) -> tuple[int, int]:
+    """Find where the usual values of a column begin and end, among sorted values.
+
+    Examples
+    --------
+    >>> _find_usual(np.array([-500.0, *range(40), 4200.0]))
+    (1, 41)
+    """
+    n = len(known)
+    first, last = round(TAIL * n), n - round(TAIL * n)
+    if n < _LEAST_VALUES or len(np.unique(known[first:last])) < _LEAST_DISTINCT:
+        return 0, n
+    half = known / 2  # a difference of values may be too large for a float
+    last = first + _count_connected(half[first:], last - first)
+    first = last - _count_connected(-half[:last][::-1], last - first)
+    n_far = first + n - last
+    few = max(min(_MOST_FAR, _MOST_OF_FEW * n), _MOST_SHARE * n)
+    return (first, last) if n_far <= few else (0, n)
+
+
+def _count_connected(ascending: _Floats, n_inside: int) -> int:
+    """Count the values up to the first large step after some that are inside."""
+    steps = np.diff(ascending[n_inside - 1 :])
+    large = steps > _STEP * (ascending[n_inside - 1 : -1] - ascending[0])
+    return n_inside + int(large.argmax() if large.any() else len(large))
+
+
 def make_display_columns(coded: CodedTable) -> list[DisplayColumn]:
     """Make a display column of each column of a coded table.
 
@@ -278,6 +336,7 @@ def describe_columns(
             "kind": column.kind,
             "share": float(column.missing.mean()),
             "summary": _summarize(column),
+            "extremes": column.extremes,
             "far": column.far,
             "n_bins": len(names),
             "bins": [column.write_bin(name) for name in names[:_MAX_BINS]],
@@ -299,8 +358,8 @@ def list_far_values(columns: Sequence[DisplayColumn]) -> list[dict[str, Any]]:
     Returns
     -------
     list of dict
-        name, lines (descriptions), rows (the first few indices) and more (the number of
-        other rows).
+        name, lines (descriptions), rows (the first few indices), values (in these rows)
+        and more (the number of other rows).
     """
     out: list[dict[str, Any]] = []
     for column in columns:
@@ -310,7 +369,13 @@ def list_far_values(columns: Sequence[DisplayColumn]) -> list[dict[str, Any]]:
             named = rows[: _MAX_ROWS if len(out) < _MAX_COLUMNS else 0]
             more = len(rows) - len(named)
             out.append(
-                {"name": column.name, "lines": column.far, "rows": named, "more": more}
+                {
+                    "name": column.name,
+                    "lines": column.far,
+                    "rows": named,
+                    "values": [column.write(values[row]) for row in named],
+                    "more": more,
+                }
             )
     return out
 

@@ -99,29 +99,32 @@ def write_findings(
     if far:
         places = [_write_far(one, names) for one in far]
         lines.append(f"Far from all other numbers: {join_sentences(places)}.")
+    checked = counted(surprising["n_cells"], "observed cell")
     if surprising["rows"]:
         first = surprising["rows"][0]
         cell = first["cells"][0]
         rows = counted(surprising["found"], "row has", "rows have")
         lines.append(
-            f"{rows} a value that does not fit the rest of the "
-            f"row. The clearest is row {names[first['row']]}: {cell['feature']} "
+            f"{rows} a value that does not fit the rest of the row ({checked} "
+            f"compared). The clearest is row {names[first['row']]}: {cell['feature']} "
             f"{cell['text']}."
         )
-    elif not far:
-        lines.append("No value stands out: all fit the rest of their row.")
+    else:
+        lines.append(
+            f"{checked} compared with the rest of their row: no row is less likely "
+            "than 99 % of the rows that the table suggests. A wrong value that is "
+            "likely is not found; the extremes of each column are on its card."
+        )
     return [*lines, _write_gaps(gaps, missing)]
 
 
 def _write_far(one: Mapping[str, Any], names: Sequence[str]) -> str:
     """Write where the far values of a column are."""
-    rows = [names[row] for row in one["rows"]]
-    if not rows:
-        return f"{one['name']} in {counted(one['more'], 'row')}"
+    held = zip(one["values"], one["rows"], strict=True)
+    places = [f"{value} in row {names[row]}" for value, row in held]
     if one["more"]:
-        rows.append(f"{one['more']:,} more")
-    where = join_names(rows, len(rows))
-    return f"{one['name']} in row{'s' * (len(rows) > 1)} {where}"
+        places.append(counted(one["more"], "more row" if places else "row"))
+    return f"{one['name']} {join_names(places, len(places))}"
 
 
 def _write_clusters(clusters: Sequence[Mapping[str, Any]], kind: str) -> str:
