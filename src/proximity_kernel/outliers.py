@@ -511,12 +511,41 @@ class _Writer:
     def _name(self, j: int, likely: list[int]) -> str:
         names = self._names[j]
         if names.n_ordered and likely[-1] < names.n_ordered:
+            clipped = self._clip(j, likely[0], likely[-1])
+            if clipped:
+                return clipped
             name = names.name(likely[0], likely[-1])
             return "a value" if name == "observed" else name
         named = [names.name(k, k) for k in likely[:_MOST_NAMED]]
         if len(likely) > _MOST_NAMED:
             named[-1] = "another value"
         return " or ".join([", ".join(named[:-1]), named[-1]] if named[1:] else named)
+
+    def _clip(self, j: int, first: int, last: int) -> str:
+        """Name a range of bins that reaches beyond 95 % of the values; else "".
+
+        A bin ends midway to the next center, and that can be an outlier. So such a
+        range ends where 5 % of the values are left.
+        """
+        column, bins = self._coded.columns[j], self._coded.model.bins[j]
+        if np.isnan(self._tails.ends[j, 0]) or bins.n_bins < 2:
+            return ""
+        names, limits = self._names[j], [-np.inf, *bins.midpoints.tolist(), np.inf]
+        low, high = limits[first], limits[last + 1]
+        least, most = self._tails.marks[j, :, 0].tolist()
+        if least == most and low < most < high:
+            return _write_number(most, column)
+        if high < np.inf and low < most < high:
+            end = _write_number(most, column)
+            return f"{names.lows[first]} to {end}" if first else f"up to {end}"
+        if low > -np.inf and low < least < high:
+            begin = _write_number(least, column)
+            return (
+                f"{begin} to {names.highs[last]}"
+                if names.highs[last]
+                else f"above {begin}"
+            )
+        return ""
 
     def _name_usual(self, j: int) -> str:
         """Name the central 80 % of a column."""

@@ -414,3 +414,13 @@ def test_bad_questions_are_named(odd, frame):
     with raises_naming(ValueError, "matching", "pairwise"):
         kernel = ProximityKernel(matching="cascade")
         ProximityOutliers(kernel=kernel).fit(frame)
+
+
+@pytest.mark.parametrize("wrong", [710.0, -710.0])
+def test_what_is_expected_does_not_reach_towards_a_wrong_number(wrong):
+    ages = [float(20 + i % 50) for i in range(200)]
+    odd = ProximityOutliers().fit([[age] for age in [*ages, wrong]])
+    (reason,) = odd.reasons([[wrong]])[0]
+    ends = [float(part) for part in reason.expected.split() if part[0].isdigit()]
+    assert ends
+    assert all(20 <= end <= 69 for end in ends), reason.expected
