@@ -29,6 +29,7 @@ import numpy as np
 import oracle
 import pandas as pd
 import round_trip
+from attacks import ATTACKS
 from command_line import run_inside
 
 from proximity_kernel import (
@@ -306,6 +307,7 @@ TARGETS = {
     "round trip": check_round_trip,
     "damaged files": check_damaged,
     "options": check_options,
+    **ATTACKS,
 }
 
 
