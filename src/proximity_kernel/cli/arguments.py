@@ -40,7 +40,7 @@ _OPTIONS = _READING | {
     "feature_weights": "--weight",
     "output": "--output",
 }
-INPUTS = ("file", "queries", "other", "model", "names_file")
+INPUTS = ("file", "queries", "new", "model", "names_file")
 """Options that name files to read."""
 _PARAMETER = re.compile(rf"`({'|'.join(_OPTIONS)})(=[^`]*)?`")
 
@@ -61,10 +61,10 @@ def reading_options(given: argparse.Namespace) -> dict[str, Any]:
     return {name: getattr(given, name) for name in (*_READING, "default_missing")}
 
 
-def add_input(parser: argparse.ArgumentParser) -> None:
+def add_input(parser: argparse.ArgumentParser, metavar: str = "FILE") -> None:
     """Add the table, and the options for reading it."""
     parser.add_argument(
-        "file", metavar="FILE",
+        "file", metavar=metavar,
         help="CSV, TSV, Parquet, Arrow or Excel, also compressed with gzip; - is "
         "standard input",
     )  # fmt: skip

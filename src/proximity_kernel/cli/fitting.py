@@ -136,11 +136,11 @@ def _start(
     """Load the model if one is given, and read the table."""
     model, schema, notes = _load_model(invocation, wanted)
     table = open_table(invocation, invocation.options.file, schema)
-    _check_weights(invocation, table.name, table.schema)
+    check_weights(invocation, table.name, table.schema)
     return model, table, notes
 
 
-def _check_weights(invocation: Invocation, source: str, schema: Schema) -> None:
+def check_weights(invocation: Invocation, source: str, schema: Schema) -> None:
     """Raise InputError unless each --weight names a column that is compared, once."""
     used, seen = schema.names("used"), set()
     for name, _ in getattr(invocation.options, "feature_weights", None) or ():
@@ -273,7 +273,7 @@ def open_source(
     with invocation.progress(f"opening {options.file}"):
         given = reading_options(options)
         table = open_large_table(options.file, schema=schema, **given)
-    _check_weights(invocation, table.file.name, table.schema)
+    check_weights(invocation, table.file.name, table.schema)
     for line in table.assumptions:
         invocation.note(line)
     return model, Source(invocation, table, table.file.name, table.file.n_rows)

@@ -51,7 +51,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="reasons for each row (3)",
     )  # fmt: skip
     arguments.add_kernel(parser)
-    arguments.add_output(parser, report=True, join=True)
+    arguments.add_output(parser, join=True)
     arguments.add_model(parser)
 
 
@@ -59,7 +59,7 @@ def run(invocation: Invocation) -> None:
     """Run the command."""
     from ..cli import fitting
     from ..io import InputError
-    from .outputs import find_format, make_report
+    from .outputs import find_format
 
     options = invocation.options
     file_format = find_format(options.output, options.format)
@@ -84,7 +84,6 @@ def run(invocation: Invocation) -> None:
         coded = fitting.code(model, table)
     list_them = _list_cells if options.cells else _list_outliers
     frame = list_them(invocation, model, table, coded)
-    make_report(invocation, table, coded, model.kernel_)
     from .results import write_results
 
     write_results(invocation, frame, file_format)

@@ -36,6 +36,7 @@ Find similar rows in a table with missing cells.
   proximity-kernel neighbors patients.csv --of P0012
   proximity-kernel outliers patients.csv --top 20
   proximity-kernel explain patients.csv P0012 P0077
+  proximity-kernel report patients.csv -o page.html
   proximity-kernel demo
 
 A table is CSV, TSV, Parquet, Arrow or Excel. How it is written is
@@ -47,6 +48,8 @@ _COMMANDS = {
     "cluster": "groups of similar rows",
     "neighbors": "the most similar rows of each row",
     "outliers": "the most unusual rows, with reasons",
+    "compare": "what changed between two files of a table",
+    "report": "a page about the table",
     "represent": "rows as vectors, for other programs",
     "explain": "why two rows are similar, column by column",
     "impute": "the table with its missing cells filled",

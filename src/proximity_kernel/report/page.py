@@ -114,8 +114,10 @@ class TableReport:
     ) -> None:
         require("jinja2", extra="report")
         if isinstance(table, LoadedTable):
-            if ids is None and table.ids.shape[1]:
-                ids = [write_cell(cell) for cell in table.ids.iloc[:, 0]]
+            if ids is None:  # without ids, the numbers of the rows in their file
+                index = [str(i + 1) for i in table.frame.index]
+                first = table.ids.iloc[:, 0] if table.ids.shape[1] else index
+                ids = [write_cell(cell) for cell in first]
             title = title or Path(table.name).name
             assumptions = assumptions or table.assumptions
             doubts = doubts or table.doubts

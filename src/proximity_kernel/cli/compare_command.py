@@ -1,0 +1,309 @@
+"""``proximity-kernel compare``: what changed between two files of the same table."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass, replace
+from typing import Any
+
+from .._shared.wording import counted, join_names, listed, write_share
+from ..io import LoadedTable, Schema
+from . import arguments
+from .program import Invocation
+
+DESCRIPTION = """\
+Compare two files of the same table: which columns were added or removed,
+which values became more or less frequent, and which new rows are unlike
+anything in the old file.
+
+  proximity-kernel compare may.csv june.csv
+  proximity-kernel compare may.csv june.csv -o unlike.csv
+
+A column is listed as changed if its values differ more than samples of
+one table usually do; if nothing changed, the chance that any column is
+listed is 2 %. A new row is unlike the old ones if it has a category or
+number that is not in the old file (or beyond it), or if the command
+outliers, fitted to the old file, calls it unusual. With -o FILE: these
+rows, all columns, with their score and the reasons.
+"""
+_CHANCE = 0.02  # that a column is listed although nothing changed
+_MIN_ROWS = 20  # in both files, for a test
+_N_ROWS = 5  # unlike the old ones, that are shown
+_MIN_COUNT = 10  # cells of a category in both files; rarer ones are tested as one
+_N_VALUES = 2  # of a column, whose shares are shown
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
+    arguments.add_input(parser, metavar="OLD")
+    parser.add_argument("new", metavar="NEW", help="another file of the same table")
+    arguments.add_kernel(parser)
+    arguments.add_output(parser)
+
+
+@dataclass(frozen=True)
+class _Change:
+    """How the values of a column changed.
+
+    Attributes
+    ----------
+    name : str
+    size : float
+        From 0 (the same shares) to 1 (nothing in common).
+    chance : float
+        Probability of such a change without a reason.
+    text : str
+        The change in words.
+    """
+
+    name: str
+    size: float
+    chance: float
+    text: str
+
+
+def run(invocation: Invocation) -> None:
+    """Run the command."""
+    from ..cli import fitting
+    from ..io import InputError, read_table
+    from .outputs import STANDARD_STREAM, check_files, find_format
+    from .results import draw_grid
+
+    options = invocation.options
+    file_format = find_format(options.output, options.format)
+    check_files(invocation)
+    if options.new == STANDARD_STREAM:
+        raise InputError("NEW is read twice; name a file, not standard input.")
+    old = fitting.open_table(invocation, options.file)
+    own = fitting.open_table(invocation, options.new)
+    names = _find_shared(invocation, old.schema, own.schema)
+    columns = [one for one in old.schema.columns if one.name in names]
+    schema = replace(old.schema, columns=tuple(columns))
+    with invocation.progress(f"reading {options.new}"):
+        given = arguments.reading_options(options)
+        new = read_table(options.new, schema=schema, **given)
+    new = replace(new, ids=own.ids.loc[new.frame.index])
+    _compare_ids(invocation, old, new)
+    changes = [_compare_column(n, old.frame[n], new.frame[n]) for n in new.frame]
+    limit = _CHANCE / len(changes)
+    changed = sorted((c for c in changes if c.chance < limit), key=lambda c: -c.size)
+    if changed:
+        head = ("column", "change (0 to 1)", "old to new")
+        lines = [(one.name, f"{one.size:.2f}", one.text) for one in changed]
+        invocation.console(out=True).print(draw_grid(head, lines, numbers=[1]))
+    if n_others := len(changes) - len(changed):
+        others = counted(n_others, "column differs", "columns differ")
+        _print(invocation, f"{others} no more than samples of one table usually do.")
+    _find_unlike(invocation, old, new, file_format)
+
+
+def _print(invocation: Invocation, line: str) -> None:
+    """Print a line of the result."""
+    from rich.text import Text
+
+    invocation.console(out=True).print(Text(line), soft_wrap=True)
+
+
+def _find_shared(invocation: Invocation, old: Schema, new: Schema) -> list[str]:
+    """Find the columns that both tables compare by; print which others there are."""
+    from ..io import InputError
+
+    kinds = [{one.name: one for one in schema.columns} for schema in (old, new)]
+    only = [[n for n in kinds[i] if n not in kinds[1 - i]] for i in (0, 1)]
+    for names, where in zip(only, ("old", "new"), strict=True):
+        if names:
+            columns = "the column" if len(names) == 1 else "the columns"
+            _print(
+                invocation, f"Only the {where} file has {columns} {listed(names, 8)}."
+            )
+    shared, differ = [], []
+    for name, a in kinds[0].items():
+        b = kinds[1].get(name)
+        if b is None or a.role != "used" or b.role == "id":
+            continue
+        texts = {"categories", "ordered"}
+        if b.role == "used" and (a.kind == b.kind or {a.kind, b.kind} <= texts):
+            shared.append(name)
+        else:
+            held = b.kind if b.role == "used" else "left out"
+            differ.append(f"{name!r} ({a.kind}, now {held})")
+    if differ:
+        _print(invocation, f"Read in another way, not compared: {join_names(differ)}.")
+    if not shared:
+        raise InputError(f"{invocation.options.new}: it shares no column with the old.")
+    return shared
+
+
+def _compare_ids(invocation: Invocation, old: LoadedTable, new: LoadedTable) -> None:
+    """Print how many rows stayed, came and went, and which of their cells changed."""
+    import pandas as pd
+
+    name = next((one for one in old.ids if one in new.ids), None)
+    if name is None:
+        return
+    a, b = (pd.Index(table.ids[name].astype(str)) for table in (old, new))
+    if a.has_duplicates or b.has_duplicates:
+        _print(invocation, f"Rows are not matched by {name!r}: it repeats.")
+        return
+    both = a.intersection(b)
+    rows = counted(len(both), "row is", "rows are")
+    only = f"{len(a) - len(both):,} only in the old, {len(b) - len(both):,} in the new"
+    _print(invocation, f"By {name!r}, {rows} in both files, {only}.")
+    if not len(both):
+        return
+    before = old.frame[list(new.frame)].set_axis(a).loc[both]
+    after = new.frame.set_axis(b).loc[both]
+    n_changed = {
+        column: int((_write(before[column]) != _write(after[column])).sum())
+        for column in after
+    }
+    found = [f"{c!r} ({n:,})" for c, n in n_changed.items() if n]
+    cells = f"Cells that changed in the rows of both: {join_names(found, 8)}."
+    _print(invocation, cells if found else "In the rows of both, no cell changed.")
+
+
+def _write(cells: Any) -> Any:
+    """Write cells as texts, to compare them; missing ones are equal."""
+    return cells.astype(str).where(cells.notna(), "")
+
+
+def _compare_column(name: str, old: Any, new: Any) -> _Change:
+    """Measure how the values of a column changed; a missing cell is a value."""
+    import numpy as np
+    from scipy.stats import chi2_contingency, ks_2samp
+
+    from .._shared.wording import write_plain
+    from .results import write_short
+
+    a, b, is_date = old.dropna(), new.dropna(), old.dtype.kind == "M"
+    missing = [float(cells.isna().mean()) for cells in (old, new)]
+    size, chance = abs(missing[1] - missing[0]), 1.0
+    texts: list[str] = []
+    if min(len(old), len(new)) < _MIN_ROWS:
+        return _Change(name, size, chance, "")
+    if size > 0:
+        counts = [[len(a), len(old) - len(a)], [len(b), len(new) - len(b)]]
+        chance = float(chi2_contingency(counts).pvalue)
+        texts.append(f"missing {write_share(missing[0])} to {write_share(missing[1])}")
+    if not len(a) or not len(b):
+        return _Change(name, size, chance, "; ".join(texts))
+    if is_date or old.dtype.kind == "f":
+        values = [cells.to_numpy().astype(float) for cells in (a, b)]
+        found = ks_2samp(*values)
+        how = "lower" if is_date else "linear"  # a date that occurs
+        middles = [cells.quantile(0.5, interpolation=how) for cells in (a, b)]
+        write = write_short if is_date else write_plain
+        texts.insert(0, f"median {write(middles[0])} to {write(middles[1])}")
+        chance, size = min(chance, found.pvalue), max(size, float(found.statistic))
+        return _Change(name, size, chance, "; ".join(texts))
+    counts = _count_values(a, b)
+    rare = counts.sum(axis=1) < _MIN_COUNT
+    tested = [*counts[~rare].to_numpy(), counts[rare].sum().to_numpy()]
+    tested = [row for row in tested if row.sum()]
+    if len(tested) > 1:
+        chance = min(chance, float(chi2_contingency(np.array(tested)).pvalue))
+    shares = counts / counts.sum()
+    steps = (shares["new"] - shares["old"]).sort_values(key=abs, ascending=False)
+    size = max(size, float(steps.abs().sum() / 2))
+    values = [
+        f"{write_short(value)}: {write_share(shares['old'][value])} to "
+        f"{write_share(shares['new'][value])}"
+        for value in steps.index[:_N_VALUES]
+    ]
+    return _Change(name, size, chance, "; ".join([*values, *texts]))
+
+
+def _count_values(old: Any, new: Any) -> Any:
+    """Count each category in both columns."""
+    import pandas as pd
+
+    cells = {"old": old.astype(str), "new": new.astype(str)}
+    counts = {which: own.value_counts() for which, own in cells.items()}
+    return pd.DataFrame(counts).fillna(0)
+
+
+def _find_beyond(old: Any, new: Any) -> dict[str, Any]:
+    """Find the cells with a category, or a number beyond all, of the old file.
+
+    Returns
+    -------
+    dict of str to pandas.Series
+        Column -> what is said about each cell; empty if it is within the old values.
+    """
+    import pandas as pd
+
+    from .results import write_short
+
+    found = {}
+    for name, cells in new.items():
+        known = old[name].dropna()
+        if not len(known):
+            continue
+        said = pd.Series("", cells.index, dtype=object)
+        if cells.dtype.kind in "fM":
+            low, high = known.min(), known.max()
+            said[cells < low] = f"below {write_short(low)}, the lowest in the old file"
+            said[cells > high] = (
+                f"above {write_short(high)}, the highest in the old file"
+            )
+        else:
+            seen = {str(one) for one in known.unique()}
+            said[cells.notna() & ~cells.astype(str).isin(seen)] = "not in the old file"
+        if (said != "").any():
+            found[str(name)] = said
+    return found
+
+
+def _find_unlike(
+    invocation: Invocation, old: LoadedTable, new: LoadedTable, file_format: str
+) -> None:
+    """Print which new rows are unlike the old ones, and write them if asked to."""
+    import numpy as np
+
+    from .. import ProximityOutliers
+    from ..cli import fitting
+    from .results import join_table, label_rows, write_results, write_short
+
+    options = invocation.options
+    kernel = fitting.make_kernel(options, ProximityOutliers())
+    known = old.frame[list(new.frame)]
+    with invocation.progress("fitting"):
+        model = ProximityOutliers(kernel=kernel, n_jobs=options.n_jobs).fit(known)
+        before, scores = (-model.score_samples(one) for one in (known, new.frame))
+    limit, beyond = -model.offset_, _find_beyond(known, new.frame)
+    unlike = scores > limit
+    by_score, usual = int(unlike.sum()), int((before > limit).sum())
+    for own in beyond.values():
+        unlike |= (own != "").to_numpy()
+    if beyond:
+        cells = [f"{n!r} ({int((own != '').sum()):,})" for n, own in beyond.items()]
+        what = "Cells with a new category, or a number beyond those of the old file"
+        _print(invocation, f"{what}: {join_names(cells, 8)}.")
+    rows = counted(int(unlike.sum()), "new row is", "new rows are")
+    others = counted(len(known), "old row")
+    _print(
+        invocation,
+        f"{rows} unlike the old ones: {by_score:,} by the score (above {limit:.1f}, as "
+        f"{usual:,} of {others})" + (", the others by such cells." if beyond else "."),
+    )
+    order = np.argsort(-scores, kind="stable")
+    order = order[unlike[order]]
+    texts = np.full(len(scores), "", dtype=object)
+    reasons = model.reasons(new.frame.iloc[order]) if len(order) else []
+    for i, own in zip(order, reasons, strict=True):
+        odd = {name: said.iloc[i] for name, said in beyond.items() if said.iloc[i]}
+        parts = [
+            f"{name} {write_short(new.frame[name].iloc[i])}: {said}"
+            for name, said in odd.items()
+        ]
+        parts += [str(one) for one in own if one.feature not in odd]
+        texts[i] = "; ".join(parts)
+    labels = label_rows(new)
+    for i in order[:_N_ROWS]:
+        _print(invocation, f"row {labels[i]}: {texts[i]}")
+    if options.output is None and options.format is None:
+        if len(order) > _N_ROWS:
+            invocation.note("-o FILE writes all of these rows, with all columns")
+        return
+    joined = join_table(new, {"score": scores.round(6), "reasons": texts})
+    write_results(invocation, joined.loc[new.frame.index[order]], file_format)

@@ -1,0 +1,110 @@
+"""Two files of the same table, compared; and the page about a table."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from command_line import run_inside
+
+
+def make_patients(n_rows, seed):
+    rng = np.random.default_rng(seed)
+    age = rng.integers(20, 80, n_rows)
+    return pd.DataFrame(
+        {
+            "patient_id": [f"P{i:04}" for i in range(n_rows)],
+            "age": age,
+            "pressure": (90 + age / 2 + rng.normal(0, 5, n_rows)).round(1),
+            "ward": rng.choice(["north", "south", "east"], n_rows),
+            "day": pd.Timestamp("2020-01-01")
+            + pd.to_timedelta(rng.integers(0, 300, n_rows), unit="D"),
+        }
+    )
+
+
+@pytest.fixture
+def compare(tmp_path, capfd):
+    """Compare two frames; return what is printed, and the rows that are written."""
+
+    def run(old, new, *options):
+        old.to_csv(tmp_path / "old.csv", index=False)
+        new.to_csv(tmp_path / "new.csv", index=False)
+        out = tmp_path / "unlike.csv"
+        given = (tmp_path / "old.csv", tmp_path / "new.csv", "-o", out, *options)
+        assert run_inside("compare", *given, "--quiet") == 0
+        return capfd.readouterr().out, pd.read_csv(out)
+
+    return run
+
+
+def test_the_same_file_has_no_change(compare):
+    old = make_patients(200, 0)
+    said, rows = compare(old, old)
+    assert "By 'patient_id', 200 rows are in both files, 0 only in the old" in said
+    assert "In the rows of both, no cell changed." in said
+    assert "4 columns differ no more than samples of one table usually do." in said
+    assert "change (0 to 1)" not in said
+    assert len(rows) <= 3
+
+
+def test_samples_of_one_table_have_no_change(compare):
+    for seed in range(1, 6):
+        said, _ = compare(make_patients(200, 0), make_patients(150, seed))
+        assert "change (0 to 1)" not in said
+
+
+def test_what_changed_is_listed(compare):
+    old, new = make_patients(200, 0), make_patients(200, 0)
+    new["age"] += 15
+    new.loc[::2, "ward"] = "north"
+    new.loc[::3, "day"] = pd.NaT
+    new = new.rename(columns={"pressure": "mmHg"}).iloc[:180]
+    said, _ = compare(old, new)
+    assert "Only the old file has the column 'pressure'." in said
+    assert "Only the new file has the column 'mmHg'." in said
+    assert "180 rows are in both files, 20 only in the old, 0 in the new." in said
+    lines = {line.split()[0]: line for line in said.splitlines() if " to " in line}
+    shares = [(frame["ward"] == "north").mean() for frame in (old, new)]
+    north = f"north: {shares[0]:.0%} to {shares[1]:.0%}".replace("%", " %")
+    assert north in lines["ward"]
+    assert f"median {old['age'].median():g} to {new['age'].median():g}" in lines["age"]
+    assert lines["day"].endswith("; missing 0 %")  # continued in the next line
+    assert "T12" not in lines["day"]
+    n_wards = int((old["ward"].iloc[:180] != new["ward"]).sum())
+    assert f"'age' (180), 'ward' ({n_wards}) and 'day' (60)." in said
+
+
+def test_rows_unlike_the_old_ones_are_written_with_reasons(compare):
+    old, new = make_patients(300, 0), make_patients(100, 1)
+    new.loc[7, "ward"] = "moon"
+    new.loc[8, ["age", "pressure"]] = [21, 128.0]
+    new.loc[9, "pressure"] = 900.0
+    said, rows = compare(old, new)
+    reasons = rows.set_index("patient_id")["reasons"]
+    assert reasons["P0007"].startswith("ward moon: not in the old file")
+    highest = f"above {old['pressure'].max():g}, the highest in the old file"
+    assert reasons["P0009"].startswith(f"pressure 900: {highest}")
+    assert "P0008" in reasons
+    assert len(rows) < 12
+    assert list(rows) == [*new, "score", "reasons"]
+    assert f"{len(rows)} new rows are unlike the old ones" in said
+
+
+def test_files_that_cannot_be_compared(tmp_path, capfd):
+    (tmp_path / "a.csv").write_text("a,b\n1,x\n2,y\n3,x\n")
+    (tmp_path / "b.csv").write_text("c,d\n1,x\n2,y\n3,x\n")
+    assert run_inside("compare", tmp_path / "a.csv", tmp_path / "b.csv") == 2
+    assert "it shares no column with the old" in capfd.readouterr().err
+    assert run_inside("compare", tmp_path / "a.csv", "-") == 2
+    assert run_inside("compare", tmp_path / "a.csv", tmp_path / "no.csv") == 2
+
+
+def test_a_page_without_clusters(tmp_path, capfd, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    make_patients(60, 0).to_csv("ward.csv", index=False)
+    assert run_inside("report", "ward.csv", "--where", "age > 30") == 0
+    assert "report: ward.html" in capfd.readouterr().err
+    page = (tmp_path / "ward.html").read_text(encoding="utf-8")
+    assert "<title>ward.csv</title>" in page
+    assert 'id="clusters"' not in page
+    assert run_inside("report", "ward.csv", "-o", "page.pdf") == 2
+    assert "the report is HTML" in capfd.readouterr().err
