@@ -24,6 +24,9 @@ clusters
     `ProximityKMeans` against scikit-learn's KMeans on the dense representation.
 neighbors
     `ProximityNeighbors` against scikit-learn's brute force on the same.
+shapes
+    HDBSCAN on the sparse graph of a real table, and on all distances of a part of it.
+    It needs the table adult in the folder that PROXIMITY_KERNEL_DATA names.
 workers
     Dask on one and two worker processes with as many rows each (weak scaling), and the
     bytes that a partition sends.
@@ -52,7 +55,7 @@ from clusters import measure_clusters
 from kinds import measure_kinds
 from large import measure_large
 from measuring import Record, Table, describe_machine, show_progress
-from nearest import measure_neighbors
+from nearest import measure_neighbors, measure_shapes
 from sections import (
     FULL,
     QUICK,
@@ -75,6 +78,7 @@ _SECTIONS: dict[str, Callable[[Sizes], list[Table]]] = {
     "kinds": measure_kinds,
     "clusters": measure_clusters,
     "neighbors": measure_neighbors,
+    "shapes": measure_shapes,
     "workers": measure_workers,
     "large": measure_large,
 }

@@ -130,7 +130,10 @@ def test_umap_takes_them():
     table, truth = far_groups([60, 60], seed=3)
     near = ProximityNeighbors(10).fit(table)
     places = umap.UMAP(
-        n_neighbors=10, precomputed_knn=near.precomputed_knn(10), random_state=0
+        n_neighbors=10,
+        precomputed_knn=near.precomputed_knn(10),
+        random_state=0,
+        n_jobs=1,
     ).fit_transform(np.zeros((120, 1)))
     centers = [places[truth == g].mean(axis=0) for g in (0, 1)]
     own = np.linalg.norm(places - np.array(centers)[truth], axis=1)
