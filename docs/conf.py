@@ -1,8 +1,14 @@
 """How Sphinx builds the site; `scripts/docs` calls it."""
 
+import importlib
+import inspect
 import re
+import socket
 from pathlib import Path
 from typing import Any
+
+from docutils import nodes
+from sphinx.domains.python import PyXRefRole
 
 ROOT = Path(__file__).resolve().parents[1]
 INIT = (ROOT / "src" / "proximity_kernel" / "__init__.py").read_text(encoding="utf-8")
@@ -17,6 +23,9 @@ extensions = [
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
+    "sphinx.ext.intersphinx",
+    "sphinx.ext.viewcode",
+    "sphinx_copybutton",
     "sphinx_gallery.gen_gallery",
 ]
 root_doc = "index"
@@ -25,10 +34,41 @@ exclude_patterns = ["_build"]
 
 # A link or a reference that leads nowhere is a warning, and warnings are errors.
 nitpicky = True
-default_role = "literal"
+# Methods that come from scikit-learn are in the table of methods, without a section.
+nitpick_ignore_regex = [
+    ("py:obj", r"proximity_kernel\.(dask\.)?(Dask)?Proximity\w+\.\w+")
+]
+# Labels of scikit-learn's pages, in the first sentence of an inherited method.
+suppress_warnings = ["ref.ref"]
+default_role = "name"  # `link_name`
 highlight_language = "none"
 myst_heading_anchors = 3
 myst_enable_extensions = ["colon_fence", "deflist"]
+
+# What is copied from a block are the commands, without prompts and output.
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+
+
+def reach(host: str) -> bool:
+    """Whether a host answers; a build without a network links to no other site."""
+    try:
+        socket.create_connection((host, 443), timeout=2).close()
+    except OSError:
+        return False
+    return True
+
+
+OTHERS = {
+    "numpy": ("numpy.org", "doc/stable/"),
+    "pandas": ("pandas.pydata.org", "docs/"),
+    "sklearn": ("scikit-learn.org", "stable/"),
+}
+intersphinx_mapping = {
+    name: (f"https://{host}/{folder}", None)
+    for name, (host, folder) in OTHERS.items()
+    if reach(host)
+}
 
 # Types are in the docstrings, with shapes; annotations would repeat them.
 autodoc_typehints = "none"
@@ -70,14 +110,15 @@ sphinx_gallery_conf = {
     "image_scrapers": ("matplotlib",),
 }
 html_theme = "pydata_sphinx_theme"
-html_title = "proximity-kernel"
+html_title = f"proximity-kernel {version}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_search_scorer = str(ROOT / "docs" / "_static" / "scorer.js")
 html_show_sourcelink = False
 html_copy_source = False
 html_sidebars = {"start": []}  # it has no pages below it
 html_theme_options = {
-    "show_prev_next": False,
+    "show_prev_next": True,
     "navbar_end": ["theme-switcher"],
     "navbar_align": "left",
     "header_links_before_dropdown": 6,
@@ -87,21 +128,62 @@ html_theme_options = {
 }
 
 
+def list_names() -> dict[str, str]:
+    """List the public names and their methods, and where each is on the site."""
+    found = {}
+    for module in ("", ".dask", ".datasets", ".model_file"):
+        home = importlib.import_module(f"proximity_kernel{module}")
+        for name in home.__all__:
+            full, value = f"{home.__name__}.{name}", getattr(home, name)
+            found.setdefault(name, full)
+            if inspect.isclass(value) and not issubclass(value, Exception):
+                for method, own in inspect.getmembers(value, inspect.isroutine):
+                    ours = (getattr(own, "__module__", "") or "").startswith(
+                        "proximity_kernel"
+                    )
+                    if ours and not method.startswith("_"):
+                        found.setdefault(f"{name}.{method}", f"{full}.{method}")
+    return found
+
+
+NAMES = list_names()
+WRITTEN = "|".join(map(re.escape, sorted(NAMES, key=len, reverse=True)))
+PROSE = re.compile(rf"(?<![\[`}}\w])`({WRITTEN})`(?![`\]])")
+
+
+def link_name(
+    role: str, rawtext: str, text: str, lineno: int, inliner: Any, *_: Any
+) -> Any:
+    """Link a public name, or one of another library; other texts are code."""
+    target = NAMES.get(text, text)
+    if text not in NAMES and text.partition(".")[0] not in intersphinx_mapping:
+        return [nodes.literal(rawtext, text)], []
+    make = PyXRefRole()
+    return make("py:obj", rawtext, f"{text} <{target}>", lineno, inliner, {}, [])
+
+
 def leave_out(
     app: Any, what: str, name: str, member: Any, skip: bool, options: Any
 ) -> bool | None:
-    """Skip the members that come from scikit-learn; its own pages have them."""
+    """Skip the members that come from scikit-learn; its own pages have them.
+
+    They stay in the table of methods, for which autosummary asks without options.
+    """
     home = getattr(member, "__module__", None) or ""
-    return True if home.startswith("sklearn") else None
+    return True if options and home.startswith("sklearn") else None
 
 
 def adapt_page(app: Any, docname: str, source: list[str]) -> None:
-    """Link examples to their pages, and close blocks where doctest needs a blank line.
+    """Link names and examples to their pages, and close blocks as doctest cannot.
 
     In the repository a page links to the program of an example, on the site to what it
     gave.
     """
     text = re.sub(r"\n\n```$", "\n```", source[0], flags=re.MULTILINE)
+    if not docname.startswith(("generated", "decisions")):
+        blocks = re.split(r"(?ms)(^```.*?^```$|^#[^\n]*$)", text)
+        blocks[::2] = [PROSE.sub(r"{name}`\1`", prose) for prose in blocks[::2]]
+        text = "".join(blocks)
     text = re.sub(
         r"\]\(\.\./examples/(\w+)\.py\)", r"](generated/examples/\1.rst)", text
     )
@@ -110,5 +192,6 @@ def adapt_page(app: Any, docname: str, source: list[str]) -> None:
 
 def setup(app: Any) -> None:
     """Connect the above; Sphinx calls this."""
+    app.add_role("name", link_name)
     app.connect("source-read", adapt_page)
     app.connect("autodoc-skip-member", leave_out)

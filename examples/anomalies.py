@@ -19,7 +19,7 @@ from sklearn.neighbors import LocalOutlierFactor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from proximity_kernel import ProximityOutliers
+from proximity_kernel import ProximityOutliers, plot_map
 
 
 # sphinx_gallery_start_ignore
@@ -99,6 +99,7 @@ print(claims.iloc[planted].to_string())
 for reason in outliers.reasons(claims.iloc[[planted]], n=2)[0]:
     print(f"    {reason}")
 print(f"\n{odd[np.argsort(scores)[:20]].sum()} of 10 are among the first 20")
+plot_map(outliers, claims, color=np.where(odd, "planted", "other"))
 
 # %%
 # Which cells should I check?
@@ -141,10 +142,10 @@ def score_all(table: pd.DataFrame) -> dict[str, np.ndarray]:
 wine, cancer = load_wine(as_frame=True), load_breast_cancer(as_frame=True)
 tables = {
     "wine": lambda seed: plant(wine, 2, seed),
-    "wine, one\nplanted": lambda seed: plant(wine, 2, seed, n=1),
+    "wine, one planted": lambda seed: plant(wine, 2, seed, n=1),
     "tumors": lambda seed: plant(cancer, 0, seed),
-    "claims, rare\ncombination": lambda seed: make_claims("combination", seed),
-    "claims, amounts\ntimes 100": lambda seed: make_claims("amount", seed),
+    "claims, rare combination": lambda seed: make_claims("combination", seed),
+    "claims, amounts times 100": lambda seed: make_claims("amount", seed),
 }
 areas = {}
 for name, make in tables.items():
@@ -155,14 +156,7 @@ for name, make in tables.items():
         draws.append({k: roc_auc_score(odd, -score) for k, score in found.items()})
     areas[name] = pd.DataFrame(draws).mean()
 areas = pd.DataFrame(areas)
-print(areas.T.rename(lambda name: name.replace("\n", " ")).round(2).to_string())
-
-colors = ["#E69F00", "#56B4E9", "#009E73"]
-axes = areas.T.plot.bar(figsize=(7.2, 3.6), rot=0, ylim=(0, 1), color=colors)
-axes.axhline(0.5, color="black", linestyle="--", linewidth=1)
-axes.set_ylabel("area under the ROC curve")
-axes.legend(frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2)
-axes.figure.set_layout_engine("constrained")
+print(areas.T.round(2).to_string())
 
 # %%
 # - Wrong cells and rare combinations, as in the claims: ours is the best of the three.

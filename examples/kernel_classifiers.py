@@ -8,7 +8,6 @@ similarity. Here they learn the species of the penguins with a third of the cell
 hidden.
 """
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from sklearn.linear_model import LogisticRegression
@@ -16,7 +15,7 @@ from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 
-from proximity_kernel import ProximityKernel
+from proximity_kernel import ProximityKernel, plot_map
 from proximity_kernel.datasets import load_penguins
 
 
@@ -57,7 +56,4 @@ if __name__ == "__main__":
         "always the commonest class": species.value_counts(normalize=True).max(),
     }
     print(pd.Series(scores).round(3).to_string())
-
-    figure, axes = plt.subplots(figsize=(6.4, 1.8), layout="constrained")
-    axes.barh(list(scores), list(scores.values()), color="#56B4E9")
-    axes.set(xlim=(0, 1), xlabel="accuracy")
+    plot_map(ProximityKernel().fit(holed), holed, color=species)

@@ -8,7 +8,6 @@ sometimes a new city, and half of the birthdays estimated from the age. The prog
 which can be downloaded below, has the lines that make the table.
 """
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from sklearn.impute import SimpleImputer
@@ -157,12 +156,6 @@ found = pd.DataFrame(found).pivot_table(
     "found", "way", "birthdays", aggfunc="mean", sort=False
 )
 print(found.round().astype(int).to_string())
-
-axes = found.plot.barh(figsize=(6.4, 3.2), color=["#0072B2", "#E69F00"])
-axes.invert_yaxis()
-axes.set(xlabel=f"true pairs of {TWICE} among the first {TWICE}", ylabel="")
-axes.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
-plt.gcf().set_layout_engine("constrained")
 
 # %%
 # When to take something else

@@ -10,13 +10,12 @@ take it by ``"precomputed"``. UMAP takes neighbors as well::
     umap.UMAP(n_neighbors=15, precomputed_knn=knn).fit_transform(any_array_of_the_rows)
 """
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from sklearn.cluster import DBSCAN, HDBSCAN, SpectralClustering
 from sklearn.metrics import adjusted_rand_score
 
-from proximity_kernel import ProximityKernel, ProximityNeighbors
+from proximity_kernel import ProximityKernel, ProximityNeighbors, plot_map
 from proximity_kernel.datasets import load_penguins
 
 
@@ -55,13 +54,10 @@ if __name__ == "__main__":
     species = penguins.pop("species")
     holes = int(penguins.isna().to_numpy().sum())
     print(f"{len(penguins)} penguins, {holes} cells missing; species not used\n")
-    agreements = {}
     for name, labels in cluster(penguins).items():
         found = len(set(labels[labels >= 0].tolist()))
         noise = int((labels < 0).sum())
-        agreements[name] = adjusted_rand_score(species, labels)
-        print(f"{name}: {found} clusters, {noise} rows of noise")
-
-    figure, axes = plt.subplots(figsize=(6.4, 1.8), layout="constrained")
-    axes.barh(list(agreements), list(agreements.values()), color="#56B4E9")
-    axes.set(xlim=(0, 1), xlabel="adjusted Rand index with the species")
+        index = adjusted_rand_score(species, labels)
+        print(f"{name}: {found} clusters, {noise} rows of noise, Rand {index:.2f}")
+        kernel = ProximityKernel("fine").fit(penguins)
+        plot_map(kernel, penguins, color=labels).set_title(name)

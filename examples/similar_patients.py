@@ -27,23 +27,35 @@ print(patients.head(3).to_string())
 # %%
 # The neighbors of one patient
 # ----------------------------
-# The patient has no blood values. No column is scaled, encoded or filled.
+# The patient has no blood values. No column is scaled, encoded or filled. The six cells
+# are missing together, so by default "not tested" would be a value of its own, and
+# untested patients would find each other. Here we know that tests were left out by
+# chance, and say so: missing cells are estimated.
 
-near = ProximityNeighbors(n_neighbors=10).fit(patients)
+near = ProximityNeighbors(n_neighbors=10).set_params(kernel__missingness="ignorable")
+near.fit(patients)
 one = patients[untested].iloc[[0]]
 distances, rows = near.kneighbors(one, n_neighbors=5)
 print(patients.iloc[rows[0]].assign(distance=distances[0]).round(2).to_string())
 
-# %%
-# The patient, row 1, was fitted too and is in this list, but not the first: six cells
-# are missing, and two patients with the same gaps need not be equal there. (Without a
-# table, ``kneighbors()`` leaves each row out of its own list.)
-#
-# Why is the first of them near? "Same range" is the same bin on the finest scale,
-# "close" a coarser one. A missing cell, written ``?``, shows its likeliest bins and, in
-# brackets, the columns that moved this estimate. More in :doc:`/everyday`.
+figure, axes = plt.subplots(figsize=(5.6, 4.2), layout="constrained")
+axes.scatter(patients["bmi"], patients["bp"], s=14, color="#BBBBBB", label="all")
+found = patients.iloc[rows[0]]
+axes.scatter(found["bmi"], found["bp"], s=40, color="#0072B2", label="most similar")
+axes.scatter(one["bmi"], one["bp"], s=90, color="#E69F00", marker="*", label="the one")
+axes.set(xlabel="body mass index", ylabel="blood pressure")
+axes.legend(frameon=False)
 
-print(explain(near, one, patients.iloc[rows[0, :1]]))
+# %%
+# The patient, row 1, was fitted too and is in this list, but not at distance 0: six
+# cells are missing, and two patients with the same missing cells need not be equal
+# there. (Without a table, ``kneighbors()`` leaves each row out of its own list.)
+#
+# Why is the second of them near? "Same range" is the same bin on the finest scale,
+# "close" a coarser one. A missing cell, written ``?``, shows its likeliest bins and, in
+# brackets, the columns that moved this estimate. More in :doc:`/reasons`.
+
+print(explain(near, one, patients.iloc[rows[0, 1:2]]))
 
 # %%
 # What you do today
@@ -63,14 +75,11 @@ for name, imputer in {
 # %%
 # A filled patient is near to other filled patients, because all of them got similar
 # values. So the patients without a test find each other, though nothing says that they
-# are alike. The dashed line is the share of such patients in the table.
+# are alike. The share of untested patients among the neighbors of one:
 
-share = {name: untested[found][untested].mean() for name, found in neighbors.items()}
-figure, axes = plt.subplots(figsize=(6.4, 2.0), layout="constrained")
-axes.barh(list(share), list(share.values()), color=["#E69F00", "#56B4E9", "#56B4E9"])
-axes.axvline(untested.mean(), color="black", linestyle="--", linewidth=1)
-axes.set(xlim=(0, 1), xlabel="neighbors of an untested patient that are untested too")
-axes.invert_yaxis()
+for name, found in neighbors.items():
+    print(f"{name:18} {untested[found][untested].mean():.2f}")
+print(f"{'in the whole table':18} {untested.mean():.2f}")
 
 # %%
 # How well do neighbors predict?

@@ -8,7 +8,6 @@ answers skipped, and two questions that only car owners were asked. The program,
 can be downloaded below, has the lines that make the survey.
 """
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from sklearn.cluster import KMeans
@@ -18,7 +17,7 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from proximity_kernel import ProximityKernel, ProximityKMeans
+from proximity_kernel import ProximityKernel, ProximityKMeans, plot_profiles
 
 
 # sphinx_gallery_start_ignore
@@ -80,6 +79,7 @@ print(pd.Series(segments.stability_).head(4).round(2).to_string())
 # ------------------------
 # The profile of a segment lists the values that are more frequent in it than elsewhere.
 
+plot_profiles(segments)
 profiles = segments.profiles_.to_frame()
 for number, rows in profiles.groupby("cluster"):
     print(f"segment {number}: {(segments.labels_ == number).sum()} people")
@@ -138,12 +138,6 @@ for seed in range(4):
             scores.append({"questions": asked, "way": way, "index": index})
 means = pd.DataFrame(scores).pivot_table("index", "questions", "way", sort=False)
 print(means.round(2).to_string())
-
-axes = means.plot.barh(figsize=(6.4, 3), color=["#E69F00", "#56B4E9", "#009E73"])
-axes.invert_yaxis()
-axes.set(xlim=(0, 1), ylabel="", xlabel="adjusted Rand index with the true groups")
-axes.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
-plt.gcf().set_layout_engine("constrained")
 
 # %%
 # The kernel gains where answers are choices and where many are skipped. It does not
