@@ -1,6 +1,7 @@
 """What estimators return shows as a table in a notebook, and becomes a frame."""
 
 import re
+from io import StringIO
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,7 @@ from proximity_kernel import (
     ProximityNeighbors,
     ProximityOutliers,
     explain,
+    read_table,
 )
 from proximity_kernel._table.records import Records
 
@@ -49,7 +51,7 @@ def library(request):
 
 def read_html(text):
     """The titles and cells of an HTML table, without styles."""
-    head = re.findall("<th>(.*?)</th>", text)
+    head = re.findall("<th [^>]*>(.*?)</th>", text)
     rows = [re.findall("<td[^>]*>(.*?)</td>", row) for row in text.split("<tr>")[2:]]
     return head, rows
 
@@ -105,3 +107,12 @@ def test_no_records_make_an_empty_frame():
     assert list(reasons.to_frame())[:3] == ["row", "feature", "value"]
     assert Records().to_frame().shape == (0, 0)
     assert read_html(Records()._repr_html_()) == ([], [])
+
+
+def test_a_table_from_a_file_shows_what_was_assumed():
+    table = read_table(StringIO("a;b\n1,5;<i>\n2,5;?\n3;z\n"))
+    shown = table._repr_html_()
+    assert "<li>buffer: 3 rows, 2 columns, separator &#x27;;&#x27;" in shown
+    assert "<td>2.5</td>" in shown
+    assert "<i>" not in shown
+    assert repr(table) == "LoadedTable('buffer', 3 rows, 2 columns)"

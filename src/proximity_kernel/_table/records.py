@@ -65,7 +65,8 @@ class Tabular:
     def _repr_html_(self) -> str:
         title, columns = self._show()
         rows = list(zip(*columns.values(), strict=True))
-        head = "".join(f"<th>{escape(name)}</th>" for name in columns)
+        left = '<th style="text-align: left">'
+        head = "".join(f"{left}{escape(name)}</th>" for name in columns)
         body = "".join(
             f"<tr>{''.join(_write_cell(cell) for cell in row)}</tr>\n"
             for row in rows[:_MOST_ROWS]

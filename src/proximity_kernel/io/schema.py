@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from html import escape
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
@@ -199,7 +200,7 @@ class ParsedFile:
     doubts: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class LoadedTable:
     """A table that was read from a file, and what was assumed to read it.
 
@@ -244,3 +245,14 @@ class LoadedTable:
     layout: FileLayout
     assumptions: tuple[str, ...]
     doubts: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        rows, columns = self.frame.shape
+        return f"LoadedTable({self.name!r}, {rows:,} rows, {columns:,} columns)"
+
+    def _repr_html_(self) -> str:
+        """Show what was assumed and doubted, and the first rows."""
+        said = dict.fromkeys((*self.doubts, *self.assumptions))
+        lines = "".join(f"<li>{escape(line)}</li>" for line in said)
+        shown: str = self.frame.head().to_html()
+        return f"<ul>{lines}</ul>{shown}"
