@@ -28,6 +28,7 @@ from .._shared.wording import capitalize, counted, write_share
 from ..io import LoadedTable
 from ..io.typed_files import write_cell
 from ..kernel import code_table, find_kernel, fit_coded
+from .column_evidence import describe_evidence
 from .display_columns import (
     HEIGHT,
     WIDTH,
@@ -267,6 +268,7 @@ def _collect(
         "gaps": gaps,
         "missing": missing,
         "columns": describe_columns(columns, kernel),
+        "evidence": describe_evidence(kernel, columns),
         "names": names,
         "kernel": kernel,
         "json": _dump(data),
