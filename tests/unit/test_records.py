@@ -116,3 +116,11 @@ def test_a_table_from_a_file_shows_what_was_assumed():
     assert "<td>2.5</td>" in shown
     assert "<i>" not in shown
     assert repr(table) == "LoadedTable('buffer', 3 rows, 2 columns)"
+
+
+def test_a_notebook_shows_features_of_provenance_by_name():
+    cells = ProximityKernel().fit(PANDAS).provenance(PANDAS)
+    head, rows = read_html(cells._repr_html_())
+    assert head[:3] == ["row", "feature_name", "level"]
+    assert not {"feature", "columns_1", "column_names_1"} & set(head)
+    assert [row[1] for row in rows] == cells["feature_name"].tolist()

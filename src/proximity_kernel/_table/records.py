@@ -143,14 +143,14 @@ class CellRecords(Tabular, np.ndarray[Any, Any]):
         return found.view(np.ndarray) if is_plain else found
 
     def _show(self) -> tuple[str, dict[str, list[Any]]]:
-        """Leave out numbers of columns that are shown by name."""
-        numbers = ("feature", "columns")
-        every = self._list_columns().items()
-        return "", {
-            name: own
-            for name, own in every
-            if name.rpartition("_")[0] not in numbers and name not in numbers
+        """Show features by their names, which come first, and not by number."""
+        named = {
+            name.replace("column_names", "column"): own
+            for name, own in self._list_columns().items()
+            if name != "feature" and not name.startswith("columns_")
         }
+        first = {name: named[name] for name in ("row", "feature_name") if name in named}
+        return "", first | named
 
     def _list_columns(self) -> dict[str, list[Any]]:
         columns = {}
