@@ -33,6 +33,7 @@ from sklearn.utils.validation import (
 
 from ._coded import CodedTable
 from ._connected_graph import connect_rows
+from ._model import fit_model
 from ._nearest import (
     GRID,
     MODES,
@@ -46,12 +47,20 @@ from ._nearest import (
     spread_index,
 )
 from ._saving import State, check, decode, encode, pack_sparse, unpack_sparse
-from ._shared.options import check_choice, check_count, check_flag, is_number
+from ._shared.options import (
+    check_choice,
+    check_count,
+    check_flag,
+    is_number,
+    resolve_options,
+)
 from ._shared.sklearn_bases import Classifier, Matrix, NumberedTransformer, Regressor
+from ._table.columns import Column
 from ._table.tables import collect_table
 from .kernel import (
     KernelEstimator,
     ProximityKernel,
+    copy_kernel,
     fit_kernel,
     index_rows,
     pack_with_kernel,
@@ -545,6 +554,31 @@ class ProximityNeighbors(NumberedTransformer, KernelEstimator):
 def make_default_kernel() -> ProximityKernel:
     """Make the kernel of neighbors and of predictions from them."""
     return ProximityKernel("fine", rarity=0.5)
+
+
+def fit_like(
+    kernel: ProximityKernel, columns: tuple[Column, ...]
+) -> tuple[ProximityKernel, CodedTable]:
+    """Fit the kernel of neighbors to typed columns, with the other options of a kernel.
+
+    Parameters
+    ----------
+    kernel : ProximityKernel
+        With default bins and the pairwise rule; its bins and its rarity are replaced.
+    columns : tuple of Column
+
+    Returns
+    -------
+    ProximityKernel
+        Fitted.
+    CodedTable
+    """
+    default = make_default_kernel()
+    copy = copy_kernel(kernel, None)
+    copy.set_params(n_bins=default.n_bins, rarity=kernel.rarity or default.rarity)
+    model, coded = fit_model(columns, resolve_options(copy))
+    copy.model_, copy.n_features_in_ = model, len(columns)
+    return copy, coded
 
 
 def _check_radius(radius: Any) -> float:

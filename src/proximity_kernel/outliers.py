@@ -443,7 +443,7 @@ def fit_like(kernel: ProximityKernel, columns: tuple[Column, ...]) -> Any:
     Parameters
     ----------
     kernel : ProximityKernel
-        Its `n_bins` are used if they were chosen, else 8; "cascade" is replaced.
+        Its `n_bins` are used if they are numbers, else 8; "cascade" is replaced.
     columns : tuple of Column
 
     Returns
@@ -452,7 +452,7 @@ def fit_like(kernel: ProximityKernel, columns: tuple[Column, ...]) -> Any:
     CodedTable
     """
     copy = copy_kernel(kernel, None).set_params(matching="pairwise")
-    if copy.n_bins is None:
+    if copy.n_bins is None or isinstance(copy.n_bins, str):
         copy.set_params(n_bins=_N_BINS)
     model, coded = fit_model(columns, resolve_options(copy))
     copy.model_, copy.n_features_in_ = model, len(columns)

@@ -146,8 +146,10 @@ def test_explain(folder, tmp_path, values, capfd, monkeypatch):
     asked = ("explain", folder / "patients.csv", "P00007", "#12")
     done = run_installed(*asked, "-o", out)
     assert done.returncode == 0, done.stderr
-    pk = ProximityKernel().fit(values)
-    truth = explain(pk, values.iloc[[7]], values.iloc[[11]])
+    near = ProximityNeighbors(n_neighbors=len(values)).fit(values)
+    truth = explain(near, values.iloc[[7]], values.iloc[[11]])
+    similarity, order = near.kneighbors(values.iloc[[7]], return_similarity=True)
+    assert truth.similarity == pytest.approx(similarity[order == 11].item())
     rows = json.loads(out.read_text())
     assert [row["feature"] for row in rows] == [one.name for one in truth.features]
     parts = [row["contribution"] for row in rows]

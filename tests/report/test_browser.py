@@ -8,7 +8,7 @@ import pytest
 from browser_visits import NARROW, WIDE, Visit, needs_chromium
 from report_pages import EVIL, large, many_columns
 
-from proximity_kernel import ProximityKernel, explain
+from proximity_kernel import ProximityKernel, ProximityNeighbors, explain
 from proximity_kernel.report import TableReport
 
 pytestmark = [needs_chromium, pytest.mark.slow]
@@ -63,11 +63,11 @@ def fits(page):
     return page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
 
 
-def test_a_click_on_a_row_shows_its_nearest_rows_and_why(
-    browser, report, penguins, clusters
-):
-    kernel = clusters.kernel_
-    similarity = kernel.kernel(penguins)
+def test_a_click_on_a_row_shows_its_nearest_rows_and_why(browser, report, penguins):
+    near = ProximityNeighbors(n_neighbors=len(penguins)).fit(penguins)
+    values, order = near.kneighbors(penguins, return_similarity=True)
+    similarity = np.empty_like(values)
+    np.put_along_axis(similarity, order, values, axis=1)
     np.fill_diagonal(similarity, -1)
     with Visit(browser, report) as page:
         for row in (3, 47, 300):

@@ -11,9 +11,9 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 from report_pages import EVIL, embedded, section, visible, write
 from scipy.spatial.distance import cdist
-from sklearn.frozen import FrozenEstimator
 
 from proximity_kernel import (
     ProximityKernel,
@@ -113,24 +113,21 @@ def fit_quietly(table):
 
 
 def test_the_nearest_rows_are_the_nearest_and_their_parts_are_those_of_explain(
-    page, penguins, clusters
+    page, penguins
 ):
-    data, kernel = embedded(page), clusters.kernel_
-    found = ProximityNeighbors(kernel=FrozenEstimator(kernel)).fit(penguins)
+    data, found = embedded(page), ProximityNeighbors().fit(penguins)
     similarity, indices = found.kneighbors(return_similarity=True)
     nearest = np.array([[data["rows"][at] for at in near] for near in data["near"]])
     # Where similarities are equal up to rounding, the order and the last may differ.
     assert (np.sort(nearest) == np.sort(indices)).all(axis=1).mean() > 0.9
-    pairs = found.kernel_.kernel(penguins)[np.arange(len(penguins))[:, None], nearest]
-    np.testing.assert_allclose(pairs, similarity, atol=1e-6)
     assert (nearest != np.arange(len(penguins))[:, None]).all()
     np.testing.assert_allclose(
         np.array(data["similarity"]) / 1000, similarity, atol=6e-4
     )
-    n_features = penguins.shape[1]
     for i in (0, 3, 8, 47, 339):  # two of them with missing cells
-        why = explain(kernel, penguins.iloc[[i]], penguins.iloc[[nearest[i, 0]]])
-        parts = [n_features * one.contribution for one in why.features]
+        why = explain(found, penguins.iloc[[i]], penguins.iloc[[nearest[i, 0]]])
+        assert why.similarity == pytest.approx(similarity[i, 0])
+        parts = [one.agreement for one in why.features]
         np.testing.assert_allclose(
             np.array(data["agreement"][i][0]) / 100, parts, atol=6e-3
         )
@@ -188,8 +185,9 @@ def check_estimates(text, kernel, table, rows):
     return n_estimated
 
 
-def test_bins_and_estimates_of_cells_are_those_of_explain(page, penguins, clusters):
-    assert check_estimates(page, clusters.kernel_, penguins, (0, 3, 8, 47, 339)) > 6
+def test_bins_and_estimates_of_cells_are_those_of_explain(page, penguins):
+    kernel = ProximityNeighbors().fit(penguins).kernel_
+    assert check_estimates(page, kernel, penguins, (0, 3, 8, 47, 339)) > 6
 
 
 @pytest.mark.parametrize("matching", ["pairwise", "cascade"])
@@ -207,14 +205,43 @@ def test_estimates_over_bins_with_and_without_a_coarse_one(
     assert check_estimates(text, kernel, table, rows) >= len(rows)
 
 
-def test_the_map_is_the_principal_plane_of_the_representation(page, penguins, clusters):
+def rank_table(table):
+    """What the map is drawn from, and the representation of the same rows."""
+    kernel = ProximityNeighbors().fit(table).kernel_
+    coded = code_table(kernel, table)
+    columns, rows = make_display_columns(coded), np.arange(len(table))
+    ranked = row_map.rank_rows(kernel.model_, columns, coded, rows, 1)
+    return ranked.toarray(), kernel.transform(table).toarray()
+
+
+def test_numbers_are_on_the_map_by_their_ranks():
+    table = pd.DataFrame({"a": [4.0, 1.0, 1.0, 9.0], "b": ["x", "y", None, "x"]})
+    ranked, _ = rank_table(table)
+    np.testing.assert_allclose(ranked[:, 1], [0.25, -0.5, -0.5, 0.75])
+    assert ranked[0, 2:].tolist() == ranked[3, 2:].tolist()
+    np.testing.assert_allclose(ranked[[0, 1, 3], 2:].sum(axis=1), np.sqrt(0.5))
+    table["a"] = [4.0, 1.0, None, 9.0]
+    assert -0.75 < rank_table(table)[0][2, 1] < 0.75  # expected, from the estimate
+
+
+def test_independent_columns_are_one_cloud():
+    """No empty stretch along any direction of the plane, as bins would make."""
+    rng = np.random.default_rng(0)
+    ranked, _ = rank_table(pd.DataFrame(rng.normal(size=(500, 4))))
+    places = row_map.place_rows(sp.csr_array(ranked), 500)
+    for angle in np.linspace(0, np.pi, 24):
+        along = np.sort(places @ [np.cos(angle), np.sin(angle)])[25:-25]
+        assert np.diff(along).max() < 0.06 * np.ptp(along)
+
+
+def test_the_map_is_the_principal_plane_of_the_ranks(page, penguins):
     places = np.array(embedded(page)["places"])
-    dense = clusters.kernel_.transform(penguins).toarray().astype(np.float64)
+    dense, represented = rank_table(penguins)
     left, values, _ = np.linalg.svd(dense - dense.mean(axis=0), full_matrices=False)
     wanted = left[:, :2] * values[:2]
     wanted *= np.sign(wanted[np.abs(wanted).argmax(axis=0), [0, 1]])
     np.testing.assert_allclose(places, wanted, atol=3e-3)
-    kept = measure_kept(dense, places)
+    kept = measure_kept(represented, places)
     shown = re.search(
         r"on average, ([\d.]+) of the ten rows most similar", visible(page)
     )
@@ -239,7 +266,7 @@ def test_with_opentsne_more_of_the_most_similar_rows_are_near(
     monkeypatch.delitem(sys.modules, "openTSNE")
     pytest.importorskip("openTSNE")
     data = embedded(write(tmp_path, penguins, clusters=clusters))
-    dense = clusters.kernel_.transform(penguins).toarray()
+    dense = rank_table(penguins)[1]
     assert data["kept"] > embedded(page)["kept"] + 0.1
     # Where distances are equal, other rows may be among the ten.
     assert data["kept"] == pytest.approx(measure_kept(dense, data["places"]), abs=0.05)

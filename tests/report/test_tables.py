@@ -15,7 +15,12 @@ import pytest
 from report_pages import embedded, visible, write
 from sklearn.exceptions import NotFittedError
 
-from proximity_kernel import ProximityKernel, ProximityKMeans, read_table
+from proximity_kernel import (
+    ProximityKernel,
+    ProximityKMeans,
+    ProximityNeighbors,
+    read_table,
+)
 from proximity_kernel._shared.published import how_to_install
 from proximity_kernel.kernel import code_table, fit_coded
 from proximity_kernel.report import TableReport, page
@@ -24,6 +29,7 @@ from proximity_kernel.report.display_columns import (
     clean,
     make_display_columns,
 )
+from proximity_kernel.report.row_map import rank_rows
 
 MIXED = {
     "when": [datetime(2020, 1, 1), None, datetime(2021, 5, 5, 12, 30)],
@@ -163,13 +169,10 @@ def test_all_rows_of_a_large_table_are_on_the_map(large, tmp_path):
     assert {int(row) for row in unusual} <= set(data["rows"][:2_000])
     some = [0, 700, 1999]
     rows = [data["rows"][i] for i in some]
-    kernel = ProximityKernel().fit(large)
-    whole = kernel.kernel(large.iloc[rows], large)
-    whole[range(3), rows] = -1
-    for i, of_row in zip(some, whole, strict=True):
-        best = np.sort(of_row)[::-1][:5]
-        found = of_row[[data["rows"][at] for at in data["near"][i]]]
-        np.testing.assert_allclose(found, best, atol=1e-6)
+    near = ProximityNeighbors(n_neighbors=6).fit(large)
+    best, _ = near.kneighbors(large.iloc[rows], return_similarity=True)
+    shown = np.array([data["similarity"][i] for i in some]) / 1000
+    np.testing.assert_allclose(shown, best[:, 1:], atol=6e-4)  # the first is the row
 
 
 def test_rows_that_were_not_drawn_lie_on_the_same_plane(large, tmp_path):
@@ -177,7 +180,11 @@ def test_rows_that_were_not_drawn_lie_on_the_same_plane(large, tmp_path):
     data = embedded(write(tmp_path, table))
     rows, n = data["rows"], data["n"]
     assert len(rows) > n
-    dense = ProximityKernel().fit(table).transform(table.iloc[rows]).toarray()
+    kernel = ProximityNeighbors().fit(table).kernel_
+    coded = code_table(kernel, table)
+    columns = make_display_columns(coded)
+    some = coded.take(rows)
+    dense = rank_rows(kernel.model_, columns, some, np.array(rows), 1).toarray()
     mean = dense[:n].mean(axis=0, dtype=np.float64)
     axes = np.linalg.svd(dense[:n] - mean, full_matrices=False)[2][:2].T
     wanted = (dense - mean) @ axes

@@ -17,11 +17,12 @@ missing cells were estimated.
   proximity-kernel explain patients.csv 1 2 -o why.json
 
 A row is named by its id, or by its number, from 1 (#12 is always a
-number). The similarity is the sum of what the columns add. Values in the
-"same range" count as equal; "close" values count 0.8. A missing cell is
-shown as ?, with its most likely ranges or categories and, in brackets, the
-columns that moved this estimate most, with the share of the probability
-that each moved.
+number). The similarity is that of `neighbors`, and the sum of what the
+columns add. Values in the "same range" count as equal; "close" values count
+less the farther they are apart, and rare ones that both rows have count
+more. A missing cell is shown as ?, with its most likely ranges or
+categories and, in brackets, the columns that moved this estimate most, with
+the share of the probability that each moved.
 """
 _DIGITS = 2  # of a contribution; one more if there are ten times as many columns
 
@@ -48,12 +49,16 @@ def run(invocation: Invocation) -> None:
     from .results import find_row, label_rows
 
     a, b = find_row(table, options.row_a), find_row(table, options.row_b)
-    if kernel is None:
-        kernel = fitting.make_kernel(options)
-        fitting.fit(invocation, kernel, table)
-    from .. import explain
+    from sklearn.frozen import FrozenEstimator
 
-    explanation = explain(kernel, table.frame.iloc[[a]], table.frame.iloc[[b]])
+    from .. import ProximityNeighbors, explain
+
+    if kernel is None:
+        kernel = fitting.make_kernel(options, ProximityNeighbors())
+        fitting.fit(invocation, kernel, table)
+    rows = table.frame.iloc[[a]], table.frame.iloc[[b]]
+    near = ProximityNeighbors(kernel=FrozenEstimator(kernel)).fit(rows[1])
+    explanation = explain(near, *rows)
     if options.output is None and options.format is None:
         labels = label_rows(table)
         drawn = draw_explanation(explanation, labels[a], labels[b])

@@ -175,10 +175,16 @@ def make_report(
     path = invocation.options.report
     if path is None:
         return
+    from ..neighbors import fit_like
     from ..report import TableReport
     from .results import label_rows
 
     with invocation.progress(f"writing {path}"):
+        if invocation.options.n_bins is None and kernel.matching == "pairwise":
+            if clusters is None:
+                kernel, coded = fit_like(kernel, coded.columns)
+            else:  # the page fits the same
+                kernel = None
         page = TableReport(
             coded,
             kernel=kernel,

@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from .. import ProximityKernel
 from .._bin_names import write_moment
+from .._bins import NumericBins
 from .._coded import CodedTable
 from .._shared.wording import counted, write_plain, write_share
 from .._surprise import TAIL
@@ -330,7 +331,7 @@ def describe_columns(
     """
     cards = []
     for j, (column, names) in enumerate(zip(columns, bin_names(kernel), strict=True)):
-        groups, centers = kernel.bin_groups_[j], kernel.bin_centers_[j]
+        groups, bins = kernel.bin_groups_[j], kernel.model_.bins[j]
         card: dict[str, Any] = {
             "name": column.name,
             "kind": column.kind,
@@ -345,9 +346,9 @@ def describe_columns(
         usual = column.usual
         if column.labels is not None:
             card["labels"] = _count_labels(column, column.labels)
-        elif usual and centers is not None and usual.low < usual.high:
+        elif usual and isinstance(bins, NumericBins) and usual.low < usual.high:
             shown = _cut_tails(column.known, usual)
-            card["histogram"] = draw_histogram(column, shown, centers, groups)
+            card["histogram"] = draw_histogram(column, shown, bins.midpoints, groups)
         cards.append(card)
     return cards
 
@@ -427,7 +428,7 @@ def _cut_tails(known: NDArray[np.float64], usual: UsualRange) -> UsualRange:
 def draw_histogram(
     column: DisplayColumn,
     usual: UsualRange,
-    centers: NDArray[np.float64],
+    limits: NDArray[np.float64],
     groups: NDArray[np.int64] | None,
 ) -> dict[str, Any]:
     """Compute the histogram of a measured column, with the limits of its bins.
@@ -438,8 +439,8 @@ def draw_histogram(
         With two different values.
     usual : UsualRange
         The range that is drawn to scale, and the values below and above it.
-    centers : ndarray of shape (n_bins,), float64
-        Centers of the bins, ascending.
+    limits : ndarray of shape (n_bins - 1,), float64
+        Where one bin ends and the next begins, ascending.
     groups : ndarray of shape (n_bins,), int64, or None
         The coarse bin of each bin.
 
@@ -465,7 +466,7 @@ def draw_histogram(
     peak = int(counts.argmax())
     tallest = size * np.interp(edges[peak : peak + 2], places, ends)
     where = [usual.low + peak] if whole else tallest.tolist()
-    middles = (centers[:-1] / 2 + centers[1:] / 2) / size
+    middles = limits / size
     return {
         **_draw_bars(edges, counts, usual),
         **_draw_bins(np.interp(middles, ends, places), left, right, groups),

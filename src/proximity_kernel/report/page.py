@@ -28,6 +28,7 @@ from .._shared.wording import capitalize, counted, write_share
 from ..io import LoadedTable
 from ..io.typed_files import write_cell
 from ..kernel import code_table, find_kernel, fit_coded
+from ..neighbors import fit_like
 from .column_evidence import describe_evidence
 from .display_columns import (
     HEIGHT,
@@ -67,8 +68,9 @@ class TableReport:
         Or what `read_table` returned: then its ids, name, assumptions and doubts are on
         the page, unless others are given.
     kernel : ProximityKernel or None, default=None
-        Fitted. None is the kernel of `clusters`, or one with default options, fitted
-        to the table.
+        Fitted; it also compares rows. None is the kernel of `clusters`, or one with
+        default options, fitted to the table; unless its bins were chosen, rows are then
+        compared as `ProximityNeighbors` does.
     clusters : ProximityKMeans or None, default=None
         Fitted. None leaves the clusters out.
     ids : sequence of shape (n_samples,) or None, default=None
@@ -123,9 +125,14 @@ class TableReport:
             assumptions = assumptions or table.assumptions
             doubts = doubts or table.doubts
             table = table.frame
-        kernel, coded = _choose_kernel(table, kernel, clusters)
-        names = _name_rows(ids, len(coded))
-        content = _collect(coded, kernel, clusters, names, random_state)
+        _check_clusters(clusters)
+        with warnings.catch_warnings():
+            # About empty columns, which the page shows.
+            warnings.simplefilter("ignore", UserWarning)
+            used, coded = _choose_kernel(table, kernel, clusters)
+            names = _name_rows(ids, len(coded))
+            given = kernel is not None
+            content = _collect(coded, used, given, clusters, names, random_state)
         content["title"] = clean(title, 200) if title else content["size"]
         content["assumptions"] = [
             clean(one, 500) for one in assumptions if one not in doubts
@@ -182,22 +189,32 @@ def _choose_kernel(
 
     If the table is coded by that kernel already, it is not coded again.
     """
+    if kernel is None and clusters is not None:
+        kernel = clusters.kernel_
+    if kernel is None:
+        kernel = ProximityKernel()
+        return kernel, fit_coded(kernel, table)
+    kernel = find_kernel(kernel)
+    return kernel, code_table(kernel, table)
+
+
+def _choose_comparison(
+    kernel: ProximityKernel, coded: CodedTable, given: bool
+) -> tuple[ProximityKernel, CodedTable]:
+    """Fit the kernel of neighbors, to compare rows, unless the bins are given."""
+    if given or kernel.n_bins is not None or kernel.matching != "pairwise":
+        return kernel, coded
+    return fit_like(kernel, coded.columns)
+
+
+def _check_clusters(clusters: ProximityKMeans | None) -> None:
+    """Raise an error unless the clusters are None or a fitted ProximityKMeans."""
     if clusters is not None:
         if not isinstance(clusters, ProximityKMeans):
             raise TypeError(
                 f"clusters must be a fitted ProximityKMeans or None, got {clusters!r}."
             )
         check_is_fitted(clusters)
-    if kernel is None and clusters is not None:
-        kernel = clusters.kernel_
-    if kernel is None:
-        with warnings.catch_warnings():
-            # About empty columns, which the page shows.
-            warnings.simplefilter("ignore", UserWarning)
-            kernel = ProximityKernel()
-            return kernel, fit_coded(kernel, table)
-    kernel = find_kernel(kernel)
-    return kernel, code_table(kernel, table)
 
 
 def _name_rows(ids: Sequence[Any] | None, n_rows: int) -> list[str]:
@@ -214,6 +231,7 @@ def _name_rows(ids: Sequence[Any] | None, n_rows: int) -> list[str]:
 def _collect(
     coded: CodedTable,
     kernel: ProximityKernel,
+    given: bool,
     clusters: ProximityKMeans | None,
     names: list[str],
     random_state: int,
@@ -234,7 +252,8 @@ def _collect(
     named += [row for one in far for row in one["rows"]]
     always = np.unique(named).astype(int)
     compared = sample_compared_rows(len(names), len(columns), always, rng)
-    data = describe_rows(kernel, columns, coded, compared, rng)
+    near = _choose_comparison(kernel, coded, given)
+    data = describe_rows(near[0], columns, near[1], compared, rng)
     data["ids"] = [names[i] for i in data["rows"]]
     data["clusters"] = cards = None
     if clusters is not None and labels is not None:

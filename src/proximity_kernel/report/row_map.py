@@ -1,10 +1,12 @@
 """A map of the rows, and the nearest rows of some of them.
 
-The map shows the first two principal components of the represented rows. If openTSNE is
-installed, it is a t-SNE layout, which keeps similar rows near each other. Its points
-are colored by clusters or columns. Some of the rows can be compared with their nearest
-rows. For these, the page has the value and the bin of every cell, the estimate of every
-missing cell, and how much each feature of each pair agrees.
+The map shows the first two principal components of the rows. If openTSNE is installed,
+it is a t-SNE layout, which keeps similar rows near each other. Numbers count by their
+ranks here, because the limits of bins would cut a single cloud into islands; missing
+cells count by their estimates. The points are colored by clusters or columns. Some of
+the rows can be compared with their nearest rows. For these, the page has the value and
+the bin of every cell, the estimate of every missing cell, and how much each feature of
+each pair agrees.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from sklearn.neighbors import NearestNeighbors
 
 from .. import ProximityKernel
 from .._coded import CodedTable
+from .._model import Model
 from .._nearest import (
     Nearest,
     drop_itself,
@@ -64,6 +67,70 @@ def sample_compared_rows(
     others = np.setdiff1d(np.arange(n_rows), always)
     drawn = rng.choice(others, most - len(always), replace=False)
     return np.sort(np.concatenate([always, drawn]))
+
+
+def rank_rows(
+    model: Model,
+    columns: Sequence[DisplayColumn],
+    coded: CodedTable,
+    rows: NDArray[np.int64],
+    n_threads: int,
+) -> sp.csr_array:
+    """Represent rows for the map: numbers by their ranks, categories by their shares.
+
+    Parameters
+    ----------
+    model : Model
+    columns : sequence of DisplayColumn
+        Of all rows.
+    coded : CodedTable
+        The coded rows.
+    rows : ndarray of shape (n,), int64
+        Their indices in the table.
+    n_threads : int
+
+    Returns
+    -------
+    csr_array of shape (n, n_columns), float64
+        A number has one column: twice its rank, from -1 to 1, so that two numbers are
+        as far apart as two different categories on average. A missing one has the rank
+        that is expected by its estimate.
+    """
+    plain = replace(model, rarity=0.0, feature_weights=None)
+    shares = plain.share_bins(plain.represent(coded, np.float64, 0.0, n_threads))
+    coded.release()
+    ends = np.cumsum(model.n_bins)
+    blocks = [sp.csr_array((len(rows), 1))]
+    for j in np.flatnonzero(model.scales).tolist():
+        weight = np.sqrt(model.scales[j])
+        own = shares[:, ends[j] - model.n_bins[j] : ends[j]]
+        n_ordered = model.bins[j].n_bins
+        if model.types[j].kind == "numeric":
+            totals = model.totals_by_feature[j][:n_ordered]
+            ranks = _rank(columns[j], rows, own[:, :n_ordered].toarray(), totals)
+            blocks.append(sp.csr_array(2 * weight * (ranks[:, None] - 0.5)))
+            own = own[:, n_ordered:]  # of missing cells, where these are informative
+        if own.shape[1]:
+            blocks.append(sp.csr_array(weight * np.sqrt(0.5) * own))
+    return sp.csr_array(sp.hstack(blocks, format="csr"))
+
+
+def _rank(
+    column: DisplayColumn,
+    rows: NDArray[np.int64],
+    shares: NDArray[np.float64],
+    totals: NDArray[np.int64],
+) -> NDArray[np.float64]:
+    """Rank the cells of rows, from 0 to 1; missing ones by the shares of their bins."""
+    known, values = np.sort(column.known), column.values[rows]
+    places = [np.searchsorted(known, values, side) for side in ("left", "right")]
+    ranks = (places[0] + places[1]) / (2 * max(len(known), 1))
+    middles = (np.cumsum(totals) - totals / 2) / max(totals.sum(), 1)
+    given = shares.sum(axis=1)
+    expected = np.where(
+        given > 0, shares @ middles / np.where(given > 0, given, 1), 0.5
+    )
+    return np.where(np.isnan(values), expected, ranks)
 
 
 def place_rows(matrix: sp.csr_array, n_drawn: int) -> NDArray[np.float64]:
@@ -164,7 +231,7 @@ def describe_rows(
         ``similarity``: of a compared row to its nearest rows, in thousandths.
         ``agreement``: of these pairs, for each feature, in hundredths.
         ``columns``: name, kind, measured, cells (places among texts, -1 if missing),
-        texts, bins, and names and groups of the bins, of the first ``n_cells`` rows;
+        texts, bins, and names of the bins, of the first ``n_cells`` rows;
         grades, for the colors of all rows, and their legend.
         ``estimates``: for each missing cell the position of its row, the feature, the
         number of matching rows (0 without any), how many features moved it most and
@@ -181,8 +248,10 @@ def describe_rows(
     near = order[np.searchsorted(detailed, nearest, sorter=order)]
     matrix = represent(kernel, coded.take(rows))
     plain = _represent_without_rarity(kernel, coded.take(rows), matrix)
+    n_threads = count_threads(kernel.n_jobs)
+    ranked = rank_rows(model, columns, coded.take(rows), rows, n_threads)
     coded = coded.take(detailed)
-    places = spread_rows(matrix, place_rows(matrix, n))
+    places = spread_rows(ranked, place_rows(ranked, n))
     pairs = plain[np.repeat(np.arange(n), k)].multiply(plain[near.ravel()])
     agreement = np.clip(model.agree_by_feature(pairs), 0, 1)
     estimates = _describe_estimates(*estimate_cells(kernel, coded))
@@ -306,7 +375,6 @@ def _describe_cells(
     names = bin_names(kernel)
     out = []
     for j, column in enumerate(columns):
-        groups = kernel.bin_groups_[j]
         cells, texts = _list_texts(column, column.values[rows])
         out.append(
             {
@@ -317,7 +385,6 @@ def _describe_cells(
                 "texts": texts,
                 "bins": bins[:, j].tolist(),
                 "names": {k: column.write_bin(names[j][k]) for k in sorted(used[j])},
-                "groups": None if groups is None else groups.tolist(),
             }
         )
     return out

@@ -29,14 +29,13 @@ const WHOLE = /(?<!\w)([-+]?\d[\d,.:+-]{0,22}(?:e[+-]?\d+)?(?: %| s\b)?)(?!\w)/;
 const whole = (text) =>
   text.split(WHOLE).map((part, k) => (k % 2 ? make("span", { class: "whole", text: part }) : part));
 
-function judge(j, a, b) {
-  const { bins, groups, cells } = data.columns[j];
+function judge(j, a, b, agreement) {
+  const { bins, cells } = data.columns[j];
   const [left, right] = [bins[a], bins[b]];
   if (left === ESTIMATED || right === ESTIMATED) return "perhaps";
   if (left === UNKNOWN || right === UNKNOWN) return "unknown";
-  if (left === right) return cells[a] === cells[b] ? "same" : "same range";
-  const close = groups && left < groups.length && right < groups.length;
-  return close && groups[left] === groups[right] ? "close" : "different";
+  if (agreement > 99) return cells[a] === cells[b] ? "same" : "same range";
+  return agreement ? "close" : "different";
 }
 
 // The value of a cell; if it is missing, its estimate and where this comes from.
@@ -81,7 +80,7 @@ function compare(row, nth) {
   const tally = {};
   const body = make("tbody", { "data-more": FEW, "data-noun": "columns" });
   for (const j of features) {
-    const verdict = judge(j, row, other);
+    const verdict = judge(j, row, other, agreement[j]);
     tally[verdict] = (tally[verdict] || 0) + 1;
     const [mark, word] = VERDICTS[verdict];
     const label = verdict === "perhaps" ? `${word}, ${agreement[j]} %` : word;
