@@ -425,7 +425,7 @@ def check_escapes(rng, folder):
     path.write_text("\n".join([header, *rows]) + "\n", encoding="utf-8", newline="")
     options = {
         "look": [], "cluster": ["-k2"], "neighbors": ["-k2"], "outliers": ["--top=2"],
-        "represent": [], "impute": ["--format=csv"], "similarity": ["--above=0.6"],
+        "represent": [], "impute": ["--format=csv"],
         "explain": ["1", "2"],
     }  # fmt: skip
     command = str(rng.choice(list(options)))

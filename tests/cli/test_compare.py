@@ -95,6 +95,10 @@ def test_files_that_cannot_be_compared(tmp_path, capfd):
     assert "it shares no column with the old" in capfd.readouterr().err
     assert run_inside("compare", tmp_path / "a.csv", "-") == 2
     assert run_inside("compare", tmp_path / "a.csv", tmp_path / "no.csv") == 2
+    capfd.readouterr()
+    both = (tmp_path / "a.csv", tmp_path / "a.csv")
+    assert run_inside("compare", *both, "--matching", "cascade") == 2
+    assert "--matching cascade: cells are judged" in capfd.readouterr().err
 
 
 def test_a_page_without_clusters(tmp_path, capfd, monkeypatch):

@@ -77,8 +77,8 @@ for line in sys.stdin.read().splitlines():
 print(sorted({name for name, _ in list_loops() - before}))
 """
 CALLS = (
-    "cluster t.csv", "neighbors t.csv -k 3", "outliers t.csv", "similarity t.csv",
-    "similarity t.csv --above 0.9", "represent t.csv", "impute t.csv",
+    "cluster t.csv", "neighbors t.csv -k 3", "outliers t.csv", "represent t.csv",
+    "impute t.csv",
     "explain t.csv 1 2", "represent t.parquet --stream", "cluster t.parquet --stream",
 )  # fmt: skip
 

@@ -46,8 +46,6 @@ def find_controls(text):
         ("neighbors", "-k2"),
         ("outliers", "--top=3"),
         ("outliers", "--cells", "--format=csv"),
-        ("similarity",),
-        ("similarity", "--above=0.5"),
         ("represent",),
         ("represent", "--format=jsonl"),
         ("impute",),
@@ -62,6 +60,13 @@ def test_no_command_prints_them(table, command, capsys, monkeypatch):
     out, err = capsys.readouterr()
     assert find_controls(out + err) == []
     assert "\\x1b" in out + err
+
+
+def test_comparisons(table, capsys):
+    assert run_inside("compare", table, table, "--id", f"id{CLEAR}") == 0
+    out, err = capsys.readouterr()
+    assert find_controls(out + err) == []
+    assert "\\x1b" in out
 
 
 def test_explanations(table, capsys):

@@ -68,7 +68,6 @@ def make_device(path, minor):
 WRITING = {
     "output": ("represent", "my täble.csv", "-o", "{}"),
     "sparse": ("represent", "my täble.csv", "-o", "{}.npz"),
-    "matrix": ("similarity", "my täble.csv", "-o", "{}.npy"),
     "sheet": ("impute", "my täble.csv", "-o", "{}.xlsx"),
     "report": ("cluster", "my täble.csv", "-k2", "-o", "o.csv", "--report", "{}"),
     "profiles": ("cluster", "my täble.csv", "-k2", "-o", "o.csv", "--profiles", "{}"),
@@ -87,7 +86,7 @@ def test_a_device_stays_a_device(folder, case):
 
 
 def test_a_full_device_is_an_error_in_one_line(folder, capsys):
-    for case in ("output", "sparse", "matrix", "sheet", "model"):
+    for case in ("output", "sparse", "sheet", "model"):
         *given, name = WRITING[case]
         full = make_device(folder / name.format(case), 7)
         assert run_inside(*given, full, "--quiet") in (1, 2)
@@ -132,7 +131,7 @@ def test_no_input_is_overwritten(folder, capsys):
         (*with_names, "-o", "n.txt"),
         (*with_names, "-o", "x.csv", "--save-model", "./n.txt"),
         ("cluster", "my täble.csv", "-o", "x.csv", "--profiles", "hard.csv"),
-        ("similarity", "my täble.csv", "--with", "o.csv", "-o", "o.csv"),
+        ("compare", "my täble.csv", "o.csv", "-o", "o.csv"),
         (
             "represent",
             "my täble.csv",

@@ -71,6 +71,7 @@ def run(invocation: Invocation) -> None:
 
     options = invocation.options
     file_format = find_format(options.output, options.format)
+    fitting.check_pairwise(options)
     check_files(invocation)
     if options.new == STANDARD_STREAM:
         raise InputError("NEW is read twice; name a file, not standard input.")

@@ -73,6 +73,15 @@ def make_kernel(options: argparse.Namespace, estimator: Any = None) -> Proximity
     return default_kernel(estimator).set_params(**given)
 
 
+def check_pairwise(options: argparse.Namespace) -> None:
+    """Raise InputError if --matching cascade is given to judge cells by."""
+    if options.matching == "cascade":
+        raise InputError(
+            "--matching cascade: cells are judged by counts of pairs, which only "
+            "pairwise has; leave the option out."
+        )
+
+
 def make_imputer(options: argparse.Namespace) -> ProximityImputer:
     """Make an imputer from the options that were given."""
     from .. import ProximityImputer

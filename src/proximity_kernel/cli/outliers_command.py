@@ -63,11 +63,7 @@ def run(invocation: Invocation) -> None:
 
     options = invocation.options
     file_format = find_format(options.output, options.format)
-    if options.matching == "cascade":
-        raise InputError(
-            "--matching cascade: cells are judged by counts of pairs, which only "
-            "pairwise has; leave the option out."
-        )
+    fitting.check_pairwise(options)
     if options.join and options.cells:
         raise InputError("--join: with --cells a row is a cell; leave one of them out.")
     model, table, _ = fitting.start(invocation, "ProximityOutliers")
