@@ -131,7 +131,15 @@ html_theme_options = {
 def list_names() -> dict[str, str]:
     """List the public names and their methods, and where each is on the site."""
     found = {}
-    for module in ("", ".dask", ".datasets", ".model_file"):
+    for module in (
+        "",
+        ".dask",
+        ".datasets",
+        ".explanation",
+        ".io",
+        ".model_file",
+        ".outliers",
+    ):
         home = importlib.import_module(f"proximity_kernel{module}")
         for name in home.__all__:
             full, value = f"{home.__name__}.{name}", getattr(home, name)

@@ -3,7 +3,7 @@
 var Scorer = {
   score: (result) => {
     const [page, , , , score] = result;
-    return /^(decisions|changes|generated\/examples)/.test(page) ? score - 20 : score;
+    return /^(decisions|changes|contributing|paper|generated\/examples)/.test(page) ? score - 20 : score;
   },
   objNameMatch: 11,
   objPartialMatch: 6,

@@ -29,7 +29,7 @@ from ._table.records import Tabular, find_library
 from ._table.tables import split_table
 from .kernel import ProximityKernel, bin_names, find_kernel, is_limited
 
-__all__ = ["Cell", "Explanation", "Feature", "bin_names", "explain"]
+__all__ = ["Cell", "Explanation", "Feature", "explain"]
 _MOST_SHARES = 3  # bins of a distribution that a line shows
 _LEAST = 0.005  # least influence that a line shows: half a percent
 _WIDTH = 88  # of a printed explanation, in characters

@@ -26,5 +26,13 @@ def test_the_reference_lists_the_public_names(module, names):
 
 def test_every_public_module_is_in_the_reference():
     listed = {module for module, _ in REFERENCE}
-    public = {"", ".dask", ".datasets", ".model_file"}
+    public = {
+        "",
+        ".dask",
+        ".datasets",
+        ".explanation",
+        ".io",
+        ".model_file",
+        ".outliers",
+    }
     assert listed == {f"proximity_kernel{name}" for name in public}
