@@ -39,6 +39,7 @@ def test_sizes_double_up_to_what_a_method_bears():
             trial
             for trial in trials
             if (trial.method, trial.parameters) == (method, parameters)
+            and trial.dataset == runtime.TABLE
         ]
         sizes = sorted({trial.setting["rows"] for trial in mine})
         assert sizes[-1] == runtime.MOST_ROWS[label]
@@ -82,15 +83,15 @@ def test_slope_is_the_exponent_over_the_upper_half():
     assert math.isnan(runtime.fit_slope([1000], [1.0]))
 
 
-def ledger(seconds):
+def ledger(seconds, table="synthetic", methods=runtime.METHODS):
     """Rows as a ledger has them: label -> rows -> seconds of the repetitions."""
     kept = []
     for label, sizes in seconds.items():
-        method, parameters = runtime.METHODS[label]
+        method, parameters = methods[label]
         for rows, repeats in sizes.items():
             for seed, value in enumerate(repeats):
                 trial = Trial(
-                    "synthetic",
+                    table,
                     method,
                     seed,
                     parameters=parameters,
@@ -98,6 +99,7 @@ def ledger(seconds):
                 )
                 kept.append(
                     {
+                        "dataset": table,
                         "method": method,
                         "parameters": trial.key[3],
                         "setting": trial.key[4],
@@ -134,14 +136,44 @@ def test_tables_and_figure(results):
     rendering = runtime.render(results, Request(quick=True))
     frame = rendering.tables[0].frame
     assert frame.index.to_list() == ["1,000", "2,000", "4,000", "slope"]
-    assert frame[runtime.OURS].to_list() == ["0.0100", "0.0200", "0.0400", "1.00"]
+    assert frame[runtime.OURS].to_list() == ["0.0100", "0.0200", "0.0400", "-"]
     assert frame["HI-PMK"].to_list()[:3] == ["0.100", "0.400", "-"]
     assert "10 epochs" in " ".join(rendering.tables[0].notes)
     figure = rendering.figures["runtime"]()
     assert [ax.get_ylabel() for ax in figure.axes] == ["seconds", "MB"]
     assert all(ax.get_xscale() == ax.get_yscale() == "log" for ax in figure.axes)
     labels = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert labels[0] == "PK (ours) (slope 1.00)"
+    assert labels[0] == "PK (ours)"  # three sizes are too few for a slope
+
+
+def test_slopes_of_both_tables_are_beside_each_other():
+    sizes = runtime.list_sizes(128_000)
+    linear = {rows: [rows / 1e4] for rows in sizes}
+    square = {rows: [(rows / 1e4) ** 2] for rows in sizes}
+    first = ledger({runtime.OURS: linear, runtime.PAPER: linear})
+    second = ledger(
+        {runtime.OURS: linear, runtime.PAPER: square},
+        runtime.UNIFORM,
+        runtime.UNIFORM_METHODS,
+    )
+    seconds, slopes, _ = runtime.render(pd.concat([first, second]), Request()).tables
+    assert seconds.frame.loc["slope"].to_list() == ["1.00", "1.00"]
+    assert slopes.frame.to_numpy().tolist() == [
+        ["up to 128,000", "1.00", "1.00"],
+        ["up to 128,000", "1.00", "2.00"],
+    ]
+
+
+def test_rows_of_the_uniform_table_hardly_repeat():
+    """Those of the first one do: that is why its slope says little."""
+    shares = []
+    for make, n_bins in ((runtime.make_table, 4), (runtime.make_uniform, 8)):
+        table = make(2000, 0).iloc[:, :10].dropna()
+        kernel = runtime.registry["PK"].build(n_bins=n_bins, matching="cascade")
+        rows = kernel.fit_transform(table).toarray()
+        shares.append(len(np.unique(rows, axis=0)) / len(rows))
+    assert shares[0] < 0.9
+    assert shares[1] > 0.99
 
 
 def test_a_failed_size_is_a_gap(results):

@@ -23,6 +23,8 @@ NAMES = (
     "runtime",
     "bins",
     "encoding",
+    "peers",
+    "scaling",
     "classification",
     "fidelity",
     "differences",

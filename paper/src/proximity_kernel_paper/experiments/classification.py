@@ -7,19 +7,23 @@ rows, and a support vector machine on the matrix of similarities, with C chosen 
 training rows. Logistic regression on the filled table in one-hot form stands beside
 them: it is what most would use, and knows no similarity.
 
-Euclid is measured on the table filled by mean or mode, each column scaled to [0, 1];
-its machine has the Gaussian kernel of scikit-learn's default width.
+Euclid is measured on the table filled by mean or mode, numbers scaled to [0, 1] and
+categories one-hot, two of them as far apart as the ends of a number; its machine has
+the Gaussian kernel of scikit-learn's default width.
 """
 
 from __future__ import annotations
 
+import operator
 import time
 from collections import Counter
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.sparse import issparse
 from sklearn.compose import make_column_transformer
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
@@ -27,7 +31,7 @@ from sklearn.metrics import balanced_accuracy_score, euclidean_distances
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MinMaxScaler, OneHotEncoder
+from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, OneHotEncoder
 from sklearn.svm import SVC
 
 from proximity_kernel import ProximityKernel
@@ -123,8 +127,12 @@ def classify(
     }
 
 
-def _one_hot(frame: pd.DataFrame) -> Any:
-    """Fill and encode as one would: numbers scaled, categories in columns."""
+def _one_hot(frame: pd.DataFrame, height: float = 1.0) -> Any:
+    """Fill and encode as one would: numbers scaled, categories in columns.
+
+    A category's column has the given height. With the root of 1/2, two categories are
+    as far apart as the ends of a number.
+    """
     numbers = [name for name in frame if pd.api.types.is_numeric_dtype(frame[name])]
     others = [name for name in frame if name not in numbers]
     return make_column_transformer(
@@ -133,10 +141,15 @@ def _one_hot(frame: pd.DataFrame) -> Any:
             make_pipeline(
                 SimpleImputer(strategy="most_frequent"),
                 OneHotEncoder(handle_unknown="ignore"),
+                FunctionTransformer(partial(operator.mul, height)),
             ),
             others,
         ),
     )
+
+
+def _dense(points: Any) -> Any:
+    return points.toarray() if issparse(points) else points
 
 
 def compare(
@@ -160,8 +173,8 @@ def compare(
         model = ProximityKernel(**KERNELS[method]).fit(known)
         kernel = model.kernel(known), model.kernel(asked, known)
     elif method == EUCLID:
-        model = registry["mean or mode"].build().fit(known)
-        points, others = model.transform(known), model.transform(asked)
+        model = _one_hot(known, np.sqrt(0.5)).fit(known)
+        points, others = _dense(model.transform(known)), _dense(model.transform(asked))
         gamma = 1 / max(points.shape[1] * points.var(), 1e-12)
         kernel = rbf_kernel(points, gamma=gamma), rbf_kernel(others, points, gamma)
         return -euclidean_distances(others, points), kernel
@@ -230,10 +243,10 @@ def render(results: pd.DataFrame, request: Request) -> Rendering:
     title = "Balanced accuracy" + ", quick" * request.quick
     note = (
         f"Balanced accuracy; {FOLDS} folds, {results['seed'].nunique()} shuffles; at "
-        f"most {MOST_ROWS:,} rows of a table. All that is learnt is learnt from the "
-        f"training rows. Best and second of a column are marked. {EUCLID}: gaps filled "
-        "by mean or mode, columns scaled to [0, 1], categories as integer codes. "
-        "Logistic regression: the same fills, categories one-hot."
+        f"most {MOST_ROWS:,} rows of a table. All that is learned is learned from the "
+        f"training rows. Best and second of a column are marked. {EUCLID} and logistic "
+        "regression: missing cells filled with the mean or mode, numbers scaled to "
+        "[0, 1], categories one-hot."
     )
     return Rendering(
         (Table(title, write_numbers(wide), mark_best(wide, axis=0), (note,)),)

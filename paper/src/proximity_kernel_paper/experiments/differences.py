@@ -232,8 +232,11 @@ def render(results: pd.DataFrame, request: Request) -> Rendering:
     told = _tell(summary)
     large = differences.mean(axis=1).abs() >= LARGE
     large[PAPER] = True
-    n_small = int((differences.mean(axis=1).abs() < LARGE).sum()) - 1
-    rest = f"{n_small} other departures change the mean by less than {LARGE}."
+    small = [name for name in differences.index[~large] if name != PAPER]
+    rest = (
+        f"{len(small)} other departures change the mean by less than {LARGE}: "
+        f"{', '.join(small)}."
+    )
     shown = told.loc[large, ["from", "NMI", "difference", "largest"]]
     each = f"NMI of each variant less {PAPER}, on each table{tail}"
     by_table = differences.drop(index=PAPER).map(_sign).astype(object)

@@ -169,7 +169,7 @@ def summarise(results: pd.DataFrame) -> pd.DataFrame:
     by_table = results.groupby(["method", "dataset"])[list(ENCODINGS)].mean()
     means = by_table.groupby("method").agg(lambda scores: scores.mean(skipna=False))
     means = means.loc[[name for name in FILLS if name in means.index]]
-    means.index.name = "gaps filled by"
+    means.index.name = "missing cells filled by"
     return means
 
 
@@ -193,7 +193,7 @@ def render(results: pd.DataFrame, request: Request) -> Rendering:
 
 EXPERIMENT = Experiment(
     "encoding",
-    "Where the gain comes from: filling gaps, or encoding rows",
+    "Where the gain comes from: filling missing cells, or encoding rows",
     render,
     scores=(*ENCODINGS, "fit_seconds"),
     plan=plan,

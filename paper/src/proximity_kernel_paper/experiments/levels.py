@@ -70,7 +70,7 @@ def render(results: pd.DataFrame, request: Request) -> Rendering:  # noqa: ARG00
     least = (results["smallest"] / results["largest"]).min()
     note = (
         "Share of the missing cells that each level of the paper's rule answers, "
-        "and of the incomplete rows all of whose gaps the intersection answers; 4 "
+        "and of the incomplete rows all of whose cells the intersection answers; 4 "
         "bins, whole tables. Of the matrices of the kernel (2 to 8 bins, at most "
         f"{MOST_ROWS:,} rows) the smallest eigenvalue is {least:.0e} of the largest."
     )

@@ -19,8 +19,8 @@ import pandas as pd
 from .._whole import whole_file
 from ..plots import save_figure
 from ._catalogue import find_experiment, list_experiments, list_failures
-from ._opening import open_page, tell_runs
-from ._rendering import Rendering, write_markdown
+from ._opening import open_page, tell_classes, tell_encoding, tell_runs
+from ._rendering import Rendering, Table, write_markdown
 from ._run import keep_planned, open_ledger, survey
 from ._trials import KEY, Experiment, Request, Trial
 
@@ -30,17 +30,66 @@ ORDER = (
     "encoding",
     "nmi",
     "ranks",
-    "classification",
+    "peers",
     "fidelity",
+    "classification",
     "missing-rate",
     "levels",
     "bins",
     "runtime",
-    "options",
-    "differences",
-    "tables",
 )
+DETAILS = ("ranks", "scaling", "options", "differences", "tables")  # the second page
+# Sections on both pages: tables and figures on the first.
+SPLIT = {"ranks": (1, 1)}
 JOINED = {"nmi": "boxplot", "bins": "binning"}  # figures shown in another's section
+LEADING = {"encoding": tell_encoding, "classification": tell_classes}
+CAPTIONS = {
+    "nmi-beside-paper": (
+        "NMI here against NMI printed, a point for each table and method. On the "
+        "diagonal they agree; look for the named tables far from it."
+    ),
+    "boxplot-paper": (
+        "The spread over the tables, labels choosing parameters. Look at the medians: "
+        "the kernels are to the right, and the boxes of all methods overlap."
+    ),
+    "boxplot-clean": (
+        "The same without labels. Look at how little the order changes, and which "
+        "medians move to the left."
+    ),
+    "ranks-paper-pk-paper": (
+        "Mean ranks; a bar joins methods that Nemenyi's test cannot tell apart. Look "
+        "at who shares a bar with PK (paper): the paper has HI-PMK alone there."
+    ),
+    "ranks-paper-pk-ours": (
+        "Mean ranks with PK (ours) in the place of PK (paper), parameters of the "
+        "others chosen by labels. Look at who shares a bar with it."
+    ),
+    "ranks-clean-pk-paper": "Mean ranks without labels. Look at who is first.",
+    "ranks-clean-pk-ours": (
+        "The same with PK (ours). Look at the gap to HI-PMK: far less than the "
+        "critical difference."
+    ),
+    "fidelity": (
+        "Error of the similarities against time, a point for each method; best is at "
+        "the lower left. Look at the distance between PK (paper) and PK, pairwise."
+    ),
+    "missing-rate": (
+        "NMI as more cells are hidden. Look at PK (paper) with four bins beside its "
+        "best bins, and at the height of chance on messidor."
+    ),
+    "bins": (
+        "NMI against the number of bins, by the paper's rule and by ours in the same "
+        "bins. Look at how much the curves of one table move, not at which is higher."
+    ),
+    "binning": (
+        "Percentile bins on a skewed sample. Two pairs equally far apart: the dense "
+        "one is cut by a border, the sparse one is not."
+    ),
+    "runtime": (
+        "Seconds and memory against rows, first table. Look at the slopes: a line that "
+        "is twice as steep takes four times as long for twice the rows."
+    ),
+}
 NAMED = 12  # groups of gaps that are named
 
 
@@ -86,18 +135,35 @@ def write_page(results: Path, page: Path, *, quick: bool = False) -> None:
     results : Path
         The folder that keeps the results; whatever of it is there.
     page : Path
-        The file. The figures are put beside it, in ``pictures``.
+        The file. The second page, named ``-details``, and the figures, in ``pictures``,
+        are put beside it.
     quick : bool, default=False
         Whether to show the quick runs.
     """
     chapters = read_chapters(results, quick)
-    text = write_text(chapters, quick)
+    details = name_details(page)
+    texts = {
+        details: write_details(chapters, page.name, quick),
+        page: write_text(chapters, details.name, quick),
+    }
     for chapter in chapters.values():
         for stem, draw in chapter.rendering.figures.items():
             save_figure(draw(), page.parent / PICTURES / stem)
     page.parent.mkdir(parents=True, exist_ok=True)
-    with whole_file(page) as part:
-        part.write_text(text, encoding="utf-8")
+    for path, text in texts.items():
+        with whole_file(path) as part:
+            part.write_text(text, encoding="utf-8")
+
+
+def name_details(page: Path) -> Path:
+    """Name the second page.
+
+    Examples
+    --------
+    >>> name_details(Path("paper.md")).name
+    'paper-details.md'
+    """
+    return page.with_name(f"{page.stem}-details{page.suffix}")
 
 
 def read_chapters(results: Path, quick: bool = False) -> dict[str, Chapter]:
@@ -170,13 +236,19 @@ def keep_complete(
     return results[kept].reset_index(drop=True)
 
 
-def write_text(chapters: Mapping[str, Chapter], quick: bool = False) -> str:
-    """Write the page.
+def write_text(
+    chapters: Mapping[str, Chapter],
+    details: str = "paper-details.md",
+    quick: bool = False,
+) -> str:
+    """Write the first page.
 
     Parameters
     ----------
     chapters : mapping from str to Chapter
         By the name of the experiment.
+    details : str, default="paper-details.md"
+        Where the second page is.
     quick : bool, default=False
 
     Returns
@@ -192,25 +264,91 @@ def write_text(chapters: Mapping[str, Chapter], quick: bool = False) -> str:
         joined = chapters.get(JOINED.get(name, ""))
         figures = [*chapters[name].rendering.figures]
         figures += joined.rendering.figures if joined else []
-        parts += _write_chapter(chapters[name], figures)
-    parts += ["## What was run", *tell_runs(chapters)]
+        tables = _list_tables(chapters[name])
+        if name in SPLIT:
+            n_tables, n_figures = SPLIT[name]
+            tables, figures = tables[:n_tables], figures[:n_figures]
+        parts += _write_chapter(chapters[name], tables, figures)
+    parts.append(
+        f"[Details]({details}): the other ranks, why some printed numbers differ, what "
+        "the options give, where the method departs from the paper, the tables, and "
+        "what was run."
+    )
+    return _join(parts)
+
+
+def write_details(
+    chapters: Mapping[str, Chapter], first: str = "paper.md", quick: bool = False
+) -> str:
+    """Write the second page.
+
+    Parameters
+    ----------
+    chapters : mapping from str to Chapter
+        By the name of the experiment.
+    first : str, default="paper.md"
+        Where the first page is.
+    quick : bool, default=False
+
+    Returns
+    -------
+    str
+        Markdown.
+    """
+    parts = [
+        "# Did it reproduce? Details" + " (quick runs)" * quick,
+        f"The verdicts and main results are in [Did it reproduce?]({first}).",
+    ]
+    for name in DETAILS:
+        n_tables, n_figures = SPLIT.get(name, (0, 0))
+        figures = [*chapters[name].rendering.figures][n_figures:]
+        tables = _list_tables(chapters[name])[n_tables:]
+        parts += _write_chapter(chapters[name], tables, figures)
+    return _join([*parts, "## What was run", *tell_runs(chapters)])
+
+
+def _join(parts: list[str]) -> str:
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _write_chapter(chapter: Chapter, figures: list[str]) -> list[str]:
-    name = chapter.experiment.name
-    parts = [f"## {chapter.experiment.title} (`{name}`)", _tell_gaps(chapter)]
-    if chapter.problem:
-        parts.append(f"Cannot be shown from what is there: {chapter.problem}.")
+def _list_tables(chapter: Chapter) -> list[Table]:
+    """Give the tables of a chapter that are shown, each note at its first place."""
     told: set[str] = set()
+    found = []
     shown = [table for table in chapter.rendering.tables if not table.detail]
     for table in shown:
         new = tuple(note for note in table.notes if note not in told)
         told |= set(new)
         title = table.title if len(shown) > 1 else ""  # the heading says it
-        parts.append(write_markdown(replace(table, title=title, notes=new)))
-    pictures = [f"![{stem}]({(PICTURES / stem).as_posix()}.svg)" for stem in figures]
-    return [*parts, "\n".join(pictures)]
+        found.append(replace(table, title=title, notes=new))
+    return found
+
+
+def _write_chapter(
+    chapter: Chapter, tables: list[Table], figures: list[str]
+) -> list[str]:
+    name = chapter.experiment.name
+    parts = [f"## {chapter.experiment.title} (`{name}`)", _tell_gaps(chapter)]
+    if chapter.problem:
+        parts.append(f"Cannot be shown from what is there: {chapter.problem}.")
+    if name in LEADING and tables and chapter.shown is not None:
+        parts.append(LEADING[name](chapter.shown))
+    parts += [write_markdown(table) for table in tables]
+    for stem in figures:
+        picture = f"![{stem}]({(PICTURES / stem).as_posix()}.svg)"
+        parts.append(f"{picture}\n*{CAPTIONS[stem]}*")
+    return [*parts, _tell_commits(chapter)]
+
+
+def _tell_commits(chapter: Chapter) -> str:
+    """Name the commits that made the results, if there are several."""
+    if not chapter.has_trials or chapter.shown is None:
+        return ""
+    counts = chapter.shown["commit"].value_counts()
+    if len(counts) < 2:
+        return ""
+    told = ", ".join(f"`{commit}` {count:,}" for commit, count in counts.items())
+    return f"Trials by commit: {told}."
 
 
 def _tell_gaps(chapter: Chapter) -> str:

@@ -1,7 +1,11 @@
 """Time and memory against the number of rows, up to what each method bears.
 
-The table is made up: numbers that hang together through a few hidden factors, and
-categories that hang on them too, with a tenth of the cells hidden by chance. Every
+The first table is made up: numbers that hang together through a few hidden factors, and
+categories that hang on them too, with a tenth of the cells hidden by chance. Its
+numbers are normal, and four percentile bins of a normal column are in effect two (the
+end centers are the extremes), so its rows of bins repeat, and the paper's rule has few
+distinct rows to search. The second table, `UNIFORM`, has fourteen uniform columns, put
+in eight bins: hardly two rows are alike. Only the slopes of both are compared. Every
 method gets one thread, and is called once on a tiny table before the clock starts, so
 that compiling and importing are not counted. The rows double. A method stops where its
 memory (HI-PMK, a square of the rows) or its time (MIWAE) would be out of proportion.
@@ -32,10 +36,11 @@ from ..plots import draw_lines, make_panels, share_legend
 from ._machine import PeakMemory
 from ._rendering import Rendering, Table
 from ._trials import Experiment, Request, Trial, find_labels
-from .nmi import FOUR_BINS, NAMES, OURS, PAPER
+from .nmi import CASCADE, FOUR_BINS, NAMES, OURS, PAPER
 
 EPOCHS = 10
 REPEATS = 2
+FEWEST_SIZES = 4  # of a slope: of three sizes it changes from run to run
 FEWEST_ROWS = 1_000
 WARM_UP_ROWS = 60
 FEW = 6  # of more sizes every other is shown
@@ -55,6 +60,14 @@ MOST_ROWS = {
     "HI-PMK": 16_000,
     "MIWAE": 16_000,
 }
+# The second table: label -> method, parameters; the most rows.
+TABLE, UNIFORM = "synthetic", "uniform"
+EIGHT_BINS = CASCADE | {"n_bins": 8}
+UNIFORM_METHODS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
+    OURS: ("PK", {"n_jobs": 1}),
+    PAPER: ("PK", EIGHT_BINS | {"n_jobs": 1}),
+}
+UNIFORM_MOST_ROWS, QUICK_UNIFORM_MOST_ROWS = 128_000, 8_000
 QUICK_MOST_ROWS = {OURS: 16_000, PAPER: 16_000, "HI-PMK": 4_000, "MIWAE": 4_000}
 
 
@@ -91,20 +104,56 @@ def make_table(n_rows: int, seed: int) -> pd.DataFrame:
     return simulate_missing(pd.DataFrame(columns), MISSING_RATE, random_state=seed)
 
 
+def make_uniform(n_rows: int, seed: int) -> pd.DataFrame:
+    """Make up a table of uniform numbers, independent of each other, with holes.
+
+    Parameters
+    ----------
+    n_rows : int
+    seed : int
+
+    Returns
+    -------
+    pandas.DataFrame of shape (n_rows, 14)
+
+    Examples
+    --------
+    >>> make_uniform(1000, seed=0).shape
+    (1000, 14)
+    """
+    rng = np.random.default_rng(seed)
+    table = pd.DataFrame(rng.random((n_rows, N_NUMERIC + N_CATEGORICAL)))
+    table.columns = [f"x{j}" for j in table]
+    return simulate_missing(table, MISSING_RATE, random_state=seed)
+
+
 def plan(request: Request, done: pd.DataFrame) -> list[Trial]:  # noqa: ARG001
     """List the trials, small tables first."""
     most = QUICK_MOST_ROWS if request.quick else MOST_ROWS
+    few = QUICK_UNIFORM_MOST_ROWS if request.quick else UNIFORM_MOST_ROWS
     chosen = request.choose(tuple(METHODS))
+    kernels = [label for label in chosen if label in UNIFORM_METHODS]
+    first = _list_trials(TABLE, METHODS, {label: most[label] for label in chosen})
+    return first + _list_trials(UNIFORM, UNIFORM_METHODS, dict.fromkeys(kernels, few))
+
+
+def _list_trials(
+    table: str,
+    methods: Mapping[str, tuple[str, Mapping[str, Any]]],
+    most: Mapping[str, int],
+) -> list[Trial]:
+    if not most:
+        return []
     return [
         Trial(
-            "synthetic",
-            METHODS[label][0],
+            table,
+            methods[label][0],
             seed,
-            parameters=METHODS[label][1],
+            parameters=methods[label][1],
             setting={"rows": n_rows},
         )
-        for n_rows in list_sizes(max(most[label] for label in chosen))
-        for label in chosen
+        for n_rows in list_sizes(max(most.values()))
+        for label in most
         if n_rows <= most[label]
         for seed in range(REPEATS)
     ]
@@ -128,9 +177,10 @@ def measure(trial: Trial, data_home: str | None) -> dict[str, Any]:  # noqa: ARG
     The peak of the memory is that of the timed call alone, above what the process held
     with the table already made.
     """
-    table = make_table(int(trial.setting["rows"]), trial.seed)
+    make = make_uniform if trial.dataset == UNIFORM else make_table
+    table = make(int(trial.setting["rows"]), trial.seed)
     method = registry[trial.method]
-    tiny = make_table(WARM_UP_ROWS, trial.seed)
+    tiny = make(WARM_UP_ROWS, trial.seed)
     method.build(random_state=trial.seed, **trial.parameters).fit_transform(tiny)
     model = method.build(random_state=trial.seed, **trial.parameters)
     give_back_memory()
@@ -156,7 +206,9 @@ def give_back_memory() -> None:
         ctypes.CDLL(None).malloc_trim(0)
 
 
-def summarise(results: pd.DataFrame, score: str = "fit_seconds") -> pd.DataFrame:
+def summarise(
+    results: pd.DataFrame, score: str = "fit_seconds", table: str = TABLE
+) -> pd.DataFrame:
     """Arrange the best of the repetitions as sizes by methods.
 
     Parameters
@@ -166,15 +218,18 @@ def summarise(results: pd.DataFrame, score: str = "fit_seconds") -> pd.DataFrame
     score : {"fit_seconds", "fit_memory_mb"}, default="fit_seconds"
         Of the time the least is taken, which is disturbed least. Of the memory the
         most, since a repetition may be served from what the one before left.
+    table : {"synthetic", "uniform"}, default="synthetic"
 
     Returns
     -------
     pandas.DataFrame
         Index ``rows``; NaN where a method was not run, or failed.
     """
-    rows = results.assign(
-        label=find_labels(results, METHODS),
-        rows=results["setting"].map(lambda text: json.loads(text)["rows"]),
+    methods = UNIFORM_METHODS if table == UNIFORM else METHODS
+    kept = results[results["dataset"] == table]
+    rows = kept.assign(
+        label=find_labels(kept, methods),
+        rows=kept["setting"].map(lambda text: json.loads(text)["rows"]),
     )
     grouped = rows.groupby(["rows", "label"])[score]
     wide = (grouped.min() if score == "fit_seconds" else grouped.max()).unstack()
@@ -182,19 +237,20 @@ def summarise(results: pd.DataFrame, score: str = "fit_seconds") -> pd.DataFrame
     return wide[[label for label in METHODS if label in wide.columns]]
 
 
-def fit_slope(rows: Any, heights: Any) -> float:
+def fit_slope(rows: Any, heights: Any, fewest: int = 2) -> float:
     """Fit the exponent of a power law to the upper half of the sizes.
 
     Parameters
     ----------
     rows, heights : array-like of shape (n_sizes,)
         Heights that are NaN or not above 0 are left out.
+    fewest : int, default=2
+        Sizes in the upper half without which there is no slope.
 
     Returns
     -------
     float
-        The slope of the least-squares line through the logarithms; NaN with fewer than
-        two sizes in the upper half.
+        The slope of the least-squares line through the logarithms, or NaN.
 
     Examples
     --------
@@ -205,7 +261,7 @@ def fit_slope(rows: Any, heights: Any) -> float:
     good = y > 0
     x, y = x[good], y[good]
     upper = slice(len(x) // 2, None)
-    if len(x[upper]) < 2:
+    if len(x[upper]) < fewest:
         return float("nan")
     return float(np.polyfit(np.log(x[upper]), np.log(y[upper]), 1)[0])
 
@@ -219,19 +275,66 @@ def render(results: pd.DataFrame, request: Request) -> Rendering:
     peak = _tabulate(f"Peak memory of it, MB{tail}", memory, _memory_notes(repeats))
     tables = (
         _tabulate(f"Seconds to fit and transform{tail}", seconds, _notes(repeats)),
+        _tabulate_slopes(f"Slopes of two tables{tail}", results),
         replace(peak, detail=True),
     )
     return Rendering(tables, {"runtime": lambda: draw(seconds, memory)})
+
+
+def list_slopes(results: pd.DataFrame) -> pd.DataFrame:
+    """Give the slopes of the time on both tables.
+
+    Parameters
+    ----------
+    results : pandas.DataFrame
+        Of a ledger.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Index the tables that were run, columns ``rows`` (the most) and the kernels;
+        NaN where too few sizes were run.
+    """
+    rows = {}
+    for table in (TABLE, UNIFORM):
+        if (results["dataset"] == table).any():
+            seconds = summarise(results, table=table)
+            found = {
+                label: fit_slope(seconds.index, seconds[label], FEWEST_SIZES)
+                for label in UNIFORM_METHODS
+                if label in seconds
+            }
+            rows[table] = {"rows": seconds.index[-1], **found}
+    return pd.DataFrame.from_dict(rows, orient="index")
+
+
+def _tabulate_slopes(title: str, results: pd.DataFrame) -> Table:
+    found = list_slopes(results)
+    text = found.map(lambda slope: _write_slope(float(slope))).astype(object)
+    text["rows"] = [f"up to {rows:,}" for rows in found["rows"]]
+    names = {TABLE: "first table, 4 bins", UNIFORM: "14 uniform columns, 8 bins"}
+    text.index = pd.Index([names[table] for table in found.index], name="table")
+    note = (
+        "Slopes of log seconds against log rows. In the first table numbers are "
+        "normal: their four percentile bins are in effect two, because the end "
+        "centers are the extremes, so rows of bins repeat. In the second hardly two "
+        f"rows are alike, and {PAPER} compares all with all ({OURS} has its own bins). "
+        "The second table was timed on a machine with other work, so only its slope "
+        "is shown."
+    )
+    return Table(title, text, notes=(note,))
+
+
+def _write_slope(slope: float) -> str:
+    return "-" if math.isnan(slope) else f"{slope:.2f}"
 
 
 def _tabulate(title: str, wide: pd.DataFrame, notes: tuple[str, ...]) -> Table:
     few = wide.iloc[:: 2 if len(wide) > FEW else 1]
     text = few.map(_write).astype(object)
     text.index = [f"{n_rows:,}" for n_rows in few.index]
-    slopes = [fit_slope(wide.index, wide[label]) for label in wide.columns]
-    text.loc["slope"] = [
-        "-" if math.isnan(slope) else f"{slope:.2f}" for slope in slopes
-    ]
+    slopes = [fit_slope(wide.index, wide[label], FEWEST_SIZES) for label in wide]
+    text.loc["slope"] = [_write_slope(slope) for slope in slopes]
     text.index.name = "rows"
     return Table(title, text, notes=notes)
 
@@ -253,8 +356,9 @@ def _notes(repeats: int) -> tuple[str, ...]:
     methods = (
         f"MIWAE trains for {EPOCHS} epochs at every size (the paper's grid starts at "
         "100); HI-PMK makes its square matrix, PK its representation. Slope: of log "
-        "seconds against log rows, over the upper half of the sizes. A dash: not run, "
-        "out of proportion in memory (HI-PMK) or time (MIWAE)."
+        "seconds against log rows, over the upper half of the sizes, if these are "
+        f"{FEWEST_SIZES} or more. A dash: not run, out of proportion in memory "
+        "(HI-PMK) or time (MIWAE)."
     )
     return table, methods
 
@@ -280,7 +384,10 @@ def draw(seconds: pd.DataFrame, memory: pd.DataFrame) -> Any:
     matplotlib.figure.Figure
     """
     figure, axes = make_panels(["time", "memory"], size=(3.4, 2.9))
-    slopes = {name: fit_slope(seconds.index, seconds[name]) for name in seconds}
+    found = {
+        name: fit_slope(seconds.index, seconds[name], FEWEST_SIZES) for name in seconds
+    }
+    slopes = {name: slope for name, slope in found.items() if not math.isnan(slope)}
     for ax, wide, ylabel in (
         (axes[0], seconds, "seconds"),
         (axes[1], memory.where(memory > 0), "MB"),

@@ -1,0 +1,107 @@
+"""Clusterers that the paper leaves out, and the candidates for unexplained numbers."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.metrics import adjusted_mutual_info_score
+
+from proximity_kernel_paper.baselines import _clusterers as clusterers
+from proximity_kernel_paper.experiments import Request, peers, scaling
+from proximity_kernel_paper.experiments._ledger import Ledger
+
+PACKAGES = {"k-prototypes": "kmodes", "latent classes": "stepmix"}
+
+
+def make_table(n, seed, numbers=True, categories=True):
+    """Two groups that three columns of each kind tell apart, and missing cells."""
+    rng = np.random.default_rng(seed)
+    group = rng.integers(2, size=n)
+    columns = {}
+    for j in range(3 * numbers):
+        columns[f"x{j}"] = 4 * group + rng.normal(size=n)
+    for j in range(3 * categories):
+        label = np.where(rng.random(n) < 0.1, 1 - group, group)
+        columns[f"c{j}"] = np.array(["a", "b"])[label]
+    if categories:
+        grades = pd.Categorical.from_codes(group, ["low", "high"], ordered=True)
+        columns["grade"] = grades
+    frame = pd.DataFrame(columns)
+    return frame.mask(rng.random(frame.shape) < 0.1), group
+
+
+@pytest.mark.parametrize("kinds", [(True, True), (True, False), (False, True)])
+@pytest.mark.parametrize("name", clusterers.CLUSTERERS)
+def test_every_clusterer_finds_two_groups_in_every_kind_of_table(name, kinds):
+    pytest.importorskip("prince" if "FAMD" in name else PACKAGES.get(name, "numpy"))
+    frame, group = make_table(150, 0, *kinds)
+    found = clusterers.CLUSTERERS[name](frame, 2, 0)
+    assert found.shape == (150,)
+    assert adjusted_mutual_info_score(group, found) > 0.75
+
+
+def test_ordered_categories_are_ranks_or_codes():
+    frame, _ = make_table(20, 1)
+    numbers, categories = clusterers.split(frame)
+    assert list(numbers) == ["x0", "x1", "x2", "grade"]
+    assert list(categories) == ["c0", "c1", "c2"]
+    assert numbers["grade"].isna().equals(frame["grade"].isna())
+    assert list(clusterers.split(frame, ranks=False)[0]) == ["x0", "x1", "x2"]
+
+
+def test_a_package_that_is_not_there_names_the_extra():
+    with pytest.raises(ImportError, match=r"nothing_here is not .*paper\[peers\]"):
+        clusterers._load("nothing_here.inside")
+
+
+def fill(tmp_path, experiment, score):
+    ledger = Ledger(tmp_path / "x.csv", experiment.scores)
+    for trial in experiment.plan(Request(), ledger.read()):
+        ledger.append(trial, score(trial))
+    return ledger.read()
+
+
+def test_peers_are_shown_best_first(tmp_path):
+    order = list(peers.COLUMNS.values())
+
+    def score(trial):
+        height = 0.5 - 0.01 * order.index((trial.method, dict(trial.parameters)))
+        return {"nmi": height, "ami": height / 2, "ari": -height, "fit_seconds": 1.0}
+
+    results = fill(tmp_path, peers.EXPERIMENT, score)
+    assert peers.tabulate(results).index.to_list() == list(peers.COLUMNS)
+    main, detail = peers.render(results, Request()).tables
+    assert main.frame.iloc[0].to_list() == ["0.500", "0.250", "-0.500"]
+    assert main.mark(len(main.frame) - 1, 2) == "best"  # the highest ARI
+    assert "Highest NMI on: PK (ours) 10." in main.notes[0]
+    assert detail.frame.shape == (10, len(peers.COLUMNS))
+
+
+def test_scaling_counts_what_is_near_to_the_printed_number(tmp_path):
+    printed = scaling.read_published()
+
+    def score(trial):
+        number = printed.loc[trial.dataset, trial.method]
+        far = dict.fromkeys(scaling.WAYS, number + 0.3) | {"fit_seconds": 1.0}
+        return far | {scaling.WAYS[2]: number + 0.01}
+
+    results = fill(tmp_path, scaling.EXPERIMENT, score)
+    table = scaling.render(results, Request()).tables[0].frame
+    assert table.iloc[0].to_list() == ["", "0", "0", "15", "0"]
+    assert table.iloc[1].to_list() == ["", "0.300", "0.300", "0.010", "0.300"]
+    assert table.loc["Mean on kidney"].to_list()[0] == "0.546"
+
+
+def test_what_the_note_on_scaling_says_is_so_in_the_results():
+    folder = Path(__file__).parents[1] / "results"
+    results = Ledger(folder / "scaling.csv", scaling.EXPERIMENT.scores).read()
+    found = scaling.compare(results)
+    off = found[list(scaling.WAYS)].sub(found["printed"], axis=0).abs()
+    unit, one, variance, _ = scaling.WAYS
+    kidney = off.xs("kidney", level="dataset")
+    assert (kidney[variance] < kidney[unit]).all()
+    others = off.drop(index="kidney", level="dataset")
+    assert (others[variance] > others[unit]).mean() > 0.5
+    assert off.loc[("Mean", "credit"), one] < off.loc[("Mean", "credit"), unit]
+    assert (off.min(axis=1) > scaling.NEAR).any()
