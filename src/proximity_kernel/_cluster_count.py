@@ -44,8 +44,8 @@ SEED = 0
 N_SAMPLES = 10
 _SHARE = 0.9  # of the rows, in a sample
 _MOST_CLUSTERS = 10
-_MOST_ROWS = 2000  # a larger table is sampled
-_MOST_IN_NULL = 1000  # rows of a table without groups
+_MOST_ROWS = 1600  # a larger table is sampled
+_MOST_IN_NULL = 700  # rows of a table without groups
 _LEAST_ROWS = 5  # per cluster, because each half of a sample needs two
 _N_FIRST = 5  # samples in which every number of clusters is tried
 _PLAUSIBLE = 0.6  # stability in these, from which a number is tried in all samples
@@ -204,7 +204,7 @@ def _write_votes(votes: int, n_groups: int) -> str:
 
 
 def _draw(rows: Rows, share: float, rng: np.random.Generator) -> _Ints:
-    """Sample a share of the rows without replacement, at most 2,000, in random order.
+    """Sample a share of the rows without replacement, at most 1,600, in random order.
 
     Returns
     -------

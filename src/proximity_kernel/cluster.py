@@ -90,7 +90,7 @@ class ProximityKMeans(NumberedTransformer, Clusterer, KernelEstimator):
         and the most frequent one is taken (`groups_`). It is the largest one that is
         stable (`stability_` at least 0.72), if the inertia falls by more than in tables
         that have the same columns, rank correlations and missing cells, but no groups.
-        At most 1,000 rows are used, which do not depend on `random_state`.
+        At most 1,600 rows are used for each, which do not depend on `random_state`.
     kernel : ProximityKernel, FrozenEstimator or None, default=None
         Represents the rows; a copy is fitted, unless it is a fitted kernel in a
         `sklearn.frozen.FrozenEstimator`. None is a kernel with default options.

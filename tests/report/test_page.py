@@ -21,6 +21,7 @@ from proximity_kernel import (
     ProximityNeighbors,
     explain,
 )
+from proximity_kernel._shared.wording import write_share
 from proximity_kernel.kernel import code_table
 from proximity_kernel.report import TableReport, findings, row_map
 from proximity_kernel.report.display_columns import make_display_columns
@@ -315,11 +316,27 @@ def test_clusters_and_their_profiles(page, clusters):
     for c, size in enumerate(sizes):
         assert f"Cluster {c} {names[c]} {size} rows" in words
     first = clusters.profiles_[0]
-    share, overall = (round(100 * first[key]) for key in ("share", "share_overall"))
-    assert (
-        f"{first['feature']} {first['value']} {share} %, all rows {overall} %" in words
-    )
     assert names[0].startswith(f"{first['feature']} {first['value']}")
+
+
+def test_shares_are_those_of_the_known_cells(penguins, tmp_path):
+    rng = np.random.default_rng(0)
+    table = penguins[["species", "island", "body_mass_g"]].mask(
+        rng.random((len(penguins), 3)) < 0.3
+    )
+    km = ProximityKMeans(3, random_state=0).fit(table)
+    words = visible(section(write(tmp_path, table, clusters=km), "rows"))
+    for one in km.profiles_:
+        if one["feature"] == "body_mass_g":
+            continue
+        known = table[one["feature"]].dropna()
+        is_value = known == one["value"]
+        own = is_value[km.labels_[known.index] == one["cluster"]]
+        shares = (write_share(float(part.mean())) for part in (own, is_value))
+        said = (
+            f"{one['feature']} {one['value']} {next(shares)}, all rows {next(shares)}"
+        )
+        assert said in words
 
 
 def test_the_bins_lie_on_the_histogram(page, clusters, penguins):

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -193,6 +196,16 @@ def make_report(
             title=Path(table.name).name,
             assumptions=[name_options(line) for line in table.assumptions],
             doubts=[name_options(line) for line in table.doubts],
+            made=_describe_call(invocation),
         )
         page.write_html(path)
     invocation.note(f"report: {path}")
+
+
+def _describe_call(invocation: Invocation) -> str:
+    """Write the day and the command that was typed, as far as it is known."""
+    given = sys.argv[1:]
+    if invocation.command not in given:  # called from Python
+        given = [invocation.command, str(invocation.options.file)]
+    command = shlex.join(["proximity-kernel", *given])
+    return f"Made on {date.today():%Y-%m-%d} by the command: {command}"

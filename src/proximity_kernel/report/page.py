@@ -81,6 +81,8 @@ class TableReport:
     doubts : sequence of str
         What may be wrong with the table, to show at the top of the page. Assumptions
         that are among them are not repeated.
+    made : str or None, default=None
+        When and how the page was made, for its last line.
     random_state : int, default=0
         Seed for the rows that are sampled from a large table. The same seed gives the
         same page.
@@ -113,6 +115,7 @@ class TableReport:
         title: str | None = None,
         assumptions: Sequence[str] = (),
         doubts: Sequence[str] = (),
+        made: str | None = None,
         random_state: int = 0,
     ) -> None:
         require("jinja2", extra="report")
@@ -138,6 +141,7 @@ class TableReport:
             clean(one, 500) for one in assumptions if one not in doubts
         ]
         content["doubts"] = [clean(capitalize(one), 500) for one in doubts]
+        content["made"] = clean(made, 500) if made else ""
         self._size: str = content["size"]
         self.html = _render(content)
 
@@ -255,9 +259,10 @@ def _collect(
     near = _choose_comparison(kernel, coded, given)
     data = describe_rows(near[0], columns, near[1], compared, rng)
     data["ids"] = [names[i] for i in data["rows"]]
+    data["sampled"] = len(data["rows"]) < len(names)
     data["clusters"] = cards = None
     if clusters is not None and labels is not None:
-        cards = _describe_clusters(clusters, labels, columns)
+        cards = _describe_clusters(clusters, labels, coded, columns)
         data["clusters"] = labels[data["rows"]].tolist()
         data["sizes"] = [int(card["size"]) for card in cards]
         data["kind"] = kind
@@ -295,19 +300,26 @@ def _collect(
 
 
 def _describe_clusters(
-    clusters: ProximityKMeans, labels: NDArray[np.int64], columns: list[DisplayColumn]
+    clusters: ProximityKMeans,
+    labels: NDArray[np.int64],
+    coded: CodedTable,
+    columns: list[DisplayColumn],
 ) -> list[dict[str, Any]]:
-    """Describe the name, the size and the typical values of each cluster."""
+    """Describe the name, the size and the typical values of each cluster.
+
+    The shares are of the known cells, which a reader can count; in ``profiles_``
+    missing cells count by their estimates.
+    """
     types = clusters.kernel_.model_.types
+    share = _KnownShares(code_table(clusters.kernel_, coded), labels)
     by_name = {one.name: column for one, column in zip(types, columns, strict=True)}
     profiles = [
         one
         | {
             "feature": by_name[one["feature"]].name,
             "value": by_name[one["feature"]].write_bin(one["value"]),
-            "share": min(1.0, one["share"]),
-            "share_overall": min(1.0, one["share_overall"]),
         }
+        | share.of(one["feature"], one["value"], one["cluster"])
         for one in clusters.profiles_
     ]
     names = name_clusters(profiles)
@@ -321,6 +333,51 @@ def _describe_clusters(
         }
         for c, size in enumerate(np.bincount(labels, minlength=clusters.n_clusters_))
     ]
+
+
+class _KnownShares:
+    """Counts of the known cells of each cluster, by their bins."""
+
+    def __init__(self, coded: CodedTable, labels: NDArray[np.int64]) -> None:
+        self._coded, self._labels, self._model = coded, labels, coded.model
+        self._places = {name: j for j, name in enumerate(self._model.names)}
+        self._counts: dict[str, NDArray[np.int64]] = {}
+        self._bins: dict[str, dict[str, tuple[int, int]]] = {}
+
+    def of(self, feature: str, value: str, cluster: int) -> dict[str, float]:
+        """Compute the share of bins in a cluster and in all rows; 0 if none is known.
+
+        Parameters
+        ----------
+        feature, value : str
+            A column, and the name of one or several of its bins.
+        cluster : int
+        """
+        if feature not in self._counts:
+            self._count(feature)
+        first, last = self._bins[feature][value]
+        counts = self._counts[feature]
+        sums = counts[cluster], counts.sum(axis=0)
+        own, overall = (
+            float(one[first : last + 1].sum() / max(one.sum(), 1)) for one in sums
+        )
+        return {"share": own, "share_overall": overall}
+
+    def _count(self, feature: str) -> None:
+        """Count the bins of a column in each cluster, and name them."""
+        j = self._places[feature]
+        n_bins, names = int(self._model.n_bins[j]), self._model.bin_names[j]
+        codes = self._coded.bins[self._coded.index, j].astype(np.int64)
+        known, n_clusters = codes < n_bins, int(self._labels.max()) + 1
+        cells = self._labels[known] * n_bins + codes[known]
+        counts = np.bincount(cells, minlength=n_clusters * n_bins)
+        self._counts[feature] = counts.reshape(n_clusters, n_bins)
+        ranges = [
+            (first, last)
+            for first in range(n_bins)
+            for last in range(first, max(first + 1, names.n_ordered))
+        ]
+        self._bins[feature] = {names.name(*one): one for one in ranges}
 
 
 def _dump(data: Any) -> str:

@@ -76,7 +76,8 @@ function compare(row, nth) {
   const other = data.near[row][nth];
   const agreement = data.agreement[row][nth];
   const features = data.columns.map((_, j) => j).filter((j) => data.columns[j].kind !== "empty");
-  features.sort((a, b) => agreement[b] - agreement[a] || a - b);
+  // What differs comes first; the rest is the same.
+  features.sort((a, b) => agreement[a] - agreement[b] || a - b);
   const tally = {};
   const body = make("tbody", { "data-more": FEW, "data-noun": "columns" });
   for (const j of features) {
@@ -181,13 +182,18 @@ function mix(t) {
 }
 
 // The shade of each point, by a text of grades: labels, or from low to high.
-function paintLabels(grades, labels) {
+// The numbers in the legend are of all rows: `sizes`, or the points if these are all.
+function paintLabels(grades, labels, sizes) {
   const counts = new Array(labels.length + 2).fill(0);
   const kinds = grades.map((grade) => (grade < 0 ? labels.length + 1 : Math.min(grade, labels.length)));
   kinds.forEach((kind) => (counts[kind] += 1));
+  const number = (k) => {
+    if (sizes && k < sizes.length) return ` (${count(sizes[k])})`;
+    return data.sampled ? "" : ` (${count(counts[k])})`;
+  };
   const shades = [...labels.map((_, k) => color(`--mark-${k % MARKS}`)), color("--other"), color("--ink-soft")];
   const texts = [...labels, "others", "missing"];
-  const legend = texts.map((text, k) => [shades[k], `${text} (${count(counts[k])})`, k > labels.length])
+  const legend = texts.map((text, k) => [shades[k], text + number(k), k > labels.length])
     .filter((_, k) => counts[k]);
   return { shades: kinds.map((kind) => shades[kind]), hollow: kinds.map((kind) => kind > labels.length), legend };
 }
@@ -195,7 +201,7 @@ function paintLabels(grades, labels) {
 function paintNumbers(grades, most, ends) {
   const ramp = Array.from({ length: most + 1 }, (_, k) => mix(k / (most || 1)));
   const missing = grades.filter((grade) => grade < 0).length;
-  const legend = missing ? [[color("--ink-soft"), `missing (${count(missing)})`, true]] : [];
+  const legend = missing ? [[color("--ink-soft"), data.sampled ? "missing" : `missing (${count(missing)})`, true]] : [];
   return {
     shades: grades.map((grade) => (grade < 0 ? color("--ink-soft") : ramp[Math.min(grade, most)])),
     hollow: grades.map((grade) => grade < 0), legend, ends,
@@ -206,7 +212,7 @@ const readGrades = (text) => [...text].map((one) => (one === "-" ? -1 : parseInt
 
 function paint() {
   const by = byId("color-by").value;
-  if (by === "clusters") painted = paintLabels(data.clusters, data.names.map((name, k) => `${k}: ${shorten(name, 50)}`));
+  if (by === "clusters") painted = paintLabels(data.clusters, data.names.map((name, k) => `${k}: ${shorten(name, 50)}`), data.sizes);
   else if (by === "missing") {
     const missing = new Array(nPoints).fill(0);
     data.columns.forEach(({ grades }) => {
@@ -389,7 +395,9 @@ function showTip(event) {
   tip.replaceChildren(...describeRow(i).map((text) => make("span", {}, make("bdi", { text }))));
   const [x, y] = spot(i);
   tip.style.left = `${Math.min(x + 12, Math.max(0, canvas.clientWidth - tip.offsetWidth - 4))}px`;
-  tip.style.top = `${y + 14}px`;
+  // Above the point where there is no room below, so that it does not hide the legend.
+  const below = y + 14 + tip.offsetHeight <= canvas.clientHeight;
+  tip.style.top = `${below ? y + 14 : Math.max(0, y - tip.offsetHeight - 10)}px`;
 }
 
 function select(i) {

@@ -54,6 +54,14 @@ function unfold(list) {
 
 document.querySelectorAll("[data-more]").forEach(fold);
 
+// A hint where the table of the first rows is cut at the edge of the page.
+function hintSideways() {
+  const table = byId("first-rows");
+  byId("sideways").hidden = table.scrollWidth <= table.clientWidth;
+}
+hintSideways();
+window.addEventListener("resize", hintSideways);
+
 const find = byId("find");
 if (find) {
   const cards = byId("cards");
