@@ -271,7 +271,9 @@ def test_far_values_lead_to_their_rows(browser, messy_report, viewport):
 
 def test_different_values_in_one_range_are_not_called_the_same(browser, tmp_path):
     table = pd.DataFrame({"x": np.arange(40.0), "y": ["a", "b"] * 20})
-    path = TableReport(table).write_html(tmp_path / "r.html")
+    path = TableReport(table, kernel=ProximityKernel(4).fit(table)).write_html(
+        tmp_path / "r.html"
+    )
     with Visit(browser, path) as page:
         verdicts = {name: word for name, (word, _) in read_panel(page, 0, 0)[1].items()}
     assert verdicts == {
