@@ -393,5 +393,5 @@ def test_it_is_a_scikit_learn_estimator():
 
 def test_without_the_extra(frame, monkeypatch):
     monkeypatch.setitem(sys.modules, "dask", None)
-    with raises_naming(ImportError, "dask", r"proximity-kernel\[dask\]"):
+    with raises_naming(ImportError, "dask", r"\.\[dask\]"):
         DaskProximityKernel().fit(frame)

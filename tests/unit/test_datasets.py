@@ -38,7 +38,7 @@ def test_penguins_file_is_the_one_described():
 
 def test_without_pandas_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(ImportError, match=r"proximity-kernel\[cli\]"):
+    with pytest.raises(ImportError, match=r"\.\[cli\]"):
         load_penguins()
 
 
