@@ -74,6 +74,7 @@ def _other_commands():
                 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", list(_other_commands()))
 def test_the_commands_of_other_pages_run(command, tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)

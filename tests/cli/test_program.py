@@ -192,6 +192,7 @@ print(*sys.modules)
     assert not {"numpy", "pandas", "pyarrow"} & set(done.stdout.split())
 
 
+@pytest.mark.slow
 def test_a_reader_that_goes_away_is_no_error(tmp_path):
     frame = pd.DataFrame({"x": [i % 9 for i in range(40_000)], "y": 1.5})
     frame.to_csv(tmp_path / "long.csv", index=False)
@@ -206,6 +207,7 @@ def test_a_reader_that_goes_away_is_no_error(tmp_path):
     assert "rror" not in done.stderr
 
 
+@pytest.mark.slow
 def test_a_reader_that_goes_away_leaves_the_report(tmp_path):
     frame = pd.DataFrame(
         {"x": [i % 9 for i in range(40_000)], "y": [1.5, 2.5] * 20_000}

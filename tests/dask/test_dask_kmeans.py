@@ -91,6 +91,7 @@ def lloyd_in_memory(frame, options, kernel):
     return rows, first, iterate(rows, first.centers, 300, 1e-4 * rows.variance())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_parts", [1, 7, 25])
 @pytest.mark.parametrize("normalize", [False, True])
 @pytest.mark.parametrize("persist", [False, True])

@@ -231,6 +231,7 @@ def test_larger_tables(matching, n, d, rate):
     same_as_oracle(pk, new, reference)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("matching", "d"),
     [("pairwise", 40), *(("cascade", d) for d in (64, 70, 300))],  # the oracle is slow

@@ -33,6 +33,7 @@ from proximity_kernel._kmeans import (
 
 
 # A check has bins of two groups only, and asks for more clusters.
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Only 2 of:sklearn.exceptions.ConvergenceWarning")
 @parametrize_with_checks(
     [
@@ -348,6 +349,7 @@ def test_auto_finds_the_groups(n_groups, kernel):
     assert km.stability_[n_groups] >= 0.9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_columns", [1, 2, 10])
 @pytest.mark.parametrize("kernel", [ProximityKernel(4), ProximityKernel("auto")])
 def test_auto_leaves_one_blob_whole(n_columns, kernel):

@@ -72,6 +72,7 @@ OTHERS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("other", OTHERS.values(), ids=OTHERS)
 def test_a_long_cell_takes_no_long_time(other):
     """Patterns that try each split of a cell take minutes for these."""

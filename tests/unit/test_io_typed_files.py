@@ -142,6 +142,7 @@ def write_typed(path, columns, **options):
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["parquet", "arrow"])
 @pytest.mark.parametrize("missing", ["none", "some", "all"])
 @pytest.mark.parametrize("name", CELLS)

@@ -20,6 +20,7 @@ def frame():
     return mixed_table(300, 6, 0.3, seed=4, noise=0.4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["all pairs", "few sources"])
 def test_moved_is_how_far_the_estimate_goes_without_the_cell(monkeypatch, frame, way):
     """Each observed cell is taken out of the table in turn."""

@@ -75,6 +75,7 @@ def list_expressions():
             yield from (f"pk.{name}().{one}" for one in methods)
 
 
+@pytest.mark.slow
 def test_no_public_call_gives_any(check, tmp_path):
     path = tmp_path / "program.py"
     asked = list(list_expressions())

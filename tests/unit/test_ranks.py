@@ -130,6 +130,7 @@ def spread_values(name, n, rng):
     return np.where(rng.random(n) < 0.1, 1.5, values)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["normal", "skewed", "sorted", "ties"])
 @pytest.mark.parametrize("size", [90_000, 1_000_000])
 def test_centers_of_ten_million_values_are_near_their_rank(name, size):

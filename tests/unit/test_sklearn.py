@@ -224,6 +224,7 @@ def test_a_pickle_holds_the_counts_not_the_evidence():
     assert_same_model(pickle.loads(stored), pk)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", ["loky", "threading"])
 def test_inside_joblib_workers(groups, backend):
     frame, _ = groups
