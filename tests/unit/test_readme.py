@@ -41,6 +41,12 @@ def test_the_figures_are_those_of_the_benchmark(figure, said):
             assert float(seconds) == float(f"{measured['seconds']:.2g}")
 
 
+def test_the_probabilities_are_those_of_the_benchmark():
+    (said,) = re.findall(r"mean probability is (\S+), and (\S+) are right", README)
+    measured = [CLAIMS.loc[one, "proximity-kernel"] for one in ("claimed", "right")]
+    assert list(map(float, said)) == [round(one["value"], 2) for one in measured]
+
+
 def test_the_table_has_every_figure():
     assert sorted(figure for figure, _ in ROWS) == sorted(FIGURES.values())
 
