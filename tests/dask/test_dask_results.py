@@ -1,5 +1,7 @@
 """On dask: neighbors by partitions, and the representation in files."""
 
+import os
+
 import dask
 import dask.bag
 import numpy as np
@@ -93,3 +95,12 @@ def test_files_that_fail_leave_nothing(frame, tmp_path):
     assert (tmp_path / "z").read_text() == "old"
     got.to_parquet(as_dask(cut(frame, 2)), tmp_path / "z", overwrite=True)
     assert len(pd.read_parquet(tmp_path / "z")) == 120
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes have no names here")
+def test_a_pipe_is_not_replaced_by_a_folder(frame, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    got = DaskProximityKernel().fit(as_dask(cut(frame, 2)))
+    with pytest.raises(FileExistsError, match="is a device or a pipe"):
+        got.to_parquet(as_dask(cut(frame, 2)), tmp_path / "pipe", overwrite=True)
+    assert (tmp_path / "pipe").is_fifo()

@@ -1,5 +1,7 @@
 """A short run of `scripts/fuzz`, with fixed seeds."""
 
+from pathlib import Path
+
 import fuzzing
 import pytest
 
@@ -14,6 +16,15 @@ def test_nothing_fails(target):
     tally = fuzzing.run_target(target, count=6, seconds=600)
     assert tally.failures == []
     assert tally.n_tried == 6
+
+
+def test_promises_name_targets_that_there_are():
+    page = (Path(__file__).parents[2] / "SECURITY.md").read_text(encoding="utf-8")
+    rows = [line.strip("|").split("|") for line in page.splitlines() if line[:1] == "|"]
+    _, _, *named = (row[2].strip() for row in rows if len(row) == 3)
+    targets = {one for cell in named if cell for one in cell.split(", ")}
+    assert len(named) >= 7
+    assert targets <= set(fuzzing.TARGETS)
 
 
 def test_damaged_files_end_in_a_message_or_a_table():
