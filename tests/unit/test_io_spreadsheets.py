@@ -129,6 +129,7 @@ def test_two_header_rows_above_texts():
     [
         "name,age,weight\nunknown,unknown,unknown\na,31,70\nb,44,80\nc,52,90\n",
         "name,age,weight\nAnn,?,\na,31,70\nb,44,80\nc,52,90\n",
+        "name,crp,sugar\nAnn,<5,n.d.\na,31,70\nb,44,80\nc,52,90\n",
         "name,job,age\nAnn,nurse,31\nBob,cook,44\nCat,nurse,52\n",
         "color,shape\nred,round\nblue,long\nred,long\nblue,round\n" * 3,
     ],
@@ -371,6 +372,11 @@ def test_numbers_that_go_with_other_columns_are_compared():
     assert "visitor_number" in table.frame
     few = make_visits("room_no", 12)
     assert "room_no" in read(few.to_csv(index=False)).frame
+    rng = np.random.default_rng(0)
+    for name, most in (("week_number", 53), ("day_nr", 366)):
+        frame = pd.DataFrame({name: rng.integers(1, most, 1000)})
+        frame["x"] = rng.normal(size=1000)
+        assert name in read(frame.to_csv(index=False)).frame
 
 
 # -------------------------------------------------------------------------- scales

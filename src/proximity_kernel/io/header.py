@@ -114,7 +114,8 @@ def _goes_on(rows: list[list[str]], at: int) -> bool:
     numeric = [j for j, kind in enumerate(kinds) if kind in ("values", "years")]
     texts = [row[j] for j in numeric if j in unlike]
     many = len(numeric) >= max(2, len(row) / 2)
-    return many and len(texts) == len(numeric) == len(set(texts))
+    are_names = not any(re.search(r"[\d<>]", text) for text in texts)
+    return many and are_names and len(texts) == len(numeric) == len(set(texts))
 
 
 def _find_kind(cells: Sequence[str]) -> str:

@@ -24,7 +24,10 @@ _MAX_REPEATED = 0.05  # share of rows that may repeat an id
 _MAX_REPEATED_NUMBER = 0.2  # the same of whole numbers that are named so
 # Of those that repeat more often, and are not related to another column:
 _MIN_DISTINCT = 0.5  # distinct values for each row, of numbers named like ids
-_MIN_DISTINCT_NUMBER = 0.1  # the same of those that are named numbers
+# Of numbers named so, fewer suffice, if they are many and their range is wide:
+_MIN_DISTINCT_NUMBER = 0.1  # distinct values for each row
+_MIN_NUMBERS = 100  # distinct values
+_MIN_RANGE = 2  # for each distinct value
 _MAX_RELATION = 0.3  # rank correlation
 _N_SAMPLE = 2000  # rows for the rank correlation
 _MAX_LENGTH = 40  # characters of an id
@@ -150,8 +153,12 @@ def _count_repeats(column: Column, text: TextColumn | None) -> int:
         most = _MAX_REPEATED_NUMBER if is_number and is_whole else _MAX_REPEATED
         if n_repeats <= most * len(cells) * many:
             return n_repeats
-        least = _MIN_DISTINCT_NUMBER if is_number else _MIN_DISTINCT
-        enough = len(distinct) >= max(MIN_ROWS, least * len(cells))
+        enough = len(distinct) >= max(MIN_ROWS, _MIN_DISTINCT * len(cells))
+        if is_number and is_whole and not enough:
+            numbers = distinct.astype(float)
+            least = max(_MIN_NUMBERS, _MIN_DISTINCT_NUMBER * len(cells))
+            wide = numbers.max() - numbers.min() >= _MIN_RANGE * len(distinct)
+            enough = len(distinct) >= least and wide
         if is_whole and named and many and enough:
             return n_repeats
     counts_rows = column.is_first and is_whole and many and len(cells) == n_rows
