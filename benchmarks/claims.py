@@ -19,8 +19,9 @@ clusters
     with the number of classes given. Beside k-means on filled, scaled, one-hot rows.
 
 Every line of the output is the mean of a method over the tables, with the number of
-tables where it is the best and the seconds for all of them. Needs the project in
-`paper/`, which has the tables.
+tables where it is the best and the seconds for all of them. Run it twice: the first run
+compiles loops, and its seconds are of that. Needs the project in `paper/`, which has
+the tables.
 """
 
 from __future__ import annotations
