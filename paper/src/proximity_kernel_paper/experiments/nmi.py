@@ -311,7 +311,7 @@ _RULES = {
     ),
     "clean": (
         "Real classes, one default for each method. Labels only judge, but two "
-        "constants of PK (ours) were chosen with them in view: see the first screen."
+        "constants of PK (ours) were chosen with them in view: see the top of the page."
     ),
 }
 

@@ -336,7 +336,7 @@ def _write_chapter(
     parts += [write_markdown(table) for table in tables]
     for stem in figures:
         picture = f"![{stem}]({(PICTURES / stem).as_posix()}.svg)"
-        parts.append(f"{picture}\n*{CAPTIONS[stem]}*")
+        parts.append(f"{picture}\\\n*{CAPTIONS[stem]}*")
     return [*parts, _tell_commits(chapter)]
 
 

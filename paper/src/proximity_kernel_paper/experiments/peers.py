@@ -119,7 +119,7 @@ def render(results: pd.DataFrame, request: Request) -> Rendering:
         "of mushroom differ from those above. Latent classes take missing cells as "
         "they are; for FAMD, k-prototypes, one-hot k-means and the mixtures they are "
         f"filled with the mean or mode, numbers scaled to variance 1. {OURS}: two "
-        "constants were chosen with these labels in view, see the first screen. "
+        "constants were chosen with these labels in view, see the top of the page. "
         f"{_tell_rest(results)}Highest NMI on: {told}."
     )
     main = Table(
