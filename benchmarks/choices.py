@@ -1,4 +1,4 @@
-"""The measurements behind decisions 0011 to 0013; printed as tables.
+"""The measurements behind decisions 0012, 0013 and 0030; printed as tables.
 
 Run it with ``python benchmarks/choices.py``. It needs the project in ``paper``, whose
 tables are downloaded once, or read from the folder ``PROXIMITY_KERNEL_DATA``. The
@@ -12,6 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from sklearn.frozen import FrozenEstimator
 from sklearn.impute import KNNImputer
 
@@ -21,10 +22,9 @@ from proximity_kernel import (
     ProximityKMeans,
     ProximityOutliers,
 )
-from proximity_kernel import _cluster_count as number_of_clusters
 from proximity_kernel._number_model import NumberModel
 from proximity_kernel.datasets import load_penguins
-from proximity_kernel_paper.datasets import list_datasets, load, simulate_missing
+from proximity_kernel_paper.datasets import load, simulate_missing
 
 SEEDS = range(3)
 RATE = 0.2
@@ -48,22 +48,65 @@ def count_clusters() -> pd.DataFrame:
     return pd.DataFrame(out)
 
 
-def compare_halves() -> pd.DataFrame:
-    """How many clusters "auto" finds, by ten seeds of the halves; it uses the first."""
-    tables = {name: load(name).frame for name in list_datasets()}
-    tables |= {"penguins": load_penguins()}
-    tables |= {f"{groups} groups": _make_groups(groups, 0) for groups in (1, 3, 5)}
+def separate_groups() -> pd.DataFrame:
+    """How many groups are found in ten tables of each kind; 1 is a gradient."""
+    kinds = {
+        "one factor": _make_factor,
+        "a line": _make_line,
+        "independent columns": _make_independent,
+        "two groups": lambda rng: _make_near_groups(rng, 2),
+        "three groups": lambda rng: _make_near_groups(rng, 3),
+    }
+    out = []
+    for name, make in kinds.items():
+        tables = [make(np.random.default_rng(seed)) for seed in range(10)]
+        found = [ProximityKMeans(random_state=0).fit(t).n_clusters_ for t in tables]
+        out.append({"table": name, "found": " ".join(map(str, found))})
+    return pd.DataFrame(out)
+
+
+def _make_factor(rng: np.random.Generator) -> NDArray[np.float64]:
+    """Six columns of one Gaussian factor."""
+    return 0.8 * rng.normal(size=(500, 1)) + 0.6 * rng.normal(size=(500, 6))
+
+
+def _make_line(rng: np.random.Generator) -> NDArray[np.float64]:
+    """Points along a line, with a little noise."""
+    along = rng.random((500, 1)) * np.linspace(1, 2, 5)
+    return along + 0.1 * rng.normal(size=(500, 5))
+
+
+def _make_independent(rng: np.random.Generator) -> NDArray[np.float64]:
+    """Six columns that have nothing to do with each other."""
+    return np.c_[rng.normal(size=(500, 3)), rng.exponential(size=(500, 3))]
+
+
+def _make_near_groups(rng: np.random.Generator, n_groups: int) -> NDArray[np.float64]:
+    """Draw groups 2.5 standard deviations apart in four columns, 10 % missing."""
+    groups = rng.integers(n_groups, size=500)
+    centers = rng.permuted(np.tile(np.arange(n_groups), (4, 1)), axis=1)
+    table = 2.5 * centers[:, groups].T + rng.normal(size=(500, 4))
+    return np.where(rng.random(table.shape) < 0.1, np.nan, table)
+
+
+def compare_samples() -> pd.DataFrame:
+    """How many groups are found in a table, and in ten samples of 90 % of its rows."""
+    tables = {"penguins": load_penguins().drop(columns="species")}
+    names = ("kidney", "cancer", "mushroom", "voting", "credit", "heart", "mammo")
+    tables |= {name: load(name).frame for name in names}
     out = []
     for name, table in tables.items():
-        kernel = FrozenEstimator(ProximityKernel(random_state=0).fit(table))
-        counts = []
-        for seed in range(10):
-            number_of_clusters.SEED = seed
-            counts.append(ProximityKMeans("auto", kernel=kernel).fit(table).n_clusters_)
-        number_of_clusters.SEED = 0
-        agree = "yes" if len(set(counts)) == 1 else "no"
+        groups = ProximityKMeans(random_state=0).fit(table).groups_
+        counts = [
+            ProximityKMeans(random_state=0)
+            .fit(table.sample(frac=0.9, random_state=seed))
+            .n_clusters_
+            for seed in range(10)
+        ]
         found = " ".join(map(str, counts))
-        out.append({"table": name, "found": found, "agree": agree})
+        samples = ", ".join(f"{n} have {k}" for k, n in groups.samples.items())
+        row = {"table": name, "found": groups.n_groups, "its own samples": samples}
+        out.append(row | {"ten samples": found})
     return pd.DataFrame(out)
 
 
@@ -167,6 +210,12 @@ def _without_regression(
 if __name__ == "__main__":
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for measure in (count_clusters, compare_halves, count_outliers, measure_values):
+        for measure in (
+            count_clusters,
+            separate_groups,
+            compare_samples,
+            count_outliers,
+            measure_values,
+        ):
             print(f"\n{measure.__doc__}\n")
             print(measure().round(3).to_string(index=False))

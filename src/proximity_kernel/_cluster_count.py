@@ -255,14 +255,15 @@ def _choose_stable(strengths: dict[int, list[list[float]]]) -> list[list[int]]:
     }
     means = {k: float(estimate.mean()) for k, estimate in estimates.items()}
     best = max(means.values(), default=0.0)
-    last = max((k for k in means if means[k] >= best - _STEADIEST), default=0)
-    while means.get(last + 1, 0) >= _CONNECTED:
-        last += 1
+    first = max((k for k in means if means[k] >= best - _STEADIEST), default=0)
     least = max(_STABLE, best - _STEADIER)
-    return [
-        [k for k, own in estimates.items() if k <= last and own[s] >= least]
-        for s in range(N_SAMPLES)
-    ]
+    stable = []
+    for s in range(N_SAMPLES):
+        own, last = {k: estimate[s] for k, estimate in estimates.items()}, first
+        while own.get(last + 1, 0) >= _CONNECTED:
+            last += 1
+        stable.append([k for k in own if k <= last and own[k] >= least])
+    return stable
 
 
 def _draw_to_mean(strengths: _Floats) -> _Floats:
