@@ -398,3 +398,10 @@ def test_hostile_text_is_only_text(tmp_path):
 def test_a_lone_surrogate_is_written_as_a_mark(tmp_path):
     text = write(tmp_path, [["\ud800"], ["a"], ["a"]])
     assert "\N{REPLACEMENT CHARACTER}" in text
+
+
+def test_the_last_line_says_how_the_page_was_made(page, penguins, clusters):
+    assert "and 3 clusters. This file is" in visible(page)
+    made = "Made on 2026-01-31 by the command: proximity-kernel cluster a.csv -k 3"
+    text = TableReport(penguins, clusters=clusters, made=made).html
+    assert f"and 3 clusters. {made} . This file is" in visible(text)
