@@ -358,9 +358,10 @@ class ProximityKernel(ModelFileMixin, Weighted, Transformer, Estimator):
         Returns
         -------
         pandas.DataFrame of shape (n_features, n_features)
-            Row "age", column "dose": how many bits the age of a row tells, on average,
-            about its bin of dose, in addition to what the other columns tell. Columns
-            that repeat each other share what they tell. 0 on the diagonal.
+            Row "age", column "dose": the evidence, in bits, that the age of a row gives
+            for its own bin of dose, on average, as the estimates weigh it. Columns that
+            repeat each other share it. 0 on the diagonal. Weights go up to 1.5, so it
+            can be more bits than there are to know.
 
         Examples
         --------
