@@ -38,7 +38,7 @@ class BinNames:
         Formats of a range that is open above, and of one with two ends.
     empty : frozenset of int
         Bins without a value, between two neighboring whole numbers or ranks.
-    gaps : bool
+    missing : bool
         Whether missing cells have a bin of their own, the last one.
     """
 
@@ -48,7 +48,7 @@ class BinNames:
     beyond: str = "above {}"
     between: str = "{} to {}"
     empty: frozenset[int] = frozenset()
-    gaps: bool = False
+    missing: bool = False
 
     @property
     def n_ordered(self) -> int:
@@ -74,11 +74,13 @@ class BinNames:
 
     def each(self) -> list[str]:
         """Name every bin."""
-        n_bins = len(self.labels) + self.n_ordered + self.gaps
+        n_bins = len(self.labels) + self.n_ordered + self.missing
         return [self.name(k, k) for k in range(n_bins)]
 
 
-def name_bins(bins: Bins, column: ColumnType, typical: Typical, gaps: bool) -> BinNames:
+def name_bins(
+    bins: Bins, column: ColumnType, typical: Typical, missing: bool
+) -> BinNames:
     """Name the range or category of each bin of a feature.
 
     Parameters
@@ -87,7 +89,7 @@ def name_bins(bins: Bins, column: ColumnType, typical: Typical, gaps: bool) -> B
     column : ColumnType
     typical : Typical
         The typical values of the bins.
-    gaps : bool
+    missing : bool
         Whether missing cells have a bin of their own.
 
     Returns
@@ -100,33 +102,33 @@ def name_bins(bins: Bins, column: ColumnType, typical: Typical, gaps: bool) -> B
     >>> bins = NumericBins(np.array([10.0, 15.0, 45.0]))
     >>> typical = Typical(bins.centers, np.ones(3))
     >>> age = ColumnType("age", "numeric", "numbers")
-    >>> name_bins(bins, age, typical, gaps=True).each()
+    >>> name_bins(bins, age, typical, missing=True).each()
     ['up to 12.5', '12.5 to 30', 'above 30', 'missing']
     >>> whole = ColumnType("age", "numeric", "numbers", form="whole")
-    >>> names = name_bins(bins, whole, typical, gaps=False)
+    >>> names = name_bins(bins, whole, typical, missing=False)
     >>> names.each(), names.name(0, 1)
     (['up to 12', '13-30', '31 or more'], 'up to 30')
     """
     if isinstance(bins, CategoricalBins):
-        return BinNames(tuple(bins.names()), gaps=gaps)
+        return BinNames(tuple(bins.names()), missing=missing)
     if not bins.n_bins:
-        return BinNames(gaps=gaps)
+        return BinNames(missing=missing)
     order = (False, True) if column.form == "boolean" else column.order
     if order is not None and (bins.n_bins > 1 or column.order is not None):
-        return _name_ranks(bins, [str(label) for label in order], gaps)
+        return _name_ranks(bins, [str(label) for label in order], missing)
     if bins.n_bins == 1:
         center = float(bins.centers[0])
         value = _write([center], column.family)[0]
         value = value if order is None else str(bool(center))
-        return BinNames(lows=(value,), highs=(value,), gaps=gaps)
+        return BinNames(lows=(value,), highs=(value,), missing=missing)
     whole = column.form == "whole" and column.family == "numbers"
     if whole and np.abs(bins.midpoints).max() < _EXACT:
-        return _name_whole_numbers(bins, typical, gaps)
+        return _name_whole_numbers(bins, typical, missing)
     limits = _write(bins.midpoints.tolist(), column.family)
-    return BinNames(lows=("", *limits), highs=(*limits, ""), gaps=gaps)
+    return BinNames(lows=("", *limits), highs=(*limits, ""), missing=missing)
 
 
-def _name_ranks(bins: NumericBins, labels: list[str], gaps: bool) -> BinNames:
+def _name_ranks(bins: NumericBins, labels: list[str], missing: bool) -> BinNames:
     """Name the bins of an ordered categorical, or of booleans, by their labels.
 
     A bin whose center is between two ranks can have no label.
@@ -136,11 +138,11 @@ def _name_ranks(bins: NumericBins, labels: list[str], gaps: bool) -> BinNames:
         lows=tuple(labels[k] for k in lows),
         highs=tuple(labels[k] for k in highs),
         empty=_find_empty(lows, highs),
-        gaps=gaps,
+        missing=missing,
     )
 
 
-def _name_whole_numbers(bins: NumericBins, typical: Typical, gaps: bool) -> BinNames:
+def _name_whole_numbers(bins: NumericBins, typical: Typical, missing: bool) -> BinNames:
     """Name bins by the least and the greatest whole number that each can contain.
 
     The first and the last bin are open, unless all their values are equal: "0" and "1",
@@ -159,7 +161,7 @@ def _name_whole_numbers(bins: NumericBins, typical: Typical, gaps: bool) -> BinN
         beyond="{} or more",
         between="{}-{}" if highs[0] >= 0 else "{} to {}",
         empty=_find_empty(lows[1:-1], highs[1:-1], start=1),
-        gaps=gaps,
+        missing=missing,
     )
 
 
@@ -226,13 +228,13 @@ def _shorten(number: float, digits: int) -> str:
 
 
 def name_leaves(
-    bins: Bins, column: ColumnType, typical: Typical, gaps: bool
+    bins: Bins, column: ColumnType, typical: Typical, missing: bool
 ) -> BinNames:
     """Name the leaves of a feature, as `name_bins` does; most have one for each bin."""
     if isinstance(bins, NumericBins) and bins.cuts is not None and len(bins.cuts):
         every = np.full(len(bins.cuts), QUARTERS)  # as if each leaf were a bin
         bins = NumericBins(np.zeros(len(every) + 1), cuts=bins.cuts, levels=every)
-    return name_bins(bins, column, typical, gaps)
+    return name_bins(bins, column, typical, missing)
 
 
 def _list_cells(bins: Bins) -> list[NDArray[np.int64]]:

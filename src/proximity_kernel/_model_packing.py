@@ -388,10 +388,10 @@ def drop_rare(model: Model, min_count: int) -> Model:
         )
     marks = [_mark_frequent(model, j, min_count) for j in range(len(model.bins))]
     # The bin of informative missing cells stays, if the feature has another.
-    gaps = [
+    own_bin = [
         [own.any()] * int(n) for own, n in zip(marks, model.informative, strict=True)
     ]
-    by_feature = [np.append(*own) for own in zip(marks, gaps, strict=True)]
+    by_feature = [np.append(*own) for own in zip(marks, own_bin, strict=True)]
     held = np.concatenate(by_feature).astype(bool)
     n_bins = np.array([own.sum() for own in by_feature], np.int64)
     counts = _keep_codes(matcher.counts, held, n_bins, min_count)

@@ -140,7 +140,7 @@ def test_a_terminal_shows_what_was_filled(folder, run_in_terminal, capsys):
     table = read_table(path)
     assert run_inside("impute", path, "--format", "csv", "--quiet") == 0
     filled = pd.read_csv(StringIO(capsys.readouterr().out), sep=None, engine="python")
-    gaps = table.gaps
+    gaps = table.missing
     assert set(shown) == {name for name in gaps if gaps[name].any()}
     for name, (n_filled, *_) in shown.items():
         assert int(n_filled) == gaps[name].sum()

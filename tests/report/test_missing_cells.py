@@ -145,4 +145,4 @@ def test_informative_gaps_are_listed(penguins, tmp_path):
     kernel = ProximityKernel(missingness="informative").fit(penguins)
     words = visible(section(write(tmp_path, penguins, kernel=kernel), "missing"))
     assert "No cell had to be estimated." in words
-    assert "sex (11 gaps)" in words.split("counted as a value of its own")[1]
+    assert "sex (11 cells)" in words.split("counted as a value of its own")[1]

@@ -21,7 +21,7 @@ def test_a_column_that_is_empty_exactly_where_another_has_a_value():
     text = "age,back,days\n" + "".join(rows)
     line = (
         "'days' is empty exactly where 'back' is 'no': this gives 'back' away, and "
-        "filling the gaps invents values (`drop` leaves a column out)"
+        "filling the missing cells invents values (`drop` leaves a column out)"
     )
     assert line in read(text).assumptions
     almost = text.replace("3,yes,3\n", "3,yes,\n")

@@ -172,7 +172,7 @@ def test_a_total_is_left_out_and_kept_in_the_source(word):
     line = f"left out, a total or mean: row 3 ('{word}' in 'shop') (`keep_totals`)"
     assert line in table.assumptions
     assert table.frame["sold"].tolist() == [1, 2]
-    assert len(table.gaps) == 2
+    assert len(table.missing) == 2
     assert table.source["sold"].tolist() == ["1", "2", "3"]
     later = read("shop,sold\nA,1\nB,2\nTotal,3\n", schema=table.schema)
     assert len(later.frame) == 2

@@ -29,7 +29,7 @@ def test_a_formula_without_a_value_is_not_a_missing_cell(formulas):
     table = read_table(formulas)
     is_formula = [i % 8 == 2 for i in range(2, 42)]
     assert table.frame["b"].isna().tolist() == [i % 8 in (2, 3) for i in range(2, 42)]
-    assert table.gaps["b"].tolist() == [i % 8 == 3 for i in range(2, 42)]
+    assert table.missing["b"].tolist() == [i % 8 == 3 for i in range(2, 42)]
     assert table.source["b"][is_formula].tolist()[:2] == ["=A2*2", "=A10*2"]
     line = "5 formulas have no value in the file, in 'b': not read, and not filled"
     assert any(one.startswith(line) for one in table.assumptions)

@@ -41,7 +41,7 @@ _FINEST = {"f": "us", "S": "s", "M": "min", "H": "h", "": "D"}  # field -> unit
 _ZONE = re.compile(r":\d\d.*?( ?(?:Z|UTC|GMT)| ?([+-]\d\d):?(\d\d)?)$")
 
 
-def fill_gaps(table: LoadedTable, estimates: Any, *, as_text: bool) -> Any:
+def fill_missing(table: LoadedTable, estimates: Any, *, as_text: bool) -> Any:
     """Fill the missing cells of a table.
 
     Parameters
@@ -61,12 +61,12 @@ def fill_gaps(table: LoadedTable, estimates: Any, *, as_text: bool) -> Any:
     schema = {column.name: column for column in table.schema.columns}
     columns, source = {}, table.source.reset_index(drop=True)
     at = table.source.index.get_indexer(table.frame.index)
-    frame, gaps = table.frame.set_axis(at), table.gaps.set_axis(at)
+    frame, missing = table.frame.set_axis(at), table.missing.set_axis(at)
     estimates = estimates.set_axis(at)
     for name in source:
         columns[name] = source[name]
         if name in estimates:
-            new = estimates[name][gaps[name] & estimates[name].notna()]
+            new = estimates[name][missing[name] & estimates[name].notna()]
             columns[name] = _fill_column(schema[name], source[name], frame[name], new)
             if table.layout.type == "text" and not as_text:
                 columns[name] = _convert_text(schema[name], columns[name])
@@ -75,9 +75,9 @@ def fill_gaps(table: LoadedTable, estimates: Any, *, as_text: bool) -> Any:
 
 def describe_filling(table: LoadedTable, estimates: Any) -> str:
     """Write how many missing cells were filled, and how many unreadable ones not."""
-    n_filled = int((table.gaps & estimates.notna()).to_numpy().sum())
+    n_filled = int((table.missing & estimates.notna()).to_numpy().sum())
     text = f"{counted(n_filled, 'missing cell')} filled"
-    unread = (table.frame.isna() & ~table.gaps).to_numpy()
+    unread = (table.frame.isna() & ~table.missing).to_numpy()
     if n_unread := int(unread.sum()):
         verb = "is" if n_unread == 1 else "are"
         text += (

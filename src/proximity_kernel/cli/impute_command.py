@@ -59,7 +59,7 @@ def run(invocation: Invocation) -> None:
     second_format = find_format(options.uncertainty, None, option="--uncertainty")
     imputer, table, _ = fitting.start(invocation, "ProximityImputer")
     from ..io.checks import hide_missing_codes
-    from .filled_cells import describe_filling, fill_gaps
+    from .filled_cells import describe_filling, fill_missing
     from .results import is_for_terminal, name_rows, write_results
 
     known = table.frame
@@ -73,7 +73,7 @@ def run(invocation: Invocation) -> None:
     with invocation.progress("filling"):
         filled, uncertainty = imputer.transform(known), imputer.uncertainty(known)
     as_text = file_format in TEXT_FORMATS
-    frame = fill_gaps(table, filled, as_text=as_text)
+    frame = fill_missing(table, filled, as_text=as_text)
     invocation.note(describe_filling(table, filled))
     if options.uncertainty is not None:
         codes = (known.isna() & table.frame.notna()).to_numpy()
@@ -93,13 +93,13 @@ def _show_filling(
     """Show what was filled in, one line for each column with missing cells."""
     from .results import draw_grid, label_rows, write_short
 
-    gaps = table.gaps & filled.notna()
-    columns = [name for name in gaps if gaps[name].any()]
+    missing = table.missing & filled.notna()
+    columns = [name for name in missing if missing[name].any()]
     if not columns:
         return
     labels, lines, cells = label_rows(table), [], cells.loc[table.frame.index]
     for name in columns[:_MAX_COLUMNS]:
-        rows = gaps[name].to_numpy().nonzero()[0]
+        rows = missing[name].to_numpy().nonzero()[0]
         first, values = rows[0], filled[name].iloc[rows]
         sure = _write_certainty(values, uncertainty[name].iloc[first])
         example = f"row {labels[first]}: {write_short(cells[name].iloc[first])}{sure}"

@@ -73,7 +73,7 @@ def find_doubts(frame: Any) -> list[str]:
     """Report what is unusual about typed columns, in sentences."""
     checks = (
         find_missing_codes,
-        find_dependent_gaps,
+        find_dependent_missing,
         find_answers,
         find_constants,
         find_same_columns,
@@ -109,22 +109,22 @@ def find_same_columns(frame: Any) -> list[str]:
     return lines
 
 
-def find_dependent_gaps(frame: Any) -> list[str]:
+def find_dependent_missing(frame: Any) -> list[str]:
     """Report the columns that are empty exactly where another has a certain value.
 
     >>> asked = ["no"] * 20 + ["yes"] * 20
     >>> frame = pd.DataFrame({"asked": asked, "days": [None] * 20 + [3.0] * 20})
-    >>> find_dependent_gaps(frame)[0].partition(":")[0]
+    >>> find_dependent_missing(frame)[0].partition(":")[0]
     "'days' is empty exactly where 'asked' is 'no'"
     """
-    gaps = frame.isna().to_numpy()
-    n_gaps = gaps.sum(axis=0)
-    some = (n_gaps >= _MIN_ROWS) & (len(frame) - n_gaps >= _MIN_ROWS)
+    missing = frame.isna().to_numpy()
+    n_missing = missing.sum(axis=0)
+    some = (n_missing >= _MIN_ROWS) & (len(frame) - n_missing >= _MIN_ROWS)
     # Sums of random numbers of the rows find equal sets of rows without comparing all.
     keys = np.random.default_rng(0).integers(1, 2**24, len(frame)).astype(float)
     groups: dict[float, list[int]] = {}
     for j in np.flatnonzero(some).tolist():
-        groups.setdefault(float(keys[gaps[:, j]].sum()), []).append(j)
+        groups.setdefault(float(keys[missing[:, j]].sum()), []).append(j)
     found: dict[int, tuple[str, str]] = {}
     for name in frame if groups else ():
         codes, values = pd.factorize(frame[name])
@@ -134,7 +134,7 @@ def find_dependent_gaps(frame: Any) -> list[str]:
         for what, same in (("empty", sums), ("observed", keys.sum() - sums)):
             for k, key in enumerate(same.tolist()):
                 for j in (j for j in groups.get(key, ()) if j not in found):
-                    if ((codes == k) == (gaps[:, j] == (what == "empty"))).all():
+                    if ((codes == k) == (missing[:, j] == (what == "empty"))).all():
                         where = f"{name!r} is {write_cell(values[k])!r}"
                         found[j] = (name, f"{what} exactly where {where}")
     if not found:
@@ -143,7 +143,7 @@ def find_dependent_gaps(frame: Any) -> list[str]:
         f"{frame.columns[j]!r} is {where}" for j, (_, where) in sorted(found.items())
     ]
     given = listed(list(dict.fromkeys(name for name, _ in found.values())))
-    effect = f"this gives {given} away, and filling the gaps invents values"
+    effect = f"this gives {given} away, and filling the missing cells invents values"
     return [f"{join_sentences(parts)}: {effect} (`drop` leaves a column out)"]
 
 
@@ -287,12 +287,12 @@ def _describe_code(code: float, columns: list[tuple[str, int]]) -> str:
 def doubt_marks(table: LoadedTable) -> list[str]:
     """Report the usual marks that many cells hold, where all others are the same."""
     parts = []
-    n_missing = table.gaps.to_numpy().sum(axis=0)
+    n_missing = table.missing.to_numpy().sum(axis=0)
     for name in table.frame.columns[n_missing > _MAX_MARKED * len(table.frame)]:
         values = table.frame[name].dropna().unique()
         if len(values) != 1:
             continue
-        cells = table.source[name].loc[table.frame.index][table.gaps[name]]
+        cells = table.source[name].loc[table.frame.index][table.missing[name]]
         held = cells.dropna().astype(str).str.strip()
         n_cells = held[held != ""].isin(USUAL_MARKS).sum()
         if n_cells > _MAX_MARKED * len(table.frame):

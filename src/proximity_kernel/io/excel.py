@@ -84,15 +84,15 @@ def _is_formula(cell: Any) -> bool:
     return isinstance(cell, Formula)
 
 
-def except_formulas(gaps: Any, source: Any) -> Any:
+def except_formulas(missing: Any, source: Any) -> Any:
     """Take the formulas out of the missing cells: they are not filled."""
-    is_gap = gaps.to_numpy(copy=True)
-    for j, name in enumerate(gaps):
-        rows = np.flatnonzero(is_gap[:, j])
-        is_gap[rows, j] = [
-            not _is_formula(cell) for cell in source[name].loc[gaps.index[rows]]
+    is_missing = missing.to_numpy(copy=True)
+    for j, name in enumerate(missing):
+        rows = np.flatnonzero(is_missing[:, j])
+        is_missing[rows, j] = [
+            not _is_formula(cell) for cell in source[name].loc[missing.index[rows]]
         ]
-    return pd.DataFrame(is_gap, gaps.index, gaps.columns)
+    return pd.DataFrame(is_missing, missing.index, missing.columns)
 
 
 def _describe_formulas(is_formula: Any) -> list[str]:

@@ -206,10 +206,10 @@ def _apply_schema(
     if earlier:
         assumptions += _compare_columns(parsed, schema)
     is_inferred = inferred is not None
-    frame, gaps, converted = convert_columns(parsed, schema, inferred=is_inferred)
+    frame, missing, converted = convert_columns(parsed, schema, inferred=is_inferred)
     assumptions += converted
     if parsed.layout.type == "excel":
-        gaps = except_formulas(gaps, parsed.source)
+        missing = except_formulas(missing, parsed.source)
     cells = parsed.source.loc[parsed.frame.index]  # without totals
     ids, left_out = (
         cells[[name for name in schema.names(role) if name in cells]]
@@ -220,7 +220,7 @@ def _apply_schema(
         frame,
         decode(ids),
         left_out,
-        gaps,
+        missing,
         parsed.source,
         schema,
         parsed.layout,

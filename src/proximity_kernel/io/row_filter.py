@@ -47,7 +47,7 @@ def select_rows(table: LoadedTable, where: str | None) -> LoadedTable:
         table,
         **{
             name: getattr(table, name).loc[rows]
-            for name in ("frame", "ids", "left_out", "gaps", "source")
+            for name in ("frame", "ids", "left_out", "missing", "source")
         },
         assumptions=(table.assumptions[0], said, *table.assumptions[1:]),
     )

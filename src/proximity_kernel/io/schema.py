@@ -216,7 +216,7 @@ class LoadedTable:
         The columns that name the rows; there may be none.
     left_out : pandas.DataFrame of shape (n_rows, n_left_out)
         The columns that are neither compared nor ids.
-    gaps : pandas.DataFrame of shape (n_rows, n_features), bool
+    missing : pandas.DataFrame of shape (n_rows, n_features), bool
         Which cells are missing in the file. A word in a column of numbers is missing in
         `frame`, but not here.
     source : pandas.DataFrame
@@ -239,7 +239,7 @@ class LoadedTable:
     frame: pd.DataFrame
     ids: pd.DataFrame
     left_out: pd.DataFrame
-    gaps: pd.DataFrame
+    missing: pd.DataFrame
     source: pd.DataFrame
     schema: Schema
     layout: FileLayout

@@ -192,7 +192,7 @@ def leave_total_columns_out(table: LoadedTable, asked: set[str]) -> LoadedTable:
     return replace(
         table,
         frame=table.frame.drop(columns=out),
-        gaps=table.gaps.drop(columns=out),
+        missing=table.missing.drop(columns=out),
         left_out=left_out.join(table.source.loc[table.frame.index, out]),
         schema=replace(table.schema, columns=tuple(columns)),
         assumptions=(*table.assumptions, *lines, *doubts),

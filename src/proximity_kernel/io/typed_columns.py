@@ -230,12 +230,12 @@ def convert_columns(
     cells = parsed.frame.reset_index(drop=True)
     pairs = {c.name: converter.convert(c, cells[c.name]) for c in used}
     frame = pd.DataFrame({name: column for name, (column, _) in pairs.items()})
-    gaps = pd.DataFrame({name: missing for name, (_, missing) in pairs.items()})
-    frame.index = gaps.index = parsed.frame.index
+    missing = pd.DataFrame({name: missing for name, (_, missing) in pairs.items()})
+    frame.index = missing.index = parsed.frame.index
     lines = converter.other_formats + converter.describe_unmatched()
     if inferred:
         lines += _find_marks(converter.unmatched, frame)
-    return frame, gaps, lines
+    return frame, missing, lines
 
 
 def parse_format(name: str, texts: Any) -> NDArray[Any]:

@@ -197,7 +197,7 @@ def _convert_arrow(name: str, file_type: str, table: Any) -> ParsedFile:
             table = table.set_column(j, field.name, numbers)
         elif field.type == arrow.time64("ns"):  # Python's times have no nanoseconds
             table = table.set_column(j, field.name, table[j].cast(arrow.string()))
-    # Integers with gaps stay integers: as floats, long ids would become equal.
+    # Integers with missing cells stay integers: as floats, long ids would become equal.
     frame = table.to_pandas(date_as_object=False, types_mapper=_mask_integers)
     frame, layout = simplify_columns(frame), FileLayout(file_type)
     return ParsedFile(name, pd.DataFrame(source), frame, layout, tuple(assumptions))
@@ -252,7 +252,7 @@ def _put_index_first(table: Any) -> Any:
 
 
 def _mask_integers(arrow_type: Any) -> Any:
-    """Name the type of pandas for integers with gaps; None for other types."""
+    """Name the type of pandas for integers with missing cells; None for other types."""
     is_integer = require("pyarrow", extra="cli").types.is_integer(arrow_type)
     name = str(arrow_type).replace("int", "Int").replace("uI", "UI")
     return pd.api.types.pandas_dtype(name) if is_integer else None

@@ -70,7 +70,7 @@ def write_findings(
     kind: str,
     far: Sequence[Mapping[str, Any]],
     surprising: Mapping[str, Any],
-    gaps: Mapping[str, Any],
+    counts: Mapping[str, Any],
     missing: Mapping[str, Any],
     names: Sequence[str],
 ) -> list[str]:
@@ -86,8 +86,8 @@ def write_findings(
         See `list_far_values`.
     surprising : mapping
         See `find_surprising_rows`.
-    gaps, missing : mapping
-        See `describe_gaps` and `describe_missing_cells`.
+    counts, missing : mapping
+        See `count_missing_cells` and `describe_missing_cells`.
     names : sequence of str
         Names of the rows.
 
@@ -115,7 +115,7 @@ def write_findings(
             "than 99 % of the rows that the table suggests. A wrong value that is "
             "likely is not found; the extremes of each column are on its card."
         )
-    return [*lines, _write_gaps(gaps, missing)]
+    return [*lines, _write_missing(counts, missing)]
 
 
 def _write_far(one: Mapping[str, Any], names: Sequence[str]) -> str:
@@ -138,14 +138,14 @@ def _write_clusters(clusters: Sequence[Mapping[str, Any]], kind: str) -> str:
     )
 
 
-def _write_gaps(gaps: Mapping[str, Any], missing: Mapping[str, Any]) -> str:
+def _write_missing(counts: Mapping[str, Any], missing: Mapping[str, Any]) -> str:
     """Write how many cells are missing, where, and where that is informative."""
-    if not gaps["cells"]:
+    if not counts["cells"]:
         return "No cell is missing."
-    most = [f"{name} ({write_share(part)})" for name, part in gaps["most"]]
-    where = "most of them" if len(most) < gaps["columns"] else "all"
+    most = [f"{name} ({write_share(part)})" for name, part in counts["most"]]
+    where = "most of them" if len(most) < counts["columns"] else "all"
     line = (
-        f"{capitalize(write_share(gaps['share']))} of the cells are missing, {where} "
+        f"{capitalize(write_share(counts['share']))} of the cells are missing, {where} "
         f"in {join_names(most)}."
     )
     kept = [one["name"] for one in missing["kept"]]

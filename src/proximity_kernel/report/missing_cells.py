@@ -34,7 +34,7 @@ _BASES = {
 }
 
 
-def describe_gaps(columns: Sequence[DisplayColumn]) -> dict[str, Any]:
+def count_missing_cells(columns: Sequence[DisplayColumn]) -> dict[str, Any]:
     """Find where the missing cells are.
 
     Parameters

@@ -40,7 +40,7 @@ from .display_columns import (
     make_display_columns,
 )
 from .findings import find_alerts, name_clusters, write_findings
-from .missing_cells import describe_gaps, describe_missing_cells
+from .missing_cells import count_missing_cells, describe_missing_cells
 from .row_map import describe_rows, sample_compared_rows
 from .surprising_cells import find_surprising_rows
 
@@ -267,9 +267,9 @@ def _collect(
         data["sizes"] = [int(card["size"]) for card in cards]
         data["kind"] = kind
         data["names"] = [card["name"] for card in cards]
-    gaps = describe_gaps(columns)
+    counts = count_missing_cells(columns)
     missing = describe_missing_cells(kernel, coded, rng)
-    findings = write_findings(cards, kind, far, surprising, gaps, missing, names)
+    findings = write_findings(cards, kind, far, surprising, counts, missing, names)
     if clusters is not None:
         text = describe_groups(clusters.n_clusters_, groups)
         if text or not cards:
@@ -289,7 +289,7 @@ def _collect(
             [None if one.missing[i] else one.write(one.values[i]) for one in columns]
             for i in range(min(_SAMPLE_ROWS, len(names)))
         ],
-        "gaps": gaps,
+        "missing_counts": counts,
         "missing": missing,
         "columns": describe_columns(columns, kernel),
         "evidence": describe_evidence(kernel, columns),
