@@ -131,7 +131,7 @@ def name_bins(
 def _name_ranks(bins: NumericBins, labels: list[str], missing: bool) -> BinNames:
     """Name the bins of an ordered categorical, or of booleans, by their labels.
 
-    A bin whose center is between two ranks can have no label.
+    A bin whose center lies between two ranks may contain no label.
     """
     lows, highs = _find_whole_ends(bins, 0, len(labels) - 1)
     return BinNames(

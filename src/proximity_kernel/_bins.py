@@ -463,7 +463,7 @@ def between(low: Any, high: Any) -> NDArray[np.float64]:
 
 
 def number_cells(levels: _Ints, level: int) -> _Ints:
-    """Find the cell of each leaf after some rounds of cuts, shape (n_leaves,)."""
+    """Find which part has each leaf after `level` rounds of cuts, shape (n_leaves,)."""
     return np.concatenate([[0], np.cumsum(levels <= level)])
 
 

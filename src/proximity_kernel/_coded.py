@@ -90,7 +90,7 @@ class CodedTable:
     def of_rows(
         cls, bins: NDArray[Any], leaves: NDArray[Any] | None = None
     ) -> CodedTable:
-        """Make a table with one entry for each row, without removing duplicates."""
+        """Make a CodedTable with one entry per row, keeping duplicates."""
         return cls(bins, np.ones(len(bins), np.int64), np.arange(len(bins)), leaves)
 
     def __len__(self) -> int:

@@ -119,7 +119,7 @@ class _Cache(FunctionCache):  # type: ignore[misc]  # numba has no types
     warned = False
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Load code from disk; None if there is none, or it is damaged."""
+        """Load compiled code from the disk cache; None if it is absent or damaged."""
         try:
             return super().load_overload(sig, target_context)
         except Exception:  # noqa: BLE001  (damaged bytes can raise anything)

@@ -88,20 +88,20 @@ def estimate_missing(
     n_threads: int,
     level: float = 0.0,
 ) -> list[Fill]:
-    """Find values for the missing cells of coded rows.
+    """Estimate values for the missing cells of coded rows.
 
     Parameters
     ----------
     model : Model
     learned : NumberModel
-        What is known of numbers within their bins.
+        The regression and quantiles of numbers within their bins.
     coded : CodedTable
         The coded rows of the table, with their columns.
     strategy : {"mean", "mode"}
         How numbers are decoded.
     n_threads : int
     level : float
-        The probability of the intervals of numbers; 0 makes none.
+        Coverage probability of the intervals of numbers; 0 for no intervals.
 
     Returns
     -------
@@ -439,7 +439,7 @@ def _decode_drawn(
     rows: NDArray[np.int64],
     picks: NDArray[Any],
 ) -> Fill:
-    """Turn the drawn cells of a feature into values for its missing cells."""
+    """Convert sampled bins of a feature to values for its missing cells."""
     column, typical, t = model.types[j], model.typical[j], learned.place(j)
     none = np.zeros(len(rows))
     if not len(typical.spread):

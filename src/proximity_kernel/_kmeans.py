@@ -97,7 +97,7 @@ class Rows:
 
     @property
     def csr(self) -> tuple[Any, Any, Any]:
-        """Data, indices and indptr."""
+        """The arrays data, indices and indptr of the CSR matrix."""
         return self.matrix.data, self.matrix.indices, self.matrix.indptr
 
     def make_sums(self, offsets: NDArray[Any]) -> NDArray[Any]:
@@ -325,10 +325,10 @@ def total_bins(
     labels: NDArray[np.int32],
     n_clusters: int,
 ) -> NDArray[np.float64]:
-    """Count the rows of each cluster in each bin, shape (n_clusters, total bins).
+    """Sum the rows of each cluster in each bin, shape (n_clusters, total bins).
 
-    A missing cell counts by the probabilities of its estimate. The totals of parts of a
-    table add up to those of the whole.
+    A missing cell is counted fractionally, by its estimated probabilities. The totals
+    of parts of a table add up to those of the whole.
 
     Parameters
     ----------
@@ -566,7 +566,7 @@ class _State:
         return moved
 
     def _can_leave(self, i: int) -> bool:
-        """Whether the cluster of a row has other rows."""
+        """Whether a row can leave its cluster: it is not the only row there."""
         return bool(self.sums.sizes[self.labels[i]] > self.rows.counts[i])
 
 

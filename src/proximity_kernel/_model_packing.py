@@ -179,7 +179,7 @@ def _read_numbers(
 def _read_cuts(
     held: Mapping[str, Any], centers: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64] | None, NDArray[np.int64] | None]:
-    """Rebuild the cuts of a "fine" feature and their levels; None for others."""
+    """Rebuild the cut points of a "fine" feature and their levels; None for others."""
     if held["cuts"] is None:
         return None, None
     cuts, levels = _read_floats(held["cuts"]), held["levels"]

@@ -271,7 +271,7 @@ def _mix(low: _Floats, high: _Floats, share: _Floats) -> _Floats:
 
 
 def list_numbers(model: Model) -> _Ints:
-    """List the features that are numbers or times with some observed value."""
+    """List the numeric and time features with at least one observed value."""
     held = zip(model.types, model.bins, strict=True)
     return np.array(
         [
@@ -364,7 +364,7 @@ def sample_numbers(
 
 
 def _size(n_numbers: int) -> int:
-    """Find how many rows to sample."""
+    """Choose the size of the sample from the number of columns."""
     return min(MOST_ROWS, max(_FEWEST_ROWS, _MOST_VALUES // max(1, n_numbers)))
 
 
@@ -408,8 +408,8 @@ def merge_samples(a: NumberSample, b: NumberSample) -> NumberSample:
 def learn_numbers(model: Model, sample: NumberSample, n_threads: int) -> NumberModel:
     """Learn the regression and the quantiles of bins from a sample of rows.
 
-    There is no regression with the cascade, where a row of the sample would be
-    estimated from itself, nor for booleans, whose expected value is a probability.
+    No regression is fitted with the cascade, where a sampled row would be estimated
+    from itself, nor for booleans, whose expected value is a probability.
 
     Parameters
     ----------

@@ -243,7 +243,7 @@ class Pairwise:
 
 
 def restore_pairwise(counts: PairCounts, smoothing: int, weights: _Floats) -> Pairwise:
-    """Build the rule from its counts and the smoothing and weights of a fit."""
+    """Rebuild the pairwise rule from its counts, smoothing and weights."""
     layout = lay_out_evidence(counts)
     evidence, _ = weigh(counts, layout, smoothing)
     deciders = find_deciders(counts, layout)

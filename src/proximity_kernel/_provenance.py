@@ -90,7 +90,7 @@ def list_cells(model: Model, coded: CodedTable, n_threads: int) -> NDArray[np.vo
 def _find_movers(
     matcher: Pairwise, rows: NDArray[Any], j: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
-    """Find the cells that changed the estimates of feature j most, and how much.
+    """Find the cells that change the estimates of feature j most, and by how much.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def _find_movers(
     moved : ndarray of shape (n, MOST_COLUMNS)
         Total variation distance between the estimates with and without the cell.
     support : ndarray of shape (n,), int64
-        The number of rows by which a cell decides; 0 if none does.
+        Number of rows behind the deciding cell; 0 if no cell decides.
     """
     columns = np.full((len(rows), MOST_COLUMNS), -1)
     far = np.zeros((len(rows), MOST_COLUMNS))

@@ -307,12 +307,12 @@ def find_lowest(
     counts : ndarray of shape (n_rows,), int64
         How often each row counts.
     most : int
-        Most distinct rows to find.
+        Maximum number of distinct rows to return.
 
     Returns
     -------
     at : ndarray of shape (n_found,), int64
-        A row with each hash, by ascending hash.
+        Index of one row for each hash, by ascending hash.
     counts : ndarray of shape (n_found,), int64
     sampled : bool
         Whether there are more distinct rows.

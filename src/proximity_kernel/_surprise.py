@@ -245,7 +245,7 @@ def find_decisions(counts: PairCounts, layout: Evidence) -> Decisions:
 def _list_pairs(
     counts: PairCounts, layout: Evidence, j: int
 ) -> Iterator[tuple[int, _Ints]]:
-    """List the sources of feature j with the counts of their codes and its bins."""
+    """List each source of feature j with the counts of its codes by the bins of j."""
     n_bins = counts.n_bins
     if counts.sources is None:
         own = slice(layout.offsets[j], layout.offsets[j] + n_bins[j])
@@ -502,7 +502,7 @@ def take_sample(model: Model, rows: NDArray[Any], counts: _Ints) -> CodedTable:
 
 
 def find_limit(sample: CodedTable, tails: Tails, n_threads: int) -> float:
-    """Find the score that few rows drawn from the model exceed.
+    """Find the threshold that the share FALSE_ALARMS of simulated rows exceeds.
 
     Parameters
     ----------

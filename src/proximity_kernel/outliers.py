@@ -190,7 +190,7 @@ class ProximityOutliers(Weighted, OutlierDetector, KernelEstimator):
         self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: ARG002
-        """Learn what is expected of each cell, and the limit of outliers.
+        """Learn the distribution of each cell given the others, and the threshold.
 
         Parameters
         ----------

@@ -65,7 +65,7 @@ class FitOptions:
 
     @property
     def default_missingness(self) -> Missingness:
-        """The missingness of columns for which the option gives none."""
+        """The missingness of columns that the option does not name."""
         return "ignorable" if self.matching == "cascade" else "auto"
 
     @property

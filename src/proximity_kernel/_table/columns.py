@@ -216,7 +216,7 @@ def read_columns(
 
 
 def _is_rounded(held: Any, column: Column) -> bool:
-    """Whether different cells became one float64: large integers, close times."""
+    """Whether distinct values became equal as float64: large integers, close times."""
     times = column.type.family in ("dates", "durations")
     if not times and np.fmax.reduce(np.abs(column.values), initial=0.0) < 2**53:
         return False

@@ -483,7 +483,7 @@ def _map_labels(fill: Fill, held: Sequence[Any]) -> tuple[list[Any], _Array]:
 
 
 def _needs_own_type(series: Any, fill: Fill) -> bool:
-    """Whether a column is all missing and its type does not fit the values."""
+    """Whether a column is all missing and its dtype cannot hold the filled values."""
     if len(fill.rows) < len(series):
         return False
     dtype = nw.from_native(series, series_only=True).dtype

@@ -169,7 +169,7 @@ def _write(cells: Any) -> Any:
 
 
 def _compare_column(name: str, old: Any, new: Any) -> _Change:
-    """Measure how the values of a column changed; a missing cell is a value."""
+    """Measure how the distribution of a column changed; missing is a category."""
     import numpy as np
     from scipy.stats import chi2_contingency, ks_2samp
 
@@ -215,7 +215,7 @@ def _compare_column(name: str, old: Any, new: Any) -> _Change:
 
 
 def _count_values(old: Any, new: Any) -> Any:
-    """Count each category in both columns."""
+    """Count how often each category occurs in each of two columns."""
     import pandas as pd
 
     cells = {"old": old.astype(str), "new": new.astype(str)}

@@ -179,7 +179,7 @@ def _find_type(cells: Any) -> type | None:
 
 
 def _count_decimals(plain: Sequence[str]) -> int | None:
-    """Find the largest number of decimals; None if it is too large."""
+    """Find the largest number of decimals of the values; None if above the limit."""
     exponents = [Decimal(one).as_tuple().exponent for one in plain]
     most = max((-e for e in exponents if isinstance(e, int)), default=_MAX_DECIMALS + 1)
     return None if most > _MAX_DECIMALS else max(most, 0)
@@ -274,7 +274,7 @@ class _DateForm:
         return cls((*parts, ("", zone[1] if zone else "")), offset)
 
     def write(self, moment: Any) -> str:
-        """Write a moment, given in UTC if dates have a zone."""
+        """Format a timestamp, which is in UTC if the column has a time zone."""
         fields = dict(self.parts)
         unit = next(_FINEST[field] for field in _FINEST if field in fields)
         moment = (moment + self.offset).round(unit)

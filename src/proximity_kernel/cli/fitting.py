@@ -92,7 +92,7 @@ def make_imputer(options: argparse.Namespace) -> ProximityImputer:
 def open_table(
     invocation: Invocation, path: str, schema: Schema | None = None
 ) -> LoadedTable:
-    """Read a table, with the schema of the fitted one if given; print the assumptions.
+    """Read a table, by the fitted table's schema if given; print the assumptions.
 
     The path ``"-"`` is standard input.
     """
@@ -150,7 +150,7 @@ def _start(
 
 
 def check_weights(invocation: Invocation, source: str, schema: Schema) -> None:
-    """Raise InputError unless each --weight names a column that is compared, once."""
+    """Raise InputError unless each --weight names a compared column, at most once."""
     used, seen = schema.names("used"), set()
     for name, _ in getattr(invocation.options, "feature_weights", None) or ():
         if name in seen:

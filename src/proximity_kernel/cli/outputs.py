@@ -111,7 +111,7 @@ def check_outputs(
 
 
 def _identify(name: str) -> tuple[int, int] | Path:
-    """Return the number of a file, which is the same for all its names, or a path."""
+    """Return device and inode of a file, equal for all its names, or its path."""
     with suppress(OSError, ValueError):
         found = Path(name).stat()
         return found.st_dev, found.st_ino

@@ -250,7 +250,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _refuse(given: list[str]) -> int:
-    """Print the help or the version, or report that there is no such command."""
+    """Handle a call without a valid command: print help or version, or an error."""
     listed = "\n".join(f"  {name:<12}{text}" for name, text in _COMMANDS.items())
     parser = _Parser(_PROGRAM, f"{_DESCRIPTION}\ncommands:\n{listed}")
     parser.usage = "%(prog)s COMMAND FILE ... [options]"

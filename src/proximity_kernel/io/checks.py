@@ -285,7 +285,7 @@ def _describe_code(code: float, columns: list[tuple[str, int]]) -> str:
 
 
 def doubt_marks(table: LoadedTable) -> list[str]:
-    """Report the usual marks that many cells hold, where all others are the same."""
+    """Report missing-value marks that are frequent in a column of one other value."""
     parts = []
     n_missing = table.missing.to_numpy().sum(axis=0)
     for name in table.frame.columns[n_missing > _MAX_MARKED * len(table.frame)]:

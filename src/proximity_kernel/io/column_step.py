@@ -198,7 +198,7 @@ class Column:
     def read_as(
         self, kind: Kind, form: str = "", unit: str = "", order: tuple[str, ...] = ()
     ) -> Column:
-        """Decide what the column holds, and how it is written."""
+        """Infer the type of the column and the format of its values."""
         return replace(self, kind=kind, format=form, unit=unit, order=order)
 
     def with_role(self, role: Role, assumed: str = "", detail: str = "") -> Column:

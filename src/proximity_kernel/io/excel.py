@@ -126,7 +126,7 @@ def _has_formulas(archive: ZipFile, part: ZipInfo) -> bool:
 
 
 def _list_rows(sheet: Any) -> Iterator[tuple[Any, ...]]:
-    """List the rows of a sheet; a row number beyond Excel's last is not one."""
+    """List the rows of a sheet; skip numbers beyond Excel's last row."""
     sheet.reset_dimensions()  # which may be false
     return islice(sheet.values, _MAX_ROWS)
 
@@ -212,7 +212,7 @@ def _measure_table(sheet: Any) -> int:
 
 
 def _skip_titles(cells: Any) -> tuple[Any, list[str]]:
-    """Remove rows above the table that hold a single cell, which is text."""
+    """Drop title rows above the table: rows with a single, textual cell."""
     is_text = cells.map(lambda cell: isinstance(cell, str))
     is_row = (cells.notna().sum(axis=1) > 1) | (cells.notna() & ~is_text).any(axis=1)
     start = int(is_row.to_numpy().argmax())

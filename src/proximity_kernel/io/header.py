@@ -212,7 +212,7 @@ def _join_rows(rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def make_unique(names: list[str]) -> tuple[list[str], list[str]]:
-    """Rename columns that share a name, and write which.
+    """Rename duplicate column names; return the names and a note for each.
 
     >>> make_unique(["a", "b", "a"])
     (['a', 'b', 'a_2'], ["several columns are called 'a': renamed the later to 'a_2'"])

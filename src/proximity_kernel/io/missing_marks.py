@@ -132,7 +132,7 @@ def _split_mark(text: str, names: Collection[str]) -> tuple[list[str], str]:
 
 
 def holds_plus(texts: Any) -> bool:
-    """Whether some of few texts consist of plus signs only.
+    """Whether any of a few distinct strings consists of plus signs only.
 
     >>> holds_plus(["+", "-"]), holds_plus(["+1", "-"])
     (True, False)

@@ -159,7 +159,7 @@ def find_order(texts: Collection[str]) -> tuple[str, ...]:
 
 
 def _follow_each_other(ranges: list[tuple[float, float]]) -> bool:
-    """Whether sorted ranges do not overlap; numbers alone are no ranges."""
+    """Whether sorted ranges do not overlap; False if all are single numbers."""
     apart = all(a[1] <= b[0] and a != b for a, b in pairwise(ranges))
     return apart and any(low < high for low, high in ranges)
 

@@ -84,7 +84,7 @@ def _list_views() -> dict[Any, Any]:
 
 
 def _count_text(column: Any) -> int:
-    """Count the bytes of texts that are held as dictionaries, also in lists."""
+    """Count the bytes of dictionary-encoded strings, also inside lists."""
     arrow = require("pyarrow", extra="cli")
     if isinstance(column, arrow.ChunkedArray):
         return sum(map(_count_text, column.chunks))
@@ -303,9 +303,9 @@ def open_large_file(path: str, file_type: str) -> LargeFile:
 
 
 def _open_parquet(source: Any) -> Any:
-    """Open a Parquet file whose texts are read as the file's own dictionaries.
+    """Open a Parquet file whose strings are read dictionary-encoded, as stored.
 
-    Encoding them again would take half of the time, and repeating them much memory.
+    Encoding them again would take half of the read time, and plain strings much memory.
     """
     parquet = require("pyarrow.parquet", extra="cli")
     leaves = parquet.ParquetFile(source).schema

@@ -244,7 +244,7 @@ class DisplayColumn:
 
 
 def _find_usual(known: _Floats) -> tuple[int, int]:
-    """Find where the usual values of a column begin and end, among sorted values.
+    """Find the range of sorted values that excludes far ones: first and past-last.
 
     Examples
     --------
