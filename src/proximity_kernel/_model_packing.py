@@ -90,6 +90,7 @@ def _read_leaf_counts(
         return np.zeros((len(bins), MOST_LEAVES), totals.dtype)
     counts = _read_counts(state, "leaf_counts", ndim=2)
     check(counts.shape == (len(bins), MOST_LEAVES), "counts of leaves")
+    check(counts.dtype == totals.dtype, "counts of leaves")
     check((counts < _MOST_SAMPLES).all(), "counts of leaves")
     by_feature = np.split(totals, np.cumsum(n_bins)[:-1])
     for own, leaves, of_bins in zip(bins, counts, by_feature, strict=True):
@@ -275,6 +276,7 @@ def _read_pairs(state: State, n_bins: NDArray[np.int64], n_samples: int) -> Pair
     check((totals[0] > 0).tolist() == (n_bins > 0).tolist(), "totals of other rows")
     marginals = _read_totals(state, "marginals", n_bins, n_samples)
     pairs = state.arrays["pairs"]
+    check(pairs.dtype.kind in "uf", "counts of pairs")
     if pairs.dtype.kind == "u":
         check(int(pairs.max(initial=0)) <= n_samples, "counts of pairs")
         pairs = pairs.astype(np.int64)

@@ -80,11 +80,16 @@ def test_a_fit_reads_the_table_once_and_represents_it_at_most_once(name):
     assert found["build_representation"] <= 1
 
 
-@pytest.mark.parametrize("command", ["cluster", "outliers"])
-def test_a_command_with_a_report_reads_the_table_once(command, tmp_path, capsys):
+@pytest.mark.parametrize(("command", "n_kernels"), [("cluster", 4), ("report", 3)])
+def test_a_command_with_a_report_reads_the_table_once(
+    command, n_kernels, tmp_path, capsys
+):
+    """It lays out a kernel once: of clusters, neighbors, without rarity, of the map."""
     path, page = tmp_path / "table.csv", tmp_path / "page.html"
     TABLE.to_csv(path, index=False)
-    arguments = [command, str(path), "-o", str(tmp_path / "o.csv")]
+    arguments = [command, str(path)]
+    if command == "cluster":
+        arguments += ["-o", str(tmp_path / "o.csv")]
     wanted = ("read_columns", "find_distinct", "check_outputs", "lay_out")
     with counting(*wanted) as found:
         assert main([*arguments, "--report", str(page)]) == 0
@@ -93,7 +98,7 @@ def test_a_command_with_a_report_reads_the_table_once(command, tmp_path, capsys)
     assert found["read_columns"] == 1
     assert found["find_distinct"] <= 1
     assert found["check_outputs"] == 1
-    assert found["lay_out"] == 1
+    assert found["lay_out"] == n_kernels
 
 
 @pytest.mark.parametrize("matching", ["pairwise", "cascade"])

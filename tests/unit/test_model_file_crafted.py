@@ -130,7 +130,7 @@ CRAFTED_CASCADE = {
     "a row less": _shorten("kernel/rows"),
     "a count less": _shorten("kernel/counts"),
     "wide codes": _retype("kernel/rows", np.uint16),
-    "counts as floats": _retype("kernel/counts", np.float64),
+    "counts in single precision": _retype("kernel/counts", np.float32),
     "no rows": _all(
         _put("kernel/rows", np.empty((0, 2), np.uint8)),
         _put("kernel/counts", np.empty(0, np.int64)),

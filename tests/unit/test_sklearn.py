@@ -133,7 +133,7 @@ def test_defaults():
         "dtype": np.float32,
         "n_jobs": None,
         "missingness": None,
-        "random_state": None,
+        "random_state": 0,
     }
 
 
