@@ -118,13 +118,13 @@ def name_bins(
         return _name_ranks(bins, [str(label) for label in order], missing)
     if bins.n_bins == 1:
         center = float(bins.centers[0])
-        value = _write([center], column.family)[0]
+        value = write_numbers([center], column.family)[0]
         value = value if order is None else str(bool(center))
         return BinNames(lows=(value,), highs=(value,), missing=missing)
     whole = column.form == "whole" and column.family == "numbers"
     if whole and np.abs(bins.midpoints).max() < _EXACT:
         return _name_whole_numbers(bins, typical, missing)
-    limits = _write(bins.midpoints.tolist(), column.family)
+    limits = write_numbers(bins.midpoints.tolist(), column.family)
     return BinNames(lows=("", *limits), highs=(*limits, ""), missing=missing)
 
 
@@ -183,7 +183,7 @@ def _find_empty(lows: list[int], highs: list[int], start: int = 0) -> frozenset[
     return frozenset(k for k, (low, high) in ends if low > high)
 
 
-def _write(numbers: Sequence[float], family: str) -> list[str]:
+def write_numbers(numbers: Sequence[float], family: str) -> list[str]:
     """Write numbers with few digits, but enough to distinguish different ones."""
     if family == "dates":
         return _write_dates(numbers)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sklearn.frozen import FrozenEstimator
 
 from ._batches import fit_to_batches, make_reader, merge_all
-from ._bin_names import BinNames, write_moment
+from ._bin_names import BinNames, write_moment, write_numbers
 from ._bin_summary import BinSummary, Labels, hold_values, merge_held, rank_held
 from ._bins import Ranked, rank_values
 from ._coded import CodedTable
@@ -95,8 +95,11 @@ class Reason:
     side : {"above", "below", ""}
         Whether a number lies above or below nearly all others of its column.
     beyond : float
-        The share of the fitted rows that it lies above or below, at least; 0 if that is
-        less than 95 %.
+        The share of the fitted values of its column that it lies above or below, at
+        least; 0 if that is less than 95 %.
+    usual : str
+        The central 80 % of the column, if the cell is unusual in its column and not
+        beside the rest of its row; then nothing else is expected.
     """
 
     feature: str
@@ -107,14 +110,15 @@ class Reason:
     given: tuple[str, ...] = ()
     side: str = ""
     beyond: float = 0.0
+    usual: str = ""
 
     def __str__(self) -> str:
-        parts = []
+        parts = [f"usually {self.usual}"] if self.usual else []
         if self.expected:
             given = f" with {' and '.join(self.given)}" if self.given else ""
             parts.append(f"{self.expected} expected{given}")
         if self.side:
-            parts.append(f"{self.side} {100 * self.beyond:g} % of all rows")
+            parts.append(f"{self.side} {100 * self.beyond:g} % of the known values")
         return f"{self.feature} {self.value}: {', '.join(parts) or 'rare'}"
 
 
@@ -175,7 +179,7 @@ class ProximityOutliers(Weighted, OutlierDetector, KernelEstimator):
     array([ 1, -1, -1])
     >>> for reason in odd.reasons([[90.0, "b"]])[0]:
     ...     print(reason)
-    x0 90: 1 to 8 expected, above 99.9 % of all rows
+    x0 90: usually 1 to 8, above 99.9 % of the known values
     """
 
     def __init__(
@@ -486,11 +490,12 @@ class _Writer:
         likely = _find_likely(shares, self._names[j].n_ordered)
         if own in likely and not side:
             likely = [int(shares.argmax())]
-        expected = self._name(j, likely)
+        expected, usual = self._name(j, likely), ""
         if not self._coded.columns[j].observed[i]:
             expected = "a value"
         elif own in likely:  # then it is its place in the tail that is unusual
-            expected, told = self._name_usual(j), np.zeros(len(told))
+            expected, usual = "", self._name_usual(j)
+            told = np.zeros(len(told))
         order = np.argsort(-told, kind="stable")[:_N_GIVEN].tolist()
         types = self._coded.model.types
         return Reason(
@@ -506,6 +511,7 @@ class _Writer:
             ),
             side=side,
             beyond=mark / 1000,
+            usual=usual,
         )
 
     def _name(self, j: int, likely: list[int]) -> str:
@@ -535,17 +541,16 @@ class _Writer:
         least, most = self._tails.marks[j, :, 0].tolist()
         if least == most and low < most < high:
             return _write_number(most, column)
-        if high < np.inf and low < most < high:
-            end = _write_number(most, column)
-            return f"{names.lows[first]} to {end}" if first else f"up to {end}"
-        if low > -np.inf and low < least < high:
-            begin = _write_number(least, column)
-            return (
-                f"{begin} to {names.highs[last]}"
-                if names.highs[last]
-                else f"above {begin}"
-            )
-        return ""
+        ends = write_numbers([least, most], column.type.family)
+        over = high < np.inf and low < most < high
+        under = low > -np.inf and low < least < high
+        if not over and not under:
+            return ""
+        begin = ends[0] if under else names.lows[first]
+        end = ends[1] if over else names.highs[last]
+        if not end:
+            return f"above {begin}"
+        return f"{begin} to {end}" if begin else f"up to {end}"
 
     def _name_usual(self, j: int) -> str:
         """Name the central 80 % of a column."""
@@ -553,7 +558,9 @@ class _Writer:
         if np.isnan(low):
             return ""
         column = self._coded.columns[j]
-        return f"{_write_number(low, column)} to {_write_number(high, column)}"
+        if low == high:
+            return _write_number(low, column)
+        return " to ".join(write_numbers([low, high], column.type.family))
 
     def _write_value(self, i: int, j: int) -> str:
         column = self._coded.columns[j]

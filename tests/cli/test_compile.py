@@ -90,7 +90,12 @@ def test_no_command_needs_a_loop_that_was_not_compiled(tmp_path):
     values, text = make_table(400)
     (tmp_path / "t.csv").write_text(text, encoding="utf-8")
     values.to_parquet(tmp_path / "t.parquet")
-    lines = [f"{call} {way} --quiet -o out.csv" for call in CALLS for way in WAYS]
+    lines = [
+        f"{call} {way} --quiet -o out.csv"
+        for call in CALLS
+        for way in WAYS
+        if not (call.startswith("outliers") and "cascade" in way)
+    ]
     done = subprocess.run(
         [sys.executable, "-c", AFTERWARDS], cwd=tmp_path, input="\n".join(lines),
         capture_output=True, text=True, check=False,

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from proximity_kernel.io import read_table
-from proximity_kernel.io.checks import find_dependent_gaps
+from proximity_kernel.io.checks import find_dependent_missing
 
 
 def read(text, **options):
@@ -33,14 +33,14 @@ def test_a_column_that_is_observed_exactly_where_another_has_a_value():
     frame = pd.DataFrame({"level": level, "dose": [5.0, None, None] * 30})
     frame["when"] = pd.to_datetime(["2020-01-01", "2021-01-01", None] * 30)
     frame["why"] = ["x", "y", None] * 30
-    said = find_dependent_gaps(frame)
+    said = find_dependent_missing(frame)
     assert said[0].startswith(
         "'dose' is observed exactly where 'level' is '2'; "
         "'when' is empty exactly where 'level' is '0'; "
         "'why' is empty exactly where 'level' is '0': this gives 'level' away"
     )
-    assert not find_dependent_gaps(frame[["when", "why"]])  # missing together
-    assert not find_dependent_gaps(frame[:45])  # too few rows
+    assert not find_dependent_missing(frame[["when", "why"]])  # missing together
+    assert not find_dependent_missing(frame[:45])  # too few rows
 
 
 def test_a_text_that_is_no_number_but_a_category_elsewhere_may_be_a_mark():

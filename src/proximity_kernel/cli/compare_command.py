@@ -8,6 +8,7 @@ from typing import Any
 
 from .._shared.wording import counted, join_names, listed, write_share
 from ..io import LoadedTable, Schema
+from ..io.schema import ColumnSchema
 from . import arguments
 from .program import Invocation
 
@@ -21,12 +22,13 @@ anything in the old file.
 
 A column is listed as changed if its values differ more than samples of
 one table usually do; if nothing changed, the chance that any column is
-listed is 2 %. A new row is unlike the old ones if it has a category or
+listed is at most about 2 %. A new row is unlike the old ones if it has a category or
 number that is not in the old file (or beyond it), or if the command
 outliers, fitted to the old file, calls it unusual. With -o FILE: these
 rows, all columns, with their score and the reasons.
 """
 _CHANCE = 0.02  # that a column is listed although nothing changed
+_N_TESTS = 2  # of a column: missing cells, and values
 _MIN_ROWS = 20  # in both files, for a test
 _N_ROWS = 5  # unlike the old ones, that are shown
 _MIN_COUNT = 10  # cells of a category in both files; rarer ones are tested as one
@@ -79,6 +81,14 @@ def run(invocation: Invocation) -> None:
     own = fitting.open_table(invocation, options.new)
     names = _find_shared(invocation, old.schema, own.schema)
     columns = [one for one in old.schema.columns if one.name in names]
+    longer = [one.name for one in columns if _is_longer(one, own)]
+    # A scale with new labels has no known order.
+    columns = [
+        replace(one, kind="categories", order=()) if one.name in longer else one
+        for one in columns
+    ]
+    plain = {name: old.frame[name].astype(object) for name in longer}
+    old = replace(old, frame=old.frame.assign(**plain))
     schema = replace(old.schema, columns=tuple(columns))
     with invocation.progress(f"reading {options.new}"):
         given = arguments.reading_options(options)
@@ -86,7 +96,7 @@ def run(invocation: Invocation) -> None:
     new = replace(new, ids=own.ids.loc[new.frame.index])
     _compare_ids(invocation, old, new)
     changes = [_compare_column(n, old.frame[n], new.frame[n]) for n in new.frame]
-    limit = _CHANCE / len(changes)
+    limit = _CHANCE / len(changes) / _N_TESTS
     changed = sorted((c for c in changes if c.chance < limit), key=lambda c: -c.size)
     if changed:
         head = ("column", "change (0 to 1)", "old to new")
@@ -96,6 +106,14 @@ def run(invocation: Invocation) -> None:
         others = counted(n_others, "column differs", "columns differ")
         _print(invocation, f"{others} no more than samples of one table usually do.")
     _find_unlike(invocation, old, new, file_format)
+
+
+def _is_longer(column: ColumnSchema, new: LoadedTable) -> bool:
+    """Whether a new table has labels that are not on the scale of an old column."""
+    if column.kind != "ordered":
+        return False
+    labels = {str(one) for one in new.frame[column.name].dropna().unique()}
+    return not labels <= {*column.order}
 
 
 def _print(invocation: Invocation, line: str) -> None:
@@ -173,12 +191,13 @@ def _compare_column(name: str, old: Any, new: Any) -> _Change:
     import numpy as np
     from scipy.stats import chi2_contingency, ks_2samp
 
-    from .._shared.wording import write_plain
+    from .._bin_names import write_numbers
     from .results import write_short
 
     a, b, is_date = old.dropna(), new.dropna(), old.dtype.kind == "M"
     missing = [float(cells.isna().mean()) for cells in (old, new)]
-    size, chance = abs(missing[1] - missing[0]), 1.0
+    missing_size = size = abs(missing[1] - missing[0])
+    chance = 1.0
     texts: list[str] = []
     if min(len(old), len(new)) < _MIN_ROWS:
         return _Change(name, size, chance, "")
@@ -193,8 +212,11 @@ def _compare_column(name: str, old: Any, new: Any) -> _Change:
         found = ks_2samp(*values)
         how = "lower" if is_date else "linear"  # a date that occurs
         middles = [cells.quantile(0.5, interpolation=how) for cells in (a, b)]
-        write = write_short if is_date else write_plain
-        texts.insert(0, f"median {write(middles[0])} to {write(middles[1])}")
+        if is_date:
+            said = [write_short(one) for one in middles]
+        else:
+            said = write_numbers(middles, "numbers")
+        texts.insert(0, f"median {said[0]} to {said[1]}")
         chance, size = min(chance, found.pvalue), max(size, float(found.statistic))
         return _Change(name, size, chance, "; ".join(texts))
     counts = _count_values(a, b)
@@ -211,7 +233,9 @@ def _compare_column(name: str, old: Any, new: Any) -> _Change:
         f"{write_share(shares['new'][value])}"
         for value in steps.index[:_N_VALUES]
     ]
-    return _Change(name, size, chance, "; ".join([*values, *texts]))
+    # What changed most comes first.
+    said = [*texts, *values] if missing_size > steps.abs().max() else [*values, *texts]
+    return _Change(name, size, chance, "; ".join(said))
 
 
 def _count_values(old: Any, new: Any) -> Any:
@@ -282,10 +306,12 @@ def _find_unlike(
         _print(invocation, f"{what}: {join_names(cells, 8)}.")
     rows = counted(int(unlike.sum()), "new row is", "new rows are")
     others = counted(len(known), "old row")
+    n_rest = int(unlike.sum()) - by_score
+    rest = f", {n_rest:,} by such cells alone"
     _print(
         invocation,
         f"{rows} unlike the old ones: {by_score:,} by the score (above {limit:.1f}, as "
-        f"{usual:,} of {others})" + (", the others by such cells." if beyond else "."),
+        f"{usual:,} of {others} have)" + (f"{rest}." if n_rest else "."),
     )
     order = np.argsort(-scores, kind="stable")
     order = order[unlike[order]]

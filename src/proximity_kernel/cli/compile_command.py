@@ -88,4 +88,5 @@ def _use_every_loop() -> None:
         ProximityKernel(matching=matching).fit_batches([few, few])
     for n_bins, table in ((8, few), (400, many)):
         ProximityOutliers(kernel=ProximityKernel(n_bins)).fit(table).reasons(table[:9])
+    ProximityNeighbors(2).fit(few).kneighbors(few)  # on the finer scale
     ProximityKernel().fit_transform(wide)

@@ -166,7 +166,10 @@ def _count_outliers(scores: Any, model: Any, *, fitted: bool) -> str:
     expected = model.expected_false_alarms_
     alarms = ""
     if fitted and expected is not None:
-        alarms = f" About {expected:.1f} would be so in a table without errors."
+        alarms = (
+            f" About {expected:.1f} would be so if every cell were as the model "
+            "expects."
+        )
     if not n:
         return (
             f"None of {of_all} is an outlier: the highest score is "

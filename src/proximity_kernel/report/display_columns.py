@@ -388,8 +388,8 @@ def _summarize(column: DisplayColumn) -> str:
     n_distinct = len(np.unique(column.known))
     if column.labels is not None:
         return counted(n_distinct, "value")
-    ends = np.quantile(column.known, [0, 0.5, 1], method="lower")
-    low, middle, high = map(column.write, ends)
+    known = column.known
+    low, middle, high = map(column.write, (known.min(), np.median(known), known.max()))
     if low == high:
         return f"always {low}"
     return f"{low} to {high}, median {middle}, {n_distinct:,} different"

@@ -19,6 +19,8 @@ from .._shared.wording import (
 )
 from .display_columns import DisplayColumn
 
+MIXED = "mixed"
+"""The name of a cluster without a typical value."""
 _N_TRAITS = 2  # in the name of a cluster
 _MIN_EXCESS = 0.05  # over the share in all rows, for a value to be typical
 _N_NAMED = 5  # clusters in a sentence
@@ -55,7 +57,7 @@ def name_clusters(profiles: Iterable[Mapping[str, Any]]) -> dict[int, str]:
         if is_typical(one) and one["feature"] not in own and len(own) < _N_TRAITS:
             own[one["feature"]] = one["value"]
     return {
-        cluster: ", ".join(f"{name} {value}" for name, value in own.items()) or "mixed"
+        cluster: ", ".join(f"{name} {value}" for name, value in own.items()) or MIXED
         for cluster, own in traits.items()
     }
 
@@ -129,7 +131,11 @@ def _write_far(one: Mapping[str, Any], names: Sequence[str]) -> str:
 
 def _write_clusters(clusters: Sequence[Mapping[str, Any]], kind: str) -> str:
     """Write the number of clusters, and the names of the largest."""
-    shown = [f"{one['name']} ({one['share_text']})" for one in clusters[:_N_NAMED]]
+    shown = []
+    for one in clusters[:_N_NAMED]:
+        mixed = one["name"] == MIXED
+        typical = MIXED if mixed else f"typical: {one['name']}"
+        shown.append(f"{one['share_text']} of the rows ({typical})")
     more = len(clusters) - len(shown)
     start = "Cut into" if kind == "part" else "The rows form"
     return (
@@ -143,7 +149,7 @@ def _write_missing(counts: Mapping[str, Any], missing: Mapping[str, Any]) -> str
     if not counts["cells"]:
         return "No cell is missing."
     most = [f"{name} ({write_share(part)})" for name, part in counts["most"]]
-    where = "most of them" if len(most) < counts["columns"] else "all"
+    where = "the most" if len(most) < counts["columns"] else "all"
     line = (
         f"{capitalize(write_share(counts['share']))} of the cells are missing, {where} "
         f"in {join_names(most)}."
