@@ -20,7 +20,7 @@ def test_a_column_that_is_empty_exactly_where_another_has_a_value():
     ]
     text = "age,back,days\n" + "".join(rows)
     line = (
-        "'days' is empty exactly where 'back' is 'no': this gives 'back' away, and "
+        "'days' is empty exactly where 'back' is 'no': that reveals 'back', and "
         "filling the missing cells invents values (`drop` leaves a column out)"
     )
     assert line in read(text).assumptions
@@ -37,7 +37,7 @@ def test_a_column_that_is_observed_exactly_where_another_has_a_value():
     assert said[0].startswith(
         "'dose' is observed exactly where 'level' is '2'; "
         "'when' is empty exactly where 'level' is '0'; "
-        "'why' is empty exactly where 'level' is '0': this gives 'level' away"
+        "'why' is empty exactly where 'level' is '0': that reveals 'level'"
     )
     assert not find_dependent_missing(frame[["when", "why"]])  # missing together
     assert not find_dependent_missing(frame[:45])  # too few rows

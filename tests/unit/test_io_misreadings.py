@@ -199,10 +199,10 @@ def test_a_mean_below_numbers_of_a_sheet_is_left_out(tmp_path):
 
 def test_a_column_named_like_an_answer_is_reported():
     rows = "".join(f"{i},{i % 2},{i * 1.5}\n" for i in range(30))
-    line = "'Class' may be the answer: it counts like any column (`drop` leaves it out)"
+    line = "'Class' may be the target: it counts like any column (`drop` leaves it out)"
     assert line in read(f"x,Class,z\n{rows}").assumptions
     assert not has_line(read(f"class,classic,target\n{rows}"), "'classic'")
-    assert not has_line(read(f"target,x,z\n{rows}"), "may be the answer")  # 30 values
+    assert not has_line(read(f"target,x,z\n{rows}"), "may be the target")  # 30 values
 
 
 def test_columns_that_hold_the_same_are_reported():

@@ -166,11 +166,16 @@ def _describe_closest(near: _Nearest) -> str:
     equal = frame[frame.duplicated(keep=False) & frame.notna().any(axis=1)]
     if len(equal):
         return _describe_equal_rows(equal, near)
+    nearest = near.similarities[:, 0].round(3)
     best = int(near.similarities[:, 0].argmax())
-    return (
-        f"The most similar rows are {near.label(near.rows[best])} and "
-        f"{near.label(near.indices[best, 0])}: {near.similarities[best, 0]:.3f}."
-    )
+    pair = f"{near.label(near.rows[best])} and {near.label(near.indices[best, 0])}"
+    n_equal = int((nearest == nearest[best]).sum())
+    if n_equal > 2:
+        return (
+            f"{n_equal:,} rows have a nearest row of similarity {nearest[best]:.3f}, "
+            f"for example {pair}."
+        )
+    return f"The most similar rows are {pair}: {nearest[best]:.3f}."
 
 
 def _describe_scale(model: Any, coded: Any) -> str:

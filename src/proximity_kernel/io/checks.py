@@ -143,7 +143,7 @@ def find_dependent_missing(frame: Any) -> list[str]:
         f"{frame.columns[j]!r} is {where}" for j, (_, where) in sorted(found.items())
     ]
     given = listed(list(dict.fromkeys(name for name, _ in found.values())))
-    effect = f"this gives {given} away, and filling the missing cells invents values"
+    effect = f"that reveals {given}, and filling the missing cells invents values"
     return [f"{join_sentences(parts)}: {effect} (`drop` leaves a column out)"]
 
 
@@ -151,14 +151,14 @@ def find_answers(frame: Any) -> list[str]:
     """Report the columns whose name says that they are what others are to predict.
 
     >>> find_answers(pd.DataFrame({"age": [31.0, 44, 52], "class": ["a", "b", "a"]}))
-    ["'class' may be the answer: it counts like any column (`drop` leaves it out)"]
+    ["'class' may be the target: it counts like any column (`drop` leaves it out)"]
     """
     found = [
         name
         for name in frame
         if _ANSWER.fullmatch(str(name)) and 1 < frame[name].nunique() <= _MAX_ANSWERS
     ]
-    effect = "may be the answer: it counts like any column (`drop` leaves it out)"
+    effect = "may be the target: it counts like any column (`drop` leaves it out)"
     return [f"{listed(found)} {effect}"] if found else []
 
 
