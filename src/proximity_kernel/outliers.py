@@ -118,7 +118,7 @@ class Reason:
             given = f" with {' and '.join(self.given)}" if self.given else ""
             parts.append(f"{self.expected} expected{given}")
         if self.side:
-            parts.append(f"{self.side} {100 * self.beyond:g} % of the known values")
+            parts.append(f"{self.side} {100 * self.beyond:g} % of all values")
         return f"{self.feature} {self.value}: {', '.join(parts) or 'rare'}"
 
 
@@ -179,7 +179,7 @@ class ProximityOutliers(Weighted, OutlierDetector, KernelEstimator):
     array([ 1, -1, -1])
     >>> for reason in odd.reasons([[90.0, "b"]])[0]:
     ...     print(reason)
-    x0 90: usually 1 to 8, above 99.9 % of the known values
+    x0 90: usually 1 to 8, above 99.9 % of all values
     """
 
     def __init__(

@@ -223,7 +223,7 @@ def test_a_new_category_and_a_new_extreme_are_found(frame, odd):
     ((reason, *_),) = odd.reasons(new)
     assert (reason.side, reason.beyond) == ("above", 0.999)
     assert str(reason).startswith("col0 1000000000: ")
-    assert str(reason).endswith(", above 99.9 % of the known values")
+    assert str(reason).endswith(", above 99.9 % of all values")
 
 
 def test_a_value_above_the_largest_is_far_even_where_many_have_the_largest():
@@ -287,7 +287,7 @@ def test_reasons_say_what_was_expected_and_from_what():
     assert kind.expected == "Adelie"
     assert kind.probability < 0.01
     assert str(kind) == "species Gentoo: Adelie expected with bill_length_mm 37.8"
-    assert str(bill).endswith(", above 99 % of the known values")
+    assert str(bill).endswith(", above 99 % of all values")
     assert bill.given  # what is expected of the bill depends on the other cells
 
 
