@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle_fine import FineTable
 from strategies import (
+    adopt_weights,
     assert_same_bits,
     fitted,
     mixed_table,
@@ -38,6 +39,8 @@ def test_kernel_is_that_of_the_definition(drawn, chosen, rarity):
     pk = fitted(plain(**chosen, rarity=rarity, dtype=np.float64), frame)
     columns = oracle.read_columns(frame)
     reference = oracle.fit(columns, chosen["n_bins"])
+    if pk.matching == "pairwise":
+        adopt_weights(pk.model_.matcher, reference.pairwise)
     z = oracle.represent(columns, reference, pk.matching)
     other = oracle.represent(oracle.read_columns(new), reference, pk.matching)
     wanted = oracle.rare_kernel(other, z, reference, rarity)
@@ -51,6 +54,8 @@ def test_neighbors_report_the_share_of_what_an_equal_row_scores(drawn, chosen, r
     near = fitted(ProximityNeighbors(len(frame), kernel=kernel), frame)
     columns = oracle.read_columns(frame)
     reference = oracle.fit(columns, chosen["n_bins"])
+    if kernel.matching == "pairwise":
+        adopt_weights(near.kernel_.model_.matcher, reference.pairwise)
     z = oracle.represent(columns, reference, kernel.matching)
     other = oracle.represent(oracle.read_columns(new), reference, kernel.matching)
     wanted = oracle.rare_kernel(other, z, reference, rarity)

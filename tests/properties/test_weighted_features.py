@@ -8,6 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from strategies import (
     Filler,
+    adopt_weights,
     assert_close,
     assert_same_bits,
     dense,
@@ -88,6 +89,8 @@ def test_weighted_kernel_equals_the_oracle(drawn, chosen):
     frame, new, weights = drawn
     pk = fitted(plain(**chosen, feature_weights=weights), frame)
     reference = oracle.fit(oracle.read_columns(frame), chosen["n_bins"])
+    if pk.matching == "pairwise":
+        adopt_weights(pk.model_.matcher, reference.pairwise)
     z, z_new = (
         oracle.represent(oracle.read_columns(table), reference, pk.matching)
         for table in (frame, new)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 from strategies import (
     MATCHINGS,
+    adopt_weights,
     assert_same_bits,
     dense,
     fitted,
@@ -166,6 +167,8 @@ def same_as_oracle(frame, new, n_bins, matching, missingness):
     columns = oracle.read_columns(frame)
     estimates = oracle.find_gaps(columns) if missingness == "informative" else ()
     reference = oracle.fit(columns, n_bins, informative=estimates)
+    if matching == "pairwise":
+        adopt_weights(pk.model_.matcher, reference.pairwise)
     assert pk.n_bins_.tolist() == reference.n_bins
     auto = [j for j, n in enumerate(n_bins) if n == "auto"]
     z, z_new = (

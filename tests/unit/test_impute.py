@@ -14,6 +14,7 @@ from sklearn.frozen import FrozenEstimator
 from strategies import (
     GRADES,
     Filler,
+    adopt_weights,
     empty_columns,
     fit_transform,
     fitted,
@@ -82,12 +83,13 @@ def chances_of_levels(shares, held):
 @given(tables(max_rows=20, max_columns=4), parameters())
 def test_values_are_those_of_the_definition(both, options):
     frame, new = both
-    pk = filler(
-        fitted(ProximityKernel(**options, missingness="ignorable"), frame), frame
-    )
+    kernel = fitted(ProximityKernel(**options, missingness="ignorable"), frame)
+    pk = filler(kernel, frame)
     filled, spread = fill(pk, new)
     columns = oracle.read_columns(frame)
     reference = oracle.fit(columns, options["n_bins"])
+    if options["matching"] == "pairwise":
+        adopt_weights(kernel.model_.matcher, reference.pairwise)
     wanted = blocks(oracle.read_columns(new), reference, options)
     for (i, j), shares in wanted.items():
         got, uncertainty = filled.iloc[i, j], spread.iloc[i, j]
@@ -162,12 +164,13 @@ def test_no_holes_and_nothing_else_changed(both, options, strategy, informative)
 def test_informative_gaps_are_filled_given_that_the_cell_is_not_missing(both, options):
     """All such gaps of the row are taken for unknown, and their bin is left out."""
     frame, _ = both
-    pk = filler(
-        fitted(ProximityKernel(**options, missingness="informative"), frame), frame
-    )
+    kernel = fitted(ProximityKernel(**options, missingness="informative"), frame)
+    pk = filler(kernel, frame)
     columns = oracle.read_columns(frame)
     gaps = oracle.find_gaps(columns)
     reference = oracle.fit(columns, options["n_bins"], informative=gaps)
+    if options["matching"] == "pairwise":
+        adopt_weights(kernel.model_.matcher, reference.pairwise)
     _, spread = fill(pk, frame)
     for i, row in enumerate(reference.codes):
         missing = [j for j in gaps if columns[j].values[i] is None]
