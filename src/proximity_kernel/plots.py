@@ -6,7 +6,7 @@ them, so that titles, colors and limits can be changed afterwards.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,7 +14,9 @@ from ._shared.extras import require
 from ._shared.options import check_count
 from .cluster import ProximityKMeans
 from .kernel import code_table, find_kernel, represent
-from .report.row_map import place_rows
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["plot_evidence", "plot_map", "plot_profiles"]
 # Okabe and Ito's colors, which the color-blind can tell apart.
@@ -31,7 +33,9 @@ _COLORS = [
 _MOST_ROWS = 20_000  # on a map
 
 
-def plot_map(estimator: Any, X: Any, *, color: Any = None, ax: Any = None) -> Any:
+def plot_map(
+    estimator: Any, X: Any, *, color: Any = None, ax: Axes | None = None
+) -> Axes:
     """Place rows on a plane by their similarity.
 
     The axes are the first two principal components of the represented rows. If there
@@ -59,6 +63,8 @@ def plot_map(estimator: Any, X: Any, *, color: Any = None, ax: Any = None) -> An
     >>> plot_map(km, penguins).get_legend().get_title().get_text()
     'cluster'
     """
+    from .report.row_map import place_rows  # needs pandas, as pages do
+
     ax, title = _take_axes(ax, 6.4, 4.4), ""
     kernel = find_kernel(estimator)
     coded = code_table(kernel, X)
@@ -75,7 +81,8 @@ def plot_map(estimator: Any, X: Any, *, color: Any = None, ax: Any = None) -> An
     places = place_rows(represent(kernel, coded)[shown], len(shown))
     values = values[shown]
     if values.dtype.kind == "f" and color is not None:
-        drawn = ax.scatter(*places.T, s=14, c=values, cmap="viridis")
+        x, y = places.T
+        drawn = ax.scatter(x, y, s=14, c=values, cmap="viridis")
         ax.figure.colorbar(drawn, ax=ax)
     else:
         texts = np.array([str(one) for one in values])
@@ -83,14 +90,15 @@ def plot_map(estimator: Any, X: Any, *, color: Any = None, ax: Any = None) -> An
             dict.fromkeys(texts[np.argsort(values, kind="stable")])
         ):
             chosen = texts == one
-            ax.scatter(*places[chosen].T, s=14, c=_COLORS[k % len(_COLORS)], label=one)
+            x, y = places[chosen].T
+            ax.scatter(x, y, s=14, c=_COLORS[k % len(_COLORS)], label=one)
         if color is not None:
             ax.legend(title=title, frameon=False)
     ax.set(xticks=[], yticks=[], title=f"{len(shown):,} rows, placed by similarity")
     return ax
 
 
-def plot_profiles(clusters: Any, *, n_values: int = 4, ax: Any = None) -> Any:
+def plot_profiles(clusters: Any, *, n_values: int = 4, ax: Axes | None = None) -> Axes:
     """Draw what distinguishes each cluster: shares of values, in it and in all rows.
 
     Parameters
@@ -139,7 +147,7 @@ def plot_profiles(clusters: Any, *, n_values: int = 4, ax: Any = None) -> Any:
     return ax
 
 
-def plot_evidence(estimator: Any, *, ax: Any = None) -> Any:
+def plot_evidence(estimator: Any, *, ax: Axes | None = None) -> Axes:
     """Draw which columns tell about which: `ProximityKernel.column_evidence`.
 
     Parameters
@@ -172,9 +180,10 @@ def plot_evidence(estimator: Any, *, ax: Any = None) -> Any:
     return ax
 
 
-def _take_axes(ax: Any, width: float, height: float) -> Any:
+def _take_axes(ax: Axes | None, width: float, height: float) -> Axes:
     """Return the given Axes, or those of a new figure of a size in inches."""
     if ax is not None:
         return ax
     pyplot = require("matplotlib.pyplot", extra="plot")
-    return pyplot.subplots(figsize=(width, height), layout="constrained")[1]
+    made: Axes = pyplot.subplots(figsize=(width, height), layout="constrained")[1]
+    return made

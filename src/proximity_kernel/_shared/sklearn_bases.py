@@ -93,6 +93,9 @@ class Clusterer(Weighted, base.ClusterMixin):  # type: ignore[misc]
         def fit_predict(
             self, X: Any, y: Any = None, *, sample_weight: Any = None
         ) -> NDArray[np.int32]: ...
+        def set_score_request(
+            self, *, sample_weight: bool | str | None = None
+        ) -> Self: ...
 
 
 class OutlierDetector(base.OutlierMixin):  # type: ignore[misc]
