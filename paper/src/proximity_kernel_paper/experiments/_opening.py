@@ -182,7 +182,9 @@ def tell_clusters(results: pd.DataFrame) -> str:
     wide = nmi.pivot(nmi.summarise(results, "clean"))
     require_tables(wide.index)
     means = wide.mean()
-    tests = ranks.compare(ranks.collect(results, "clean", OURS))
+    scores = ranks.collect(results, "clean", OURS)
+    require_tables(scores.nmi.index)
+    tests = ranks.compare(scores)
     return (
         "Clusters without labels or bins to choose: mean NMI of ours "
         f"{means[OURS]:.3f}, {PAPER} {means[PAPER]:.3f}, HI-PMK {means['HI-PMK']:.3f} "
