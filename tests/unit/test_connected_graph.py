@@ -125,6 +125,8 @@ def test_neighbors_for_umap_begin_with_the_row_itself():
         near.precomputed_knn(1)
 
 
+# UMAP tells that it cannot place new rows then.
+@pytest.mark.filterwarnings("ignore:precomputed_knn:UserWarning")
 def test_umap_takes_them():
     umap = pytest.importorskip("umap", reason="umap-learn is not installed")
     table, truth = far_groups([60, 60], seed=3)
