@@ -158,7 +158,7 @@ def plot_evidence(estimator: Any, *, ax: Axes | None = None) -> Axes:
     Returns
     -------
     matplotlib.axes.Axes
-        Each row is a column that tells, each column one that is told about, in bits.
+        The evidence, in bits, that the feature of a row gives for that of a column.
 
     Examples
     --------
@@ -174,7 +174,12 @@ def plot_evidence(estimator: Any, *, ax: Axes | None = None) -> Axes:
     drawn = ax.imshow(evidence.to_numpy(), cmap="Blues", vmin=0)
     ax.figure.colorbar(drawn, ax=ax, label="bits")
     every = range(len(evidence))
-    ax.set(xlabel="is told about", ylabel="tells", xticks=every, yticks=every)
+    ax.set(
+        xlabel="estimated feature",
+        ylabel="feature that gives evidence",
+        xticks=every,
+        yticks=every,
+    )
     ax.set_yticklabels(evidence.index)
     ax.set_xticklabels(evidence.columns, rotation=45, ha="right")
     return ax

@@ -253,7 +253,7 @@ def _find_beyond(old: Any, new: Any) -> dict[str, Any]:
     Returns
     -------
     dict of str to pandas.Series
-        Column -> what is said about each cell; empty if it is within the old values.
+        Column name to a text for each cell: why it is new, or "" if it is not.
     """
     import pandas as pd
 

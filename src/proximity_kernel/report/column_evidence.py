@@ -23,7 +23,7 @@ def describe_evidence(
     Returns
     -------
     dict or None
-        ``names`` of the columns that tell or are told most, ``rows`` of the matrix as
+        ``names`` of the columns with the most evidence, ``rows`` of the matrix as
         (bits, share of the largest), ``n_others`` that are not shown, and the largest
         ``pairs``. None if the rule for missing cells weighs no columns, or if there
         are fewer than two columns.
