@@ -34,8 +34,7 @@ from ._number_model import NumberModel, Numbers, drop_missing, take_sources
 from ._pairwise import Pairwise, restore_pairwise
 from ._shared.options import check_choice
 from ._shared.resources import run_pieces
-from ._shared.warning import warn_user
-from ._shared.wording import join_names
+from ._shared.wording import join_names, warn_user
 from ._table.columns import ColumnType
 from ._table.filling import Fill
 

@@ -36,8 +36,7 @@ from ._row_summary import RowSummary
 from ._shared.options import Missingness, MissingnessOption
 from ._shared.resources import one_blas_thread
 from ._shared.wording import listed
-from ._table.columns import ColumnType
-from ._table.named_columns import find_columns
+from ._table.columns import ColumnType, find_columns
 
 TOGETHER = 0.7
 """Overlap with another feature from which missing cells are informative."""

@@ -17,8 +17,16 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import DTypeLike, NDArray
 
-from ._bin_names import BinNames, name_bins
-from ._bins import Binned, Bins, CategoricalBins, Typical, learn_bins, spread_bins
+from ._bins import (
+    BinNames,
+    Binned,
+    Bins,
+    CategoricalBins,
+    Typical,
+    learn_bins,
+    name_bins,
+    spread_bins,
+)
 from ._cascade import Cascade, build_cascade
 from ._coded import (
     CodedTable,
@@ -33,12 +41,10 @@ from ._coded import (
     share_cells,
 )
 from ._missingness import MissingCells, decide_missingness, spread_missingness
-from ._pair_weights import learn_pairwise
-from ._pairwise import Pairwise
+from ._pairwise import Pairwise, learn_pairwise
 from ._row_summary import RowSummary, count_pairs, keep_rows, plan_rows
 from ._shared.options import FitOptions
-from ._shared.warning import warn_user
-from ._shared.wording import join_names
+from ._shared.wording import join_names, warn_user
 from ._table.columns import Column, ColumnType, read_columns
 from ._weights import count_rows, keep_rows_of, scale_weights, spread_weights
 

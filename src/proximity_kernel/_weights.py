@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import _check_sample_weight
 
 from ._shared.options import is_number
-from ._table.columns import NOTHING, Column, ColumnType
-from ._table.named_columns import find_columns
+from ._table.columns import NOTHING, Column, ColumnType, find_columns
 
 _Floats = NDArray[np.float64]
 _MOST = 1 << 50  # maximum sum of weights; a model file accepts counts up to this

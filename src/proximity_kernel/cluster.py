@@ -28,8 +28,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from ._batches import fit_to_batches, make_reader, merge_all
 from ._bin_summary import has_no_rows
-from ._cluster_count import Groups, find_groups
 from ._coded import CodedTable
+from ._groups import Groups, find_groups
 from ._kmeans import (
     Rows,
     Sums,
@@ -48,7 +48,7 @@ from ._saving import State, check
 from ._shared.options import check_count, check_seed, is_number
 from ._shared.resources import count_threads
 from ._shared.sklearn_bases import Clusterer, NumberedTransformer
-from ._shared.warning import warn_user
+from ._shared.wording import warn_user
 from ._table.records import Records
 from ._weights import check_sample_weight
 from .kernel import (

@@ -20,7 +20,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from ._bin_names import write_moment
+from ._bins import write_moment
 from ._model import Model
 from ._provenance import list_cells
 from ._shared.wording import fold_rows, write_plain, write_share

@@ -26,8 +26,7 @@ from sklearn.utils.validation import (
 )
 
 from ._batches import fit_to_batches, make_reader
-from ._bin_names import name_leaves, output_names
-from ._bins import NumericBins
+from ._bins import NumericBins, name_leaves, output_names
 from ._coded import CodedTable, merge_distinct
 from ._missingness import MissingCells
 from ._model import Model, fit_model, warn_of_columns

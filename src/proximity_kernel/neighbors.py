@@ -32,13 +32,13 @@ from sklearn.utils.validation import (
 )
 
 from ._coded import CodedTable
-from ._connected_graph import connect_rows
 from ._model import fit_model
 from ._nearest import (
     GRID,
     MODES,
     Index,
     Mode,
+    connect_rows,
     drop_itself,
     find_near,
     find_nearest,

@@ -17,9 +17,14 @@ from numpy.typing import NDArray
 from sklearn.frozen import FrozenEstimator
 
 from ._batches import fit_to_batches, make_reader, merge_all
-from ._bin_names import BinNames, write_moment, write_numbers
 from ._bin_summary import BinSummary, Labels, hold_values, merge_held, rank_held
-from ._bins import Ranked, rank_values
+from ._bins import (
+    BinNames,
+    Ranked,
+    rank_values,
+    write_moment,
+    write_numbers,
+)
 from ._coded import CodedTable
 from ._model import fit_model
 from ._pairwise import Pairwise

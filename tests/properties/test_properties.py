@@ -27,9 +27,7 @@ from proximity_kernel import (
     _cascade as cascade,
 )
 from proximity_kernel import _coded as coded
-from proximity_kernel import (
-    _pairwise as pairwise,
-)
+from proximity_kernel import _pairwise as pairwise
 from proximity_kernel import (
     _row_summary as row_summary,
 )

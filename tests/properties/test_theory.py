@@ -18,15 +18,9 @@ from hypothesis import strategies as st
 from strategies import assert_same_bits, dense, fitted, mixed_table, tables
 
 from proximity_kernel import ProximityKernel
-from proximity_kernel import (
-    _pair_weights as pair_weights,
-)
-from proximity_kernel import (
-    _pairwise as kept_pairs,
-)
-from proximity_kernel import (
-    _pairwise as pairwise,
-)
+from proximity_kernel import _pairwise as kept_pairs
+from proximity_kernel import _pairwise as pair_weights
+from proximity_kernel import _pairwise as pairwise
 from proximity_kernel import (
     _row_summary as row_summary,
 )

@@ -7,7 +7,7 @@ from report_pages import missing_table, section, visible, write
 
 from proximity_kernel import ProximityKernel, explain
 from proximity_kernel.kernel import bin_names
-from proximity_kernel.report import missing_cells
+from proximity_kernel.report import sections as missing_cells
 
 WHOLE = "the shares in the whole column"
 MATCHING = {

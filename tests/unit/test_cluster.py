@@ -23,7 +23,7 @@ from strategies import dense, mixed_table
 
 from proximity_kernel import ProximityKernel, ProximityKMeans
 from proximity_kernel import _kmeans as iterations
-from proximity_kernel._cluster_count import least_shared
+from proximity_kernel._groups import least_shared
 from proximity_kernel._kmeans import (
     best_clustering,
     choose_seeds,

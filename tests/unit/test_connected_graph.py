@@ -13,7 +13,7 @@ from proximity_kernel import (
     ProximityKNNClassifier,
     ProximityNeighbors,
 )
-from proximity_kernel import _connected_graph as graph_module
+from proximity_kernel import _nearest as graph_module
 
 KERNELS = [None, ProximityKernel(), ProximityKernel("fine", normalize=0.5)]
 

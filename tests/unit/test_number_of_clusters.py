@@ -5,8 +5,12 @@ import pandas as pd
 import pytest
 
 from proximity_kernel import ProximityKernel, ProximityKMeans
-from proximity_kernel import _cluster_count as number_of_clusters
-from proximity_kernel._cluster_count import Groups, describe_groups, name_kind
+from proximity_kernel import _groups as number_of_clusters
+from proximity_kernel._groups import (
+    Groups,
+    describe_groups,
+    name_kind,
+)
 from proximity_kernel.datasets import load_penguins
 from proximity_kernel.kernel import represent_distinct
 

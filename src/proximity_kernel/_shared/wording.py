@@ -1,8 +1,10 @@
-"""Parts of messages: names, counts, numbers, suggestions for names, folded rows."""
+"""Parts of messages: names, counts, numbers, suggestions, folded rows; warnings."""
 
 from __future__ import annotations
 
 import re
+import sys
+import warnings
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from itertools import zip_longest
@@ -15,6 +17,7 @@ _CONTROLS = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 )
 _LEAST_ROOM = 20  # minimum width of a folded cell, in characters
+_INSIDE = (__name__.partition(".")[0], "sklearn", "joblib")
 
 
 def listed(names: Sequence[Any], most: int = 5) -> str:
@@ -134,3 +137,14 @@ def fold_rows(rows: Sequence[Sequence[str]], width: int) -> list[str]:
             for texts in zip_longest(*parts, fillvalue="")
         ]
     return lines
+
+
+def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
+    """Issue a warning that points to the user's line, from any depth of calls."""
+    depth, frame = 1, sys._getframe()  # noqa: SLF001  (Python's own)
+    while frame.f_back is not None:
+        package = frame.f_globals.get("__name__", "").partition(".")[0]
+        if package not in _INSIDE:
+            break
+        depth, frame = depth + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=depth)

@@ -137,7 +137,7 @@ def _find_groups(invocation: Invocation, model: Any, source: Any) -> Any:
 
 def _tell_groups(invocation: Invocation, model: Any, groups: Any) -> None:
     """Print whether there are separate groups, and how many samples have as many."""
-    from .._cluster_count import describe_groups
+    from .._groups import describe_groups
 
     text = describe_groups(model.n_clusters_, groups)
     if text and invocation.options.n_clusters is None:
@@ -159,7 +159,7 @@ def _summarize(invocation: Invocation, model: Any, sizes: Any, groups: Any) -> N
     """Print the size and the typical values of each cluster."""
     from rich.text import Text
 
-    from .._cluster_count import name_kind
+    from .._groups import name_kind
     from ..report.findings import name_clusters
     from .results import draw_grid
 

@@ -191,7 +191,7 @@ def _compare_column(name: str, old: Any, new: Any) -> _Change:
     import numpy as np
     from scipy.stats import chi2_contingency, ks_2samp
 
-    from .._bin_names import write_numbers
+    from .._bins import write_numbers
     from .results import write_short
 
     a, b, is_date = old.dropna(), new.dropna(), old.dtype.kind == "M"

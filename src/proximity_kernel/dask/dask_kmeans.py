@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._bin_summary import has_no_rows
-from .._cluster_count import Groups
+from .._groups import Groups
 from .._kmeans import (
     Rows,
     Sums,

@@ -6,7 +6,7 @@
 - ``text``, ``excel``, ``typed_files``: bytes -> columns, in which text is still text
 - ``header``: the rows that hold the column names
 - ``typed_columns``: columns -> a `Schema`, by steps -> typed columns
-- ``missing_marks``, ``scales``, ``numbers``, ``dates``, ``categories``, ``ids``: the
+- ``missing_marks``, ``numbers``, ``dates``, ``categories``, ``ids``: the
   steps. Each is a small function of a ``Column`` (``column_step``); one that does not
   apply says so.
 - ``totals``, ``row_filter``: rows and columns that are totals; rows that are asked for

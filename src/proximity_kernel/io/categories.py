@@ -1,9 +1,16 @@
-"""Categories: the steps for booleans, codes, free text, and all other texts."""
+"""Categories: the steps for booleans, codes, ordered words, free text, and other texts.
+
+*Ordered words* are scales such as low, medium, high. The scales are data: from the
+lowest value to the highest, synonyms separated by ``|``. Ranges of numbers ("under 18",
+"18-24", "65+") are ordered by their limits. Every text of a column must be on the
+scale, and no two of them may be synonyms.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable
+from itertools import pairwise
 
 import pandas as pd
 
@@ -33,9 +40,113 @@ _REMARKS = re.compile(
     re.IGNORECASE,
 )
 _MAX_CATEGORIES = 255  # that the kernel keeps apart
+_MIN_TEXTS = 3  # two categories have no order to know
+_MAX_TEXTS = 30
+_TEXT = """
+none|no|absent < minimal|trace < very low|very mild < low|mild|slight
+< medium|moderate|mid|middle|average < high|severe|strong|marked
+< very high|very severe|very strong < extreme|extremely high|critical
 
+very low < low|below normal < normal|within range < high|above normal < very high
 
-# -------------------------------------------------------------- steps: what it holds
+tiny|very small < small < medium|mid|midsize|mid-size|average < large|big
+< very large|very big|huge
+
+xxs < xs < s < m < l < xl < xxl|2xl < xxxl|3xl
+
+never < almost never|very rarely < rarely|seldom|hardly ever|once in a while
+< sometimes|occasionally < often|frequently|regularly|most of the time
+< very often|usually|almost always|mostly|nearly always < always|all the time
+
+never < yearly|annually|once a year < quarterly < monthly|once a month
+< weekly|once a week < daily|every day < several times a day|hourly
+
+strongly disagree|disagree strongly|totally disagree|completely disagree
+< disagree|mostly disagree|moderately disagree
+< somewhat disagree|slightly disagree|rather disagree|tend to disagree
+< neutral|neither|undecided|neither agree nor disagree|no opinion
+< somewhat agree|slightly agree|rather agree|tend to agree
+< agree|mostly agree|moderately agree
+< strongly agree|agree strongly|totally agree|completely agree
+
+extremely dissatisfied < very dissatisfied|very unsatisfied
+< dissatisfied|unsatisfied|not satisfied < somewhat dissatisfied|slightly dissatisfied
+< neutral|neither|neither satisfied nor dissatisfied
+< somewhat satisfied|slightly satisfied|fairly satisfied < satisfied < very satisfied
+< extremely satisfied|completely satisfied
+
+very unhappy < unhappy|not happy|not at all happy < not too happy|not very happy
+< neutral|neither < somewhat happy|fairly happy|quite happy|pretty happy < happy
+< very happy|extremely happy
+
+terrible|awful < very bad|very poor < bad|poor|unacceptable
+< fair|mediocre|below average|acceptable|regular < ok|okay|average|neutral
+< above average|satisfactory < good < very good < excellent|great|outstanding
+< perfect
+
+not at all < a little|slightly|a bit < somewhat|a little bit < moderately|fairly
+< quite|quite a bit < very|very much|a lot < extremely|completely
+
+very unlikely|extremely unlikely < unlikely < somewhat unlikely < neutral|neither
+< somewhat likely < likely < very likely|extremely likely < certain
+
+not important|unimportant|not at all important < slightly important|a little important
+< somewhat important < moderately important < important < very important
+< extremely important
+
+novice|none < beginner|basic|elementary < intermediate < advanced < expert|fluent
+< native
+
+no schooling|none < primary|elementary|elementary school|primary school
+< some high school < secondary|high school|secondary school < some college
+< associate|associate degree|associate's degree
+< bachelor|bachelors|bachelor's|bachelor degree|bachelor's degree|college
+< master|masters|master's|master degree|master's degree < doctorate|phd|doctoral
+
+first|1st < second|2nd < third|3rd < fourth|4th < fifth|5th < sixth|6th
+
+much worse < worse|somewhat worse < same|about the same|unchanged|no change
+< better|somewhat better < much better
+
+cold < cool < mild < warm < hot < very hot
+
+keine|kein|nein < sehr niedrig|sehr gering < niedrig|gering|leicht < mittel|mäßig
+< hoch|schwer|stark < sehr hoch|sehr stark|sehr schwer
+
+sehr klein < klein < mittel|mittelgroß < groß|gross < sehr groß
+
+nie|niemals < sehr selten|fast nie < selten < manchmal|gelegentlich < oft|häufig
+< sehr oft|meistens|fast immer < immer
+
+stimme überhaupt nicht zu|stimme gar nicht zu|trifft gar nicht zu
+< stimme nicht zu|trifft nicht zu < stimme eher nicht zu|trifft eher nicht zu
+< teils teils|teils, teils|teils/teils|neutral|unentschieden|weder noch
+< stimme eher zu|trifft eher zu < stimme zu|trifft zu
+< stimme voll zu|stimme voll und ganz zu|trifft voll zu|stimme völlig zu
+
+sehr unzufrieden < unzufrieden < eher unzufrieden < neutral|teils teils
+< eher zufrieden < zufrieden < sehr zufrieden
+
+ungenügend < mangelhaft < ausreichend < befriedigend < gut < sehr gut
+
+sehr schlecht < schlecht < mittel|mittelmäßig|befriedigend < gut < sehr gut
+"""
+_SCALES = tuple(
+    tuple(step.split("|") for step in " ".join(scale.split()).split(" < "))
+    for scale in _TEXT.split("\n\n")
+)
+_RANKS = tuple(
+    {word.casefold(): i for i, step in enumerate(scale) for word in step}
+    for scale in _SCALES
+)
+_LIMIT = r"[$€£]?\s*(\d{1,3}(?:[.,]\d{3})+|\d+(?:[.,]\d+)?)\s*([kK]?)"
+_RANGE = re.compile(rf"{_LIMIT}\s*(?:-|\u2013|\u2014|to|bis|\.\.)\s*{_LIMIT}")
+_BELOW = re.compile(rf"(?:<=?|≤|under|below|less than|up to|unter|bis)\s*{_LIMIT}")
+_ABOVE = re.compile(
+    rf"(?:>=?|≥|over|above|more than|at least|über|ab)\s*{_LIMIT}"
+    rf"|{_LIMIT}\s*(?:\+|or more|and more|and over|and above|or older|und mehr)"
+)
+_UNIT = re.compile(r"\s*(years?( old)?|yrs?|jahre|kg|g|cm|km|m|days?|hours?|h|%)$")
 
 
 def read_asked_categories(column: Column) -> Column:
@@ -75,9 +186,6 @@ def read_codes(column: Column) -> Column:
         return column.with_remark(f"{start}{read}")
     read = "read as categories (`numeric` measures them)"
     return column.with_remark(f"{start}{read}").read_as("categories")
-
-
-# ----------------------------------------------------------- steps: what it is used for
 
 
 def use_asked_categories(column: Column) -> Column:
@@ -124,9 +232,6 @@ def _get_categories(column: Column) -> TextColumn:
     return merge_spellings(column.format, text)
 
 
-# ------------------------------------------------------------------------------ texts
-
-
 def merge_spellings(form: str, text: TextColumn) -> TextColumn:
     """Merge the texts that spell the same category, in a format of categories.
 
@@ -163,3 +268,71 @@ def _is_code_name(name: str) -> bool:
     (True, True, False)
     """
     return _CODE_NAME.search(name) is not None
+
+
+def read_scale(column: Column) -> Column:
+    """Read texts that are all on one scale as ordered categories."""
+    text = column.get_text()
+    only_if("numeric" not in column.asked)
+    order = find_order(text.values)
+    only_if(order)
+    shown = " < ".join(map(repr, order))
+    if len(order) > 5:
+        shown = f"{' < '.join(map(repr, order[:2]))} < ... < {order[-1]!r}"
+    ordered = "read as ordered (`categorical` reads them without an order)"
+    return column.listed_as(ordered, shown).read_as("ordered", order=order)
+
+
+def find_order(texts: Collection[str]) -> tuple[str, ...]:
+    """Order texts that are on one scale, the lowest first; empty if they are not.
+
+    >>> find_order(["high", "Low", "medium"]), find_order(["high", "red", "low"])
+    (('Low', 'medium', 'high'), ())
+    >>> find_order(["18-24", "65+", "under 18", "25 - 64"])
+    ('under 18', '18-24', '25 - 64', '65+')
+    """
+    if not _MIN_TEXTS <= len(texts) <= _MAX_TEXTS:
+        return ()
+    folded = {text: " ".join(text.casefold().split()) for text in texts}
+    for ranks in _RANKS:
+        places = [ranks.get(one) for one in folded.values()]
+        if None not in places and len(set(places)) == len(places):
+            return tuple(sorted(texts, key=lambda text: ranks[folded[text]]))
+    ranges = {text: _parse_range(one) for text, one in folded.items()}
+    known = {text: limits for text, limits in ranges.items() if limits is not None}
+    if len(known) < len(texts):
+        return ()
+    order = sorted(known, key=lambda text: known[text])
+    return tuple(order) if _follow_each_other([known[text] for text in order]) else ()
+
+
+def _follow_each_other(ranges: list[tuple[float, float]]) -> bool:
+    """Whether sorted ranges do not overlap; False if all are single numbers."""
+    apart = all(a[1] <= b[0] and a != b for a, b in pairwise(ranges))
+    return apart and any(low < high for low, high in ranges)
+
+
+def _parse_range(text: str) -> tuple[float, float] | None:
+    """Parse a range of numbers, open or closed, or a single number.
+
+    >>> _parse_range("3-5"), _parse_range("$10,000 - $20,000"), _parse_range("65+")
+    ((3.0, 5.0), (10000.0, 20000.0), (65.0, inf))
+    """
+    text = _UNIT.sub("", text)
+    if found := _RANGE.fullmatch(text):
+        low, high = _read(found[1], found[2] or found[4]), _read(found[3], found[4])
+        return (low, high) if low <= high else None
+    if found := _BELOW.fullmatch(text):
+        return float("-inf"), _read(found[1], found[2])
+    if found := _ABOVE.fullmatch(text):
+        digits, thousands = found[1] or found[3], found[2] or found[4]
+        return _read(digits, thousands or ""), float("inf")
+    if found := re.fullmatch(_LIMIT, text):
+        return (_read(found[1], found[2]),) * 2
+    return None
+
+
+def _read(digits: str, thousands: str) -> float:
+    """Read a limit: 10,000 and 10.5, and 10k."""
+    plain = re.sub(r"[.,](?=\d{3}(\D|$))", "", digits).replace(",", ".")
+    return float(plain) * (1000 if thousands else 1)

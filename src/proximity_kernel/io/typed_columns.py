@@ -18,7 +18,15 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from .._shared.wording import counted, join_names, listed, suggest
-from . import categories, dates, ids, numbers, scales
+from ..io import (
+    categories,
+    dates,
+    ids,
+    numbers,
+)
+from ..io import (
+    categories as scales,
+)
 from .column_step import MIN_MATCHED, Column, DoesNotApply, TextColumn, is_text, only_if
 from .missing_marks import MissingMarks, find_signs
 from .schema import ColumnSchema, InputError, ParsedFile, ReadOptions, Schema

@@ -26,8 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import ProximityKernel
-from .._bin_names import write_moment
-from .._bins import NumericBins
+from .._bins import NumericBins, write_moment
 from .._coded import CodedTable
 from .._shared.wording import counted, write_plain, write_share
 from .._surprise import TAIL

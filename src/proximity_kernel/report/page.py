@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from .. import ProximityKernel, ProximityKMeans, __version__
-from .._cluster_count import describe_groups, name_kind
 from .._coded import CodedTable
+from .._groups import describe_groups, name_kind
 from .._shared.extras import require
 from .._shared.whole_files import whole_file
 from .._shared.wording import capitalize, counted, write_share
@@ -29,7 +29,6 @@ from ..io import LoadedTable
 from ..io.typed_files import write_cell
 from ..kernel import code_table, find_kernel, fit_coded
 from ..neighbors import fit_like
-from .column_evidence import describe_evidence
 from .display_columns import (
     HEIGHT,
     WIDTH,
@@ -40,9 +39,13 @@ from .display_columns import (
     make_display_columns,
 )
 from .findings import find_alerts, name_clusters, write_findings
-from .missing_cells import count_missing_cells, describe_missing_cells
 from .row_map import describe_rows, sample_compared_rows
-from .surprising_cells import find_surprising_rows
+from .sections import (
+    count_missing_cells,
+    describe_evidence,
+    describe_missing_cells,
+    find_surprising_rows,
+)
 
 _SAMPLE_ROWS = 5
 # Characters that join words: a name may break after them.

@@ -34,7 +34,7 @@ from .._nearest import (
 from .._shared.resources import count_threads
 from ..kernel import bin_names, index_rows, represent, represent_for_search
 from .display_columns import DisplayColumn
-from .missing_cells import estimate_cells, sample_rows
+from .sections import estimate_cells, sample_rows
 
 MAP_ROWS = 50_000
 """Maximum number of rows on the map."""

@@ -217,9 +217,6 @@ def _draw(rows: Rows, share: float, rng: np.random.Generator) -> _Ints:
     return np.searchsorted(ends, drawn, side="right")
 
 
-# ---------------------------------------------------------------------- how many groups
-
-
 def _measure_strengths(
     matrix: sp.csr_array, samples: list[_Ints], counts: list[int]
 ) -> dict[int, list[list[float]]]:
@@ -318,9 +315,6 @@ def least_shared(together: _Floats) -> float:
     if not pairs.all():
         return 0.0
     return float(((together * (together - 1)).sum(axis=1) / pairs).min())
-
-
-# ----------------------------------------------------------------- groups or a gradient
 
 
 def _measure_excess(

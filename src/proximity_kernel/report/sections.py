@@ -1,12 +1,19 @@
-"""Where the missing cells of a table are, and how certain their estimates are.
+"""Sections of the page: surprising cells, missing cells, evidence between columns.
 
-An estimate is a probability distribution over the bins of its column. Where the other
-columns do not help, it is the share of each bin in the whole column.
+*Surprising cells.* The scores are those of `ProximityOutliers`: each observed cell is
+compared with what the other cells of its row suggest, and the scores of the cells of a
+row add up. Two kinds of cells are left out here: numbers that the page lists as far
+from all others, and values that one other cell of the row decides for, whatever the
+others suggest.
+
+*Missing cells.* An estimate is a probability distribution over the bins of its column.
+Where the other columns do not help, it is the share of each bin in the whole column.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,11 +21,17 @@ from numpy.typing import NDArray
 
 from .. import ProximityKernel
 from .._coded import CodedTable
+from .._pairwise import Pairwise
 from .._provenance import list_cells
 from .._shared.resources import count_threads
 from .._shared.wording import join_names
+from .._surprise import Judge
+from ..outliers import Reason, fit_like
 from .display_columns import DisplayColumn, clean
 
+_N_ROWS = 10
+_N_LOOKED_AT = 30  # rows, some of which may have nothing to list
+_N_CELLS = 3  # of a row
 MAX_ROWS = 20_000
 """Maximum number of rows whose missing cells are estimated."""
 _MAX_MOST = 3  # columns with the most missing cells
@@ -32,6 +45,74 @@ _BASES = {
     "intersection": "rows that agree in every observed cell",
     "union": "rows that agree in some observed cell",
 }
+_MAX_COLUMNS = 12  # that the page shows
+_N_PAIRS = 5  # that are listed in words
+_LEAST = 0.05  # bits of evidence that count as some
+
+
+def find_surprising_rows(
+    kernel: ProximityKernel, columns: Sequence[DisplayColumn], coded: CodedTable
+) -> dict[str, Any]:
+    """Find the rows with values that do not fit the rest of their row.
+
+    Parameters
+    ----------
+    kernel : ProximityKernel
+        Its options are used.
+    columns : sequence of DisplayColumn
+    coded : CodedTable
+        All rows.
+
+    Returns
+    -------
+    dict
+        ``found``: how many rows are outliers by such values. ``expected``: how many
+        would be by chance. ``rows``: the first ten, the most surprising first: row (its
+        index) and cells, a list of dict: feature and text. ``n_cells``: how many
+        observed cells were compared.
+    """
+    odd, own = fit_like(kernel, coded.columns)
+    cells: NDArray[np.float64] = odd.score_cells(own)
+    for j, column in enumerate(columns):
+        if column.usual is not None:
+            usual, values = column.usual, column.values
+            cells[(values < usual.low) | (values > usual.high), j] = 0
+    total = cells.sum(axis=1)
+    found = int(np.count_nonzero(-total < odd.offset_))
+    order = np.argsort(-total, kind="stable")[: min(_N_LOOKED_AT, found)]
+    every = odd.reasons(own.take(order), len(columns))
+    judge = Judge.of_model(own.model)
+    places = {kind.name: j for j, kind in enumerate(own.model.types)}
+    rows: list[dict[str, Any]] = []
+    for i, reasons in zip(order.tolist(), every, strict=True):
+        listed = [(places[one.feature], one) for one in reasons]
+        coded_row = own.bins[own.index[i]]
+        shown = [
+            (j, one)
+            for j, one in listed
+            if cells[i, j] and (one.side or not judge.is_confirmed(coded_row, j))
+        ][:_N_CELLS]
+        if shown:
+            texts = [_describe(columns[j], i, one) for j, one in shown]
+            rows.append({"row": i, "cells": texts})
+        else:
+            found -= 1
+    n_cells = sum(len(column.known) for column in columns)
+    return {
+        "found": found,
+        "expected": odd.expected_false_alarms_,
+        "rows": rows[:_N_ROWS],
+        "n_cells": n_cells,
+    }
+
+
+def _describe(column: DisplayColumn, i: int, reason: Reason) -> dict[str, str]:
+    """Write a reason as the page writes values."""
+    missing = bool(column.missing[i])
+    value = "missing" if missing else column.write(column.values[i])
+    expected = column.write_bin(reason.expected)
+    written = replace(reason, feature="", value=value, expected=expected)
+    return {"feature": column.name, "text": clean(str(written).strip(), 300)}
 
 
 def count_missing_cells(columns: Sequence[DisplayColumn]) -> dict[str, Any]:
@@ -188,3 +269,42 @@ def _describe_feature(
 def measure_distance(shares: NDArray[np.float64], prior: NDArray[np.float64]) -> float:
     """Compute the mean total variation distance of estimates from the prior."""
     return float(1 - np.minimum(shares, prior).sum() / len(shares))
+
+
+def describe_evidence(
+    kernel: ProximityKernel, columns: list[DisplayColumn]
+) -> dict[str, Any] | None:
+    """Describe how much each column tells about each other, the largest first.
+
+    Returns
+    -------
+    dict or None
+        ``names`` of the columns with the most evidence, ``rows`` of the matrix as
+        (bits, share of the largest), ``n_others`` that are not shown, and the largest
+        ``pairs``. None if the rule for missing cells weighs no columns, or if there
+        are fewer than two columns.
+    """
+    matcher = kernel.model_.matcher
+    if not isinstance(matcher, Pairwise) or len(columns) < 2:
+        return None
+    bits = np.maximum(matcher.measure_evidence(), 0)
+    most = np.maximum(bits.max(axis=0), bits.max(axis=1))
+    order = np.argsort(-most, kind="stable")
+    shown = [j for j in order.tolist()[:_MAX_COLUMNS] if most[j] >= _LEAST]
+    largest = max(float(bits.max()), _LEAST)
+    places = np.argsort(-bits, axis=None, kind="stable")[:_N_PAIRS]
+    names = [column.name for column in columns]
+    pairs = [
+        {"from": names[i], "to": names[j], "bits": float(bits[i, j])}
+        for i, j in zip(*np.unravel_index(places, bits.shape), strict=True)
+        if bits[i, j] >= _LEAST
+    ]
+    return {
+        "names": [names[j] for j in shown],
+        "rows": [
+            [(float(bits[i, j]), float(bits[i, j]) / largest) for j in shown]
+            for i in shown
+        ],
+        "n_others": len(columns) - len(shown),
+        "pairs": pairs,
+    }
