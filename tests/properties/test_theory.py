@@ -18,8 +18,6 @@ from hypothesis import strategies as st
 from strategies import assert_same_bits, dense, fitted, mixed_table, tables
 
 from proximity_kernel import ProximityKernel
-from proximity_kernel import _pairwise as kept_pairs
-from proximity_kernel import _pairwise as pair_weights
 from proximity_kernel import _pairwise as pairwise
 from proximity_kernel import (
     _row_summary as row_summary,
@@ -176,13 +174,13 @@ def test_the_budgets_are_those_of_the_page():
         f"{row_summary.SAMPLE:,} distinct rows": 10_000,
         f"2^{row_summary._MOST_PAIRS.bit_length() - 1} pairs of cells": 32,
         f"{row_summary._MOST_COPIES} times": 100,
-        f"{kept_pairs._MOST_SOURCES} sources": 32,
-        f"2^{kept_pairs._MOST_EVIDENCE.bit_length() - 1} entries": 21,
-        f"{pair_weights._COARSE_ROWS:,} of them": 1024,
-        f"{pair_weights._COARSE_FEATURES:,} features": 1024,
-        f"{pair_weights._REFINED_ROWS:,} of them": 3000,
-        f"2^{pair_weights._MOST_SCORED.bit_length() - 1} triples": 27,
-        f"2^{pair_weights._MOST_REFINED.bit_length() - 1} entries": 25,
+        f"{pairwise._MOST_SOURCES} sources": 32,
+        f"2^{pairwise._MOST_EVIDENCE.bit_length() - 1} entries": 21,
+        f"{pairwise._COARSE_ROWS:,} of them": 1024,
+        f"{pairwise._COARSE_FEATURES:,} features": 1024,
+        f"{pairwise._REFINED_ROWS:,} of them": 3000,
+        f"2^{pairwise._MOST_SCORED.bit_length() - 1} triples": 27,
+        f"2^{pairwise._MOST_REFINED.bit_length() - 1} entries": 25,
     }
     assert [text for text in budgets if text not in page] == []
 
@@ -269,18 +267,18 @@ def test_wide_tables_have_few_sources_and_keep_the_frequent_codes(d, bins):
 )
 def test_wide_tables_are_scored_on_fewer_rows(d, scored, monkeypatch):
     """For the common weights, and for those of sources."""
-    seen, tell = set(), pair_weights._tell
+    seen, tell = set(), pairwise._tell
 
     def note(*given, each):
         seen.add(int(given[4].max()))
         return tell(*given, each=each)
 
-    monkeypatch.setattr(pair_weights, "_tell", note)
+    monkeypatch.setattr(pairwise, "_tell", note)
     n = 9000 if d < 600 else 3000
     plan = row_summary.plan_rows("pairwise", np.full(d, 4), n, seed=0)
     state = row_summary.keep_rows(coded(n, d), plan, 1)
     counts = row_summary.count_pairs(state, state.kept, np.zeros(d, bool), 1)
-    learnt = pair_weights.learn_pairwise(counts, state.kept, 1)
+    learnt = pairwise.learn_pairwise(counts, state.kept, 1)
     assert seen == scored
     assert ((learnt.weights >= 0) & (learnt.weights <= 1.5)).all()
 

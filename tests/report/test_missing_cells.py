@@ -7,7 +7,7 @@ from report_pages import missing_table, section, visible, write
 
 from proximity_kernel import ProximityKernel, explain
 from proximity_kernel.kernel import bin_names
-from proximity_kernel.report import sections as missing_cells
+from proximity_kernel.report import sections
 
 WHOLE = "the shares in the whole column"
 MATCHING = {
@@ -49,7 +49,7 @@ def test_the_missing_cells_are_those_of_provenance(penguins, tmp_path, matching)
 
 
 def test_the_missing_cells_of_a_sample_of_the_rows(penguins, tmp_path, monkeypatch):
-    monkeypatch.setattr(missing_cells, "MAX_ROWS", 200)
+    monkeypatch.setattr(sections, "MAX_ROWS", 200)
     table = pd.concat([penguins] * 2, ignore_index=True)
     text = write(tmp_path, table)
     assert "Counted over 200 rows, drawn at random from 688." in visible(text)
@@ -135,8 +135,8 @@ def test_the_distance_from_the_whole_column_is_that_of_the_estimates(penguins):
         assumed = dict(explain(kernel, row, row).features[j].a.assumed)
         far.append(sum(abs(assumed.get(name, 0) - prior[name]) for name in prior) / 2)
     coded = kernel.model_.code(table, 1)
-    shares = missing_cells.estimate_cells(kernel, coded)[1][j]
-    found = missing_cells.measure_distance(shares, kernel.prior_[j])
+    shares = sections.estimate_cells(kernel, coded)[1][j]
+    found = sections.measure_distance(shares, kernel.prior_[j])
     assert found == pytest.approx(np.mean(far), abs=1e-6)
     assert 0.1 < found < 0.5
 

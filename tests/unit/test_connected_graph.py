@@ -12,8 +12,8 @@ from proximity_kernel import (
     ProximityKernel,
     ProximityKNNClassifier,
     ProximityNeighbors,
+    _nearest,
 )
-from proximity_kernel import _nearest as graph_module
 
 KERNELS = [None, ProximityKernel(), ProximityKernel("fine", normalize=0.5)]
 
@@ -53,7 +53,7 @@ def test_the_graph_is_connected_and_has_the_distances_of_the_kernel(kernel, size
 
 @pytest.mark.parametrize("few", [(1, 4, 16, 64), (1,), (0,)])
 def test_components_are_joined_by_their_nearest_pair(few, monkeypatch):
-    monkeypatch.setattr(graph_module, "_FEW", few)
+    monkeypatch.setattr(_nearest, "_FEW", few)
     table, truth = far_groups([30, 20, 10], rate=0.0)
     kernel = ProximityKernel("auto")
     near = ProximityNeighbors(2, kernel=kernel).fit(table)

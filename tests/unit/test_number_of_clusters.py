@@ -4,8 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from proximity_kernel import ProximityKernel, ProximityKMeans
-from proximity_kernel import _groups as number_of_clusters
+from proximity_kernel import ProximityKernel, ProximityKMeans, _groups
 from proximity_kernel._groups import (
     Groups,
     describe_groups,
@@ -50,7 +49,7 @@ def test_other_halves_agree(groups, n_clusters, monkeypatch):
     """So that it is not the luck of the one seed; benchmarks/choices.py has more."""
     table = make_groups(groups)
     for seed in range(1, 4):
-        monkeypatch.setattr(number_of_clusters, "SEED", seed)
+        monkeypatch.setattr(_groups, "SEED", seed)
         assert ProximityKMeans("auto").fit(table).n_clusters_ == n_clusters
 
 
@@ -102,8 +101,8 @@ def test_the_copula_keeps_columns_missing_cells_and_correlations():
     table = table.mask(rng.random(table.shape) < 0.1)
     coded, matrix = represent_distinct(ProximityKernel().fit(table), table)
     rows = np.arange(len(matrix.toarray()))
-    axis = number_of_clusters.first_axis(matrix)
-    copula = number_of_clusters._Copula(coded, rows, axis)
+    axis = _groups.first_axis(matrix)
+    copula = _groups._Copula(coded, rows, axis)
     drawn = copula.draw(len(rows), np.random.default_rng(1)).bins
     missing = coded.bins == coded.missing
     assert (missing.sum(axis=0) == (drawn == coded.missing).sum(axis=0)).all()
@@ -125,13 +124,13 @@ def test_what_ties_take_away_is_undone(correlation):
     x[:, 1] = correlation * x[:, 0] + np.sqrt(1 - correlation**2) * x[:, 1]
     ranks = np.c_[np.digitize(x[:, 0], [-0.5, 1.0]), np.digitize(x[:, 1], [0.8])]
     scores, series = zip(
-        *(number_of_clusters._score_ranks(np.bincount(own)) for own in ranks.T),
+        *(_groups._score_ranks(np.bincount(own)) for own in ranks.T),
         strict=True,
     )
     table = np.c_[scores[0][ranks[:, 0]], scores[1][ranks[:, 1]]]
-    observed = number_of_clusters._correlate(table, np.ones_like(table))
+    observed = _groups._correlate(table, np.ones_like(table))
     assert abs(observed[0, 1]) <= abs(correlation) * 0.85 + 0.01
-    found = number_of_clusters._undo_ties(observed, np.array(series))
+    found = _groups._undo_ties(observed, np.array(series))
     assert found[0, 1] == pytest.approx(correlation, abs=0.02)
 
 
@@ -165,10 +164,10 @@ def test_the_sentence_counts_the_samples():
 def test_a_steadier_number_is_preferred():
     flat = [[1.0, 1.0]] * 10
     shaky = [[0.9, 0.8], [0.8, 0.9]] * 5
-    assert number_of_clusters._choose_stable({3: flat, 4: shaky}) == [[3, 4]] * 10
-    assert number_of_clusters._choose_stable({3: flat, 5: shaky}) == [[3]] * 10
+    assert _groups._choose_stable({3: flat, 4: shaky}) == [[3, 4]] * 10
+    assert _groups._choose_stable({3: flat, 5: shaky}) == [[3]] * 10
     shaky = [[0.8, 0.7], [0.7, 0.8]] * 5
-    assert number_of_clusters._choose_stable({3: flat, 4: shaky}) == [[3]] * 10
+    assert _groups._choose_stable({3: flat, 4: shaky}) == [[3]] * 10
 
 
 def test_corners_of_bins_are_stable_but_no_groups():
