@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from docutils import nodes
+from numpydoc.docscrape_sphinx import SphinxDocString
 from sphinx.domains.python import PyXRefRole
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -91,6 +92,27 @@ EXAMPLES = [
     "penguins_map.py",
 ]
 
+# What the README and the first page of the site say, in the README.
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+FIRST_SCREEN = README.partition("\n")[2].partition("It is the proximity kernel")[0]
+FIRST_SCREEN = FIRST_SCREEN.replace("](docs/", "](")
+FIRST_SCREEN = FIRST_SCREEN.replace("](CONTRIBUTING", "](contributing")
+
+# Words under which readers look for a page that does not use them.
+KEYWORDS = {
+    "choosing": "options parameters settings tuning",
+    "clusters": "segments groups segmentation number unsupervised save classify new",
+    "compare": "drift difference diff change last month monitoring new file",
+    "imputation": "impute imputation NaN null confidence probability export fill gaps",
+    "model-file": "export persist pickle joblib deploy production",
+    "neighbors": "nearest neighbors duplicates matching recommend lookup distance",
+    "outliers": "outliers anomalies errors mistakes typos data quality validation",
+    "reasons": "why explain explanation interpret SHAP importance",
+    "scale": "big data memory chunks streaming out-of-core",
+    "sure": "confidence probability calibration uncertainty error",
+    "works-with": "coefficients importance pipeline scikit-learn sklearn export",
+}
+
 sphinx_gallery_conf = {
     "examples_dirs": str(ROOT / "examples"),
     "gallery_dirs": "generated/examples",
@@ -155,6 +177,9 @@ def list_names() -> dict[str, str]:
 
 
 NAMES = list_names()
+# For the template of classes: methods that are described on the page. Those that come
+# from scikit-learn are in the table of methods only.
+autosummary_context = {"ours": set(NAMES.values())}
 WRITTEN = "|".join(map(re.escape, sorted(NAMES, key=len, reverse=True)))
 PROSE = re.compile(rf"(?<![\[`}}\w])`({WRITTEN})`(?![`\]])")
 
@@ -170,28 +195,33 @@ def link_name(
     return make("py:obj", rawtext, f"{text} <{target}>", lineno, inliner, {}, [])
 
 
-def leave_out(
-    app: Any, what: str, name: str, member: Any, skip: bool, options: Any
-) -> bool | None:
-    """Skip the members that come from scikit-learn; its own pages have them.
+def describe_attribute(
+    docstring: SphinxDocString, name: str, text: list[str], _: bool
+) -> tuple[str, list[str]]:
+    """Show what the class says of an attribute.
 
-    They stay in the table of methods, for which autosummary asks without options.
+    numpydoc would put the first line of a property in its place.
     """
-    home = getattr(member, "__module__", None) or ""
-    return True if options and home.startswith("sklearn") else None
+    return f"**{name}**", text
 
 
 def adapt_page(app: Any, docname: str, source: list[str]) -> None:
     """Link names and examples to their pages, and close blocks as doctest cannot.
 
     In the repository a page links to the program of an example, on the site to what it
-    gave.
+    gave. `KEYWORDS` are for the search, not shown.
     """
-    text = re.sub(r"\n\n```$", "\n```", source[0], flags=re.MULTILINE)
+    text = source[0]
+    if docname == "index":
+        text = re.sub("<!--.*-->", lambda _: FIRST_SCREEN, text)
+    text = re.sub(r"\n\n```$", "\n```", text, flags=re.MULTILINE)
     if not docname.startswith(("generated", "decisions")):
         blocks = re.split(r"(?ms)(^```.*?^```$|^#[^\n]*$)", text)
         blocks[::2] = [PROSE.sub(r"{name}`\1`", prose) for prose in blocks[::2]]
         text = "".join(blocks)
+    if docname in KEYWORDS:
+        words = ", ".join(KEYWORDS[docname].split())
+        text = f"---\nmyst:\n  html_meta:\n    keywords: {words}\n---\n{text}"
     text = re.sub(
         r"\]\(\.\./examples/(\w+)\.py\)", r"](generated/examples/\1.rst)", text
     )
@@ -202,4 +232,4 @@ def setup(app: Any) -> None:
     """Connect the above; Sphinx calls this."""
     app.add_role("name", link_name)
     app.connect("source-read", adapt_page)
-    app.connect("autodoc-skip-member", leave_out)
+    SphinxDocString._process_param = describe_attribute  # noqa: SLF001 - no option

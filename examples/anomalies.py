@@ -1,6 +1,6 @@
 """
-Anomalies in a table with gaps
-==============================
+Anomalies in a table with missing cells
+=======================================
 
 Which rows do not belong? Two tables of scikit-learn with a known answer: wines of two
 cultivars with ten of a third, and benign tumors with ten malignant ones. And a table of
@@ -116,7 +116,7 @@ print(first.round(1).to_string())
 # %%
 # What you do today
 # -----------------
-# Fill the gaps, encode, then an isolation forest or the local outlier factor. The
+# Fill the cells, encode, then an isolation forest or the local outlier factor. The
 # figure is the area under the ROC curve: the chance that a planted row is ranked as
 # stranger than one of the others. 0.5 is a coin. Five draws.
 

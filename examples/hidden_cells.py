@@ -3,8 +3,8 @@ How far do similarities move when cells are hidden?
 ===================================================
 
 30 % of the cells of the complete penguins are hidden, ten times. How far are the
-similarities of the table with gaps from those of the complete table? Compared are our
-rule, the paper's rule, and filling the gaps first (with the same bins afterwards).
+similarities of the incomplete table from those of the complete table? Compared are our
+rule, the paper's rule, and filling the cells first (with the same bins afterwards).
 """
 
 from typing import Any

@@ -1,10 +1,10 @@
 """
-Fill the gaps, and know how sure each value is
-==============================================
+Fill missing cells, and know how sure each value is
+===================================================
 
-A program needs a complete table. What goes into the gaps, and how far can it be
-trusted? A fifth of the cells of the complete penguins is hidden and filled again. The
-year is made a date, to have one.
+A program needs a complete table. What goes into the missing cells, and how far can it
+be trusted? A fifth of the cells of the complete penguins is hidden and filled again.
+The year is made a date, to have one.
 """
 
 import matplotlib.pyplot as plt
@@ -69,8 +69,8 @@ axes.set(xlabel="true body mass (g), hidden", ylabel="filled in, with one deviat
 # %%
 # Several filled tables
 # ---------------------
-# A filled table looks surer than it is: its gaps hold expected values, which vary less
-# than true ones. For a standard error or a test, draw several tables, compute the
+# A filled table looks surer than it is: filled cells hold expected values, which vary
+# less than true ones. For a standard error or a test, draw several tables, compute the
 # figure in each, and pool them by Rubin's rules: the variance is that within the tables
 # plus that between them. Here is the mean body mass with its standard error.
 
@@ -83,11 +83,11 @@ print(f"filled {filled[column].mean():.0f} +- {filled[column].sem():.1f}")
 print(f"pooled {means.mean():.0f} +- {pooled:.1f}")
 
 # %%
-# Gaps that depend on the hidden value
-# ------------------------------------
-# All this is for gaps at random. If the heaviest penguins are those that were not
-# weighed, the table does not show it: values are filled too low, the uncertainty is too
-# small, and no warning can be given.
+# Cells whose value decides whether they are missing
+# --------------------------------------------------
+# All this is for cells missing at random. If the heaviest penguins are those that were
+# not weighed, the table does not show it: values are filled too low, the uncertainty is
+# too small, and no warning can be given.
 
 heavy = whole[column] > whole[column].quantile(0.8)
 censored = whole.assign(**{column: whole[column].mask(heavy)})
@@ -167,4 +167,4 @@ print(pd.DataFrame(results).groupby("way", sort=False).mean().round(3).to_string
 # An imputer of trees can win where values depend on several columns at once; it has to
 # be fitted for minutes on large tables, and it does not say how sure it is. If you only
 # want similarities, clusters or outliers, fill nothing: the estimators of this library
-# take the table with its gaps.
+# take the table as it is.

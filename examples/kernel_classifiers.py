@@ -1,6 +1,6 @@
 """
-Classify rows with gaps: by the kernel, or by the representation
-================================================================
+Classify incomplete rows: by the kernel, or by the representation
+=================================================================
 
 A support vector machine takes the matrix of similarities. A linear model takes the
 representation, which is sparse and grows with the rows only. Both see the same

@@ -8,6 +8,7 @@ sometimes a new city, and half of the birthdays estimated from the age. The prog
 which can be downloaded below, has the lines that make the table.
 """
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from sklearn.impute import SimpleImputer
@@ -74,8 +75,24 @@ print(pairs.head(8).round(3).to_string(index=False))
 print(pairs.groupby(pairs["distance"].round(1))["true"].agg(["sum", "size"]).head())
 
 # %%
+# The first 80 pairs among all records. A line joins the two records of a pair, if both
+# fields are known.
+
+figure, axes = plt.subplots(layout="constrained")
+axes.scatter(customers["born"], customers["income"], s=6, color="0.75")
+colors = {"same person": "#0072b2", "two persons": "#d55e00"}
+for name, color in colors.items():
+    listed = pairs[:TWICE][pairs["true"][:TWICE] == (name == "same person")]
+    ends = [customers.iloc[list(pair)] for pair in listed[["a", "b"]].to_numpy()]
+    for k, both in enumerate(ends):
+        label = f"{name}: {len(ends)} pairs" if k == 0 else None
+        axes.plot(both["born"], both["income"], ".-", color=color, label=label)
+axes.set(xlabel="born", ylabel="income", yscale="log")
+_ = axes.legend()
+
+# %%
 # ``radius_neighbors`` finds all records within a distance, for people who were entered
-# three times; on the command line ``similarity FILE --above 0.8`` lists the pairs.
+# three times; on the command line ``neighbors FILE -k 1`` lists the nearest of each.
 # Why the first pair? Similarity 1 means the same bin in every field, not equal values.
 
 first = pairs.iloc[0]
@@ -86,8 +103,8 @@ print(explain(near, customers.iloc[[first["a"]]], customers.iloc[[first["b"]]]))
 # -----------------
 # Four ways. Join on the birthday. Write a rule for each field: a point if both agree
 # (incomes within 5 %, birthdays within a year), half a point less if they do not. Fill
-# the gaps, encode, and take the Euclidean distance. Or ``drop_duplicates``, which finds
-# nothing here: no two records are equal in every cell.
+# the cells, encode, and take the Euclidean distance. Or ``drop_duplicates``, which
+# finds nothing here: no two records are equal in every cell.
 
 
 def join(customers: pd.DataFrame) -> pd.DataFrame:

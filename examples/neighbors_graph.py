@@ -2,9 +2,9 @@
 Cluster by neighbors, with the graph methods of scikit-learn
 ============================================================
 
-`ProximityNeighbors` finds the most similar rows without filling a gap, and returns them
-as a sparse graph of distances or similarities. DBSCAN, HDBSCAN and spectral clustering
-take it by ``"precomputed"``. UMAP takes neighbors as well::
+`ProximityNeighbors` finds the most similar rows without filling a cell, and returns
+them as a sparse graph of distances or similarities. DBSCAN, HDBSCAN and spectral
+clustering take it by ``"precomputed"``. UMAP takes neighbors as well::
 
     knn = near.precomputed_knn(15)
     umap.UMAP(n_neighbors=15, precomputed_knn=knn).fit_transform(any_array_of_the_rows)

@@ -60,7 +60,7 @@ print(explain(near, one, patients.iloc[rows[0, 1:2]]))
 # %%
 # What you do today
 # -----------------
-# Encode, scale, fill the gaps, take the Euclidean distance.
+# Encode, scale, fill the cells, take the Euclidean distance.
 
 numbers = patients.assign(sex=patients["sex"].map({"a": 0, "b": 1}))
 neighbors = {"proximity-kernel": near.kneighbors(return_distance=False)}
@@ -94,5 +94,6 @@ for name, found in neighbors.items():
 # %%
 # On this table filling by k-NN predicts a little better: nine of its ten columns are
 # smooth numbers that go together, which a Euclidean distance uses fully. With mixed
-# columns expect about the same, with many gaps a little better. The larger gain is that
-# untested patients do not find each other, and that you can say why rows are similar.
+# columns expect about the same, with many missing cells a little better. The larger
+# gain is that untested patients do not find each other, and that you can say why rows
+# are similar.

@@ -115,7 +115,7 @@ every_gap = ProximityKernel(missingness="informative")
 ways = {
     "proximity-kernel": ProximityKMeans(3, random_state=0).fit_predict,
     "filled first": cluster_filled,
-    "every gap a value": ProximityKMeans(
+    "every missing cell a value": ProximityKMeans(
         3, kernel=every_gap, random_state=0
     ).fit_predict,
 }
@@ -143,5 +143,6 @@ print(means.round(2).to_string())
 # The kernel gains where answers are choices and where many are skipped. It does not
 # gain more by the questions that only car owners were asked. With numbers and ratings
 # alone filling is better: numbers that vary smoothly lose something when they are
-# binned. And ``missingness="informative"``, which makes every gap an answer of its own,
-# costs much where gaps are mostly accidents: the default decides for each column.
+# binned. And ``missingness="informative"``, which makes every missing cell an answer of
+# its own, costs much where they are mostly accidents: the default decides for each
+# column.

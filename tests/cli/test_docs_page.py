@@ -23,9 +23,9 @@ PLAIN = [text for kind, text in _blocks(TEXT) if not kind]
 CONSOLE = "".join(text for kind, text in _blocks(TEXT) if kind == "console")
 
 
-def _examples():
+def _examples(console=CONSOLE):
     """Commands, and what the page shows of their output."""
-    for part in CONSOLE.split("$ proximity-kernel ")[1:]:
+    for part in console.split("$ proximity-kernel ")[1:]:
         command, _, shown = part.partition("\n")
         yield command, shown
 
@@ -54,6 +54,17 @@ def test_the_examples_give_what_the_page_shows(place, capfd):
     assert (place / "clusters.csv").exists()
 
 
+def test_two_files_are_compared_as_their_page_shows(place, capfd):
+    blocks = _blocks((ROOT / "docs" / "compare.md").read_text(encoding="utf-8"))
+    plain = [text for kind, text in blocks if not kind]
+    for name, text in zip(("may.csv", "june.csv"), plain, strict=True):
+        (place / name).write_text(text, encoding="utf-8")
+    (console,) = [text for kind, text in blocks if kind == "console"]
+    ((command, shown),) = _examples(console)
+    assert run_inside(*shlex.split(command)) == 0
+    assert _tidy(capfd.readouterr().out) == _tidy(shown)
+
+
 def test_every_command_and_option_of_the_page_exists(capfd):
     for name in re.findall(r"^\| `(\w+)", TEXT.partition("\n## ")[0], re.MULTILINE):
         assert run_inside(name, "--help") == 0
@@ -63,22 +74,21 @@ def test_every_command_and_option_of_the_page_exists(capfd):
 
 
 def _other_commands():
-    """Lines of the README and the other pages that are commands, in plain blocks."""
+    """Commands in the plain blocks of the README and the other pages, by block."""
     for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))):
         text = page.read_text(encoding="utf-8")
         for kind, block in _blocks(text):
             lines = re.findall(r"^proximity-kernel (.+)", block, re.MULTILINE)
-            if not kind:
-                yield from (
-                    pytest.param(one, id=f"{page.stem}: {one}") for one in lines
-                )
+            if lines and not kind:
+                yield pytest.param(lines, id=f"{page.stem}: {lines[0]}")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("command", list(_other_commands()))
-def test_the_commands_of_other_pages_run(command, tmp_path, monkeypatch, capfd):
+@pytest.mark.parametrize("commands", list(_other_commands()))
+def test_the_commands_of_other_pages_run(commands, tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
     shutil.copy(ROOT / "examples" / "patients.csv", tmp_path)
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     load_penguins().to_parquet("big.parquet")
-    assert run_inside(*shlex.split(command)) == 0, capfd.readouterr().err
+    for command in commands:
+        assert run_inside(*shlex.split(command)) == 0, capfd.readouterr().err
