@@ -58,6 +58,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> _typing.Any:
+    """Import a public name when it is first used."""
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(_importlib.import_module(_HOMES[name], __name__), name)
@@ -66,4 +67,5 @@ def __getattr__(name: str) -> _typing.Any:
 
 
 def __dir__() -> list[str]:
+    """List the public names, imported or not."""
     return [*__all__, "__version__"]

@@ -4,7 +4,7 @@ import sys
 
 
 def main() -> int:
-    """Run the command line; an interrupt during imports shows no traceback."""
+    """Run the command line and return its exit status; catch Ctrl-C during imports."""
     try:
         from . import cli
 

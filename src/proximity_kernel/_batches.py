@@ -21,7 +21,7 @@ from ._bin_summary import (
     merge_bins,
     summarize_bins,
 )
-from ._bins import Binned, spread_bins
+from ._bins import Binned, list_bin_counts
 from ._model import finish_model, warn_of_columns
 from ._row_summary import RowPlan, RowSummary, merge_rows, plan_rows, summarize_rows
 from ._shared.options import FitOptions, resolve_options
@@ -42,7 +42,7 @@ def make_bins(bin_summary: BinSummary, options: FitOptions) -> Binned:
     """Learn the bins from the summary of all batches, with the options of the fit."""
     if not bin_summary.columns:
         raise ValueError("No batch has a row; pass at least one row.")
-    n_bins = spread_bins(options, [column.type for column in bin_summary.columns])
+    n_bins = list_bin_counts(options, [column.type for column in bin_summary.columns])
     chosen = options.categorical_features
     return finish_bins(bin_summary, chosen, n_bins, options.max_categories)
 

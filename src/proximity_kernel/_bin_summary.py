@@ -6,15 +6,15 @@ bins are computed. For a column with at most 100,000 distinct values they equal 
 `learn_bins` on the whole table to the last bit. The kind of a column is decided from
 all batches. A batch in which it is all missing is ignored, whatever its dtype.
 
-Beyond `LIMIT` distinct values the summary of a column becomes a sketch: levels of
-sorted items, where an item of level h stands for ``2**h`` values. When a level has
-`WIDTH` items it is halved: of each two items one moves up to the next level, and the
-other is dropped. A checksum of the items decides which, so the same batches merged in
-the same way give the same sketch on any machine.
+Beyond `LIMIT` distinct values the summary of a column becomes a quantile sketch (KLL):
+levels of sorted items, where an item of level h stands for ``2**h`` values. When a
+level has `WIDTH` items it is compacted: of each two items one moves up to the next
+level, and the other is dropped. A checksum of the items decides which, so the same
+batches merged in the same way give the same sketch on any machine.
 
-A halving at level h changes a rank by at most ``2**h`` and needs `WIDTH` - 1 items. All
-halvings together change it by a share of at most ``levels / (WIDTH - 1)``: 0.3 % of ten
-million values in the worst case. The errors have both signs and mostly cancel.
+A compaction at level h changes a rank by at most ``2**h`` and needs `WIDTH` - 1 items.
+All compactions together change it by a share of at most ``levels / (WIDTH - 1)``: 0.3 %
+of ten million values in the worst case. The errors have both signs and mostly cancel.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from numpy.typing import NDArray
 from ._bins import (
     Binned,
     Bins,
-    Ranked,
     Typical,
-    average,
+    ValueCounts,
     bin_labels,
-    rank_centers,
-    rank_values,
+    count_values,
+    fit_numeric_bins,
+    learn_typical,
 )
 from ._shared.options import BinCount
 from ._shared.resources import run_pieces
@@ -47,7 +47,7 @@ from ._table.tables import Table, check_same_columns
 LIMIT = 100_000
 """Maximum number of distinct values that are kept with their counts."""
 WIDTH = 4096
-"""Number of items at which a level of a sketch is halved."""
+"""Number of items at which a level of a sketch is compacted."""
 _Floats = NDArray[np.float64]
 _NONE: _Floats = np.empty(0)
 
@@ -68,19 +68,19 @@ class Labels:
 
 @dataclass(frozen=True)
 class ColumnSummary:
-    """Type, values and number of missing cells of one column.
+    """Summary of one column: its type, values with counts, and missing cells.
 
     Attributes
     ----------
     type : ColumnType
-    held : Ranked, Sketch or Labels
+    held : ValueCounts, Sketch or Labels
         The observed values.
     missing : int
         Number of missing cells.
     """
 
     type: ColumnType
-    held: Held | Labels
+    held: ValueSummary | Labels
     missing: int
 
 
@@ -105,7 +105,7 @@ class BinSummary:
 
 
 def has_no_rows(table: Any) -> bool:
-    """Whether a batch has no rows; such a batch is ignored, and so are its dtypes."""
+    """Tell whether a batch has no rows; such a batch is ignored, with its dtypes."""
     if isinstance(table, list | tuple):
         return not table
     shape = getattr(table, "shape", ())
@@ -115,7 +115,7 @@ def has_no_rows(table: Any) -> bool:
 def summarize_bins(
     table: Any, categorical_features: Any = "from_dtype", n_threads: int = 1
 ) -> BinSummary:
-    """Summarize a batch for its bins.
+    """Summarize a batch: the type of each column, and its values with counts.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ def summarize_bins(
     states: list[Any] = [None] * len(columns)
 
     def summarize_some(first: int, last: int) -> None:
-        states[first:last] = map(_summarize, columns[first:last])
+        states[first:last] = map(_summarize_column, columns[first:last])
 
     run_pieces(summarize_some, len(columns), piece=1, n_threads=n_threads)
     return BinSummary(tuple(states), len(columns[0].values))
@@ -179,7 +179,7 @@ def merge_bins(a: BinSummary, b: BinSummary) -> BinSummary:
         named.names,
     )
     pairs = zip(named.columns, other.columns, strict=True)
-    merged = tuple(_merge(one, another) for one, another in pairs)
+    merged = tuple(_merge_columns(one, another) for one, another in pairs)
     return BinSummary(merged, a.n_samples + b.n_samples)
 
 
@@ -196,7 +196,7 @@ def finish_bins(
     state : BinSummary
         The summary of all rows.
     categorical_features
-        The option that the batches were read with.
+        The option with which the batches were read.
     n_bins, max_categories
         As in `learn_bins`.
 
@@ -214,7 +214,7 @@ def finish_bins(
     ('a', 'b')
     """
     learnt = [
-        _finish(column, asked, max_categories)
+        _finish_column(column, asked, max_categories)
         for column, asked in zip(state.columns, n_bins, strict=True)
     ]
     types = tuple(column.type for column in state.columns)
@@ -222,45 +222,45 @@ def finish_bins(
     return Binned(types, categorical_features, bins, typical)
 
 
-def _finish(
+def _finish_column(
     column: ColumnSummary, n_bins: BinCount, max_categories: int
 ) -> tuple[Bins, Typical]:
     """Learn the bins of a column, and their typical values, from its summary."""
     held = column.held
     if isinstance(held, Labels):
         return bin_labels(held.labels, held.counts, max_categories)
-    ranked = rank_held(held)
-    bins = rank_centers(ranked, n_bins)
+    ranked = list_value_counts(held)
+    bins = fit_numeric_bins(ranked, n_bins)
     ordered = column.type.order is not None
-    return bins, average(ranked.values, ranked.counts, bins, ordered)
+    return bins, learn_typical(ranked.values, ranked.counts, bins, ordered)
 
 
-def _summarize(column: Column) -> ColumnSummary:
+def _summarize_column(column: Column) -> ColumnSummary:
     """Summarize a column: its type, its values with counts, its missing cells."""
     observed = column.observed
     present = column.values[observed]
     missing = len(observed) - len(present)
     if column.type.kind == "numeric":
         found = mark_whole(column.type, present)
-        return ColumnSummary(found, hold_values(present), missing)
+        return ColumnSummary(found, summarize_values(present), missing)
     counts = np.bincount(present, minlength=len(column.labels)).astype(np.int64)
     return ColumnSummary(column.type, Labels(column.labels, counts), missing)
 
 
-def _merge(a: ColumnSummary, b: ColumnSummary) -> ColumnSummary:
+def _merge_columns(a: ColumnSummary, b: ColumnSummary) -> ColumnSummary:
     """Merge two summaries of a column; its name is that in `a`."""
     missing = a.missing + b.missing
     if NOTHING in (a.type.family, b.type.family):
-        surer = max(a, b, key=_says)
+        surer = max(a, b, key=_type_certainty)
         column_type = replace(surer.type, name=a.type.name, place=a.type.place)
         return ColumnSummary(column_type, surer.held, missing)
     if replace(b.type, name=a.type.name) != a.type:
-        _refuse(a.type, b.type)
+        _raise_type_differs(a.type, b.type)
     if isinstance(a.held, Labels) and isinstance(b.held, Labels):
         try:
             labels = _merge_labels(a.held, b.held, a.type.family == "dates")
         except (TypeError, ValueError):  # such as periods of different lengths
-            _refuse_labels(a.type, a.held, b.held)
+            _raise_unsortable(a.type, a.held, b.held)
         unasked = a.type.unasked or b.type.unasked
         return ColumnSummary(replace(a.type, unasked=unasked), labels, missing)
     assert not isinstance(a.held, Labels)  # both have the same kind here
@@ -268,11 +268,11 @@ def _merge(a: ColumnSummary, b: ColumnSummary) -> ColumnSummary:
     rounded = a.type.rounded or b.type.rounded
     form = max(a.type.form, b.type.form, key=FORMS.index)
     column_type = replace(a.type, rounded=rounded, form=form)
-    return ColumnSummary(column_type, merge_held(a.held, b.held), missing)
+    return ColumnSummary(column_type, merge_values(a.held, b.held), missing)
 
 
-def _says(state: ColumnSummary) -> tuple[bool, bool, bool, str]:
-    """Return a key that sorts summaries by how certain the type of the column is.
+def _type_certainty(state: ColumnSummary) -> tuple[bool, bool, bool, str]:
+    """Return a sort key: how certain the type of the summarized column is.
 
     If nothing is observed, a text dtype is more certain than floats, because any empty
     column can be read as floats.
@@ -283,8 +283,8 @@ def _says(state: ColumnSummary) -> tuple[bool, bool, bool, str]:
     return observed, ordered, found.kind == "categorical", repr(found.order)
 
 
-def _refuse(a: ColumnType, b: ColumnType) -> None:
-    """Raise ValueError, because a column has different types in two batches."""
+def _raise_type_differs(a: ColumnType, b: ColumnType) -> None:
+    """Raise ValueError: a column has type `a` in one batch and `b` in another."""
     if a.order is not None and b.order is not None:
         orders = " and ".join(sorted(f"{t.order}" for t in (a, b)))
         raise ValueError(
@@ -298,8 +298,8 @@ def _refuse(a: ColumnType, b: ColumnType) -> None:
     )
 
 
-def _refuse_labels(column: ColumnType, a: Labels, b: Labels) -> NoReturn:
-    """Raise ValueError, because labels of two batches cannot be sorted together."""
+def _raise_unsortable(column: ColumnType, a: Labels, b: Labels) -> NoReturn:
+    """Raise ValueError: the labels of two batches cannot be sorted together."""
     shown = " and ".join(sorted(short(part.labels[0]) for part in (a, b)))
     raise ValueError(
         f"{column.place} has labels in two batches that cannot be sorted together, "
@@ -308,15 +308,18 @@ def _refuse_labels(column: ColumnType, a: Labels, b: Labels) -> NoReturn:
 
 
 def _merge_labels(a: Labels, b: Labels, dates: bool) -> Labels:
-    """Add the counts of equal labels; mixed numbers take the wider type."""
+    """Merge labels and add the counts of equal ones; ints become floats beside floats.
+
+    With `dates`, labels are sorted by time.
+    """
     if a.labels == b.labels and repr(a.labels) == repr(b.labels):
         return Labels(a.labels, a.counts + b.counts)
     counts: dict[Hashable, int] = {}
     for part in (a, b):
         for label, n in zip(part.labels, part.counts.tolist(), strict=True):
             counts[label] = counts.get(label, 0) + n
-    # Integers in a column with missing cells are read as floats. In one table all of
-    # them would be.
+    # Integers are read as floats in a batch with missing cells. In the whole table all
+    # of them would be.
     for wide in (int, float):
         if any(type(label) is wide for label in counts):
             counts = {_widen(label, wide): n for label, n in counts.items()}
@@ -326,26 +329,26 @@ def _merge_labels(a: Labels, b: Labels, dates: bool) -> Labels:
 
 
 def _widen(label: Any, wide: type) -> Any:
-    """Write a whole number or a boolean as a wider type, if no digit is lost."""
+    """Convert an int or bool label to a wider type, if it stays equal."""
     return wide(label) if isinstance(label, int) and wide(label) == label else label
 
 
 def _date_key(label: Any) -> tuple[int, str]:
-    """Make a key to sort ISO dates by time, also with years beyond 9999 or below 0."""
+    """Return a key that sorts ISO dates by time, for any year, also negative ones."""
     year, rest = label[1:].split("-", 1)
     return int(label[0] + year), rest
 
 
 @dataclass(frozen=True)
 class Sketch:
-    """Summary of very many values.
+    """Quantile sketch of a column with very many distinct values.
 
     Attributes
     ----------
     levels : tuple of ndarray of float64, each sorted
         An item of level h stands for ``2**h`` values.
     low, high : float
-        The least and the greatest of all values, exactly.
+        The exact minimum and maximum.
     """
 
     levels: tuple[_Floats, ...]
@@ -353,11 +356,11 @@ class Sketch:
     high: float
 
 
-Held = Ranked | Sketch
+ValueSummary = ValueCounts | Sketch
 
 
-def hold_values(values: _Floats) -> Held:
-    """Summarize the observed values of a batch.
+def summarize_values(values: _Floats) -> ValueSummary:
+    """Summarize the observed values of a column: counts, or a sketch if too many.
 
     Parameters
     ----------
@@ -366,90 +369,93 @@ def hold_values(values: _Floats) -> Held:
 
     Returns
     -------
-    Ranked or Sketch
+    ValueCounts or Sketch
     """
-    ranked = rank_values(values)
+    ranked = count_values(values)
     if len(ranked.values) <= LIMIT:
         return ranked
     found = np.repeat(ranked.values, ranked.counts)
-    return Sketch(_halve((found,)), float(found[0]), float(found[-1]))
+    return Sketch(_compact((found,)), float(found[0]), float(found[-1]))
 
 
-def merge_held(a: Held, b: Held) -> Held:
-    """Merge the summaries of two parts of a column.
+def merge_values(a: ValueSummary, b: ValueSummary) -> ValueSummary:
+    """Merge the value counts or sketches of two parts of a column.
 
     Parameters
     ----------
-    a, b : Ranked or Sketch
+    a, b : ValueCounts or Sketch
 
     Returns
     -------
-    Ranked or Sketch
-        Counts if at most `LIMIT` values are distinct, regardless of the parts.
+    ValueCounts or Sketch
+        Counts if both are counts and at most `LIMIT` values are distinct.
 
     Examples
     --------
-    >>> both = merge_held(hold_values(np.array([1.0, 3.0])), hold_values(np.ones(2)))
+    >>> first, second = map(summarize_values, (np.array([1.0, 3.0]), np.ones(2)))
+    >>> both = merge_values(first, second)
     >>> both.values.tolist(), both.counts.tolist()
     ([1.0, 3.0], [3, 1])
     """
-    if isinstance(a, Ranked) and isinstance(b, Ranked):
-        both = _add_up(
+    if isinstance(a, ValueCounts) and isinstance(b, ValueCounts):
+        both = _add_counts(
             np.concatenate([a.values, b.values]), np.concatenate([a.counts, b.counts])
         )
-        return both if len(both.values) <= LIMIT else _sketch(both)
-    if not (_any(a) and _any(b)):
-        return a if _any(a) else b
-    a, b = _sketch(a), _sketch(b)
+        return both if len(both.values) <= LIMIT else _to_sketch(both)
+    if not (_has_values(a) and _has_values(b)):
+        return a if _has_values(a) else b
+    a, b = _to_sketch(a), _to_sketch(b)
     pairs = zip_longest(a.levels, b.levels, fillvalue=_NONE)
     levels = tuple(np.sort(np.concatenate(pair), kind="stable") for pair in pairs)
-    return Sketch(_halve(levels), min(a.low, b.low), max(a.high, b.high))
+    return Sketch(_compact(levels), min(a.low, b.low), max(a.high, b.high))
 
 
-def rank_held(held: Held) -> Ranked:
-    """List the values with their counts, or the items of a sketch with theirs."""
-    if isinstance(held, Ranked):
+def list_value_counts(held: ValueSummary) -> ValueCounts:
+    """Return a summary as sorted values with counts; a sketch gives its items."""
+    if isinstance(held, ValueCounts):
         return held
     sizes = [len(items) for items in held.levels]
     values = np.concatenate(held.levels)
     counts = np.repeat(1 << np.arange(len(sizes)), sizes)
-    # The exact ends replace one of the values next to them.
+    # The exact minimum and maximum replace one copy of the least and greatest item.
     counts[values.argmin()] -= 1
     counts[values.argmax()] -= 1
-    ranked = _add_up(
+    ranked = _add_counts(
         np.concatenate([[held.low], values, [held.high]]),
         np.concatenate([[1], counts, [1]]),
     )
     there = ranked.counts > 0
-    return Ranked(ranked.values[there], ranked.counts[there])
+    return ValueCounts(ranked.values[there], ranked.counts[there])
 
 
-def _any(held: Held) -> bool:
-    """Whether there is any value."""
+def _has_values(held: ValueSummary) -> bool:
+    """Tell whether a summary has any value."""
     return isinstance(held, Sketch) or len(held.values) > 0
 
 
-def _add_up(values: _Floats, counts: NDArray[np.int64]) -> Ranked:
-    """Add the counts of equal values."""
+def _add_counts(values: _Floats, counts: NDArray[np.int64]) -> ValueCounts:
+    """Sort values and add the counts of equal ones."""
     order = np.argsort(values, kind="stable")  # of two sorted runs: a merge
     values, counts = values[order], counts[order]
     first = np.flatnonzero(np.r_[True, values[1:] != values[:-1]][: len(values)])
     if not len(first):
-        return Ranked(values, counts)
-    return Ranked(values[first], np.add.reduceat(counts, first))
+        return ValueCounts(values, counts)
+    return ValueCounts(values[first], np.add.reduceat(counts, first))
 
 
-def _sketch(held: Held) -> Sketch:
-    """Turn counted values into a sketch: a count of 5 becomes items for 4 and for 1."""
+def _to_sketch(held: ValueSummary) -> Sketch:
+    """Convert value counts to a sketch: a count of 5 gives items of levels 2 and 0."""
     if isinstance(held, Sketch):
         return held
     n_levels = int(held.counts.max()).bit_length()
     levels = (held.values[(held.counts >> h) & 1 == 1] for h in range(n_levels))
-    return Sketch(_halve(tuple(levels)), float(held.values[0]), float(held.values[-1]))
+    return Sketch(
+        _compact(tuple(levels)), float(held.values[0]), float(held.values[-1])
+    )
 
 
-def _halve(levels: tuple[_Floats, ...]) -> tuple[_Floats, ...]:
-    """Halve the levels that are full, from the lowest on."""
+def _compact(levels: tuple[_Floats, ...]) -> tuple[_Floats, ...]:
+    """Compact the full levels of a sketch, from the lowest on."""
     out: list[_Floats] = []
     up = _NONE
     while len(out) < len(levels) or len(up):

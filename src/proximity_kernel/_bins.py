@@ -6,16 +6,16 @@ values; in a sparse region even a large one may not. Equal centers are merged, w
 changes no assignment and avoids empty bins.
 
 With `AUTO` bins each very frequent value has its own center. The other centers are the
-middles of equally filled parts of the remaining values, so no center is spent on an
+medians of equally filled parts of the remaining values, so no center is spent on an
 extreme, or twice on one value. Two such sets, of four and of two centers, make two
 resolutions: a fine bin belongs to the nearest coarse center.
 
-With `FINE` bins the observed values are cut between two values, where that halves the
-rows best. Each part is cut again, four times in all; a part with one value is not cut.
-Two values score .4, .7, .9 or 1 by the smallest cell that contains both: a half, a
-quarter, an eighth, or a leaf (a sixteenth, or a part with one value). Values of
-different halves score 0. The quarters are the bins of the column. Missing cells are
-estimated on the quarters, and the estimate of a quarter is halved at each cut in it.
+With `FINE` bins the observed values are split into a balanced binary tree of depth 4:
+each node is cut between two values, where that halves its rows best; a node with one
+value is a leaf. Two values score .4, .7, .9 or 1 by the smallest node that contains
+both: a half, a quarter, an eighth, or a leaf. Values of different halves score 0. The
+quarters are the bins of the column. Missing cells are estimated on the quarters, and
+the probability of a quarter is halved at each cut in it.
 
 A categorical column has a bin per category, in sorted order. A column with nothing
 observed has none.
@@ -46,26 +46,26 @@ from ._table.columns import Column, ColumnType, find_columns, mark_whole, write_
 
 _FINE, _COARSE = 4, 2  # centers of the two resolutions
 FEW_ROWS = 1 << 16
-"""Up to this number of values a column is sorted as a whole, on one thread."""
+"""A column with at most this number of values is sorted whole, on one thread."""
 _Floats = NDArray[np.float64]
 # Buckets by the first 16 bits of a float: negative numbers first, in reverse order.
 _RISING = np.concatenate([np.arange(0xFFFF, 0x7FFF, -1), np.arange(0x8000)])
 _PLACES = np.argsort(_RISING)
 _NAN_KEYS = np.flatnonzero((np.arange(1 << 16) & 0x7FF0) == 0x7FF0)
 SCORES = (0.0, 0.4, 0.7, 0.9, 1.0)
-"""Score of two values, by the number of cuts of the smallest cell with both."""
+"""Score of two values, by the depth of the smallest tree node that contains both."""
 QUARTERS = 2
-"""Cuts that make a quarter."""
+"""Depth of the quarters in the tree."""
 MOST_LEAVES = 2 ** (len(SCORES) - 1)
 _Ints = NDArray[np.int64]
 _NO_COUNTS = np.empty(0, np.int64)
-_FEWEST_AT_ONCE = 16  # columns whose bins are learned at once
-_VALUES_AT_ONCE = 1 << 17
+_FEWEST_AT_ONCE = 16  # fewer columns are learned one by one
+_VALUES_AT_ONCE = 1 << 17  # maximum number of values of stacked columns
 _FEW_MIDPOINTS = 16  # up to this number, a linear search beats a binary one
-_DATE_UNITS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}  # in a second
-_EXACT = 1e15  # below, whole numbers are written with all their digits
-_EQUAL = 1e-6  # standard deviation of equal whole numbers, up to rounding
-_DIGITS = 4  # digits of a number, unless two numbers need more to differ
+_DATE_UNITS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}  # units per second
+_EXACT = 1e15  # whole numbers below this are written with all their digits
+_EQUAL = 1e-6  # a bin whose standard deviation is below this has one value
+_DIGITS = 4  # significant digits, unless two numbers need more to differ
 
 
 @dataclass(frozen=True)
@@ -77,8 +77,10 @@ class NumericBins:
     centers : ndarray of shape (n_bins,), float64, strictly ascending
     groups : ndarray of shape (n_bins,), int64, or None
         The coarse bin of each bin, 0 or 1, if there are two resolutions.
-    cuts, levels : ndarray of shape (n_leaves - 1,), or None
-        The cuts of a "fine" column, from `cut_values`.
+    cuts : ndarray of shape (n_leaves - 1,), float64, or None
+        The thresholds between the leaves of a "fine" column.
+    levels : ndarray of shape (n_leaves - 1,), int64, or None
+        The depth of each cut in the tree, from 1 to 4, see `cut_values`.
     """
 
     centers: NDArray[np.float64]
@@ -93,21 +95,21 @@ class NumericBins:
 
     @property
     def parents(self) -> NDArray[np.int64]:
-        """The bin of each leaf; without cuts the bins are the leaves."""
+        """The bin of each leaf, (n_leaves,); without cuts the bins are the leaves."""
         if self.levels is None:
             return np.arange(self.n_bins)
-        return number_cells(self.levels, QUARTERS)
+        return number_nodes(self.levels, QUARTERS)
 
     @cached_property
     def midpoints(self) -> NDArray[np.float64]:
-        """Where one bin ends and the next begins, shape (n_bins - 1,)."""
+        """The thresholds between neighboring bins, shape (n_bins - 1,)."""
         if self.cuts is not None and self.levels is not None:
             return self.cuts[self.levels <= QUARTERS]
         return between(self.centers[:-1], self.centers[1:])
 
     @cached_property
     def shared(self) -> dict[int, NDArray[np.int64]]:
-        """The coarse bins that contain several bins, and these bins."""
+        """The fine bins of each coarse bin that contains several of them."""
         if self.groups is None:
             return {}
         held = {group: np.flatnonzero(self.groups == group) for group in (0, 1)}
@@ -136,11 +138,11 @@ class CategoricalBins:
 
     @property
     def parents(self) -> NDArray[np.int64]:
-        """The bin of each leaf: the bins are the leaves."""
+        """The bin of each leaf, (n_bins,): the bins are the leaves."""
         return np.arange(self.n_bins)
 
     def names(self) -> list[str]:
-        """Name each bin for an output column: its label."""
+        """List the label of each bin, as text; "infrequent" for the shared bin."""
         return [
             *(str(label) for label in self.categories),
             *(["infrequent"] if self.infrequent else []),
@@ -151,18 +153,18 @@ Bins = NumericBins | CategoricalBins
 
 
 @dataclass(frozen=True)
-class Ranked:
+class ValueCounts:
     """Distinct values, sorted, with their counts.
 
     Attributes
     ----------
     values : ndarray of shape (n_distinct,), float64, strictly ascending
     counts : ndarray of shape (n_distinct,), int64 or float64
-        Above 0. Places are whole numbers of rows, also where counts are fractions.
+        Above 0. Positions in the sorted order are integers, also for fractional counts.
 
     Examples
     --------
-    >>> ranked = rank_values(np.array([2.0, 1.0, 2.0]))
+    >>> ranked = count_values(np.array([2.0, 1.0, 2.0]))
     >>> len(ranked), ranked.at([0, 1, 2]).tolist(), ranked.span(2.0)
     (3, [1.0, 2.0, 2.0], (1, 3))
     """
@@ -172,38 +174,39 @@ class Ranked:
 
     @cached_property
     def _ends(self) -> NDArray[np.int64]:
+        """Cumulative counts, shape (n_distinct,)."""
         return np.cumsum(self.counts)
 
     def __len__(self) -> int:
         return max(1, int(self._ends[-1])) if len(self.counts) else 0
 
     def at(self, places: Any) -> _Floats:
-        """Return the values at places of the sorted order, which begins at 0."""
+        """Return the values at 0-based positions of the sorted order."""
         found: _Floats = self.values[self._ends.searchsorted(places, side="right")]
         return found
 
     def span(self, value: float) -> tuple[int, int]:
-        """Find the first place of a value, and the place after its last."""
+        """Find the positions where the copies of a value start and stop."""
         at = self.values.searchsorted(value)
         first, last = self._ends[at] - self.counts[at], self._ends[at]
         return math.ceil(first), min(math.ceil(last), len(self))
 
-    def without(self, values: list[float]) -> Ranked:
+    def without(self, values: list[float]) -> ValueCounts:
         """Return the values that are not among `values`."""
         kept = ~np.isin(self.values, values)
-        return Ranked(self.values[kept], self.counts[kept])
+        return ValueCounts(self.values[kept], self.counts[kept])
 
     def few(self, most: int) -> _Floats | None:
         """Return the distinct values, or None if there are more than `most`."""
         return self.values if len(self.values) <= most else None
 
 
-class Selected:
-    """The values of a large column, sorted only as far as needed.
+class LazySorted:
+    """The values of a large column, sorted only where a position is asked for.
 
-    The first 16 bits of a value (sign, exponent and four more) give its bucket. The
-    sizes of the buckets show which of them has a given place of the sorted order, and
-    only that one is sorted.
+    A bucket sort: the first 16 bits of a value (sign, exponent and four more) give its
+    bucket. The bucket sizes tell which bucket contains a position of the sorted order,
+    and only that bucket is sorted.
 
     Parameters
     ----------
@@ -212,7 +215,7 @@ class Selected:
 
     Examples
     --------
-    >>> selected = Selected(np.array([2.0, np.nan, 1.0, 2.0]))
+    >>> selected = LazySorted(np.array([2.0, np.nan, 1.0, 2.0]))
     >>> len(selected), selected.at([0, 1, 2]).tolist(), selected.span(2.0)
     (3, [1.0, 2.0, 2.0], (1, 3))
     """
@@ -229,13 +232,13 @@ class Selected:
         return int(self._ends[-1])
 
     def _bucket(self, bucket: int) -> _Floats:
-        """Sort the values of a bucket; buckets are numbered in ascending order."""
+        """Return the sorted values of a bucket; a higher bucket has higher values."""
         if bucket not in self._sorted:
             self._sorted[bucket] = np.sort(self._values[self._keys == _RISING[bucket]])
         return self._sorted[bucket]
 
     def at(self, places: Any) -> _Floats:
-        """Return the values at places of the sorted order, which begins at 0."""
+        """Return the values at 0-based positions of the sorted order."""
         places = np.asarray(places)
         found = np.empty(len(places))
         buckets = self._ends.searchsorted(places, side="right")
@@ -246,16 +249,16 @@ class Selected:
         return found
 
     def span(self, value: float) -> tuple[int, int]:
-        """Find the first place of a value from `at`, and the place after its last."""
+        """Find the positions where the copies of a value start and stop."""
         bucket = int(_PLACES[int(np.float64(value).view(np.uint64) >> np.uint64(48))])
         held = self._bucket(bucket)
         before = int(self._ends[bucket]) - len(held)
         first, last = (held.searchsorted(value, side) for side in ("left", "right"))
         return before + int(first), before + int(last)
 
-    def without(self, values: list[float]) -> Selected:
+    def without(self, values: list[float]) -> LazySorted:
         """Return the values that are not among `values`."""
-        return Selected(self._values[~np.isin(self._values, values)])
+        return LazySorted(self._values[~np.isin(self._values, values)])
 
     def few(self, most: int) -> _Floats | None:
         """Return the distinct values, or None if there are more than `most`."""
@@ -266,12 +269,14 @@ class Selected:
         return found if len(found) <= most else None
 
 
-Ordered = Ranked | Selected
-"""Values that can be read in sorted order."""
+SortedValues = ValueCounts | LazySorted
+"""Values of a column that can be indexed by their position in sorted order."""
 
 
-def rank_values(values: _Floats, copies: NDArray[np.int64] | None = None) -> Ranked:
-    """Sort values and count the equal ones; -0.0 is 0.0.
+def count_values(
+    values: _Floats, copies: NDArray[np.int64] | None = None
+) -> ValueCounts:
+    """Sort the distinct values and count each; -0.0 is counted as 0.0.
 
     Parameters
     ----------
@@ -281,22 +286,22 @@ def rank_values(values: _Floats, copies: NDArray[np.int64] | None = None) -> Ran
 
     Returns
     -------
-    Ranked
+    ValueCounts
     """
     if copies is None:
         found, counts = np.unique(values, return_counts=True)
     else:
         found, inverse = np.unique(values, return_inverse=True)
         counts = np.bincount(inverse, copies, len(found)).astype(copies.dtype)
-    return Ranked(found + 0.0, counts)
+    return ValueCounts(found + 0.0, counts)
 
 
-def rank_centers(values: Ordered, n_bins: BinCount) -> NumericBins:
-    """Learn the bins of a numeric column from its values in order.
+def fit_numeric_bins(values: SortedValues, n_bins: BinCount) -> NumericBins:
+    """Learn the bins of a numeric column from its sorted values.
 
     Parameters
     ----------
-    values : Ranked or Selected
+    values : ValueCounts or LazySorted
     n_bins : int, "auto" or "fine"
 
     Returns
@@ -305,8 +310,8 @@ def rank_centers(values: Ordered, n_bins: BinCount) -> NumericBins:
 
     Examples
     --------
-    >>> ranked = rank_values(np.array([0.0, 1.0, 1.0, 10.0]))
-    >>> rank_centers(ranked, 4).centers
+    >>> ranked = count_values(np.array([0.0, 1.0, 1.0, 10.0]))
+    >>> fit_numeric_bins(ranked, 4).centers
     array([ 0.,  1., 10.])
     """
     if not len(values):
@@ -319,11 +324,11 @@ def rank_centers(values: Ordered, n_bins: BinCount) -> NumericBins:
     return NumericBins(np.array(_quantiles(values, range(n_bins), steps)))
 
 
-def _quantiles(values: Ordered, parts: Sequence[int], n_parts: int) -> list[float]:
-    """Take the quantiles ``k / n_parts`` for each k of `parts`, equal ones once.
+def _quantiles(values: SortedValues, parts: Sequence[int], n_parts: int) -> list[float]:
+    """Compute the distinct quantiles ``k / n_parts`` for each k in `parts`.
 
-    Interpolation is linear. Places are computed in whole numbers, so a quantile that is
-    at a value is exact.
+    Interpolation is linear. Positions are computed in integers, so a quantile that
+    falls on a value is exact.
     """
     last = len(values) - 1
     places = [divmod(last * k, n_parts) for k in parts]
@@ -339,25 +344,25 @@ def _quantiles(values: Ordered, parts: Sequence[int], n_parts: int) -> list[floa
     return sorted(out)
 
 
-def _fit_quarters(values: Ordered) -> NumericBins:
-    """Learn "fine" bins: the center of a quarter is the value in its middle."""
+def _fit_quarters(values: SortedValues) -> NumericBins:
+    """Learn "fine" bins: the quarters of the tree, with their medians as centers."""
     places, levels = cut_values(values)
     cuts = between(values.at(places - 1), values.at(places))
     ends = places[levels <= QUARTERS]
     middles = (np.append(0, ends) + np.append(ends, len(values))) // 2
-    quarters, first_leaves = np.unique(number_cells(levels, QUARTERS), True)
-    groups = number_cells(levels, 1)[first_leaves]
+    quarters, first_leaves = np.unique(number_nodes(levels, QUARTERS), True)
+    groups = number_nodes(levels, 1)[first_leaves]
     grouped = len(quarters) > _COARSE
     return NumericBins(values.at(middles), groups if grouped else None, cuts, levels)
 
 
-def _fit_resolutions(values: Ordered) -> NumericBins:
-    """Learn "auto" bins: fine centers, and the coarse bin of each."""
+def _fit_resolutions(values: SortedValues) -> NumericBins:
+    """Learn "auto" bins: up to four centers, and which of two coarse bins has each."""
     few = values.few(_FINE)
     if few is not None and len(few) <= _COARSE:
         return NumericBins(few)
-    fine = _spread_centers(values, _FINE) if few is None else few
-    midpoints = NumericBins(_spread_centers(values, _COARSE)).midpoints
+    fine = _choose_centers(values, _FINE) if few is None else few
+    midpoints = NumericBins(_choose_centers(values, _COARSE)).midpoints
     # There is at most one midpoint, so groups are 0 and 1. They are dropped if all bins
     # are in one group, or each has its own.
     groups = np.searchsorted(midpoints, fine)
@@ -365,15 +370,16 @@ def _fit_resolutions(values: Ordered) -> NumericBins:
     return NumericBins(fine, groups if grouped else None)
 
 
-def _spread_centers(values: Ordered, n_bins: int) -> NDArray[np.float64]:
-    """Place centers so that each frequent value has its own.
+def _choose_centers(values: SortedValues, n_bins: int) -> NDArray[np.float64]:
+    """Choose centers: the frequent values, and medians of parts of the other values.
 
-    The others are the middles of equally filled parts of the remaining values.
+    A value is frequent if it fills more than one bin's share of the rows. The other
+    values are divided into equally filled parts.
 
     Parameters
     ----------
-    values : Ranked or Selected
-        They have more than `n_bins` distinct values.
+    values : ValueCounts or LazySorted
+        With more than `n_bins` distinct values.
     n_bins : int
 
     Returns
@@ -382,14 +388,14 @@ def _spread_centers(values: Ordered, n_bins: int) -> NDArray[np.float64]:
 
     Examples
     --------
-    >>> values = rank_values(np.array([0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 2.0, 3.0, 4.0]))
-    >>> _spread_centers(values, 2)
+    >>> values = count_values(np.array([0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 2.0, 3.0, 4.0]))
+    >>> _choose_centers(values, 2)
     array([0. , 2.5])
-    >>> _spread_centers(values, 4)
+    >>> _choose_centers(values, 4)
     array([0. , 1.5, 2.5, 3.5])
     """
     alone: list[float] = []
-    while frequent := _more_than_a_share(values, n_bins - len(alone)):
+    while frequent := _find_frequent(values, n_bins - len(alone)):
         alone += frequent
         values = values.without(frequent)
     n_left = n_bins - len(alone)
@@ -397,12 +403,12 @@ def _spread_centers(values: Ordered, n_bins: int) -> NDArray[np.float64]:
     return np.array(sorted({*alone, *middles}))
 
 
-def _more_than_a_share(values: Ordered, n_parts: int) -> list[float]:
-    """Find the values that are more than ``1 / n_parts`` of all values.
+def _find_frequent(values: SortedValues, n_parts: int) -> list[float]:
+    """Find the values whose share of all values is above ``1 / n_parts``.
 
-    There are at most ``n_parts - 1``. The most frequent comes first; ties go to the
-    lower value. If the sorted values are split into `n_parts` equal parts, each of them
-    is at a border between two parts, so only the values at borders are counted.
+    There are at most ``n_parts - 1``, the most frequent first; ties go to the lower
+    value. Such a value covers one of the quantiles ``k / n_parts``, so only these
+    quantiles are counted.
     """
     n = len(values)
     borders = values.at([n * i // n_parts for i in range(1, n_parts)])
@@ -412,32 +418,32 @@ def _more_than_a_share(values: Ordered, n_parts: int) -> list[float]:
     return sorted(frequent, key=lambda v: (-counts[v], v))[: n_parts - 1]
 
 
-def cut_values(values: Ordered) -> tuple[_Ints, _Ints]:
-    """Cut the values of a column into halves, quarters, eighths and sixteenths.
+def cut_values(values: SortedValues) -> tuple[_Ints, _Ints]:
+    """Split the values of a column into a balanced binary tree of depth 4.
 
     Parameters
     ----------
-    values : Ranked or Selected
+    values : ValueCounts or LazySorted
 
     Returns
     -------
     places : ndarray of shape (n_leaves - 1,), int64, strictly ascending
-        Place in the sorted order of the first value above each cut.
+        Position in the sorted order of the first value above each cut.
     levels : ndarray of shape (n_leaves - 1,), int64
-        The round in which each cut was made, from 1 to 4.
+        The depth of each cut, from 1 (halves) to 4 (sixteenths).
 
     Examples
     --------
-    >>> from proximity_kernel._bins import rank_values
-    >>> values = rank_values(np.array([1.0, 1.0, 1.0, 2.0, 3.0, 4.0]))
+    >>> from proximity_kernel._bins import count_values
+    >>> values = count_values(np.array([1.0, 1.0, 1.0, 2.0, 3.0, 4.0]))
     >>> places, levels = cut_values(values)
     >>> places.tolist(), levels.tolist()
     ([3, 4, 5], [1, 2, 3])
     """
-    found: dict[int, int] = {}  # place of the first value above a cut: its level
+    found: dict[int, int] = {}  # position of the first value above a cut: its depth
     parts = [(0, len(values))]
     for level in range(1, len(SCORES)):
-        cut = [(*part, _halve(values, *part)) for part in parts]
+        cut = [(*part, _find_split(values, *part)) for part in parts]
         found |= {at: level for first, last, at in cut if first < at < last}
         parts = [
             part for first, last, at in cut for part in ((first, at), (at, last))
@@ -447,8 +453,11 @@ def cut_values(values: Ordered) -> tuple[_Ints, _Ints]:
     return places, np.array([found[at] for at in places.tolist()], np.int64)
 
 
-def _halve(values: Ordered, first: int, last: int) -> int:
-    """Find the place that best halves a range; an end if all its values are equal."""
+def _find_split(values: SortedValues, first: int, last: int) -> int:
+    """Find the split of ``[first, last)`` that is nearest to its middle.
+
+    A split is a position between two different values; `first` if there is none.
+    """
     middle = values.at([(first + last) // 2])[0]
     start, stop = values.span(middle)
     inside = [at for at in (start, stop) if first < at < last]
@@ -456,10 +465,7 @@ def _halve(values: Ordered, first: int, last: int) -> int:
 
 
 def between(low: Any, high: Any) -> NDArray[np.float64]:
-    """Find the midpoints of pairs of numbers, always below the higher number.
-
-    The midpoint of two adjacent floats could otherwise be rounded up to the higher one.
-    """
+    """Compute midpoints of pairs of numbers, never rounded up to the higher number."""
     with np.errstate(over="ignore"):
         middle = (low + high) / 2
     middle = np.where(np.isfinite(middle), middle, low / 2 + high / 2)
@@ -467,35 +473,37 @@ def between(low: Any, high: Any) -> NDArray[np.float64]:
     return below
 
 
-def number_cells(levels: _Ints, level: int) -> _Ints:
-    """Find which part has each leaf after `level` rounds of cuts, shape (n_leaves,)."""
+def number_nodes(levels: _Ints, level: int) -> _Ints:
+    """Find the tree node of depth `level` that contains each leaf, (n_leaves,)."""
     return np.concatenate([[0], np.cumsum(levels <= level)])
 
 
-def nest_cells(levels: _Ints) -> tuple[NDArray[np.float64], list[tuple[_Ints, float]]]:
-    """Find how much the leaves and the larger cells add to a score.
+def score_nodes(levels: _Ints) -> tuple[NDArray[np.float64], list[tuple[_Ints, float]]]:
+    """Compute what each tree node adds to the score of two values that share it.
 
     Parameters
     ----------
     levels : ndarray of shape (n_leaves - 1,), int64
+        The depth of each cut, from `cut_values`.
 
     Returns
     -------
     ndarray of shape (n_leaves,)
-        What a common leaf adds to the score, beyond what the cells around it add.
+        What each leaf adds.
     list of (ndarray of int64, float)
-        Eighths, quarters and halves with several leaves: the leaves, and what they add.
+        The leaves of each inner node (eighths, then quarters, halves), and what it
+        adds. The score of two values is the sum over the nodes that contain both.
 
     Examples
     --------
-    >>> own, cells = nest_cells(np.array([1, 2, 3]))
+    >>> own, cells = score_nodes(np.array([1, 2, 3]))
     >>> own.round(2).tolist(), [members.tolist() for members, _ in cells]
     ([1.0, 0.6, 0.3, 0.3], [[2, 3], [1, 2, 3]])
     """
     own, cells = np.ones(len(levels) + 1), []
     for level in range(len(SCORES) - 2, 0, -1):
-        cell = number_cells(levels, level)
-        for members in _split(cell):
+        cell = number_nodes(levels, level)
+        for members in _group_leaves(cell):
             if len(members) > 1:
                 added = SCORES[level] - SCORES[level - 1]
                 cells.append((members, added))
@@ -503,54 +511,55 @@ def nest_cells(levels: _Ints) -> tuple[NDArray[np.float64], list[tuple[_Ints, fl
     return own, cells
 
 
-def halve_shares(levels: _Ints) -> NDArray[np.float64]:
-    """Find the share of each leaf in its quarter, halved at each cut, (n_leaves,).
+def halve_probabilities(levels: _Ints) -> NDArray[np.float64]:
+    """Compute the probability of each leaf, given its quarter: halved at each cut.
 
-    >>> halve_shares(np.array([3, 4]))  # the first eighth is not cut again
+    >>> halve_probabilities(np.array([3, 4]))  # the first eighth is not cut again
     array([0.5 , 0.25, 0.25])
     """
     share = np.ones(len(levels) + 1)
     for level in range(QUARTERS, len(SCORES) - 1):
-        inner = number_cells(levels, level + 1)
-        for members in _split(number_cells(levels, level)):
+        inner = number_nodes(levels, level + 1)
+        for members in _group_leaves(number_nodes(levels, level)):
             if inner[members[0]] < inner[members[-1]]:
                 share[members] /= 2
     return share
 
 
-def _split(cell: _Ints) -> Sequence[_Ints]:
-    """Group the leaves by their cell."""
+def _group_leaves(cell: _Ints) -> Sequence[_Ints]:
+    """List the leaves of each node, given the node of each leaf."""
     return np.split(np.arange(len(cell)), np.flatnonzero(np.diff(cell)) + 1)
 
 
 @dataclass(frozen=True)
 class Typical:
-    """The typical value of each bin of a feature.
+    """The value that each bin of a feature is decoded to.
 
     Attributes
     ----------
     values : ndarray of shape (n_bins,), float64, or tuple of labels
-        Numbers, dates and durations in seconds, ranks; labels of a categorical.
+        Means of numbers (dates and durations in seconds), or most frequent ranks or
+        labels.
     spread : ndarray of shape (n_bins,), float64
         Standard deviation of numbers within the bin; for ranks and labels the share of
-        the bin's rows that have a different one.
+        the bin's rows that have another one.
     """
 
     values: _Floats | tuple[Hashable, ...]
     spread: _Floats
 
 
-def average(
+def learn_typical(
     values: _Floats, counts: _Ints, bins: NumericBins, ordered: bool
 ) -> Typical:
-    """Learn the typical values of a numeric column from values with their counts.
+    """Compute the typical value of each bin: the mean, or the most frequent rank.
 
     Parameters
     ----------
     values : ndarray of shape (n,), float64, contiguous
         NaN is skipped.
     counts : ndarray of shape (n,), int64, or empty
-        How often each value occurs; if empty, once.
+        How often each value occurs; empty means once.
     bins : NumericBins
     ordered : bool
         Whether the values are ranks of categories.
@@ -560,7 +569,7 @@ def average(
     Typical
     """
     if ordered:
-        return _find_common_ranks(values, counts, bins)
+        return _find_modal_ranks(values, counts, bins)
     totals, shift, squares = (np.zeros(bins.n_bins) for _ in range(3))
     average_bins(values, counts, bins.midpoints, bins.centers, totals, shift, squares)
     means = bins.centers + shift
@@ -569,8 +578,8 @@ def average(
     return Typical(np.where(wrong, bins.centers, means), np.where(wrong, 0, spread))
 
 
-def _find_common_ranks(ranks: _Floats, counts: _Ints, bins: NumericBins) -> Typical:
-    """Find the most frequent rank of each bin, and the share of its other ranks."""
+def _find_modal_ranks(ranks: _Floats, counts: _Ints, bins: NumericBins) -> Typical:
+    """Find the most frequent rank in each bin, and the share of its other ranks."""
     values, spread = np.round(bins.centers), np.zeros(bins.n_bins)
     whole = ranks[~np.isnan(ranks)].astype(np.intp)
     of_rank = np.bincount(whole, counts) if len(counts) else np.bincount(whole)
@@ -584,13 +593,13 @@ def _find_common_ranks(ranks: _Floats, counts: _Ints, bins: NumericBins) -> Typi
 
 @dataclass(frozen=True)
 class Binned:
-    """The bins of a table, by which its rows are coded.
+    """The column types and bins of a table, with which its rows are encoded.
 
     Attributes
     ----------
     types : tuple of ColumnType
     categorical_features
-        The option that the columns were read with.
+        The option with which the columns were read.
     bins : tuple of NumericBins and CategoricalBins
     typical : tuple of Typical
         The values that bins are decoded to.
@@ -607,8 +616,8 @@ class Binned:
         return np.array([b.n_bins for b in self.bins], np.int64)
 
 
-def spread_bins(options: FitOptions, types: Sequence[ColumnType]) -> list[BinCount]:
-    """List the number of bins of each feature, or "auto" or "fine".
+def list_bin_counts(options: FitOptions, types: Sequence[ColumnType]) -> list[BinCount]:
+    """Resolve the option `n_bins` to one entry per feature: an int, "auto" or "fine".
 
     Parameters
     ----------
@@ -618,7 +627,7 @@ def spread_bins(options: FitOptions, types: Sequence[ColumnType]) -> list[BinCou
     Returns
     -------
     list of length n_features
-        The default for the features that a mapping omits.
+        Features that a mapping omits have the default.
     """
     given, n_features = options.n_bins, len(types)
     spread = [options.default_bins] * n_features
@@ -664,12 +673,12 @@ def learn_bins(
     categorical_features
         The option with which they were read.
     n_bins : sequence of int, "auto" and "fine"
-        Requested bins, one entry per column; categorical columns ignore theirs.
+        One entry per column; ignored for categorical columns.
     max_categories : int
         Maximum number of bins of a categorical column.
     n_threads : int
     copies : ndarray of shape (n_samples,), int64, or None
-        How often each row counts, at least once; None means once.
+        How often each row counts, at least 1; None means once.
 
     Returns
     -------
@@ -687,7 +696,7 @@ def learn_bins(
     """
     learnt: list[Any] = [None] * len(columns)
     if copies is None:
-        for j, found in _learn_measurements(columns, n_bins):
+        for j, found in _learn_distinct(columns, n_bins):
             learnt[j] = found
 
     def learn_some(first: int, last: int) -> None:
@@ -696,7 +705,7 @@ def learn_bins(
                 continue
             learnt[j] = _learn_column(columns[j], n_bins[j], max_categories, copies)
 
-    # Short columns mostly run in the interpreter, where threads do not help.
+    # For short columns most time is spent in the interpreter: threads do not help.
     few = len(columns[0].values) <= FEW_ROWS
     run_pieces(learn_some, len(columns), 1, 1 if few else n_threads)
     types, bins, typical = zip(*learnt, strict=True)
@@ -716,30 +725,30 @@ def _learn_column(
         return column.type, *bin_labels(column.labels, counts, max_categories)
     values = column.values + 0.0  # a contiguous copy, without -0.0
     counts = _NO_COUNTS
-    ordered: Ordered
+    ordered: SortedValues
     if copies is not None:
         seen = column.observed
         values, counts = values[seen], copies[seen]
-        ordered = rank_values(values, counts)
+        ordered = count_values(values, counts)
     elif len(values) <= FEW_ROWS:
-        ordered = rank_values(values[~np.isnan(values)])
+        ordered = count_values(values[~np.isnan(values)])
     else:
-        ordered = Selected(values)
-    bins = rank_centers(ordered, n_bins)
-    typical = average(values, counts, bins, column.type.order is not None)
+        ordered = LazySorted(values)
+    bins = fit_numeric_bins(ordered, n_bins)
+    typical = learn_typical(values, counts, bins, column.type.order is not None)
     return mark_whole(column.type, values), bins, typical
 
 
-def _learn_measurements(
+def _learn_distinct(
     columns: Sequence[Column], n_bins: Sequence[BinCount]
 ) -> Iterator[tuple[int, tuple[ColumnType, NumericBins, Typical]]]:
-    """Learn the "auto" bins of many short columns of different numbers at once.
+    """Learn the "auto" bins of many short columns at once; yield their indices too.
 
-    A table of a hundred rows can have ten thousand columns. Learned one after the
-    other, they would take most of the time of a fit. Here they are the lines of one
-    array. If more than four values are all different, none is frequent, and the centers
-    are quantiles. The results have the same bits as those of `_learn_column`, which
-    learns the columns that are not yielded.
+    A table of a hundred rows can have ten thousand columns, and `_learn_column` for
+    each would take most of the time of a fit. Only columns whose values are all
+    different are learned here: none of these values is frequent, so the centers are
+    quantiles, taken for all columns at once. The results are those of `_learn_column`
+    to the last bit; it learns the columns that are not yielded.
     """
     n_rows = len(columns[0].values)
     some = [
@@ -757,7 +766,7 @@ def _learn_measurements(
         observed = n_rows - np.isnan(values).sum(axis=1)
         rising = (ordered[:, 1:] > ordered[:, :-1]).sum(axis=1) == observed - 1
         simple = np.flatnonzero(rising & (observed > _FINE))
-        found = _learn_lines(
+        found = _learn_stacked(
             [columns[which[k]].type for k in simple.tolist()],
             values[simple],
             ordered[simple],
@@ -768,14 +777,15 @@ def _learn_measurements(
                 yield which[k], own
 
 
-def _learn_lines(
+def _learn_stacked(
     types: list[ColumnType], values: _Floats, ordered: _Floats, last: _Ints
 ) -> Iterator[tuple[ColumnType, NumericBins, Typical] | None]:
-    """Learn the bins of lines of different numbers; `last` is the place of the last.
+    """Learn "auto" bins of columns of distinct numbers, given as rows of `values`.
 
-    Yields None for a line with numbers near the limits of float64.
+    `ordered` has the sorted rows, and `last` the index of the greatest number in each.
+    Yields None for a column with numbers near the limits of float64.
     """
-    fine, coarse = (_take_middles(ordered, last, n) for n in (_FINE, _COARSE))
+    fine, coarse = (_take_medians(ordered, last, n) for n in (_FINE, _COARSE))
     midpoints = between(fine[:, :-1], fine[:, 1:])
     groups = (between(coarse[:, :1], coarse[:, 1:]) < fine).astype(np.int64)
     grouped = groups[:, 0] < groups[:, -1]
@@ -799,8 +809,8 @@ def _learn_lines(
         yield found, bins, Typical(means[k], spread[k])
 
 
-def _take_middles(ordered: _Floats, last: _Ints, n: int) -> _Floats:
-    """Take the middles of n equally filled parts of each line, shape (n_lines, n)."""
+def _take_medians(ordered: _Floats, last: _Ints, n: int) -> _Floats:
+    """Compute the medians of n equally filled parts of each sorted row, (n_rows, n)."""
     places = last[:, None] * np.arange(1, 2 * n, 2)
     below, rest = np.divmod(places, 2 * n)
     low = np.take_along_axis(ordered, below, axis=1)
@@ -813,7 +823,7 @@ def _take_middles(ordered: _Floats, last: _Ints, n: int) -> _Floats:
 def bin_labels(
     labels: tuple[Hashable, ...], counts: _Ints, max_categories: int
 ) -> tuple[CategoricalBins, Typical]:
-    """Make a bin for each label, and one for all of the rarest; find typical labels.
+    """Assign each label a bin; beyond `max_categories` the rarest share the last one.
 
     Parameters
     ----------
@@ -849,11 +859,11 @@ class BinNames:
     labels : tuple of str
         The names of bins that have no order: categories.
     lows, highs : tuple of str
-        Where each bin begins and ends, in words; empty at an open end.
+        The lower and upper limit of each ordered bin, as text; "" if there is none.
     beyond, between : str
-        Formats of a range that is open above, and of one with two ends.
+        Formats of a range without an upper limit, and of one with both limits.
     empty : frozenset of int
-        Bins without a value, between two neighboring whole numbers or ranks.
+        Bins that contain no value, between two neighboring whole numbers or ranks.
     missing : bool
         Whether missing cells have a bin of their own, the last one.
     """
@@ -868,7 +878,7 @@ class BinNames:
 
     @property
     def n_ordered(self) -> int:
-        """How many bins have an order; they come first."""
+        """Number of bins that have an order; they come first."""
         return len(self.lows)
 
     def name(self, first: int, last: int) -> str:
@@ -897,7 +907,7 @@ class BinNames:
 def name_bins(
     bins: Bins, column: ColumnType, typical: Typical, missing: bool
 ) -> BinNames:
-    """Name the range or category of each bin of a feature.
+    """Name the bins of a feature by their ranges or categories.
 
     Parameters
     ----------
@@ -953,16 +963,16 @@ def _name_ranks(bins: NumericBins, labels: list[str], missing: bool) -> BinNames
     return BinNames(
         lows=tuple(labels[k] for k in lows),
         highs=tuple(labels[k] for k in highs),
-        empty=_find_empty(lows, highs),
+        empty=_find_empty_bins(lows, highs),
         missing=missing,
     )
 
 
 def _name_whole_numbers(bins: NumericBins, typical: Typical, missing: bool) -> BinNames:
-    """Name bins by the least and the greatest whole number that each can contain.
+    """Name bins of whole numbers by the least and greatest that each can contain.
 
-    The first and the last bin are open, unless all their values are equal: "0" and "1",
-    not "up to 0" and "1 or more".
+    The first and the last bin have one limit ("up to 12", "31 or more"), or are one
+    number if all their values are equal ("0", not "up to 0").
     """
     lows, highs = _find_whole_ends(bins, 0, 0)
     means = np.asarray(typical.values, np.float64)
@@ -976,7 +986,7 @@ def _name_whole_numbers(bins: NumericBins, typical: Typical, missing: bool) -> B
         highs=(*map(str, highs[:-1]), high),
         beyond="{} or more",
         between="{}-{}" if highs[0] >= 0 else "{} to {}",
-        empty=_find_empty(lows[1:-1], highs[1:-1], start=1),
+        empty=_find_empty_bins(lows[1:-1], highs[1:-1], start=1),
         missing=missing,
     )
 
@@ -986,32 +996,37 @@ def _find_whole_ends(
 ) -> tuple[list[int], list[int]]:
     """Find the least and the greatest whole number of each bin.
 
-    `lowest` and `highest` are those of the first and the last bin. If a bin is between
+    `lowest` is returned for the first bin, `highest` for the last. If a bin is between
     two neighboring whole numbers, its least number is above its greatest.
     """
     below = [int(limit) for limit in np.floor(bins.midpoints).tolist()]
     return [lowest, *(n + 1 for n in below)], [*below, highest]
 
 
-def _find_empty(lows: list[int], highs: list[int], start: int = 0) -> frozenset[int]:
-    """Find the bins that contain no whole number: their ends are in reverse order."""
+def _find_empty_bins(
+    lows: list[int], highs: list[int], start: int = 0
+) -> frozenset[int]:
+    """Find the bins that contain no whole number: their low end is above the high."""
     ends = enumerate(zip(lows, highs, strict=True), start)
     return frozenset(k for k, (low, high) in ends if low > high)
 
 
 def write_numbers(numbers: Sequence[float], family: str) -> list[str]:
-    """Write numbers with few digits, but enough to distinguish different ones."""
+    """Format numbers with few digits, but enough to tell them apart.
+
+    `family` is "numbers", "dates" or "durations"; the last two are in seconds.
+    """
     if family == "dates":
         return _write_dates(numbers)
     for digits in range(_DIGITS, 17):
-        out = [_shorten(number, digits) for number in numbers]
+        out = [_format_digits(number, digits) for number in numbers]
         if len(set(out)) == len(out):
             break
     return [f"{text} s" for text in out] if family == "durations" else out
 
 
 def _write_dates(seconds: Sequence[float]) -> list[str]:
-    """Write dates, with as much of the time as is needed to distinguish them."""
+    """Format dates in seconds, with as much of the time as is needed to differ."""
     whole = np.floor(seconds).astype("datetime64[s]")
     out = [str(day) for day in whole.astype("datetime64[D]")]
     for unit, per_second in _DATE_UNITS.items():
@@ -1025,7 +1040,7 @@ def _write_dates(seconds: Sequence[float]) -> list[str]:
 
 
 def write_moment(seconds: float) -> str:
-    """Write a date, with its time unless it is midnight.
+    """Format seconds since 1970 as a date, with the time unless it is midnight.
 
     Examples
     --------
@@ -1036,8 +1051,8 @@ def write_moment(seconds: float) -> str:
     return write_date(int(whole) * 10**9 + round(rest * 1e6) * 1000)
 
 
-def _shorten(number: float, digits: int) -> str:
-    """Round to significant digits, without an exponent if that is readable."""
+def _format_digits(number: float, digits: int) -> str:
+    """Format a number with significant digits, without an exponent if it is short."""
     if number and not 1e-4 <= abs(number) < 1e15:
         return f"{number:.{digits}g}"
     return np.format_float_positional(number, digits, fractional=False, trim="-")
@@ -1046,35 +1061,38 @@ def _shorten(number: float, digits: int) -> str:
 def name_leaves(
     bins: Bins, column: ColumnType, typical: Typical, missing: bool
 ) -> BinNames:
-    """Name the leaves of a feature, as `name_bins` does; most have one for each bin."""
+    """Name the leaves of a feature, as `name_bins` names its bins."""
     if isinstance(bins, NumericBins) and bins.cuts is not None and len(bins.cuts):
         every = np.full(len(bins.cuts), QUARTERS)  # as if each leaf were a bin
         bins = NumericBins(np.zeros(len(every) + 1), cuts=bins.cuts, levels=every)
     return name_bins(bins, column, typical, missing)
 
 
-def _list_cells(bins: Bins) -> list[NDArray[np.int64]]:
-    """List the leaves of each cell that has several (halves, quarters, eighths)."""
+def _list_nodes(bins: Bins) -> list[NDArray[np.int64]]:
+    """List the leaves of each tree node, or the bins of each coarse bin, with several.
+
+    These nodes have columns of their own in the representation, after the leaves.
+    """
     if isinstance(bins, CategoricalBins):
         return []
     if bins.levels is None:
         return list(bins.shared.values())
-    return [members for members, _ in nest_cells(bins.levels)[1]]
+    return [members for members, _ in score_nodes(bins.levels)[1]]
 
 
 def output_names(
     names: Sequence[str], bins: Sequence[Bins], leaves: Sequence[BinNames]
 ) -> NDArray[np.object_]:
-    """Name every column of the representation: the feature, and the bin in words.
+    """Name every column of the representation: the feature, then the bin in words.
 
-    Words rather than brackets, as other libraries accept no ``[`` and ``<`` in names.
-    Underscores are added to a name until it is unique: the column "a" with a category
-    "b c" collides with a column "a b" that has a category "c".
+    There are no brackets, because other libraries do not accept ``[`` and ``<`` in
+    names. Underscores make a name unique: the column "a" with the category "b c"
+    collides with the column "a b" with the category "c".
 
     Parameters
     ----------
     names : sequence of str
-        The features.
+        Names of the features.
     bins : sequence of Bins
     leaves : sequence of BinNames
         From `name_leaves`.
@@ -1093,7 +1111,7 @@ def output_names(
     """
     out: dict[str, None] = {}  # a set that keeps its order
     for feature, feature_bins, own in zip(names, bins, leaves, strict=True):
-        cells = _list_cells(feature_bins)
+        cells = _list_nodes(feature_bins)
         for words in [*own.each(), *(own.name(c[0], c[-1]) for c in cells)]:
             name = f"{feature} {words}"
             while name in out:
@@ -1103,8 +1121,8 @@ def output_names(
 
 
 @merged
-def _find_nearest(x: float, midpoints: NDArray[np.float64]) -> int:
-    """Count the midpoints strictly below a value."""
+def _find_bin(x: float, midpoints: NDArray[np.float64]) -> int:
+    """Find the bin of a value: the number of midpoints strictly below it."""
     n_midpoints = midpoints.shape[0]
     code = 0
     if n_midpoints <= _FEW_MIDPOINTS:
@@ -1122,16 +1140,16 @@ def _find_nearest(x: float, midpoints: NDArray[np.float64]) -> int:
 
 
 @compiled
-def assign_nearest(
+def assign_bins(
     values: NDArray[np.float64],
     midpoints: NDArray[np.float64],
     missing: int,
     codes: Any,
 ) -> None:
-    """Write the number of midpoints strictly below each value, `missing` for NaN."""
+    """Write the bin of each value to `codes`, (n,); `missing` for NaN."""
     for i in range(values.shape[0]):
         x = values[i]
-        codes[i] = missing if x != x else _find_nearest(x, midpoints)
+        codes[i] = missing if x != x else _find_bin(x, midpoints)
 
 
 @compiled
@@ -1139,17 +1157,17 @@ def average_bins(
     values: NDArray[np.float64], counts: Any, midpoints: NDArray[np.float64],
     centers: Any, totals: Any, shift: Any, squares: Any,
 ) -> None:  # fmt: skip
-    """Compute the mean of each bin's values, and their squared deviation from it.
+    """Compute the mean and the sum of squared deviations of the values in each bin.
 
-    Subtracting the center first keeps the digits that large sums would lose. `totals`
-    (number of values), `shift` (the mean minus the center) and `squares` (the sum of
-    the squared deviations from the mean) must be zero at the start. Each value counts
-    `counts` times, or once if that is empty; NaN is skipped.
+    Written to `totals` (number of values), `shift` (the mean minus the center, which
+    keeps digits that large sums would lose) and `squares` (the sum of squared
+    deviations from the mean), all of shape (n_bins,) and zero at the start. Each value
+    counts `counts` times, or once if that is empty; NaN is skipped.
     """
     for i in range(values.shape[0]):
         x = values[i]
         if x == x:
-            k = _find_nearest(x, midpoints)
+            k = _find_bin(x, midpoints)
             weight = counts[i] if counts.shape[0] else 1
             totals[k] += weight
             shift[k] += weight * (x - centers[k])
@@ -1159,6 +1177,6 @@ def average_bins(
     for i in range(values.shape[0]):
         x = values[i]
         if x == x:
-            k = _find_nearest(x, midpoints)
+            k = _find_bin(x, midpoints)
             weight = counts[i] if counts.shape[0] else 1
             squares[k] += weight * (x - centers[k] - shift[k]) ** 2

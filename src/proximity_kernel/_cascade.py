@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from ._coded import CodedTable, Estimates, Part, count_bins, lay_out_cells
 from ._compile import compiled, inlined
 from ._shared.resources import run_pieces
-from ._vectors import BLOCK_ROWS, WORDS, any_row, count_rows, load, lowest_bit, store
+from ._vectors import BLOCK_ROWS, WORDS, any_bit, count_bits, load, lowest_bit, store
 
 _ONE = np.uint64(1)
 LEVELS = ("prior", "union", "intersection")
@@ -112,7 +112,7 @@ def summarize(words: Any, n_blocks: int, width: int, summary: Any) -> None:
         start = (b // BLOCK_ROWS) * width * WORDS + (b % BLOCK_ROWS) // 64
         bit = _ONE << np.uint64(b % 64)
         for c in range(width):
-            if any_row(load(words, (b * width + c) * WORDS)):
+            if any_bit(load(words, (b * width + c) * WORDS)):
                 summary[start + c * WORDS] |= bit
 
 
@@ -122,7 +122,7 @@ def shared_by_all(words: Any, start: int, columns: Any, n_columns: int) -> Any:
     left = load(words, start + columns[0])
     for f in range(1, n_columns):
         left = left & load(words, start + columns[f])
-        if not any_row(left):
+        if not any_bit(left):
             break
     return left
 
@@ -137,7 +137,7 @@ def shared_by_none(
         a = load(words, start + columns[f]) | load(words, start + columns[f + 1])
         b = load(words, start + columns[f + 2]) | load(words, start + columns[f + 3])
         left = left & ~(a | b)
-        if not any_row(left):
+        if not any_bit(left):
             break
     return left
 
@@ -307,11 +307,11 @@ def _add_many(
     j = cells.feature[cell]
     columns = block * maps.width
     once = found & load(maps.words, (columns + maps.width - 2) * WORDS)
-    n_once = count_rows(once)
+    n_once = count_bits(once)
     if n_once > 2 * maps.n_bins[j]:
         for k in range(maps.n_bins[j]):
             in_bin = load(maps.words, (columns + maps.offsets[j] + k) * WORDS)
-            cells.probabilities[cells.start[cell] + k] += count_rows(once & in_bin)
+            cells.probabilities[cells.start[cell] + k] += count_bits(once & in_bin)
         cells.support[cell] += n_once
         found = found & ~once
     _add_rows(maps, bits, found, block, cells, cell)
@@ -334,12 +334,12 @@ def _add_intersection(
                 left &= left - _ONE
                 start = block * maps.width * WORDS
                 rows = shared_by_all(maps.words, start, columns, n_codes)
-                if not any_row(rows):
+                if not any_bit(rows):
                     continue
                 for cell in range(first, last):
                     observers = start + (observes + cells.feature[cell]) * WORDS
                     found = rows & load(maps.words, observers)
-                    if any_row(found):
+                    if any_bit(found):
                         _add_rows(maps, bits, found, block, cells, cell)
 
 
@@ -364,12 +364,12 @@ def _add_union(
         some = shared_by_none(maps.words, start * WORDS, columns, n_padded, exist)
         if not by_complement:
             some = exist & ~some
-        if not any_row(some):
+        if not any_bit(some):
             continue
         for cell in range(first, last):
             observers = (start + total + cells.feature[cell]) * WORDS
             found = some & load(maps.words, observers)
-            if cells.level[cell] == UNION and any_row(found):
+            if cells.level[cell] == UNION and any_bit(found):
                 _add_many(maps, bits, found, block, cells, cell)
     for cell in range(first, last):
         if by_complement and cells.level[cell] == UNION:

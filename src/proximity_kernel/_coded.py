@@ -33,9 +33,9 @@ from ._bins import (
     Bins,
     CategoricalBins,
     NumericBins,
-    assign_nearest,
-    halve_shares,
-    nest_cells,
+    assign_bins,
+    halve_probabilities,
+    score_nodes,
 )
 from ._compile import compiled
 from ._shared.resources import check_memory, run_pieces
@@ -231,7 +231,7 @@ def _coder(
         # A copy, so that the loop is compiled for one layout of memory only.
         values = np.array(column.values[first:last])
         codes = np.empty(len(values), dtype)
-        assign_nearest(values, midpoints, missing, codes)
+        assign_bins(values, midpoints, missing, codes)
         return codes
 
     def without_bins(first: int, last: int) -> NDArray[Any]:
@@ -401,7 +401,7 @@ def list_cells_of(bins: Bins) -> tuple[NDArray[np.float64], _Cells]:
     if isinstance(bins, CategoricalBins):
         return np.ones(bins.n_bins), []
     if bins.levels is not None:
-        return nest_cells(bins.levels)
+        return score_nodes(bins.levels)
     groups = () if bins.groups is None else tuple(bins.groups.tolist())
     return _nest_halves(bins.n_bins, groups)
 
@@ -518,7 +518,7 @@ def lay_out(
         at = slice(first_leaf[j], first_leaf[j] + len(own))
         score[at] = own
         if (levels := getattr(bins[j], "levels", None)) is not None:
-            share[at] = halve_shares(levels)
+            share[at] = halve_probabilities(levels)
             bin_[at] = first_bin[j] + bins[j].parents
             bin_[at.stop :][: own_bin[j]] = first_bin[j] + bins[j].n_bins
         for k, (members, added) in enumerate(cells):

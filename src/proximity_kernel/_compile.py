@@ -1,10 +1,10 @@
-"""How the loops are compiled: three decorators, and a notice to the user.
+"""Compile loops with numba: three decorators, a checked cache, a message in the log.
 
-Numba compiles a function when it is first called, and keeps the machine code on disk.
+Numba compiles a function when it is first called, and caches the machine code on disk.
 So only the first call of a function in a fresh environment is slow. A process that
 compiles logs this once, through the ``proximity_kernel`` logger.
 
-If the code on disk is damaged or cannot be written, loops are compiled in memory.
+If the cache is damaged or cannot be written, loops are compiled in memory.
 """
 
 from __future__ import annotations
@@ -31,13 +31,14 @@ _logger = logging.getLogger("proximity_kernel")
 
 
 def compiled(function: _Function) -> _Function:
-    """Compile `function` on its first call: no GIL, code kept on disk.
+    """Compile `function` with numba on its first call, without the GIL, and cache it.
 
     No ``fastmath``, because the data contain NaN. ``error_model="numpy"`` drops the
     check for division by zero, which cannot occur in these loops. Without ``_nrt``
-    references to arrays are not counted, so loops create none (docs/decisions/0002).
+    references to arrays are not counted, so loops must not create arrays
+    (docs/decisions/0002).
     """
-    loop = numba.njit(**_OPTIONS)(_stamped(function))
+    loop = numba.njit(**_OPTIONS)(_add_cache_key(function))
     # If neither the package's folder nor the user's cache can be written to (as in a
     # read-only container), compile in every process.
     with suppress(RuntimeError, OSError):
@@ -46,26 +47,25 @@ def compiled(function: _Function) -> _Function:
 
 
 def inlined(function: _Function) -> _Function:
-    """Compile `function` into each of its callers.
+    """Compile `function` so that LLVM inlines it into each of its callers.
 
-    Passing many arrays to a function costs more than the work that most of these small
-    functions do.
+    Passing many arrays to a small function costs more than its work.
     """
     inline = numba.njit(forceinline=True, **_OPTIONS)
     return inline(function)  # type: ignore[no-any-return]  # numba has no types
 
 
 def merged(function: _Function) -> _Function:
-    """Merge `function` into its callers before these are compiled.
+    """Copy the source of `function` into its callers before these are compiled.
 
-    That takes half the time of `inlined`, which compiles it by itself as well.
+    Compiles in half the time of `inlined`, which also compiles `function` by itself.
     """
     merge = numba.njit(inline="always", **_OPTIONS)
     return merge(function)  # type: ignore[no-any-return]  # numba has no types
 
 
 def _digest_loops() -> str:
-    """Compute a digest of the files that hold loops, or what is compiled into them."""
+    """Hash the source files that contain compiled loops or numba intrinsics."""
     digest = hashlib.sha256()
     for path in sorted(Path(__file__).parent.glob("*.py")):
         source = path.read_bytes()
@@ -77,12 +77,12 @@ def _digest_loops() -> str:
 _DIGEST = _digest_loops()
 
 
-def _stamped(function: Any) -> Any:
-    """Invalidate the compiled code on disk when the source of any loop changes.
+def _add_cache_key(function: Any) -> Any:
+    """Copy a function with a hash of all loops in its closure, for numba's cache key.
 
-    Numba checks only the file of the outermost function, not those of the functions
-    compiled into it, so it could run old code on a new layout of memory. The values
-    that a function closes over are part of its cache key, so it closes over a digest.
+    Numba compares only the file of the outermost function, not those of the functions
+    compiled into it, so it could load old code after a change. Values in the closure
+    are part of the cache key: a change of any loop invalidates the cache.
     """
     stamped = FunctionType(
         function.__code__.replace(co_freevars=("digest",)),
@@ -97,7 +97,7 @@ def _stamped(function: Any) -> Any:
 
 
 class _CheckedCode(CompileResultCacheImpl):  # type: ignore[misc]  # numba has no types
-    """Compiled code with a checksum, because numba runs damaged code unchecked."""
+    """Cache entries with a checksum, because numba runs damaged code unchecked."""
 
     def reduce(self, data: Any) -> tuple[bytes, bytes]:
         """Return the compiled code with its checksum."""
@@ -113,13 +113,13 @@ class _CheckedCode(CompileResultCacheImpl):  # type: ignore[misc]  # numba has n
 
 
 class _Cache(FunctionCache):  # type: ignore[misc]  # numba has no types
-    """Compiled code on disk; code that is damaged or cannot be saved is recompiled."""
+    """The disk cache of compiled code; damaged entries are compiled again."""
 
     _impl_class = _CheckedCode
     warned = False
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Load compiled code from the disk cache; None if it is absent or damaged."""
+        """Load compiled code from the cache; None if it is not there or damaged."""
         try:
             return super().load_overload(sig, target_context)
         except Exception:  # noqa: BLE001  (damaged bytes can raise anything)
@@ -128,7 +128,7 @@ class _Cache(FunctionCache):  # type: ignore[misc]  # numba has no types
             return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Save code on disk; if that fails, log a warning once."""
+        """Save compiled code in the cache; if that fails, log a warning once."""
         try:
             super().save_overload(sig, data)
         except Exception as error:  # noqa: BLE001  (a full disk, or as above)
@@ -146,8 +146,8 @@ class _Cache(FunctionCache):  # type: ignore[misc]  # numba has no types
 class _Notice(event.Listener):  # type: ignore[misc]  # numba has no types
     """Log once per process that the loops are being compiled.
 
-    Numba sends the event only for a real compilation, not when it loads code
-    from disk, so a slow first call is explained and a fast one is silent.
+    Numba sends the event only for a compilation, not when it loads code from the
+    cache, so nothing is logged for a fast first call.
     """
 
     logged = False

@@ -24,8 +24,8 @@ from ._bins import (
     CategoricalBins,
     Typical,
     learn_bins,
+    list_bin_counts,
     name_bins,
-    spread_bins,
 )
 from ._cascade import Cascade, build_cascade
 from ._coded import (
@@ -45,8 +45,8 @@ from ._pairwise import Pairwise, learn_pairwise
 from ._row_summary import RowSummary, count_pairs, keep_rows, plan_rows
 from ._shared.options import FitOptions
 from ._shared.wording import join_names, warn_user
-from ._table.columns import Column, ColumnType, read_columns
-from ._weights import count_rows, keep_rows_of, scale_weights, spread_weights
+from ._table.columns import Column, ColumnType, read_columns, select_column_rows
+from ._weights import list_feature_weights, scale_feature_weights, weights_to_counts
 
 _FEW = 50  # columns with fewer texts are not judged
 _FREE = 0.5  # share of distinct texts from which a column is ids, free text or dates
@@ -181,7 +181,7 @@ class Model:
         """Weights of the features, with mean 1 over those that the kernel averages."""
         if self.feature_weights is None:
             return (self.n_bins > 0).astype(np.float64)
-        return scale_weights(self.feature_weights, self.n_bins)
+        return scale_feature_weights(self.feature_weights, self.n_bins)
 
     @cached_property
     def bin_names(self) -> list[BinNames]:
@@ -287,10 +287,10 @@ def fit_model(
     """
     copies, every = None, columns
     if sample_weight is not None:
-        copies = count_rows(sample_weight, len(columns[0].values))
-        columns, copies = keep_rows_of(columns, copies > 0), copies[copies > 0]
+        copies = weights_to_counts(sample_weight, len(columns[0].values))
+        columns, copies = select_column_rows(columns, copies > 0), copies[copies > 0]
     n_threads = options.n_threads
-    n_bins = spread_bins(options, [column.type for column in columns])
+    n_bins = list_bin_counts(options, [column.type for column in columns])
     chosen, most = options.categorical_features, options.max_categories
     binned = learn_bins(columns, chosen, n_bins, most, n_threads, copies)
     n_samples = len(columns[0].values) if copies is None else int(np.ceil(copies.sum()))
@@ -336,7 +336,7 @@ def finish_model(binned: Binned, fitted: RowSummary, options: FitOptions) -> Mod
         matcher = learn_pairwise(counts, scored, options.n_threads)
     weights = options.feature_weights
     if weights is not None:
-        weights = spread_weights(weights, binned.types, binned.n_bins)
+        weights = list_feature_weights(weights, binned.types, binned.n_bins)
     return Model(
         binned.types,
         binned.categorical_features,

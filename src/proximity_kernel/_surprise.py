@@ -31,7 +31,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ._bins import FEW_ROWS, Ordered, Selected, rank_values
+from ._bins import FEW_ROWS, LazySorted, SortedValues, count_values
 from ._coded import CodedTable, code_columns
 from ._compile import compiled, merged
 from ._model import Model
@@ -116,12 +116,12 @@ def learn_tails(columns: Sequence[Column], copies: NDArray[Any] | None = None) -
     return collect_tails([_order(column, copies) for column in columns])
 
 
-def collect_tails(columns: Sequence[Ordered | None]) -> Tails:
+def collect_tails(columns: Sequence[SortedValues | None]) -> Tails:
     """Learn the tails of columns whose values can be read in order.
 
     Parameters
     ----------
-    columns : sequence of Ranked, Selected or None
+    columns : sequence of ValueCounts, LazySorted or None
         None for a column that is not measured.
 
     Returns
@@ -130,7 +130,7 @@ def collect_tails(columns: Sequence[Ordered | None]) -> Tails:
 
     Examples
     --------
-    >>> tails = collect_tails([rank_values(np.arange(101.0)), None])
+    >>> tails = collect_tails([count_values(np.arange(101.0)), None])
     >>> tails.ends[0].tolist(), (tails.units[0] * np.log(2)).tolist()
     ([10.0, 90.0], [6.0, 6.0])
     >>> tails.measure(0, np.array([50.0, 90 + 6.0])).round(2).tolist()
@@ -141,20 +141,20 @@ def collect_tails(columns: Sequence[Ordered | None]) -> Tails:
     return Tails(np.array(ends), np.array(units), np.array(marks))
 
 
-def _order(column: Column, copies: NDArray[Any] | None) -> Ordered | None:
+def _order(column: Column, copies: NDArray[Any] | None) -> SortedValues | None:
     if not has_tails(column.type):
         return None
     values = column.values + 0.0  # a contiguous copy, without -0.0
     if copies is not None:
         some = (copies > 0) & ~np.isnan(values)
-        return rank_values(values[some], copies[some])
+        return count_values(values[some], copies[some])
     if len(values) <= FEW_ROWS:
-        return rank_values(values[~np.isnan(values)])
-    return Selected(values)
+        return count_values(values[~np.isnan(values)])
+    return LazySorted(values)
 
 
 def _learn_tail(
-    values: Ordered | None,
+    values: SortedValues | None,
 ) -> tuple[list[float], list[float], list[list[float]]]:
     """Find the ends, the units and the marks of one column."""
     nan = [np.nan] * 2, [np.nan] * 2, [[np.nan] * len(MARKS)] * 2

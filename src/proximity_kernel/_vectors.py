@@ -1,4 +1,4 @@
-"""Machine vectors for compiled loops: what numba does not generate by itself.
+"""SIMD vectors for compiled loops: instructions that numba does not generate by itself.
 
 *Bits.* Eight 64-bit words as one value: 512 rows in one instruction. Numba turns a loop
 over words into vector instructions only when it can prove that the arrays it writes and
@@ -37,19 +37,19 @@ from numba.core import cgutils, config
 from numba.extending import intrinsic, models, overload, register_model
 
 WORDS = 8
-"""Words in a `Lanes` value."""
+"""Number of 64-bit words in a `Lanes` value."""
 BLOCK_ROWS = 64 * WORDS
-"""Bits in a `Lanes` value, which is the number of rows in a block."""
+"""Number of bits in a `Lanes` value: one for each row of a block."""
 _WORD = ir.IntType(64)
 _VECTOR = ir.VectorType(_WORD, WORDS)
 _INDEX = ir.IntType(32)
 _LANES = 32
 LOOKUP_ROWS = 2 * _LANES
-"""Number of rows whose bounds one call computes: two vectors share each table."""
+"""Number of rows that one call of `add_looked_up` handles."""
 _FEATURES = binding.get_host_cpu_features() if config.CPU_NAME is None else {}
 _PERMUTES = all(_FEATURES.get(name) for name in ("avx512vbmi", "avx512vl"))
 LOOKS_UP = _PERMUTES or bool(_FEATURES.get("avx2"))
-"""Whether the processor has one of the two instructions."""
+"""Whether the processor can look up bytes in vector registers (AVX-512 or AVX2)."""
 _HALF = 16
 _BYTE, _SHORT = ir.IntType(8), ir.IntType(16)
 _BYTES = ir.VectorType(_BYTE, _LANES)
@@ -58,7 +58,7 @@ _SCALARS = {types.float32: ir.FloatType(), types.float64: ir.DoubleType()}
 
 
 class Lanes(types.Type):  # type: ignore[misc]  # numba has no types
-    """Numba's type of eight words held in vector registers."""
+    """Numba type of eight 64-bit words in vector registers."""
 
     def __init__(self) -> None:
         super().__init__(name="Lanes")
@@ -69,26 +69,26 @@ _lanes = Lanes()
 
 @register_model(Lanes)
 class _LanesModel(models.PrimitiveModel):  # type: ignore[misc]  # numba has no types
-    """How compiled code holds a `Lanes`: as an LLVM vector."""
+    """Numba's data model of `Lanes`: an LLVM vector."""
 
     def __init__(self, manager: Any, numba_type: Any) -> None:
         super().__init__(manager, numba_type, _VECTOR)
 
 
-def _address(
+def _word_pointer(
     context: Any, builder: Any, array_type: Any, array: Any, start: Any
 ) -> Any:
-    """Point to the vector that starts at a word of an array."""
+    """Return a pointer to the vector that starts at index `start` of an array."""
     data = context.make_array(array_type)(context, builder, array).data
     return builder.bitcast(builder.gep(data, [start]), _VECTOR.as_pointer())
 
 
 @intrinsic
 def load(typing: Any, words: Any, start: Any) -> Any:
-    """Load eight words of a flat uint64 array, from index `start` on."""
+    """Load eight words of a flat uint64 array, from index `start` on, as `Lanes`."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        where = _address(context, builder, signature.args[0], *args)
+        where = _word_pointer(context, builder, signature.args[0], *args)
         return builder.load(where, align=8)
 
     return _lanes(words, types.intp), generate
@@ -99,7 +99,7 @@ def store(typing: Any, words: Any, start: Any, value: Any) -> Any:
     """Store `value` in a flat uint64 array, from index `start` on."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        where = _address(context, builder, signature.args[0], *args[:2])
+        where = _word_pointer(context, builder, signature.args[0], *args[:2])
         builder.store(args[2], where, align=8)
         return context.get_dummy_value()
 
@@ -119,7 +119,7 @@ def _constant(word: int) -> Any:
     return constant
 
 
-every_row = _constant(2**64 - 1)
+all_bits = _constant(2**64 - 1)
 
 
 def _call(builder: Any, name: str, result: Any, value: Any) -> Any:
@@ -132,8 +132,8 @@ def _call(builder: Any, name: str, result: Any, value: Any) -> Any:
 
 
 @intrinsic
-def any_row(typing: Any, value: Any) -> Any:
-    """Whether any bit is set."""
+def any_bit(typing: Any, value: Any) -> Any:
+    """Tell whether any bit of a `Lanes` value is set."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         word = _call(builder, "vector.reduce.or", _WORD, args[0])
@@ -143,8 +143,8 @@ def any_row(typing: Any, value: Any) -> Any:
 
 
 @intrinsic
-def count_rows(typing: Any, value: Any) -> Any:
-    """How many bits are set."""
+def count_bits(typing: Any, value: Any) -> Any:
+    """Count the set bits of a `Lanes` value."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         counts = _call(builder, "ctpop", _VECTOR, args[0])
@@ -155,7 +155,7 @@ def count_rows(typing: Any, value: Any) -> Any:
 
 @intrinsic
 def lowest_bit(typing: Any, word: Any) -> Any:
-    """Position of the lowest set bit of a word that is not zero."""
+    """Find the position of the lowest set bit of a word that is not zero."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return builder.cttz(args[0], ir.IntType(1)(1))
@@ -163,7 +163,7 @@ def lowest_bit(typing: Any, word: Any) -> Any:
     return types.int64(types.uint64), generate
 
 
-def _elementwise(instruction: str) -> Callable[..., Any]:
+def _bitwise(instruction: str) -> Callable[..., Any]:
     """Make an overload that applies an LLVM instruction to two `Lanes`."""
 
     @intrinsic
@@ -182,13 +182,13 @@ def _elementwise(instruction: str) -> Callable[..., Any]:
     return choose
 
 
-overload(operator.and_)(_elementwise("and_"))
+overload(operator.and_)(_bitwise("and_"))
 
 
-overload(operator.or_)(_elementwise("or_"))
+overload(operator.or_)(_bitwise("or_"))
 
 
-overload(operator.xor)(_elementwise("xor"))
+overload(operator.xor)(_bitwise("xor"))
 
 
 # Without annotations for the reason given above.
@@ -196,25 +196,25 @@ overload(operator.xor)(_elementwise("xor"))
 def _invert(value):  # type: ignore[no-untyped-def]
     """Overload ``~`` for `Lanes`."""
     if isinstance(value, Lanes):
-        return lambda value: value ^ every_row()
+        return lambda value: value ^ all_bits()
     return None
 
 
-def _load(builder: Any, base: Any, start: Any, size: int) -> Any:
-    """Load `size` bytes of an array, from index `start` on."""
+def _load_bytes(builder: Any, base: Any, start: Any, size: int) -> Any:
+    """Load `size` bytes of an array as a vector, from index `start` on."""
     place = builder.gep(base, [start])
     kind = ir.VectorType(_BYTE, size).as_pointer()
     return builder.load(builder.bitcast(place, kind), align=1)
 
 
-def _twice(builder: Any, half: Any) -> Any:
-    """Copy 16 bytes to both halves of a vector, because AVX2 shuffles each half."""
+def _duplicate_half(builder: Any, half: Any) -> Any:
+    """Copy 16 bytes to both halves of a vector: AVX2 shuffles each half separately."""
     mask = ir.Constant(ir.VectorType(_INDEX, _LANES), [*range(_HALF)] * 2)
     return builder.shuffle_vector(half, ir.Constant(half.type, ir.Undefined), mask)
 
 
-def _spread(builder: Any, value: Any) -> Any:
-    """Copy a value to all lanes of a vector."""
+def _broadcast(builder: Any, value: Any) -> Any:
+    """Broadcast a 16-bit value to all lanes of a vector."""
     undefined = ir.Constant(_WORDS, ir.Undefined)
     one = builder.insert_element(undefined, value, _INDEX(0))
     mask = ir.Constant(ir.VectorType(_INDEX, _LANES), [0] * _LANES)
@@ -222,23 +222,23 @@ def _spread(builder: Any, value: Any) -> Any:
 
 
 def _call_bytes(builder: Any, name: str, *vectors: Any) -> Any:
-    """Call an instruction that takes two vectors of bytes."""
+    """Call the LLVM intrinsic `name`, which takes two vectors of bytes."""
     kind = ir.FunctionType(_BYTES, [_BYTES, _BYTES])
     function = cgutils.get_or_insert_function(builder.module, kind, name)
     return builder.call(function, vectors)
 
 
-def _look_up(builder: Any, table: Any, start: Any, codes: Any) -> Any:
-    """Look codes below 32 up in the table that begins at `start`."""
+def _look_up_bytes(builder: Any, table: Any, start: Any, codes: Any) -> Any:
+    """Look up codes below 32 in the 32-byte table that begins at `start`."""
     if _PERMUTES:
-        whole = _load(builder, table, start, _LANES)
+        whole = _load_bytes(builder, table, start, _LANES)
         return _call_bytes(builder, "llvm.x86.avx512.permvar.qi.256", whole, codes)
     after = builder.add(start, ir.Constant(start.type, _HALF))
     low, high = (
         _call_bytes(
             builder,
             "llvm.x86.avx2.pshuf.b",
-            _twice(builder, _load(builder, table, at, _HALF)),
+            _duplicate_half(builder, _load_bytes(builder, table, at, _HALF)),
             codes,
         )
         for at in (start, after)
@@ -252,11 +252,11 @@ def add_looked_up(
     typing: Any, classes: Any, stride: Any, start: Any, table: Any, first: Any,
     n_features: Any, least: Any, bounds: Any,
 ) -> Any:  # fmt: skip
-    """Compute the bounds of 64 rows; returns whether any is at least `least`.
+    """Sum table lookups over features for 64 rows; tell if a sum reaches `least`.
 
     The class of row r in feature j is ``classes[j * stride + start + r]``, below 32.
-    Its score is ``table[first + 32 * j + class]``, below 128. The sums of the scores
-    are written to `bounds`. The number of features must be even.
+    Its score is ``table[first + 32 * j + class]``, below 128. The sum of the scores of
+    each row is written to `bounds`, (64,). `n_features` must be even.
     """
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -275,8 +275,8 @@ def add_looked_up(
             first_row = builder.add(at, ir.Constant(at.type, half * _LANES))
             place = builder.add(first_row, builder.mul(j, step))
             line = builder.add(begin, builder.mul(j, ir.Constant(j.type, _LANES)))
-            codes = _load(builder, bytes_of, place, _LANES)
-            return _look_up(builder, scores_of, line, codes)
+            codes = _load_bytes(builder, bytes_of, place, _LANES)
+            return _look_up_bytes(builder, scores_of, line, codes)
 
         zero, one, two = (ir.Constant(size.type, number) for number in range(3))
         with cgutils.for_range_slice(builder, zero, size, two, inc=True) as (j, _):
@@ -289,7 +289,7 @@ def add_looked_up(
             sums = builder.load(total)
             place = builder.gep(bounds_of, [ir.Constant(at.type, half * _LANES)])
             builder.store(sums, builder.bitcast(place, _WORDS.as_pointer()), align=2)
-            enough = builder.icmp_unsigned(">=", sums, _spread(builder, limit))
+            enough = builder.icmp_unsigned(">=", sums, _broadcast(builder, limit))
             found = builder.or_(found, builder.bitcast(enough, ir.IntType(_LANES)))
         return builder.icmp_unsigned("!=", found, ir.IntType(_LANES)(0))
 
@@ -300,19 +300,19 @@ def add_looked_up(
     return signature, generate
 
 
-def _shuffled(builder: Any, vector: Any, lanes: list[int]) -> Any:
-    """Select lanes of a vector."""
+def _gather_lanes(builder: Any, vector: Any, lanes: list[int]) -> Any:
+    """Gather lanes of a vector by their indices."""
     mask = ir.Constant(ir.VectorType(_INDEX, len(lanes)), lanes)
     return builder.shuffle_vector(vector, ir.Constant(vector.type, ir.Undefined), mask)
 
 
-def _place(builder: Any, base: Any, start: Any, vector: Any) -> Any:
-    """Point to the vector that starts at an element of an array."""
+def _vector_pointer(builder: Any, base: Any, start: Any, vector: Any) -> Any:
+    """Return a pointer to the `vector` that starts at index `start` of an array."""
     return builder.bitcast(builder.gep(base, [start]), vector.as_pointer())
 
 
-def _sum_rows(lanes: int, array_types: Any) -> Any:
-    """Generate the code that sums `lanes` columns."""
+def _generate_row_sums(lanes: int, array_types: Any) -> Any:
+    """Generate the LLVM code of `sum_eight` (8 lanes) and `sum_sixteen` (16)."""
     scalar = _SCALARS[array_types[2].dtype]
     vector = ir.VectorType(scalar, lanes)
 
@@ -327,7 +327,7 @@ def _sum_rows(lanes: int, array_types: Any) -> Any:
 
         def line_of(base: Any, number: Any) -> Any:
             place = builder.add(builder.mul(number, width), at)
-            return _place(builder, base, place, vector)
+            return _vector_pointer(builder, base, place, vector)
 
         held = cgutils.alloca_once(builder, vector)
         builder.store(builder.load(line_of(sums, known), align=align), held)
@@ -341,7 +341,7 @@ def _sum_rows(lanes: int, array_types: Any) -> Any:
             )
             undefined = ir.Constant(vector, ir.Undefined)
             spread = builder.insert_element(undefined, value, _INDEX(0))
-            product = builder.fmul(_shuffled(builder, spread, [0] * lanes), line)
+            product = builder.fmul(_gather_lanes(builder, spread, [0] * lanes), line)
             total = builder.fadd(builder.load(held), product)
             builder.store(total, held)
             builder.store(total, line_of(sums, builder.add(p, one)), align=align)
@@ -355,16 +355,17 @@ def sum_eight(
     typing: Any, data: Any, indices: Any, table: Any, sums: Any,
     start: Any, known: Any, size: Any, width: Any, at: Any,
 ) -> Any:  # fmt: skip
-    """Add up weighted lines of a table, in the columns from `at` up to ``at + 8``.
+    """Multiply a sparse row by a dense table, in the columns ``at`` to ``at + 7``.
 
-    The entries of `data` from `start` on are the weights, and those of `indices` the
-    lines. `table` and `sums` are flat arrays of lines of length `width`. Line p of
-    `sums` is its line 0 plus the first p weighted lines. Lines up to `known` are given;
-    the rest, up to line `size`, are written. All arrays have the same float dtype.
+    The entries of `data` from `start` on are the values of the row, and those of
+    `indices` their columns, which are lines of `table`. `table` and `sums` are flat
+    arrays of lines of length `width`. Line p of `sums` is its line 0 plus the products
+    of the first p entries. Lines up to `known` are given; the rest, up to line `size`,
+    are written. `data`, `table` and `sums` have the same float dtype.
     """
     arrays = (data, indices, table, sums)
     signature = types.none(*arrays, *[types.intp] * 5)
-    return signature, _sum_rows(8, arrays)
+    return signature, _generate_row_sums(8, arrays)
 
 
 @intrinsic
@@ -372,17 +373,17 @@ def sum_sixteen(
     typing: Any, data: Any, indices: Any, table: Any, sums: Any,
     start: Any, known: Any, size: Any, width: Any, at: Any,
 ) -> Any:  # fmt: skip
-    """Do what `sum_eight` does, in the columns from `at` up to ``at + 16``."""
+    """Do what `sum_eight` does, in the columns ``at`` to ``at + 15``."""
     arrays = (data, indices, table, sums)
     signature = types.none(*arrays, *[types.intp] * 5)
-    return signature, _sum_rows(16, arrays)
+    return signature, _generate_row_sums(16, arrays)
 
 
 @intrinsic
 def find_two_least(typing: Any, values: Any, first: Any, width: Any) -> Any:
     """Find the two least of ``values[first:first + width]``, ignoring NaN.
 
-    `width` is a multiple of eight. The two are equal if the least value occurs twice.
+    Returns a pair, equal if the least occurs twice. `width` is a multiple of eight.
     """
     scalar = _SCALARS[values.dtype]
     vector = ir.VectorType(scalar, 8)
@@ -405,15 +406,15 @@ def find_two_least(typing: Any, values: Any, first: Any, width: Any) -> Any:
             builder, ir.Constant(size.type, 0), size, ir.Constant(size.type, 8),
             inc=True,
         ) as (at, _):  # fmt: skip
-            place = _place(builder, base, builder.add(start, at), vector)
+            place = _vector_pointer(builder, base, builder.add(start, at), vector)
             low, high = order(builder.load(place, align=align), builder.load(least))
             builder.store(low, least)
             builder.store(order(high, builder.load(second))[0], second)
         one, two = builder.load(least), builder.load(second)
         for step in (4, 2, 1):
             swapped = [lane ^ step for lane in range(8)]
-            one, high = order(one, _shuffled(builder, one, swapped))
-            two, _ = order(two, _shuffled(builder, two, swapped))
+            one, high = order(one, _gather_lanes(builder, one, swapped))
+            two, _ = order(two, _gather_lanes(builder, two, swapped))
             two, _ = order(two, high)
         found = [builder.extract_element(v, _INDEX(0)) for v in (one, two)]
         return context.make_tuple(builder, signature.return_type, found)

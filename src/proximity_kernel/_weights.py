@@ -1,4 +1,4 @@
-"""Weights of features and of rows.
+"""The options `feature_weights` and `sample_weight`: check them, and scale them.
 
 *Features.* ``K(x, y) = sum_j w_j <z_xj, z_yj> / sum_j w_j`` over the features with
 bins. A weighted mean of valid kernels is a valid kernel, as long as no weight is
@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,16 +18,16 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import _check_sample_weight
 
 from ._shared.options import is_number
-from ._table.columns import NOTHING, Column, ColumnType, find_columns
+from ._table.columns import ColumnType, find_columns
 
 _Floats = NDArray[np.float64]
 _MOST = 1 << 50  # maximum sum of weights; a model file accepts counts up to this
 
 
-def spread_weights(
+def list_feature_weights(
     given: Any, types: Sequence[ColumnType], n_bins: NDArray[np.int64]
 ) -> _Floats | None:
-    """List the weight of each feature; 1 for those that a mapping does not name.
+    """Resolve the option `feature_weights` to one weight per feature.
 
     Parameters
     ----------
@@ -36,16 +35,17 @@ def spread_weights(
         The option: weights by name or position, or one for each feature.
     types : sequence of ColumnType
     n_bins : ndarray of shape (n_features,), int64
+        0 for a feature without an observed value.
 
     Returns
     -------
     ndarray of shape (n_features,), float64, or None
-        None if no weights are given.
+        1 for features that a mapping does not name; None if no weights are given.
 
     Examples
     --------
     >>> types = [ColumnType(name, "numeric", "numbers") for name in ("age", "size")]
-    >>> spread_weights({"age": 2}, types, np.array([4, 4])).tolist()
+    >>> list_feature_weights({"age": 2}, types, np.array([4, 4])).tolist()
     [2.0, 1.0]
     """
     if given is None:
@@ -72,8 +72,10 @@ def spread_weights(
     return found
 
 
-def scale_weights(weights: _Floats | None, n_bins: NDArray[np.int64]) -> _Floats:
-    """Scale weights so that their mean is 1 over the features that count.
+def scale_feature_weights(
+    weights: _Floats | None, n_bins: NDArray[np.int64]
+) -> _Floats:
+    """Scale weights so that their mean is 1 over the features with a weight above 0.
 
     Parameters
     ----------
@@ -84,11 +86,11 @@ def scale_weights(weights: _Floats | None, n_bins: NDArray[np.int64]) -> _Floats
     Returns
     -------
     ndarray of shape (n_features,), float64
-        0 for a feature without bins.
+        0 for features without bins.
 
     Examples
     --------
-    >>> scale_weights(np.array([1.0, 0.0, 3.0]), np.array([4, 4, 2])).tolist()
+    >>> scale_feature_weights(np.array([1.0, 0.0, 3.0]), np.array([4, 4, 2])).tolist()
     [0.5, 0.0, 1.5]
     """
     counted = n_bins > 0
@@ -101,7 +103,7 @@ def scale_weights(weights: _Floats | None, n_bins: NDArray[np.int64]) -> _Floats
 
 
 def _list_weights(given: Any, n_features: int) -> list[Any]:
-    """List the weights; raise ValueError unless there is one for each feature."""
+    """Return the weights as a list; raise ValueError unless one per feature."""
     if hasattr(given, "to_dict"):
         raise ValueError(
             f"feature_weights is a {type(given).__name__}, whose order can differ from "
@@ -122,7 +124,10 @@ def _list_weights(given: Any, n_features: int) -> list[Any]:
 
 
 def _check_weight(weight: Any, name: str, place: str = "") -> float:
-    """Return a weight; raise ValueError unless it is finite and at least 0."""
+    """Return a weight as float; raise ValueError unless it is finite and at least 0.
+
+    `name` (the option) and `place` (the column) are for the message.
+    """
     if not is_number(weight) or not 0 <= weight <= sys.float_info.max:
         where = f", of {place}," if place else ""
         raise ValueError(
@@ -132,7 +137,7 @@ def _check_weight(weight: Any, name: str, place: str = "") -> float:
 
 
 def check_sample_weight(sample_weight: Any, n_samples: int) -> NDArray[np.float64]:
-    """Raise ValueError unless there is one finite weight of at least 0 for each row.
+    """Return the weights as an array; raise ValueError unless finite and at least 0.
 
     Parameters
     ----------
@@ -171,11 +176,10 @@ def check_sample_weight(sample_weight: Any, n_samples: int) -> NDArray[np.float6
     return weights
 
 
-def count_rows(sample_weight: Any, n_samples: int) -> NDArray[Any]:
-    """Return how many rows each row counts for.
+def weights_to_counts(sample_weight: Any, n_samples: int) -> NDArray[Any]:
+    """Convert sample weights to the number of times that each row is counted.
 
-    Fractions are rounded to multiples of a power of two, about 1e-15 of their sum, so
-    that sums of them are exact, in any order.
+    Fractions are rounded, see `round_weights`.
 
     Parameters
     ----------
@@ -188,9 +192,9 @@ def count_rows(sample_weight: Any, n_samples: int) -> NDArray[Any]:
 
     Examples
     --------
-    >>> count_rows([2.0, 0.0, 1.0], 3)
+    >>> weights_to_counts([2.0, 0.0, 1.0], 3)
     array([2, 0, 1])
-    >>> count_rows([0.5, 0.0, 1.5], 3)
+    >>> weights_to_counts([0.5, 0.0, 1.5], 3)
     array([0.5, 0. , 1.5])
     """
     weights = check_sample_weight(sample_weight, n_samples)
@@ -199,49 +203,10 @@ def count_rows(sample_weight: Any, n_samples: int) -> NDArray[Any]:
 
 
 def round_weights(weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Round weights to multiples of a power of two, so that sums of them are exact.
+    """Round weights to multiples of a power of two, about 1e-15 of their sum.
 
-    A weight above 0 stays above 0.
+    Sums of them are then exact in any order. A weight above 0 stays above 0.
     """
     unit = 2.0 ** (np.frexp(weights.sum())[1] - 52)
     rounded: NDArray[np.float64] = np.maximum(np.round(weights / unit), weights > 0)
     return np.asarray(rounded * unit)
-
-
-def keep_rows_of(
-    columns: Sequence[Column], kept: NDArray[np.bool_]
-) -> tuple[Column, ...]:
-    """Keep some rows of columns, and the labels that occur in them.
-
-    Parameters
-    ----------
-    columns : sequence of Column
-    kept : ndarray of shape (n_samples,), bool
-
-    Returns
-    -------
-    tuple of Column
-
-    Examples
-    --------
-    >>> from proximity_kernel._table.columns import read_columns
-    >>> columns = read_columns([["a"], ["b"], [None], ["c"]])
-    >>> (column,) = keep_rows_of(columns, np.array([False, True, True, True]))
-    >>> column.labels, column.values.tolist()
-    (('b', 'c'), [0, -1, 1])
-    """
-    if kept.all():
-        return tuple(columns)
-    out = []
-    for column in columns:
-        values, labels, found = column.values[kept], column.labels, column.type
-        if found.kind == "categorical":
-            used = np.unique(values[values >= 0])
-            place = np.full(len(labels) + 1, -1, np.int32)  # the last is for -1
-            place[used] = np.arange(len(used))
-            values, labels = place[values], tuple(labels[k] for k in used)
-        less = Column(found, values, labels)
-        if not less.observed.any():
-            less = replace(less, type=replace(found, family=NOTHING))
-        out.append(less)
-    return tuple(out)

@@ -14,11 +14,11 @@ __all__ = ["load_penguins"]
 
 
 def load_penguins() -> pd.DataFrame:
-    """Read the Palmer penguins table, which comes with this package.
+    """Load the Palmer penguins table, which is part of this package.
 
     344 penguins of three species: island, bill, flippers, weight, sex and year, with
-    19 cells missing. Gorman, Williams and Fraser (2014), CC0; the README in the
-    package's folder ``penguins`` has the source.
+    19 missing cells. Gorman, Williams and Fraser (2014), CC0; the source is in the
+    README of the package's folder ``penguins``.
 
     Returns
     -------

@@ -56,7 +56,7 @@ from ._table.filling import (
     select_columns,
 )
 from ._table.tables import collect_table
-from ._weights import count_rows
+from ._weights import weights_to_counts
 from .kernel import (
     KernelEstimator,
     ProximityKernel,
@@ -182,7 +182,7 @@ class ProximityImputer(Weighted, Transformer, KernelEstimator):
         kernel, coded = fit_kernel(self.kernel, table, self.n_jobs, None, sample_weight)
         copies = None
         if sample_weight is not None:
-            copies = count_rows(sample_weight, len(coded))
+            copies = weights_to_counts(sample_weight, len(coded))
         self._learn(kernel, [(table, coded)], copies)
         return coded
 

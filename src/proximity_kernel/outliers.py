@@ -17,11 +17,17 @@ from numpy.typing import NDArray
 from sklearn.frozen import FrozenEstimator
 
 from ._batches import fit_to_batches, make_reader, merge_all
-from ._bin_summary import BinSummary, Labels, hold_values, merge_held, rank_held
+from ._bin_summary import (
+    BinSummary,
+    Labels,
+    list_value_counts,
+    merge_values,
+    summarize_values,
+)
 from ._bins import (
     BinNames,
-    Ranked,
-    rank_values,
+    ValueCounts,
+    count_values,
     write_moment,
     write_numbers,
 )
@@ -56,7 +62,7 @@ from ._table.columns import Column, ColumnType
 from ._table.filling import make_table
 from ._table.records import Records, find_library
 from ._table.tables import collect_table
-from ._weights import count_rows
+from ._weights import weights_to_counts
 from .kernel import (
     KernelEstimator,
     ProximityKernel,
@@ -251,10 +257,12 @@ class ProximityOutliers(Weighted, OutlierDetector, KernelEstimator):
             model = kernel.model_
             return merge_all(
                 (
-                    hold_values(score_rows(model.code(batch, threads), tails, threads))
+                    summarize_values(
+                        score_rows(model.code(batch, threads), tails, threads)
+                    )
                     for batch in map(collect_table, read())
                 ),
-                merge_held,
+                merge_values,
             )
 
         self.__learn_summaries__(kernel, rows, columns, hold_scores)
@@ -276,7 +284,9 @@ class ProximityOutliers(Weighted, OutlierDetector, KernelEstimator):
             sample = take_sample(kernel.model_, rows.rows, rows.counts)
             limit = find_limit(sample, tails, resolve_options(kernel).n_threads)
         else:
-            limit = _take_share(rank_held(hold_scores(tails)), self.contamination)
+            limit = _take_share(
+                list_value_counts(hold_scores(tails)), self.contamination
+            )
         self._take(kernel, tails, limit)
 
     def _learn(
@@ -286,7 +296,7 @@ class ProximityOutliers(Weighted, OutlierDetector, KernelEstimator):
         check_rule(kernel)
         threads, copies = resolve_options(kernel).n_threads, None
         if sample_weight is not None:
-            copies = count_rows(sample_weight, len(coded))
+            copies = weights_to_counts(sample_weight, len(coded))
         tails = learn_tails(coded.columns, copies)
         if self.contamination == _AUTO:
             seed = draw_seed(kernel.random_state)
@@ -296,7 +306,7 @@ class ProximityOutliers(Weighted, OutlierDetector, KernelEstimator):
             scores = score_rows(coded, tails, threads)
             some = slice(None) if copies is None else copies > 0
             weights = None if copies is None else copies[some]
-            limit = _take_share(rank_values(scores[some], weights), self.contamination)
+            limit = _take_share(count_values(scores[some], weights), self.contamination)
         self._take(kernel, tails, limit)
 
     def _take(self, kernel: ProximityKernel, tails: Tails, limit: float) -> None:
@@ -601,7 +611,7 @@ def _find_likely(shares: NDArray[np.float64], n_ordered: int) -> list[int]:
     return [int(k) for k in order[:n_likely]]
 
 
-def _take_share(ranked: Ranked, share: Any) -> float:
+def _take_share(ranked: ValueCounts, share: Any) -> float:
     """Find the value that a share of all values exceeds, between two of them."""
     place = (1 - float(share)) * (len(ranked) - 1)
     below = int(place)
@@ -614,7 +624,9 @@ def _learn_tails_of(columns: BinSummary, types: Sequence[ColumnType]) -> Tails:
     held = [column.held for column in columns.columns]
     return collect_tails(
         [
-            None if isinstance(own, Labels) or not has_tails(column) else rank_held(own)
+            None
+            if isinstance(own, Labels) or not has_tails(column)
+            else list_value_counts(own)
             for own, column in zip(held, types, strict=True)
         ]
     )

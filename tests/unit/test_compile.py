@@ -50,11 +50,11 @@ def test_a_function_without_a_module_can_be_compiled_beside_us():
 def test_compiled_code_is_kept_per_version_of_all_loops(monkeypatch):
     def key(digest):
         monkeypatch.setattr(compiling, "_DIGEST", digest)
-        return compiling._stamped(_lone_loop).__closure__[0].cell_contents
+        return compiling._add_cache_key(_lone_loop).__closure__[0].cell_contents
 
     assert key("one") == "one"
     assert key("two") == "two"
-    assert compiling._stamped(_lone_loop)(3) == 6
+    assert compiling._add_cache_key(_lone_loop)(3) == 6
 
 
 def _lone_loop(x):

@@ -10,9 +10,9 @@ from strategies import mixed_table, raises_naming
 
 from proximity_kernel import ProximityKernel, ProximityKMeans, explain
 from proximity_kernel._bins import (
-    Selected,
-    rank_centers,
-    rank_values,
+    LazySorted,
+    count_values,
+    fit_numeric_bins,
 )
 
 
@@ -32,10 +32,10 @@ def test_kernel_is_that_of_the_definition(seed):
 def test_cuts_halve_best_and_never_through_a_value(values):
     tree = grow(sorted(map(float, values)))
     for ordered in (
-        rank_values(np.array(values, float)),
-        Selected(np.array([*values, np.nan], float)),
+        count_values(np.array(values, float)),
+        LazySorted(np.array([*values, np.nan], float)),
     ):
-        bins = rank_centers(ordered, "fine")
+        bins = fit_numeric_bins(ordered, "fine")
         leaves = list_leaves(tree)
         for value in range(-1, 14):
             leaf = int(np.searchsorted(bins.cuts, value))

@@ -11,16 +11,16 @@ from proximity_kernel import _bin_summary as sketches
 from proximity_kernel import _bins as bins
 from proximity_kernel._bin_summary import (
     Sketch,
-    hold_values,
-    merge_held,
-    rank_held,
+    list_value_counts,
+    merge_values,
+    summarize_values,
 )
 from proximity_kernel._bins import (
-    Ranked,
-    Selected,
+    LazySorted,
+    ValueCounts,
+    count_values,
+    fit_numeric_bins,
     learn_bins,
-    rank_centers,
-    rank_values,
 )
 from proximity_kernel._table.columns import (
     Column,
@@ -41,7 +41,7 @@ def in_memory(values, n_bins):
 @given(values=VALUES, n_bins=st.integers(2, 40) | st.just("auto"))
 def test_centers_from_counts_are_those_of_the_whole_column(values, n_bins):
     wanted = in_memory(values, n_bins)
-    got = rank_centers(rank_values(values), n_bins)
+    got = fit_numeric_bins(count_values(values), n_bins)
     assert got.centers.tobytes() == wanted.centers.tobytes()
     assert (got.groups is None) == (wanted.groups is None)
     if got.groups is not None:
@@ -50,41 +50,41 @@ def test_centers_from_counts_are_those_of_the_whole_column(values, n_bins):
 
 @given(values=VALUES, order=st.randoms(), n_parts=st.integers(1, 7))
 def test_counts_merge_in_any_order(values, order, n_parts):
-    parts = [hold_values(part) for part in np.array_split(values, n_parts)]
+    parts = [summarize_values(part) for part in np.array_split(values, n_parts)]
     order.shuffle(parts)
     merged = parts[0]
     for part in parts[1:]:
-        merged = merge_held(merged, part)
-    whole = rank_values(values)
+        merged = merge_values(merged, part)
+    whole = count_values(values)
     assert merged.values.tobytes() == whole.values.tobytes()
     np.testing.assert_array_equal(merged.counts, whole.counts)
 
 
 def test_no_zero_is_negative():
-    ranked = rank_values(np.array([-0.0, -0.0, 1.0]))
+    ranked = count_values(np.array([-0.0, -0.0, 1.0]))
     assert not np.signbit(ranked.values).any()
     assert not np.signbit(in_memory(np.array([-0.0, -0.0, 1.0]), 3).centers).any()
 
 
 def test_nothing_at_all():
-    nothing = hold_values(np.empty(0))
+    nothing = summarize_values(np.empty(0))
     assert len(nothing) == 0
-    assert rank_centers(nothing, 4).n_bins == 0
-    assert rank_centers(merge_held(nothing, nothing), "auto").n_bins == 0
-    some = hold_values(np.array([1.0]))
-    assert merge_held(nothing, some).values.tolist() == [1.0]
+    assert fit_numeric_bins(nothing, 4).n_bins == 0
+    assert fit_numeric_bins(merge_values(nothing, nothing), "auto").n_bins == 0
+    some = summarize_values(np.array([1.0]))
+    assert merge_values(nothing, some).values.tolist() == [1.0]
 
 
 def test_whether_it_is_a_sketch_depends_on_all_values_together(monkeypatch):
     monkeypatch.setattr(sketches, "LIMIT", 50)
     values = np.arange(51.0)
-    halves = [hold_values(values[::2]), hold_values(values[1::2])]
-    assert all(isinstance(half, Ranked) for half in halves)
-    assert isinstance(merge_held(*halves), Sketch)
-    assert isinstance(hold_values(values), Sketch)
-    assert isinstance(hold_values(np.repeat(values[1:], 100)), Ranked)
+    halves = [summarize_values(values[::2]), summarize_values(values[1::2])]
+    assert all(isinstance(half, ValueCounts) for half in halves)
+    assert isinstance(merge_values(*halves), Sketch)
+    assert isinstance(summarize_values(values), Sketch)
+    assert isinstance(summarize_values(np.repeat(values[1:], 100)), ValueCounts)
     few_at_first = np.concatenate([np.zeros(1000), values])
-    assert isinstance(hold_values(few_at_first), Sketch)
+    assert isinstance(summarize_values(few_at_first), Sketch)
 
 
 @given(
@@ -95,10 +95,10 @@ def test_a_sketch_stands_for_every_value(values, cuts):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sketches, "LIMIT", 10)
         patch.setattr(sketches, "WIDTH", 8)
-        sketch = hold_values(np.empty(0))
+        sketch = summarize_values(np.empty(0))
         for part in np.array_split(values, cuts):
-            sketch = merge_held(hold_values(part), sketch)
-        ranked = rank_held(sketch)
+            sketch = merge_values(summarize_values(part), sketch)
+        ranked = list_value_counts(sketch)
     assert len(ranked) == len(values)
     assert ranked.values[0] == values.min()
     assert ranked.values[-1] == values.max()
@@ -109,12 +109,12 @@ def test_a_sketch_stands_for_every_value(values, cuts):
 
 def test_merging_sketches_does_not_ask_who_comes_first():
     values = np.random.default_rng(0).normal(size=(2, 300_000))
-    a, b = map(hold_values, values)
-    left, right = merge_held(a, b), merge_held(b, a)
+    a, b = map(summarize_values, values)
+    left, right = merge_values(a, b), merge_values(b, a)
     assert left.low == right.low
     for one, other in zip(left.levels, right.levels, strict=True):
         assert one.tobytes() == other.tobytes()
-    again = merge_held(hold_values(values[0].copy()), b)
+    again = merge_values(summarize_values(values[0].copy()), b)
     assert again.levels[-1].tobytes() == left.levels[-1].tobytes()
 
 
@@ -137,20 +137,20 @@ def test_centers_of_ten_million_values_are_near_their_rank(name, size):
     """Within 0.5 % of all values, as documented; 0.3 % is proven."""
     n, n_bins = 10_000_000, 11
     values = spread_values(name, n, np.random.default_rng(7))
-    held = hold_values(np.empty(0))
+    held = summarize_values(np.empty(0))
     for start in range(0, n, size):
-        held = merge_held(held, hold_values(values[start : start + size]))
+        held = merge_values(held, summarize_values(values[start : start + size]))
     assert isinstance(held, Sketch)
     assert sum(items.nbytes for items in held.levels) < 500_000
-    ranked = rank_held(held)
-    centers = rank_centers(ranked, n_bins).centers
+    ranked = list_value_counts(held)
+    centers = fit_numeric_bins(ranked, n_bins).centers
     error = rank_errors(values, centers, np.linspace(0, n - 1, n_bins))
     assert error.min(axis=0).max() < 0.003  # each center has its place
     assert error.min(axis=1).max() < 0.003  # each place has its center
     assert centers[0] == values.min()
     assert centers[-1] == values.max()
     if name == "ties":
-        assert {0.0, 1.5} <= set(rank_centers(ranked, "auto").centers.tolist())
+        assert {0.0, 1.5} <= set(fit_numeric_bins(ranked, "auto").centers.tolist())
 
 
 def rank_errors(values, centers, places):
@@ -188,7 +188,7 @@ MANY = hnp.arrays(np.float64, st.integers(1, 80), elements=HARD | ODD)
 
 
 def both(values):
-    return Selected(values + 0.0), rank_values(values[~np.isnan(values)])
+    return LazySorted(values + 0.0), count_values(values[~np.isnan(values)])
 
 
 @given(values=MANY, n_bins=st.integers(2, 40) | st.just("auto"))
@@ -201,7 +201,7 @@ def test_selected_values_are_those_of_the_sorted_column(values, n_bins):
     assert selected.at(places[::-1]).tobytes() == ranked.at(places[::-1]).tobytes()
     for value in set(ranked.values.tolist()):
         assert selected.span(value) == ranked.span(value)
-    got, wanted = (rank_centers(each, n_bins) for each in (selected, ranked))
+    got, wanted = (fit_numeric_bins(each, n_bins) for each in (selected, ranked))
     assert got.centers.tobytes() == wanted.centers.tobytes()
     assert repr(got.groups) == repr(wanted.groups)
 

@@ -669,6 +669,44 @@ def write_date(count: int) -> str:
     return text
 
 
+def select_column_rows(
+    columns: Sequence[Column], kept: NDArray[np.bool_]
+) -> tuple[Column, ...]:
+    """Select rows of columns by a mask, and drop the labels that no longer occur.
+
+    Parameters
+    ----------
+    columns : sequence of Column
+    kept : ndarray of shape (n_samples,), bool
+
+    Returns
+    -------
+    tuple of Column
+
+    Examples
+    --------
+    >>> columns = read_columns([["a"], ["b"], [None], ["c"]])
+    >>> (column,) = select_column_rows(columns, np.array([False, True, True, True]))
+    >>> column.labels, column.values.tolist()
+    (('b', 'c'), [0, -1, 1])
+    """
+    if kept.all():
+        return tuple(columns)
+    out = []
+    for column in columns:
+        values, labels, found = column.values[kept], column.labels, column.type
+        if found.kind == "categorical":
+            used = np.unique(values[values >= 0])
+            place = np.full(len(labels) + 1, -1, np.int32)  # the last is for -1
+            place[used] = np.arange(len(used))
+            values, labels = place[values], tuple(labels[k] for k in used)
+        less = Column(found, values, labels)
+        if not less.observed.any():
+            less = replace(less, type=replace(found, family=NOTHING))
+        out.append(less)
+    return tuple(out)
+
+
 def find_columns(
     option: str, given: Mapping[Any, Any], types: Sequence[ColumnType]
 ) -> dict[int, tuple[Any, Any]]:

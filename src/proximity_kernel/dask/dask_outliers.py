@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from .._bin_summary import has_no_rows, hold_values, merge_held
+from .._bin_summary import has_no_rows, merge_values, summarize_values
 from .._surprise import Tails, score_rows
 from ..kernel import ProximityKernel, check_not_frozen, copy_kernel, take_kernel
 from ..outliers import ProximityOutliers, check_rule
@@ -91,7 +91,7 @@ class DaskProximityOutliers(BaseEstimator):  # type: ignore[misc]  # untyped
             states = split_parts(X).map(
                 _hold_part, share_kernel(fitted.kernel_), share(tails)
             )
-            return reduce_parts(states, merge_held)
+            return reduce_parts(states, merge_values)
 
         odd.__learn_summaries__(fitted.kernel_, rows, columns, hold_scores)
         take_kernel(self, fitted.kernel_)
@@ -152,8 +152,10 @@ class DaskProximityOutliers(BaseEstimator):  # type: ignore[misc]  # untyped
 def _hold_part(part: Any, shared: Shared, tails: Shared) -> Any:
     """Hold the scores of the rows of a partition, so that they can be ranked."""
     if has_no_rows(part):
-        return hold_values(np.empty(0))
-    return hold_values(score_rows(shared.get().model_.code(part, 1), tails.get(), 1))
+        return summarize_values(np.empty(0))
+    return summarize_values(
+        score_rows(shared.get().model_.code(part, 1), tails.get(), 1)
+    )
 
 
 def _call_part(part: Any, shared: Shared, method: str, empty: Any) -> NDArray[Any]:
