@@ -4,6 +4,7 @@ Devices are always made in the folder of the try; those of the machine are never
 """
 
 import contextlib
+import inspect
 import io
 import os
 import re
@@ -11,6 +12,7 @@ import signal
 import socket
 import stat
 import threading
+from pathlib import Path
 from unittest import mock
 
 import numpy as np
@@ -24,13 +26,18 @@ from command_line import run_inside
 from proximity_kernel import (
     ProximityImputer,
     ProximityKernel,
+    ProximityKMeans,
+    ProximityKNNClassifier,
+    ProximityKNNRegressor,
     ProximityNeighbors,
     ProximityOutliers,
+    TableReport,
+    explain,
     read_table,
 )
 
 CONTROLS = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
-CPU_SECONDS, GIGABYTES = 30, 6  # limits for a file of at most a megabyte
+GIGABYTES = 6  # for a file of at most a megabyte
 
 
 class Terminal(io.TextIOWrapper):
@@ -97,8 +104,6 @@ PLACES = ("null", "pipe", "socket", "hard link", "link", "free", "0644", "0600",
 
 def check_outputs(rng, folder):
     """An output that is a device, a pipe, a socket, an input, read-only or private."""
-    for old in folder.iterdir():
-        old.unlink()
     source = folder / "my täble.csv"
     write_plain(rng, source)
     mode = int(rng.choice([0o644, 0o600, 0o640]))
@@ -190,65 +195,103 @@ TYPES = (
     pa.dictionary(pa.int32(), pa.string()), pa.dictionary(pa.int8(), pa.int64()),
     pa.dictionary(pa.int16(), pa.float64()),
 )  # fmt: skip
-METHODS = {
-    ProximityKernel: ("transform", "kernel"),
-    ProximityImputer: ("transform", "uncertainty"),
-    ProximityNeighbors: ("kneighbors",),
-    ProximityOutliers: ("predict", "score_samples"),
-}
+FORMS = ("pandas", "pandas of Arrow types", "polars", "pyarrow", "parquet", "arrow",
+         "xlsx")  # fmt: skip
+COMMANDS = ("look", "cluster", "neighbors", "outliers", "compare", "report",
+            "represent", "explain", "impute")  # fmt: skip
+CLASSES = (ProximityKernel, ProximityKMeans, ProximityNeighbors, ProximityOutliers,
+           ProximityImputer, ProximityKNNClassifier, ProximityKNNRegressor, explain,
+           TableReport)  # fmt: skip
+N_USES = 2  # of a table, in one try
+STRIDE = 1009  # from case to case; no factor of their number, so that all are tried
 
 
 def check_types(rng, folder):
-    """Every Arrow type, with and without values, in five forms, used everywhere."""
-    kind, n = TYPES[rng.integers(len(TYPES))], 24
+    """Every Arrow type, with and without values, in seven forms, used everywhere."""
+    seed, _ = rng.bit_generator.seed_seq.entropy
+    turns = -(-len(CLASSES) // N_USES)  # there are as many classes as commands
+    at, turn = divmod(seed * STRIDE, turns)
+    at, form = divmod(at, len(FORMS))
+    at, how = divmod(at, 3)
+    kind, form, how = TYPES[at % len(TYPES)], FORMS[form], ("none", "some", "all")[how]
+    where = f"{kind}, {how} missing, {form}"
+    uses = slice(N_USES * turn, N_USES * turn + N_USES)
     try:
-        cells = _draw_cells(rng, kind, n)
-    except pa.ArrowException:
+        table = _make_typed_table(rng, folder, kind, how, form)
+    except BaseException:  # noqa: BLE001  (polars panics if it cannot hold it)
         return "cannot be made"
+    if isinstance(table, Path):
+        outcomes = [_use_file(table, one, where) for one in COMMANDS[uses]]
+    else:
+        outcomes = [_use_table(table, one, where) for one in CLASSES[uses]]
+    return " and ".join(sorted(set(outcomes)))
+
+
+def _make_typed_table(rng, folder, kind, how, form, n=24):
+    """Make a table of which one column, "odd", has a type; or the path of a file."""
+    cells = _draw_cells(rng, kind, n)
     missing = {"none": np.zeros(n, bool), "some": rng.random(n) < 0.3}
     missing |= {"all": np.ones(n, bool)}
-    how = str(rng.choice(list(missing)))
     at = pa.array(np.where(missing[how], None, np.arange(n)), pa.int64())
     views = kind == pa.string_view()  # of which arrow cannot take some yet
     cells = cells.cast(pa.string()).take(at).cast(kind) if views else cells.take(at)
     table = pa.table({"odd": cells, "b": [1.0, 2.0, None] * 8, "c": ["x", "y"] * 12})
-    form = str(rng.choice(["pandas", "polars", "pyarrow", "parquet", "arrow"]))
-    where = f"{kind}, {how} missing, {form}"
-    if form in ("parquet", "arrow"):
-        return _run_on_file(rng, folder, table, form, where)
+    path = folder / f"in.{form}"
+    if form == "parquet":
+        pa.parquet.write_table(table, path)
+    elif form == "arrow":
+        pa.feather.write_feather(table, path)
+    elif form == "xlsx":
+        table.to_pandas().to_excel(path, index=False)
+    elif form == "polars":
+        return pl.from_arrow(table)
+    elif form.startswith("pandas"):
+        return table.to_pandas(types_mapper=pd.ArrowDtype if " " in form else None)
+    return path if path.exists() else table
+
+
+def _list_methods(cls):
+    """List the methods that take a table and nothing else that must be given."""
+    for name, method in inspect.getmembers(cls, inspect.isfunction):
+        first, *others = [*inspect.signature(method).parameters.values()][1:] or [None]
+        needed = [one for one in others if one.default is one.empty]
+        plain = not name.startswith(("_", "fit", "set_")) and first is not None
+        if plain and first.name == "X" and not needed:
+            yield name
+
+
+def _use_table(table, cls, where):
+    """Fit a class to a table, and call all its methods with it."""
     try:
-        if form == "pandas":
-            table = table.to_pandas(
-                types_mapper=pd.ArrowDtype if rng.random() < 0.5 else None
-            )
-        elif form == "polars":
-            table = pl.from_arrow(table)
-    except BaseException:  # noqa: BLE001  (polars panics if it cannot hold it)
-        return "cannot be made"
-    cls = list(METHODS)[rng.integers(len(METHODS))]
-    try:
-        fitted = cls().fit(table)
-        for method in METHODS[cls]:
+        if cls is explain:
+            explain(ProximityKernel().fit(table), table[:1], table[1:2])
+            return "used"
+        if cls is TableReport:
+            TableReport(table)._repr_html_()
+            return "used"
+        predicts = cls in (ProximityKNNClassifier, ProximityKNNRegressor)
+        fitted = cls().fit(table, *[np.arange(24) % 3] * predicts)
+        for method in _list_methods(cls):
             getattr(fitted, method)(table)
+        if hasattr(cls, "fit_batches"):
+            cls().fit_batches([table[:9], table[9:]])
     except (ValueError, TypeError) as error:
         if "odd" not in str(error):
-            raise AssertionError(f"{where}: not named: {error}") from error
+            text = f"{where}, {cls.__name__}: not named: {error}"
+            raise AssertionError(text) from error
         return "refused by name"
     return "used"
 
 
-def _run_on_file(rng, folder, table, form, where):
-    path, target = folder / f"in.{form}", folder / f"out.{form}"
-    try:
-        if form == "parquet":
-            pa.parquet.write_table(table, path)
-        else:
-            pa.feather.write_feather(table, path)
-    except (pa.ArrowException, OverflowError):
-        return "cannot be made"
-    command = str(rng.choice(["look", "impute", "cluster", "represent", "outliers"]))
-    more = [] if command == "look" else ["-o", target]
-    status, text = run_quietly(command, path, *more)
+def _use_file(path, command, where):
+    """Run a command with a file."""
+    more = {"compare": [path], "explain": ["1", "2"], "cluster": ["--quiet"]}
+    given = [command, path, *more.get(command, [])]
+    if command == "report":
+        given += ["-o", path.with_suffix(".html")]
+    elif command != "look":
+        given += ["-o", path.with_name(f"out{path.suffix}")]
+    status, text = run_quietly(*given)
     assert status in (0, 2), f"{where}, {command}: {text[-200:]}"
     assert status == 0 or "odd" in text, f"{where}, {command}: {text[-200:]}"
     return "used" if status == 0 else "refused by name"
@@ -298,8 +341,8 @@ def _can_encode(letter, encoding):
 
 
 def _draw_shape(rng):
-    """Draw a text of at most a megabyte in an odd shape."""
-    n = int(10 ** rng.uniform(1, 3.7))
+    """Draw a text of at most a megabyte in an odd shape; large ones are rarer."""
+    n = int(10 ** rng.triangular(1, 1, 3.7))
     blank, numbers = " " * int(10 ** rng.uniform(1, 4.5)), ",".join(map(str, range(n)))
     shapes = {
         "wide": f"{','.join(f'c{i}' for i in range(n))}\n{numbers}\n{numbers}\n",
@@ -321,17 +364,23 @@ def _draw_shape(rng):
     return kind, shapes[kind][: 2**20]
 
 
+def _allow_seconds(text):
+    """Seconds of processor time for a text, in proportion to its columns and lines."""
+    lines = text.splitlines() or [""]
+    return 3 + 0.005 * max(line.count(",") for line in lines) + 0.001 * len(lines)
+
+
 @contextlib.contextmanager
-def limited():
+def limited(seconds):
     """Limit the processor time and the memory; more is a failure of the try."""
     import resource  # not on Windows
 
     def stop(*_):
-        raise TimeoutError(f"more than {CPU_SECONDS} s of processor time")
+        raise TimeoutError(f"more than {seconds:.1f} s of processor time")
 
     before = resource.getrlimit(resource.RLIMIT_AS)
     signal.signal(signal.SIGPROF, stop)
-    signal.setitimer(signal.ITIMER_PROF, CPU_SECONDS)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     with open("/proc/self/statm") as file:  # noqa: PTH123  (no file of ours)
         used = int(file.read().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (used + GIGABYTES * 2**30, before[1]))
@@ -343,13 +392,13 @@ def limited():
 
 
 def check_shapes(rng, folder):
-    """A text file of odd shape, with limits: 30 s of processor time, 6 GiB."""
+    """A text file of odd shape: 3 s, 5 ms a column, 1 ms a line, 6 GiB at most."""
     kind, text = _draw_shape(rng)
     path = folder / "t.csv"
     path.write_text(text, encoding="utf-8", newline="")
     command = str(rng.choice(["look", "impute"]))
     more = ["-o", folder / "o.csv"] if command == "impute" else []
-    with limited():
+    with limited(_allow_seconds(text)):
         status, said = run_quietly(command, path, "--quiet", *more)
     assert status in (0, 2), f"{kind}: {said[-200:]}"
     assert status == 0 or len(said) < 2000, (
@@ -380,6 +429,7 @@ def check_privacy(rng, folder):
     if rng.random() < 0.5:
         command = str(rng.choice(["represent", "impute", "outliers", "cluster"]))
         given = [folder / "t.csv", "-o", folder / "o.csv", "--save-model", path]
+        given += ["--quiet"]
         status, text = run_quietly(command, *given, *["-k2"] * (command == "cluster"))
         assert status == 0, text
         held = path.read_bytes()

@@ -2,7 +2,9 @@
 
 ``scripts/fuzz --count 300`` tries each target with the seeds 0 to 299;
 ``--seconds 60`` tries as many as fit into a minute each; ``--page docs/reliability.md``
-writes what happened. The docstrings of the `TARGETS` are its descriptions.
+writes what happened. The docstrings of the `TARGETS` are its descriptions. With
+``--record tries.jsonl`` each try is a line of that file, and a run that was stopped
+goes on where it was.
 
 Each try is ``target(rng, folder) -> str``, what happened; an exception is a failure.
 They run in a process of their own: a crash is found, and the tries after it go on.
@@ -12,9 +14,12 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import faulthandler
 import gzip
+import hashlib
 import io
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -39,12 +44,15 @@ from proximity_kernel import (
     ProximityKMeans,
     ProximityNeighbors,
     ProximityOutliers,
+    _groups,
     read_table,
 )
 from proximity_kernel import _saving as archive
 from proximity_kernel.model_file import load_model
 
 ESTIMATORS = (ProximityKernel, ProximityKMeans, ProximityNeighbors, ProximityOutliers)
+ROOT = Path(__file__).parents[1]
+HANGING = 300  # seconds of a try
 WORDS = ("red", "blue", "Zürich", "a,b", 'say "so"', "=1+1", "x y", "007x", "±", "İ")
 
 
@@ -190,7 +198,6 @@ def check_csv(rng, folder):
     """A random CSV file through `impute`: observed cells come back byte for byte."""
     source, target = folder / "in.csv", folder / "out.csv"
     cells = write_csv(rng, source)
-    target.unlink(missing_ok=True)
     said = io.StringIO()
     with contextlib.redirect_stderr(said), contextlib.redirect_stdout(said):
         status = run_inside("impute", source, "-o", target)
@@ -233,7 +240,6 @@ def check_formats(rng, folder):
     kind = str(rng.choice(list(WRITERS)))
     source, target = folder / f"in.{kind}", folder / f"out.{kind}"
     WRITERS[kind](frame, source)
-    target.unlink(missing_ok=True)
     before = READERS[kind](source)
     said = io.StringIO()
     with contextlib.redirect_stderr(said), contextlib.redirect_stdout(said):
@@ -316,7 +322,7 @@ TARGETS = {
 
 @dataclass
 class Tally:
-    """What happened to the tries of a target."""
+    """What happened to the tries of a target, from the first seed on."""
 
     outcomes: Counter = field(default_factory=Counter)
     failures: list[str] = field(default_factory=list)
@@ -325,49 +331,107 @@ class Tally:
     def n_tried(self):
         return self.outcomes.total() + len(self.failures)
 
+    def add(self, line):
+        """Add what happened to a seed."""
+        if "outcome" in line:
+            self.outcomes[line["outcome"]] += 1
+        else:
+            self.failures.append(f"seed {line['seed']}: {line['failure']}")
+
 
 def try_seeds(target, first, last, until):
-    """Try seeds one after the other, and print a line of JSON for each."""
+    """Try seeds one after the other, and print a line of JSON for each.
+
+    Groups are looked for in 2 samples of the rows instead of 10: nothing that is tried
+    here depends on how many there are, and most of the time was spent on them.
+    """
     warnings.simplefilter("ignore")
+    _groups.N_SAMPLES, _groups._N_FIRST = 2, 1
+    for seed in range(first, last):
+        if time.time() > until:
+            return
+        faulthandler.dump_traceback_later(HANGING, exit=True)
+        line = {"target": target, "seed": seed, **try_seed(target, seed)}
+        faulthandler.cancel_dump_traceback_later()
+        sys.stdout.write(json.dumps(line) + "\n")
+        sys.stdout.flush()
+
+
+def try_seed(target, seed):
+    """Try a seed in an empty folder: the outcome, or the failure and its place."""
+    rng = np.random.default_rng([seed, sum(map(ord, target))])
     with tempfile.TemporaryDirectory() as folder:
-        for seed in range(first, last):
-            if time.time() > until:
-                return
-            rng = np.random.default_rng([seed, sum(map(ord, target))])
-            try:
-                line = {"seed": seed, "outcome": TARGETS[target](rng, Path(folder))}
-            except BaseException as error:  # noqa: BLE001  (whatever it is: a finding)
-                where = traceback.extract_tb(error.__traceback__)[-1]
-                text = f"{type(error).__name__}: {error}"[:200].replace("\n", " ")
-                place = f"{Path(where.filename).name}:{where.lineno}"
-                line = {"seed": seed, "failure": f"{text} ({place})"}
-            sys.stdout.write(json.dumps(line) + "\n")
-            sys.stdout.flush()
+        try:
+            return {"outcome": TARGETS[target](rng, Path(folder))}
+        except BaseException as error:  # noqa: BLE001  (whatever it is: a finding)
+            where = traceback.extract_tb(error.__traceback__)[-1]
+            text = f"{type(error).__name__}: {error}"[:200].replace("\n", " ")
+            return {"failure": f"{text} ({Path(where.filename).name}:{where.lineno})"}
 
 
-def run_target(target, count, seconds):
-    """Try a target in processes of its own; a new one after a crash."""
-    tally, seed, until = Tally(), 0, time.time() + seconds
-    while seed < count and time.time() < until:
+def run_target(target, count, seconds, tally=None, record=None):
+    """Try a target in processes of its own; a new one after a crash.
+
+    A `tally` of earlier tries is continued, and each try is written to `record`.
+    """
+    tally, until = tally or Tally(), time.time() + seconds
+    while tally.n_tried < count and time.time() < until:
         command = [sys.executable, __file__, "--child", target]
-        command += [f"{seed}", f"{count}", f"{until}"]
-        child = subprocess.run(command, capture_output=True, text=True, check=False)
-        for text in child.stdout.splitlines():
-            if not text.startswith('{"seed"'):
-                continue
-            line = json.loads(text)
-            seed = line["seed"] + 1
-            if "outcome" in line:
-                tally.outcomes[line["outcome"]] += 1
-            else:
-                tally.failures.append(f"seed {line['seed']}: {line['failure']}")
-        if child.returncode:
-            last = (child.stderr.strip().splitlines() or [""])[-1][:200]
-            tally.failures.append(f"seed {seed}: ended with {child.returncode}: {last}")
-            seed += 1
-        elif seed < count:
+        command += [f"{tally.n_tried}", f"{count}", f"{until}"]
+        with (
+            tempfile.TemporaryFile("w+") as errors,
+            subprocess.Popen(
+                command, stdout=subprocess.PIPE, stderr=errors, text=True
+            ) as child,
+        ):
+            for text in child.stdout:
+                if text.startswith('{"target"'):
+                    _keep(json.loads(text), tally, record)
+            status = child.wait()
+            errors.seek(0)
+            last = (errors.read().strip().splitlines() or [""])[-1][:200]
+        if status:
+            line = {"target": target, "seed": tally.n_tried}
+            line["failure"] = f"ended with {status}: {last}"
+            _keep(line, tally, record)
+        elif tally.n_tried < count:
             break  # out of time
     return tally
+
+
+def _keep(line, tally, record):
+    tally.add(line)
+    if record is not None:
+        record.write(json.dumps(line) + "\n")
+        record.flush()
+
+
+def hash_sources():
+    """Hash the library and the tests: what a seed tries, and what it is tried on."""
+    files = [*(ROOT / "src").rglob("*.py"), *(ROOT / "tests").glob("*.py")]
+    digest = hashlib.sha256()
+    for path in sorted(files):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:12]
+
+
+def name_commit():
+    """Name the commit that is checked out; "-dirty" if a file was changed since."""
+    command = ["git", "describe", "--always", "--dirty", "--exclude=*"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+def read_record(path):
+    """Read the tallies of an earlier run of the same sources, by target."""
+    tallies = {}
+    for text in path.read_text(encoding="utf-8").splitlines():
+        line = json.loads(text)
+        if line.get("sources", hash_sources()) != hash_sources():
+            raise ValueError(f"{path} is of other sources: remove it to start anew")
+        if "target" in line:
+            tallies.setdefault(line["target"], Tally()).add(line)
+    return tallies
 
 
 def write_page(path, tallies):
@@ -376,6 +440,7 @@ def write_page(path, tallies):
         "# Random tests", "",
         "Written by `scripts/fuzz`. The seeds are fixed:",
         "the same command tries the same inputs.", "",
+        f"The commit that was tried: `{name_commit()}`.", "",
         "| target | what is tried | tried | what happened | failures |",
         "| --- | --- | --- | --- | --- |",
     ]  # fmt: skip
@@ -392,6 +457,26 @@ def write_page(path, tallies):
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
+def run_targets(options):
+    """Try the targets one after the other; the page is written after each."""
+    path = options.record or Path(os.devnull)
+    earlier = read_record(path) if path.is_file() else {}
+    tallies = {}
+    with path.open("a", encoding="utf-8") as record:
+        record.write(json.dumps({"sources": hash_sources()}) + "\n")
+        for name in options.target or TARGETS:
+            before = earlier.get(name)
+            tally = run_target(name, options.count, options.seconds, before, record)
+            tallies[name] = tally
+            lines = [f"{name}: {tally.n_tried} tried, {dict(tally.outcomes)}"]
+            lines += [f"  {one}" for one in tally.failures]
+            sys.stdout.write("\n".join(lines) + "\n")
+            sys.stdout.flush()
+            if options.page:
+                write_page(options.page, tallies)
+    return tallies
+
+
 def main():
     if sys.argv[1:2] == ["--child"]:
         target, first, last, until = sys.argv[2:]
@@ -401,16 +486,8 @@ def main():
     parser.add_argument("--seconds", type=float, default=60, help="for each target")
     parser.add_argument("--target", choices=TARGETS, action="append")
     parser.add_argument("--page", type=Path, help="the page to write")
-    options = parser.parse_args()
-    tallies = {}
-    for name in options.target or TARGETS:
-        tallies[name] = tally = run_target(name, options.count, options.seconds)
-        lines = [f"{name}: {tally.n_tried} tried, {dict(tally.outcomes)}"]
-        lines += [f"  {one}" for one in tally.failures]
-        sys.stdout.write("\n".join(lines) + "\n")
-        sys.stdout.flush()
-    if options.page:
-        write_page(options.page, tallies)
+    parser.add_argument("--record", type=Path, help="a line for each try; continued")
+    tallies = run_targets(parser.parse_args())
     return int(any(tally.failures for tally in tallies.values()))
 
 

@@ -1,9 +1,14 @@
 """A short run of `scripts/fuzz`, with fixed seeds."""
 
+import json
+import math
 from pathlib import Path
 
+import attacks
 import fuzzing
 import pytest
+
+from proximity_kernel.cli import program
 
 pytestmark = pytest.mark.slow
 
@@ -35,11 +40,12 @@ def test_damaged_files_end_in_a_message_or_a_table():
 def test_a_crash_is_found_and_the_rest_goes_on(monkeypatch, tmp_path):
     crashing = tmp_path / "crashing.py"
     crashing.write_text(
-        "import os, sys\n"
+        "import json, os, sys\n"
         "first, last = int(sys.argv[3]), int(sys.argv[4])\n"
         "for seed in range(first, last):\n"
         "    if seed == 1: os.abort()\n"
-        '    print(\'{"seed": %d, "outcome": "equal"}\' % seed, flush=True)\n'
+        "    line = {'target': 'definition', 'seed': seed, 'outcome': 'equal'}\n"
+        "    print(json.dumps(line), flush=True)\n"
     )
     monkeypatch.setattr(fuzzing, "__file__", str(crashing))
     tally = fuzzing.run_target("definition", count=4, seconds=60)
@@ -51,3 +57,30 @@ def test_a_crash_is_found_and_the_rest_goes_on(monkeypatch, tmp_path):
     what = fuzzing.check_definition.__doc__
     assert f"| definition | {what} | 4 | 3 equal | 1 |" in page
     assert "- definition, seed 1: ended with" in page
+
+
+def test_a_run_that_was_stopped_goes_on(monkeypatch, tmp_path):
+    record = tmp_path / "tries.jsonl"
+    given = ["fuzzing.py", "--target=options", f"--record={record}"]
+    for count in (2, 5):
+        monkeypatch.setattr("sys.argv", [*given, f"--count={count}"])
+        assert fuzzing.main() == 0
+    lines = [json.loads(text) for text in record.read_text().splitlines()]
+    assert [line["seed"] for line in lines if "seed" in line] == [0, 1, 2, 3, 4]
+    assert fuzzing.read_record(record)["options"].n_tried == 5
+
+
+def test_a_record_of_other_sources_is_not_continued(tmp_path):
+    record = tmp_path / "tries.jsonl"
+    record.write_text('{"sources": "0"}\n')
+    with pytest.raises(ValueError, match="of other sources"):
+        fuzzing.read_record(record)
+
+
+def test_every_type_and_use_comes_within_5000_seeds():
+    turns = -(-len(attacks.COMMANDS) // attacks.N_USES)
+    n_cases = turns * len(attacks.FORMS) * 3 * len(attacks.TYPES)
+    assert n_cases <= 5000
+    assert math.gcd(n_cases, attacks.STRIDE) == 1
+    assert len(attacks.COMMANDS) == len(attacks.CLASSES)
+    assert {*attacks.COMMANDS, "compile", "demo"} == set(program._COMMANDS)
