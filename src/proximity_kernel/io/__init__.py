@@ -2,19 +2,19 @@
 
 `read_table` (``read``) goes through these modules:
 
-- ``files``: a path or buffer -> its bytes, and which type of file it is
-- ``text``, ``excel``, ``typed_files``: bytes -> columns, in which text is still text
-- ``header``: the rows that hold the column names
-- ``typed_columns``: columns -> a `Schema`, by steps -> typed columns
+- ``files``: a path or buffer -> its bytes, and the type of the file
+- ``text``, ``excel``, ``typed_files``: bytes -> columns of strings, or of stored types
+- ``header``: which rows are the header, and the column names
+- ``typed_columns``: columns -> a `Schema`, inferred by steps -> typed columns
 - ``missing_marks``, ``numbers``, ``dates``, ``categories``, ``ids``: the
-  steps. Each is a small function of a ``Column`` (``column_step``); one that does not
-  apply says so.
-- ``totals``, ``row_filter``: rows and columns that are totals; rows that are asked for
-- ``checks``: repeated header lines, and what else may be wrong
-- ``schema``: what is known about a table: `Schema`, `FileLayout`, `LoadedTable`
+  steps. Each is a function of a ``Column`` (``column_step``), which raises
+  ``DoesNotApply`` if it does not apply.
+- ``totals``: leaves out rows and columns that are totals of others
+- ``row_filter``: selects rows by the condition `where`
+- ``checks``: drops repeated header lines, and reports what else may be wrong
+- ``schema``: `Schema`, `FileLayout`, `LoadedTable` and the other dataclasses
 
-``write`` writes results. Nothing that takes long to import is imported before a file
-has been found.
+``write`` writes results. Slow imports (pandas, pyarrow) wait until the file is found.
 """
 
 from __future__ import annotations

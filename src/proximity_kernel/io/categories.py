@@ -1,9 +1,9 @@
-"""Categories: the steps for booleans, codes, ordered words, free text, and other texts.
+"""Steps for categorical columns: booleans, codes, scales, free text, and others.
 
-*Ordered words* are scales such as low, medium, high. The scales are data: from the
-lowest value to the highest, synonyms separated by ``|``. Ranges of numbers ("under 18",
-"18-24", "65+") are ordered by their limits. Every text of a column must be on the
-scale, and no two of them may be synonyms.
+Ordered categories are on a scale such as low, medium, high. The scales are constants:
+from the lowest value to the highest, synonyms separated by ``|``. Ranges of numbers
+("under 18", "18-24", "65+") are ordered by their limits. Every string of a column must
+be on the scale, and no two of them may be synonyms.
 """
 
 from __future__ import annotations
@@ -20,27 +20,27 @@ from .ids import MIN_ROWS
 from .numbers import count_numbers
 
 BOOLEAN = "boolean"
-"""Format of categories that are spellings of true and false."""
+"""`ColumnSchema.format` of categories that are spellings of true and false."""
 ANY_CASE = "any case"
-"""Format of categories in which case and the number of blanks do not matter."""
+"""`ColumnSchema.format` of categories that ignore case and repeated whitespace."""
 _SPELLINGS = {
     **dict.fromkeys(("true", "yes", "t", "y", "1"), "true"),
     **dict.fromkeys(("false", "no", "f", "n", "0"), "false"),
 }
-_MAX_SPELLINGS = 100  # in all cases of letters there are no more
+_MAX_SPELLINGS = 100  # there are fewer, upper and lower case counted
 _BOOLEAN_WORDS = {"true", "false", "yes", "no"}
 _CODE_NAME = re.compile(
     r"(?i:(^|[_\s.\-])(ids?|code|zip|zipcode|postcode|plz)$)|[a-z](I[Dd]|Code|Zip)$"
 )
-_FREE_TEXT = 0.5  # distinct texts per cell from which on a column is free text
-_MIN_FREE_TEXT = 20  # distinct texts that free text has at least
-# Columns of remarks, where texts of several words are free text however few there are.
+_FREE_TEXT = 0.5  # minimum distinct strings per cell of free text
+_MIN_FREE_TEXT = 20  # minimum distinct strings of free text
+# Names of columns of comments: with several words in a cell, they are free text.
 _REMARKS = re.compile(
     r"(^|[_\s.\-])(comment|remark|note|bemerkung|anmerkung|kommentar)(s|en|e)?$",
     re.IGNORECASE,
 )
 _MAX_CATEGORIES = 255  # that the kernel keeps apart
-_MIN_TEXTS = 3  # two categories have no order to know
+_MIN_TEXTS = 3  # the order of two categories makes no difference
 _MAX_TEXTS = 30
 _TEXT = """
 none|no|absent < minimal|trace < very low|very mild < low|mild|slight
@@ -149,23 +149,23 @@ _ABOVE = re.compile(
 _UNIT = re.compile(r"\s*(years?( old)?|yrs?|jahre|kg|g|cm|km|m|days?|hours?|h|%)$")
 
 
-def read_asked_categories(column: Column) -> Column:
-    """Read a column as categories that `categorical` names, whatever it holds."""
-    only_if("categorical" in column.asked)
+def read_named_categories(column: Column) -> Column:
+    """Read a column that the option `categorical` names as categories."""
+    only_if("categorical" in column.named_in)
     return column.read_as("categories")
 
 
 def read_booleans(column: Column) -> Column:
-    """Read several spellings of true and false as these two."""
+    """Read several spellings of true and false as two categories."""
     texts = column.get_text().values
-    only_if("numeric" not in column.asked and _are_booleans(texts))
+    only_if("numeric" not in column.named_in and _are_booleans(texts))
     both = "read as true and false (`categorical` keeps the texts apart)"
     column = column.listed_as(both, listed(sorted(texts), 6))
     return column.read_as("categories", BOOLEAN)
 
 
 def read_categories(column: Column) -> Column:
-    """Read text that is nothing else."""
+    """Read a column of strings as categories; report if most of them are numbers."""
     text = column.get_text()
     if text.n_observed and count_numbers(column) > 0.5 * text.n_observed:
         column = column.with_remark(": numbers and texts, read as categories")
@@ -173,8 +173,11 @@ def read_categories(column: Column) -> Column:
 
 
 def read_codes(column: Column) -> Column:
-    """Read whole numbers that are named like codes (zip, shop_id) as categories."""
-    only_if(column.kind == "numbers" and "numeric" not in column.asked)
+    """Read integers in a column named like codes (zip, shop_id) as categories.
+
+    If most of them differ, they stay numbers, and this is reported.
+    """
+    only_if(column.kind == "numbers" and "numeric" not in column.named_in)
     only_if(_is_code_name(column.name))
     cells = column.cells.dropna() if column.text is None else column.text.values
     cells = pd.Series(cells)
@@ -188,14 +191,14 @@ def read_codes(column: Column) -> Column:
     return column.with_remark(f"{start}{read}").read_as("categories")
 
 
-def use_asked_categories(column: Column) -> Column:
-    """Use a column that `categorical` names, even if it looks like an id."""
-    only_if("categorical" in column.asked)
+def use_named_categories(column: Column) -> Column:
+    """Use a column that the option `categorical` names, even if it looks like an id."""
+    only_if("categorical" in column.named_in)
     return column.with_role("used")
 
 
 def leave_free_text_out(column: Column) -> Column:
-    """Leave out texts that nearly all differ, or that are remarks of several words."""
+    """Leave out free text: most strings differ, or are comments of several words."""
     text = _get_categories(column)
     n_texts = len(text.values)
     differ = n_texts > max(_MIN_FREE_TEXT, _FREE_TEXT * text.n_observed)
@@ -226,14 +229,17 @@ def use_categories(column: Column) -> Column:
 
 
 def _get_categories(column: Column) -> TextColumn:
-    """Return the texts of categories, merged as their format has it."""
+    """Return the strings of a column of categories, with their spellings merged.
+
+    Raises `DoesNotApply` for a column of another type.
+    """
     text = column.get_text()
     only_if(column.kind == "categories")
     return merge_spellings(column.format, text)
 
 
 def merge_spellings(form: str, text: TextColumn) -> TextColumn:
-    """Merge the texts that spell the same category, in a format of categories.
+    """Merge strings that spell the same category; `form` is BOOLEAN or ANY_CASE.
 
     >>> cells = pd.Series(["TRUE", "1", "no"], dtype="category")
     >>> text = TextColumn.from_categories(cells, [])
@@ -244,13 +250,13 @@ def merge_spellings(form: str, text: TextColumn) -> TextColumn:
 
 
 def _fold(form: str, texts: Iterable[str]) -> list[str]:
-    """Replace texts by the category that they spell."""
+    """Normalize case and whitespace; with `BOOLEAN`, replace by "true" or "false"."""
     folded = [" ".join(text.casefold().split()) for text in texts]
     return [_SPELLINGS.get(one, one) for one in folded] if form == BOOLEAN else folded
 
 
 def _are_booleans(texts: Collection[str]) -> bool:
-    """Whether texts are more than two spellings of true and false.
+    """Whether all strings are spellings of true and false, and there are more than two.
 
     >>> _are_booleans(["TRUE", "Yes", "0"]), _are_booleans(["yes", "no"])
     (True, False)
@@ -262,7 +268,7 @@ def _are_booleans(texts: Collection[str]) -> bool:
 
 
 def _is_code_name(name: str) -> bool:
-    """Whether a column is named like one of codes, which cannot be measured.
+    """Whether a column name suggests codes, which have no numeric meaning.
 
     >>> _is_code_name("shop_id"), _is_code_name("zip"), _is_code_name("humid")
     (True, True, False)
@@ -271,9 +277,9 @@ def _is_code_name(name: str) -> bool:
 
 
 def read_scale(column: Column) -> Column:
-    """Read texts that are all on one scale as ordered categories."""
+    """Read a column as ordered categories if all strings are on one known scale."""
     text = column.get_text()
-    only_if("numeric" not in column.asked)
+    only_if("numeric" not in column.named_in)
     order = find_order(text.values)
     only_if(order)
     shown = " < ".join(map(repr, order))
@@ -284,7 +290,7 @@ def read_scale(column: Column) -> Column:
 
 
 def find_order(texts: Collection[str]) -> tuple[str, ...]:
-    """Order texts that are on one scale, the lowest first; empty if they are not.
+    """Order strings that are on one scale, the lowest first; empty if they are not.
 
     >>> find_order(["high", "Low", "medium"]), find_order(["high", "red", "low"])
     (('Low', 'medium', 'high'), ())
@@ -333,6 +339,6 @@ def _parse_range(text: str) -> tuple[float, float] | None:
 
 
 def _read(digits: str, thousands: str) -> float:
-    """Read a limit: 10,000 and 10.5, and 10k."""
+    """Parse the limit of a range, such as 10,000 or 10.5 or 10k."""
     plain = re.sub(r"[.,](?=\d{3}(\D|$))", "", digits).replace(",", ".")
     return float(plain) * (1000 if thousands else 1)

@@ -1,8 +1,7 @@
-"""Checks of a table: rows that are no rows, and what else may be wrong.
+"""Checks of a table: drop repeated header lines, and report what else may be wrong.
 
-A repeated header line is left out, and it is reported. All other checks only report
-what they find, in one sentence each; nothing is changed. For `impute`,
-`hide_missing_codes` keeps doubtful numbers out of the estimates.
+Each check reports what it finds in one sentence, and changes nothing. For `impute`,
+`hide_missing_codes` keeps numbers that may be missing-value codes out of the estimates.
 """
 
 from __future__ import annotations
@@ -22,24 +21,24 @@ from .missing_marks import USUAL_MARKS
 from .schema import LoadedTable, ParsedFile
 from .typed_files import write_cell
 
-_ANSWER = re.compile(
+_TARGET = re.compile(
     r"(?i:class(es)?|labels?|targets?|outcomes?|response|ground.?truth)"
 )
-_MAX_ANSWERS = 20  # distinct values of an answer
+_MAX_CLASSES = 20  # distinct values of a target
 _REPEATED = [int(digit * n) for n in range(2, 7) for digit in "789"]  # 77, ..., 999999
 _CODES = [-7, -8, -9, -97, -98, *_REPEATED, *(-code for code in _REPEATED)]
 _MIN_OTHERS = 3  # other distinct values that a column with such codes must have
 _MIN_ROWS = 20  # with fewer rows, columns with few values may be equal by chance
 _MIN_DISTINCT = 3
-_MAX_FEW = 6  # distinct whole numbers that may be codes
-_MAX_MARKED = 0.2  # share of cells with a mark beside one value that is doubtful
+_MAX_FEW = 6  # distinct integers that may be codes
+_MAX_MARKED = 0.2  # share of missing-value markers next to one other value
 
 
 # --------------------------------------------------------------------------------- rows
 
 
 def drop_repeated_headers(parsed: ParsedFile) -> ParsedFile:
-    """Drop the rows that repeat the column names; an assumption says which."""
+    """Drop the rows that repeat the column names, and report them."""
     repeats = np.ones(len(parsed.frame), dtype=bool)
     for name in parsed.frame if parsed.layout.header_rows else ():
         repeats &= _find_text(parsed.frame[name], name)
@@ -59,7 +58,7 @@ def drop_repeated_headers(parsed: ParsedFile) -> ParsedFile:
 
 
 def _find_text(column: Any, text: str) -> NDArray[np.bool_]:
-    """Find the cells that hold a text, with or without blanks around it."""
+    """Return a mask of the cells equal to a string, ignoring whitespace around them."""
     if not isinstance(column.dtype, pd.CategoricalDtype):
         return np.zeros(len(column), dtype=bool)
     held = [str(category).strip() == text for category in column.cat.categories]
@@ -70,11 +69,11 @@ def _find_text(column: Any, text: str) -> NDArray[np.bool_]:
 
 
 def find_doubts(frame: Any) -> list[str]:
-    """Report what is unusual about typed columns, in sentences."""
+    """Report what may be wrong with the typed columns of a table, in sentences."""
     checks = (
         find_missing_codes,
         find_dependent_missing,
-        find_answers,
+        find_targets,
         find_constants,
         find_same_columns,
     )
@@ -82,7 +81,7 @@ def find_doubts(frame: Any) -> list[str]:
 
 
 def find_same_columns(frame: Any) -> list[str]:
-    """Report the columns that hold the same values, or others that go with them.
+    """Report columns that are equal, or whose values map one to one.
 
     >>> frame = pd.DataFrame({"kg": [1.0, 2, 3], "mass": [1.0, 2, 3], "x": [1.0, 3, 2]})
     >>> find_same_columns(frame)
@@ -110,7 +109,7 @@ def find_same_columns(frame: Any) -> list[str]:
 
 
 def find_dependent_missing(frame: Any) -> list[str]:
-    """Report the columns that are empty exactly where another has a certain value.
+    """Report columns that are empty exactly where another column has a certain value.
 
     >>> asked = ["no"] * 20 + ["yes"] * 20
     >>> frame = pd.DataFrame({"asked": asked, "days": [None] * 20 + [3.0] * 20})
@@ -120,7 +119,7 @@ def find_dependent_missing(frame: Any) -> list[str]:
     missing = frame.isna().to_numpy()
     n_missing = missing.sum(axis=0)
     some = (n_missing >= _MIN_ROWS) & (len(frame) - n_missing >= _MIN_ROWS)
-    # Sums of random numbers of the rows find equal sets of rows without comparing all.
+    # Each row has a random number; equal sums of these show equal sets of rows.
     keys = np.random.default_rng(0).integers(1, 2**24, len(frame)).astype(float)
     groups: dict[float, list[int]] = {}
     for j in np.flatnonzero(some).tolist():
@@ -128,7 +127,7 @@ def find_dependent_missing(frame: Any) -> list[str]:
     found: dict[int, tuple[str, str]] = {}
     for name in frame if groups else ():
         codes, values = pd.factorize(frame[name])
-        if not 1 < len(values) <= _MAX_ANSWERS:
+        if not 1 < len(values) <= _MAX_CLASSES:
             continue
         sums = np.bincount(codes + 1, keys, len(values) + 1)[1:]
         for what, same in (("empty", sums), ("observed", keys.sum() - sums)):
@@ -147,25 +146,25 @@ def find_dependent_missing(frame: Any) -> list[str]:
     return [f"{join_sentences(parts)}: {effect} (`drop` leaves a column out)"]
 
 
-def find_answers(frame: Any) -> list[str]:
-    """Report the columns whose name says that they are what others are to predict.
+def find_targets(frame: Any) -> list[str]:
+    """Report columns named like the target of a prediction, with few distinct values.
 
-    >>> find_answers(pd.DataFrame({"age": [31.0, 44, 52], "class": ["a", "b", "a"]}))
+    >>> find_targets(pd.DataFrame({"age": [31.0, 44, 52], "class": ["a", "b", "a"]}))
     ["'class' may be the target: it counts like any column (`drop` leaves it out)"]
     """
     found = [
         name
         for name in frame
-        if _ANSWER.fullmatch(str(name)) and 1 < frame[name].nunique() <= _MAX_ANSWERS
+        if _TARGET.fullmatch(str(name)) and 1 < frame[name].nunique() <= _MAX_CLASSES
     ]
     effect = "may be the target: it counts like any column (`drop` leaves it out)"
     return [f"{listed(found)} {effect}"] if found else []
 
 
 def find_few_numbers(frame: Any) -> list[str]:
-    """Report columns of few whole numbers, which may be codes.
+    """Report numeric columns of 3 to 6 distinct integers, which may be codes.
 
-    Two numbers are compared like two categories, so they are not reported.
+    Two numbers are compared like two categories, so such columns are not reported.
 
     >>> values = {"pulse": [1.0, 2, 4, 2] * 5, "pain": [5.0, 3, 4, 1] * 5}
     >>> find_few_numbers(pd.DataFrame(values))[0]
@@ -185,7 +184,7 @@ def find_few_numbers(frame: Any) -> list[str]:
 
 
 def find_empty_rows(frame: Any) -> list[str]:
-    """Report the rows without an observed cell.
+    """Report the rows in which all cells are missing.
 
     >>> find_empty_rows(pd.DataFrame({"x": [1.0, None, 3], "y": ["a", None, "b"]}))
     ['row 2 has no observed cell']
@@ -198,7 +197,7 @@ def find_empty_rows(frame: Any) -> list[str]:
 
 
 def find_constants(frame: Any) -> list[str]:
-    """Report the columns with a single value, which cannot tell rows apart."""
+    """Report the constant columns, which do not distinguish rows."""
     constant = [name for name in frame if frame[name].nunique(dropna=False) == 1]
     if len(frame) < 2 or not constant:
         return []
@@ -207,10 +206,10 @@ def find_constants(frame: Any) -> list[str]:
 
 
 def find_missing_codes(frame: Any) -> list[str]:
-    """Report the numbers that may stand for a missing cell, in one sentence.
+    """Report numbers such as -99 that may be codes for missing cells, in one sentence.
 
-    A number such as -99 may be a true value, so it is only reported: if it lies far
-    outside of the other values of its column, and several cells hold it.
+    A number is reported if several cells have it and it is far outside the range of the
+    other values of its column.
 
     >>> find_missing_codes(pd.DataFrame({"age": [31.0, 44, -99, 52, 28, -99]}))
     ["'age': -99 (2 cells) may stand for a missing cell (if so, `missing=-99`)"]
@@ -228,7 +227,7 @@ def find_missing_codes(frame: Any) -> list[str]:
 
 
 def hide_missing_codes(frame: Any) -> Any:
-    """Make the numbers that may stand for a missing cell missing, in a copy.
+    """Copy a frame, with numbers that may be codes for missing cells as missing.
 
     >>> frame = pd.DataFrame({"age": [31.0, 44, -99, 52, 28, -99]})
     >>> hide_missing_codes(frame)["age"].tolist()
@@ -242,7 +241,10 @@ def hide_missing_codes(frame: Any) -> Any:
 
 
 def _advise_mark(frame: Any, code: float, columns: list[tuple[str, int]]) -> str:
-    """Write the mark to give; with its columns if others hold the code as a value."""
+    """Write the value of `missing` that marks a code; with COL= if others have it too.
+
+    `columns` are those in which it may be a code, with their numbers of cells.
+    """
     names = [name for name, _ in columns]
     text = f"{code:g}"
     for name in (name for name in frame if name not in names):
@@ -255,13 +257,13 @@ def _advise_mark(frame: Any, code: float, columns: list[tuple[str, int]]) -> str
 
 
 def _is_far(code: float, others: Any) -> bool:
-    """Whether a number lies far outside of others, so that it may be a code too."""
+    """Whether a number is outside the range of others by more than that range."""
     low, high = others.min(), others.max()
     return bool(max(low - code, code - high) > high - low)
 
 
 def _find_codes(values: Any) -> list[tuple[float, int]]:
-    """Find the codes in a column, each with its number of cells."""
+    """Find the codes for missing cells in a column, each with its number of cells."""
     values = values[np.isfinite(values)]
     if not len(values) or not np.isin([values.min(), values.max()], _CODES).any():
         return []
@@ -278,14 +280,18 @@ def _find_codes(values: Any) -> list[tuple[float, int]]:
 
 
 def _describe_code(code: float, columns: list[tuple[str, int]]) -> str:
+    """Write a code for missing cells, with its columns and number of cells."""
     names = [name for name, _ in columns]
     cells = counted(sum(n for _, n in columns), "cell")
     where = listed(names, 3) if len(names) < 5 else f"{len(names)} columns"
     return f"{where}: {code:g} ({cells})"
 
 
-def doubt_marks(table: LoadedTable) -> list[str]:
-    """Report missing-value marks that are frequent in a column of one other value."""
+def find_frequent_marks(table: LoadedTable) -> list[str]:
+    """Report default missing-value markers that may be values.
+
+    They are frequent in a column that has only one other value.
+    """
     parts = []
     n_missing = table.missing.to_numpy().sum(axis=0)
     for name in table.frame.columns[n_missing > _MAX_MARKED * len(table.frame)]:

@@ -1,8 +1,8 @@
-"""The interface of the steps that read a column.
+"""The interface of the steps that infer how to read a column.
 
-A step is a function that takes a `Column` and returns it with something decided: what
-kind of values it holds, how these are written, or that it is an id. A step that does
-not apply to a column raises `DoesNotApply`, and the next one is tried. ``numbers``,
+A step is a function that takes a `Column` and returns a copy in which something is
+decided: the type of its values, their format, or that it is an id. A step that does not
+apply to a column raises `DoesNotApply`, and the next one is tried. ``numbers``,
 ``dates``, ``categories`` and ``ids`` hold the steps, ``typed_columns`` their order.
 """
 
@@ -24,39 +24,39 @@ if TYPE_CHECKING:
     from .missing_marks import MissingMarks
 
 MIN_MATCHED = 0.8
-"""Share of a text column's cells that must be numbers (or dates) to read it as such."""
+"""Minimum share of cells that parse as numbers (or dates) in a column read so."""
 MAX_OTHERS = 5
-"""Distinct texts in a column of numbers or dates that may be neither."""
+"""Maximum number of distinct strings in such a column that do not parse."""
 
 
 class DoesNotApply(Exception):  # noqa: N818  (not an error: the next step is tried)
-    """A step does not apply to a column."""
+    """Raised by a step that does not apply to a column, so that the next is tried."""
 
 
 def only_if(condition: object) -> None:
-    """Raise `DoesNotApply` unless a condition holds."""
+    """Raise `DoesNotApply` unless a condition is true."""
     if not condition:
         raise DoesNotApply
 
 
 def is_text(cells: Any) -> bool:
-    """Whether a column of a `ParsedFile` holds text."""
+    """Whether a column of a `ParsedFile` holds strings: an unordered categorical."""
     dtype = cells.dtype
     return isinstance(dtype, pd.CategoricalDtype) and not dtype.ordered
 
 
 @dataclass(frozen=True, eq=False)
 class TextColumn:
-    """The cells of a column of text, each distinct text once.
+    """A column of strings, each distinct string stored once.
 
     Attributes
     ----------
-    values : ndarray of str, as objects
-        The distinct texts that are not missing, without blanks around them.
+    values : ndarray of object
+        The distinct strings that are not missing, without whitespace around them.
     codes : ndarray of shape (n_rows,)
         Index into `values` of each cell; -1 is missing.
     marks : tuple of str
-        The missing marks found in the column; ``""`` for an empty cell.
+        The missing-value markers found in the column; ``""`` for an empty cell.
     """
 
     values: NDArray[np.object_]
@@ -65,7 +65,7 @@ class TextColumn:
 
     @classmethod
     def from_categories(cls, cells: Any, missing: Iterable[str]) -> TextColumn:
-        """Read categorical cells, in which some texts mark a missing cell.
+        """Strip the strings of a categorical; those in `missing` become missing.
 
         >>> cells = pd.Series(["a ", "?", "b", "a"], dtype="category")
         >>> text = TextColumn.from_categories(cells, ["?"])
@@ -102,16 +102,19 @@ class TextColumn:
     def is_mostly(
         self, selected: NDArray[np.bool_], least: float = MIN_MATCHED
     ) -> bool:
-        """Whether a share of at least `least` of the observed cells is selected."""
+        """Whether the selected strings make up a share `least` of the observed cells.
+
+        `selected` is a mask of `values`.
+        """
         n_selected = self.count(selected)
         return n_selected > 0 and n_selected >= least * self.n_observed
 
     def count(self, selected: NDArray[np.bool_]) -> int:
-        """Count the cells whose text is selected by a mask of `values`."""
+        """Count the cells whose string is selected by a mask of `values`."""
         return int(self.n_cells[selected].sum())
 
     def replaced(self, values: Iterable[str]) -> TextColumn:
-        """Replace each of `values` by another text; equal ones become one.
+        """Replace each of `values` by another string; equal ones are merged.
 
         >>> text = TextColumn(np.array(["a", "b"], object), np.array([1, -1, 0]), ("",))
         >>> text.replaced(["A", "A"]).codes.tolist()
@@ -124,7 +127,7 @@ class TextColumn:
 
 
 def _cut_zeros(text: str, whole: Collection[str]) -> str:
-    """Cut the decimals of "99.0" where "99" marks a missing cell.
+    """Convert "99.0" to "99" if "99" is one of the missing-value markers in `whole`.
 
     >>> [_cut_zeros(text, ["99"]) for text in ("99.0", "99,00", "98.0")]
     ['99', '99', '98.0']
@@ -135,7 +138,7 @@ def _cut_zeros(text: str, whole: Collection[str]) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """A column, and what the steps have decided about it so far.
+    """A column of a file, and what the steps have decided about it so far.
 
     Attributes
     ----------
@@ -143,27 +146,28 @@ class Column:
     cells : pandas.Series
         As in `ParsedFile.frame`.
     text : TextColumn or None
-        The same without missing marks; None if the file stores numbers or dates.
+        The same cells as strings; None if the file stores numbers or dates.
     options : ReadOptions
-        `decimal` is known.
+        Its `decimal` is not None here.
     marks : MissingMarks
-        The texts that mark a missing cell.
-    asked : frozenset of str
-        Which of the options ``ids``, ``drop``, ``categorical`` and ``numeric`` name
-        this column.
+        The missing-value markers of the table.
+    named_in : frozenset of str
+        Which of the options ``ids``, ``only``, ``drop``, ``categorical`` and
+        ``numeric`` name this column.
     is_first : bool
         Whether it is the first column of the table.
     kind, format, unit, order
         As in `ColumnSchema`.
     role : {"used", "id", "left out"} or None
-        None as long as it is undecided.
+        None if it is not decided yet.
     n_repeats : int
-        Number of rows that repeat a cell, in a column that is an id but for these.
+        Number of rows with a duplicate id, in a column that otherwise looks like an id.
     lists : tuple of (str, str)
-        What was assumed, and how the column is listed there. Columns about which the
-        same was assumed make one sentence.
+        Assumptions: a sentence start, which columns share, and what to list for this
+        column.
     remarks : tuple of str
-        The same without details; said about columns that are used.
+        Assumptions to write only if the column is used: ends of sentences that begin
+        with column names.
     """
 
     name: str
@@ -171,7 +175,7 @@ class Column:
     text: TextColumn | None
     options: ReadOptions
     marks: MissingMarks
-    asked: frozenset[str] = frozenset()
+    named_in: frozenset[str] = frozenset()
     is_first: bool = False
     kind: Kind = "unchanged"
     format: str = ""
@@ -190,7 +194,7 @@ class Column:
         return self.text.n_observed
 
     def get_text(self) -> TextColumn:
-        """Return the texts; a step that needs them does not apply to other columns."""
+        """Return the strings; raise `DoesNotApply` if the file stores other types."""
         if self.text is None:
             raise DoesNotApply
         return self.text
@@ -198,19 +202,19 @@ class Column:
     def read_as(
         self, kind: Kind, form: str = "", unit: str = "", order: tuple[str, ...] = ()
     ) -> Column:
-        """Infer the type of the column and the format of its values."""
+        """Return a copy with the type of the column and the format of its values."""
         return replace(self, kind=kind, format=form, unit=unit, order=order)
 
     def with_role(self, role: Role, assumed: str = "", detail: str = "") -> Column:
-        """Decide what the column is used for, and list it under what was assumed."""
+        """Return a copy with a role, and with an assumption as in `listed_as`."""
         column = self.listed_as(assumed, detail) if assumed else self
         return replace(column, role=role)
 
     def listed_as(self, assumed: str, detail: str = "") -> Column:
-        """List the column, with a detail, under what was assumed."""
+        """Return a copy with one more entry of `lists`: its name, and a detail."""
         shown = f"{self.name!r} ({detail})" if detail else repr(self.name)
         return replace(self, lists=(*self.lists, (assumed, shown)))
 
     def with_remark(self, remark: str) -> Column:
-        """Add the end of a sentence that begins with the names of columns."""
+        """Return a copy with one more entry of `remarks`."""
         return replace(self, remarks=(*self.remarks, remark))

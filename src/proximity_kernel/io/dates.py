@@ -1,6 +1,6 @@
-"""Dates in text: the formats in which they are written, and the steps that read them.
+"""Dates in strings: their formats, and the steps that parse them.
 
-The formats are data.
+The formats are a table of constants.
 """
 
 from __future__ import annotations
@@ -51,34 +51,34 @@ _PARTS = {
     "%Y": r"\d{4}", "%y": r"\d{2}", "%m": r"\d{1,2}", "%d": r"\d{1,2}",
     "%b": r"[A-Za-z]{3,9}\.?", ".": r"\.", ",": ", ?",
 }  # fmt: skip
-# Formats that the same text may have.
+# Formats that the same string may have.
 _PAIRS = {"d/m/y": "m/d/y", "d-m-y": "m-d-y", "d/m/yy": "m/d/yy"}
 AMBIGUOUS = _PAIRS | {second: first for first, second in _PAIRS.items()}
-"""Format -> the other format that the same text may have."""
+"""Format -> the other format that the same string may have."""
 _COMPACT = re.compile(r"(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])")
-_SAMPLE = 50  # texts that are looked at first, to reject a format quickly
+_SAMPLE = 50  # strings that are matched first, to reject a format quickly
 
 
 # ------------------------------------------------------------------------------ steps
 
 
 def read_stored_dates(column: Column) -> Column:
-    """Read what the file stores as dates."""
+    """Read a column as dates that the file stores as dates."""
     only_if(pd.api.types.is_datetime64_any_dtype(column.cells.dtype))
     return column.read_as("dates")
 
 
 def read_compact_dates(column: Column) -> Column:
-    """Read dates without separators, such as 20240131."""
+    """Read a column as dates if all strings are dates such as 20240131."""
     text = column.get_text()
-    only_if("numeric" not in column.asked and _are_compact(text.values))
+    only_if("numeric" not in column.named_in and _are_compact(text.values))
     return _read_format(column, text, "ymd")
 
 
 def read_dates(column: Column) -> Column:
-    """Read dates that have one format, but for a few cells."""
+    """Read a column as dates if nearly all strings are dates of one format."""
     text = column.get_text()
-    only_if("numeric" not in column.asked)
+    only_if("numeric" not in column.named_in)
     for name in DATE_FORMATS:
         matched = match_dates(name, text.values)
         if text.is_mostly(matched, MIN_MATCHED) and (~matched).sum() <= MAX_OTHERS:
@@ -87,7 +87,11 @@ def read_dates(column: Column) -> Column:
 
 
 def _read_format(column: Column, text: TextColumn, name: str) -> Column:
-    """Choose between day first and month first: by the option, else by the data."""
+    """Read a column as dates of a format, or of its day/month-swapped counterpart.
+
+    The option `day_first` chooses between them, else the format that more cells have. A
+    column that fits both is read as categories.
+    """
     both = sorted({name, AMBIGUOUS.get(name, name)})  # d before m
     counts = [text.count(match_dates(one, text.values)) for one in both]
     chosen = both[counts.index(max(counts))]
@@ -103,7 +107,7 @@ def _read_format(column: Column, text: TextColumn, name: str) -> Column:
 
 
 def _are_compact(texts: Any) -> bool:
-    """Whether all texts are dates without separators.
+    """Whether all strings are dates without separators, and there are at least two.
 
     >>> _are_compact(["20240131", "20231224"]), _are_compact(["20249931"])
     (True, False)
@@ -115,26 +119,28 @@ def _are_compact(texts: Any) -> bool:
 
 
 def match_dates(name: str, texts: Any) -> NDArray[np.bool_]:
-    """Find which texts are dates of a format; none if none of the first texts is.
+    """Return a mask of the strings that are dates of a format.
+
+    If none of the first 50 is, the mask is False everywhere.
 
     >>> match_dates("d/m/y", pd.Index(["31/12/2020", "12/31/2020"]))
     array([ True, False])
     """
     pattern = re.compile(_find_pattern(name))
-    # On few texts, Python is many times as fast as pandas.
+    # On few strings, Python is many times as fast as pandas.
     if not any(map(pattern.fullmatch, texts[:_SAMPLE])):
         return np.zeros(len(texts), bool)
     return np.asarray(~pd.isna(parse_dates(name, texts)))
 
 
 def has_zone(texts: Any) -> bool:
-    """Whether some ISO dates have a time zone."""
+    """Whether one of the strings is an ISO date with a time zone."""
     return any(re.fullmatch(_ISO_ZONE, text) for text in texts)
 
 
 @cache
 def _find_pattern(name: str) -> str:
-    """Find the pattern of the dates in a format."""
+    """Return the regular expression of the dates in a format."""
     if name == "iso":
         return rf"{_ISO_DAY}|{_ISO_DAY}{_ISO_TIME}|{_ISO_ZONE}"
     parts = re.split(r"(%\w|[.,])", DATE_FORMATS[name][1])
@@ -142,7 +148,7 @@ def _find_pattern(name: str) -> str:
 
 
 def parse_dates(name: str, texts: Any) -> NDArray[Any]:
-    """Parse dates of a format to datetime64, in UTC; other texts become NaT.
+    """Parse dates of a format to datetime64, in UTC; other strings become NaT.
 
     >>> parse_dates("d.m.y", pd.Index(["3.2.2020", "x"])).astype("datetime64[D]")
     array(['2020-02-03',        'NaT'], dtype='datetime64[D]')

@@ -1,8 +1,7 @@
-"""Read a sheet of an Excel file.
+"""Read a sheet of an Excel file: choose the sheet, skip titles, find the header.
 
-The sheet that holds a table is found, and the title rows above it are skipped. Empty
-rows and columns are left out while the sheet is read: a small file may have cells that
-are far apart.
+Empty rows and columns are dropped while the sheet is read, because a small file may
+have cells that are far apart.
 """
 
 from __future__ import annotations
@@ -25,21 +24,21 @@ from .schema import FileLayout, InputError, ParsedFile, ReadOptions
 from .typed_files import simplify_columns, write_cell
 
 _BUFFER = 2**20  # bytes that are searched at a time
-_MAX_CELLS = 2**26  # as objects of Python, they take 2 GiB
+_MAX_CELLS = 2**26  # as Python objects, they take 2 GiB
 _MAX_ROWS = 2**20  # of a sheet
-_MIN_COLUMNS = 3  # from which on a row with one cell above the table is a title
-_SAMPLE_ROWS = 200  # that show which of them hold names
+_MIN_COLUMNS = 3  # in a table with fewer, a row with one cell is no title
+_SAMPLE_ROWS = 200  # from which the header is inferred
 
 
 def parse_sheet(file: InputFile, options: ReadOptions) -> ParsedFile:
-    """Parse a sheet of an Excel file."""
+    """Parse a sheet of an Excel file into columns."""
     openpyxl = require("openpyxl", extra="cli")
     data = io.BytesIO(file.data)
     try:
         has_formulas = _check_archive(file.name, data)
         book = openpyxl.load_workbook(data, read_only=True, data_only=True)
         sheet, chosen = _choose_sheet(file.name, book, options.sheet)
-        # The values that Excel stored beside its formulas; those without, as formulas.
+        # Of each formula, the value that Excel stored; without one, the formula.
         skip = options.skip_rows or 0
         values, formulas = islice(_list_rows(book[sheet]), skip, None), None
         if has_formulas:
@@ -75,17 +74,21 @@ def parse_sheet(file: InputFile, options: ReadOptions) -> ParsedFile:
 
 
 class Formula(str):
-    """A formula of a sheet for which the file has no value. It is kept as it is."""
+    """A formula for which the file stores no value."""
 
     __slots__ = ()
 
 
 def _is_formula(cell: Any) -> bool:
+    """Whether a cell is a formula without a stored value."""
     return isinstance(cell, Formula)
 
 
 def except_formulas(missing: Any, source: Any) -> Any:
-    """Take the formulas out of the missing cells: they are not filled."""
+    """Return the mask `missing` with False for formulas, so that they are not filled.
+
+    `source` has the cells as read from the sheet.
+    """
     is_missing = missing.to_numpy(copy=True)
     for j, name in enumerate(missing):
         rows = np.flatnonzero(is_missing[:, j])
@@ -96,7 +99,7 @@ def except_formulas(missing: Any, source: Any) -> Any:
 
 
 def _describe_formulas(is_formula: Any) -> list[str]:
-    """Report the formulas without a value."""
+    """Report how many formulas have no stored value, and in which columns."""
     names = list(is_formula.columns[is_formula.any()])
     if not names:
         return []
@@ -107,7 +110,10 @@ def _describe_formulas(is_formula: Any) -> list[str]:
 
 
 def _check_archive(name: str, data: IO[bytes]) -> bool:
-    """Check the size of an Excel file's content; return whether it has formulas."""
+    """Raise InputError if an Excel file is too large; return whether it has formulas.
+
+    `data` is the zip archive.
+    """
     with ZipFile(data) as archive:
         parts = archive.infolist()
         check_size(name, sum(part.file_size for part in parts))
@@ -116,6 +122,7 @@ def _check_archive(name: str, data: IO[bytes]) -> bool:
 
 
 def _has_formulas(archive: ZipFile, part: ZipInfo) -> bool:
+    """Whether the XML of a sheet has a formula element; it is searched in blocks."""
     before = b""
     with archive.open(part) as file:
         while block := file.read(_BUFFER):
@@ -126,13 +133,13 @@ def _has_formulas(archive: ZipFile, part: ZipInfo) -> bool:
 
 
 def _list_rows(sheet: Any) -> Iterator[tuple[Any, ...]]:
-    """List the rows of a sheet; skip numbers beyond Excel's last row."""
-    sheet.reset_dimensions()  # which may be false
+    """Iterate over the rows of a sheet, at most as many as Excel allows."""
+    sheet.reset_dimensions()  # the stored size may be wrong
     return islice(sheet.values, _MAX_ROWS)
 
 
 def _unescape(text: str) -> str:
-    r"""Read the signs that XML cannot hold, such as a carriage return.
+    r"""Decode escaped characters that XML cannot hold, such as a carriage return.
 
     >>> _unescape("a_x000D_b"), _unescape("_x005F_x000D_")
     ('a\rb', '_x000D_')
@@ -145,10 +152,19 @@ def _unescape(text: str) -> str:
 def _collect_cells(
     name: str, values: Iterable[Any], formulas: Iterable[Any] | None
 ) -> Any:
-    """Collect the cells of rows and columns that are not empty.
+    """Collect the cells in a frame without empty rows and columns.
 
-    A small file may hold many rows with two cells that are far apart, so the columns
-    between them must cost nothing.
+    A small file may have many rows with two cells that are far apart, so the empty
+    columns between them must not take memory.
+
+    Parameters
+    ----------
+    name : str
+        Of the file, for messages.
+    values : iterable of rows
+        Cells; of formulas, their stored values.
+    formulas : iterable of rows, or None
+        Cells; of formulas, their text. None if the sheet has no formulas.
     """
     columns: dict[int, list[Any]] = {}
     n_rows = n_looked_at = 0
@@ -175,7 +191,10 @@ def _collect_cells(
 
 
 def _choose_sheet(name: str, book: Any, asked: str | None) -> tuple[str, list[str]]:
-    """Choose the sheet that is asked for, or else the one with the largest table."""
+    """Choose the sheet by name or number; if None, the one with the largest table.
+
+    Also returns what was assumed.
+    """
     sheets = book.sheetnames
     if asked is None:
         if len(sheets) == 1:
@@ -195,9 +214,9 @@ def _choose_sheet(name: str, book: Any, asked: str | None) -> tuple[str, list[st
 
 
 def _measure_table(sheet: Any) -> int:
-    """Count the cells in rows of several cells; in the first ones, if a sheet is huge.
+    """Count the cells of a sheet in rows with several cells; 0 for a chart.
 
-    A chart has none.
+    The count stops at the maximum number of cells.
     """
     if not hasattr(sheet, "reset_dimensions"):
         return 0
@@ -212,7 +231,10 @@ def _measure_table(sheet: Any) -> int:
 
 
 def _skip_titles(cells: Any) -> tuple[Any, list[str]]:
-    """Drop title rows above the table: rows with a single, textual cell."""
+    """Drop the rows above the table that have a single cell, of text.
+
+    Also returns what was assumed.
+    """
     is_text = cells.map(lambda cell: isinstance(cell, str))
     is_row = (cells.notna().sum(axis=1) > 1) | (cells.notna() & ~is_text).any(axis=1)
     start = int(is_row.to_numpy().argmax())
@@ -226,7 +248,7 @@ def _skip_titles(cells: Any) -> tuple[Any, list[str]]:
 def _take_names(
     file: str, cells: Any, options: ReadOptions
 ) -> tuple[Any, list[str], list[str]]:
-    """Take the column names from the first rows, unless these hold values."""
+    """Infer the header of a sheet; return its rows below, assumptions and doubts."""
     head = [
         ["" if pd.isna(cell) else write_cell(cell) for cell in row]
         for row in cells.iloc[:_SAMPLE_ROWS].to_numpy()

@@ -1,6 +1,6 @@
-"""Read the bytes of a path or buffer, and find the type of the file.
+"""Read the bytes of a path or buffer, and detect the type of the file.
 
-The type is found from the first bytes. An ending that contradicts them is an error.
+The first bytes show the type. A file extension that contradicts them is an error.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from .schema import InputError
 _PAGE = "a web page or XML (perhaps of a failed download)"
 _SUPPORTED = "supported are CSV, TSV, Parquet, Arrow and Excel (.xlsx)"
 MAX_BYTES = 2**31
-"""Size of the content of a compressed file, above which it is not read."""
-_MAX_RATIO = 100  # of a content above that size to the size of a file with types
+"""Maximum size of a decompressed file."""
+_MAX_RATIO = 100  # of decompressed to stored size, for Parquet and Arrow above it
 UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 # First bytes -> type.
 _TABLES = {
@@ -62,7 +62,7 @@ class InputFile:
     data : bytes
         Decompressed.
     decoded : bool
-        Whether a buffer gave text, which `data` holds in UTF-8.
+        Whether the buffer returned str, which is encoded as UTF-8 in `data`.
     """
 
     name: str
@@ -72,7 +72,7 @@ class InputFile:
 
 
 def open_file(source: str | os.PathLike[str] | IO[Any]) -> InputFile:
-    """Read the bytes of a file or buffer, and find its type."""
+    """Read the bytes of a path or buffer, decompress them, and detect the file type."""
     decoded = False
     if hasattr(source, "read"):
         name, data, decoded = _read_buffer(source)
@@ -89,7 +89,7 @@ def open_file(source: str | os.PathLike[str] | IO[Any]) -> InputFile:
 
 
 def find_batched_type(path: str) -> str | None:
-    """Find the type of a file that can be read in batches; None if it cannot."""
+    """Return "parquet" or "arrow" if a file is one of these types, else None."""
     if not Path(path).is_file():
         return None
     with suppress(OSError), Path(path).open("rb") as file:
@@ -100,6 +100,7 @@ def find_batched_type(path: str) -> str | None:
 
 
 def _read_buffer(buffer: Any) -> tuple[str, bytes, bool]:
+    """Return the name of a buffer, its bytes, and whether it returned str."""
     name = getattr(buffer, "name", None)
     name = name if isinstance(name, str) else "buffer"
     name = "standard input" if name == "<stdin>" else name
@@ -116,6 +117,7 @@ def _read_buffer(buffer: Any) -> tuple[str, bytes, bool]:
 
 
 def _read_path(path: str) -> bytes:
+    """Read the bytes of a file; an error says what is wrong with the path."""
     try:
         return Path(path).read_bytes()
     except FileNotFoundError:
@@ -135,6 +137,7 @@ def _read_path(path: str) -> bytes:
 
 
 def _decompress(name: str, data: bytes) -> bytes:
+    """Decompress gzip; raise InputError if it is damaged or too large."""
     try:
         with gzip.open(io.BytesIO(data)) as file:
             content = file.read(MAX_BYTES + 1)
@@ -147,15 +150,16 @@ def _decompress(name: str, data: bytes) -> bytes:
 
 
 def check_size(name: str, n_bytes: int, n_held: int = 0) -> None:
-    """Raise an error if the content of a compressed file is too large.
+    """Raise InputError if the decompressed content of a file is too large.
 
     Parameters
     ----------
     name : str
+        Of the file, for the message.
     n_bytes : int
-        Of the content.
+        Size of the content.
     n_held : int
-        Of the file, if it is one with types: a large one may have more content.
+        Size of a Parquet or Arrow file: up to 100 times that is allowed. 0 for others.
     """
     if n_bytes > max(MAX_BYTES, _MAX_RATIO * n_held):
         remedy = "decompress it, and convert the table to Parquet, which is read"
@@ -168,11 +172,13 @@ def check_size(name: str, n_bytes: int, n_held: int = 0) -> None:
 
 
 def _match_table(data: bytes) -> str:
+    """Return the file type whose magic bytes `data` begins with; "text" if none."""
     found = (name for start, name in _TABLES.items() if data.startswith(start))
     return next(found, "text")
 
 
 def _find_type(name: str, data: bytes, ending: str) -> str:
+    """Detect the type of a file; raise InputError if it is unsupported or misnamed."""
     found = _match_table(data)
     start = data[:64].lstrip(b"\xef\xbb\xbf \t\r\n")
     for other, what in _OTHERS.items():

@@ -1,8 +1,7 @@
-"""Column names: which rows hold them, and how several header rows become one name.
+"""Header rows of text files and sheets: how many there are, and the column names.
 
-Text and sheets share these rules. A header of two rows has groups in the first, often
-merged cells, of which a file keeps only the first: "2020", "", "2021", "" above
-"Sales", "Cost", "Sales", "Cost".
+The upper row of a two-row header often has merged cells, of which a file stores only
+the first: "2020", "", "2021", "" above "Sales", "Cost", "Sales", "Cost".
 """
 
 from __future__ import annotations
@@ -15,9 +14,9 @@ from .._shared.wording import counted, listed
 from .schema import InputError, ReadOptions
 
 _ROW_NAME = "row_name"  # name given to a first column that has none
-_MIN_REPEATED = 3  # texts of a first row, from which on it may hold no names
-_MAX_HEADER_ROWS = 3  # that are detected
-_MIN_ROWS = 10  # from which on a text that never occurs again is no category
+_MIN_REPEATED = 3  # duplicate cells of a first row that may be values, not names
+_MAX_HEADER_ROWS = 3  # that are inferred
+_MIN_ROWS = 10  # non-missing cells of a column of categories
 _MIN_VALUES = 0.8  # share of numbers or dates in a column of values
 _NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)*|[.,]\d+)([eE][+-]?\d+)?%?$")
 _DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}")
@@ -26,7 +25,7 @@ _MARK = re.compile(r"[?.-]+|n\.?/?a\.?n?|null|none|missing|unknown", re.IGNORECA
 
 
 def is_value(cell: str) -> bool:
-    """Whether a text is a number or date, which is no name or title."""
+    """Whether a string is a number or date, and so neither a name nor a title."""
     return bool(_NUMBER.match(cell) or _DATE.match(cell))
 
 
@@ -34,7 +33,7 @@ def is_value(cell: str) -> bool:
 
 
 def count_header_rows(rows: Sequence[Sequence[str]]) -> int:
-    """Count the first rows of a table that hold names.
+    """Count the header rows of a table.
 
     >>> rows = [["shop", "2020", ""], ["", "sold", "cost"], ["A", "5", "3"]]
     >>> count_header_rows([*rows, ["B", "7", "4"]]), count_header_rows(rows[2:])
@@ -44,13 +43,13 @@ def count_header_rows(rows: Sequence[Sequence[str]]) -> int:
     n_rows = 1
     if not all(map(_may_be_name, cells[0])):
         return 0
-    while n_rows < _MAX_HEADER_ROWS and _goes_on(cells, n_rows):
+    while n_rows < _MAX_HEADER_ROWS and _is_next_header_row(cells, n_rows):
         n_rows += 1
-    return n_rows if n_rows > 1 else int(_holds_names(cells))
+    return n_rows if n_rows > 1 else int(_is_first_row_header(cells))
 
 
 def doubt_header(rows: Sequence[Sequence[str]], n_header: int) -> list[str]:
-    """Report columns without a name above texts, which may be a second header row."""
+    """Report unnamed columns with text below, which may be a second header row."""
     if n_header != 1 or len(rows) < 2 or len(rows[0]) != len(rows[1]):
         return []
     first, second = ([cell.strip() for cell in row] for row in rows[:2])
@@ -66,10 +65,10 @@ def doubt_header(rows: Sequence[Sequence[str]], n_header: int) -> list[str]:
     return [f"{columns} no name above {listed(unnamed, 3)}: {remedy}"]
 
 
-def _holds_names(rows: list[list[str]]) -> bool:
-    """Whether the first row holds names: no numbers or dates, except distinct years.
+def _is_first_row_header(rows: list[list[str]]) -> bool:
+    """Whether the first row is a header: no numbers or dates, except distinct years.
 
-    A row in which texts repeat holds no names if its cells occur below them again.
+    A row with several duplicates is no header if each cell also occurs below it.
     """
     first = rows[0]
     if len(first) - len(set(first)) >= _MIN_REPEATED:
@@ -89,12 +88,12 @@ def _may_be_name(cell: str) -> bool:
     return not is_value(cell) or bool(_YEAR.match(cell))
 
 
-def _goes_on(rows: list[list[str]], at: int) -> bool:
-    """Whether a row below names is a header row too.
+def _is_next_header_row(rows: list[list[str]], at: int) -> bool:
+    """Whether row `at`, below a header row, is a header row too.
 
-    Its texts stand above numbers, or above texts among which they never occur again.
-    Names above it that are empty or repeated make it likely; without these, most
-    columns must be numbers.
+    None of its cells may occur again below it. If the row above has empty or repeated
+    names, one cell that differs in type from its column is enough. Otherwise at least
+    half of the columns must be numbers or dates, each below a distinct name.
     """
     if len(rows) < at + 3 or len(rows[at]) != len(rows[0]):
         return False
@@ -119,7 +118,10 @@ def _goes_on(rows: list[list[str]], at: int) -> bool:
 
 
 def _find_kind(cells: Sequence[str]) -> str:
-    """Find what most cells of a column hold: values, years, a few texts, or others."""
+    """Classify a column: "values" (numbers, dates), "years", "categories", "texts".
+
+    "nothing" if all cells are missing.
+    """
     known = [cell for cell in cells if cell and not _MARK.fullmatch(cell)]
     if not known:
         return "nothing"
@@ -131,7 +133,10 @@ def _find_kind(cells: Sequence[str]) -> str:
 
 
 def _is_unlike(cell: str, kind: str) -> bool:
-    """Whether a cell is unlike the cells below it, so that it may be their name."""
+    """Whether a cell differs from a column of this `kind`, so that it may be its name.
+
+    `kind` is a result of `_find_kind`.
+    """
     if is_value(cell):  # a year
         return kind == "values"
     return kind in ("values", "years", "categories")
@@ -143,17 +148,18 @@ def _is_unlike(cell: str, kind: str) -> bool:
 def name_columns(
     file: str, rows: Sequence[Sequence[str]], n_header: int, options: ReadOptions
 ) -> tuple[list[str], list[str]]:
-    """Name the columns of a table, and write what was assumed.
+    """Name the columns of a table; return the names and what was assumed.
 
     Parameters
     ----------
     file : str
+        Its name, for messages.
     rows : sequence of sequence of str
-        First rows of the table, those of the header included.
+        First rows of the table, including the header.
     n_header : int
         Number of header rows.
     options : ReadOptions
-        Whose `names` replace those of the file.
+        Its `names` replace those of the file.
     """
     names, said = _take_names(rows, n_header)
     if options.names is None:
@@ -169,7 +175,10 @@ def name_columns(
 def _take_names(
     rows: Sequence[Sequence[str]], n_header: int
 ) -> tuple[list[str], list[str]]:
-    """Take the names from the header rows, or number the columns."""
+    """Take the column names from the header rows; without a header, number the columns.
+
+    Also returns what was assumed.
+    """
     if not n_header:
         names = [f"column_{j + 1}" for j in range(len(rows[0]))]
         return names, [f"no header line: columns are called column_1 to {names[-1]}"]
@@ -195,7 +204,7 @@ def _take_names(
 def _join_rows(rows: Sequence[Sequence[str]]) -> list[str]:
     """Join header rows into one name for each column.
 
-    An empty cell takes the name of the group on its left, if both have a name below.
+    An empty cell takes the text on its left if both have a name below (merged cells).
 
     >>> _join_rows([["shop", "2020", "", "2021"], ["", "sold", "cost", "sold"]])
     ['shop', '2020 sold', '2020 cost', '2021 sold']
@@ -212,7 +221,7 @@ def _join_rows(rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def make_unique(names: list[str]) -> tuple[list[str], list[str]]:
-    """Rename duplicate column names; return the names and a note for each.
+    """Rename duplicate column names; return all names, and a note if some changed.
 
     >>> make_unique(["a", "b", "a"])
     (['a', 'b', 'a_2'], ["several columns are called 'a': renamed the later to 'a_2'"])

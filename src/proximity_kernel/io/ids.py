@@ -1,4 +1,4 @@
-"""Ids: the steps that find the columns which name the rows, such as case numbers."""
+"""Ids: the steps that find the columns that identify rows, such as case numbers."""
 
 from __future__ import annotations
 
@@ -20,49 +20,49 @@ from .typed_files import write_cell
 MIN_ROWS = 20
 """With fewer rows, distinct cells are no evidence of an id."""
 _MIN_OBSERVED = 0.5  # share of rows that have an id
-_MAX_REPEATED = 0.05  # share of rows that may repeat an id
-_MAX_REPEATED_NUMBER = 0.2  # the same of whole numbers that are named so
-# Of those that repeat more often, and are not related to another column:
-_MIN_DISTINCT = 0.5  # distinct values for each row, of numbers named like ids
-# Of numbers named so, fewer suffice, if they are many and their range is wide:
-_MIN_DISTINCT_NUMBER = 0.1  # distinct values for each row
+_MAX_REPEATED = 0.05  # share of rows with a duplicate id
+_MAX_REPEATED_NUMBER = 0.2  # the same, of integers in a column named "number"
+# Integers named like ids with more duplicates, uncorrelated with any other column:
+_MIN_DISTINCT = 0.5  # distinct values per row
+# In a column named "number" fewer suffice, if they are many and their range is wide:
+_MIN_DISTINCT_NUMBER = 0.1  # distinct values per row
 _MIN_NUMBERS = 100  # distinct values
-_MIN_RANGE = 2  # for each distinct value
-_MAX_RELATION = 0.3  # rank correlation
+_MIN_RANGE = 2  # range per distinct value
+_MAX_CORRELATION = 0.3  # rank correlation
 _N_SAMPLE = 2000  # rows for the rank correlation
 _MAX_LENGTH = 40  # characters of an id
-_MAX_UNUSUAL = 0.5  # share of texts that do not look like ids
+_MAX_UNUSUAL = 0.5  # share of strings that do not look like ids
 _NAMED_ID = re.compile(
     r"(^|[_\s.\-])(id|ids|uuid|guid|key|index|identifier|row_name)$",
     re.IGNORECASE,
 )
 _CAMEL_ID = re.compile(r"[a-z]I[Dd]$")
-# Numbers of patients, cases or rooms: never measured where most of them differ.
+# Names such as "patient no": if most of these numbers differ, they are no measurements.
 _NUMBER = re.compile(
     r"(?i:(^|[_\s.\-])(no|num|number|mrn)\.?$|(nr|nbr|nummer)\.?$)|[a-z](No|Num|Number)$"
 )
-# Texts without letters that are values, not ids: times, percentages, limits.
+# Strings without letters that are values, not ids: times, percentages, limits.
 _VALUE = re.compile(r"[^A-Za-z]*[:/%.,$€£()<>][^A-Za-z]*")
 _WHOLE = re.compile(r"[+-]?\d+")
 _TAKEN = "taken as id, not compared"
 
 
-def take_asked_ids(column: Column) -> Column:
-    """Take a column as id that `ids` names."""
-    only_if("ids" in column.asked)
+def take_named_ids(column: Column) -> Column:
+    """Take a column that the option `ids` names as an id."""
+    only_if("ids" in column.named_in)
     return column.with_role("id")
 
 
 def take_ids(column: Column) -> Column:
-    """Take a column as id whose cells are distinct and look like ids.
+    """Take a column as an id if its cells are distinct and look like ids.
 
-    If few rows repeat a cell, it is left out: `settle_ids` decides when all columns are
+    With a few duplicates it is left out; `choose_ids` decides when all columns are
     known.
     """
     only_if(not column.options.ids)
     text = column.text
     if text is not None and not {*column.marks.given}.isdisjoint(text.marks):
-        # Marks that are given for the table do not apply to an id.
+        # Missing-value markers that are given for the table do not apply to an id.
         unmarked = TextColumn.from_categories(column.cells, column.marks.usual)
         with suppress(DoesNotApply):
             if not _count_repeats(column, unmarked):
@@ -73,14 +73,14 @@ def take_ids(column: Column) -> Column:
     return column.with_role("id", _TAKEN)
 
 
-def settle_ids(
+def choose_ids(
     columns: Sequence[Column],
 ) -> tuple[list[Column], list[tuple[str, str]]]:
-    """Make a column that few rows repeat the id, if there is no other.
+    """Take the first column with few duplicates as the id, if there is no other id.
 
-    Also returned is what was assumed, as in `Column.lists`.
+    Also returns what was assumed, as in `Column.lists`.
     """
-    columns = [_use_if_related(column, columns) for column in columns]
+    columns = [_use_if_correlated(column, columns) for column in columns]
     is_known = any(column.role == "id" for column in columns)
     lists = []
     for j, column in enumerate(columns):
@@ -100,8 +100,11 @@ def settle_ids(
     return columns, lists
 
 
-def _use_if_related(column: Column, columns: Sequence[Column]) -> Column:
-    """Use a column that repeats often, if it goes with another: it is a measure."""
+def _use_if_correlated(column: Column, columns: Sequence[Column]) -> Column:
+    """Use a column with many duplicates if it correlates with a used column.
+
+    It is then a measurement, not an id.
+    """
     if column.n_repeats <= _MAX_REPEATED_NUMBER * column.n_observed:
         return column
     own = _rank(column)
@@ -110,14 +113,14 @@ def _use_if_related(column: Column, columns: Sequence[Column]) -> Column:
         if other.role != "used" or other.kind not in ("numbers", "dates"):
             continue
         pair = pd.DataFrame({"a": own[some], "b": _rank(other)[some]}).dropna()
-        limit = max(_MAX_RELATION, 3 / np.sqrt(max(len(pair), 1)))
+        limit = max(_MAX_CORRELATION, 3 / np.sqrt(max(len(pair), 1)))
         if abs(pair["a"].rank().corr(pair["b"].rank())) > limit:
             return replace(column, role="used", n_repeats=0)
     return column
 
 
 def _rank(column: Column) -> Any:
-    """Rank the numbers or dates of a column; NaN where one is missing."""
+    """Rank the numbers or dates of a column; missing cells are NaN."""
     cells = column.cells
     if column.text is not None:
         text = remove_unit(column.text, column.unit)
@@ -129,7 +132,7 @@ def _rank(column: Column) -> Any:
 
 
 def _count_repeats(column: Column, text: TextColumn | None) -> int:
-    """Count the rows that repeat an id; a column of anything else does not apply."""
+    """Count the duplicates in a column of ids; raise `DoesNotApply` if it is none."""
     name, kind, n_rows = column.name, column.kind, len(column.cells)
     is_number = bool(_NUMBER.search(name))
     named = is_number or bool(_NAMED_ID.search(name) or _CAMEL_ID.search(name))
@@ -146,7 +149,7 @@ def _count_repeats(column: Column, text: TextColumn | None) -> int:
     only_if(n_rows >= 3 and len(cells) >= _MIN_OBSERVED * n_rows)
     many = len(cells) >= MIN_ROWS
     distinct = cells.unique() if text is None else text.values
-    # Long whole numbers that differ, but are the same float, cannot be measured.
+    # Long integers that are equal as floats cannot be compared as numbers.
     blurred = is_whole and len(np.unique(distinct.astype(float))) < len(distinct)
     if named or blurred or (is_text and many and _look_like_ids(distinct)):
         n_repeats = len(cells) - len(distinct)
@@ -170,7 +173,7 @@ def _count_repeats(column: Column, text: TextColumn | None) -> int:
 
 
 def _look_like_ids(texts: Any) -> bool:
-    """Whether texts are short single words that are not values."""
+    """Whether strings are short, and most are single words and no values."""
     if max(map(len, texts)) > _MAX_LENGTH:
         return False
     n_several = sum(" " in text for text in texts)
@@ -179,7 +182,7 @@ def _look_like_ids(texts: Any) -> bool:
 
 
 def _describe_repeats(column: Column) -> str:
-    """Write which id appears several times, in which rows."""
+    """Write the first duplicate id, its rows, and how many other ids repeat."""
     cells, index = column.cells, column.cells.index
     if column.text is not None:
         cells = pd.Categorical.from_codes(column.text.codes, column.text.values)

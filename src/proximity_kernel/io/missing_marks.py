@@ -1,4 +1,4 @@
-"""Missing marks: which texts mark a missing cell, in which column."""
+"""Missing-value markers: which strings are read as missing, in which column."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ USUAL_MARKS = (
     "", "?", "NA", "N/A", "n/a", "na", "n.a.", "N.A.", "#N/A", "NaN", "nan", "NULL",
     "null", "<NA>", "NaT", "-", "--", ".", "k.A.", "k. A.",
 )  # fmt: skip
-_SIGNS = ("-", "--")  # beside "+" these are values
-_MAX_SIGNS = 20  # distinct texts of a column of signs
+_SIGNS = ("-", "--")  # values, in a column that also has "+"
+_MAX_SIGNS = 20  # distinct strings of a column of signs
 
 
 @dataclass(frozen=True)
 class MissingMarks:
-    """The texts that mark a missing cell.
+    """The strings that are read as missing.
 
     Attributes
     ----------
     usual : tuple of str
-        Those of every column.
+        The defaults, for every column.
     given : tuple of str
-        Those given for the whole table; they do not apply to an id.
-    by_column : dict
-        Those given for single columns.
+        Those that the option `missing` gives for all columns but ids.
+    by_column : dict of str to tuple of str
+        Those that it gives for single columns.
     """
 
     usual: tuple[str, ...]
@@ -42,7 +42,7 @@ class MissingMarks:
 
     @classmethod
     def from_options(cls, options: ReadOptions, names: list[str]) -> MissingMarks:
-        """Split the given marks into those of the table and those of columns.
+        """Split the option `missing` into markers of all and of single columns.
 
         >>> options = ReadOptions(missing=["unknown", "a,b=99", "x=1"])
         >>> MissingMarks.from_options(options, ["a", "b"]).by_column
@@ -62,11 +62,15 @@ class MissingMarks:
 
     @property
     def of_table(self) -> tuple[str, ...]:
-        """The marks of columns about which nothing else is known."""
+        """The markers for all columns: the defaults, then the given ones."""
         return (*self.usual, *self.given)
 
     def of_column(self, name: str, cells: Any) -> tuple[str, ...]:
-        """Find the marks of a column; of text, `cells` is categorical."""
+        """List the markers of a column.
+
+        "-" is none in a column that also has "+". A given number is also one with the
+        unit of the column: 999 for "999 kg".
+        """
         usual, own = self.usual, self.by_column.get(name, ())
         if not is_text(cells):
             return (*usual, *self.given, *own)
@@ -78,12 +82,12 @@ class MissingMarks:
 
     @property
     def as_given(self) -> list[str]:
-        """The given marks, each with its column if it has one."""
+        """The given markers as the user writes them: TEXT, or COL=TEXT."""
         own = [f"{name}={m}" for name, marks in self.by_column.items() for m in marks]
         return [*self.given, *own]
 
     def list_found(self, texts: dict[str, TextColumn]) -> set[str]:
-        """List the marks that columns of text hold, as they are given."""
+        """List the markers found in columns of strings, as TEXT or COL=TEXT."""
         return {
             mark if mark in self.of_table else f"{name}={mark}"
             for name, text in texts.items()
@@ -91,12 +95,12 @@ class MissingMarks:
         }
 
     def list_absent(self, frame: Any, texts: dict[str, TextColumn]) -> list[str]:
-        """List the given marks that no cell holds."""
+        """List the given markers that no cell has, as TEXT or COL=TEXT."""
 
         def has(name: str, mark: str) -> bool:
             if name in texts:
                 held = texts[name].marks
-                return mark in held or any(_cut_signs(one) == mark for one in held)
+                return mark in held or any(_cut_unit(one) == mark for one in held)
             number = pd.to_numeric(mark, errors="coerce")
             is_number = pd.api.types.is_numeric_dtype(frame[name].dtype)
             return is_number and bool((frame[name] == number).any())
@@ -107,22 +111,25 @@ class MissingMarks:
 
 
 def _add_unit(marks: Collection[str], texts: list[str]) -> list[str]:
-    """List the texts that are a mark with the unit of their column.
+    """List the strings of a column that are a marker with the unit of the column.
 
     >>> _add_unit(["999"], ["70 kg", "999 kg", "85.5 kg"])
     ['999 kg']
     """
     unit = find_unit(texts) if any(one.lstrip("+-").isdigit() for one in marks) else ""
-    return [one for one in texts if unit and unit in one and _cut_signs(one) in marks]
+    return [one for one in texts if unit and unit in one and _cut_unit(one) in marks]
 
 
-def _cut_signs(text: str) -> str:
-    """Remove a unit from a number, and decimals that are zero."""
+def _cut_unit(text: str) -> str:
+    """Remove the unit of a number, and decimals that are all zero."""
     return re.sub(r"[.,]0+$", "", re.sub(r"[^\d.,+-]", "", text))
 
 
 def _split_mark(text: str, names: Collection[str]) -> tuple[list[str], str]:
-    """Split "COL=TEXT"; no columns if what is before "=" does not name some."""
+    """Split "COL=TEXT" or "COL,COL=TEXT" into columns and marker.
+
+    If the part before "=" does not name columns, there are none, and all is the marker.
+    """
     for at in (at for at, sign in enumerate(text) if sign == "="):
         head = text[:at]
         columns = [head] if head in names else [one.strip() for one in head.split(",")]
@@ -132,7 +139,7 @@ def _split_mark(text: str, names: Collection[str]) -> tuple[list[str], str]:
 
 
 def holds_plus(texts: Any) -> bool:
-    """Whether any of a few distinct strings consists of plus signs only.
+    """Whether one of few distinct strings consists of plus signs only.
 
     >>> holds_plus(["+", "-"]), holds_plus(["+1", "-"])
     (True, False)
@@ -142,8 +149,8 @@ def holds_plus(texts: Any) -> bool:
     )
 
 
-def find_signs(texts: dict[str, TextColumn]) -> list[str]:
-    """Report the columns in which "-" is a value, because "+" stands beside it."""
+def report_minus_values(texts: dict[str, TextColumn]) -> list[str]:
+    """Report the columns in which "-" is a value and not missing, as they have "+"."""
     signs = {name: text.values for name, text in texts.items() if "-" in text.values}
     kept = [name for name, values in signs.items() if holds_plus(values)]
     if not kept:

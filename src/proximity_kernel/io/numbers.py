@@ -1,6 +1,6 @@
-"""Numbers in text: decimal marks, thousands separators, units, and steps to read them.
+"""Numbers in strings: decimal and thousands separators, units, and steps to parse them.
 
-The formats and units are data.
+The formats and units are tables of constants.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from .column_step import (
 
 _PLAIN = r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
 _BLANKS = "\u00a0\u202f '\u2019"  # thousands separators of many countries
-# Name -> pattern, thousands separators, decimal mark.
+# Name -> pattern, thousands separators, decimal separator.
 NUMBER_FORMATS = {
     "1.5": (_PLAIN, "", "."),
     "1,5": (
@@ -42,12 +42,12 @@ NUMBER_FORMATS = {
     ),
 }
 _CURRENCY = r"[$€£¥₹]|USD|EUR|GBP|CHF|JPY"
-# Possessive, so that blanks are tried once: a long cell of blanks takes no time.
+# Possessive quantifiers: no backtracking over a long cell of whitespace.
 _WITH_UNIT = (
     rf"[+-]?\s*+({_CURRENCY})?\s*+[+-]?[.,]?\d[\d.,{_BLANKS}]*+\s*+"
     rf"({_CURRENCY}|[%‰]|[A-Za-zµμ°Ω][A-Za-zµμ°Ω²³/]{{0,7}})?"
 )
-# Units that can be converted to each other, each with its size.
+# Units that can be converted to each other, each with its factor.
 _UNITS = (
     {"µg": "1e-6", "mg": "0.001", "g": "1", "kg": "1000", "t": "1e6"},
     {"mm": "0.001", "cm": "0.01", "m": "1", "km": "1000"},
@@ -58,24 +58,24 @@ _UNITS = (
 )
 _QUANTITY = re.compile(r"([+-]?\d+(?:\.\d+)?)\s*([A-Za-zµ]+)")
 _DIGITS = Context(prec=15)  # of a converted number
-_SAMPLE = 50  # texts that are looked at first, to reject a format quickly
+_SAMPLE = 50  # strings that are matched first, to reject a format quickly
 _MIN_NUMERIC = 0.5  # share of numbers in a column that `numeric` names
-_MIN_WITH_UNIT = 0.1  # share of cells with a unit from which on others may lack it
+_MIN_WITH_UNIT = 0.1  # share of cells that have the unit of the column
 
 
 # ------------------------------------------------------------------------------ steps
 
 
 def read_stored_numbers(column: Column) -> Column:
-    """Read what the file stores as numbers, or as true and false."""
+    """Read a column as numbers that the file stores as numbers or booleans."""
     only_if(pd.api.types.is_numeric_dtype(column.cells.dtype))
     return column.read_as("numbers")
 
 
 def read_numbers(column: Column) -> Column:
-    """Read numbers that have one format, but for a few cells.
+    """Read a column as numbers if nearly all strings are numbers of one format.
 
-    Numbers with leading zeros, such as the code 007, are categories.
+    With leading zeros, as in the code 007, it is read as categories.
     """
     form, has_zeros = _find_format(column, column.get_text())
     if has_zeros:
@@ -84,7 +84,7 @@ def read_numbers(column: Column) -> Column:
 
 
 def read_numbers_with_unit(column: Column) -> Column:
-    """Read numbers with one unit or currency, which a few cells may lack."""
+    """Read a column as numbers with one unit or currency, which some cells may lack."""
     text = column.get_text()
     unit = find_unit(text.values)
     has_unit = np.array([unit in one for one in text.values], bool)
@@ -99,7 +99,7 @@ def read_numbers_with_unit(column: Column) -> Column:
 
 
 def read_mixed_units(column: Column) -> Column:
-    """Read numbers with several units, converted to the most frequent one."""
+    """Read a column as numbers with several units, converted to the most common one."""
     text = column.get_text()
     units = find_mixed_units(text.values, text.n_cells)
     only_if(units)
@@ -111,40 +111,44 @@ def read_mixed_units(column: Column) -> Column:
 
 
 def _read_zeros(column: Column) -> Column:
-    """Read numbers with leading zeros as the codes that they are."""
+    """Read a column of numbers with leading zeros as categories, and report it."""
     zeros = ": numbers with leading zeros, read as categories"
     return column.with_remark(zeros).read_as("categories")
 
 
 def count_numbers(column: Column) -> int:
-    """Count the cells that are numbers in the more frequent of the expected formats."""
+    """Count the cells that are numbers, in the more common of the possible formats."""
     text = column.get_text()
-    return max(_count_format(text, name) for name in _list_formats(column))
-
-
-def _count_format(text: TextColumn, name: str) -> int:
-    return text.count(match_numbers(name, text.values))
+    masks = (match_numbers(name, text.values) for name in _list_formats(column))
+    return max(map(text.count, masks))
 
 
 def _list_formats(column: Column) -> tuple[str, str]:
-    """List the formats that numbers may have, by the decimal mark of the table."""
+    """List the possible number formats, by the decimal separator of the table."""
     return ("1,5", "1.5") if column.options.decimal == "," else ("1.5", "1,234.5")
 
 
 def _find_format(column: Column, text: TextColumn) -> tuple[str, bool]:
-    """Find the format of numbers, and whether some have leading zeros."""
-    asked = "numeric" in column.asked
-    least = _MIN_NUMERIC if asked else MIN_MATCHED
+    """Find the format of nearly all strings, and whether some have leading zeros.
+
+    Raises `DoesNotApply` if there is none. If `numeric` names the column, half of the
+    cells suffice, and leading zeros do not count.
+    """
+    named = "numeric" in column.named_in
+    least = _MIN_NUMERIC if named else MIN_MATCHED
     for name in _list_formats(column):
         matched = match_numbers(name, text.values)
-        if text.is_mostly(matched, least) and (asked or (~matched).sum() <= MAX_OTHERS):
+        if text.is_mostly(matched, least) and (named or (~matched).sum() <= MAX_OTHERS):
             has_zeros = any(re.match(r"0\d+$", one) for one in text.values)
-            return name, has_zeros and not asked
+            return name, has_zeros and not named
     raise DoesNotApply
 
 
 def detect_decimal(texts: Iterable[TextColumn], separator: str | None) -> str:
-    """Choose the comma if it makes more cells of some column numbers than the point."""
+    """Infer the decimal separator of a table from its columns of strings.
+
+    It is the comma if, in some column, more cells parse as numbers than with the point.
+    """
     # With semicolons as separators, commas are rarely thousands separators.
     points = ("1.5",) if separator == ";" else ("1.5", "1,234.5")
     for text in texts:
@@ -152,7 +156,7 @@ def detect_decimal(texts: Iterable[TextColumn], separator: str | None) -> str:
             continue
         bare = remove_unit(text, find_unit(text.values))
         commas = match_numbers("1,5", bare.values)
-        n_points = max(_count_format(bare, name) for name in points)
+        n_points = max(bare.count(match_numbers(name, bare.values)) for name in points)
         if bare.is_mostly(commas, MIN_MATCHED) and bare.count(commas) > n_points:
             return ","
     return "."
@@ -162,20 +166,22 @@ def detect_decimal(texts: Iterable[TextColumn], separator: str | None) -> str:
 
 
 def match_numbers(name: str, texts: Any) -> NDArray[np.bool_]:
-    """Find which texts are numbers of a format; none if none of the first texts is.
+    """Return a mask of the strings that are numbers of a format.
+
+    If none of the first 50 is, the mask is False everywhere.
 
     >>> match_numbers("1,5", ["1,5", "2", "x"])
     array([ True,  True, False])
     """
     pattern = re.compile(NUMBER_FORMATS[name][0])
-    # On few texts, Python is many times as fast as pandas.
+    # On few strings, Python is many times as fast as pandas.
     if not any(map(pattern.fullmatch, texts[:_SAMPLE])):
         return np.zeros(len(texts), bool)
     return ~np.isnan(parse_numbers(name, texts))
 
 
 def parse_numbers(name: str, texts: Any) -> NDArray[np.float64]:
-    """Parse numbers of a format; other texts become NaN.
+    """Parse numbers of a format; other strings become NaN.
 
     >>> parse_numbers("1,5", ["1.234,5", "x"])
     array([1234.5,    nan])
@@ -191,7 +197,9 @@ def parse_numbers(name: str, texts: Any) -> NDArray[np.float64]:
 
 
 def to_plain_numbers(name: str, texts: Iterable[str]) -> list[str]:
-    """Write numbers of a format with a point and no thousands separators.
+    """Rewrite numbers of a format for float(): decimal point, no thousands separators.
+
+    Strings of another format become empty, except with the format "1.5".
 
     >>> to_plain_numbers("1,5", ["1.234,5", "\u22127", "x"])
     ['1234.5', '-7', '']
@@ -211,8 +219,8 @@ def to_plain_numbers(name: str, texts: Iterable[str]) -> list[str]:
 def find_unit(texts: Any) -> str:
     """Find the unit or currency of numbers; empty if there is none, or several.
 
-    Some numbers may lack it, unless it is a single letter such as in 2a: what it stands
-    for is then uncertain.
+    Strings without a digit are ignored. Some numbers may lack the unit, unless it is a
+    single letter, as in 2a.
 
     >>> find_unit(["5 kg", "7.5 kg", "none"]), find_unit(["$1,200"])
     ('kg', '$')
@@ -240,9 +248,9 @@ def find_mixed_units(texts: Any, n_cells: NDArray[np.int64]) -> tuple[str, ...]:
     Parameters
     ----------
     texts : iterable of str
-        Distinct texts. Those without a digit are ignored.
+        Distinct strings. Those without a digit are ignored.
     n_cells : ndarray of shape (n_texts,)
-        Number of cells that hold each text.
+        Number of cells that hold each string.
 
     Returns
     -------
@@ -269,7 +277,7 @@ def find_mixed_units(texts: Any, n_cells: NDArray[np.int64]) -> tuple[str, ...]:
 
 
 def remove_unit(text: TextColumn, unit: str) -> TextColumn:
-    """Remove the unit from numbers; if there are several, convert to the first.
+    """Remove the unit from numbers; several units ("kg, g") are converted to the first.
 
     >>> cells = pd.Series(["-$5", "7 $", "x"], dtype="category")
     >>> remove_unit(TextColumn.from_categories(cells, []), "$").values.tolist()
@@ -284,7 +292,7 @@ def remove_unit(text: TextColumn, unit: str) -> TextColumn:
 
 
 def _cut_unit(text: str, units: tuple[str, ...]) -> str:
-    """Remove the unit from a text with a digit.
+    """Remove the unit from a string that has a digit.
 
     >>> _cut_unit("- 5 kg", ("kg",)), _cut_unit("no kg", ("kg",))
     ('-5', 'no kg')

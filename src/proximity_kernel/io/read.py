@@ -1,8 +1,7 @@
 """`read_table`: read a table from a file, and list what was assumed about it.
 
-`open_large_table` is its counterpart for large files, which are read in batches. Their
-schema is inferred from the first rows; a column that is empty there is searched for in
-later rows.
+`open_large_table` reads large files in batches. It infers the schema from the first
+rows, and for columns that are empty there also from later rows.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from .typed_files import LargeFile
 
 SAMPLE_ROWS = 2**17
-"""First rows of a large file, from which the schema is inferred."""
+"""Number of first rows from which the schema of a large file is inferred."""
 _SHOWN = {"\t": "tab", " ": "blanks"}
 
 
@@ -48,11 +47,11 @@ def read_table(
     keep_totals: bool = False,
     schema: Schema | None = None,
 ) -> LoadedTable:
-    r"""Read a table, and detect how it is written.
+    r"""Read a table from a file, and infer its format and the types of its columns.
 
-    Separator, header, decimal comma, dates, units, missing marks and ids are detected.
-    What was assumed is returned with the table; every assumption can be overridden by a
-    parameter. The type of the file is found from its content. Needs the extra ``cli``.
+    File type, separator, header, decimal comma, dates, units, missing-value markers and
+    ids are inferred from the content. What was assumed is returned with the table;
+    every assumption can be overridden by a parameter. Needs the extra ``cli``.
 
     Parameters
     ----------
@@ -64,50 +63,51 @@ def read_table(
         ``"space"``.
     decimal : {".", ","}, optional
     encoding : str, optional
-        Of bytes of text, for example ``"latin-1"``.
+        Encoding of a text file, for example ``"latin-1"``.
     header_rows : int, optional
-        How many rows of text or of a sheet hold the column names; 0 for none. Several
-        are joined into one name for each column.
+        Number of header rows of a text file or sheet; 0 for none. Several are joined
+        into one name for each column.
     skip_rows : int, optional
-        How many lines of text, or rows of a sheet, stand above the table, empty ones
-        included.
+        Number of lines (text) or rows (Excel) above the table, including empty ones.
     names : iterable of str, optional
-        Column names, if the table has no header (or, with ``header_rows``, others).
+        Column names of a table without a header; with ``header_rows`` they replace
+        those of the file.
     sheet : str, optional
         Name or number (from 1) of an Excel sheet. By default the one with the largest
         table.
     missing : str, iterable of str or mapping
-        Texts or numbers that mark a missing cell, in addition to the usual ones (empty,
+        Strings or numbers to read as missing, in addition to the usual ones (empty,
         ``?``, ``NA``, ``null``, ``-``, ...). ``"COL=TEXT"``, or a mapping of columns to
-        texts, applies to these columns only. In ids no text is missing.
+        strings, applies to these columns only. Ids are not affected.
     default_missing : bool, default=True
         If False, only empty cells and `missing` are missing.
     ids : str or iterable of str
         Columns that name the rows. Detected if none is given.
     only : str or iterable of str
-        Columns to compare by, whatever they hold; the others are left out, except ids.
+        Columns to use, even if they look like ids or free text; all others are left
+        out, except ids.
     drop : str or iterable of str
         Columns to leave out.
     categorical : str or iterable of str
-        Columns to read as categories, whatever they hold.
+        Columns to read as categories, whatever their values.
     numeric : str or iterable of str
-        Columns to read as numbers, although they are named like codes (``zip``,
-        ``shop_id``) or hold numbers such as 20240131, which can be dates.
+        Columns to read as numbers, even if they are named like codes (``zip``,
+        ``shop_id``) or look like dates (20240131).
     day_first : bool, optional
-        Whether 3/4/2020 is in April. Such dates stay categories if the column does not
-        show which it is.
+        Whether 3/4/2020 is in April. By default the other dates of the column decide;
+        if they cannot, the column is read as categories.
     ignore_case : bool, default=False
-        Whether texts that differ only in case or blanks are one category.
+        Whether strings that differ only in case or whitespace are one category.
     where : str, optional
-        Rows to keep, for example ``"age > 30 and sex == f"``: comparisons of a column
-        (``==``, ``!=``, ``<``, ``<=``, ``>``, ``>=``) with a number, date or category,
-        and ``COL is missing``, joined by ``and``, ``or``, ``not`` and parentheses. A
-        missing cell meets no comparison.
+        Condition on the rows to keep, for example ``"age > 30 and sex == f"``:
+        comparisons of a column (``==``, ``!=``, ``<``, ``<=``, ``>``, ``>=``) with a
+        number, date or category, and ``COL is missing``, joined by ``and``, ``or``,
+        ``not`` and parentheses. A comparison with a missing cell is false.
     keep_totals : bool, default=False
-        Whether rows and columns that are totals of others are compared like others.
+        Whether to keep rows and columns that are totals of others.
     schema : Schema, optional
-        Of an earlier table. Then columns are read as they were in that table, and
-        nothing is detected but the layout of the file.
+        Schema of an earlier table. The columns are then read as in that table; only the
+        layout of the file is inferred.
 
     Returns
     -------
@@ -118,7 +118,7 @@ def read_table(
     FileNotFoundError
         If there is no such file.
     InputError
-        If the file is not a table, or a parameter does not fit it. It is a ValueError.
+        A ValueError: the file is not a table, or a parameter does not fit it.
 
     Examples
     --------
@@ -147,11 +147,11 @@ def read_table(
     file = open_file(path_or_buffer)
     require("pandas", extra="cli")
     from .checks import (
-        doubt_marks,
         drop_repeated_headers,
         find_doubts,
         find_empty_rows,
         find_few_numbers,
+        find_frequent_marks,
     )
     from .excel import parse_sheet
     from .row_filter import select_rows
@@ -160,7 +160,7 @@ def read_table(
     from .typed_columns import infer_schema
     from .typed_files import parse_typed
 
-    options.refuse_for(file.name, file.type)
+    options.check_file_type(file.name, file.type)
     parse = {"text": parse_text, "excel": parse_sheet}.get(file.type, parse_typed)
     parsed = drop_repeated_headers(parse(file, options))
     parsed = parsed if keep_totals else leave_totals_out(parsed)
@@ -173,11 +173,11 @@ def read_table(
     schema, marks, inferred = infer_schema(parsed, options)
     table = _apply_schema(parsed, schema, marks, inferred)
     if not keep_totals:
-        asked = f"{','.join((*options.only, *options.numeric))}".split(",")
-        table = leave_total_columns_out(table, {name.strip() for name in asked})
+        named = ",".join((*options.only, *options.numeric)).split(",")
+        table = leave_total_columns_out(table, {name.strip() for name in named})
     table = select_rows(table, where)
     notes = (*find_empty_rows(table.frame), *find_few_numbers(table.frame))
-    doubts = (*doubt_marks(table), *find_doubts(table.frame))
+    doubts = (*find_frequent_marks(table), *find_doubts(table.frame))
     said = (*table.assumptions, *notes, *doubts)
     return replace(table, assumptions=said, doubts=(*table.doubts, *doubts))
 
@@ -190,10 +190,11 @@ def _apply_schema(
     *,
     earlier: bool = False,
 ) -> LoadedTable:
-    """Convert the columns of a parsed file; `inferred` is what its schema assumes.
+    """Convert a parsed file to typed columns by a schema.
 
-    With the schema of an `earlier` table, columns may differ: ids may be absent, and
-    additional columns are left out.
+    `inferred` are the assumptions of a schema that was inferred from this file. With
+    `earlier`, the schema is of another table: ids may be absent, and columns that it
+    does not have are left out.
     """
     from .excel import except_formulas
     from .typed_columns import convert_columns
@@ -230,6 +231,7 @@ def _apply_schema(
 
 
 def _describe_separator(layout: FileLayout) -> str:
+    """Write the separator of a text file, to append to the size of its table."""
     if layout.type != "text":
         return ""
     if layout.separator is None:
@@ -238,7 +240,10 @@ def _describe_separator(layout: FileLayout) -> str:
 
 
 def _compare_columns(parsed: ParsedFile, schema: Schema) -> list[str]:
-    """Check that no column of an earlier table is absent; report what is left out."""
+    """Raise InputError if a used column of `schema` is absent; list what is left out.
+
+    `schema` is that of an earlier table.
+    """
     names = dict.fromkeys(parsed.frame.columns)  # in their order
     known = {column.name for column in schema.columns}
     new = [name for name in names if name not in known]
@@ -265,7 +270,7 @@ def _compare_columns(parsed: ParsedFile, schema: Schema) -> list[str]:
 
 @dataclass(frozen=True)
 class LargeTable:
-    """A table that is read from its file in batches, as often as needed.
+    """A table in a file that is read in batches; it can be read several times.
 
     Attributes
     ----------
@@ -283,12 +288,12 @@ class LargeTable:
     earlier: bool = False
 
     def read(self, *, all_columns: bool = False) -> Iterator[tuple[int, LoadedTable]]:
-        """Read all rows once.
+        """Read all rows once, in batches.
 
         Parameters
         ----------
         all_columns : bool, default=False
-            Whether to read the columns that are left out, too.
+            Whether `source` also has the columns that are left out.
 
         Yields
         ------
@@ -303,7 +308,7 @@ class LargeTable:
             start += batch.num_rows
 
     def _find_columns(self) -> list[str] | None:
-        """List the columns to read; None for all, if some were renamed."""
+        """List the names of ids and used columns; None if some were renamed."""
         used, known = self.schema.names("used"), set(self.file.columns)
         ids = self.schema.names("id")
         if self.earlier:  # ids may be absent
@@ -315,7 +320,7 @@ class LargeTable:
 def open_large_table(
     path: str, *, schema: Schema | None = None, **options: Any
 ) -> LargeTable:
-    """Open a Parquet or Arrow file whose table is read in batches.
+    """Open a Parquet or Arrow file to read it in batches, and infer its schema.
 
     Parameters
     ----------
@@ -337,14 +342,14 @@ def open_large_table(
     from .typed_files import BATCH_ROWS
 
     given = ReadOptions(**options)
-    given.refuse_for(path, file.type)
+    given.check_file_type(path, file.type)
     if given.where is not None:
         raise InputError("`where`: rows are selected only if a table is read at once.")
     first = next(file.read()).slice(0, SAMPLE_ROWS)
     sample = file.convert(first, 0)
     earlier, marks = schema is not None, ""
     if schema is None:
-        schema, marks, lines = _infer_schema(file, first, sample, given)
+        schema, marks, lines = _infer_from_first_rows(file, first, sample, given)
         lines += find_missing_codes(_apply_schema(sample, schema).frame)
     else:
         lines = _compare_columns(sample, schema)
@@ -360,7 +365,7 @@ def open_large_table(
 
 
 def open_large(path: str) -> LargeFile | None:
-    """Open a file that can be read in batches; None if it cannot."""
+    """Open a Parquet or Arrow file without reading its rows; None for other types."""
     file_type = find_batched_type(path)
     if file_type is None:
         return None
@@ -370,10 +375,14 @@ def open_large(path: str) -> LargeFile | None:
     return open_large_file(path, file_type)
 
 
-def _infer_schema(
+def _infer_from_first_rows(
     file: LargeFile, first: Any, sample: ParsedFile, options: ReadOptions
 ) -> tuple[Schema, str, list[str]]:
-    """Infer a schema from the first rows, and from later ones where these are empty."""
+    """Infer a schema from the first rows, and for empty columns also from later rows.
+
+    `first` are the first rows as an Arrow table, `sample` the same rows parsed. Returns
+    the same as `infer_schema`.
+    """
     from .typed_columns import infer_schema
 
     schema, marks, lines = infer_schema(sample, options)
@@ -394,7 +403,7 @@ def _infer_schema(
 
 
 def _find_empty(frame: Any, missing: Sequence[str]) -> list[str]:
-    """List the columns in which no cell is observed."""
+    """List the columns in which all cells are missing."""
     from .column_step import TextColumn, is_text
 
     def is_empty(column: Any) -> bool:
@@ -406,7 +415,10 @@ def _find_empty(frame: Any, missing: Sequence[str]) -> list[str]:
 
 
 def _find_later(file: LargeFile, empty: list[str], missing: Sequence[str]) -> list[Any]:
-    """Find batches that observe columns which are empty in the first rows."""
+    """Read batches until each of the `empty` columns has an observed cell.
+
+    Returns the batches that are the first to observe one of these columns.
+    """
     searched = [name for name in empty if name in file.columns]
     found = []
     for batch in file.read() if searched else ():

@@ -1,7 +1,7 @@
 """Select rows by a condition such as ``age > 30 and (sex == f or smoker == yes)``.
 
-The condition is parsed here, and nothing of it is run as code. A missing cell meets no
-comparison; ``age is missing`` asks for it.
+The condition is parsed here, and never evaluated as Python code. A comparison with a
+missing cell is false; ``age is missing`` tests for one.
 """
 
 from __future__ import annotations
@@ -29,12 +29,15 @@ _SIGN = re.compile(r"\s*(==|!=|<=|>=|=|<|>)")
 _MISSING = re.compile(r"\s*is\s+(not\s+)?missing\b", re.IGNORECASE)
 _QUOTED = re.compile(r"\s*(?:'([^']*)'|\"([^\"]*)\"|`([^`]*)`)")
 _NAME = re.compile(r"\s*([^\s<>=!()]+)")
-# A value goes on until and, or, a parenthesis or the end.
+# A value ends before and, or, a parenthesis or the end.
 _VALUE = re.compile(r"\s*(.*?)(?=\s+(?:and|or)\b|\s*\)|\s*$)", re.IGNORECASE)
 
 
 def select_rows(table: LoadedTable, where: str | None) -> LoadedTable:
-    """Keep the rows of a table that meet a condition; an assumption says how many."""
+    """Keep the rows of a table that meet the condition `where`, and report how many.
+
+    None keeps all.
+    """
     if where is None:
         return table
     kept = _Condition(where, table).evaluate()
@@ -55,32 +58,35 @@ def select_rows(table: LoadedTable, where: str | None) -> LoadedTable:
 
 @dataclass
 class _Condition:
-    """A condition that is parsed from left to right and evaluated on the way."""
+    """A condition on rows, parsed and evaluated in one pass from left to right."""
 
     text: str
     table: LoadedTable
     at: int = 0
 
     def evaluate(self) -> NDArray[np.bool_]:
-        """Evaluate the condition for each row."""
+        """Return a mask of the rows that meet the condition."""
         rows = self._join_or()
         if self.text[self.at :].strip():
             raise self._error(f"{self.text[self.at :].strip()!r} was not understood")
         return rows
 
     def _join_or(self) -> NDArray[np.bool_]:
+        """Parse terms joined by ``or``; return their mask of rows."""
         rows = self._join_and()
         while self._take(re.compile(r"\s*or\b", re.IGNORECASE)):
             rows = rows | self._join_and()
         return rows
 
     def _join_and(self) -> NDArray[np.bool_]:
+        """Parse terms joined by ``and``; return their mask of rows."""
         rows = self._read_term()
         while self._take(re.compile(r"\s*and\b", re.IGNORECASE)):
             rows = rows & self._read_term()
         return rows
 
     def _read_term(self) -> NDArray[np.bool_]:
+        """Parse a comparison, ``not`` or parentheses; return its mask of rows."""
         if self._take(re.compile(r"\s*not\b(?!\s*[<>=!])", re.IGNORECASE)):
             return ~self._read_term()
         if self._take(re.compile(r"\s*\(")):
@@ -91,6 +97,7 @@ class _Condition:
         return self._compare()
 
     def _compare(self) -> NDArray[np.bool_]:
+        """Parse a comparison or ``COL is missing``; return its mask of rows."""
         name = self._read_column()
         if found := self._take(_MISSING):
             missing = np.asarray(pd.isna(self._get_cells(name)))
@@ -109,7 +116,7 @@ class _Condition:
         return self._apply(name, sign[1], value)
 
     def _read_column(self) -> str:
-        """Read the name of a column: in quotes, or the longest known name."""
+        """Parse the name of a column: the longest that fits, or one in quotes."""
         names = [column.name for column in self.table.schema.columns]
         rest = self.text[self.at :].lstrip()
         for name in sorted(names, key=len, reverse=True):
@@ -129,7 +136,10 @@ class _Condition:
         return name
 
     def _get_cells(self, name: str) -> Any:
-        """Return the typed cells of a column; of one that is not used, as it is."""
+        """Return the typed cells of a column.
+
+        Ids and columns that are left out become numbers if all cells are, else strings.
+        """
         if name in self.table.frame:
             return self.table.frame[name]
         cells = self.table.source[name].loc[self.table.frame.index].astype(object)
@@ -139,7 +149,7 @@ class _Condition:
         return cells if (numbers.isna() & cells.notna()).any() else numbers
 
     def _apply(self, name: str, sign: str, value: str) -> NDArray[np.bool_]:
-        """Compare the cells of a column with a value."""
+        """Compare the cells of a column with a value; return a mask of rows."""
         cells, compare = self._get_cells(name), _COMPARISONS[sign]
         observed = np.asarray(cells.notna())
         if cells.dtype.kind == "f":
@@ -155,7 +165,7 @@ class _Condition:
         return np.asarray(compare(cells, wanted).to_numpy(bool) & observed)
 
     def _parse_date(self, name: str, value: str) -> Any:
-        """Parse a date in ISO format, or in that of the column."""
+        """Parse a date in ISO format or in that of the column; NaT if it is neither."""
         columns = {column.name: column for column in self.table.schema.columns}
         for form in filter(None, ("iso", columns[name].format)):
             date = parse_dates(form, [value])[0]
@@ -167,7 +177,7 @@ class _Condition:
     def _compare_texts(
         self, name: str, cells: Any, sign: str, value: str
     ) -> NDArray[np.bool_]:
-        """Compare categories, by their order if they have one."""
+        """Compare categories with a label, by their order if they have one."""
         known = list(pd.unique(cells.dropna()))
         if isinstance(cells.dtype, pd.CategoricalDtype):
             known = list(cells.cat.categories)
@@ -184,11 +194,12 @@ class _Condition:
         return np.asarray(_COMPARISONS[sign](codes, texts.index(value)), bool)
 
     def _take(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
-        """Match a pattern at the current place, and move behind it."""
+        """Match a pattern at the current position, and advance past the match."""
         found = pattern.match(self.text, self.at)
         self.at = found.end() if found else self.at
         return found
 
     def _error(self, problem: str) -> InputError:
+        """Make the error of a condition that cannot be parsed, with an example."""
         example = "write conditions as age > 30 and sex == f"
         return InputError(f"`where` {self.text}: {problem}; {example}.")

@@ -1,7 +1,7 @@
-"""What is known about a table: its layout, its columns, and the table that was read.
+"""Dataclasses of a table that is read: options, file layout, schema, loaded table.
 
-A `Schema` is inferred once (``typed_columns``) and then saved with a model: it holds
-all that is needed to read other rows of the same table in the same way.
+A `Schema` is inferred once (``typed_columns``) and saved with a model: it has all that
+is needed to read other rows of the same table in the same way.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ Kind = Literal["numbers", "dates", "categories", "ordered", "unchanged"]
 class InputError(ValueError):
     """A file, table or option cannot be used; the message says what to change.
 
-    Messages name parameters of `read_table` in backquotes. The command line replaces
-    them by its options.
+    Messages name parameters of `read_table` in backquotes, which the command line
+    replaces by its options.
     """
 
 
@@ -36,17 +36,17 @@ class ColumnSchema:
     role : {"used", "id", "left out"}
     kind : {"numbers", "dates", "categories", "ordered", "unchanged"}
     format : str
-        How numbers or dates are written as text, for example ``"1,5"`` or ``"d.m.y"``;
-        empty if the file stores them as numbers or dates. Of categories: ``"boolean"``
-        (yes, TRUE and 1 are one category) or ``"any case"``; empty if every text is a
-        category.
+        Format of numbers or dates in strings, for example ``"1,5"`` or ``"d.m.y"``;
+        empty if the file stores numbers or dates. Of categories: ``"boolean"`` (yes,
+        TRUE and 1 are one category) or ``"any case"``; empty if every distinct string
+        is a category.
     unit : str
-        Unit or currency removed from numbers, for example ``"kg"``; empty if none. Of
+        Unit or currency removed from numbers, for example ``"kg"``; empty if none. With
         several units, for example ``"kg, g"``, all are converted to the first.
     missing : tuple of str or None
-        Texts that mark a missing cell in this column; None for those of the table.
+        Strings that are read as missing in this column; None for those of the table.
     order : tuple of str
-        Of ordered categories: their texts, the lowest first.
+        The labels of ordered categories, the lowest first.
     """
 
     name: str
@@ -67,18 +67,18 @@ class Schema:
     columns : tuple of ColumnSchema
         In the order of the table.
     missing : tuple of str
-        Texts that mark a missing cell.
+        Strings that are read as missing.
     """
 
     columns: tuple[ColumnSchema, ...]
     missing: tuple[str, ...]
 
     def names(self, role: Role) -> list[str]:
-        """List the columns that have a role."""
+        """List the names of the columns that have a role."""
         return [column.name for column in self.columns if column.role == role]
 
     def to_dict(self) -> dict[str, Any]:
-        """Convert to plain data, to save it with a model."""
+        """Convert to dicts, lists and strings, to save it with a model."""
         return asdict(self)
 
     @classmethod
@@ -95,21 +95,22 @@ class Schema:
 
 @dataclass(frozen=True)
 class FileLayout:
-    """How a file is laid out. What does not apply to its type is None.
+    """The format of a file. What does not apply to its type is None.
 
     Attributes
     ----------
     type : {"text", "excel", "parquet", "arrow", "stream"}
     encoding : str or None
-        Of text.
+        Of a text file.
     separator : str or None
-        Of text; ``" "`` is any number of blanks. None if there is a single column.
+        Of a text file; ``" "`` is any amount of whitespace. None if there is a single
+        column.
     header_rows : int or None
-        How many rows of text or of a sheet hold the column names.
+        Number of header rows of a text file or sheet.
     skipped_lines : int
-        Titles and comments above the table.
+        Number of lines above the table.
     sheet : str or None
-        The sheet that was read.
+        Name of the sheet that was read.
     """
 
     type: str
@@ -122,7 +123,7 @@ class FileLayout:
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """The parameters of `read_table`, which documents them. None means: detect it."""
+    """The parameters of `read_table`, which documents them. None means: infer it."""
 
     sep: str | None = None
     decimal: str | None = None
@@ -154,8 +155,8 @@ class ReadOptions:
         if self.names is not None:
             object.__setattr__(self, "names", tuple(map(str, self.names)))
 
-    def refuse_for(self, name: str, file_type: str) -> None:
-        """Raise an error if an option was given that this type of file cannot have."""
+    def check_file_type(self, name: str, file_type: str) -> None:
+        """Raise InputError if an option is given that this type of file cannot have."""
         nouns = {"sep": "separator", "encoding": "encoding", "sheet": "sheets"}
         nouns |= {"header_rows": "header line", "skip_rows": "rows above the table"}
         nouns |= {"names": "columns without names"}
@@ -172,24 +173,24 @@ class ReadOptions:
 
 @dataclass(frozen=True, eq=False)
 class ParsedFile:
-    """A file split into columns; nothing is decided about what a text means.
+    """A file split into columns, whose strings are not parsed yet.
 
     Attributes
     ----------
     name : str
         Of the file, for messages.
     source : pandas.DataFrame
-        The cells as the file holds them: text as categoricals, cells of Parquet and
-        Arrow in their Arrow types, those of Excel as Python objects. Rows that are
-        totals are only here.
+        The cells as stored in the file: strings as categoricals, Parquet and Arrow in
+        their Arrow types, Excel as Python objects. Includes rows that are totals.
     frame : pandas.DataFrame
-        The same in few types. Text as unordered categoricals, also where it spells
-        numbers or dates, so that each distinct text is looked at once.
+        The same cells in few dtypes, without totals. Strings are unordered
+        categoricals, also those of numbers or dates, so that each distinct one is
+        parsed once.
     layout : FileLayout
     assumptions : tuple of str
         What was assumed, in sentences.
     doubts : tuple of str
-        Those of them that say what may be wrong.
+        The assumptions that say what may be wrong with the table.
     """
 
     name: str
@@ -209,30 +210,29 @@ class LoadedTable:
     name : str
         The path, or the name of the buffer.
     frame : pandas.DataFrame of shape (n_rows, n_features)
-        The columns to compare rows by, typed: numbers as float64, dates as datetime64,
-        text as categoricals. Missing cells are NaN, NaT or None. The index counts the
-        rows of the file from 0; rows that are left out have no entry.
+        The used columns: numbers as float64, dates as datetime64, strings as
+        categoricals. Missing cells are NaN, NaT or None. The index counts the rows of
+        the file from 0; rows that are left out have no entry.
     ids : pandas.DataFrame of shape (n_rows, n_ids)
-        The columns that name the rows; there may be none.
+        The columns that identify the rows; there may be none.
     left_out : pandas.DataFrame of shape (n_rows, n_left_out)
         The columns that are neither compared nor ids.
     missing : pandas.DataFrame of shape (n_rows, n_features), bool
         Which cells are missing in the file. A word in a column of numbers is missing in
         `frame`, but not here.
     source : pandas.DataFrame
-        All columns of the file, as it holds them; `ids` and `left_out` are among them.
-        Text is categorical, columns of Parquet and Arrow have their Arrow types, and
-        cells of Excel are Python objects. Rows that are totals are only here.
+        All columns of the file as stored, including `ids` and `left_out`: strings as
+        categoricals, Parquet and Arrow in their Arrow types, Excel as Python objects.
+        Includes rows that are totals.
     schema : Schema
         How each column was read. Pass it to `read_table` to read other rows of the same
         table in the same way.
     layout : FileLayout
-        How the file is laid out: encoding, separator, header, sheet.
+        The format of the file: encoding, separator, header, sheet.
     assumptions : tuple of str
         What was assumed, in sentences. The first gives the size of the table.
     doubts : tuple of str
-        Those assumptions that question the results: what may be wrong with the table,
-        and was left as it is.
+        The assumptions that say what may be wrong with the table, and was not changed.
     """
 
     name: str
@@ -251,7 +251,7 @@ class LoadedTable:
         return f"LoadedTable({self.name!r}, {rows:,} rows, {columns:,} columns)"
 
     def _repr_html_(self) -> str:
-        """Show what was assumed and doubted, and the first rows."""
+        """Show doubts, assumptions and the first rows in a notebook."""
         said = dict.fromkeys((*self.doubts, *self.assumptions))
         lines = "".join(f"<li>{escape(line)}</li>" for line in said)
         shown: str = self.frame.head().to_html()

@@ -1,6 +1,6 @@
-"""Split text with a separator into columns, in which every cell is text.
+"""Parse delimited text (CSV, TSV, ...) into columns of strings.
 
-Encoding, separator, header and column names are detected. The separator is the one that
+Encoding, separator, header and column names are inferred. The separator is the one that
 splits the first lines into the same number of fields. Tab, semicolon and bar are tried
 before the comma, because decimal commas may split lines evenly too.
 """
@@ -30,14 +30,14 @@ _SAMPLE_LINES = 200
 _SAMPLE_CHARACTERS = 2**18
 _MIN_SAMPLE = 5  # lines, however long they are
 _BLOCK = 2**22  # bytes that are parsed at a time, if no row is longer
-# Tried where a text is not UTF-8; the last decodes every text.
+# Suggested if a text is not UTF-8; the last one can decode any bytes.
 _ENCODINGS = ("utf-8", "cp1252", "cp932", "gb18030", "big5", "euc_jp", "euc_kr",
               "cp1251", "latin-1")  # fmt: skip
 _COMMENTS = ("# ", "##", "#!", "%%")
 _MAX_SKIPPED = 20  # lines above the table
-_MIN_COLUMNS = 3  # from which on a line with one field is a title, not a row
+_MIN_COLUMNS = 3  # in a table with fewer, a line with one field is no title
 _MAX_SHOWN = 40  # characters of a skipped line in a message
-_MIN_WORDS = 3  # of a cell, on average, that make it running text
+_MIN_WORDS = 3  # mean words per cell of running text
 _MAX_PROSE = 3  # lines of running text that commas may split evenly
 _MIN_EVEN = 0.9  # share of lines with the same number of fields
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
@@ -46,11 +46,11 @@ _SEP_LINE = re.compile(r"sep=(.)\r?\n", re.IGNORECASE)  # written for Excel
 
 @dataclass(frozen=True)
 class _Dialect:
-    """How a text is written, and the text from the first line of the table on."""
+    """The format of a delimited text, and the text from the first table line on."""
 
     text: str
     encoding: str
-    separator: str  # a blank stands for any number of blanks
+    separator: str  # " " for any amount of whitespace
     names: list[str]  # of the columns
     n_header: int  # rows that hold the names
     skipped: int  # lines above the table
@@ -59,10 +59,10 @@ class _Dialect:
 
 
 def parse_text(file: InputFile, options: ReadOptions) -> ParsedFile:
-    """Parse text with a separator."""
+    """Parse a delimited text file into columns of strings."""
     dialect = _find_dialect(file, options)
     blanks = dialect.separator == " "
-    # pandas would fill short lines, and pyarrow would close the quote at the end.
+    # pandas would pad short lines, and pyarrow would close the quote at the end.
     suspect = blanks or dialect.text.count('"') % 2
     if suspect and (problem := _find_bad_line(dialect)):
         raise InputError(f"{file.name}: {problem}")
@@ -88,6 +88,7 @@ def parse_text(file: InputFile, options: ReadOptions) -> ParsedFile:
 
 
 def _parse_csv(dialect: _Dialect) -> Any:
+    """Parse text with a separator of one character, by pyarrow."""
     csv = require("pyarrow.csv", extra="cli")
     arrow = require("pyarrow", extra="cli")
     text = arrow.dictionary(arrow.int32(), arrow.string())
@@ -121,6 +122,7 @@ def _parse_csv(dialect: _Dialect) -> Any:
 
 
 def _parse_blanks(dialect: _Dialect) -> Any:
+    """Parse text whose fields are separated by whitespace; quotes have no meaning."""
     rows = [line.split() for line in _list_lines(dialect.text) if line.strip()]
     pandas = require("pandas", extra="cli")
     frame = pandas.DataFrame(rows[dialect.n_header :], columns=dialect.names)
@@ -128,14 +130,18 @@ def _parse_blanks(dialect: _Dialect) -> Any:
 
 
 def _find_dialect(file: InputFile, options: ReadOptions) -> _Dialect:
-    """Detect how a text is written; what the options give is not detected."""
+    """Infer the encoding, separator and header of a text, unless the options give them.
+
+    Titles and comments above the table are skipped.
+    """
     separator = SEPARATORS.get(options.sep or "", options.sep)
     text, encoding, assumptions = _decode(file, options.encoding)
     sep_line = _SEP_LINE.match(text)
     if sep_line:
         text = text[sep_line.end() :]
         separator = separator or sep_line[1]
-    text, skipped = _skip_asked(text, options.skip_rows or 0)
+    skipped = options.skip_rows or 0
+    text = text[sum(map(len, islice(_list_lines(text), skipped))) :]
     lines = _sample(text)
     if not lines:
         raise InputError(f"{file.name}: the file has no rows.")
@@ -169,17 +175,11 @@ def _find_dialect(file: InputFile, options: ReadOptions) -> _Dialect:
     )
 
 
-def _skip_asked(text: str, n_lines: int) -> tuple[str, int]:
-    """Remove the first lines, as many as `skip_rows` says; empty ones count."""
-    at = sum(len(line) for line in islice(_list_lines(text), n_lines))
-    return text[at:], n_lines
-
-
 def _find_start(lines: list[str], given: str | None, n_header: int | None) -> int:
-    """Count the titles and comments above the table.
+    """Count the lines above the table that are titles or comments.
 
-    A line of one cell and separators is a title, but not a number or date. If it is
-    known that there is no header, it is a row.
+    A line with a single non-empty field is a title, unless that field is a number or
+    date. With ``n_header=0`` it is a row if it has as many fields as the other rows.
     """
     for start, line in enumerate(lines[:_MAX_SKIPPED]):
         separator = given or _detect_separator(lines[start:])
@@ -202,7 +202,10 @@ def _find_start(lines: list[str], given: str | None, n_header: int | None) -> in
 
 
 def _skip_lines(text: str, n_lines: int) -> tuple[str, int]:
-    """Remove the first lines of a text that are not empty; count all lines removed."""
+    """Remove the first `n_lines` non-empty lines; also return how many lines went.
+
+    Empty lines before and between them are removed too.
+    """
     at, skipped = 0, 0
     for line in _list_lines(text):
         if line.strip():
@@ -215,7 +218,10 @@ def _skip_lines(text: str, n_lines: int) -> tuple[str, int]:
 
 
 def _decode(file: InputFile, encoding: str | None) -> tuple[str, str, list[str]]:
-    """Decode the bytes of a text; return it with its encoding and what was assumed."""
+    """Decode a text file; return the text, its encoding, and what was assumed.
+
+    Without `encoding`: UTF-8, UTF-16 with a byte order mark, else Windows Latin.
+    """
     data, assumptions = file.data, list[str]()
     if file.decoded:
         encoding = "utf-8"
@@ -236,7 +242,7 @@ def _decode(file: InputFile, encoding: str | None) -> tuple[str, str, list[str]]
     if encoding is None and "cp1252" in possible:
         assumed = f"line {line} is not UTF-8, so read as Windows Latin (`encoding`)"
         return data.decode("cp1252"), "cp1252", [assumed]
-    # Bytes without a meaning are not replaced: different texts would become equal.
+    # Undecodable bytes are not replaced: different strings would become equal.
     neither = "" if encoding else ", nor Windows Latin"
     possible = ["utf-8"] if "utf-8" in possible else possible
     raise InputError(
@@ -246,7 +252,7 @@ def _decode(file: InputFile, encoding: str | None) -> tuple[str, str, list[str]]
 
 
 def _can_decode(data: bytes, encoding: str) -> bool:
-    """Whether all bytes have a meaning in an encoding."""
+    """Whether an encoding can decode all bytes."""
     try:
         return bool(data.decode(encoding))
     except UnicodeError:
@@ -254,9 +260,9 @@ def _can_decode(data: bytes, encoding: str) -> bool:
 
 
 def _sample(text: str) -> list[str]:
-    """Take the first lines that are not empty; of very long lines, only a few.
+    """Take the first non-empty lines, with their line ends; of very long ones, a few.
 
-    They keep their ends, which belong to the name if a quoted name goes over two lines.
+    A line end is part of a column name that is quoted and goes over two lines.
     """
     lines: list[str] = []
     n_characters = 0
@@ -270,11 +276,12 @@ def _sample(text: str) -> list[str]:
 
 
 def _list_lines(text: str) -> Iterator[str]:
-    """List the lines of a text, with their ends, one after the other."""
+    """Iterate over the lines of a text, with their line ends."""
     return (found[0] for found in _LINE.finditer(text))
 
 
 def _split_lines(lines: list[str], separator: str) -> list[list[str]]:
+    """Split lines into fields; ``" "`` splits at any whitespace."""
     if separator == " ":
         return [line.split() for line in lines]
     with _any_length():
@@ -292,6 +299,7 @@ def _any_length() -> Iterator[None]:
 
 
 def _detect_separator(lines: list[str]) -> str:
+    """Find the separator that splits most lines into the same number of fields."""
     best, evenness = ",", 0.0
     for separator in _TRIED:
         share, n_fields = _measure_evenness(_split_lines(lines, separator))
@@ -306,7 +314,7 @@ def _detect_separator(lines: list[str]) -> str:
 
 
 def _is_prose(rows: list[list[str]]) -> bool:
-    """Whether rows are lines of running text: many words, and no numbers or dates."""
+    """Whether lines are running text: many words per cell, and no numbers or dates."""
     cells = [cell.strip() for row in rows for cell in row if cell.strip()]
     n_words = sum(len(cell.split()) for cell in cells) / max(len(cells), 1)
     if max(map(len, rows)) > 1 and len(rows) > _MAX_PROSE:
@@ -317,10 +325,10 @@ def _is_prose(rows: list[list[str]]) -> bool:
 
 
 def _measure_evenness(rows: list[list[str]]) -> tuple[float, int]:
-    """Find the usual number of fields, and the share of rows that have it.
+    """Return the share of rows with the most common number of fields, and that number.
 
-    The first row must have it too, or one less because the column of row names has no
-    name. Otherwise the separator only occurs inside cells.
+    The first row must have this number, or one less if the column of row names has no
+    name. Otherwise the separator only occurs inside cells, and the result is (0.0, 1).
     """
     lengths = Counter(len(row) for row in rows)
     n_fields, n_rows = lengths.most_common(1)[0] if lengths else (1, 0)
@@ -330,11 +338,14 @@ def _measure_evenness(rows: list[list[str]]) -> tuple[float, int]:
 
 
 def _find_bad_line(dialect: _Dialect) -> str | None:
-    """Describe the first line with another number of fields, or with an open quote."""
+    """Describe the first line with a wrong number of fields, or with an open quote.
+
+    Returns None if there is no such line.
+    """
     wanted, line = len(dialect.names), 0
     lines = _list_lines(dialect.text)
     if dialect.separator == " ":
-        # Quotes mean nothing there.
+        # Quotes have no meaning there.
         lines = (" ".join(one.replace('"', "'").split()) for one in lines)
     reader = csv.reader(lines, delimiter=dialect.separator, strict=True)
     with _any_length(), suppress(csv.Error):

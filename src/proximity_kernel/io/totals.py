@@ -1,10 +1,10 @@
-"""Totals: rows and columns that sum up others, and would be compared with them.
+"""Totals: leave out rows and columns that are sums or means of others.
 
-A row is a total if a cell of it says so ("Total", "Summe", "North Total") and its
-numbers are the sums or means of other rows; or if it is the last row, and nothing but
-the word stands left of its numbers. A column is a total if its name says so and its
-numbers are the sums or means of other columns. Both are left out, and it is reported;
-what only looks like a total is reported and kept.
+A row is a total if one of its cells says so ("Total", "Summe", "North Total") and its
+numbers are the sums or means of other rows; or if it is the last row, and all cells
+left of the word are empty. A column is a total if its name says so and its numbers are
+the sums or means of other columns. Both are left out and reported; what only looks like
+a total is reported and kept.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ _WORDS = (
     r"|avg\.?|mittel(wert)?|durchschnitt"
 )
 _TOTAL = re.compile(rf"({_WORDS}):?", re.IGNORECASE)
-# "North Total", "Total of May": a total only if the numbers are.
+# "North Total", "Total of May": a total only if the numbers add up.
 _PART = re.compile(rf"({_WORDS})\b.*|.*\b({_WORDS}):?", re.IGNORECASE)
 _NAMED = re.compile(rf"(.*[_\s.\-])?({_WORDS})([_\s.\-].*)?", re.IGNORECASE)
 _MAX_LENGTH = 40  # characters of a cell that calls a row a total
-_MIN_ROWS = 2  # that are summed up
-_MAX_TOTALS = 0.5  # share of the rows; if more are called so, it is a category
+_MIN_ROWS = 2  # that a total sums up
+_MAX_TOTALS = 0.5  # share of rows called a total; if more are, it is a category
 _MIN_MATCHED = 0.5  # share of a total's numbers that are sums or means
 _MIN_SUMMED = 0.95  # share of the rows in which a column is the sum of others
 _MIN_CHECKED = 5  # distinct totals
@@ -45,7 +45,7 @@ _MAX_COLUMNS = 60  # numeric columns that are searched for sums
 
 
 def leave_totals_out(parsed: ParsedFile) -> ParsedFile:
-    """Leave out the rows that are the totals or means of others.
+    """Leave out the rows that are sums or means of others, and report them.
 
     They stay in `source`, so that they are written back. The index of the other rows
     is not changed.
@@ -87,7 +87,10 @@ def leave_totals_out(parsed: ParsedFile) -> ParsedFile:
 
 
 def _find_words(frame: Any) -> dict[int, tuple[str, str]]:
-    """Find the rows with a cell that calls them a total, and that cell."""
+    """Find the rows with a cell that calls them a total.
+
+    Returns the row's position -> column and text of that cell.
+    """
     found: dict[int, tuple[str, str]] = {}
     for name in frame:
         cells = frame[name]
@@ -104,9 +107,9 @@ def _find_words(frame: Any) -> dict[int, tuple[str, str]]:
 
 
 def _find_sums(frame: Any, rows: list[int]) -> set[int]:
-    """Find which rows are sums or means: of the rows above them, or of all others.
+    """Find which of `rows` are sums or means of the rows above, or of all other rows.
 
-    In such a row most of the texts are missing, but for the one that names it.
+    Most strings of such a row must be missing, except the one that calls it a total.
     """
     read = {name: _read_numbers(frame[name]) for name in frame}
     columns = [values for values in read.values() if values is not None]
@@ -128,7 +131,7 @@ def _find_sums(frame: Any, rows: list[int]) -> set[int]:
 
 
 def _is_total(row: NDArray[np.float64], part: NDArray[np.float64]) -> bool:
-    """Whether the numbers of a row are the sums, or the means, of those of others."""
+    """Whether half of a row's numbers are the sums or means of the rows `part`."""
     known = ~np.isnan(row) & (row != 0)
     if len(part) < _MIN_ROWS or not known.any():
         return False
@@ -142,12 +145,12 @@ def _is_total(row: NDArray[np.float64], part: NDArray[np.float64]) -> bool:
 
 
 def _is_empty(cell: Any) -> bool:
-    """Whether a cell is missing, or a text of blanks."""
+    """Whether a cell is missing, or a string of whitespace."""
     return not cell.strip() if isinstance(cell, str) else bool(pd.isna(cell))
 
 
 def _read_numbers(cells: Any) -> NDArray[np.float64] | None:
-    """Read the numbers of a column, if it holds some; other cells become NaN."""
+    """Parse a column as floats, other cells as NaN; None if few cells are numbers."""
     if not is_text(cells):
         if not pd.api.types.is_numeric_dtype(cells.dtype):
             return None
@@ -166,16 +169,16 @@ def _read_numbers(cells: Any) -> NDArray[np.float64] | None:
 # ----------------------------------------------------------------------------- columns
 
 
-def leave_total_columns_out(table: LoadedTable, asked: set[str]) -> LoadedTable:
-    """Leave out the columns that are named and add up like totals of other columns.
+def leave_total_columns_out(table: LoadedTable, kept: set[str]) -> LoadedTable:
+    """Leave out the columns that are called totals and are sums or means of others.
 
-    A column that adds up without the name is only reported. Those that are `asked` for
-    by an option are kept.
+    Sums that are not called a total, or that are among the column names `kept`, are
+    only reported.
     """
     out, lines, doubts = [], [], []
     for name, parts, what in _find_summed(table.frame):
         shown = f"{name!r} ({what} of {listed(parts, 3)})"
-        if _NAMED.fullmatch(name) and name not in asked:
+        if _NAMED.fullmatch(name) and name not in kept:
             out.append(name)
             lines.append(shown)
         else:
@@ -201,14 +204,14 @@ def leave_total_columns_out(table: LoadedTable, asked: set[str]) -> LoadedTable:
 
 
 def _find_summed(frame: Any) -> Iterator[tuple[str, list[str], str]]:
-    """Find the columns that are sums or means of columns beside them.
+    """Find the columns that are sums or means of adjacent columns.
 
-    Missing cells add nothing, as in a spreadsheet.
+    Missing cells count as 0, as in a spreadsheet.
 
     Yields
     ------
     tuple
-        The column, those that it sums up, and "sum" or "mean".
+        Name of the column, names of its summands, and "sum" or "mean".
     """
     names = list(frame.select_dtypes("float"))[:_MAX_COLUMNS]
     values = np.nan_to_num(frame[names].to_numpy())
@@ -238,7 +241,10 @@ def _find_summed(frame: Any) -> Iterator[tuple[str, list[str], str]]:
 def _name_sum(
     total: NDArray[np.float64], sums: NDArray[np.float64], n_parts: int
 ) -> str:
-    """Find whether a column is the sum or the mean of others; empty if neither."""
+    """Return "sum" or "mean" if `total` is that of `n_parts` columns, else "".
+
+    `sums` are the row sums of these columns.
+    """
     for what, expected in (("sum", sums), ("mean", sums / n_parts)):
         same = np.isclose(total, expected, rtol=1e-4, atol=0.006)
         if len(total) >= _MIN_CHECKED and same.mean() >= _MIN_SUMMED:

@@ -1,8 +1,8 @@
-"""Read the columns of a file by steps: first a `Schema`, then typed columns by it.
+"""Infer a `Schema` from the columns of a file, and convert columns by a schema.
 
-`infer_schema` tries the steps of each stage in their order, and takes the first that
-applies. `convert_columns` needs the schema only, so that other rows of the same table
-are read in the same way.
+`infer_schema` applies, in each stage, the first step that applies to a column.
+`convert_columns` needs only the schema, so that other rows of the same table are read
+in the same way.
 """
 
 from __future__ import annotations
@@ -18,42 +18,34 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from .._shared.wording import counted, join_names, listed, suggest
-from ..io import (
-    categories,
-    dates,
-    ids,
-    numbers,
-)
-from ..io import (
-    categories as scales,
-)
+from . import categories, dates, ids, numbers
 from .column_step import MIN_MATCHED, Column, DoesNotApply, TextColumn, is_text, only_if
-from .missing_marks import MissingMarks, find_signs
+from .missing_marks import MissingMarks, report_minus_values
 from .schema import ColumnSchema, InputError, ParsedFile, ReadOptions, Schema
 from .typed_files import to_categories
 
 _EXPECTED = {"dates": "a date", "numbers": "a number", "ordered": "on the scale"}
 _MAX_SHOWN = 6  # columns in a list with details
-_ASKED = ("ids", "only", "drop", "categorical", "numeric")  # that name columns
+_COLUMN_OPTIONS = ("ids", "only", "drop", "categorical", "numeric")
 
 
 # ------------------------------------------------------------------------------ steps
 
 
-def leave_asked_out(column: Column) -> Column:
-    """Leave out a column that `drop` names."""
-    only_if("drop" in column.asked)
+def leave_dropped_out(column: Column) -> Column:
+    """Leave out a column that the option `drop` names."""
+    only_if("drop" in column.named_in)
     return column.with_role("left out")
 
 
-def use_only_asked(column: Column) -> Column:
-    """Use the columns that `only` names, and leave out the others."""
+def use_only_named(column: Column) -> Column:
+    """If the option `only` is given: use the columns it names, leave the others out."""
     only_if(column.options.only)
-    return column.with_role("used" if "only" in column.asked else "left out")
+    return column.with_role("used" if "only" in column.named_in else "left out")
 
 
 def leave_nested_out(column: Column) -> Column:
-    """Leave out lists and records."""
+    """Leave out a column of nested values: lists or structs."""
     only_if(column.cells.dtype == "object")
     return column.with_role("left out", "left out, lists or records")
 
@@ -65,22 +57,22 @@ def leave_empty_out(column: Column) -> Column:
 
 
 def check_numeric(column: Column) -> Column:
-    """Raise an error if `numeric` names a column that does not hold numbers."""
-    only_if("numeric" in column.asked and column.kind != "numbers")
+    """Raise InputError if `numeric` names a column that was not read as numbers."""
+    only_if("numeric" in column.named_in and column.kind != "numbers")
     raise InputError(
         f"`numeric` {column.name}: too few of its cells are numbers; correct them, or "
         "mark them as missing (`missing`)."
     )
 
 
-# Of each stage, the first step that applies is taken. The last stage decides what a
-# column is used for; one for which none applies is used.
+# In each stage, the first step that applies is used. The last stage sets the role of a
+# column; "used" if none applies.
 _STAGES: tuple[tuple[Callable[[Column], Column], ...], ...] = (
-    (leave_asked_out, leave_nested_out),
+    (leave_dropped_out, leave_nested_out),
     (
-        categories.read_asked_categories,
+        categories.read_named_categories,
         categories.read_booleans,
-        scales.read_scale,
+        categories.read_scale,
         dates.read_compact_dates,
         numbers.read_numbers,
         dates.read_dates,
@@ -93,10 +85,10 @@ _STAGES: tuple[tuple[Callable[[Column], Column], ...], ...] = (
     (categories.read_codes,),
     (check_numeric,),
     (
-        ids.take_asked_ids,
+        ids.take_named_ids,
         leave_empty_out,
-        use_only_asked,
-        categories.use_asked_categories,
+        use_only_named,
+        categories.use_named_categories,
         ids.take_ids,
         categories.leave_free_text_out,
         categories.use_categories,
@@ -105,7 +97,7 @@ _STAGES: tuple[tuple[Callable[[Column], Column], ...], ...] = (
 
 
 def _apply_steps(column: Column) -> Column:
-    """Apply the stages to a column, until it is decided what it is used for."""
+    """Apply the stages to a column, until its role is decided."""
     for stage in _STAGES:
         for step in stage:
             with suppress(DoesNotApply):
@@ -122,15 +114,21 @@ def _apply_steps(column: Column) -> Column:
 def infer_schema(
     parsed: ParsedFile, options: ReadOptions
 ) -> tuple[Schema, str, list[str]]:
-    """Infer how to read the columns of a file.
+    """Infer how to read each column of a file.
 
-    Also returned are how missing cells and numbers are written, to append to the size
-    of the table, and what else was assumed, in sentences.
+    Returns
+    -------
+    Schema
+    str
+        The decimal comma and the missing-value markers that were found, to append to
+        the size of the table.
+    list of str
+        What else was assumed, in sentences.
     """
     frame, names = parsed.frame, list(parsed.frame.columns)
-    asked = {
+    named = {
         option: _find_columns(parsed.name, option, getattr(options, option), names)
-        for option in _ASKED
+        for option in _COLUMN_OPTIONS
     }
     marks = MissingMarks.from_options(options, names)
     texts = {
@@ -140,14 +138,14 @@ def infer_schema(
     }
     separator = parsed.layout.separator
     decimal = options.decimal or numbers.detect_decimal(texts.values(), separator)
-    options = replace(options, decimal=decimal, ids=asked["ids"])
+    options = replace(options, decimal=decimal, ids=named["ids"])
     columns = []
     for name, cells in frame.items():
-        named = frozenset(option for option in _ASKED if name in asked[option])
+        named_in = frozenset(option for option in named if name in named[option])
         is_first, text = name == names[0], texts.get(name)
-        column = Column(name, cells, text, options, marks, named, is_first)
+        column = Column(name, cells, text, options, marks, named_in, is_first)
         columns.append(_apply_steps(column))
-    columns, id_lists = ids.settle_ids(columns)
+    columns, id_lists = ids.choose_ids(columns)
     schema = Schema(
         tuple(_make_schema(column, marks) for column in columns), marks.of_table
     )
@@ -161,7 +159,7 @@ def infer_schema(
     texts = {c.name: c.text for c in columns if c.text is not None}
     absent = marks.list_absent(frame, texts)
     used = set(schema.names("used"))
-    signs = find_signs({name: texts[name] for name in texts if name in used})
+    signs = report_minus_values({name: texts[name] for name in texts if name in used})
     lines = [f"`missing` {one}: not found in any cell" for one in absent] + lines
     found = marks.list_found(texts) | ({*marks.as_given} - {*absent})
     written = ", decimal comma" if decimal == "," else ""
@@ -172,7 +170,7 @@ def infer_schema(
 
 
 def _make_schema(column: Column, marks: MissingMarks) -> ColumnSchema:
-    """Keep what is needed to read other rows of a column."""
+    """Make the schema of a column: what is needed to read other rows of it."""
     role = column.role or "used"
     own = None
     if role != "left out" or column.kind != "unchanged":
@@ -185,7 +183,10 @@ def _make_schema(column: Column, marks: MissingMarks) -> ColumnSchema:
 def _describe_columns(
     columns: Iterable[Column], more: Iterable[tuple[str, str]]
 ) -> list[str]:
-    """Write what was assumed, in sentences: first which columns are not used."""
+    """Write what was assumed, in sentences: first ids, then columns left out.
+
+    `more` has entries like those of `Column.lists`.
+    """
     lists: dict[str, list[str]] = defaultdict(list)
     remarks: dict[str, list[str]] = defaultdict(list)
     for column in columns:
@@ -204,7 +205,7 @@ def _describe_columns(
 def _find_columns(
     source: str, option: str, given: Iterable[str], names: list[str]
 ) -> frozenset[str]:
-    """Find the columns that a parameter names, alone or several separated by commas.
+    """Find the columns that an option names; an item may be several joined by commas.
 
     >>> sorted(_find_columns("a.csv", "ids", ["a,b", "c, d"], ["a", "b", "c, d"]))
     ['a', 'b', 'c, d']
@@ -228,10 +229,24 @@ def _find_columns(
 def convert_columns(
     parsed: ParsedFile, schema: Schema, *, inferred: bool
 ) -> tuple[Any, Any, list[str]]:
-    """Convert the used columns to typed ones.
+    """Convert the used columns of a file to float64, datetime64 or categorical.
 
-    Also returned are which cells are missing in the file, and what was assumed. Unless
-    the schema was inferred from these rows, a column that does not fit it is an error.
+    Parameters
+    ----------
+    parsed : ParsedFile
+    schema : Schema
+    inferred : bool
+        Whether `schema` was inferred from these rows. If not, a column that does not
+        fit it raises InputError.
+
+    Returns
+    -------
+    frame : pandas.DataFrame of shape (n_rows, n_used)
+    missing : pandas.DataFrame of shape (n_rows, n_used), bool
+        Which cells are missing in the file. A string that does not parse is missing in
+        `frame` only.
+    list of str
+        What was assumed, in sentences.
     """
     converter = _Converter(parsed.name, schema, inferred)
     used = [c for c in schema.columns if c.role == "used" and c.name in parsed.frame]
@@ -242,32 +257,31 @@ def convert_columns(
     frame.index = missing.index = parsed.frame.index
     lines = converter.other_formats + converter.describe_unmatched()
     if inferred:
-        lines += _find_marks(converter.unmatched, frame)
+        lines += _report_likely_marks(converter.unmatched, frame)
     return frame, missing, lines
 
 
 def parse_format(name: str, texts: Any) -> NDArray[Any]:
-    """Parse texts in a format of numbers or dates; others become missing."""
+    """Parse strings in a number or date format; others become missing."""
     is_date = name in dates.DATE_FORMATS
     return (dates.parse_dates if is_date else numbers.parse_numbers)(name, texts)
 
 
 @dataclass
 class _Converter:
-    """Converts columns by a schema, and collects the texts that do not fit it."""
+    """Convert columns by a schema, and collect the strings that do not parse."""
 
     file: str
     schema: Schema
     inferred: bool
     other_formats: list[str] = field(default_factory=list)
-    # Text that is not what its column holds -> number of cells.
+    # String that does not parse -> number of cells.
     unmatched: Counter[str] = field(default_factory=Counter)
-    unmatched_in: dict[str, str] = field(
-        default_factory=dict
-    )  # column -> what it holds
+    # Column with such strings -> what was expected.
+    unmatched_in: dict[str, str] = field(default_factory=dict)
 
     def convert(self, column: ColumnSchema, cells: Any) -> tuple[Any, Any]:
-        """Convert a column; also returned is which of its cells are missing."""
+        """Convert a column; return it, and which cells are missing in the file."""
         marks = self.schema.missing if column.missing is None else column.missing
         if not is_text(cells):
             values = self._convert_typed(column, cells, marks)
@@ -284,7 +298,7 @@ class _Converter:
         return pd.Series(values), text.codes < 0
 
     def _convert_text(self, column: ColumnSchema, text: TextColumn) -> Any:
-        """Convert text to numbers or dates."""
+        """Parse strings as numbers or dates, in the format of the schema or another."""
         is_date = column.kind == "dates"
         # A model may have been fitted to a file that stores numbers as numbers.
         expected = column.format or ("iso" if is_date else "1.5")
@@ -299,7 +313,7 @@ class _Converter:
         return np.append(values, missing)[text.codes]  # the code -1 takes the last
 
     def _order(self, column: ColumnSchema, text: TextColumn) -> Any:
-        """Convert text to ordered categories; others become missing."""
+        """Convert strings to an ordered categorical; unknown labels become missing."""
         places = {one: k for k, one in enumerate(column.order)}
         ranks = np.array([*(places.get(one, -1) for one in text.values), -1])
         self._collect_unmatched(column, text, ranks[:-1] < 0)
@@ -309,6 +323,10 @@ class _Converter:
     def _collect_unmatched(
         self, column: ColumnSchema, text: TextColumn, unmatched: NDArray[np.bool_]
     ) -> None:
+        """Collect the strings in the mask `unmatched`.
+
+        Raises InputError if they are too many, and the schema is of another table.
+        """
         n_cells = text.count(unmatched)
         if not n_cells:
             return
@@ -326,7 +344,7 @@ class _Converter:
         self.unmatched_in[column.name] = expected
 
     def describe_unmatched(self) -> list[str]:
-        """Write which cells were read as missing, in one sentence."""
+        """Write in a sentence which strings did not parse and were read as missing."""
         if not self.unmatched:
             return []
         n_cells = counted(self.unmatched.total(), "cell")
@@ -339,7 +357,10 @@ class _Converter:
     def _convert_typed(
         self, column: ColumnSchema, cells: Any, marks: Sequence[str]
     ) -> Any:
-        """Convert a column that the file stores as numbers, dates or ranks."""
+        """Convert a column that the file stores as numbers, dates or ordered labels.
+
+        Numbers that are among the missing-value markers become missing.
+        """
         dtype = cells.dtype
         is_number = pd.api.types.is_numeric_dtype(dtype)  # or boolean
         if is_number:
@@ -360,7 +381,7 @@ class _Converter:
 
 
 def _find_other_format(column: ColumnSchema, text: TextColumn) -> str | None:
-    """Find a format that all texts have."""
+    """Find an unambiguous number or date format that all strings have, or None."""
     is_date = column.kind == "dates"
     formats = dates.DATE_FORMATS if is_date else numbers.NUMBER_FORMATS
     known = (one for one in formats if one not in dates.AMBIGUOUS)
@@ -368,8 +389,8 @@ def _find_other_format(column: ColumnSchema, text: TextColumn) -> str | None:
     return next(found, None)
 
 
-def _find_marks(unmatched: Counter[str], frame: Any) -> list[str]:
-    """Report texts that are no numbers in one column, and categories of another."""
+def _report_likely_marks(unmatched: Counter[str], frame: Any) -> list[str]:
+    """Report categories that also were unparsable in a column of numbers or dates."""
     texts: dict[str, None] = {}
     columns = []
     for name in frame.select_dtypes("category"):

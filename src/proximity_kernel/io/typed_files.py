@@ -1,8 +1,7 @@
-"""Read the columns of Parquet and Arrow files.
+"""Read the columns of Parquet and Arrow files, at once or in batches.
 
-Parquet and Arrow files store their rows in groups, so large ones are read in batches.
-A batch is an Arrow table with dictionaries for text, so that each distinct text is
-looked at once.
+A batch is an Arrow table with dictionary-encoded strings, so that each distinct string
+is parsed once.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from .header import make_unique
 from .schema import FileLayout, InputError, ParsedFile, ReadOptions
 
 BATCH_ROWS = 2**18
-"""Rows of each batch but the last."""
+"""Number of rows of each batch but the last."""
 _BUFFER = 2**20  # bytes of a column that are read at a time
 _DAMAGE = (EOFError, IndexError, OSError, OverflowError, ValueError, struct.error)
 _NESTED = (list, dict, set, bytes)
@@ -34,9 +33,9 @@ _NESTED = (list, dict, set, bytes)
 
 
 def parse_typed(file: InputFile, _: ReadOptions) -> ParsedFile:
-    """Parse a Parquet or Arrow file, if its table is not too large."""
+    """Parse a Parquet or Arrow file into columns, unless it is too large."""
     name, size = file.name, len(file.data)
-    with _naming_damage(name, file.type):
+    with _rename_errors(name, file.type):
         if file.type == "parquet":
             table = _read_whole_parquet(file)
         else:
@@ -51,10 +50,10 @@ def parse_typed(file: InputFile, _: ReadOptions) -> ParsedFile:
 
 
 def _read_whole_parquet(file: InputFile) -> Any:
-    """Read a Parquet file.
+    """Read a Parquet file as one Arrow table.
 
-    A small file may hold a long text once and repeat it in millions of rows. So texts
-    are read as dictionaries, and counted before they are repeated.
+    A small file may store a long string once and repeat it in millions of rows. So
+    strings are read dictionary-encoded, and their size is checked before decoding.
     """
     arrow = require("pyarrow", extra="cli")
     batches, decoded, size = [], 0, len(file.data)
@@ -75,7 +74,7 @@ def _read_whole_parquet(file: InputFile) -> Any:
 
 
 def _list_views() -> dict[Any, Any]:
-    """List the types of views, which refer to texts, with those of plain texts."""
+    """Map Arrow's view types (string_view, binary_view) to the plain types."""
     arrow = require("pyarrow", extra="cli")
     return {
         arrow.string_view(): arrow.large_string(),
@@ -84,7 +83,11 @@ def _list_views() -> dict[Any, Any]:
 
 
 def _count_text(column: Any) -> int:
-    """Count the bytes of dictionary-encoded strings, also inside lists."""
+    """Count the bytes that encoded strings will take when they are decoded.
+
+    Dictionary and run-end encoding count, also inside lists and structs; any other
+    column counts 0.
+    """
     arrow = require("pyarrow", extra="cli")
     if isinstance(column, arrow.ChunkedArray):
         return sum(map(_count_text, column.chunks))
@@ -94,27 +97,27 @@ def _count_text(column: Any) -> int:
         return _count_text(column.values)
     if arrow.types.is_run_end_encoded(column.type):
         n_times = np.diff(column.run_ends.to_numpy(), prepend=0)
-        return int(n_times @ _measure(column.values))
+        return int(n_times @ _count_lengths(column.values))
     if not arrow.types.is_dictionary(column.type):
         return 0
-    lengths = _measure(column.dictionary)
+    lengths = _count_lengths(column.dictionary)
     codes = column.indices.drop_null().to_numpy()
     return int(np.bincount(codes, minlength=len(lengths)) @ lengths)
 
 
-def _measure(texts: Any) -> Any:
-    """Count the bytes of each text; of anything else, 8."""
+def _count_lengths(texts: Any) -> Any:
+    """Count the bytes of each string of an Arrow array; 8 for values of other types."""
     arrow, compute = (require(f"pyarrow{one}", extra="cli") for one in ("", ".compute"))
     try:
         return compute.binary_length(texts).fill_null(0).to_numpy()
-    except arrow.ArrowNotImplementedError:  # not texts
+    except arrow.ArrowNotImplementedError:  # not strings
         return np.full(len(texts), 8)
 
 
 def _list_messages(data: Any) -> Iterator[Any]:
-    """List the messages of an Arrow file or stream: batches and dictionaries.
+    """Iterate over the messages of an Arrow file or stream: batches and dictionaries.
 
-    The end of a file says where they begin: Footer.dictionaries, .recordBatches.
+    The footer of a file has their offsets: Footer.dictionaries, .recordBatches.
     """
     arrow, ipc = (require(f"pyarrow{one}", extra="cli") for one in ("", ".ipc"))
     data = arrow.py_buffer(data)
@@ -134,10 +137,10 @@ def _list_messages(data: Any) -> Iterator[Any]:
 
 
 def _count_bytes(message: Any) -> int:
-    """Count the bytes of a message's buffers when they are decompressed.
+    """Count the decompressed bytes of the buffers of an Arrow message.
 
     Its metadata is a flatbuffer: Message.header -> RecordBatch.buffers, .compression. A
-    compressed buffer begins with the number of bytes that it will have.
+    compressed buffer begins with its decompressed size.
     """
     meta, body = message.metadata.to_pybytes(), message.body
     batch = _follow(meta, _find_field(meta, _follow(meta, 0), 2))
@@ -154,7 +157,7 @@ def _count_bytes(message: Any) -> int:
 
 
 def _find_field(meta: bytes, table: int, number: int) -> int:
-    """Find where a field of a flatbuffer's table begins; 0 if it is absent."""
+    """Return the offset of a field of a flatbuffer's table; 0 if it is absent."""
     fields = table - struct.unpack_from("<i", meta, table)[0]
     if 6 + 2 * number > struct.unpack_from("<H", meta, fields)[0]:
         return 0
@@ -163,13 +166,13 @@ def _find_field(meta: bytes, table: int, number: int) -> int:
 
 
 def _follow(meta: bytes, at: int) -> int:
-    """Follow an offset of a flatbuffer."""
+    """Return the position that the flatbuffer offset stored at `at` points to."""
     return int(at + struct.unpack_from("<I", meta, at)[0])
 
 
 @contextmanager
-def _naming_damage(name: str, file_type: str) -> Iterator[None]:
-    """Raise the errors of pyarrow as errors that name the file."""
+def _rename_errors(name: str, file_type: str) -> Iterator[None]:
+    """Convert errors of pyarrow to an InputError that names the damaged file."""
     arrow = require("pyarrow", extra="cli")
     try:
         yield
@@ -184,6 +187,7 @@ def _naming_damage(name: str, file_type: str) -> Iterator[None]:
 
 
 def _convert_arrow(name: str, file_type: str, table: Any) -> ParsedFile:
+    """Convert an Arrow table to a parsed file of pandas columns."""
     arrow = require("pyarrow", extra="cli")
     table = _put_index_first(table)
     names, assumptions = make_unique(table.column_names)
@@ -204,7 +208,7 @@ def _convert_arrow(name: str, file_type: str, table: Any) -> ParsedFile:
 
 
 def _repeat_values(name: str, table: Any) -> Any:
-    """Convert columns of views and of runs, which repeat values by reference."""
+    """Decode run-end encoded columns and views, if the result is not too large."""
     arrow = require("pyarrow", extra="cli")
     views = _list_views()
     for j, field in enumerate(table.schema):
@@ -230,15 +234,15 @@ def _repeat_values(name: str, table: Any) -> Any:
 
 
 def _convert_dictionary(encoded: Any, value_type: Any) -> Any:
-    """Convert the values of a dictionary array, each once."""
+    """Cast the distinct values of a dictionary-encoded array to a type."""
     values = encoded.dictionary.cast(value_type)
     return type(encoded).from_arrays(encoded.indices, values)
 
 
 def _put_index_first(table: Any) -> Any:
-    """Move the columns that hold an index of pandas to the front, and name them."""
+    """Move the columns that pandas stored as an index to the front, and name them."""
     index: Any = None
-    with suppress(KeyError, TypeError, ValueError):  # no notes of pandas, or damaged
+    with suppress(KeyError, TypeError, ValueError):  # no metadata of pandas, or damaged
         index = table.schema.pandas_metadata["index_columns"]
     index = [name for name in table.column_names if name in (index or [])]
     if not index:
@@ -252,7 +256,7 @@ def _put_index_first(table: Any) -> Any:
 
 
 def _mask_integers(arrow_type: Any) -> Any:
-    """Name the type of pandas for integers with missing cells; None for other types."""
+    """Return the nullable integer dtype for an Arrow integer; None for other types."""
     is_integer = require("pyarrow", extra="cli").types.is_integer(arrow_type)
     name = str(arrow_type).replace("int", "Int").replace("uI", "UI")
     return pd.api.types.pandas_dtype(name) if is_integer else None
@@ -268,16 +272,16 @@ class LargeFile:
     columns: tuple[str, ...]  # names as in the file
 
     def read(self, columns: Sequence[str] | None = None) -> Iterator[Any]:
-        """Read Arrow tables of at most `BATCH_ROWS` rows, from the start of the file.
+        """Iterate over the file in Arrow tables of at most `BATCH_ROWS` rows.
 
-        `columns` are those to read; all by default.
+        `columns` are the names of those to read; all by default.
         """
         read = _read_parquet if self.type == "parquet" else _read_ipc
-        with _naming_damage(self.name, self.type):
+        with _rename_errors(self.name, self.type):
             yield from _make_even(read(self.name, columns))
 
     def convert(self, batch: Any, start: int) -> ParsedFile:
-        """Convert a batch whose first row is row `start` of the file."""
+        """Convert an Arrow table whose first row has index `start` in the file."""
         name = self.name
         if batch.num_rows < self.n_rows:
             name += f", rows {start + 1:,} to {start + batch.num_rows:,}"
@@ -285,8 +289,8 @@ class LargeFile:
 
 
 def open_large_file(path: str, file_type: str) -> LargeFile:
-    """Open a Parquet or Arrow file, and count its rows."""
-    with _naming_damage(path, file_type):
+    """Open a Parquet or Arrow file, check its size, and count its rows."""
+    with _rename_errors(path, file_type):
         if file_type == "parquet":
             file = _open_parquet(path)
             n_rows, names = file.metadata.num_rows, file.schema_arrow.names
@@ -303,20 +307,21 @@ def open_large_file(path: str, file_type: str) -> LargeFile:
 
 
 def _open_parquet(source: Any) -> Any:
-    """Open a Parquet file whose strings are read dictionary-encoded, as stored.
+    """Open a Parquet file so that strings are read dictionary-encoded, as stored.
 
-    Encoding them again would take half of the read time, and plain strings much memory.
+    Decoding and encoding them again would take half of the read time, and much memory.
     """
     parquet = require("pyarrow.parquet", extra="cli")
     leaves = parquet.ParquetFile(source).schema
     texts = [one.path for one in leaves if one.physical_type == "BYTE_ARRAY"]
-    # Columns are read in small parts: a group of rows may be as large as the file.
+    # Columns are read in small parts: a row group may be as large as the file.
     return parquet.ParquetFile(
         source, read_dictionary=texts, pre_buffer=False, buffer_size=_BUFFER
     )
 
 
 def _read_parquet(path: str, columns: Sequence[str] | None) -> Iterator[Any]:
+    """Iterate over the record batches of a Parquet file, with encoded strings."""
     arrow = require("pyarrow", extra="cli")
     plain = require("pyarrow.parquet", extra="cli").read_schema(path)
     texts, views = (arrow.string(), arrow.large_string()), _list_views()
@@ -336,14 +341,17 @@ def _read_parquet(path: str, columns: Sequence[str] | None) -> Iterator[Any]:
 
 
 def _open_ipc(path: str) -> Any:
+    """Open an Arrow file by a memory map."""
     return require("pyarrow.ipc", extra="cli").open_file(_map(path))
 
 
 def _map(path: str) -> Any:
+    """Map a file into memory."""
     return require("pyarrow", extra="cli").memory_map(path)
 
 
 def _read_ipc(path: str, columns: Sequence[str] | None) -> Iterator[Any]:
+    """Iterate over the record batches of an Arrow file."""
     with _open_ipc(path) as file:
         for i in range(file.num_record_batches):
             part = file.get_batch(i)
@@ -351,7 +359,7 @@ def _read_ipc(path: str, columns: Sequence[str] | None) -> Iterator[Any]:
 
 
 def _make_even(parts: Iterable[Any]) -> Iterator[Any]:
-    """Join and cut parts into tables of `BATCH_ROWS` rows."""
+    """Split and join record batches into tables of `BATCH_ROWS` rows."""
     waiting: list[Any] = []
     n_waiting = 0
     for part in parts:
@@ -368,7 +376,7 @@ def _make_even(parts: Iterable[Any]) -> Iterator[Any]:
 
 
 def _join(parts: list[Any]) -> Any:
-    """Join parts, with dictionaries for text."""
+    """Join record batches into a table with dictionary-encoded strings."""
     arrow = require("pyarrow", extra="cli")
     table = arrow.Table.from_batches(parts)
     for j, field in enumerate(table.schema):
@@ -377,15 +385,16 @@ def _join(parts: list[Any]) -> Any:
     return table.unify_dictionaries()
 
 
-# -------------------------------------------------------------------------- few types
+# ---------------------------------------------------------------------------- dtypes
 
 
 def simplify_columns(frame: Any) -> Any:
-    """Convert text columns to categoricals, and columns of objects to typed ones."""
+    """Convert strings to categoricals, and columns of objects to their own dtype."""
     return pd.DataFrame({name: _simplify(frame[name]) for name in frame.columns})
 
 
 def _simplify(column: Any) -> Any:
+    """Convert one column as in `simplify_columns`; nested objects stay as they are."""
     dtype = column.dtype
     if isinstance(dtype, pd.CategoricalDtype):
         is_text = pd.api.types.infer_dtype(dtype.categories) == "string"
@@ -408,7 +417,7 @@ def _simplify(column: Any) -> Any:
 
 
 def decode(frame: Any) -> Any:
-    """Convert columns with dictionaries, of pandas or Arrow, to plain ones."""
+    """Convert categorical and dictionary-encoded columns to columns of their values."""
     plain: dict[str, Any] = dict.fromkeys(frame.select_dtypes("category"), object)
     for name, dtype in frame.dtypes.items():
         held: Any = getattr(dtype, "pyarrow_dtype", None)
@@ -418,12 +427,12 @@ def decode(frame: Any) -> Any:
 
 
 def to_categories(column: Any) -> Any:
-    """Convert cells of any type to categories of text."""
+    """Convert cells of any type to a categorical of strings, by `write_cell`."""
     return column.astype(object).map(write_cell, na_action="ignore").astype("category")
 
 
 def write_cell(cell: Any) -> str:
-    """Write a cell as a label: a whole number without a point, a date in ISO format.
+    """Write a cell as a string: whole floats without a point, dates in ISO format.
 
     >>> write_cell(3.0), write_cell(0.5), write_cell("x")
     ('3', '0.5', 'x')

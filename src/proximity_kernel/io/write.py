@@ -1,7 +1,7 @@
-"""Write results to files, in the format of their ending.
+"""Write results to files, in the format of the file extension.
 
-Cells are written as they are: numbers in full, text as text, dates as ISO, nested cells
-as JSON. Files are written completely or not at all; devices are written to.
+Nothing is lost: numbers are written with all digits, dates in ISO format, nested cells
+as JSON. Files are written completely or not at all; devices are written to directly.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ TEXT_FORMATS = ("csv", "tsv")
 BATCHED_FORMATS = ("parquet", "arrow", "csv", "tsv", "jsonl")
 """Formats that can be written in batches."""
 MAX_EXCEL_ROWS = 2**20 - 1
-"""Rows of a sheet, below its header."""
+"""Maximum number of rows of a sheet below its header."""
 _MAX_EXCEL_TEXT = 32_767  # characters of a cell
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _ESCAPED = re.compile(r"_x[0-9A-Fa-f]{4}_")
-_FIRST_EXCEL_YEAR = 1901  # before, Excel counts a day that did not exist
+_FIRST_EXCEL_YEAR = 1901  # earlier dates are wrong: Excel has a 29 February 1900
 _QUOTE = '"'
 _JSON_ROWS = ",\n"
 
@@ -62,20 +62,20 @@ def open_output(path: str | None) -> Iterator[IO[bytes]]:
             yield file
     except BrokenPipeError:
         raise
-    except OSError as error:  # the system does not always name the file
+    except OSError as error:  # it does not always name the file
         reason = error.strerror or str(error)
         raise OSError(error.errno, reason, path or "standard output") from None
 
 
 class _VisibleStream(io.BytesIO):
-    """Write text to a terminal, with control characters as escapes."""
+    """A binary stream to a terminal that writes control characters as escapes."""
 
     def __init__(self, stream: Any) -> None:
         super().__init__()
         self._stream = stream
 
     def write(self, data: Any) -> int:
-        """Write bytes of UTF-8."""
+        """Write UTF-8 text."""
         text = show_controls(bytes(data).decode(errors="backslashreplace"))
         self._stream.write(text.encode())
         return len(data)
@@ -114,19 +114,19 @@ def write_frame(frame: Any, path: str | None, file_format: str) -> None:
 
 @contextmanager
 def open_writer(path: str | None, file_format: str) -> Iterator[Append]:
-    """Open a file to which rows are appended.
+    """Open a file to which data frames are appended.
 
     Parameters
     ----------
     path : str or None
         None is standard output.
     file_format : str
-        A value of `FORMAT_OF_ENDING`; all but `BATCHED_FORMATS` take one batch.
+        A value of `FORMAT_OF_ENDING`; all but `BATCHED_FORMATS` take one frame.
 
     Yields
     ------
     callable
-        Takes a data frame.
+        Takes a pandas.DataFrame.
     """
     binary = file_format in ("parquet", "arrow")
     if binary and path in (None, "-") and sys.stdout.isatty():
@@ -139,16 +139,16 @@ def open_writer(path: str | None, file_format: str) -> Iterator[Append]:
 
 
 def list_cells(column: Any) -> list[Any]:
-    """List the cells of a column as Python has them; missing ones are None."""
+    """List the cells of a pandas column as Python objects; missing ones are None."""
     pandas = require("pandas", extra="cli")
     if isinstance(column.dtype, pandas.ArrowDtype):
         arrow = require("pyarrow", extra="cli")
         cells = arrow.array(column)
         try:
             cells = cells.to_pylist()
-        except OverflowError:  # dates that Python does not have
+        except OverflowError:  # dates out of Python's range
             cells = cells.cast(arrow.string()).to_pylist()
-    elif column.dtype == "float32":  # with its digits, not those of a float64
+    elif column.dtype == "float32":  # with its digits, not those of float64
         cells = column.astype(str).astype(float).tolist()
     else:
         cells = column.astype(object).tolist()
@@ -156,7 +156,7 @@ def list_cells(column: Any) -> list[Any]:
 
 
 def write_text(cell: Any) -> str:
-    """Write a cell as a text file holds it; a missing one is empty.
+    """Write a cell as a string for a text file; None as an empty one.
 
     >>> write_text(0.1), write_text(True), write_text(Decimal("1.50")), write_text([1])
     ('0.1', 'True', '1.50', '[1]')
@@ -198,7 +198,10 @@ def _write_json(cell: Any) -> str:
 
 
 def _to_excel(cell: Any) -> Any:
-    """Convert a cell to one that Excel holds without loss, if need be to text."""
+    """Convert a cell to a type that Excel stores without loss, if need be to str.
+
+    Raises InputError if Excel cannot store the string.
+    """
     if isinstance(cell, datetime):
         below_ms = cell.microsecond % 1000 or getattr(cell, "nanosecond", 0)
         if not (cell.tzinfo or below_ms or cell.year < _FIRST_EXCEL_YEAR):
@@ -226,7 +229,7 @@ def _to_excel(cell: Any) -> Any:
 
 
 def _cut_times(cells: list[Any]) -> list[Any]:
-    """Cut the time of day off dates if none has one."""
+    """Convert the datetimes of a column to dates, if none has a time of day."""
     times = [cell for cell in cells if isinstance(cell, datetime)]
     if not times or any(one.tzinfo or one.time() != time() for one in times):
         return cells
@@ -234,7 +237,7 @@ def _cut_times(cells: list[Any]) -> list[Any]:
 
 
 def _write_columns(frame: Any, write: Callable[[Any], Any]) -> list[list[Any]]:
-    """Write the cells of each column."""
+    """Convert the cells of each column by `write`; an error names the column."""
     columns = []
     for name in frame.columns:
         try:
@@ -251,6 +254,7 @@ def _write_columns(frame: Any, write: Callable[[Any], Any]) -> list[list[Any]]:
 
 @contextmanager
 def _open_csv(file: IO[bytes], separator: str) -> Iterator[Append]:
+    """Yield a function that appends frames to a text file with a header line."""
     special = re.compile(f'[{separator}"\r\n]')
     names_written = False
 
@@ -272,6 +276,8 @@ def _open_csv(file: IO[bytes], separator: str) -> Iterator[Append]:
 
 @contextmanager
 def _open_json(file: IO[bytes], *, lines: bool) -> Iterator[Append]:
+    """Yield a function that writes frames as a JSON list, or as JSON lines."""
+
     def append(frame: Any) -> None:
         names = [_write_json(str(name)) for name in frame.columns]
         rows = [
@@ -286,6 +292,7 @@ def _open_json(file: IO[bytes], *, lines: bool) -> Iterator[Append]:
 
 @contextmanager
 def _open_excel(file: IO[bytes]) -> Iterator[Append]:
+    """Yield a function that writes a frame as an Excel file with one sheet."""
     openpyxl = require("openpyxl", extra="cli")
 
     def append(frame: Any) -> None:
@@ -314,6 +321,7 @@ def _open_excel(file: IO[bytes]) -> Iterator[Append]:
 
 
 def _make_excel_cell(sheet: Any, value: Any) -> Any:
+    """Make a cell of openpyxl: numbers with all digits, strings never as formulas."""
     is_number = isinstance(value, int | float | Decimal) and not isinstance(value, bool)
     # openpyxl would cut numbers to 16 digits.
     shown = write_text(value) if is_number else value
@@ -327,7 +335,10 @@ def _make_excel_cell(sheet: Any, value: Any) -> Any:
 
 @contextmanager
 def _open_arrow(file: IO[bytes], module: str, opener: str) -> Iterator[Append]:
-    """Open a Parquet or Arrow file; the first batch sets the types of its columns."""
+    """Yield a function that appends frames to a Parquet or Arrow file.
+
+    The first frame sets the types of the columns.
+    """
     arrow = require("pyarrow", extra="cli")
     with ExitStack() as stack:
         writer: Any = None
@@ -347,7 +358,7 @@ def _open_arrow(file: IO[bytes], module: str, opener: str) -> Iterator[Append]:
 
 
 def _to_arrow(column: Any) -> Any:
-    """Convert a column; cells of several types become text."""
+    """Convert a pandas column to an Arrow array; mixed types become strings."""
     arrow = require("pyarrow", extra="cli")
     try:
         cells = arrow.array(column, from_pandas=True)
