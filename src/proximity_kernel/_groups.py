@@ -39,6 +39,7 @@ from ._bins import CategoricalBins
 from ._coded import CodedTable
 from ._kmeans import Rows, best_clustering, gather_rows, nearest_centers
 from ._shared.wording import join_names
+from ._table.records import Tabular
 
 SEED = 0
 N_SAMPLES = 10
@@ -68,8 +69,8 @@ _Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Groups:
-    """Whether the rows of a table form separate groups.
+class Groups(Tabular):
+    """Whether the rows of a table form separate groups; `print` says it in words.
 
     Attributes
     ----------
@@ -87,6 +88,20 @@ class Groups:
     samples: dict[int, int] = field(default_factory=dict)
     stability: dict[int, float] = field(default_factory=dict)
     along: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return describe_groups(self.n_groups, self)
+
+    def _show(self) -> tuple[str, dict[str, list[Any]]]:
+        return str(self), self._list_columns()
+
+    def _list_columns(self) -> dict[str, list[Any]]:
+        numbers = sorted({*self.samples, *self.stability})
+        return {
+            "n_groups": numbers,
+            "samples": [self.samples.get(k, 0) for k in numbers],
+            "stability": [self.stability.get(k) for k in numbers],
+        }
 
 
 def find_groups(

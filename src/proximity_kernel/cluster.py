@@ -400,7 +400,7 @@ class ProximityKMeans(NumberedTransformer, Clusterer, KernelEstimator):
 
     @property
     def stability_(self) -> dict[int, float] | None:
-        """Stability of 2, 3, ... clusters, if their number was chosen."""
+        """Stability of each number of clusters, if the number was chosen."""
         return None if self.groups_ is None else self.groups_.stability
 
     @property

@@ -397,7 +397,8 @@ class ProximityOutliers(Weighted, OutlierDetector, KernelEstimator):
         -------
         list of length n_samples, of lists of Reason
             The cells with a score, the highest first. With ``to_frame()``, one line
-            for each reason, and shown as a table in a notebook.
+            for each reason (as a sentence in the column "reason"), and shown as a table
+            in a notebook.
         """
         most = check_count("n", n, 1)
         coded = self._code(X)
@@ -411,7 +412,8 @@ class ProximityOutliers(Weighted, OutlierDetector, KernelEstimator):
             ]
             for i, own in enumerate(cells)
         )
-        return Records(found, find_library(X), ["row", *Reason.__dataclass_fields__])
+        names = ["row", *Reason.__dataclass_fields__, "reason"]
+        return Records(found, find_library(X), names, text="reason")
 
     def __get_model_state__(self) -> State:
         tails = self._tails

@@ -1,6 +1,7 @@
 """What estimators return shows as a table in a notebook, and becomes a frame."""
 
 import re
+from html import escape
 from io import StringIO
 
 import numpy as np
@@ -78,13 +79,13 @@ def test_frames_hold_what_the_results_hold(library):
     assert sum(why["contribution"]) == pytest.approx(found["explain"].similarity)
     cells = found["provenance"]
     frame = cells.to_frame()
-    assert list(frame["feature_name"]) == cells["feature_name"].tolist()
+    assert list(frame["feature"]) == cells["feature_name"].tolist()
+    assert list(frame["columns_1"]) == cells["column_names"][:, 0].tolist()
     assert list(frame["moved_1"]) == cells["moved"][:, 0].tolist()
     assert found["profiles"].to_frame().to_dict("records") == found["profiles"]
     told = found["reasons"].to_frame()
-    assert list(told["row"]) == [
-        i for i, row in enumerate(found["reasons"]) for _ in row
-    ]
+    said = [(i, str(one)) for i, row in enumerate(found["reasons"]) for one in row]
+    assert list(zip(told["row"], told["reason"], strict=True)) == said
     of_feature = found["missingness"].to_frame()
     assert of_feature["missing"].tolist() == PANDAS.isna().sum().tolist()
 
@@ -121,6 +122,15 @@ def test_a_table_from_a_file_shows_what_was_assumed():
 def test_a_notebook_shows_features_of_provenance_by_name():
     cells = ProximityKernel().fit(PANDAS).provenance(PANDAS)
     head, rows = read_html(cells._repr_html_())
-    assert head[:3] == ["row", "feature_name", "level"]
-    assert not {"feature", "columns_1", "column_names_1"} & set(head)
+    assert head[:3] == ["row", "feature", "level"]
+    assert head[-2:] == ["columns_3", "moved_3"]
     assert [row[1] for row in rows] == cells["feature_name"].tolist()
+
+
+def test_groups_are_shown_in_words_and_by_number():
+    groups = ProximityKMeans(random_state=0).fit(PANDAS).groups_
+    shown = groups._repr_html_()
+    assert escape(str(groups)) in shown
+    head, rows = read_html(shown)
+    assert head == ["n_groups", "samples", "stability"]
+    assert [int(row[0]) for row in rows] == groups.to_frame()["n_groups"].tolist()

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from .._shared.extras import require
 
 _MOST_ROWS = 60  # that a notebook shows
+_NAMED = {"feature_name": "feature", "column_names": "columns"}  # names for numbers
 _Item = TypeVar("_Item")
 
 
@@ -89,6 +90,9 @@ class Records(Tabular, list[_Item]):
     library : str, default="pandas"
     names : iterable of str
         Of the columns, if there are no records to tell.
+    text : str
+        Name of a column with the records as text, which a notebook shows instead of
+        what it is made of; "" for none.
 
     Examples
     --------
@@ -102,20 +106,31 @@ class Records(Tabular, list[_Item]):
     """
 
     def __init__(
-        self, items: Any = (), library: str = "pandas", names: Iterable[str] = ()
+        self,
+        items: Any = (),
+        library: str = "pandas",
+        names: Iterable[str] = (),
+        text: str = "",
     ) -> None:
         super().__init__(items)
-        self.library, self._names = library, tuple(names)
+        self.library, self._names, self._text = library, tuple(names), text
 
     def _list_columns(self) -> dict[str, list[Any]]:
         records = list(self._list_records())
         names = records[0] if records else self._names
         return {name: [one[name] for one in records] for name in names}
 
+    def _show(self) -> tuple[str, dict[str, list[Any]]]:
+        columns = self._list_columns()
+        shown = ("row", "feature", "value", "score", self._text)
+        return "", {name: columns[name] for name in shown} if self._text else columns
+
     def _list_records(self) -> Iterator[Mapping[str, Any]]:
         for row, item in enumerate(self):
             if isinstance(item, list):
-                yield from ({"row": row, **_flatten(one)} for one in item)
+                for one in item:
+                    text = {self._text: str(one)} if self._text else {}
+                    yield {"row": row, **_flatten(one), **text}
             else:
                 yield _flatten(item)
 
@@ -142,24 +157,14 @@ class CellRecords(Tabular, np.ndarray[Any, Any]):
         is_plain = isinstance(found, np.ndarray) and found.dtype.names is None
         return found.view(np.ndarray) if is_plain else found
 
-    def _show(self) -> tuple[str, dict[str, list[Any]]]:
-        """Show features by their names, which come first, and not by number."""
-        named = {
-            name.replace("column_names", "column"): own
-            for name, own in self._list_columns().items()
-            if name != "feature" and not name.startswith("columns_")
-        }
-        first = {name: named[name] for name in ("row", "feature_name") if name in named}
-        return "", first | named
-
     def _list_columns(self) -> dict[str, list[Any]]:
-        columns = {}
-        for name in self.dtype.names or ():
-            own = self[name]
-            if own.ndim == 1:
-                columns[name] = own.tolist()
-            else:
-                columns |= {f"{name}_{k}": c.tolist() for k, c in enumerate(own.T, 1)}
+        """List features by their names, which take the place of their numbers."""
+        fields = {_NAMED.get(name, name): self[name] for name in self.dtype.names or ()}
+        columns = {name: own.tolist() for name, own in fields.items() if own.ndim == 1}
+        several = {name: own.T for name, own in fields.items() if own.ndim == 2}
+        for k, parts in enumerate(zip(*several.values(), strict=True), 1):
+            named = zip(several, parts, strict=True)
+            columns |= {f"{name}_{k}": part.tolist() for name, part in named}
         return columns
 
 
@@ -182,11 +187,18 @@ def _unify(cells: list[Any]) -> list[Any]:
 
 
 def _write_cell(cell: Any) -> str:
-    """Write a cell of an HTML table: numbers to the right, with few digits."""
+    """Write a cell of an HTML table: numbers to the right, with few digits.
+
+    >>> _write_cell(4087.5)
+    '<td style="text-align: right">4087.5</td>'
+    >>> _write_cell(1 / 3)
+    '<td style="text-align: right">0.333</td>'
+    """
     if cell is None or (isinstance(cell, float) and isnan(cell)):
         return "<td></td>"
     if isinstance(cell, float):
-        return f'<td style="text-align: right">{cell:.3g}</td>'
+        digits = max(3, len(f"{abs(cell):.0f}") + 1)  # one decimal at least
+        return f'<td style="text-align: right">{cell:.{digits}g}</td>'
     if isinstance(cell, int) and not isinstance(cell, bool):
         return f'<td style="text-align: right">{cell}</td>'
     return f'<td style="text-align: left">{escape(str(cell))}</td>'
