@@ -4,11 +4,17 @@ The pairwise rule estimates every observed cell from the other observed cells of
 row, as if it were missing: P is its distribution over the bins. The row itself is taken
 out of the counts of pairs, where these contain a row like it. So a row has the same
 score whether it was fitted or is new, and no row is evidence for itself. A code that
-has come with one bin in all other rows decides, as in `_pairwise`; so does one whose
-only exception is a row like the one that is judged.
+fewer than five other rows have is no evidence.
 
-- The *surprise* of a cell is ``-log P(own bin)``. A category or bin that no fitted row
-  has counts as one that had been seen once.
+A code that has come with one bin in all other rows decides, as in `_pairwise`. Here it
+also decides if x of its N + x other rows are exceptions, not more than one in a hundred
+or a single one of 20; then ``e = (x + 1) / (N + x + 2)``. Of several codes that decide,
+the one with the smallest e does.
+
+- The *surprise* of a cell is ``-log P(own bin)``. A number between the centers of two
+  bins has a part of the probability of each, by its distance to them, so that the end
+  of a bin is no cliff. A category or bin that no fitted row has counts as one that had
+  been seen once.
 - The *expected surprise* is the mean of this under P, its entropy.
 - The *tail* of a number is how far it lies beyond the central 80 % of its column, in
   units of an exponential distribution that has the median of the values beyond on that
@@ -55,6 +61,10 @@ MARKS = (950, 990, 999)
 """Per mille of the rows that a value is compared with, from either end."""
 FALSE_ALARMS = 0.01
 """Share of the rows drawn from the model that lie beyond the automatic limit."""
+FEWEST_ROWS = 5
+"""Other rows that a code must have to be evidence."""
+_EXCEPTIONS = 100  # other rows for each exception of a code that decides
+_ONE_EXCEPTION = 20  # other rows, if it has a single one
 _LEAST_UNIT = 0.1  # of the central range; a uniform distribution has 0.09
 _FEWEST_BEYOND = 10  # values from which the unit of a tail is learned
 _MOST_TAIL = 1e12  # keeps sums finite
@@ -95,6 +105,18 @@ class Tails:
             above = (values - self.ends[j, 1]) / self.units[j, 1]
         far = np.fmax(np.fmax(below, above), 0.0)  # a missing cell has no tail
         return np.asarray(np.minimum(far, _MOST_TAIL))
+
+    def find_ordinary(self, j: int, n_values: int) -> tuple[float, float]:
+        """Find where the ordinary values of feature j end.
+
+        These are the last marks that an exponential tail of so many values reaches;
+        at least 90 % of the values lie between them.
+        """
+        reach = self.units[j] * np.log(max(TAIL * n_values, 1))
+        low, high = self.marks[j]
+        least = max(np.count_nonzero(low >= self.ends[j, 0] - reach[0]) - 1, 0)
+        most = max(np.count_nonzero(high <= self.ends[j, 1] + reach[1]) - 1, 0)
+        return float(low[least]), float(high[most])
 
     def compare(self, j: int, value: float) -> tuple[str, int]:
         """Say on which side of how many rows, in per mille, a value lies."""
@@ -194,7 +216,7 @@ def _choose_unit(excess: float | None, n_beyond: int, usual: float) -> float:
 
 
 class Decisions(NamedTuple):
-    """The codes that decide a feature, with the row that is judged left out.
+    """The codes that decide a feature, apart from few exceptions.
 
     The features with such codes for feature j are the entries from ``start[j]`` up to
     ``start[j + 1]``. What a code of the feature at entry t decides is at ``first[t]``
@@ -203,14 +225,16 @@ class Decisions(NamedTuple):
 
     start: _Ints  # (n_features + 1,)
     source: _Ints  # (n_entries,) features
+    entry: _Ints  # (n_entries,) where the source is in the evidence
     first: _Ints  # (n_entries,)
-    support: _Ints  # in how many rows the code came with the bin; 0: it decides nothing
-    bins: _Ints  # the bin
-    exception: _Ints  # the bin of the only other row with the code; -1: there is none
+    support: NDArray[Any]  # in how many rows the code came with the bin
+    bins: _Ints  # the bin; -1: the code decides nothing
+    exceptions: NDArray[Any]  # in how many rows it came with another bin
+    pairs: NDArray[Any]  # how often two codes occur together, in the evidence's layout
 
 
 def find_decisions(counts: PairCounts, layout: Evidence) -> Decisions:
-    """Find the codes that have come with one bin of a feature, with one exception.
+    """Find the codes that have come with one bin of a feature, or nearly always.
 
     Parameters
     ----------
@@ -221,54 +245,58 @@ def find_decisions(counts: PairCounts, layout: Evidence) -> Decisions:
     -------
     Decisions
     """
-    start, source, first = [0], [], []
-    tables: list[NDArray[Any]] = [np.empty((3, 0), np.int64)]
+    start, source, entry, first = [0], [], [], []
+    support, bins, exceptions = ([np.empty(0, np.int64)] for _ in range(3))
     size = 0
     for j, n_bins in enumerate(counts.n_bins.tolist()):
-        for i, pairs in _list_pairs(counts, layout, j) if n_bins else ():
-            support, bins, exception = _find_rule(pairs)
-            prior = layout.prior[layout.offsets[j] + bins]
-            sure = -support * np.log(np.where(prior > 0, prior, 1)) > DECIDES
+        for m, pairs in _list_pairs(counts, layout, j) if n_bins else ():
+            most, rows = pairs.argmax(axis=1), pairs.max(axis=1)
+            others = pairs.sum(axis=1) - rows
+            prior = layout.prior[layout.offsets[j] + most]
+            sure = -rows * np.log(np.where(prior > 0, prior, 1)) > DECIDES
+            # One more than allowed, because it may be the row that is judged.
+            sure &= others <= 1 + np.maximum(1, rows / _EXCEPTIONS)
             if sure.any():
-                tables.append(np.stack([np.where(sure, support, 0), bins, exception]))
-                source.append(i)
+                support.append(rows)
+                bins.append(np.where(sure, most, -1))
+                exceptions.append(others)
+                source.append(int(layout.source[m]))
+                entry.append(m)
                 first.append(size)
                 size += len(pairs)
         start.append(len(source))
-    whole = np.concatenate(tables, axis=1).astype(np.int64)
     return Decisions(
         np.array(start, np.int64), np.array(source, np.int64),
-        np.array(first, np.int64), *np.ascontiguousarray(whole),
+        np.array(entry, np.int64), np.array(first, np.int64),
+        np.concatenate(support), np.concatenate(bins), np.concatenate(exceptions),
+        np.ascontiguousarray(counts.pairs).ravel(),
     )  # fmt: skip
 
 
 def _list_pairs(
     counts: PairCounts, layout: Evidence, j: int
-) -> Iterator[tuple[int, _Ints]]:
-    """List each source of feature j with the counts of its codes by the bins of j."""
-    n_bins = counts.n_bins
-    if counts.sources is None:
-        own = slice(layout.offsets[j], layout.offsets[j] + n_bins[j])
-        for i in np.flatnonzero(n_bins).tolist():
-            if i != j:
-                at = layout.offsets[i]
-                yield i, counts.pairs[at : at + n_bins[i], own]
-    elif layout.n_places[j] == n_bins[j]:  # all codes of the feature are kept
-        for s, i in enumerate(counts.sources[j].tolist()):
-            yield i, counts.pairs[j, s, : layout.n_places[i], : n_bins[j]]
+) -> Iterator[tuple[int, NDArray[Any]]]:
+    """List each entry of feature j, with the counts of codes by its bins."""
+    n_bins, own = counts.n_bins, int(layout.offsets[j])
+    for m in range(int(layout.source_start[j]), int(layout.source_start[j + 1])):
+        i = int(layout.source[m])
+        if counts.sources is None:
+            codes = slice(layout.offsets[i], layout.offsets[i] + n_bins[i])
+            yield m, counts.pairs[codes, own : own + n_bins[j]]
+        elif layout.n_places[j] == n_bins[j]:  # all codes of the feature are kept
+            held = counts.pairs.reshape(-1, *counts.pairs.shape[2:])[m]
+            yield m, held[: layout.n_places[i], : n_bins[j]]
 
 
-def _find_rule(pairs: _Ints) -> tuple[_Ints, _Ints, _Ints]:
-    """Find the most frequent bin of each code, and the bin of the only exception."""
-    at = np.arange(len(pairs))
-    bins = pairs.argmax(axis=1)
-    support = pairs[at, bins]
-    others = pairs.copy()
-    others[at, bins] = 0
-    n_others = others.sum(axis=1)
-    alone = (n_others > 0) & (n_others <= 1)  # of a fraction of a row, too
-    exception = np.where(alone, others.argmax(axis=1), -1)
-    return np.where(n_others <= 1, support, 0), bins, exception
+def _is_known(counts: PairCounts, layout: Evidence) -> NDArray[np.bool_]:
+    """Whether enough rows have a code to be evidence, in the layout of the evidence."""
+    if counts.sources is not None:
+        n_rows = counts.pairs.sum(axis=3, keepdims=True)
+    else:
+        some = counts.n_bins > 0
+        n_rows = np.add.reduceat(counts.pairs, layout.offsets[some], axis=1)
+        n_rows = np.repeat(n_rows, counts.n_bins[some], axis=1)
+    return np.broadcast_to(n_rows > FEWEST_ROWS, counts.pairs.shape).ravel()
 
 
 @dataclass(frozen=True)
@@ -304,7 +332,7 @@ class Judge:
             raise TypeError("Only the pairwise rule judges cells.")
         evidence, counts = rule.evidence, rule.counts
         _, without = weigh(counts, lay_out_evidence(counts), rule.smoothing)
-        weights = _spread_weights(rule)
+        weights = _spread_weights(rule) * _is_known(counts, evidence)
         told = np.append(weights * evidence.values, np.zeros(_LANES))
         taken = weights * (without - evidence.values)
         with np.errstate(divide="ignore"):
@@ -321,12 +349,14 @@ class Judge:
         room = int(self.evidence.n_bins.max(initial=1)) + _LANES
         return np.empty((2, n_features), np.int64), np.empty((2, room))
 
-    def judge(self, rows: NDArray[Any]) -> tuple[_Floats, _Floats]:
+    def judge(self, rows: NDArray[Any], toward: _Floats) -> tuple[_Floats, _Floats]:
         """Find the surprise of each cell of coded rows, and the expected surprise.
 
         Parameters
         ----------
         rows : ndarray of shape (n_rows, n_features)
+        toward : ndarray of shape (n_rows, n_features)
+            See `measure_toward`.
 
         Returns
         -------
@@ -335,12 +365,12 @@ class Judge:
         """
         surprise, expected = np.zeros((2, *rows.shape))
         judge_rows(
-            rows, self.evidence, self.told, self.taken, self.logs, self.decisions,
-            self.unseen, *self.make_room(), surprise, expected,
+            rows, toward, self.evidence, self.told, self.taken, self.logs,
+            self.decisions, self.unseen, *self.make_room(), surprise, expected,
         )  # fmt: skip
         return surprise, expected
 
-    def explain(self, row: NDArray[Any], j: int) -> tuple[_Floats, _Floats]:
+    def explain(self, row: NDArray[Any], j: int) -> tuple[_Floats, _Floats, int]:
         """Estimate one cell of a coded row, and find what the other cells add.
 
         Parameters
@@ -353,14 +383,15 @@ class Judge:
         -------
         shares : ndarray of shape (n_bins,)
             The distribution of the cell.
-        told : ndarray of shape (n_features,)
-            How much each other cell moves the odds from the cell's own bin to the
-            likeliest one, in logarithms.
+        told : ndarray of shape (n_features, n_bins)
+            What each other cell adds to the logarithms of the shares.
+        decided : int
+            The bin that another cell decides for, or -1.
         """
         e = self.evidence
         start, n_bins = int(e.offsets[j]), int(e.n_bins[j])
         place, own = e.place[start : start + n_bins], int(row[j])
-        by_source = np.zeros((len(row), n_bins))
+        told = np.zeros((len(row), n_bins))
         for m in range(int(e.source_start[j]), int(e.source_start[j + 1])):
             i = int(e.source[m])
             if row[i] >= e.n_bins[i] or e.place[e.offsets[i] + row[i]] < 0:
@@ -369,32 +400,30 @@ class Judge:
             held = np.where(place >= 0, self.told[at + np.maximum(place, 0)], 0.0)
             if own < n_bins and place[own] >= 0:
                 held[own] += self.taken[at + place[own]]
-            by_source[i] = held
-        logits = self.logs[start : start + n_bins] + by_source.sum(axis=0)
+            told[i] = held
+        logits = self.logs[start : start + n_bins] + told.sum(axis=0)
         shares = np.exp(logits - logits.max())
         shares /= shares.sum()
-        likeliest = int(shares.argmax())
-        told = by_source[:, likeliest] - (by_source[:, own] if own < n_bins else 0.0)
-        support, decided, source = self._decide(row, j)
-        if support:
-            shares /= support + 2
-            shares[decided] += 1 - 1 / (support + 2)
-            told = np.where(np.arange(len(row)) == source, np.log(support + 2.0), 0.0)
-        return shares, told
+        rest, decided, source = decide_cell(
+            e, self.decisions, self.logs, j, own, self._find_places(row)
+        )
+        if source >= 0:
+            shares *= rest
+            shares[decided] += 1 - rest
+            told[:] = 0
+            told[source, decided] = -np.log(rest)
+        return shares, told, decided if source >= 0 else -1
 
     def is_confirmed(self, row: NDArray[Any], j: int) -> bool:
         """Whether one other cell of a coded row decides for the bin of cell j.
 
         Other cells may speak against it, or even decide for another bin.
         """
-        e, d, places = self.evidence, self.decisions, self._find_places(row)
-        for t in range(int(d.start[j]), int(d.start[j + 1])):
-            at = d.first[t] + places[d.source[t]]
-            if places[d.source[t]] >= 0 and d.bins[at] == row[j]:
-                surprise = -(d.support[at] - 1) * self.logs[e.offsets[j] + row[j]]
-                if d.exception[at] < 0 and surprise > DECIDES:
-                    return True
-        return False
+        own, places = int(row[j]), self._find_places(row)
+        decided = decide_cell(
+            self.evidence, self.decisions, self.logs, j, own, places, own
+        )
+        return bool(decided[2] >= 0)
 
     def _find_places(self, row: NDArray[Any]) -> _Ints:
         """Find the place of each code of a row among those that are counted, or -1."""
@@ -402,14 +431,6 @@ class Judge:
         for i in np.flatnonzero(row < e.n_bins).tolist():
             places[i] = e.place[e.offsets[i] + row[i]]
         return places
-
-    def _decide(self, row: NDArray[Any], j: int) -> tuple[int, int, int]:
-        """Find how many rows decide a cell, for which bin, and by which feature."""
-        e, places = self.evidence, self._find_places(row)
-        found: tuple[int, int, int] = decide_cell(
-            self.decisions, self.logs, int(e.offsets[j]), j, int(row[j]), places
-        )
-        return found
 
 
 def _spread_weights(rule: Pairwise) -> _Floats:
@@ -465,7 +486,11 @@ def _score_piece(
     judge: Judge, coded: CodedTable, tails: Tails, first: int, last: int
 ) -> _Floats:
     rows = coded.bins[coded.index[first:last]]
-    cells, expected = judge.judge(rows)
+    toward = np.zeros(rows.shape)
+    for j in np.flatnonzero(~np.isnan(tails.ends[:, 0])).tolist():
+        values = coded.columns[j].values[first:last]
+        toward[:, j] = measure_toward(coded.model.bins[j].centers, values, rows[:, j])
+    cells, expected = judge.judge(rows, toward)
     cells -= expected
     for j, column in enumerate(coded.columns):
         if not np.isnan(tails.ends[j, 0]):
@@ -474,6 +499,37 @@ def _score_piece(
     np.maximum(cells, 0, out=cells)
     cells *= coded.model.scales
     return cells
+
+
+def measure_toward(
+    centers: _Floats, values: NDArray[Any], codes: NDArray[Any]
+) -> _Floats:
+    """Measure how far numbers lie from the center of their bin toward the next.
+
+    Parameters
+    ----------
+    centers : ndarray of shape (n_bins,)
+    values, codes : ndarray of shape (n_rows,)
+
+    Returns
+    -------
+    ndarray of shape (n_rows,)
+        As a share of the distance of the two centers, at most 0.5; below 0 toward the
+        lower one. 0 for missing cells and numbers beyond the outer centers.
+
+    Examples
+    --------
+    >>> centers, codes = np.array([0.0, 10.0, 30.0]), np.array([0, 1, 1, 2])
+    >>> measure_toward(centers, np.array([4.0, 8.0, 15.0, 99.0]), codes).tolist()
+    [0.4, -0.2, 0.25, 0.0]
+    """
+    at = np.minimum(codes, len(centers) - 1).astype(np.int64)
+    ends = np.concatenate([[-np.inf], centers, [np.inf]])
+    with np.errstate(over="ignore"):
+        far = values - centers[at]
+        apart = np.where(far < 0, centers[at] - ends[at], ends[at + 2] - centers[at])
+        found = np.where(np.isnan(far), 0.0, far / apart)
+    return np.asarray(np.clip(found, -0.5, 0.5))
 
 
 def sample_fitted(
@@ -524,13 +580,14 @@ def find_limit(sample: CodedTable, tails: Tails, n_threads: int) -> float:
     at = np.arange(wanted) % n_rows
     scores = np.empty(len(at))
     before, width = _place_bins(model, tails)
+    n_numbers = np.array([own.n_bins for own in model.bins], np.int64)
 
     def draw_some(first: int, last: int) -> None:
         rng = np.random.default_rng(first)
         some = sample.bins[at[first:last]]
         draw_rows(
             some, e, judge.told, judge.taken, judge.logs, judge.decisions,
-            model.scales, before, width, rng.random((*some.shape, 2)),
+            model.scales, n_numbers, before, width, rng.random((*some.shape, 2)),
             *judge.make_room(), scores[first:last],
         )  # fmt: skip
 
@@ -574,28 +631,53 @@ def _find_places(e: Evidence, rows: NDArray[Any], r: int, places: Any) -> None:
 
 @compiled
 def decide_cell(
-    decisions: Decisions, logs: Any, offset: int, j: int, own: Any, places: Any
-) -> Any:
-    """Find how many other rows decide a cell, for which bin, and by which feature.
+    evidence: Evidence, decisions: Decisions, logs: Any, j: int, own: Any, places: Any,
+    wanted: int = -1,
+) -> Any:  # fmt: skip
+    """Find the code that decides a cell, with one row like the judged one left out.
 
-    The code of the cell is `own`, and ``logs[offset]`` the logarithm of the prior of
-    the feature's first bin. The number of rows is 0 if nothing decides.
+    The code of the cell is `own`. Decisions for other bins than `wanted` are left out,
+    unless it is -1. Returns the share that the code leaves to the other bins, the bin
+    it decides for, and its feature; 1, 0 and -1 if nothing decides.
     """
-    d, support, decided, source = decisions, 0, 0, -1
+    e, d, offset = evidence, decisions, evidence.offsets[j]
+    rest, decided, source = 1.0, 0, -1
     for t in range(d.start[j], d.start[j + 1]):
-        if places[d.source[t]] < 0:
+        place = places[d.source[t]]
+        if place < 0 or d.bins[d.first[t] + place] < 0:
             continue
-        at = d.first[t] + places[d.source[t]]
-        found, b = d.support[at], d.bins[at]
-        if d.exception[at] >= 0 and d.exception[at] != own:
+        at = d.first[t] + place
+        b, rows, others = d.bins[at], d.support[at], d.exceptions[at]
+        if wanted >= 0 and b != wanted:
             continue
-        if own == b:  # without the row itself
-            found -= 1
-            if -found * logs[offset + b] <= DECIDES:
-                continue
-        if found > support:
-            support, decided, source = found, b, d.source[t]
-    return support, decided, source
+        if own == b:
+            rows = max(rows - 1, 0)
+        elif own < e.n_bins[j]:
+            line = e.base[d.entry[t]] + place * e.stride
+            others -= min(d.pairs[line + e.place[offset + own]], 1)
+        least = _EXCEPTIONS * others if others > 1 else _ONE_EXCEPTION
+        if others > 0 and rows < least:
+            continue
+        # Chance has to place the exceptions, too: log((N + x over x)) at most.
+        by_chance = rows * logs[offset + b]
+        if others > 0:
+            by_chance += others * (1 + np.log((rows + others) / others))
+        if -by_chance <= DECIDES:
+            continue
+        left = (others + 1) / (rows + others + 2)
+        if left < rest:
+            rest, decided, source = left, b, d.source[t]
+    return rest, decided, source
+
+
+@merged
+def _mix_bins(logit: Any, k: Any, toward: Any) -> Any:
+    """Find the logarithm of the share of a number between the centers of two bins."""
+    if toward == 0:
+        return logit[k]
+    part, other = abs(toward), k + (1 if toward > 0 else -1)
+    mixed = (1 - part) * np.exp(logit[k]) + part * np.exp(logit[other])
+    return np.log(mixed) if mixed > 0 else -np.inf
 
 
 @merged
@@ -652,9 +734,8 @@ def _estimate_cell(
             mean += share * logit[k]
     whole = np.log(mass)
     expected = whole - mean / mass
-    support, decided, _ = decide_cell(decisions, logs, offset, j, own, places[0])
-    if support > 0:
-        rest = 1 / (support + 2)
+    rest, decided, source = decide_cell(e, decisions, logs, j, own, places[0])
+    if source >= 0:
         before = np.exp(logit[decided] - whole)
         share = 1 - rest + rest * before
         others = expected
@@ -671,9 +752,9 @@ def _estimate_cell(
 
 @compiled
 def judge_rows(
-    rows: NDArray[Any], evidence: Evidence, told: Any, taken: Any, logs: Any,
-    decisions: Decisions, unseen: Any, places: Any, room: Any, surprise: Any,
-    expected: Any,
+    rows: NDArray[Any], toward: Any, evidence: Evidence, told: Any, taken: Any,
+    logs: Any, decisions: Decisions, unseen: Any, places: Any, room: Any,
+    surprise: Any, expected: Any,
 ) -> None:  # fmt: skip
     """Write the surprise of each cell that is not missing, and what is expected.
 
@@ -691,20 +772,23 @@ def judge_rows(
                 e, told, taken, logs, decisions, j, own, places, total, logit
             )
             surprise[r, j] = unseen[j]
-            if own < e.n_bins[j] and logit[own] > -np.inf:
-                surprise[r, j] = -logit[own]
+            if own < e.n_bins[j]:
+                share = _mix_bins(logit, own, toward[r, j])
+                if share > -np.inf:
+                    surprise[r, j] = -share
 
 
 @compiled
 def draw_rows(
     rows: NDArray[Any], evidence: Evidence, told: Any, taken: Any, logs: Any,
-    decisions: Decisions, scales: Any, before: Any, width: Any, uniform: Any,
-    places: Any, room: Any, scores: Any,
+    decisions: Decisions, scales: Any, n_numbers: Any, before: Any, width: Any,
+    uniform: Any, places: Any, room: Any, scores: Any,
 ) -> None:  # fmt: skip
     """Write the score of each row after its cells were drawn from their estimates.
 
     ``before`` and ``width`` are the share of a column's values below a bin and in it;
-    a value drawn in a tail is as far there as an exponential distribution has it.
+    a value drawn in a tail is as far there as an exponential distribution has it. A
+    drawn number lies anywhere in its bin; the last one has code ``n_numbers[j] - 1``.
     """
     e, missing = evidence, np.int64(np.iinfo(rows.dtype).max)
     total, logit = room[0], room[1]
@@ -729,8 +813,12 @@ def draw_rows(
                 expected = _estimate_cell(
                     e, told, taken, logs, decisions, j, drawn, places, total, logit
                 )
-            score = -logit[drawn] - expected - SLACK
-            inside = width[e.offsets[j] + drawn]
+            inside, toward = width[e.offsets[j] + drawn], 0.0
+            if inside > 0:
+                low = 0.0 if drawn == 0 else -0.5  # the outer centers are the extremes
+                high = 0.0 if drawn == n_numbers[j] - 1 else 0.5
+                toward = low + uniform[r, j, 1] * (high - low)
+            score = -_mix_bins(logit, drawn, toward) - expected - SLACK
             if inside > 0:
                 below = before[e.offsets[j] + drawn] + uniform[r, j, 1] * inside
                 beyond = max(min(below, 1 - below), _TINY)

@@ -46,6 +46,7 @@ from ._shared.sklearn_bases import OutlierDetector, TableT, Weighted
 from ._shared.wording import write_plain
 from ._surprise import (
     FALSE_ALARMS,
+    FEWEST_ROWS,
     MARKS,
     Judge,
     Tails,
@@ -99,10 +100,11 @@ class Reason:
     probability : float
         The probability of the cell's bin, given the other cells of the row.
     expected : str
-        The bins that have at least 80 % of the probability, in words.
+        The bins that have at least 80 % of the probability, in words. Bins that fewer
+        than five other rows have are left out.
     given : tuple of str
-        The cells of the row that make the expected value likelier than the one found,
-        the most important first; at most two.
+        The cells of the row that each make the expected value likelier than it is in
+        the whole column, the most important first; at most two.
     side : {"above", "below", ""}
         Whether a number lies above or below nearly all others of its column.
     beyond : float
@@ -498,22 +500,24 @@ class _Writer:
 
     def write(self, i: int, j: int, score: float) -> Reason:
         """Write the reason for the cell of feature j in row i."""
-        row = self._coded.bins[self._coded.index[i]]
-        shares, told = self._judge.explain(row, j)
+        row, column = self._coded.bins[self._coded.index[i]], self._coded.columns[j]
+        shares, told, decided = self._judge.explain(row, j)
         own, side, mark = int(row[j]), "", 0
-        if has_tails(self._coded.columns[j].type) and own < len(shares):
-            value = float(self._coded.columns[j].values[i])
-            side, mark = self._tails.compare(j, value)
-        likely = _find_likely(shares, self._names[j].n_ordered)
+        if has_tails(column.type) and own < len(shares):
+            side, mark = self._tails.compare(j, float(column.values[i]))
+        prior, known = self._keep_known(j, own, shares, decided)
+        likely = _find_likely(known, self._names[j].n_ordered)
         if own in likely and not side:
-            likely = [int(shares.argmax())]
-        expected, usual = self._name(j, likely), ""
-        if not self._coded.columns[j].observed[i]:
-            expected = "a value"
+            likely = [int(known.argmax())]
+        expected, usual = self._name(j, likely) if likely else "", ""
+        if not column.observed[i]:
+            expected, likely = "a value", list(range(own))
         elif own in likely:  # then it is its place in the tail that is unusual
             expected, usual = "", self._name_usual(j)
-            told = np.zeros(len(told))
-        order = np.argsort(-told, kind="stable")[:_N_GIVEN].tolist()
+        raised = _raise_odds(prior, told, likely)
+        # Where most of the column is as expected, no other cell is needed to say so.
+        most = _N_GIVEN if expected and prior[likely].sum() < _LIKELY else 0
+        order = np.argsort(-raised, kind="stable")[:most].tolist()
         types = self._coded.model.types
         return Reason(
             feature=types[j].name,
@@ -524,12 +528,36 @@ class _Writer:
             given=tuple(
                 f"{types[k].name} {self._write_value(i, k)}"
                 for k in order
-                if told[k] > _LEAST_TOLD
+                if raised[k] > _LEAST_TOLD
             ),
             side=side,
             beyond=mark / 1000,
             usual=usual,
         )
+
+    def _keep_known(
+        self, j: int, own: int, shares: NDArray[np.float64], decided: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Keep the bins of a cell's distribution that can be called expected.
+
+        At least five other rows have them, unless another cell decides. That an
+        observed cell is missing is expected only if it is nearly sure.
+
+        Returns
+        -------
+        prior, shares : ndarray of shape (n_bins,)
+            0 for other bins, among those that are compared.
+        """
+        model, bins = self._coded.model, np.arange(len(shares))
+        totals = model.totals_by_feature[j].astype(np.float64)
+        missing = model.bins[j].n_bins  # the code, if it is one
+        if own < missing < len(shares) and shares[missing] < _LIKELY:
+            totals[missing] = 0
+        totals[own : own + 1] -= 1
+        enough = totals >= FEWEST_ROWS
+        kept = np.where(enough | (bins == decided), shares, 0)
+        prior = np.maximum(totals, 0) / max(totals.sum(), 1)
+        return prior, np.asarray(kept / max(kept.sum(), 1e-300))
 
     def _name(self, j: int, likely: list[int]) -> str:
         names = self._names[j]
@@ -545,17 +573,18 @@ class _Writer:
         return " or ".join([", ".join(named[:-1]), named[-1]] if named[1:] else named)
 
     def _clip(self, j: int, first: int, last: int) -> str:
-        """Name a range of bins that reaches beyond 95 % of the values; else "".
+        """Name a range of bins that reaches beyond ordinary values; else "".
 
         A bin ends midway to the next center, and that can be an outlier. So such a
-        range ends where 5 % of the values are left.
+        range ends where the ordinary values do.
         """
         column, bins = self._coded.columns[j], self._coded.model.bins[j]
         if np.isnan(self._tails.ends[j, 0]) or bins.n_bins < 2:
             return ""
         names, limits = self._names[j], [-np.inf, *bins.midpoints.tolist(), np.inf]
         low, high = limits[first], limits[last + 1]
-        least, most = self._tails.marks[j, :, 0].tolist()
+        n_values = int(self._coded.model.totals_by_feature[j][: bins.n_bins].sum())
+        least, most = self._tails.find_ordinary(j, n_values)
         if least == most and low < most < high:
             return _write_number(most, column)
         ends = write_numbers([least, most], column.type.family)
@@ -599,8 +628,35 @@ def _write_number(value: float, column: Column) -> str:
     return write_plain(value)
 
 
+def _raise_odds(
+    prior: NDArray[np.float64], told: NDArray[np.float64], likely: list[int]
+) -> NDArray[np.float64]:
+    """Compute by how much each cell alone raises the odds of some bins, in logarithms.
+
+    Parameters
+    ----------
+    prior : ndarray of shape (n_bins,)
+    told : ndarray of shape (n_features, n_bins)
+        What each cell adds to the logarithms of the shares.
+    likely : list of int
+
+    Returns
+    -------
+    ndarray of shape (n_features,)
+    """
+    shares = np.vstack([prior, prior * np.exp(told)])
+    inside = shares[:, likely].sum(axis=1)
+    odds = np.maximum(inside, 1e-300) / np.maximum(shares.sum(axis=1) - inside, 1e-300)
+    return np.asarray(np.log(odds[1:] / odds[0]))
+
+
 def _find_likely(shares: NDArray[np.float64], n_ordered: int) -> list[int]:
-    """Find the fewest bins that have most of the probability; ordered ones adjoin."""
+    """Find the fewest bins that have most of the probability; ordered ones adjoin.
+
+    They are none if the shares are all 0.
+    """
+    if not shares.any():
+        return []
     ordered = np.concatenate([[0.0], np.cumsum(shares[:n_ordered])])
     if ordered[-1] >= _LIKELY:
         for size in range(1, n_ordered + 1):

@@ -13,6 +13,7 @@ from strategies import cut, fitted, mixed_table, raises_naming, tables
 
 from proximity_kernel import ProximityKernel, ProximityOutliers
 from proximity_kernel._pairwise import DECIDES
+from proximity_kernel._surprise import Judge
 from proximity_kernel.datasets import load_penguins
 from proximity_kernel.outliers import fit_like
 
@@ -44,7 +45,7 @@ def estimate(model, row, j, fitted_rows):
     for code in observed:
         prior[code] += 1 / len(observed)
     logs = [math.log(q) if q else -math.inf for q in prior]
-    best = (0, 0)
+    rest, decided = 1.0, 0
     for i in range(len(row)):
         if i == j or row[i] >= n_bins[i]:
             continue
@@ -61,19 +62,39 @@ def estimate(model, row, j, fitted_rows):
             n = max(both.count((a, b)) - out, 0)
             total = max(sum(pair[1] == b for pair in both) - out, 0)
             left.append(n)
-            logs[b] += weights[j, i] * math.log((n + s * q) / ((total + s) * q))
-        bins = [b for b in range(n_bins[j]) if left[b]]
-        if len(bins) == 1:
-            support = left[bins[0]]
-            if -support * math.log(prior[bins[0]]) > DECIDES and support > best[0]:
-                best = (support, bins[0])
+            if sum(pair[0] == a for pair in both) - 1 >= 5:
+                logs[b] += weights[j, i] * math.log((n + s * q) / ((total + s) * q))
+        share, b = leave_to_others(left, both, a, prior)
+        if share < rest:
+            rest, decided = share, b
     shares = [math.exp(x - max(logs)) for x in logs]
     shares = [x / sum(shares) for x in shares]
-    support, decided = best
-    if support:
-        shares = [x / (support + 2) for x in shares]
-        shares[decided] += 1 - 1 / (support + 2)
+    if rest < 1:
+        shares = [x * rest for x in shares]
+        shares[decided] += 1 - rest
     return shares, len(observed)
+
+
+def leave_to_others(left, both, a, prior):
+    """Find which bin a code decides for, and the share it leaves to the others."""
+    counts = [both.count((a, b)) for b in range(len(left))]
+    b = counts.index(max(counts))  # before a row is left out
+    rows, others = left[b], sum(left) - left[b]
+    if others and rows < (20 if others == 1 else 100 * others):
+        return 1.0, b
+    chance = rows * math.log(prior[b]) if prior[b] else 0.0
+    if others:
+        chance += others * (1 + math.log((rows + others) / others))
+    return ((others + 1) / (rows + others + 2) if -chance > DECIDES else 1.0), b
+
+
+def mix(shares, own, value, centers):
+    """Mix the shares of the two bins between whose centers a number lies."""
+    other = own + (1 if value > centers[own] else -1)
+    if value == centers[own] or not 0 <= other < len(centers):
+        return shares[own]
+    part = min((value - centers[own]) / (centers[other] - centers[own]), 0.5)
+    return (1 - part) * shares[own] + part * shares[other]
 
 
 def measure_tail(value, values):
@@ -110,9 +131,7 @@ def score_in_loops(odd, frame, new):
             if own == other.missing or not n_bins:
                 continue
             shares, n_seen = estimate(model, row, j, rows)
-            surprise = math.log(n_seen + 1)
-            if own < n_bins and shares[own]:
-                surprise = -math.log(shares[own])
+            share = shares[own] if own < n_bins else 0.0
             expected = -sum(p * math.log(p) for p in shares if p)
             tail = 0.0
             column = coded.columns[j]
@@ -121,6 +140,10 @@ def score_in_loops(odd, frame, new):
             if measured and kind.form != "boolean":
                 value = float(other.columns[j].values[r])
                 tail = measure_tail(value, column.values.tolist())
+                distinct = {v for v in column.values.tolist() if not math.isnan(v)}
+                if own < n_bins and len(distinct) > 2:
+                    share = mix(shares, own, value, model.bins[j].centers)
+            surprise = -math.log(share) if share else math.log(n_seen + 1)
             out[r, j] = max(surprise + tail - expected - 1, 0)
     return out
 
@@ -424,3 +447,80 @@ def test_what_is_expected_does_not_reach_towards_a_wrong_number(wrong):
     ends = [float(part) for part in reason.expected.split() if part[0].isdigit()]
     assert ends
     assert all(20 <= end <= 69 for end in ends), reason.expected
+
+
+# --- what the reasons rest on
+
+
+def test_one_exception_does_not_switch_a_determining_column_off():
+    """The summary follows from the detail in 999 of 1,000 rows."""
+    detail = np.arange(1000) % 4
+    table = pd.DataFrame({"detail": [f"d{k}" for k in detail]})
+    for name in ("summary", "b", "c", "d"):
+        table[name] = np.where(detail < 2, "adult", "child")
+    table.loc[8, "summary"] = "child"  # the exception
+    table.loc[4, ["b", "c", "d"]] = "child"  # they speak against a right summary
+    odd = ProximityOutliers().fit(table)
+    assert odd.score_cells(table).loc[8, "summary"] > 3
+    coded, judge = odd._code(table), Judge.of_model(odd.kernel_.model_)
+    confirmed = [judge.is_confirmed(coded.bins[coded.index[i]], 1) for i in (4, 8)]
+    assert confirmed == [True, False]
+
+
+def test_no_expectation_rests_on_a_single_row():
+    """Two rows have the code "odd", and one of them a far number."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"size": rng.uniform(0, 10, 500)})
+    table["group"] = np.where(table["size"] < 5, "small", "large")
+    table["mark"] = "plain"
+    table.loc[[3, 9], "mark"] = "odd"
+    table.loc[[3, 9], "group"] = "small"
+    table.loc[3, "size"] = 68.0
+    table.loc[9, "size"] = 9.9
+    odd = ProximityOutliers().fit(table)
+    for reason in odd.reasons(table.iloc[[9]], n=3)[0]:
+        assert "68" not in reason.expected
+        assert "mark odd" not in reason.given
+
+
+def test_the_cells_named_lead_to_what_is_expected():
+    """Among rows with the named cell, the expected values are more common."""
+    frame = load_penguins()
+    frame["body_mass_g"] = frame["body_mass_g"].astype(float)
+    frame.loc[20, "species"] = "Gentoo"
+    frame.loc[200, "island"] = "Torgersen"
+    odd = ProximityOutliers().fit(frame)
+    coded = odd._code(frame)
+    codes = pd.DataFrame(coded.bins[coded.index], columns=frame.columns)
+    n_checked = 0
+    for i, reasons in enumerate(odd.reasons(frame)):
+        for reason in reasons:
+            own = frame[reason.feature]
+            if reason.feature not in ("species", "island", "sex"):
+                continue
+            others = own.notna() & (np.arange(len(frame)) != i)
+            expected = own.isin(reason.expected.replace(" or ", ", ").split(", "))
+            for cell in reason.given:
+                name = cell.split(" ")[0]
+                alike = others & (codes[name] == codes.loc[i, name])
+                assert alike.sum() >= 5
+                assert expected[alike].mean() > expected[others].mean()
+                n_checked += 1
+    assert n_checked > 10
+
+
+def test_a_number_at_the_end_of_its_bin_is_not_surprising():
+    """Rows of one group have sizes up to 10; a size of 10.1 is not a mistake."""
+    rng = np.random.default_rng(0)
+    group = np.repeat([0, 1], 300)
+    table = pd.DataFrame({"size": rng.uniform(0, 10, 600) + 10 * group})
+    for name in "abc":
+        table[name] = np.where(group, "high", "low")
+    odd = ProximityOutliers(kernel=ProximityKernel(4)).fit(table)
+    (end,) = (x for x in odd.kernel_.model_.bins[0].midpoints.tolist() if 8 < x < 12)
+    near = pd.DataFrame(
+        {"size": [end - 0.01, end + 0.01], **dict.fromkeys("abc", "low")}
+    )
+    scores = odd.score_cells(near)["size"]
+    assert abs(scores[0] - scores[1]) < 0.2
+    assert odd.score_cells(near.assign(size=19.0))["size"].min() > scores.max() + 1
