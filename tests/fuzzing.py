@@ -4,7 +4,8 @@
 ``--seconds 60`` tries as many as fit into a minute each; ``--page docs/reliability.md``
 writes what happened. The docstrings of the `TARGETS` are its descriptions. With
 ``--record tries.jsonl`` each try is a line of that file, and a run that was stopped
-goes on where it was.
+goes on where it was; ``--count 0`` then writes the page alone. ``--jobs 8`` tries eight
+seeds at a time.
 
 Each try is ``target(rng, folder) -> str``, what happened; an exception is a failure.
 They run in a process of their own: a crash is found, and the tries after it go on.
@@ -23,10 +24,12 @@ import os
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import traceback
 import warnings
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -322,24 +325,26 @@ TARGETS = {
 
 @dataclass
 class Tally:
-    """What happened to the tries of a target, from the first seed on."""
+    """What happened to the seeds of a target."""
 
+    seeds: set[int] = field(default_factory=set)
     outcomes: Counter = field(default_factory=Counter)
     failures: list[str] = field(default_factory=list)
 
     @property
     def n_tried(self):
-        return self.outcomes.total() + len(self.failures)
+        return len(self.seeds)
 
     def add(self, line):
         """Add what happened to a seed."""
+        self.seeds.add(line["seed"])
         if "outcome" in line:
             self.outcomes[line["outcome"]] += 1
         else:
             self.failures.append(f"seed {line['seed']}: {line['failure']}")
 
 
-def try_seeds(target, first, last, until):
+def try_seeds(target, seeds, until):
     """Try seeds one after the other, and print a line of JSON for each.
 
     Groups are looked for in 2 samples of the rows instead of 10: nothing that is tried
@@ -347,7 +352,7 @@ def try_seeds(target, first, last, until):
     """
     warnings.simplefilter("ignore")
     _groups.N_SAMPLES, _groups._N_FIRST = 2, 1
-    for seed in range(first, last):
+    for seed in seeds:
         if time.time() > until:
             return
         faulthandler.dump_traceback_later(HANGING, exit=True)
@@ -369,15 +374,27 @@ def try_seed(target, seed):
             return {"failure": f"{text} ({Path(where.filename).name}:{where.lineno})"}
 
 
-def run_target(target, count, seconds, tally=None, record=None):
-    """Try a target in processes of its own; a new one after a crash.
+def run_target(target, count, seconds, tally=None, record=None, jobs=1):
+    """Try the seeds of a target in `jobs` processes.
 
     A `tally` of earlier tries is continued, and each try is written to `record`.
     """
     tally, until = tally or Tally(), time.time() + seconds
-    while tally.n_tried < count and time.time() < until:
+    keep = _Keeper(tally, record)
+    with ThreadPoolExecutor(jobs) as pool:
+        for done in [
+            pool.submit(_run_seeds, target, range(first, count, jobs), until, keep)
+            for first in range(jobs)
+        ]:
+            done.result()
+    return tally
+
+
+def _run_seeds(target, seeds, until, keep):
+    """Try seeds in a process, and in a new one after a crash."""
+    while time.time() < until and (first := keep.find_next(seeds)) is not None:
         command = [sys.executable, __file__, "--child", target]
-        command += [f"{tally.n_tried}", f"{count}", f"{until}"]
+        command += [f"{first}", f"{seeds.stop}", f"{seeds.step}", f"{until}"]
         with (
             tempfile.TemporaryFile("w+") as errors,
             subprocess.Popen(
@@ -386,24 +403,33 @@ def run_target(target, count, seconds, tally=None, record=None):
         ):
             for text in child.stdout:
                 if text.startswith('{"target"'):
-                    _keep(json.loads(text), tally, record)
+                    keep(json.loads(text))
             status = child.wait()
             errors.seek(0)
             last = (errors.read().strip().splitlines() or [""])[-1][:200]
         if status:
-            line = {"target": target, "seed": tally.n_tried}
-            line["failure"] = f"ended with {status}: {last}"
-            _keep(line, tally, record)
-        elif tally.n_tried < count:
-            break  # out of time
-    return tally
+            line = {"target": target, "seed": keep.find_next(seeds)}
+            keep(line | {"failure": f"ended with {status}: {last}"})
 
 
-def _keep(line, tally, record):
-    tally.add(line)
-    if record is not None:
-        record.write(json.dumps(line) + "\n")
-        record.flush()
+class _Keeper:
+    """Keep each try once, in a tally and a record."""
+
+    def __init__(self, tally, record):
+        self._tally, self._record, self._lock = tally, record, threading.Lock()
+
+    def __call__(self, line):
+        with self._lock:
+            if line["seed"] in self._tally.seeds:
+                return
+            self._tally.add(line)
+            if self._record is not None:
+                self._record.write(json.dumps(line) + "\n")
+                self._record.flush()
+
+    def find_next(self, seeds):
+        """Find the first seed that was not tried; None if there is none."""
+        return next((one for one in seeds if one not in self._tally.seeds), None)
 
 
 def hash_sources():
@@ -422,25 +448,34 @@ def name_commit():
     return done.stdout.strip()
 
 
+def name_versions():
+    """Name the versions of what the tries depend on."""
+    python = ".".join(map(str, sys.version_info[:3]))
+    return f"Python {python}, numpy {np.__version__}, pandas {pd.__version__}"
+
+
 def read_record(path):
-    """Read the tallies of an earlier run of the same sources, by target."""
-    tallies = {}
+    """Read the tallies of an earlier run of the same sources, and its versions."""
+    tallies, versions = {}, {}
     for text in path.read_text(encoding="utf-8").splitlines():
         line = json.loads(text)
         if line.get("sources", hash_sources()) != hash_sources():
             raise ValueError(f"{path} is of other sources: remove it to start anew")
         if "target" in line:
             tallies.setdefault(line["target"], Tally()).add(line)
-    return tallies
+        else:
+            versions[line["versions"]] = None  # in their order, each once
+    return tallies, list(versions)
 
 
-def write_page(path, tallies):
-    """Write what was tried, how often, and what happened."""
+def write_page(path, tallies, versions=()):
+    """Write what was tried, how often, with which versions, and what happened."""
     lines = [
         "# Random tests", "",
         "Written by `scripts/fuzz`. The seeds are fixed:",
         "the same command tries the same inputs.", "",
-        f"The commit that was tried: `{name_commit()}`.", "",
+        f"The commit that was tried: `{name_commit()}`.",
+        *(f"With {one}." for one in versions), "",
         "| target | what is tried | tried | what happened | failures |",
         "| --- | --- | --- | --- | --- |",
     ]  # fmt: skip
@@ -460,30 +495,36 @@ def write_page(path, tallies):
 def run_targets(options):
     """Try the targets one after the other; the page is written after each."""
     path = options.record or Path(os.devnull)
-    earlier = read_record(path) if path.is_file() else {}
+    earlier, versions = read_record(path) if path.is_file() else ({}, [])
     tallies = {}
     with path.open("a", encoding="utf-8") as record:
-        record.write(json.dumps({"sources": hash_sources()}) + "\n")
+        if options.count:
+            versions = list(dict.fromkeys([*versions, name_versions()]))
+            head = {"sources": hash_sources(), "versions": name_versions()}
+            record.write(json.dumps(head) + "\n")
         for name in options.target or TARGETS:
             before = earlier.get(name)
-            tally = run_target(name, options.count, options.seconds, before, record)
+            tally = run_target(
+                name, options.count, options.seconds, before, record, options.jobs
+            )
             tallies[name] = tally
             lines = [f"{name}: {tally.n_tried} tried, {dict(tally.outcomes)}"]
             lines += [f"  {one}" for one in tally.failures]
             sys.stdout.write("\n".join(lines) + "\n")
             sys.stdout.flush()
             if options.page:
-                write_page(options.page, tallies)
+                write_page(options.page, tallies, versions)
     return tallies
 
 
 def main():
     if sys.argv[1:2] == ["--child"]:
-        target, first, last, until = sys.argv[2:]
-        return try_seeds(target, int(first), int(last), float(until))
+        target, first, last, step, until = sys.argv[2:]
+        return try_seeds(target, range(int(first), int(last), int(step)), float(until))
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--count", type=int, default=10**9, help="tries of each target")
     parser.add_argument("--seconds", type=float, default=60, help="for each target")
+    parser.add_argument("--jobs", type=int, default=1, help="seeds tried at a time")
     parser.add_argument("--target", choices=TARGETS, action="append")
     parser.add_argument("--page", type=Path, help="the page to write")
     parser.add_argument("--record", type=Path, help="a line for each try; continued")

@@ -67,7 +67,13 @@ def test_a_run_that_was_stopped_goes_on(monkeypatch, tmp_path):
         assert fuzzing.main() == 0
     lines = [json.loads(text) for text in record.read_text().splitlines()]
     assert [line["seed"] for line in lines if "seed" in line] == [0, 1, 2, 3, 4]
-    assert fuzzing.read_record(record)["options"].n_tried == 5
+    assert fuzzing.read_record(record)[0]["options"].n_tried == 5
+
+
+def test_two_processes_try_each_seed_once():
+    tally = fuzzing.run_target("options", count=5, seconds=600, jobs=2)
+    assert tally.seeds == {0, 1, 2, 3, 4}
+    assert tally.outcomes.total() == 5
 
 
 def test_a_record_of_other_sources_is_not_continued(tmp_path):
