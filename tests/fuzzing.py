@@ -34,6 +34,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+import openpyxl
 import oracle
 import pandas as pd
 import round_trip
@@ -222,7 +223,10 @@ def check_csv(rng, folder):
 def read_excel(path):
     """The rows that are not empty: an empty row of a sheet is none of its table."""
     cells = pd.read_excel(path, dtype=object)
-    return cells.dropna(how="all").reset_index(drop=True)
+    # A formula is read as a missing value, but its row is not empty.
+    written = [*openpyxl.load_workbook(path).active.iter_rows(values_only=True)][1:]
+    empty = [all(cell is None for cell in row) for row in written]
+    return cells[~np.array(empty[: len(cells)], bool)].reset_index(drop=True)
 
 
 WRITERS = {

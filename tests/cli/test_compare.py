@@ -88,6 +88,23 @@ def test_rows_unlike_the_old_ones_are_written_with_reasons(compare):
     assert f"{len(rows)} new rows are unlike the old ones" in said
 
 
+def test_moments_with_a_time_zone_and_in_another_unit(tmp_path, capfd):
+    old = make_patients(200, 0)
+    old["day"] = old["day"].dt.tz_localize("Europe/Rome")
+    new = old.assign(day=old["day"].dt.tz_convert("UTC").astype("M8[ms, UTC]"))
+    late = old.assign(day=old["day"] + pd.Timedelta(days=400))
+    for name, frame in {"old": old, "new": new, "late": late}.items():
+        frame.to_parquet(tmp_path / f"{name}.parquet")
+
+    def compare_days(name):
+        given = (tmp_path / "old.parquet", tmp_path / f"{name}.parquet", "--quiet")
+        assert run_inside("compare", *given) == 0
+        return [line for line in capfd.readouterr().out.splitlines() if "day" in line]
+
+    assert not any("median" in line for line in compare_days("new"))
+    assert any("median" in line for line in compare_days("late"))
+
+
 def test_files_that_cannot_be_compared(tmp_path, capfd):
     (tmp_path / "a.csv").write_text("a,b\n1,x\n2,y\n3,x\n")
     (tmp_path / "b.csv").write_text("c,d\n1,x\n2,y\n3,x\n")

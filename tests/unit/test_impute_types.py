@@ -257,6 +257,15 @@ def test_dates_that_are_labels_fit_into_any_type(dtype, hours):
         assert column.to_list() == [*cells.to_list()[:3], cells.to_list()[2]]
 
 
+def test_days_of_arrow_that_count_milliseconds():
+    days = pa.array([dt.date(2020, 1, 1)] * 3 + [dt.date(2020, 1, 9)] * 3 + [None])
+    table = pa.table({"day": days.cast(pa.date64()), "a": [1, 1, 1, 9, 9, 9, 9]})
+    filled = ProximityImputer().fit_transform(table)["day"]
+    assert filled.type == pa.date64()
+    assert filled.to_pylist()[:6] == days.to_pylist()[:6]
+    assert dt.date(2020, 1, 1) <= filled[6].as_py() <= dt.date(2020, 1, 9)
+
+
 def test_nanoseconds_of_labels_are_kept():
     moments = ["2020-01-01T00:00:00.000000001"] * 2 + ["2020-01-01T00:00:00.000000002"]
     cells = pa.array(np.array([*moments, "NaT"], "M8[ns]"))

@@ -504,7 +504,8 @@ def _make_natural(fill: Fill) -> Any:
 def _make_values(series: Any, fill: Fill) -> Any:
     """Convert the values to the type of a column; dates are in UTC."""
     dtype = nw.from_native(series, series_only=True).dtype
-    if dtype.is_temporal():
+    # narwhals does not know date64 of arrow.
+    if dtype.is_temporal() or (dtype == nw.Unknown and fill.type.family in TIMES):
         # Categories that are dates can have any unit, and the libraries do not
         # support them all.
         unit = "ns" if getattr(dtype, "time_unit", None) == "ns" else "us"

@@ -208,7 +208,9 @@ def _compare_column(name: str, old: Any, new: Any) -> _Change:
     if not len(a) or not len(b):
         return _Change(name, size, chance, "; ".join(texts))
     if is_date or old.dtype.kind == "f":
-        values = [cells.to_numpy().astype(float) for cells in (a, b)]
+        # One unit and UTC: the two files may differ in both.
+        dtype = "M8[us]" if is_date else float
+        values = [cells.to_numpy(dtype).astype(float) for cells in (a, b)]
         found = ks_2samp(*values)
         how = "lower" if is_date else "linear"  # a date that occurs
         middles = [cells.quantile(0.5, interpolation=how) for cells in (a, b)]
