@@ -36,7 +36,7 @@ from ._weights import round_weights
 
 _PIECE = 8192  # minimum number of rows
 _MOST_PIECES = 64  # limited because each piece has its own sums
-_BINS_AT_ONCE = 1 << 16  # rows whose bins are added up at a time
+_BINS_AT_ONCE = 1 << 14  # rows whose bins are added up at a time
 _LANES = 8  # centers are padded to a multiple of this, the width of a vector
 _NEAR = 1e-6  # share of the mean square; rows nearer than this are equal up to rounding
 _FEW = 8192  # up to this number of rows, one thread is used

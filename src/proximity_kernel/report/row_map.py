@@ -47,6 +47,7 @@ ESTIMATED, UNKNOWN = -1, -2  # instead of the number of a bin
 _MAX_CELLS = 170_000  # of the rows that are compared
 _MAX_GRADES = 2_500_000  # of the rows on the map
 _MIN_ROWS = 100
+_ROWS_AT_ONCE = 1 << 14  # represented at a time, to save memory
 _MIN_SPREAD, _MAX_SPREAD = 100, 5_000  # rows on a map by t-SNE
 _GRADES = "0123456789abcdefghijklmnopqrstuvwxyz"  # colors of a column, one per cell
 _NO_GRADE = "-"  # of a missing cell
@@ -97,40 +98,50 @@ def rank_rows(
         that is expected by its estimate.
     """
     plain = replace(model, rarity=0.0, feature_weights=None)
-    shares = plain.share_bins(plain.represent(coded, np.float64, 0.0, n_threads))
-    coded.release()
+    kinds = [one.kind for one in model.types]
+    ranks = [
+        _rank(column, rows) if kind == "numeric" else None
+        for column, kind in zip(columns, kinds, strict=True)
+    ]
     ends = np.cumsum(model.n_bins)
-    blocks = [sp.csr_array((len(rows), 1))]
-    for j in np.flatnonzero(model.scales).tolist():
-        weight = np.sqrt(model.scales[j])
-        own = shares[:, ends[j] - model.n_bins[j] : ends[j]]
-        n_ordered = model.bins[j].n_bins
-        if model.types[j].kind == "numeric":
-            totals = model.totals_by_feature[j][:n_ordered]
-            ranks = _rank(columns[j], rows, own[:, :n_ordered].toarray(), totals)
-            blocks.append(sp.csr_array(2 * weight * (ranks[:, None] - 0.5)))
-            own = own[:, n_ordered:]  # of missing cells, where these are informative
-        if own.shape[1]:
-            blocks.append(sp.csr_array(weight * np.sqrt(0.5) * own))
-    return sp.csr_array(sp.hstack(blocks, format="csr"))
+    parts = []
+    for first in range(0, len(rows), _ROWS_AT_ONCE):
+        some = slice(first, first + _ROWS_AT_ONCE)
+        matrix = plain.represent(coded.take(some), np.float64, 0.0, n_threads)
+        shares = plain.share_bins(matrix)
+        blocks = [sp.csr_array((shares.shape[0], 1))]
+        for j in np.flatnonzero(model.scales).tolist():
+            weight = np.sqrt(model.scales[j])
+            own = shares[:, ends[j] - model.n_bins[j] : ends[j]]
+            found = ranks[j]
+            if found is not None:
+                n_ordered = model.bins[j].n_bins
+                totals = model.totals_by_feature[j][:n_ordered]
+                expected = _expect_rank(own[:, :n_ordered].toarray(), totals)
+                filled = np.where(np.isnan(found[some]), expected, found[some])
+                blocks.append(sp.csr_array(2 * weight * (filled[:, None] - 0.5)))
+                own = own[:, n_ordered:]  # of missing cells, where they are informative
+            if own.shape[1]:
+                blocks.append(sp.csr_array(weight * np.sqrt(0.5) * own))
+        parts.append(sp.hstack(blocks, format="csr"))
+    return sp.csr_array(sp.vstack(parts, format="csr"))
 
 
-def _rank(
-    column: DisplayColumn,
-    rows: NDArray[np.int64],
-    shares: NDArray[np.float64],
-    totals: NDArray[np.int64],
-) -> NDArray[np.float64]:
-    """Rank the cells of rows, from 0 to 1; missing ones by the shares of their bins."""
+def _rank(column: DisplayColumn, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Rank the cells of rows, from 0 to 1; NaN if missing."""
     known, values = np.sort(column.known), column.values[rows]
     places = [np.searchsorted(known, values, side) for side in ("left", "right")]
     ranks = (places[0] + places[1]) / (2 * max(len(known), 1))
+    return np.where(np.isnan(values), np.nan, ranks)
+
+
+def _expect_rank(
+    shares: NDArray[np.float64], totals: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Average the ranks of bins, weighted by the shares of each row."""
     middles = (np.cumsum(totals) - totals / 2) / max(totals.sum(), 1)
     given = shares.sum(axis=1)
-    expected = np.where(
-        given > 0, shares @ middles / np.where(given > 0, given, 1), 0.5
-    )
-    return np.where(np.isnan(values), expected, ranks)
+    return np.where(given > 0, shares @ middles / np.where(given > 0, given, 1), 0.5)
 
 
 def place_rows(matrix: sp.csr_array, n_drawn: int) -> NDArray[np.float64]:
@@ -246,11 +257,12 @@ def describe_rows(
     rows = np.concatenate([detailed, others])
     order = np.argsort(detailed)
     near = order[np.searchsorted(detailed, nearest, sorter=order)]
-    matrix = represent(kernel, coded.take(rows))
-    plain = _represent_without_rarity(kernel, coded.take(rows), matrix)
     n_threads = count_threads(kernel.n_jobs)
     ranked = rank_rows(model, columns, coded.take(rows), rows, n_threads)
     coded = coded.take(detailed)
+    matrix = represent(kernel, coded)
+    plain = _represent_without_rarity(kernel, coded, matrix)
+    coded.release()
     places = spread_rows(ranked, place_rows(ranked, n))
     pairs = plain[np.repeat(np.arange(n), k)].multiply(plain[near.ravel()])
     agreement = np.clip(model.agree_by_feature(pairs), 0, 1)
@@ -282,6 +294,7 @@ def _represent_without_rarity(
     """Represent rows so that the agreement in a feature is from 0 to 1."""
     if not kernel.model_.rarity:
         return matrix
+    coded.release()  # the table keeps the representation with rarity
     plain = replace(kernel.model_, rarity=0.0)
     n_threads = count_threads(kernel.n_jobs)
     return plain.represent(coded, kernel.dtype, kernel.normalize, n_threads)
@@ -294,10 +307,10 @@ def _find_nearest(
     n_threads = count_threads(kernel.n_jobs)
     queries = represent_for_search(kernel, coded.take(compared))
     parts = []
-    for start in range(0, len(coded), MAP_ROWS):
-        part = coded.take(slice(start, start + MAP_ROWS))
+    for start in range(0, len(coded), _ROWS_AT_ONCE):
+        part = coded.take(slice(start, start + _ROWS_AT_ONCE))
         index = index_rows(kernel, represent_for_search(kernel, part))
-        n_rows = min(MAP_ROWS, len(coded) - start)
+        n_rows = len(part)
         found = find_nearest(index, queries, min(k + 1, n_rows), n_threads)
         parts.append(Nearest(*found, n_rows, k + 1))
     nearest = reduce(merge_nearest, parts)
