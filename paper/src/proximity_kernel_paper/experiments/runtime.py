@@ -318,9 +318,7 @@ def _tabulate_slopes(title: str, results: pd.DataFrame) -> Table:
         "Slopes of log seconds against log rows. In the first table numbers are "
         "normal: their four percentile bins are in effect two, because the end "
         "centers are the extremes, so rows of bins repeat. In the second hardly two "
-        f"rows are alike, and {PAPER} compares all with all ({OURS} has its own bins). "
-        "The second table was timed on a machine with other work, so only its slope "
-        "is shown."
+        f"rows are alike, and {PAPER} compares all with all ({OURS} has its own bins)."
     )
     return Table(title, text, notes=(note,))
 
