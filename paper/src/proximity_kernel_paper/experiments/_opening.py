@@ -208,7 +208,7 @@ def tell_time(results: pd.DataFrame) -> str:
 
 def tell_chance(results: pd.DataFrame) -> str:
     """Say what NMI is by chance."""
-    chance = peers.summarise(results).loc[peers.CHANCE]
+    chance = peers.summarise(peers.split(results)[0]).loc[peers.CHANCE]
     most = chance["nmi"].nlargest(2)
     told = " and ".join(f"{score:.2f} on {name}" for name, score in most.items())
     return (
