@@ -8,6 +8,7 @@ import pytest
 from sklearn.metrics import adjusted_mutual_info_score
 
 from proximity_kernel_paper.baselines import _clusterers as clusterers
+from proximity_kernel_paper.datasets import list_held_out
 from proximity_kernel_paper.experiments import Request, peers, scaling
 from proximity_kernel_paper.experiments._ledger import Ledger
 
@@ -71,11 +72,53 @@ def test_peers_are_shown_best_first(tmp_path):
 
     results = fill(tmp_path, peers.EXPERIMENT, score)
     assert peers.tabulate(results).index.to_list() == list(peers.COLUMNS)
-    main, detail = peers.render(results, Request()).tables
+    main, _, _, detail = peers.render(results, Request()).tables
     assert main.frame.iloc[0].to_list() == ["0.500", "0.250", "-0.500"]
     assert main.mark(len(main.frame) - 1, 2) == "best"  # the highest ARI
     assert "Highest NMI on: PK (ours) 10." in main.notes[0]
     assert detail.frame.shape == (10, len(peers.COLUMNS))
+
+
+def test_held_out_tables_are_hidden_in_part_and_shown_apart(tmp_path):
+    def score(trial):
+        assert bool(trial.setting) == (trial.dataset in peers.HELD_OUT)
+        best = {"zoo": "HI-PMK", "iris": "k-prototypes"}.get(trial.dataset, "PK")
+        height = 0.5 * (trial.method == best) - 0.01 * ("n_bins" in trial.parameters)
+        return {"nmi": height, "ami": height, "ari": height, "fit_seconds": 1.0}
+
+    results = fill(tmp_path, peers.EXPERIMENT, score)
+    paper, held_out = peers.split(results)
+    assert set(paper["dataset"]) == set(peers.TABLES)
+    assert set(held_out["dataset"]) == set(list_held_out())
+    _, table, by_table, _ = peers.render(results, Request()).tables
+    n = len(peers.HELD_OUT)
+    row = table.frame.loc["PK (ours)"]
+    assert row["highest NMI on"] == str(n - 2)
+    assert row["NMI"] == f"{0.5 * (n - 2) / n:.3f}"
+    assert row["NMI, 7 with categories"] == f"{0.5 * 6 / 7:.3f}"
+    other = table.frame.loc["HI-PMK"]
+    assert other["PK (ours), wins-losses"] == f"{n - 2}-1"
+    assert other["Wilcoxon-Holm p"] == "<0.001"
+    assert by_table.frame.shape == (n, len(peers.COLUMNS))
+    assert len(peers.render(paper, Request()).tables) == 2
+    assert len(peers.render(held_out, Request()).tables) == 2
+
+
+def test_a_fifth_of_the_cells_of_a_held_out_table_is_hidden(monkeypatch):
+    seen = []
+
+    def look(frame, n_clusters, _seed):
+        seen.append((frame, n_clusters))
+        return np.zeros(len(frame), dtype=int)
+
+    monkeypatch.setitem(peers.CLUSTERERS, "k-prototypes", look)
+    for trial in peers.plan(Request(only=("wine", "k-prototypes")), None):
+        assert peers.measure(trial, None)["nmi"] == 0
+    assert len(seen) == peers.SEEDS
+    for frame, n_clusters in seen:
+        assert (len(frame), n_clusters) == (178, 3)
+        assert frame.isna().to_numpy().sum() == round(0.2 * frame.size)
+    assert not seen[0][0].isna().equals(seen[1][0].isna())
 
 
 def test_scaling_counts_what_is_near_to_the_printed_number(tmp_path):

@@ -9,6 +9,7 @@ import pandas as pd
 
 from ._catalogue import Table, find
 from ._files import Home, read_files
+from ._held_out import list_held_out, read_held_out
 from ._parse import LABELS, parse
 
 
@@ -45,12 +46,12 @@ def load(
     *,
     labels: str = "clean",
 ) -> Dataset:
-    r"""Load a table of the catalogue.
+    r"""Load a table of the catalogue, or a held-out one.
 
     Parameters
     ----------
     name : str
-        One of `list_datasets`.
+        One of `list_datasets` or `list_held_out`.
     data_home : path, optional
         The folder with the files, one folder in it for each table. If not given: the
         environment variable ``PROXIMITY_KERNEL_DATA``, else a folder in the user's
@@ -71,6 +72,8 @@ def load(
     ValueError
         If there is no such table, or if a file in the data home is another than the
         one in the catalogue.
+    ImportError
+        If the package that ships a held-out table is not installed.
     OSError
         If a file could not be downloaded or kept; the message says which file to put
         where.
@@ -91,12 +94,17 @@ def load(
     """
     if labels not in LABELS:
         raise ValueError(f"labels must be one of {LABELS}, got {labels!r}.")
+    if name in list_held_out():
+        return _pack(*read_held_out(name))
     return read(find(name), data_home, labels)
 
 
 def read(table: Table, home: Home = None, labels: str = "clean") -> Dataset:
     """Load a table by its entry in the catalogue, or by one that is made up."""
-    frame, target = parse(table, read_files(table, home), labels)
+    return _pack(table, *parse(table, read_files(table, home), labels))
+
+
+def _pack(table: Table, frame: pd.DataFrame, target: pd.Series) -> Dataset:
     kinds = {column.name: column.kind for column in table.features}
     return Dataset(frame, target, kinds, _describe(table, kinds))
 

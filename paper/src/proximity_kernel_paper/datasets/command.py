@@ -13,6 +13,7 @@ from rich.table import Table
 from .._whole import whole_file
 from ._catalogue import list_datasets
 from ._describe import describe
+from ._held_out import list_held_out
 from ._load import Dataset, load
 
 DESCRIPTION = """\
@@ -39,7 +40,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     actions = ("list", "describe", "fetch")
     add("action", nargs="?", default="list", choices=actions, help="list by default")
-    add("name", nargs="?", choices=list_datasets(), metavar="NAME", help="of a table")
+    names = [*list_datasets(), *list_held_out()]
+    add("name", nargs="?", choices=names, metavar="NAME", help="of a table")
     add("--data-home", metavar="DIR", help="where the tables are, or will be")
     add("-o", "--output", metavar="FILE", help="of fetch; standard output otherwise")
     add("--debug", action="store_true", help="show the traceback of an error")

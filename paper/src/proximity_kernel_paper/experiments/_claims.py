@@ -104,9 +104,9 @@ def judge_claims(chapters: Chapters, claims: tuple[Claim, ...]) -> list[Verdict]
     return found
 
 
-def require_tables(names: object) -> None:
-    """Raise ValueError unless all twelve tables are there."""
-    lacking = set(TABLES) - set(pd.Index(names))
+def require_tables(names: object, tables: tuple[str, ...] = TABLES) -> None:
+    """Raise ValueError unless all tables are there, the twelve by default."""
+    lacking = set(tables) - set(pd.Index(names))
     if lacking:
         raise ValueError(f"tables are missing: {', '.join(sorted(lacking))}.")
 

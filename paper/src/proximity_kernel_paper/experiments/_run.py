@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..datasets import list_datasets, load
+from ..datasets import list_datasets, list_held_out, load
 from ._ledger import Ledger
 from ._machine import describe_machine, find_commit, list_versions
 from ._trials import KEY, Experiment, Request, RequestError, Trial
@@ -117,15 +117,17 @@ def check_tables(trials: list[Trial], data_home: str | None) -> None:
     Raises
     ------
     RequestError
-        With what `load` says: which file to put where.
+        With what `load` says: which file to put where, or what to install.
     """
-    known = set(list_datasets())
+    known = {*list_datasets(), *list_held_out()}
     for name in dict.fromkeys(trial.dataset for trial in trials):
         if name in known:
             try:
                 load(name, data_home)
             except (OSError, ValueError) as error:
                 raise RequestError(f"--data-home: {error}") from error
+            except ImportError as error:
+                raise RequestError(str(error)) from error
 
 
 def keep_planned(results: pd.DataFrame, planned: list[Trial]) -> pd.DataFrame:

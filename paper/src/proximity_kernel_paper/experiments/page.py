@@ -38,9 +38,9 @@ ORDER = (
     "bins",
     "runtime",
 )
-DETAILS = ("ranks", "scaling", "options", "differences", "tables")  # the second page
+DETAILS = ("ranks", "peers", "scaling", "options", "differences", "tables")
 # Sections on both pages: tables and figures on the first.
-SPLIT = {"ranks": (1, 1)}
+SPLIT = {"ranks": (1, 1), "peers": (2, 0)}
 JOINED = {"nmi": "boxplot", "bins": "binning"}  # figures shown in another's section
 LEADING = {"encoding": tell_encoding, "classification": tell_classes}
 CAPTIONS = {
@@ -270,9 +270,9 @@ def write_text(
             tables, figures = tables[:n_tables], figures[:n_figures]
         parts += _write_chapter(chapters[name], tables, figures)
     parts.append(
-        f"[Details]({details}): the other ranks, why some printed numbers differ, what "
-        "the options give, where the method departs from the paper, the tables, and "
-        "what was run."
+        f"[Details]({details}): the other ranks, each held-out table, why some printed "
+        "numbers differ, what the options give, where the method departs from the "
+        "paper, the tables, and what was run."
     )
     return _join(parts)
 

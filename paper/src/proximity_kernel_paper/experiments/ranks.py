@@ -168,8 +168,8 @@ def _render_ranks(known: list[Scores]) -> Table:
                 "-" if isnan(row.wins) else f"{row.wins:.0f}-{row.losses:.0f}"
                 for row in found.itertuples()
             ],
-            "Nemenyi p": found["nemenyi"].map(_write_p),
-            "Wilcoxon-Holm p": found["p_holm"].map(_write_p),
+            "Nemenyi p": found["nemenyi"].map(write_p),
+            "Wilcoxon-Holm p": found["p_holm"].map(write_p),
         }
         parts.append(pd.DataFrame(columns, index=found.index))
     # Columns of the two kernels have the same names, so not a join.
@@ -183,7 +183,12 @@ def _render_ranks(known: list[Scores]) -> Table:
     return Table(title, frame, notes=tuple(_notes(known)))
 
 
-def _write_p(value: float) -> str:
+def write_p(value: float) -> str:
+    """Write a p-value with three digits, NaN as a dash.
+
+    >>> write_p(0.0123), write_p(1e-5)
+    ('0.012', '<0.001')
+    """
     if isnan(value):
         return "-"
     return "<0.001" if value < 0.001 else f"{value:.3f}"
@@ -201,7 +206,7 @@ def _notes(known: list[Scores]) -> list[str]:
         f"{n_methods} methods on {n_tables} tables; 1 is the best rank; scores that "
         f"are equal in {PRINTED} digits share one. Both tests are of the kernel that "
         f"the column names against the method. Friedman's test with {scores.kernel}: p "
-        f"{_write_p(differ.pvalue)}. Critical differences: {limits}."
+        f"{write_p(differ.pvalue)}. Critical differences: {limits}."
     )
     told = [how]
     if scores.dropped:
