@@ -24,6 +24,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from ._method import imputation
 
 STARTS = 10
+LEAST_VARIANCE = 1e-3  # of a column in a cluster, in units of its variance
 Labels: TypeAlias = NDArray[np.int_]
 Clusterer: TypeAlias = Callable[[pd.DataFrame, int, int], Labels]
 
@@ -122,8 +123,8 @@ def cluster_mixture(
 ) -> Labels:
     """Fit a Gaussian mixture to the one-hot table."""
     model = GaussianMixture(
-        n_clusters, covariance_type=covariance, n_init=STARTS, reg_covar=1e-3,
-        random_state=seed,
+        n_clusters, covariance_type=covariance, n_init=STARTS,
+        reg_covar=LEAST_VARIANCE, random_state=seed,
     )  # fmt: skip
     return np.asarray(model.fit_predict(one_hot(frame)))
 
@@ -151,12 +152,16 @@ def cluster_classes(frame: pd.DataFrame, n_clusters: int, seed: int) -> Labels:
     """Fit latent classes by maximum likelihood of the observed cells.
 
     Given the class, columns are independent: categories, ordered ones too, by their
-    frequencies, numbers normal with a variance of each class.
+    frequencies, numbers normal with a variance of each class. Noise of variance 1e-3
+    keeps a variance from becoming 0, where stepmix would put all rows in one class; it
+    does what `reg_covar` does in `cluster_mixture`.
     """
     numbers, categories = split(frame, ranks=False)
     parts: dict[str, Any] = {}
     if len(numbers.columns):
         numbers = (numbers - numbers.mean()) / numbers.std().replace(0, 1)
+        noise = np.random.default_rng(seed).normal(size=numbers.shape)
+        numbers += np.sqrt(LEAST_VARIANCE) * noise
         model = {"model": "gaussian_diag_nan", "n_columns": numbers.shape[1]}
         parts["numbers"] = model
     if len(categories.columns):
