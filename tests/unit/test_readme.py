@@ -42,11 +42,24 @@ def test_the_figures_are_those_of_the_benchmark(figure, said):
 
 
 def test_the_probabilities_are_those_of_the_benchmark():
-    (said,) = re.findall(
-        r"mean probability (\S+), accuracy ([\d.]+)\.$", README, re.MULTILINE
-    )
+    (said,) = re.findall(r"mean probability (\S+), accuracy ([\d.]+)\. ", README)
     measured = [CLAIMS.loc[one, "proximity-kernel"] for one in ("claimed", "right")]
     assert list(map(float, said)) == [round(one["value"], 2) for one in measured]
+
+
+def test_the_clusters_of_held_out_tables_are_those_of_the_study():
+    peers = pd.read_csv(ROOT / "paper" / "results" / "peers.csv")
+    held_out = peers[(peers["setting"] != "{}") & (peers["parameters"] == "{}")]
+    means = held_out.groupby("method")["ari"].mean().round(2)
+    said = re.search(
+        r"On (\d+) tables on\s.*?"
+        r" ([\d.]+); one-hot k-means ([\d.]+), latent classes ([\d.]+)\)",
+        README,
+        re.DOTALL,
+    )
+    methods = ["PK", "one-hot k-means", "latent classes"]
+    expected = [held_out["dataset"].nunique(), *means[methods]]
+    assert list(map(float, said.groups())) == expected
 
 
 def test_the_table_has_every_figure():

@@ -64,7 +64,7 @@ CONSTANTS = (
     f"**Chosen with these labels in view**, in {OURS}: the number and the weight of "
     "the coarse bins (`docs/decisions/0007-bins-without-tuning.md`), and the threshold "
     "above which a missing cell counts as a value, set after kidney had been seen "
-    "(`docs/decisions/0008-informative-gaps.md`)."
+    "(`docs/decisions/0024-overlap-of-missing-cells.md`)."
 )
 MEANS = (
     "Not a verdict, since the paper does not say it of its own kernel: it recalls "

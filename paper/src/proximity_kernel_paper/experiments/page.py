@@ -34,11 +34,12 @@ ORDER = (
     "fidelity",
     "classification",
     "missing-rate",
-    "levels",
     "bins",
     "runtime",
 )
-DETAILS = ("ranks", "peers", "scaling", "options", "differences", "tables")
+DETAILS = (
+    "ranks", "peers", "levels", "scaling", "options", "differences", "tables",
+)  # fmt: skip
 # Sections on both pages: tables and figures on the first.
 SPLIT = {"ranks": (1, 1), "peers": (2, 0)}
 JOINED = {"nmi": "boxplot", "bins": "binning"}  # figures shown in another's section
@@ -270,9 +271,9 @@ def write_text(
             tables, figures = tables[:n_tables], figures[:n_figures]
         parts += _write_chapter(chapters[name], tables, figures)
     parts.append(
-        f"[Details]({details}): the other ranks, each held-out table, why some printed "
-        "numbers differ, what the options give, where the method departs from the "
-        "paper, the tables, and what was run."
+        f"[Details]({details}): the other ranks, each held-out table, who answers for "
+        "a missing cell, why some printed numbers differ, what the options give, where "
+        "the method departs from the paper, the tables, and what was run."
     )
     return _join(parts)
 
