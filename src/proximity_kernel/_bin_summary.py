@@ -136,8 +136,6 @@ def summarize_bins(
     >>> color.held.labels, color.held.counts.tolist()
     (('a', 'b'), [1, 2])
     """
-    if has_no_rows(table):
-        return BinSummary()
     columns = read_columns(table, categorical_features=categorical_features)
     states: list[Any] = [None] * len(columns)
 
