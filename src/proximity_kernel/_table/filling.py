@@ -360,8 +360,9 @@ def make_records(table: Any, columns: dict[str, _Array]) -> Any:
         like = nw.from_native(table, eager_only=True).implementation
         held: dict[str, Any] = dict(columns)
         for name, own in columns.items():
-            if own.dtype.kind == "O" and not like.is_pandas():
-                held[name] = unify_types(own.tolist())
+            if own.dtype.kind == "O":
+                cells = own.tolist()
+                held[name] = cells if like.is_pandas() else unify_types(cells)
         return nw.from_dict(held, backend=like).to_native()
     if isinstance(table, list | tuple):
         held_rows = (own.tolist() for own in columns.values())
