@@ -169,9 +169,9 @@ def _read_numbers(
         check(values.min() >= 0 and values.max() < len(order), "a rank")
     groups = held["groups"]
     if groups is not None:
-        check(all(type(group) is int for group in groups), "coarse bins")
-        check(groups == sorted(groups) and set(groups) == {0, 1}, "coarse bins")
-        check(len(groups) == len(centers), "coarse bins")
+        whole = all(type(group) is int for group in groups)
+        rising = whole and groups == sorted(groups) and set(groups) == {0, 1}
+        check(rising and len(groups) == len(centers), "coarse bins")
         groups = np.array(groups, np.int64)
     bins = NumericBins(centers, groups, *_read_cuts(held, centers))
     return bins, Typical(values, spread)
@@ -393,8 +393,12 @@ def drop_rare(model: Model, min_count: int) -> Model:
     held = np.concatenate(by_feature).astype(bool)
     n_bins = np.array([own.sum() for own in by_feature], np.int64)
     counts = _keep_codes(matcher.counts, held, n_bins, min_count)
-    features = zip(model.bins, model.typical, marks, strict=True)
-    parts = [_keep_labels(*own) for own in features]
+    all_bins, all_typical = list(model.bins), list(model.typical)
+    for j, bins in enumerate(model.bins):
+        if isinstance(bins, CategoricalBins):
+            labels = tuple(bins.categories[k] for k in np.flatnonzero(marks[j]))
+            all_bins[j] = CategoricalBins(labels)
+            all_typical[j] = Typical(labels, model.typical[j].spread[marks[j]])
     missingness = [
         cells if own.any() else replace(cells, informative=False)
         for cells, own in zip(model.missingness, marks, strict=True)
@@ -404,8 +408,8 @@ def drop_rare(model: Model, min_count: int) -> Model:
     weights = np.asarray(matcher.weight_table.todense())[target, layout.source]
     return replace(
         model,
-        bins=tuple(bins for bins, _ in parts),
-        typical=tuple(typical for _, typical in parts),
+        bins=tuple(all_bins),
+        typical=tuple(all_typical),
         missingness=tuple(missingness),
         matcher=restore_pairwise(counts, matcher.smoothing, weights),
         totals=model.totals[held],
@@ -425,16 +429,6 @@ def _mark_frequent(model: Model, j: int, min_count: int) -> NDArray[np.bool_]:
             "fewer rows; fit with fewer bins (n_bins), or drop the column."
         )
     return frequent
-
-
-def _keep_labels(
-    bins: Bins, typical: Typical, kept: NDArray[np.bool_]
-) -> tuple[Bins, Typical]:
-    """Keep some labels of a feature; numbers keep all their bins."""
-    if not isinstance(bins, CategoricalBins):
-        return bins, typical
-    labels = tuple(bins.categories[k] for k in np.flatnonzero(kept))
-    return CategoricalBins(labels), Typical(labels, typical.spread[kept])
 
 
 def _keep_codes(
