@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 from sklearn.utils.validation import validate_data
 
@@ -27,7 +27,6 @@ from ._row_summary import RowPlan, RowSummary, merge_rows, plan_rows, summarize_
 from ._shared.options import FitOptions, resolve_options
 from ._table.tables import collect_table
 
-Learn = Literal["bins", "rows"]
 _READ_AGAIN = (
     "pass a list, or a function that returns a new iterator of the same batches each "
     "time"
@@ -35,32 +34,27 @@ _READ_AGAIN = (
 _State = TypeVar("_State")
 
 
-LEARN: tuple[Learn, ...] = ("bins", "rows")
-
-
-def make_bins(bin_summary: BinSummary, options: FitOptions) -> Binned:
-    """Learn the bins from the summary of all batches, with the options of the fit."""
+def plan_second_pass(
+    bin_summary: BinSummary, options: FitOptions
+) -> tuple[Binned, RowPlan]:
+    """Learn the bins from the summary of all batches, and plan what to keep of rows."""
     if not bin_summary.columns:
         raise ValueError("No batch has a row; pass at least one row.")
     n_bins = list_bin_counts(options, [column.type for column in bin_summary.columns])
-    chosen = options.categorical_features
-    return finish_bins(bin_summary, chosen, n_bins, options.max_categories)
-
-
-def make_plan(bin_summary: BinSummary, binned: Binned, options: FitOptions) -> RowPlan:
-    """Plan the second pass over a table whose bins are known."""
-    n_samples = bin_summary.n_samples
-    return plan_rows(options.matching, binned.n_bins, n_samples, options.seed)
+    chosen, n_samples = options.categorical_features, bin_summary.n_samples
+    binned = finish_bins(bin_summary, chosen, n_bins, options.max_categories)
+    return binned, plan_rows(options.matching, binned.n_bins, n_samples, options.seed)
 
 
 def merge_all(
-    states: Iterable[_State], merge: Callable[[_State, _State], _State]
+    states: Iterable[_State | None], merge: Callable[[_State, _State], _State]
 ) -> _State | None:
     """Merge states in pairs that cover about the same number of batches.
 
     Parameters
     ----------
     states : iterable
+        None is left out.
     merge : callable
 
     Returns
@@ -75,6 +69,8 @@ def merge_all(
     """
     held: list[tuple[int, _State]] = []
     for one in states:
+        if one is None:
+            continue
         size, state = 1, one
         while held and held[-1][0] == size:
             state = merge(held.pop()[1], state)
@@ -125,11 +121,8 @@ def check_same_rows(
     """Raise ValueError unless the second pass read the same rows as the first."""
     missing = [column.missing for column in bin_summary.columns]
     seen = 0 if rows is None else rows.n_samples
-    if (
-        rows is None
-        or seen != bin_summary.n_samples
-        or missing != rows.missing.tolist()
-    ):
+    same = rows is not None and missing == rows.missing.tolist()
+    if rows is None or not same or seen != bin_summary.n_samples:
         raise ValueError(
             "The batches had different rows when read again "
             f"({bin_summary.n_samples:,} first, then {seen:,}); {advice}."
@@ -167,26 +160,22 @@ def fit_to_batches(
             first = not bin_summary.columns
             validate_data(header, batch, reset=first, skip_check_array=True)
             bin_summary = merge_bins(bin_summary, found)
-    binned = make_bins(bin_summary, options)
-    plan = make_plan(bin_summary, binned, options)
+    binned, plan = plan_second_pass(bin_summary, options)
 
-    def summarize(i: int, batch: Any) -> RowSummary:
+    def summarize(i: int, batch: Any) -> RowSummary | None:
         with _naming_batch(i):
+            if has_no_rows(batch):
+                return None
             return summarize_rows(batch, binned, plan, options.n_threads)
 
     batches = map(collect_table, read())
     rows = merge_all((summarize(*one) for one in enumerate(batches)), merge_rows)
     rows = check_same_rows(bin_summary, rows)
     model = finish_model(binned, rows, options)
-    forget(kernel)
+    for name in [name for name in vars(kernel) if name.endswith("_")]:
+        delattr(kernel, name)  # of an earlier fit
     names = (name for name in vars(header) if name.endswith("_in_"))
     vars(kernel).update({name: vars(header)[name] for name in names})
     kernel.model_ = model
     warn_of_columns(model)
     return rows, bin_summary
-
-
-def forget(kernel: Any) -> None:
-    """Delete the fitted attributes of a kernel."""
-    for name in [name for name in vars(kernel) if name.endswith("_")]:
-        del vars(kernel)[name]

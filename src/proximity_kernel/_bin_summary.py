@@ -23,7 +23,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from reprlib import repr as short
-from typing import Any, NoReturn
+from typing import Any
 from zlib import crc32
 
 import numpy as np
@@ -136,8 +136,6 @@ def summarize_bins(
     >>> color.held.labels, color.held.counts.tolist()
     (('a', 'b'), [1, 2])
     """
-    if has_no_rows(table):
-        return BinSummary()
     columns = read_columns(table, categorical_features=categorical_features)
     states: list[Any] = [None] * len(columns)
 
@@ -171,16 +169,17 @@ def merge_bins(a: BinSummary, b: BinSummary) -> BinSummary:
     """
     if not (a.columns and b.columns):
         return a if a.columns else b
-    named = a if a.names != [f"x{j}" for j in range(len(a.columns))] else b
-    other = b if named is a else a
-    unnamed = other.names == [f"x{j}" for j in range(len(other.columns))]
-    check_same_columns(
-        Table([None] * len(other.columns), None if unnamed else other.names),
-        named.names,
-    )
+    named, other = (b, a) if _is_unnamed(a) else (a, b)
+    names = None if _is_unnamed(other) else other.names
+    check_same_columns(Table([None] * len(other.columns), names), named.names)
     pairs = zip(named.columns, other.columns, strict=True)
     merged = tuple(_merge_columns(one, another) for one, another in pairs)
     return BinSummary(merged, a.n_samples + b.n_samples)
+
+
+def _is_unnamed(state: BinSummary) -> bool:
+    """Whether the columns have the names of those of an array: x0, x1 and so on."""
+    return state.names == [f"x{j}" for j in range(len(state.columns))]
 
 
 def finish_bins(
@@ -260,7 +259,11 @@ def _merge_columns(a: ColumnSummary, b: ColumnSummary) -> ColumnSummary:
         try:
             labels = _merge_labels(a.held, b.held, a.type.family == "dates")
         except (TypeError, ValueError):  # such as periods of different lengths
-            _raise_unsortable(a.type, a.held, b.held)
+            shown = " and ".join(sorted(short(s.labels[0]) for s in (a.held, b.held)))
+            raise ValueError(
+                f"{a.type.place} has labels in two batches that cannot be sorted "
+                f"together, for example {shown}; convert it to one type."
+            ) from None
         unasked = a.type.unasked or b.type.unasked
         return ColumnSummary(replace(a.type, unasked=unasked), labels, missing)
     assert not isinstance(a.held, Labels)  # both have the same kind here
@@ -296,15 +299,6 @@ def _raise_type_differs(a: ColumnType, b: ColumnType) -> None:
         f"{a.place} is {one} in one batch and {another} in another; convert it to one "
         "type (categorical_features makes numbers categorical)."
     )
-
-
-def _raise_unsortable(column: ColumnType, a: Labels, b: Labels) -> NoReturn:
-    """Raise ValueError: the labels of two batches cannot be sorted together."""
-    shown = " and ".join(sorted(short(part.labels[0]) for part in (a, b)))
-    raise ValueError(
-        f"{column.place} has labels in two batches that cannot be sorted together, "
-        f"for example {shown}; convert it to one type."
-    ) from None
 
 
 def _merge_labels(a: Labels, b: Labels, dates: bool) -> Labels:
@@ -402,8 +396,9 @@ def merge_values(a: ValueSummary, b: ValueSummary) -> ValueSummary:
             np.concatenate([a.values, b.values]), np.concatenate([a.counts, b.counts])
         )
         return both if len(both.values) <= LIMIT else _to_sketch(both)
-    if not (_has_values(a) and _has_values(b)):
-        return a if _has_values(a) else b
+    for one, other in ((a, b), (b, a)):
+        if isinstance(one, ValueCounts) and not len(one.values):
+            return other
     a, b = _to_sketch(a), _to_sketch(b)
     pairs = zip_longest(a.levels, b.levels, fillvalue=_NONE)
     levels = tuple(np.sort(np.concatenate(pair), kind="stable") for pair in pairs)
@@ -428,18 +423,13 @@ def list_value_counts(held: ValueSummary) -> ValueCounts:
     return ValueCounts(ranked.values[there], ranked.counts[there])
 
 
-def _has_values(held: ValueSummary) -> bool:
-    """Tell whether a summary has any value."""
-    return isinstance(held, Sketch) or len(held.values) > 0
-
-
 def _add_counts(values: _Floats, counts: NDArray[np.int64]) -> ValueCounts:
     """Sort values and add the counts of equal ones."""
+    if not len(values):
+        return ValueCounts(values, counts)
     order = np.argsort(values, kind="stable")  # of two sorted runs: a merge
     values, counts = values[order], counts[order]
-    first = np.flatnonzero(np.r_[True, values[1:] != values[:-1]][: len(values)])
-    if not len(first):
-        return ValueCounts(values, counts)
+    first = np.flatnonzero(np.r_[True, values[1:] != values[:-1]])
     return ValueCounts(values[first], np.add.reduceat(counts, first))
 
 

@@ -354,13 +354,6 @@ def total_bins(
     return totals
 
 
-def merge_sums(a: Sums | None, b: Sums | None) -> Sums | None:
-    """Add the sums of two parts, either of which may be None."""
-    if a is None or b is None:
-        return b if a is None else a
-    return a + b
-
-
 @dataclass(frozen=True)
 class Clustering:
     """Result of k-means: the centers, and the label of each row.
@@ -663,12 +656,8 @@ def nearest_centers(rows: Rows, centers: NDArray[Any]) -> Clustering:
     return Clustering(centers, state.labels, state.sums.inertia(centers), 0)
 
 
-def sum_part(
-    rows: Rows | None, centers: NDArray[Any], model: Model | None
-) -> Sums | None:
-    """Add up the rows of a part by their nearest centers; None if it has no rows."""
-    if rows is None:
-        return None
+def sum_part(rows: Rows, centers: NDArray[Any], model: Model | None) -> Sums:
+    """Add up the rows of a part by their nearest centers."""
     found = nearest_centers(rows, centers)
     return sum_clusters(rows, found.centers, found.labels, model)
 

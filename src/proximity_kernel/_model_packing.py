@@ -88,7 +88,7 @@ def _read_leaf_counts(
     """Read how often each leaf was observed; those of a bin add up to its count."""
     if not _any_fine(bins):
         return np.zeros((len(bins), MOST_LEAVES), totals.dtype)
-    counts = _read_counts(state, "leaf_counts", ndim=2)
+    counts = _check_counts(state.arrays["leaf_counts"], "leaf_counts", 2)
     check(counts.shape == (len(bins), MOST_LEAVES), "counts of leaves")
     check(counts.dtype == totals.dtype, "counts of leaves")
     check((counts < _MOST_SAMPLES).all(), "counts of leaves")
@@ -169,9 +169,9 @@ def _read_numbers(
         check(values.min() >= 0 and values.max() < len(order), "a rank")
     groups = held["groups"]
     if groups is not None:
-        check(all(type(group) is int for group in groups), "coarse bins")
-        check(groups == sorted(groups) and set(groups) == {0, 1}, "coarse bins")
-        check(len(groups) == len(centers), "coarse bins")
+        whole = all(type(group) is int for group in groups)
+        rising = whole and groups == sorted(groups) and set(groups) == {0, 1}
+        check(rising and len(groups) == len(centers), "coarse bins")
         groups = np.array(groups, np.int64)
     bins = NumericBins(centers, groups, *_read_cuts(held, centers))
     return bins, Typical(values, spread)
@@ -280,7 +280,7 @@ def _read_pairs(state: State, n_bins: NDArray[np.int64], n_samples: int) -> Pair
     if pairs.dtype.kind == "u":
         check(int(pairs.max(initial=0)) <= n_samples, "counts of pairs")
         pairs = pairs.astype(np.int64)
-    pairs = _check_counts(pairs, "counts of pairs")
+    pairs = _check_counts(pairs, "counts of pairs", pairs.ndim)
     check(pairs.max(initial=0) <= n_samples, "counts of pairs")
     check(pairs.dtype == totals[1].dtype == marginals[1].dtype, "counts of pairs")
     n_features, n_codes = len(n_bins), len(totals[1])
@@ -305,17 +305,12 @@ def _read_pairs(state: State, n_bins: NDArray[np.int64], n_samples: int) -> Pair
     return PairCounts(n_bins, totals[1], marginals[1], pairs, sources, kept)
 
 
-def _read_counts(state: State, name: str, ndim: int = 1) -> NDArray[Any]:
-    """Read counts of rows."""
-    check(state.arrays[name].ndim == ndim, f"{name} have other dimensions")
-    return _check_counts(state.arrays[name], name)
-
-
-def _check_counts(counts: NDArray[Any], name: str) -> NDArray[Any]:
+def _check_counts(counts: NDArray[Any], name: str, ndim: int) -> NDArray[Any]:
     """Return counts of rows; raise ValueError unless they are at least 0 and finite.
 
     They are float64 if rows have fractions as weights, else int64.
     """
+    check(counts.ndim == ndim, f"{name} have other dimensions")
     check(counts.dtype in (np.int64, np.float64), f"{name} are {counts.dtype}")
     check(is_finite(counts) and (counts >= 0).all(), f"{name} are negative")
     return counts
@@ -325,7 +320,7 @@ def _read_totals(
     state: State, name: str, n_bins: NDArray[np.int64], n_samples: int
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Read how often each bin was observed, and its sum for each feature."""
-    totals = _read_counts(state, name)
+    totals = _check_counts(state.arrays[name], name, 1)
     check(len(totals) == n_bins.sum(), f"{name} of other bins")
     # Sum as floats, because sums of crafted integers could overflow.
     parts = np.split(totals, np.cumsum(n_bins)[:-1])
@@ -353,7 +348,8 @@ def _read_rows(
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Read the distinct rows of the cascade, and their counts."""
     dtype: Any = np.dtype(code_dtype(n_bins))
-    rows, counts = state.array("rows", dtype, ndim=2), _read_counts(state, "counts")
+    rows = state.array("rows", dtype, ndim=2)
+    counts = _check_counts(state.arrays["counts"], "counts", 1)
     check(rows.shape == (len(counts), len(n_bins)) and len(rows), "rows and counts")
     check(counts.min() > 0, "a count is not positive")
     check(sum(counts.tolist()) < _MOST_SAMPLES, "too many rows")
@@ -390,15 +386,19 @@ def drop_rare(model: Model, min_count: int) -> Model:
         )
     marks = [_mark_frequent(model, j, min_count) for j in range(len(model.bins))]
     # The bin of informative missing cells stays, if the feature has another.
-    own_bin = [
-        [own.any()] * int(n) for own, n in zip(marks, model.informative, strict=True)
+    by_feature = [
+        np.append(own, [own.any()] * int(n))
+        for own, n in zip(marks, model.informative, strict=True)
     ]
-    by_feature = [np.append(*own) for own in zip(marks, own_bin, strict=True)]
     held = np.concatenate(by_feature).astype(bool)
     n_bins = np.array([own.sum() for own in by_feature], np.int64)
     counts = _keep_codes(matcher.counts, held, n_bins, min_count)
-    features = zip(model.bins, model.typical, marks, strict=True)
-    parts = [_keep_labels(*own) for own in features]
+    all_bins, all_typical = list(model.bins), list(model.typical)
+    for j, bins in enumerate(model.bins):
+        if isinstance(bins, CategoricalBins):
+            labels = tuple(bins.categories[k] for k in np.flatnonzero(marks[j]))
+            all_bins[j] = CategoricalBins(labels)
+            all_typical[j] = Typical(labels, model.typical[j].spread[marks[j]])
     missingness = [
         cells if own.any() else replace(cells, informative=False)
         for cells, own in zip(model.missingness, marks, strict=True)
@@ -408,8 +408,8 @@ def drop_rare(model: Model, min_count: int) -> Model:
     weights = np.asarray(matcher.weight_table.todense())[target, layout.source]
     return replace(
         model,
-        bins=tuple(bins for bins, _ in parts),
-        typical=tuple(typical for _, typical in parts),
+        bins=tuple(all_bins),
+        typical=tuple(all_typical),
         missingness=tuple(missingness),
         matcher=restore_pairwise(counts, matcher.smoothing, weights),
         totals=model.totals[held],
@@ -431,16 +431,6 @@ def _mark_frequent(model: Model, j: int, min_count: int) -> NDArray[np.bool_]:
     return frequent
 
 
-def _keep_labels(
-    bins: Bins, typical: Typical, kept: NDArray[np.bool_]
-) -> tuple[Bins, Typical]:
-    """Keep some labels of a feature; numbers keep all their bins."""
-    if not isinstance(bins, CategoricalBins):
-        return bins, typical
-    labels = tuple(bins.categories[k] for k in np.flatnonzero(kept))
-    return CategoricalBins(labels), Typical(labels, typical.spread[kept])
-
-
 def _keep_codes(
     counts: PairCounts,
     held: NDArray[np.bool_],
@@ -454,9 +444,8 @@ def _keep_codes(
     if counts.sources is None or counts.kept is None:
         return PairCounts(n_bins, totals, marginals, pairs[held][:, held])
     starts = np.cumsum(counts.n_bins) - counts.n_bins
-    before: NDArray[np.int64] = (
-        np.cumsum(held) - held
-    )  # new number of each code, among all features
+    # The new number of each code, among all features.
+    before: NDArray[np.int64] = np.cumsum(held) - held
     new_starts = np.cumsum(n_bins) - n_bins
     kept = np.full_like(counts.kept, -1)
     order = np.full_like(counts.kept, -1)  # the place of each kept code, then -1

@@ -21,13 +21,12 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ._bin_summary import has_no_rows
 from ._bins import MOST_LEAVES, Binned
-from ._coded import CodedTable, code_columns, code_dtype, count_bins, merge_distinct
+from ._coded import CodedTable, code_columns, count_bins, merge_distinct
 from ._compile import compiled
 from ._pairwise import MOST_CODES, PairCounts, count_kept
 from ._shared.resources import run_pieces
-from ._table.columns import ColumnType, read_columns
+from ._table.columns import read_columns
 
 SAMPLE = 10_000
 """Maximum number of distinct rows that the pairwise rule chooses its weights from."""
@@ -198,15 +197,17 @@ def summarize_rows(
     >>> state.rows.tolist(), state.counts.tolist(), state.missing.tolist()
     ([[0, 0], [1, 1], [255, 1]], [2, 1, 1], [1, 0])
     """
-    if has_no_rows(table):
-        empty = np.empty((0, len(plan.n_bins)), code_dtype(plan.n_bins))
-        coded = CodedTable.of_rows(empty)
-    else:
-        columns = read_columns(
-            table, categorical_features=binned.categorical_features, fitted=binned.types
+    columns = read_columns(
+        table, categorical_features=binned.categorical_features, fitted=binned.types
+    )
+    coded = code_columns(columns, binned.bins, n_threads, plan.every_row)
+    unknown = (coded.bins == coded.missing - 1).any(axis=0)
+    if unknown.any():
+        raise ValueError(
+            f"{binned.types[int(unknown.argmax())].place} has a value that did not "
+            "occur when the bins were learned; learn the bins and the rows from the "
+            "same batches."
         )
-        coded = code_columns(columns, binned.bins, n_threads, plan.every_row)
-        _check_known(coded, binned.types)
     return keep_rows(coded, plan, n_threads)
 
 
@@ -426,17 +427,6 @@ def count_pairs(
         pairs = upper + np.triu(upper, 1).T
         return PairCounts(n_bins, totals, np.diagonal(pairs).copy(), pairs)
     return count_kept(coded, n_bins, totals, n_threads)
-
-
-def _check_known(coded: CodedTable, types: tuple[ColumnType, ...]) -> None:
-    """Raise ValueError if a value did not occur when the bins were learned."""
-    unknown = (coded.bins == coded.missing - 1).any(axis=0)
-    if unknown.any():
-        place = types[int(unknown.argmax())].place
-        raise ValueError(
-            f"{place} has a value that did not occur when the bins were learned; "
-            "learn the bins and the rows from the same batches."
-        )
 
 
 @compiled

@@ -268,8 +268,8 @@ def unpack_sparse(state: State, dtype: Any, n_columns: int) -> sp.csr_array:
     wide = state.arrays["indices"].dtype == np.int64
     indices = state.array("indices", np.int64 if wide else np.int32)
     indptr = state.array("indptr", np.int64)
-    check(len(indptr) and indptr[0] == 0, "rows of a sparse matrix")
-    check((np.diff(indptr) >= 0).all(), "rows of a sparse matrix")
+    rising = len(indptr) and indptr[0] == 0 and (np.diff(indptr) >= 0).all()
+    check(rising, "rows of a sparse matrix")
     check(indptr[-1] == len(indices) == len(data), "entries of a sparse matrix")
     check(is_finite(data) and (data >= 0).all(), "entries of a sparse matrix")
     inside = (indices >= 0) & (indices < n_columns)
@@ -634,7 +634,6 @@ def write_archive(
     text = json.dumps(header, allow_nan=False).encode("ascii")
     if isinstance(path, io.BytesIO):
         _write_entries(path, text, arrays)
-        _seal(path)
         return
     target = Path(path)
     if target.is_dir():
@@ -646,11 +645,9 @@ def write_archive(
         with whole_file(target) as file:
             if file.readable():
                 _write_entries(file, text, arrays)
-                _seal(file)
                 return
             with tempfile.TemporaryFile() as whole:  # a pipe or a device
                 _write_entries(whole, text, arrays)
-                _seal(whole)
                 whole.seek(0)
                 shutil.copyfileobj(whole, file)
     except OSError as error:
@@ -717,7 +714,7 @@ def _shorten(text: str) -> str:
 def _write_entries(
     file: BinaryIO, text: bytes, arrays: Mapping[str, NDArray[Any]]
 ) -> None:
-    """Write the values and the arrays as entries of a zip archive."""
+    """Write the values and arrays as a zip archive that ends with its checksum."""
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         archive.comment = _SEAL + b"0" * 64
         archive.writestr(zipfile.ZipInfo(_HEADER, _EPOCH), text)
@@ -726,6 +723,7 @@ def _write_entries(
             plain = np.ascontiguousarray(array)
             with archive.open(info, "w", force_zip64=plain.nbytes > 1 << 30) as entry:
                 np.lib.format.write_array(entry, plain, (1, 0), allow_pickle=False)
+    _seal(file)
 
 
 def _seal(file: BinaryIO) -> None:
@@ -740,9 +738,8 @@ def _digest(file: BinaryIO, size: int) -> bytes:
     """Compute the SHA-256 of the first `size` bytes of a file, in hexadecimal."""
     digest = hashlib.sha256()
     file.seek(0)
-    while size > 0 and (chunk := file.read(min(_CHUNK, size))):
-        digest.update(chunk)
-        size -= len(chunk)
+    for start in range(0, size, _CHUNK):
+        digest.update(file.read(min(_CHUNK, size - start)))
     return digest.hexdigest().encode()
 
 
@@ -773,10 +770,10 @@ def _check_seal(file: BinaryIO, name: Any) -> None:
 def _check_entries(archive: zipfile.ZipFile, size: int) -> None:
     """Raise ValueError if the entries would take more bytes than the file."""
     entries = archive.infolist()
-    if any(entry.compress_type != zipfile.ZIP_STORED for entry in entries):
-        raise ValueError("it is compressed")
-    if sum(entry.file_size for entry in entries) > size:
-        raise ValueError("its entries are larger than the file")
+    stored = all(entry.compress_type == zipfile.ZIP_STORED for entry in entries)
+    check(stored, "it is compressed")
+    small = sum(entry.file_size for entry in entries) <= size
+    check(small, "its entries are larger than the file")
 
 
 def _read_header(archive: zipfile.ZipFile, name: Any) -> dict[str, Any]:

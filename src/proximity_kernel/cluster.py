@@ -36,7 +36,6 @@ from ._kmeans import (
     best_clustering,
     distances_to,
     gather_rows,
-    merge_sums,
     move_centers,
     nearest_centers,
     sum_clusters,
@@ -270,7 +269,7 @@ class ProximityKMeans(NumberedTransformer, Clusterer, KernelEstimator):
                 for batch in read()
                 if not has_no_rows(batch)
             )
-            return check_sums(merge_all(parts, merge_sums), kernel.model_)
+            return check_sums(merge_all(parts, Sums.__add__), kernel.model_)
 
         passes = Passes(add_up, max_passes, closing=False) if kept.sampled else None
         options = resolve_kmeans_options(self, kernel.model_)

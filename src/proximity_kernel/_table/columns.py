@@ -208,10 +208,9 @@ def read_columns(
         if fitted is not None:
             column = _agree(column, fitted[j])
         elif column.type.kind == "numeric" and column.type.order is None:
+            booleans = _holds_booleans(held, column.values)
+            form: Form = "boolean" if booleans else "decimal"
             rounded = _is_rounded(held, column)
-            form: Form = "decimal"
-            if holds_booleans(held, column.values):
-                form = "boolean"
             found = replace(column.type, rounded=rounded, form=form)
             column = replace(column, type=found)
         columns.append(column)
@@ -235,7 +234,7 @@ def _is_rounded(held: Any, column: Column) -> bool:
     return len(np.unique(cells)) > len(np.unique(column.values[column.observed]))
 
 
-def holds_booleans(held: Any, values: NDArray[np.float64]) -> bool:
+def _holds_booleans(held: Any, values: NDArray[np.float64]) -> bool:
     """Whether a column of `split_table` has booleans where the values are not NaN."""
     if isinstance(held, nw.Series):
         return bool(held.dtype == nw.Boolean)
@@ -269,23 +268,16 @@ def _numeric(
     # The first value nearly always decides, without a pass over all.
     if np.isnan(values[0]) and np.isnan(values).all():
         family = NOTHING
-    return Column(
-        ColumnType(header.name, "numeric", family, order, header.place), values
-    )
+    found = ColumnType(header.name, "numeric", family, order, header.place)
+    return Column(found, values)
 
 
 def _categorical(
-    codes: _Array,
-    labels: list[Any],
-    family: str,
-    header: Header,
-    unasked: bool = False,
+    codes: _Array, labels: list[Any], family: str, header: Header, unasked: bool = False
 ) -> Column:
     """Make a categorical column."""
     family = family if labels else NOTHING
-    found = ColumnType(
-        header.name, "categorical", family, place=header.place, unasked=unasked
-    )
+    found = ColumnType(header.name, "categorical", family, None, header.place, unasked)
     return Column(found, np.asarray(codes, dtype=np.int32), tuple(labels))
 
 

@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .columns import DAY, Column, ColumnType, name_label, read_columns
+from .records import unify_types
 from .tables import Header, split_table
 
 TIMES = ("dates", "durations")
@@ -243,7 +244,13 @@ def make_uncertainty(table: Any, fills: Sequence[Fill]) -> Any:
     frame, array or list of rows
         Numbers; durations for numeric columns of times.
     """
-    return make_table(table, [_list_uncertainty(len(table), own) for own in fills])
+    columns = []
+    for fill in fills:
+        out = np.zeros(len(table))
+        out[fill.rows] = fill.uncertainty if fill.fillable else np.nan
+        times = fill.type.family in TIMES and not fill.type.has_labels
+        columns.append(count_micros(out, "m8[us]") if times else out)
+    return make_table(table, columns)
 
 
 def make_table(table: Any, columns: Sequence[_Array]) -> Any:
@@ -351,7 +358,11 @@ def make_records(table: Any, columns: dict[str, _Array]) -> Any:
     """
     if _is_frame(table):
         like = nw.from_native(table, eager_only=True).implementation
-        held = {name: _plain_labels(own, like) for name, own in columns.items()}
+        held: dict[str, Any] = dict(columns)
+        for name, own in columns.items():
+            if own.dtype.kind == "O":
+                cells = own.tolist()
+                held[name] = cells if like.is_pandas() else unify_types(cells)
         return nw.from_dict(held, backend=like).to_native()
     if isinstance(table, list | tuple):
         held_rows = (own.tolist() for own in columns.values())
@@ -361,24 +372,6 @@ def make_records(table: Any, columns: dict[str, _Array]) -> Any:
     for name, own in columns.items():
         records[name] = own
     return records
-
-
-def _plain_labels(labels: _Array, like: Any) -> Any:
-    """Write labels of several types as text, where a library needs one type."""
-    if labels.dtype.kind != "O":
-        return labels
-    kinds = {type(label) for label in labels.tolist() if label is not None}
-    if len(kinds) > 1 and not like.is_pandas():
-        return [None if label is None else str(label) for label in labels.tolist()]
-    return labels.tolist()
-
-
-def _list_uncertainty(n_rows: int, fill: Fill) -> _Array:
-    out = np.zeros(n_rows)
-    out[fill.rows] = fill.uncertainty if fill.fillable else np.nan
-    if fill.type.family in TIMES and not fill.type.has_labels:
-        return count_micros(out, "m8[us]")
-    return out
 
 
 def _fill_rows(rows: Any, fills: Sequence[Fill]) -> list[Any]:

@@ -59,7 +59,7 @@ class Tabular:
             require("pandas", extra="cli")
         columns = self._list_columns()
         if self.library != "pandas":  # the others need one type in a column
-            columns = {name: _unify(cells) for name, cells in columns.items()}
+            columns = {name: unify_types(cells) for name, cells in columns.items()}
         backend: Any = self.library
         return nw.from_dict(columns, backend=backend).to_native()
 
@@ -178,7 +178,7 @@ def _flatten(record: Any) -> Mapping[str, Any]:
     }
 
 
-def _unify(cells: list[Any]) -> list[Any]:
+def unify_types(cells: list[Any]) -> list[Any]:
     """Write cells of several types as text."""
     kinds = {type(cell) for cell in cells if cell is not None}
     if len(kinds) < 2:

@@ -77,11 +77,6 @@ def collect_table(table: Any, fitted: Sequence[str] = ()) -> Any:
     return table
 
 
-def name_call(frame: nw.LazyFrame[Any]) -> str:
-    """Name the call that loads a lazy table of some library into memory."""
-    return _CALLS.get(frame.implementation.value.partition("[")[0], ".collect()")
-
-
 @dataclass(frozen=True)
 class Header:
     """What is known about a column before its values are read.
@@ -158,7 +153,9 @@ def split_table(table: Any) -> Table:
     table = collect_table(table)
     frame = _wrap_frame(table)
     if isinstance(frame, nw.LazyFrame):
-        raise TypeError(f"The table is lazy; call {name_call(frame)} on it first.")
+        library = frame.implementation.value.partition("[")[0]
+        call = _CALLS.get(library, ".collect()")
+        raise TypeError(f"The table is lazy; call {call} on it first.")
     if isinstance(frame, nw.Series):
         _check_shape((len(frame),))
     if isinstance(frame, nw.DataFrame):

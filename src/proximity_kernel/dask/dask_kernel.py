@@ -18,29 +18,11 @@ from sklearn import get_config
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._batches import (
-    check_same_rows,
-    make_bins,
-    make_plan,
-)
-from .._bin_summary import (
-    BinSummary,
-    has_no_rows,
-    merge_bins,
-    summarize_bins,
-)
+from .._batches import check_same_rows, plan_second_pass
+from .._bin_summary import BinSummary, merge_bins, summarize_bins
 from .._model import finish_model, warn_of_columns
-from .._nearest import (
-    Nearest,
-    find_nearest,
-    kernel_matrix,
-    merge_nearest,
-)
-from .._row_summary import (
-    RowSummary,
-    merge_rows,
-    summarize_rows,
-)
+from .._nearest import Nearest, find_nearest, kernel_matrix, merge_nearest
+from .._row_summary import RowSummary, merge_rows, summarize_rows
 from .._shared.extras import require
 from .._shared.options import check_count, check_flag, resolve_options
 from .._shared.whole_files import is_device, name_beside, whole_file
@@ -52,7 +34,7 @@ from ..kernel import (
     represent,
     take_kernel,
 )
-from .partitions import Shared, reduce_parts, share, split_parts, stack_blocks
+from .partitions import Shared, share, split_parts
 
 _STEADY = "read the table from a source that does not change, or persist it"
 _MAKERS = {"spmatrix": sp.csr_matrix, "sparray": sp.csr_array, "dense": np.asarray}
@@ -150,12 +132,10 @@ class DaskProximityKernel(BaseEstimator):  # type: ignore[misc]  # untyped
         """
         check_is_fitted(self)
         kernel = self.kernel_
-        parts = split_parts(X, kernel)
         kind = get_config().get("sparse_interface", "spmatrix")
         kind = kind if kernel.sparse_output else "dense"
-        blocks = parts.map(_represent_part, share_kernel(kernel), kind)
-        meta = _MAKERS[kind](np.empty((0, 0), kernel.dtype))
-        return stack_blocks(blocks, parts.sizes, _count_columns(kernel), meta)
+        parts, empty = split_parts(X, kernel), _MAKERS[kind](_make_empty(kernel))
+        return parts.stack(empty, _represent_part, share_kernel(kernel), kind)
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:  # noqa: ARG002
         """Fit to a table, which computes at once, and represent it lazily.
@@ -198,14 +178,20 @@ class DaskProximityKernel(BaseEstimator):  # type: ignore[misc]  # untyped
             raise FileExistsError(
                 f"{final} exists; choose another path, or pass overwrite=True."
             )
-        parts = split_parts(X, self.kernel_)
+        dask, kernel = require("dask", extra="dask"), self.kernel_
+        parts, empty = split_parts(X, kernel), sp.csr_array(_make_empty(kernel))
+        shared = share_kernel(kernel)
+        blocks = parts.map(_represent_part, shared, "sparray", empty=empty)
         final.parent.mkdir(parents=True, exist_ok=True)
         unfinished = name_beside(final)
         unfinished.mkdir()
         try:
-            dask = require("dask", extra="dask")
-            shared = share_kernel(self.kernel_)
-            dask.compute(parts.map(_write_part, shared, str(unfinished), numbered=True))
+            write = dask.delayed(_write_block, pure=False, traverse=False)
+            names = share(kernel.get_feature_names_out().tolist())
+            paths = (unfinished / f"part.{i:05d}.parquet" for i in range(len(blocks)))
+            dask.compute(
+                [write(*one, names) for one in zip(blocks, paths, strict=True)]
+            )
             for left_by_lost_tasks in unfinished.glob(".*"):
                 left_by_lost_tasks.unlink()
             _replace(unfinished, final)
@@ -229,9 +215,10 @@ class DaskProximityKernel(BaseEstimator):  # type: ignore[misc]  # untyped
         check_is_fitted(self)
         parts = split_parts(X, self.kernel_)
         right = self._represent_small("Y", Y)
-        blocks = parts.map(_compare_part, share_kernel(self.kernel_), share(right))
-        meta = np.empty((0, 0), self.kernel_.dtype)
-        return stack_blocks(blocks, parts.sizes, right.shape[0], meta)
+        empty = np.empty((0, right.shape[0]), self.kernel_.dtype)
+        return parts.stack(
+            empty, _compare_part, share_kernel(self.kernel_), share(right)
+        )
 
     @overload
     def kneighbors(
@@ -285,11 +272,12 @@ class DaskProximityKernel(BaseEstimator):  # type: ignore[misc]  # untyped
         wanted = check_count("n_neighbors", n_neighbors, 1)
         check_flag("return_distance", return_distance)
         rows = share(self._represent_small("queries", queries, np.float64))
-        states = parts.map(_search_part, share_kernel(self.kernel_), rows, wanted)
-        found: Nearest = reduce_parts(states, merge_nearest)
-        if found.n_rows < wanted:
+        kernel = share_kernel(self.kernel_)
+        found = parts.reduce(merge_nearest, _search_part, kernel, rows, wanted)
+        n_rows = 0 if found is None else found.n_rows
+        if n_rows < wanted:
             raise ValueError(
-                f"Expected n_neighbors <= {found.n_rows}, the rows of X, got {wanted}."
+                f"Expected n_neighbors <= {n_rows}, the rows of X, got {wanted}."
             )
         distances = (1 - found.similarities).astype(self.kernel_.dtype)
         return (distances, found.indices) if return_distance else found.indices
@@ -309,7 +297,7 @@ class DaskProximityKernel(BaseEstimator):  # type: ignore[misc]  # untyped
                 "call .compute() on it first."
             )
         try:
-            return _represent_rows(self.kernel_, table, dtype)
+            return represent(self.kernel_, table, dtype)
         except (TypeError, ValueError) as error:
             error.add_note(f"This is about {name}, the second table.")
             raise
@@ -324,17 +312,15 @@ def fit_partitions(
     kernel: ProximityKernel = ProximityKernel() if given is None else clone(given)
     options = resolve_options(kernel)
     parts = split_parts(X)
-    bin_summary: BinSummary = reduce_parts(
-        parts.map(summarize_bins, kernel.categorical_features), merge_bins
-    )
-    binned = make_bins(bin_summary, options)
+    chosen = kernel.categorical_features
+    bin_summary = parts.reduce(merge_bins, summarize_bins, chosen) or BinSummary()
+    binned, plan = plan_second_pass(bin_summary, options)
     parts.check_columns(bin_summary.names)
     header = parts.header
     if header is None:
         header = np.empty((0, len(bin_summary.columns)))
-    plan = make_plan(bin_summary, binned, options)
-    states = parts.map(_summarize_part, share((binned, plan)))
-    rows = check_same_rows(bin_summary, reduce_parts(states, merge_rows), _STEADY)
+    found = parts.reduce(merge_rows, summarize_rows, share(binned), share(plan))
+    rows = check_same_rows(bin_summary, found, _STEADY)
     kernel.model_ = finish_model(binned, rows, options)
     validate_data(kernel, header, skip_check_array=True)
     take_kernel(estimator, kernel)
@@ -347,33 +333,50 @@ def share_kernel(kernel: ProximityKernel) -> Any:
     return share(copy.copy(kernel).set_params(n_jobs=1))
 
 
-def _count_columns(kernel: ProximityKernel) -> int:
-    """Count the columns of the representation."""
-    return int(kernel.model_.n_columns.sum())
+def map_method(estimator: Any, method: str, X: Any, empty: NDArray[Any]) -> Any:
+    """Make a lazy array of what a method returns for every partition of a table.
+
+    Parameters
+    ----------
+    estimator : ProximityKMeans or ProximityOutliers
+        Fitted.
+    method : str
+    X : dask DataFrame, dask array or table in memory, (n_samples, n_features)
+    empty : ndarray
+        The result for a partition without rows.
+
+    Returns
+    -------
+    dask array
+    """
+    parts = split_parts(X, estimator.kernel_)
+    return parts.stack(empty, call_method, share_estimator(estimator), method)
 
 
-def _represent_rows(
-    kernel: ProximityKernel, part: Any, dtype: DTypeLike | None = None
-) -> sp.csr_array:
-    """Represent the rows of a table, which may have none."""
-    if has_no_rows(part):
-        shape = (0, _count_columns(kernel))
-        return sp.csr_array(shape, dtype=kernel.dtype if dtype is None else dtype)
-    return represent(kernel, part, dtype)
+def share_estimator(estimator: Any) -> Any:
+    """Share a fitted estimator and its kernel with all tasks, set to one thread."""
+    copied = copy.copy(estimator).set_params(n_jobs=1)
+    copied.kernel_ = copy.copy(estimator.kernel_).set_params(n_jobs=1)
+    return share(copied)
 
 
-def _summarize_part(part: Any, shared: Shared) -> RowSummary:
-    """Summarize the rows of a partition."""
-    return summarize_rows(part, *shared.get())
+def call_method(part: Any, estimator: Any, method: str) -> NDArray[Any]:
+    """Call a method of a fitted estimator for a partition."""
+    return np.asarray(getattr(estimator, method)(part))
 
 
-def _represent_part(part: Any, shared: Shared, kind: str) -> Any:
+def _make_empty(kernel: ProximityKernel) -> NDArray[Any]:
+    """Make the representation of a table without rows."""
+    return np.empty((0, kernel.model_.n_columns.sum()), kernel.dtype)
+
+
+def _represent_part(part: Any, kernel: ProximityKernel, kind: str) -> Any:
     """Represent the rows of a partition, as a sparse or dense matrix."""
-    matrix = _represent_rows(shared.get(), part)
+    matrix = represent(kernel, part)
     return matrix.toarray() if kind == "dense" else _MAKERS[kind](matrix)
 
 
-def _write_part(part: Any, shared: Shared, folder: str, number: int) -> None:
+def _write_block(matrix: sp.csr_array, path: Path, names: Shared) -> None:
     """Write the representation of a partition to a file.
 
     The file is renamed when it is complete, because a worker may die at any time and
@@ -381,31 +384,27 @@ def _write_part(part: Any, shared: Shared, folder: str, number: int) -> None:
     """
     arrow = require("pyarrow", extra="dask")
     parquet = require("pyarrow.parquet", extra="dask")
-    kernel = shared.get()
-    matrix = _represent_rows(kernel, part).tocsc()
-    names = kernel.get_feature_names_out().tolist()
-    columns = [matrix[:, [j]].toarray().ravel() for j in range(matrix.shape[1])]
-    table = arrow.Table.from_arrays([arrow.array(c) for c in columns], names)
-    with whole_file(Path(folder, f"part.{number:05d}.parquet")) as unfinished:
+    columns = matrix.toarray(order="F").T
+    table = arrow.Table.from_arrays([arrow.array(c) for c in columns], names.get())
+    with whole_file(path) as unfinished:
         parquet.write_table(table, unfinished)
 
 
-def _compare_part(part: Any, shared: Shared, right: Shared) -> NDArray[Any]:
+def _compare_part(part: Any, kernel: ProximityKernel, right: Any) -> NDArray[Any]:
     """Compute the similarities of a partition to the second table."""
-    kernel, other = shared.get(), right.get()
     memory = int(get_config()["working_memory"] * 2**20)
-    left = _represent_rows(kernel, part)
-    model = kernel.model_
+    left, model = represent(kernel, part), kernel.model_
     limited = is_limited(kernel, model)
-    return kernel_matrix(left, other, model.n_counted, memory, 1, limited=limited)
+    return kernel_matrix(left, right, model.n_counted, memory, 1, limited=limited)
 
 
-def _search_part(part: Any, shared: Shared, queries: Shared, wanted: int) -> Nearest:
+def _search_part(
+    part: Any, kernel: ProximityKernel, queries: sp.csr_array, wanted: int
+) -> Nearest:
     """Find the nearest rows of the queries in a partition."""
-    kernel, rows = shared.get(), queries.get()
-    index = index_rows(kernel, _represent_rows(kernel, part, np.float64))
+    index = index_rows(kernel, represent(kernel, part, np.float64))
     n_rows = len(index.groups.inverse)
-    return Nearest(*find_nearest(index, rows, min(wanted, n_rows)), n_rows, wanted)
+    return Nearest(*find_nearest(index, queries, min(wanted, n_rows)), n_rows, wanted)
 
 
 def _replace(unfinished: Path, final: Path) -> None:

@@ -10,17 +10,8 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .._bin_summary import has_no_rows
 from .._groups import Groups
-from .._kmeans import (
-    Rows,
-    Sums,
-    distances_to,
-    gather_rows,
-    merge_sums,
-    nearest_centers,
-    sum_part,
-)
+from .._kmeans import Rows, Sums, gather_rows, sum_part
 from .._shared.extras import require
 from .._shared.options import check_flag
 from .._shared.resources import count_threads
@@ -42,8 +33,15 @@ from ..kernel import (
     represent_kept,
     take_kernel,
 )
-from .dask_kernel import DaskProximityKernel, fit_partitions, share_kernel
-from .partitions import Parts, Shared, reduce_parts, share, split_parts, stack_blocks
+from .dask_kernel import (
+    DaskProximityKernel,
+    call_method,
+    fit_partitions,
+    map_method,
+    share_estimator,
+    share_kernel,
+)
+from .partitions import Parts, share, split_parts
 
 _FITTED = ("cluster_centers_", "profiles_", "inertia_", "n_iter_", "groups_")
 
@@ -152,7 +150,10 @@ class DaskProximityKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]  #
         -------
         self
         """
-        self._check_options()
+        check_kernel(self.kernel)
+        check_not_frozen(self.kernel)
+        check_kmeans_options(self)
+        check_flag("persist", self.persist)
         fitted = DaskProximityKernel(copy_kernel(self.kernel, None))
         kept, _ = fit_partitions(fitted, X)
         kernel, parts = fitted.kernel_, split_parts(X)
@@ -183,11 +184,7 @@ class DaskProximityKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]  #
         -------
         dask array of shape (n_samples,), int32
         """
-        check_is_fitted(self)
-        parts = split_parts(X, self.kernel_)
-        centers = share(self.cluster_centers_)
-        blocks = parts.map(_label_part, share_kernel(self.kernel_), centers)
-        return stack_blocks(blocks, parts.sizes, None, np.empty(0, np.int32))
+        return map_method(self._in_memory(), "predict", X, np.empty(0, np.int32))
 
     def transform(self, X: Any) -> Any:
         """Measure the distance of each row to each center, lazily.
@@ -201,12 +198,8 @@ class DaskProximityKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]  #
         dask array of shape (n_samples, n_clusters), float64
             Euclidean, in the representation.
         """
-        check_is_fitted(self)
-        parts = split_parts(X, self.kernel_)
-        centers = share(self.cluster_centers_)
-        blocks = parts.map(_measure_part, share_kernel(self.kernel_), centers)
-        width = len(self.cluster_centers_)
-        return stack_blocks(blocks, parts.sizes, width, np.empty((0, 0)))
+        km = self._in_memory()
+        return map_method(km, "transform", X, np.empty((0, km.n_clusters_)))
 
     def score(self, X: Any, y: Any = None) -> float:  # noqa: ARG002
         """Compute the negative inertia of rows around their nearest centers.
@@ -221,11 +214,9 @@ class DaskProximityKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]  #
         -------
         float
         """
-        check_is_fitted(self)
+        shared = share_estimator(self._in_memory())
         parts = split_parts(X, self.kernel_)
-        centers = share(self.cluster_centers_)
-        states = parts.map(_add_inertia, share_kernel(self.kernel_), centers)
-        return -float(reduce_parts(states, operator.add))
+        return float(parts.reduce(operator.add, call_method, shared, "score") or 0)
 
     def save(self, path: Any) -> None:
         """Save the clusters as a `ProximityKMeans`, which loads and uses them.
@@ -237,13 +228,18 @@ class DaskProximityKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]  #
         path : str or path
             An existing file is replaced.
         """
+        self._in_memory().save(path)
+
+    def _in_memory(self) -> ProximityKMeans:
+        """Make a `ProximityKMeans` with these clusters."""
         check_is_fitted(self)
-        names = ("n_clusters", "kernel", "n_init", "max_iter", "tol", "random_state")
-        km = ProximityKMeans(**{name: getattr(self, name) for name in names})
+        options = self.get_params(deep=False)
+        del options["persist"]
+        km = ProximityKMeans(**options)
         take_kernel(km, self.kernel_)
         for name in _FITTED:
             setattr(km, name, getattr(self, name))
-        km.save(path)
+        return km
 
     def _plan_passes(self, parts: Parts, kernel: ProximityKernel) -> Passes:
         """Prepare the passes that add up all rows by their nearest centers."""
@@ -254,53 +250,22 @@ class DaskProximityKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]  #
         held = Parts(tuple(blocks), parts.sizes, None)
 
         def add_up(centers: NDArray[Any], bins: bool) -> Sums:
-            states = held.map(_sum_rows, share(centers), shared if bins else None)
-            return check_sums(reduce_parts(states, merge_sums), kernel.model_)
+            given = share(centers), shared if bins else None
+            return check_sums(
+                held.reduce(operator.add, _sum_rows, *given), kernel.model_
+            )
 
         return Passes(add_up, self.max_iter, closing=True)
 
-    def _check_options(self) -> None:
-        """Raise an error unless the options are valid."""
-        check_kernel(self.kernel)
-        check_not_frozen(self.kernel)
-        check_kmeans_options(self)
-        check_flag("persist", self.persist)
 
-
-def _measure_part(part: Any, shared: Shared, centers: Shared) -> NDArray[np.float64]:
-    if has_no_rows(part):
-        return np.empty((0, len(centers.get())))
-    coded, matrix = represent_distinct(shared.get(), part)
-    rows = gather_rows(matrix, coded.counts)
-    return distances_to(rows, centers.get())[coded.index]
-
-
-def _add_inertia(part: Any, shared: Shared, centers: Shared) -> float:
-    if has_no_rows(part):
-        return 0.0
-    coded, matrix = represent_distinct(shared.get(), part)
-    rows = gather_rows(matrix, coded.counts)
-    return float(nearest_centers(rows, centers.get()).inertia)
-
-
-def _gather_part(part: Any, shared: Shared) -> Rows | None:
-    """Represent each distinct row of a partition once; None if it has no rows."""
-    if has_no_rows(part):
-        return None
-    coded, matrix = represent_distinct(shared.get(), part)
+def _gather_part(part: Any, kernel: ProximityKernel) -> Rows:
+    """Represent each distinct row of a partition once."""
+    coded, matrix = represent_distinct(kernel, part)
     return gather_rows(matrix, coded.counts)
 
 
-def _sum_rows(rows: Rows | None, centers: Shared, shared: Shared | None) -> Sums | None:
+def _sum_rows(
+    rows: Rows, centers: NDArray[Any], kernel: ProximityKernel | None
+) -> Sums | None:
     """Add up the rows of a partition by their nearest centers."""
-    model = None if shared is None else shared.get().model_
-    return sum_part(rows, centers.get(), model)
-
-
-def _label_part(part: Any, shared: Shared, centers: Shared) -> NDArray[np.int32]:
-    """Find the nearest center of each row of a partition."""
-    if has_no_rows(part):
-        return np.empty(0, np.int32)
-    coded, matrix = represent_distinct(shared.get(), part)
-    rows = gather_rows(matrix, coded.counts)
-    return nearest_centers(rows, centers.get()).labels[coded.index]
+    return sum_part(rows, centers, None if kernel is None else kernel.model_)

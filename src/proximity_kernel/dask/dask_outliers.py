@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -10,12 +9,12 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from .._bin_summary import has_no_rows, merge_values, summarize_values
+from .._bin_summary import merge_values, summarize_values
 from .._surprise import Tails, score_rows
 from ..kernel import ProximityKernel, check_not_frozen, copy_kernel, take_kernel
 from ..outliers import ProximityOutliers, check_rule
-from .dask_kernel import DaskProximityKernel, fit_partitions, share_kernel
-from .partitions import Shared, reduce_parts, share, split_parts, stack_blocks
+from .dask_kernel import DaskProximityKernel, fit_partitions, map_method, share_kernel
+from .partitions import share, split_parts
 
 
 class DaskProximityOutliers(BaseEstimator):  # type: ignore[misc]  # untyped
@@ -88,10 +87,8 @@ class DaskProximityOutliers(BaseEstimator):  # type: ignore[misc]  # untyped
         rows, columns = fit_partitions(fitted, X)
 
         def hold_scores(tails: Tails) -> Any:
-            states = split_parts(X).map(
-                _hold_part, share_kernel(fitted.kernel_), share(tails)
-            )
-            return reduce_parts(states, merge_values)
+            shared = share_kernel(fitted.kernel_), share(tails)
+            return split_parts(X).reduce(merge_values, _hold_part, *shared)
 
         odd.__learn_summaries__(fitted.kernel_, rows, columns, hold_scores)
         take_kernel(self, fitted.kernel_)
@@ -140,26 +137,10 @@ class DaskProximityOutliers(BaseEstimator):  # type: ignore[misc]  # untyped
         return self._map(X, "predict", np.empty(0, np.int64))
 
     def _map(self, X: Any, method: str, empty: NDArray[Any]) -> Any:
-        """Call a method for every partition; `empty` is its result without rows."""
         check_is_fitted(self)
-        parts = split_parts(X, self.kernel_)
-        shared = share(copy.copy(self.outliers_).set_params(n_jobs=1))
-        blocks = parts.map(_call_part, shared, method, empty)
-        width = empty.shape[1] if empty.ndim == 2 else None
-        return stack_blocks(blocks, parts.sizes, width, empty)
+        return map_method(self.outliers_, method, X, empty)
 
 
-def _hold_part(part: Any, shared: Shared, tails: Shared) -> Any:
-    """Hold the scores of the rows of a partition, so that they can be ranked."""
-    if has_no_rows(part):
-        return summarize_values(np.empty(0))
-    return summarize_values(
-        score_rows(shared.get().model_.code(part, 1), tails.get(), 1)
-    )
-
-
-def _call_part(part: Any, shared: Shared, method: str, empty: Any) -> NDArray[Any]:
-    """Call a method of the fitted estimator for a partition."""
-    if has_no_rows(part):
-        return np.asarray(empty)
-    return np.asarray(getattr(shared.get(), method)(part))
+def _hold_part(part: Any, kernel: ProximityKernel, tails: Tails) -> Any:
+    """Summarize the scores of the rows of a partition, so that they can be ranked."""
+    return summarize_values(score_rows(kernel.model_.code(part, 1), tails, 1))

@@ -20,6 +20,7 @@ from uuid import uuid4
 import numpy as np
 
 from .._batches import merge_all
+from .._bin_summary import has_no_rows
 from .._shared.extras import require
 from .._table.tables import Table, check_same_columns
 from ..kernel import ProximityKernel
@@ -54,9 +55,7 @@ class Parts:
             known = None if names is None else [str(name) for name in names]
             check_same_columns(Table([None] * shape[1], known), fitted)
 
-    def map(
-        self, work: Callable[..., Any], *arguments: Any, numbered: bool = False
-    ) -> list[Any]:
+    def map(self, work: Callable[..., Any], *arguments: Any, empty: Any = None) -> Any:
         """Make the tasks ``work(part, *arguments)``, as Delayed of dask.
 
         Parameters
@@ -64,13 +63,75 @@ class Parts:
         work : callable
         *arguments
             The same for all tasks; wrap large ones by `share`.
-        numbered : bool, default=False
-            Whether the number of the partition is a last argument.
+        empty : object
+            The result for a partition without rows; `work` is not called for it.
+
+        Returns
+        -------
+        list of dask Delayed
         """
-        task = require("dask", extra="dask").delayed(work, pure=False, traverse=False)
-        if numbered:
-            return [task(part, *arguments, i) for i, part in enumerate(self.parts)]
-        return [task(part, *arguments) for part in self.parts]
+        task = require("dask", extra="dask").delayed(_call, pure=False, traverse=False)
+        return [task(part, work, empty, *arguments) for part in self.parts]
+
+    def reduce(
+        self,
+        merge: Callable[[Any, Any], Any],
+        work: Callable[..., Any],
+        *arguments: Any,
+    ) -> Any:
+        """Compute ``work(part, *arguments)``, and merge the results in a tree.
+
+        Parameters
+        ----------
+        merge : callable
+            Merges two adjacent results, the left one first.
+        work, *arguments
+            As in `map`.
+
+        Returns
+        -------
+        object
+            None if no partition has a row.
+        """
+        dask = require("dask", extra="dask")
+        merge_some = dask.delayed(lambda *states: merge_all(states, merge), pure=False)
+        level = self.map(work, *arguments)
+        while len(level) > 1:
+            starts = range(0, len(level), _SPLIT_EVERY)
+            level = [merge_some(*level[i : i + _SPLIT_EVERY]) for i in starts]
+        return level[0].compute()
+
+    def stack(self, empty: Any, work: Callable[..., Any], *arguments: Any) -> Any:
+        """Make a lazy array of the results of ``work(part, *arguments)``.
+
+        Parameters
+        ----------
+        empty : array or sparse matrix
+            The result for a partition without rows.
+        work, *arguments
+            As in `map`.
+
+        Returns
+        -------
+        dask array
+        """
+        blocks = self.map(work, *arguments, empty=empty)
+        graphs = require("dask.highlevelgraph", extra="dask")
+        name = f"proximity-{uuid4().hex}"
+        tail = (0,) * (empty.ndim - 1)
+        layer = {(name, i, *tail): block.key for i, block in enumerate(blocks)}
+        graph = graphs.HighLevelGraph.from_collections(name, layer, dependencies=blocks)
+        chunks = (self.sizes, *((width,) for width in empty.shape[1:]))
+        arrays = require("dask.array", extra="dask")
+        return arrays.Array(graph, name, chunks, meta=empty)
+
+
+def _call(part: Any, work: Callable[..., Any], empty: Any, *arguments: Any) -> Any:
+    """Run a task: call `work`, with the objects that are shared."""
+    if part is None or has_no_rows(part):
+        return empty
+    plain = (one.get() if isinstance(one, Shared) else one for one in arguments)
+    return work(part, *plain)
 
 
 class Shared:
@@ -103,7 +164,7 @@ class Shared:
 
 
 def share(held: Any) -> Any:
-    """Make one node of the graph from an object; a task receives it as a `Shared`."""
+    """Make one node of the graph from an object; a task receives the object."""
     dask = require("dask", extra="dask")
     return dask.delayed(Shared(held), pure=False, traverse=False)
 
@@ -156,55 +217,3 @@ def _split(table: Any) -> Parts:
         f"{type(table).__name__}{dimensions}; convert it, for example with "
         "series.to_frame() or dask.dataframe.from_delayed(...)."
     )
-
-
-def reduce_parts(states: Sequence[Any], merge: Callable[[Any, Any], Any]) -> Any:
-    """Merge the states of partitions in a tree, adjacent ones first, and compute.
-
-    Parameters
-    ----------
-    states : sequence of dask Delayed
-    merge : callable
-        Merges two states, the left one first.
-
-    Returns
-    -------
-    state
-    """
-    dask = require("dask", extra="dask")
-    merge_some = dask.delayed(lambda *states: merge_all(states, merge), pure=False)
-    level = list(states)
-    while len(level) > 1:
-        groups = [
-            level[i : i + _SPLIT_EVERY] for i in range(0, len(level), _SPLIT_EVERY)
-        ]
-        level = [merge_some(*group) for group in groups]
-    return dask.compute(level[0])[0]
-
-
-def stack_blocks(
-    blocks: Sequence[Any], sizes: Sequence[float], width: int | None, meta: Any
-) -> Any:
-    """Make one lazy array of the results of tasks.
-
-    Parameters
-    ----------
-    blocks : sequence of dask Delayed
-    sizes : sequence of float
-        Rows of each, or NaN.
-    width : int or None
-        Columns; None makes an array of one dimension.
-    meta : array or sparse matrix
-        Without rows, with the type and dtype of the blocks.
-
-    Returns
-    -------
-    dask array
-    """
-    graphs = require("dask.highlevelgraph", extra="dask")
-    name = f"proximity-{uuid4().hex}"
-    tail, chunks = ((), ()) if width is None else ((0,), ((width,),))
-    layer = {(name, i, *tail): block.key for i, block in enumerate(blocks)}
-    graph = graphs.HighLevelGraph.from_collections(name, layer, dependencies=blocks)
-    arrays = require("dask.array", extra="dask")
-    return arrays.Array(graph, name, (tuple(sizes), *chunks), meta=meta)
