@@ -35,12 +35,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
-from sklearn import get_config
 
 from ._coded import FullScore
 from ._compile import compiled, inlined
 from ._shared.resources import one_blas_thread, run_pieces
-from ._shared.sklearn_bases import Matrix
+from ._shared.sklearn_bases import Matrix, make_csr
 from ._vectors import LOOKS_UP, LOOKUP_ROWS, add_looked_up
 
 _TILE = 512  # most rows and columns of a tile, so that it stays in cache
@@ -499,10 +498,7 @@ def make_graph(
         data = np.ones_like(similarities)
     elif mode == "distance":
         data = 1 - similarities
-    plain = get_config().get("sparse_interface", "spmatrix") == "spmatrix"
-    make = sp.csr_matrix if plain else sp.csr_array
-    graph: Matrix = make((data, indices, starts), shape=(len(starts) - 1, n_rows))
-    return graph
+    return make_csr((data, indices, starts), (len(starts) - 1, n_rows))
 
 
 def split_answers(values: NDArray[Any], starts: _Ints) -> NDArray[np.object_]:
