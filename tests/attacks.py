@@ -534,14 +534,14 @@ def check_ties(rng, folder):  # noqa: ARG001
     for dtype, jobs in ((np.float32, 1), (np.float64, 1), (np.float64, 2)):
         kernel = None if bins is None else ProximityKernel(bins, dtype=dtype)
         model = ProximityNeighbors(k, kernel=kernel, n_jobs=jobs).fit(frame)
-        answers.append(model.kneighbors(frame, return_similarity=True))
-    similarities, indices = answers[0]
+        answers.append(model.kneighbors(frame))
+    distances, indices = answers[0]
     for other in answers[1:]:
         assert (other[1] == indices).all(), "another order"
-    tied = np.diff(similarities, axis=1) == 0
+    tied = np.diff(distances, axis=1) == 0
     assert (np.diff(indices, axis=1)[tied] > 0).all(), "a tie to the higher index"
     at = int(rng.integers(n))
-    alone = model.kneighbors(frame.iloc[[at]], return_similarity=True)[1]
+    alone = model.kneighbors(frame.iloc[[at]])[1]
     assert (alone[0] == indices[at]).all(), "another order in another block"
     return f"equal, {'with' if tied.any() else 'without'} ties"
 

@@ -30,9 +30,8 @@ from ._bins import Typical
 from ._cascade import Cascade, build_cascade
 from ._coded import CodedTable, Estimates
 from ._model import Model
-from ._number_model import NumberModel, Numbers, drop_missing, take_sources
+from ._number_model import NumberModel, drop_missing
 from ._pairwise import Pairwise, restore_pairwise
-from ._shared.options import check_choice
 from ._shared.resources import run_pieces
 from ._shared.wording import join_names, warn_user
 from ._table.columns import ColumnType
@@ -57,26 +56,6 @@ class _Decoded:
     means: _Floats
     uncertainty: _Floats
     ends: _Floats  # of intervals, shape (n_cells, 2)
-
-
-@dataclass(frozen=True)
-class Chances:
-    """The probabilities of the labels of missing cells, in the order of the cells.
-
-    Attributes
-    ----------
-    rows : ndarray of shape (n,), int64
-        Rows of the table.
-    features : ndarray of shape (n,), int64
-    labels : ndarray of shape (n,), object
-        None stands for all labels that share a bin with a more frequent one.
-    probabilities : ndarray of shape (n,), float64
-    """
-
-    rows: NDArray[np.int64]
-    features: NDArray[np.int64]
-    labels: NDArray[np.object_]
-    probabilities: _Floats
 
 
 def estimate_missing(
@@ -106,7 +85,6 @@ def estimate_missing(
     -------
     list of Fill, one per feature
     """
-    check_choice("strategy", strategy, STRATEGIES)
     parts: list[list[_Decoded]] = [[] for _ in model.types]
     for j, rows, shares in _estimate_shares(model, coded, n_threads):
         parts[j].append(_decode(model, learned, j, rows, shares, level))
@@ -119,7 +97,7 @@ def estimate_missing(
 
 def list_chances(
     model: Model, learned: NumberModel, coded: CodedTable, n_threads: int
-) -> Chances:
+) -> dict[str, NDArray[Any]]:
     """List the probabilities of the labels of missing cells.
 
     Parameters
@@ -132,25 +110,24 @@ def list_chances(
 
     Returns
     -------
-    Chances
-        Row after row.
+    dict of str to ndarray
+        Row of the table, name of the column, label, and probability, row after row. The
+        label None stands for all labels that share a bin with a more frequent one.
     """
-    parts = []
+    none = np.empty(0, np.int64)
+    parts: list[tuple[NDArray[Any], ...]] = [
+        (none, none, np.empty(0, object), np.empty(0))
+    ]
     for j, rows, shares in _estimate_shares(model, coded, n_threads):
         found = _label_shares(model, learned, j, shares)
         if found is not None:
             labels, chances = found
-            size = len(labels)
             parts.append((
-                np.repeat(rows, size), np.full(chances.size, j),
+                np.repeat(rows, len(labels)), np.full(chances.size, j),
                 np.tile(labels, len(rows)), chances.ravel(),
             ))  # fmt: skip
-    if not parts:
-        whole, none = np.empty(0, np.int64), np.empty(0, object)
-        return Chances(whole, whole, none, np.empty(0))
-    held = [np.concatenate(one) for one in zip(*parts, strict=True)]
-    distinct, features, labels, chances = held
-    known = ~np.array([label is None for label in labels]) | (chances > 0)
+    distinct, features, labels, chances = map(np.concatenate, zip(*parts, strict=True))
+    known = (labels != None) | (chances > 0)  # noqa: E711  (of each entry)
     # A distinct row can be several rows of the table.
     order = np.lexsort((features, distinct))
     order = order[known[order]]
@@ -159,7 +136,9 @@ def list_chances(
     rows = np.repeat(np.arange(len(coded.index)), sizes)
     first = np.repeat(np.cumsum(sizes) - sizes, sizes)
     at = order[np.repeat(starts[coded.index], sizes) + np.arange(len(rows)) - first]
-    return Chances(rows, features[at], labels[at], chances[at])
+    names = np.array(model.names, object)[features[at]]
+    listed = {"row": rows, "column": names, "label": labels[at]}
+    return {**listed, "probability": chances[at]}
 
 
 def _label_shares(
@@ -241,7 +220,11 @@ def _decode(
 ) -> _Decoded:
     t = learned.place(j)
     if t is None:
-        return _pick_label(rows, shares, model.typical[j])
+        # The likeliest label, and the probability of any other.
+        chances = shares * (1 - model.typical[j].spread)
+        none, unsure = np.zeros((len(rows), 2)), 1 - chances.max(axis=1)
+        picks = chances.argmax(axis=1)
+        return _Decoded(rows, picks, none[:, 0], np.clip(unsure, 0, 1), none)
     n_bins = shares.shape[1]
     values, spread = learned.means[t, :n_bins], learned.spreads[t, :n_bins]
     means = (shares * values).sum(axis=1)  # BLAS could round by row count
@@ -256,15 +239,6 @@ def _decode(
         for k, place in enumerate(((1 - level) / 2, (1 + level) / 2)):
             ends[:, k] = learned.invert(t, shares, np.full(len(rows), place))[0]
     return _Decoded(rows, shares.argmax(axis=1), means, deviation, ends)
-
-
-def _pick_label(rows: NDArray[np.int64], shares: _Floats, typical: Typical) -> _Decoded:
-    """Find the likeliest label, and the probability of any other."""
-    chances = shares * (1 - typical.spread)
-    picks = chances.argmax(axis=1)
-    best = np.take_along_axis(chances, picks[:, None], axis=1)[:, 0]
-    none = np.zeros((len(rows), 2))
-    return _Decoded(rows, picks, none[:, 0], np.clip(1 - best, 0, 1), none)
 
 
 def open_missing(model: Model, rows: NDArray[Any]) -> NDArray[Any]:
@@ -316,8 +290,13 @@ def _refine(
     t = learned.place(j)
     if t is None or not fill.fillable:
         return fill
-    sources = take_sources(learned, t, coded, fill.rows)
-    shift, left = learned.refine(t, sources)
+    index = coded.index[fill.rows]
+
+    def read(s: int) -> tuple[_Floats, NDArray[Any]]:
+        i = int(learned.features[s])
+        return coded.columns[i].values[fill.rows], coded.bins[index, i]
+
+    shift, left = learned.refine(t, read, len(fill.rows))
     means = np.clip(fill.means + shift, learned.low[t], learned.high[t])
     unsure = fill.uncertainty * np.sqrt(left)
     values = means if strategy == "mean" else fill.values
@@ -382,9 +361,17 @@ def draw_missing(
             if len(at) and len(model.typical[j].spread):
                 _draw_feature(model, learned, rows, numbers, j, at, random, n_threads)
     fills = []
-    for j in range(len(model.types)):
-        at = np.flatnonzero(missing[:, j])
-        fills.append(_decode_drawn(model, learned, numbers, j, at, rows[at, j]))
+    for j, (column, typical) in enumerate(zip(model.types, model.typical, strict=True)):
+        at, t = np.flatnonzero(missing[:, j]), learned.place(j)
+        unsure = np.zeros(len(at) if len(typical.spread) else 0)
+        if not len(typical.spread):  # nothing was observed at fit
+            values = unsure
+        elif t is None:
+            values = label_bins(column, typical)[rows[at, j]]
+        else:
+            values = numbers[t][at]
+        means = unsure if t is None else values
+        fills.append(Fill(column, at, values, unsure, means))
     return fills
 
 
@@ -409,10 +396,11 @@ def _draw_feature(
         return
     found, frequent = learned.invert(t, shares, places)
     expected = (shares * learned.means[t, : shares.shape[1]]).sum(axis=1)
-    sources = learned.sources[t][learned.sources[t] >= 0].tolist()
-    means = {s: learned.take_means(s, held[:, learned.features[s]]) for s in sources}
-    own = Numbers({s: numbers[s][at] for s in sources}, means, len(at))
-    shift, left = learned.refine(t, own)
+
+    def read(s: int) -> tuple[_Floats, NDArray[Any]]:
+        return numbers[s][at], held[:, learned.features[s]]
+
+    shift, left = learned.refine(t, read, len(at))
     drawn = expected + shift + np.sqrt(left) * (found - expected)
     drawn = np.clip(drawn, learned.low[t], learned.high[t])
     drawn = np.where(frequent, found, drawn)
@@ -428,24 +416,6 @@ def _pick_bins(shares: _Floats, places: _Floats) -> NDArray[np.int64]:
         reached[:, :-1] <= places[:, None] * reached[:, -1:]
     ).sum(axis=1)
     return below
-
-
-def _decode_drawn(
-    model: Model,
-    learned: NumberModel,
-    numbers: dict[int, _Floats],
-    j: int,
-    rows: NDArray[np.int64],
-    picks: NDArray[Any],
-) -> Fill:
-    """Convert sampled bins of a feature to values for its missing cells."""
-    column, typical, t = model.types[j], model.typical[j], learned.place(j)
-    none = np.zeros(len(rows))
-    if not len(typical.spread):
-        return Fill(column, rows, none[:0], none[:0], none[:0])
-    if t is None:
-        return Fill(column, rows, label_bins(column, typical)[picks], none, none)
-    return Fill(column, rows, numbers[t][rows], none, numbers[t][rows])
 
 
 def draw_model(

@@ -35,12 +35,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
-from sklearn import get_config
 
 from ._coded import FullScore
 from ._compile import compiled, inlined
 from ._shared.resources import one_blas_thread, run_pieces
-from ._shared.sklearn_bases import Matrix
+from ._shared.sklearn_bases import Matrix, make_csr
 from ._vectors import LOOKS_UP, LOOKUP_ROWS, add_looked_up
 
 _TILE = 512  # most rows and columns of a tile, so that it stays in cache
@@ -60,7 +59,7 @@ CLASSES = 32
 _OBSERVED = 16  # classes of cells with one leaf; the others are of estimated cells
 _ZONES = 4  # estimated cells are classed by their likely bins and the probability
 _FEW = (1, 4, 16, 64)  # sizes; a row outside so few rows is among their nearest
-_Pairs = tuple[_Ints, _Ints, NDArray[np.float64]]
+_Edges = tuple[_Ints, _Ints, NDArray[np.float64]]
 
 
 def kernel_matrix(
@@ -118,7 +117,13 @@ def kernel_matrix(
                 right = held[start:stop].T
             else:  # C order after transposing: the product runs along its rows
                 right = held[start:stop].T.toarray(order="C")
-            tile = _multiply(left, right, n_features, limited)
+            tile = np.asarray(left @ right)
+            # The sum is divided, not its terms, so that a complete row has similarity
+            # exactly 1 with itself. With two resolutions, whose weights are square
+            # roots, rounding can make it slightly less, but never more.
+            tile /= max(n_features, 1)
+            if limited:
+                np.minimum(tile, 1, out=tile)
             out[first:last, start:stop] = tile
             if b is None and start != first:
                 out[start:stop, first:last] = tile.T
@@ -126,19 +131,6 @@ def kernel_matrix(
     with one_blas_thread():
         run_pieces(fill_some, a.shape[0], step, n_threads)
     return out
-
-
-def _multiply(
-    left: Any, right: NDArray[Any], n_features: int, limited: bool
-) -> NDArray[Any]:
-    product = np.asarray(left @ right)
-    # The sum is divided, not its terms, so that a complete row has similarity exactly 1
-    # with itself. With two resolutions, whose weights are square roots, rounding can
-    # make it slightly less, but never more.
-    product /= max(n_features, 1)
-    if limited:
-        np.minimum(product, 1, out=product)
-    return product
 
 
 MODES: tuple[Mode, ...] = ("connectivity", "distance", "similarity")
@@ -246,7 +238,7 @@ def merge_nearest(a: Nearest, b: Nearest) -> Nearest:
 def drop_itself(
     similarities: NDArray[Any], indices: NDArray[np.int64], rows: NDArray[np.int64]
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Remove each row from its own neighbors, or the last neighbor if it is not one."""
+    """Drop the query row from its neighbors; if it is absent, drop the farthest."""
     n, k = indices.shape
     others = indices != rows[:, None]
     others[others.all(axis=1), -1] = False
@@ -254,7 +246,7 @@ def drop_itself(
 
 
 def group_rows(matrix: sp.csr_array) -> Groups:
-    """Group the rows whose entries are all equal.
+    """Group identical rows.
 
     Examples
     --------
@@ -266,7 +258,11 @@ def group_rows(matrix: sp.csr_array) -> Groups:
     # Equal rows have equal sums; different rows almost never do.
     sums = matrix @ np.random.default_rng(0).random(n_columns)
     _, first, inverse = np.unique(sums, return_index=True, return_inverse=True)
-    if not _all_equal(matrix, matrix[first[inverse]]):
+    same = matrix[first[inverse]]
+    pairs = [
+        (getattr(matrix, a), getattr(same, a)) for a in ("indptr", "indices", "data")
+    ]
+    if not all(np.array_equal(*pair) for pair in pairs):
         first = inverse = np.arange(n_rows)
     rank = np.empty(len(first), np.int64)
     rank[np.argsort(first)] = np.arange(len(first))
@@ -279,11 +275,6 @@ def _list_groups(matrix: sp.csr_array, inverse: NDArray[np.int64]) -> Groups:
     sizes = np.bincount(inverse, minlength=matrix.shape[0])
     starts = np.concatenate([[0], np.cumsum(sizes)])
     return Groups(matrix, inverse, starts, np.argsort(inverse, kind="stable"))
-
-
-def _all_equal(a: sp.csr_array, b: sp.csr_array) -> bool:
-    pairs = ((a.indptr, b.indptr), (a.indices, b.indices), (a.data, b.data))
-    return all(np.array_equal(left, right) for left, right in pairs)
 
 
 def build_index(
@@ -499,10 +490,7 @@ def make_graph(
         data = np.ones_like(similarities)
     elif mode == "distance":
         data = 1 - similarities
-    plain = get_config().get("sparse_interface", "spmatrix") == "spmatrix"
-    make = sp.csr_matrix if plain else sp.csr_array
-    graph: Matrix = make((data, indices, starts), shape=(len(starts) - 1, n_rows))
-    return graph
+    return make_csr((data, indices, starts), (len(starts) - 1, n_rows))
 
 
 def split_answers(values: NDArray[Any], starts: _Ints) -> NDArray[np.object_]:
@@ -608,7 +596,7 @@ def connect_rows(
 
 def _leave_parts(
     distinct: Index, build: Callable[[sp.csr_array], Index], part: _Ints, n_threads: int
-) -> tuple[_Ints, _Ints, NDArray[np.float64]]:
+) -> _Edges:
     """Find the nearest row outside each component but the largest.
 
     Parameters
@@ -626,63 +614,38 @@ def _leave_parts(
         Numbers of distinct rows.
     similarities : ndarray of shape (n_components - 1,), float64
     """
-    sizes = np.bincount(part)
+    matrix, sizes = distinct.groups.matrix, np.bincount(part)
     sizes[sizes.argmax()] = 0
     found, least = [], 0
     for most in _FEW:  # small components together, by their sizes
-        some = np.flatnonzero((sizes > least)[part] & (sizes <= most)[part])
+        own = np.flatnonzero((sizes > least)[part] & (sizes <= most)[part])
         least = most
-        if len(some):
-            found.append(_leave_few(distinct, part, some, most + 1, n_threads))
-    found += [
-        _leave_many(distinct, build, part == own, n_threads)
-        for own in np.flatnonzero(sizes > least)
-    ]
+        if len(own):
+            k = min(most + 1, matrix.shape[0])  # at least one of them is outside
+            alike, near = find_nearest(distinct, matrix[own], k, n_threads)
+            is_outside = part[near] != part[own][:, None]
+            at = np.arange(len(own)), is_outside.argmax(axis=1)  # the nearest is first
+            found.append((own, near[at], alike[at]))
+    for large in np.flatnonzero(sizes > least):
+        own, others = np.flatnonzero(part == large), np.flatnonzero(part != large)
+        alike, near = find_nearest(build(matrix[others]), matrix[own], 1, n_threads)
+        found.append((own, others[near[:, 0]], alike[:, 0]))
     inside, outside, alike = map(np.concatenate, zip(*found, strict=True))
     order = np.lexsort((outside, inside, -alike, part[inside]))
     first = order[np.unique(part[inside][order], return_index=True)[1]]
     return inside[first], outside[first], alike[first]
 
 
-def _leave_few(
-    distinct: Index, part: _Ints, some: _Ints, k: int, n_threads: int
-) -> _Pairs:
-    """Find the nearest row outside for rows of components of less than k rows."""
-    matrix = distinct.groups.matrix
-    alike, found = find_nearest(
-        distinct, matrix[some], min(k, matrix.shape[0]), n_threads
-    )
-    at = (part[found] != part[some][:, None]).argmax(axis=1)  # the nearest come first
-    each = np.arange(len(some))
-    return some, found[each, at], alike[each, at].astype(np.float64)
-
-
-def _leave_many(
-    distinct: Index,
-    build: Callable[[sp.csr_array], Index],
-    inside: NDArray[np.bool_],
-    n_threads: int,
-) -> _Pairs:
-    """Find the nearest row outside a component for each of its rows."""
-    matrix = distinct.groups.matrix
-    others = np.flatnonzero(~inside)
-    rows = matrix[np.flatnonzero(inside)]
-    alike, which = find_nearest(build(matrix[others]), rows, 1, n_threads)
-    return np.flatnonzero(inside), others[which[:, 0]], alike[:, 0].astype(np.float64)
-
-
 def _weigh(
     a: _Ints, b: _Ints, similarities: NDArray[Any], full: NDArray[np.float64]
-) -> tuple[_Ints, _Ints, NDArray[np.float64]]:
+) -> _Edges:
     """Make edges with the larger of the two distances, from similarities of a."""
     kernel = similarities.ravel().astype(np.float64) * full[a]
     distances = 1 - kernel / np.maximum(full[a], full[b])
     return a, b, np.maximum(distances, GRID)
 
 
-def _weigh_equal(
-    index: Index, first: _Ints
-) -> tuple[_Ints, _Ints, NDArray[np.float64]]:
+def _weigh_equal(index: Index, first: _Ints) -> _Edges:
     """Join each row to the first one with the same representation."""
     groups = index.groups
     later = np.flatnonzero(first[groups.inverse] != np.arange(len(groups.inverse)))
@@ -692,9 +655,7 @@ def _weigh_equal(
     return later, first[groups.inverse[later]], distances
 
 
-def _join(
-    edges: list[tuple[_Ints, _Ints, NDArray[np.float64]]], n: int
-) -> sp.csr_array:
+def _join(edges: list[_Edges], n: int) -> sp.csr_array:
     """Make a symmetric graph; of several edges of two rows the longest is kept."""
     a, b, distances = (np.concatenate(column) for column in zip(*edges, strict=True))
     low, high = np.minimum(a, b), np.maximum(a, b)

@@ -19,6 +19,7 @@ the table was divided or ordered, so a fit to batches learns the same to the bit
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -55,6 +56,7 @@ _PIECE = 16384  # rows
 _STIRS = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 _Floats = NDArray[np.float64]
 _Ints = NDArray[np.int64]
+_Reader = Callable[[int], tuple[_Floats, NDArray[Any]]]
 
 
 @dataclass(frozen=True)
@@ -139,11 +141,6 @@ class NumberModel:
         found = at < len(self.features) and self.features[at] == j
         return at if found else None
 
-    def take_means(self, s: int, codes: NDArray[Any]) -> _Floats:
-        """Take the mean of each code's bin; that of a missing cell is not used."""
-        means: _Floats = self.means[s][np.minimum(codes, self.means.shape[1] - 1)]
-        return means
-
     def bound(
         self, t: int, means: _Floats, deviations: _Floats, level: float
     ) -> _Floats | None:
@@ -199,15 +196,16 @@ class NumberModel:
         low, high = self.quantiles[t, picks, at - 1], self.quantiles[t, picks, at]
         return _mix(low, high, above), low == high
 
-    def refine(self, t: int, numbers: Numbers) -> tuple[_Floats, _Floats]:
+    def refine(self, t: int, read: _Reader, n_rows: int) -> tuple[_Floats, _Floats]:
         """Predict the residual of a number of some rows.
 
         Parameters
         ----------
         t : int
             The place of the number.
-        numbers : Numbers
-            The rows.
+        read : callable
+            Reads another number by its place: its values and codes in these rows.
+        n_rows : int
 
         Returns
         -------
@@ -216,16 +214,18 @@ class NumberModel:
         left : ndarray of shape (n_rows,), from 0 to 1
             The share of the variance that is left.
         """
-        shift, known = np.zeros(numbers.n_rows), np.zeros(numbers.n_rows)
+        shift, known = np.zeros(n_rows), np.zeros(n_rows)
         for k, s in enumerate(self.sources[t].tolist()):
             if s >= 0:
-                offsets, values, observed = self.scale(s, numbers)
+                offsets, values, observed = self.scale(s, *read(s))
                 shift += self.slopes[t, k, 0] * offsets + self.slopes[t, k, 1] * values
                 known += self.explained[t, k] * observed
         none, every = self.left[t]
         return self.scales[t] * shift, none + (every - none) * np.minimum(known, 1)
 
-    def scale(self, s: int, numbers: Numbers) -> tuple[_Floats, _Floats, Any]:
+    def scale(
+        self, s: int, values: _Floats, codes: NDArray[Any]
+    ) -> tuple[_Floats, _Floats, NDArray[np.bool_]]:
         """Compute the offsets and values of a number in standard deviations.
 
         Returns
@@ -234,31 +234,16 @@ class NumberModel:
             0 if missing.
         observed : ndarray of shape (n_rows,), bool
         """
-        values, means = numbers.values[s], numbers.means[s]
         observed = ~np.isnan(values)
         if not self.scales[s] > 0:
             return np.zeros(len(values)), np.zeros(len(values)), observed
+        # Where the cell is missing, the mean of any bin does: the offset is 0.
+        means = self.means[s][np.minimum(codes, self.means.shape[1] - 1)]
         return (
             _limit((values - means) / self.scales[s]),
             _limit((values - self.centers[s]) / self.scales[s]),
             observed,
         )
-
-
-@dataclass(frozen=True)
-class Numbers:
-    """The numbers of some rows, and the mean of each one's bin.
-
-    Attributes
-    ----------
-    values, means : mapping of place to ndarray of shape (n_rows,), float64
-        NaN if missing.
-    n_rows : int
-    """
-
-    values: dict[int, _Floats]
-    means: dict[int, _Floats]
-    n_rows: int
 
 
 def _limit(scaled: _Floats) -> _Floats:
@@ -281,33 +266,6 @@ def list_numbers(model: Model) -> _Ints:
         ],
         np.int64,
     )
-
-
-def take_sources(
-    learned: NumberModel, t: int, coded: CodedTable, rows: _Ints
-) -> Numbers:
-    """Take the numbers that predict another one, of some rows of a coded table.
-
-    Parameters
-    ----------
-    learned : NumberModel
-    t : int
-        The place of the number that is predicted.
-    coded : CodedTable
-    rows : ndarray of shape (n_rows,), int64
-        Rows of the table.
-
-    Returns
-    -------
-    Numbers
-    """
-    values, means = {}, {}
-    for s in learned.sources[t][learned.sources[t] >= 0].tolist():
-        j = int(learned.features[s])
-        values[s] = np.asarray(coded.columns[j].values[rows], np.float64)
-        own = coded.bins[coded.index[rows], j]
-        means[s] = learned.take_means(s, own)
-    return Numbers(values, means, len(rows))
 
 
 # ------------------------------------------------------------------------- the sample
@@ -454,12 +412,11 @@ def _learn_slopes(
 ) -> None:  # fmt: skip
     """Learn the regressions, and write them into the arrays of the model."""
     features, scales = learned.features.tolist(), learned.scales
-    means = {
-        s: learned.take_means(s, sample.rows[:, j]) for s, j in enumerate(features)
-    }
-    values = dict(enumerate(sample.values.T))
-    held = Numbers(values, means, len(sample.rows))
-    scaled = [learned.scale(s, held) for s in range(len(features))]
+
+    def read(s: int) -> tuple[_Floats, NDArray[Any]]:
+        return sample.values[:, s], sample.rows[:, features[s]]
+
+    scaled = [learned.scale(s, *read(s)) for s in range(len(features))]
     inputs = np.array([part[:2] for part in scaled])
     observed = np.array([part[2] for part in scaled])
     expected, variances = _expect(model, learned, sample.rows, n_threads)
@@ -480,7 +437,7 @@ def _learn_slopes(
                 learned, t, sources, inputs[sources][..., some], observed[own],
                 residuals[t, some], weights[some],
             )  # fmt: skip
-        shift, left = learned.refine(t, held)
+        shift, left = learned.refine(t, read, len(sample.rows))
         means = np.clip(expected[t] + shift, learned.low[t], learned.high[t])
         stated = np.sqrt(variances[t] * left) / scales[t]
         errors = (sample.values[:, t] - means) / scales[t]
@@ -554,11 +511,8 @@ def _find_moments(values: _Floats, weights: _Floats) -> tuple[float, float]:
     seen = ~np.isnan(values)
     if not seen.any():
         return 0.0, 0.0
-    shares = weights[seen] / weights[seen].sum()
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        mean = float((shares * values[seen]).sum())
-        scale = float(np.sqrt((shares * (values[seen] - mean) ** 2).sum()))
-        useful = scale > 0 and np.isfinite([mean, scale, 1 / scale]).all()
+    mean, scale = _average(values[seen], weights[seen], 0.0)
+    useful = scale > 0 and np.isfinite(1 / np.float64(scale))
     return (mean, scale) if useful else (0.0, 0.0)
 
 
@@ -752,35 +706,25 @@ def pack_numbers(learned: NumberModel) -> State:
 
 def unpack_numbers(state: State, model: Model) -> NumberModel:
     """Rebuild what was learned about numbers, if a fit can have produced it."""
-    features = list_numbers(model)
-    whole = {"features": 1, "sources": 2}
-    other = {"centers": 1, "scales": 1, "low": 1, "high": 1, "slopes": 3, "errors": 3}
-    other |= {
-        "scores": 2,
-        "explained": 2,
-        "left": 2,
-        "means": 2,
-        "spreads": 2,
-        "quantiles": 3,
-    }
-    held = {name: state.array(name, np.int64, n) for name, n in whole.items()}
-    held |= {name: state.array(name, np.float64, n) for name, n in other.items()}
-    learned = NumberModel(**held)
-    n_numbers, room = len(features), learned.sources.shape[1]
+    features, room = list_numbers(model), state.array("sources", np.int64, 2).shape[1]
+    n_numbers = len(features)
     most = max((len(model.typical[j].spread) for j in features), default=0)
-    check(learned.features.tolist() == features.tolist(), "numbers of other columns")
     shapes = {
-        "centers": (n_numbers,), "scales": (n_numbers,), "low": (n_numbers,),
-        "high": (n_numbers,), "sources": (n_numbers, room),
-        "slopes": (n_numbers, room, 2), "errors": (n_numbers, 2 * room, 2 * room),
-        "explained": (n_numbers, room),
-        "left": (n_numbers, 2), "scores": (n_numbers, len(SCORES)),
-        "means": (n_numbers, most),
+        "features": (n_numbers,), "centers": (n_numbers,), "scales": (n_numbers,),
+        "low": (n_numbers,), "high": (n_numbers,), "means": (n_numbers, most),
         "spreads": (n_numbers, most), "quantiles": (n_numbers, most, len(PLACES)),
+        "sources": (n_numbers, room), "slopes": (n_numbers, room, 2),
+        "errors": (n_numbers, 2 * room, 2 * room), "explained": (n_numbers, room),
+        "left": (n_numbers, 2), "scores": (n_numbers, len(SCORES)),
     }  # fmt: skip
+    held = {}
     for name, shape in shapes.items():
+        dtype = np.int64 if name in ("features", "sources") else np.float64
+        held[name] = state.array(name, dtype, len(shape))
         check(held[name].shape == shape, f"{name} of other numbers")
         check(is_finite(held[name]), f"{name} are not finite")
+    learned = NumberModel(**held)
+    check(learned.features.tolist() == features.tolist(), "numbers of other columns")
     check((np.diff(learned.quantiles, axis=2) >= 0).all(), "quantiles do not rise")
     check((np.diff(learned.scores, axis=1) >= 0).all(), "scores do not rise")
     check((learned.low <= learned.high).all(), "a range")

@@ -96,10 +96,13 @@ class Tails:
     units: _Floats
     marks: _Floats
 
+    @property
+    def measured(self) -> NDArray[np.bool_]:
+        """Whether each column has tails, shape (n_features,)."""
+        return ~np.isnan(self.ends[:, 0])
+
     def measure(self, j: int, values: NDArray[Any]) -> _Floats:
         """Measure how far values of feature j lie in a tail; 0 if they do not."""
-        if np.isnan(self.ends[j, 0]):
-            return np.zeros(len(values))
         with np.errstate(over="ignore"):
             below = (self.ends[j, 0] - values) / self.units[j, 0]
             above = (values - self.ends[j, 1]) / self.units[j, 1]
@@ -188,14 +191,12 @@ def _learn_tail(
     first, last = values.span(low)[0], values.span(high)[1]
     least, most = values.at([0, n - 1]).tolist()
     with np.errstate(over="ignore"):
-        if first:
-            lower = low - values.at([(first - 1) // 2])[0]
-        if last < n:
-            upper = values.at([(last + n) // 2])[0] - high
+        lower = low - values.at([(first - 1) // 2])[0] if first else None
+        upper = values.at([(last + n) // 2])[0] - high if last < n else None
         usual = (high - low) or (most - least)
         units = [
-            _choose_unit(lower if first else None, first, usual),
-            _choose_unit(upper if last < n else None, n - last, usual),
+            _choose_unit(lower, first, usual),
+            _choose_unit(upper, n - last, usual),
         ]
     if not np.isfinite(units).all():  # near the limits of float64
         return nan
@@ -349,27 +350,6 @@ class Judge:
         room = int(self.evidence.n_bins.max(initial=1)) + _LANES
         return np.empty((2, n_features), np.int64), np.empty((2, room))
 
-    def judge(self, rows: NDArray[Any], toward: _Floats) -> tuple[_Floats, _Floats]:
-        """Find the surprise of each cell of coded rows, and the expected surprise.
-
-        Parameters
-        ----------
-        rows : ndarray of shape (n_rows, n_features)
-        toward : ndarray of shape (n_rows, n_features)
-            See `measure_toward`.
-
-        Returns
-        -------
-        surprise, expected : ndarray of shape (n_rows, n_features)
-            0 for a missing cell.
-        """
-        surprise, expected = np.zeros((2, *rows.shape))
-        judge_rows(
-            rows, toward, self.evidence, self.told, self.taken, self.logs,
-            self.decisions, self.unseen, *self.make_room(), surprise, expected,
-        )  # fmt: skip
-        return surprise, expected
-
     def explain(self, row: NDArray[Any], j: int) -> tuple[_Floats, _Floats, int]:
         """Estimate one cell of a coded row, and find what the other cells add.
 
@@ -391,12 +371,12 @@ class Judge:
         e = self.evidence
         start, n_bins = int(e.offsets[j]), int(e.n_bins[j])
         place, own = e.place[start : start + n_bins], int(row[j])
-        told = np.zeros((len(row), n_bins))
+        told, places = np.zeros((len(row), n_bins)), self._find_places(row)
         for m in range(int(e.source_start[j]), int(e.source_start[j + 1])):
             i = int(e.source[m])
-            if row[i] >= e.n_bins[i] or e.place[e.offsets[i] + row[i]] < 0:
+            if places[i] < 0:
                 continue
-            at = int(e.base[m] + e.place[e.offsets[i] + row[i]] * e.stride)
+            at = int(e.base[m] + places[i] * e.stride)
             held = np.where(place >= 0, self.told[at + np.maximum(place, 0)], 0.0)
             if own < n_bins and place[own] >= 0:
                 held[own] += self.taken[at + place[own]]
@@ -405,7 +385,7 @@ class Judge:
         shares = np.exp(logits - logits.max())
         shares /= shares.sum()
         rest, decided, source = decide_cell(
-            e, self.decisions, self.logs, j, own, self._find_places(row)
+            e, self.decisions, self.logs, j, own, places
         )
         if source >= 0:
             shares *= rest
@@ -427,9 +407,9 @@ class Judge:
 
     def _find_places(self, row: NDArray[Any]) -> _Ints:
         """Find the place of each code of a row among those that are counted, or -1."""
-        e, places = self.evidence, np.full(len(row), -1)
-        for i in np.flatnonzero(row < e.n_bins).tolist():
-            places[i] = e.place[e.offsets[i] + row[i]]
+        e, known = self.evidence, row < self.evidence.n_bins
+        places = np.full(len(row), -1)
+        places[known] = e.place[e.offsets[known] + row[known]]
         return places
 
 
@@ -461,44 +441,39 @@ def score_cells(coded: CodedTable, tails: Tails, n_threads: int) -> _Floats:
     """
     shape = len(coded), coded.bins.shape[1]
     check_memory(8 * shape[0] * shape[1], "The scores of the cells")
-    cells, judge = np.empty(shape), Judge.of_model(coded.model)
-
-    def score_some(first: int, last: int) -> None:
-        cells[first:last] = _score_piece(judge, coded, tails, first, last)
-
-    run_pieces(score_some, shape[0], _PIECE, n_threads)
-    return cells
+    return _score(coded, tails, n_threads, np.empty(shape))
 
 
 def score_rows(coded: CodedTable, tails: Tails, n_threads: int) -> _Floats:
     """Score rows: the sums of `score_cells`, without keeping the cells."""
-    scores, judge = np.empty(len(coded)), Judge.of_model(coded.model)
+    return _score(coded, tails, n_threads, np.empty(len(coded)))
+
+
+def _score(coded: CodedTable, tails: Tails, n_threads: int, out: _Floats) -> _Floats:
+    """Write the scores of cells, or their sums if there is one place for each row."""
+    judge, bins = Judge.of_model(coded.model), coded.model.bins
+    measured = np.flatnonzero(tails.measured)
 
     def score_some(first: int, last: int) -> None:
-        piece = _score_piece(judge, coded, tails, first, last)
-        scores[first:last] = piece.sum(axis=1)
+        rows = coded.bins[coded.index[first:last]]
+        toward, far, cells, expected = np.zeros((4, *rows.shape))
+        for j in measured.tolist():
+            values, centers = coded.columns[j].values[first:last], bins[j].centers
+            toward[:, j] = measure_toward(centers, values, rows[:, j])
+            far[:, j] = tails.measure(j, values)
+        judge_rows(
+            rows, toward, judge.evidence, judge.told, judge.taken, judge.logs,
+            judge.decisions, judge.unseen, *judge.make_room(), cells, expected,
+        )  # fmt: skip
+        cells -= expected
+        cells += far
+        cells -= SLACK
+        np.maximum(cells, 0, out=cells)
+        cells *= coded.model.scales
+        out[first:last] = cells if out.ndim == 2 else cells.sum(axis=1)
 
     run_pieces(score_some, len(coded), _PIECE, n_threads)
-    return scores
-
-
-def _score_piece(
-    judge: Judge, coded: CodedTable, tails: Tails, first: int, last: int
-) -> _Floats:
-    rows = coded.bins[coded.index[first:last]]
-    toward = np.zeros(rows.shape)
-    for j in np.flatnonzero(~np.isnan(tails.ends[:, 0])).tolist():
-        values = coded.columns[j].values[first:last]
-        toward[:, j] = measure_toward(coded.model.bins[j].centers, values, rows[:, j])
-    cells, expected = judge.judge(rows, toward)
-    cells -= expected
-    for j, column in enumerate(coded.columns):
-        if not np.isnan(tails.ends[j, 0]):
-            cells[:, j] += tails.measure(j, column.values[first:last])
-    cells -= SLACK
-    np.maximum(cells, 0, out=cells)
-    cells *= coded.model.scales
-    return cells
+    return out
 
 
 def measure_toward(
@@ -613,7 +588,7 @@ def _place_bins(model: Model, tails: Tails) -> tuple[_Floats, _Floats]:
     ):
         share = totals.astype(np.float64)
         share[bins.n_bins :] = 0  # missing
-        share *= 0 if np.isnan(tails.ends[j, 0]) else 1 / max(share.sum(), 1)
+        share *= 1 / max(share.sum(), 1) if tails.measured[j] else 0
         before.append(np.cumsum(share) - share)
         width.append(share)
     return np.concatenate(before), np.concatenate(width)

@@ -344,11 +344,8 @@ class ProximityImputer(Weighted, Transformer, KernelEstimator):
         """
         table = self._collect(X)
         coded = self._code(table)
-        model = coded.model
-        found = list_chances(model, self.number_model_, coded, self._threads)
-        names = np.array(model.names, object)[found.features]
-        held = {"row": found.rows, "column": names, "label": found.labels}
-        return make_records(table, {**held, "probability": found.probabilities})
+        found = list_chances(coded.model, self.number_model_, coded, self._threads)
+        return make_records(table, found)
 
     def draw(self, X: TableT, n_draws: int = 5) -> list[TableT]:
         """Draw filled tables at random, for multiple imputation.

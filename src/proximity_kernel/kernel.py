@@ -49,7 +49,7 @@ from ._shared.options import (
     resolve_options,
 )
 from ._shared.resources import count_threads
-from ._shared.sklearn_bases import Estimator, Matrix, Transformer, Weighted
+from ._shared.sklearn_bases import Estimator, Matrix, Transformer, Weighted, make_csr
 from ._table.columns import read_columns
 from ._table.records import CellRecords, Records, find_library
 from ._table.tables import collect_table
@@ -475,11 +475,7 @@ class ProximityKernel(ModelFileMixin, Weighted, Transformer, Estimator):
                 "transform='default')."
             )
         matrix: Matrix = represent(self, coded)
-        if not self.sparse_output:
-            matrix = matrix.toarray()
-        elif get_config().get("sparse_interface", "spmatrix") == "spmatrix":
-            matrix = sp.csr_matrix(matrix)
-        return matrix
+        return make_csr(matrix) if self.sparse_output else matrix.toarray()
 
     def save(self, path: Any, *, min_count: int = 1) -> None:
         """Save the fitted kernel to a file, without pickle.

@@ -19,9 +19,7 @@ from dataclasses import replace
 from typing import Any, Literal, Self, overload
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn import get_config
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
@@ -54,13 +52,20 @@ from ._shared.options import (
     is_number,
     resolve_options,
 )
-from ._shared.sklearn_bases import Classifier, Matrix, NumberedTransformer, Regressor
+from ._shared.sklearn_bases import (
+    Classifier,
+    Matrix,
+    NumberedTransformer,
+    Regressor,
+    make_csr,
+)
 from ._table.columns import Column
 from ._table.tables import collect_table
 from .kernel import (
     KernelEstimator,
     ProximityKernel,
     copy_kernel,
+    default_kernel,
     fit_kernel,
     index_rows,
     pack_with_kernel,
@@ -76,7 +81,118 @@ Weights = (
 )
 
 
-class ProximityNeighbors(NumberedTransformer, KernelEstimator):
+class _NearestRows(KernelEstimator):
+    """Base of the estimators that keep the fitted rows and search among them."""
+
+    _reports_shares = True
+    n_neighbors: int
+    n_samples_fit_: int
+    _index: Index
+
+    def __default_kernel__(self) -> ProximityKernel:
+        return ProximityKernel("fine", rarity=0.5)
+
+    def __fit_coded__(self, X: Any) -> CodedTable:
+        self._check_options()
+        default = self.__default_kernel__()
+        kernel, coded = fit_kernel(self.kernel, X, self.n_jobs, default)
+        index = index_rows(kernel, represent_for_search(kernel, coded))
+        take_kernel(self, kernel)
+        self._take_index(index)
+        return coded
+
+    def _take_index(self, index: Index) -> None:
+        self._index = index
+        self.n_samples_fit_ = len(index.groups.inverse)
+
+    def _check_options(self) -> None:
+        super()._check_options()
+        check_count("n_neighbors", self.n_neighbors, 1)
+
+    @overload
+    def kneighbors(
+        self,
+        X: Any = ...,
+        n_neighbors: int | None = ...,
+        return_distance: Literal[True] = ...,
+    ) -> tuple[NDArray[np.floating], NDArray[np.int64]]: ...
+
+    @overload
+    def kneighbors(
+        self,
+        X: Any = ...,
+        n_neighbors: int | None = ...,
+        return_distance: Literal[False] = ...,
+    ) -> NDArray[np.int64]: ...
+
+    def kneighbors(
+        self,
+        X: Any = None,
+        n_neighbors: int | None = None,
+        return_distance: bool = True,
+    ) -> Any:
+        """Find the nearest of the fitted rows.
+
+        Parameters
+        ----------
+        X : frame, array or list of rows, of shape (n_queries, n_features), optional
+            None searches the neighbors of each fitted row, without the row itself.
+        n_neighbors : int, optional
+            None is the option of the estimator.
+        return_distance : bool, default=True
+            False returns the indices alone.
+
+        Returns
+        -------
+        distances : ndarray of shape (n_queries, n_neighbors)
+            1 less the similarity, smallest first; ties go to the lower index.
+        indices : ndarray of shape (n_queries, n_neighbors), int64
+        """
+        check_flag("return_distance", return_distance)
+        similarities, indices = self._search(X, n_neighbors)
+        return (1 - similarities, indices) if return_distance else indices
+
+    def _search(
+        self, X: Any, n_neighbors: int | None
+    ) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        """Find the nearest rows, and their similarities in the kernel's dtype."""
+        check_is_fitted(self)
+        asked = self.n_neighbors if n_neighbors is None else n_neighbors
+        k, itself = check_count("n_neighbors", asked, 1), X is None
+        most = self.n_samples_fit_ - itself
+        if k > most:
+            others = " other than the row itself" if itself else ""
+            raise ValueError(
+                f"Expected n_neighbors <= {most}, the fitted rows{others}, got {k}."
+            )
+        rows = None if itself else represent_for_search(self.kernel_, X)
+        found = find_nearest(self._index, rows, k + itself, self._threads)
+        if itself:
+            found = drop_itself(*found, np.arange(most + 1))
+        return found[0].astype(self.kernel_.dtype), found[1]
+
+    def __get_model_state__(self) -> State:
+        groups = self._index.groups
+        arrays = {"inverse": groups.inverse, **pack_sparse(groups.matrix)}
+        return pack_with_kernel(self.kernel_, State({}, arrays))
+
+    def __set_model_state__(self, state: State) -> None:
+        self._check_options()
+        kernel = unpack_kernel(state)
+        n_columns = int(kernel.model_.n_columns.sum())
+        matrix = unpack_sparse(state, np.float64, n_columns)
+        inverse = state.array("inverse", np.int64)
+        check(len(inverse) and inverse.min() >= 0, "rows of the index")
+        # Each distinct row is there, in the order of first occurrence.
+        _, first = np.unique(inverse, return_index=True)
+        ordered = len(first) == matrix.shape[0] and (np.diff(first) > 0).all()
+        check(ordered and inverse.max() < len(first), "rows of the index")
+        state.check_growth(matrix.shape[0] * len(kernel.n_bins_), "the index")
+        self.kernel_ = kernel
+        self._take_index(spread_index(index_rows(kernel, matrix), inverse))
+
+
+class ProximityNeighbors(NumberedTransformer, _NearestRows):
     """Nearest rows of an incomplete table, found exactly.
 
     Parameters
@@ -121,8 +237,6 @@ class ProximityNeighbors(NumberedTransformer, KernelEstimator):
            [0.41, 0.5 ]], dtype=float32)
     """
 
-    _reports_shares = True
-
     def __init__(
         self,
         n_neighbors: int = 5,
@@ -151,100 +265,6 @@ class ProximityNeighbors(NumberedTransformer, KernelEstimator):
         self.__fit_coded__(X)
         return self
 
-    def __fit_coded__(self, X: Any) -> CodedTable:
-        self._check_options()
-        default = self.__default_kernel__()
-        kernel, coded = fit_kernel(self.kernel, X, self.n_jobs, default)
-        index = index_rows(kernel, represent_for_search(kernel, coded))
-        take_kernel(self, kernel)
-        self._take_index(index)
-        return coded
-
-    @overload
-    def kneighbors(
-        self,
-        X: Any = ...,
-        n_neighbors: int | None = ...,
-        return_distance: Literal[True] = ...,
-        *,
-        return_similarity: bool = ...,
-    ) -> tuple[NDArray[np.floating], NDArray[np.int64]]: ...
-
-    @overload
-    def kneighbors(
-        self,
-        X: Any = ...,
-        n_neighbors: int | None = ...,
-        *,
-        return_distance: Literal[False],
-        return_similarity: Literal[False] = ...,
-    ) -> NDArray[np.int64]: ...
-
-    @overload
-    def kneighbors(
-        self,
-        X: Any,
-        n_neighbors: int | None,
-        return_distance: Literal[False],
-        *,
-        return_similarity: Literal[False] = ...,
-    ) -> NDArray[np.int64]: ...
-
-    @overload
-    def kneighbors(
-        self,
-        X: Any = ...,
-        n_neighbors: int | None = ...,
-        *,
-        return_distance: Literal[False],
-        return_similarity: Literal[True],
-    ) -> NDArray[np.floating]: ...
-
-    @overload
-    def kneighbors(
-        self,
-        X: Any,
-        n_neighbors: int | None,
-        return_distance: Literal[False],
-        *,
-        return_similarity: Literal[True],
-    ) -> NDArray[np.floating]: ...
-
-    def kneighbors(
-        self,
-        X: Any = None,
-        n_neighbors: int | None = None,
-        return_distance: bool = True,
-        *,
-        return_similarity: bool = False,
-    ) -> Any:
-        """Find the nearest of the fitted rows.
-
-        Parameters
-        ----------
-        X : frame, array or list of rows, of shape (n_queries, n_features), optional
-            None searches the neighbors of each fitted row, without the row itself.
-        n_neighbors : int, optional
-        return_distance : bool, default=True
-            False returns the indices alone.
-        return_similarity : bool, default=False
-            True returns similarities, largest first, in place of the distances; with
-            ``return_distance=False`` the similarities alone.
-
-        Returns
-        -------
-        distances : ndarray of shape (n_queries, n_neighbors)
-            1 less the similarity, smallest first; ties go to the lower index.
-        indices : ndarray of shape (n_queries, n_neighbors), int64
-        """
-        check_flag("return_distance", return_distance)
-        check_flag("return_similarity", return_similarity)
-        similarities, indices = self._nearest(X, n_neighbors)
-        if return_similarity:
-            return (similarities, indices) if return_distance else similarities
-        distances = 1 - similarities
-        return (distances, indices) if return_distance else indices
-
     def kneighbors_graph(
         self,
         X: Any = None,
@@ -265,9 +285,8 @@ class ProximityNeighbors(NumberedTransformer, KernelEstimator):
         CSR matrix of shape (n_queries, n_samples_fit)
         """
         check_choice("mode", mode, MODES)
-        similarities, indices = self._nearest(X, n_neighbors)
-        n, k = indices.shape
-        starts = np.arange(0, n * k + 1, k)
+        similarities, indices = self._search(X, n_neighbors)
+        starts = np.arange(len(indices) + 1) * indices.shape[1]
         found = starts, indices.ravel(), similarities.ravel()
         return make_graph(*found, mode, self.n_samples_fit_)
 
@@ -293,11 +312,9 @@ class ProximityNeighbors(NumberedTransformer, KernelEstimator):
         check_is_fitted(self)
         asked = self.n_neighbors + 1 if n_neighbors is None else n_neighbors
         k = check_count("n_neighbors", asked, 2)
-        similarities, others = self._nearest(None, k - 1)
-        itself = np.arange(len(others))[:, None]
-        indices = np.hstack([itself, others])
-        nothing = np.zeros((len(others), 1), similarities.dtype)
-        return indices, np.hstack([nothing, 1 - similarities])
+        distances, others = self.kneighbors(None, k - 1)
+        indices = np.insert(others, 0, np.arange(len(others)), axis=1)
+        return indices, np.insert(distances, 0, 0, axis=1)
 
     def distance_graph(self, n_neighbors: int | None = None) -> Matrix:
         """Join the fitted rows to their nearest ones, in one connected graph.
@@ -328,14 +345,12 @@ class ProximityNeighbors(NumberedTransformer, KernelEstimator):
         >>> HDBSCAN(10, metric="precomputed", copy=True).fit_predict(graph).tolist()
         [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]
         """
-        nearest = self._nearest(None, n_neighbors)
+        nearest = self._search(None, n_neighbors)
         kernel = self.kernel_
         graph = connect_rows(
             self._index, lambda rows: index_rows(kernel, rows), nearest, self._threads
         )
-        plain = get_config().get("sparse_interface", "spmatrix") == "spmatrix"
-        made: Matrix = sp.csr_matrix(graph) if plain else graph
-        return made
+        return make_csr(graph)
 
     def transform(self, X: Any) -> Matrix:
         """Join rows to the ``n_neighbors + 1`` nearest, as `KNeighborsTransformer`.
@@ -370,10 +385,10 @@ class ProximityNeighbors(NumberedTransformer, KernelEstimator):
         n = self.fit(X).n_samples_fit_
         k = min(self.n_neighbors, n - 1)
         none = np.ones((n, 0), self.kernel_.dtype), np.empty((n, 0), np.int64)
-        similarities, others = self._nearest(None, k) if k else none
-        similarities = np.hstack([np.ones((n, 1), similarities.dtype), similarities])
-        indices = np.hstack([np.arange(n)[:, None], others])
-        starts = np.arange(0, indices.size + 1, k + 1)
+        similarities, others = self._search(None, k) if k else none
+        similarities = np.insert(similarities, 0, 1, axis=1)
+        indices = np.insert(others, 0, np.arange(n), axis=1)
+        starts = np.arange(n + 1) * (k + 1)
         return make_graph(starts, indices.ravel(), similarities.ravel(), "distance", n)
 
     @property
@@ -388,7 +403,6 @@ class ProximityNeighbors(NumberedTransformer, KernelEstimator):
         return_distance: Literal[True] = ...,
         *,
         sort_results: bool = ...,
-        return_similarity: bool = ...,
     ) -> tuple[NDArray[np.object_], NDArray[np.object_]]: ...
 
     @overload
@@ -396,21 +410,9 @@ class ProximityNeighbors(NumberedTransformer, KernelEstimator):
         self,
         X: Any = ...,
         radius: float | None = ...,
-        *,
-        return_distance: Literal[False],
-        sort_results: bool = ...,
-        return_similarity: bool = ...,
-    ) -> NDArray[np.object_]: ...
-
-    @overload
-    def radius_neighbors(
-        self,
-        X: Any,
-        radius: float | None,
-        return_distance: Literal[False],
+        return_distance: Literal[False] = ...,
         *,
         sort_results: bool = ...,
-        return_similarity: bool = ...,
     ) -> NDArray[np.object_]: ...
 
     def radius_neighbors(
@@ -420,13 +422,12 @@ class ProximityNeighbors(NumberedTransformer, KernelEstimator):
         return_distance: bool = True,
         *,
         sort_results: bool = False,
-        return_similarity: bool = False,
     ) -> Any:
         """Find the fitted rows within a distance.
 
         Parameters
         ----------
-        X, return_distance, return_similarity
+        X, return_distance
             As in `kneighbors`.
         radius : float, optional
             None is the option of the estimator. Rows at this distance are included.
@@ -438,12 +439,8 @@ class ProximityNeighbors(NumberedTransformer, KernelEstimator):
         distances, indices : ndarray of shape (n_queries,) of arrays
         """
         check_flag("return_distance", return_distance)
-        check_flag("return_similarity", return_similarity)
         starts, indices, similarities = self._within(X, radius, sort_results)
         found = split_answers(indices, starts)
-        if return_similarity:
-            alike = split_answers(similarities, starts)
-            return (alike, found) if return_distance else alike
         distances = split_answers(1 - similarities, starts)
         return (distances, found) if return_distance else found
 
@@ -470,24 +467,6 @@ class ProximityNeighbors(NumberedTransformer, KernelEstimator):
         found = self._within(X, radius, sort_results)
         return make_graph(*found, mode, self.n_samples_fit_)
 
-    def _nearest(
-        self, X: Any, n_neighbors: int | None
-    ) -> tuple[NDArray[Any], NDArray[np.int64]]:
-        check_is_fitted(self)
-        asked = self.n_neighbors if n_neighbors is None else n_neighbors
-        k, itself = check_count("n_neighbors", asked, 1), X is None
-        most = self.n_samples_fit_ - itself
-        if k > most:
-            others = " other than the row itself" if itself else ""
-            raise ValueError(
-                f"Expected n_neighbors <= {most}, the fitted rows{others}, got {k}."
-            )
-        rows = None if itself else represent_for_search(self.kernel_, X)
-        found = find_nearest(self._index, rows, k + itself, self._threads)
-        if itself:
-            found = drop_itself(*found, np.arange(most + 1))
-        return found[0].astype(self.kernel_.dtype), found[1]
-
     def _within(
         self, X: Any, radius: float | None, nearest_first: bool
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any]]:
@@ -511,49 +490,9 @@ class ProximityNeighbors(NumberedTransformer, KernelEstimator):
         tags.transformer_tags.preserves_dtype = []
         return tags
 
-    @property
-    def represented(self) -> Matrix:
-        """The fitted rows, as the kernel represents them."""
-        groups = self._index.groups
-        rows: Matrix = groups.matrix[groups.inverse]
-        return rows
-
-    def __default_kernel__(self) -> ProximityKernel:
-        return make_default_kernel()
-
-    def _take_index(self, index: Index) -> None:
-        self._index = index
-        self.n_samples_fit_ = len(index.groups.inverse)
-
     def _check_options(self) -> None:
         super()._check_options()
-        check_count("n_neighbors", self.n_neighbors, 1)
         _check_radius(self.radius)
-
-    def __get_model_state__(self) -> State:
-        groups = self._index.groups
-        arrays = {"inverse": groups.inverse, **pack_sparse(groups.matrix)}
-        return pack_with_kernel(self.kernel_, State({}, arrays))
-
-    def __set_model_state__(self, state: State) -> None:
-        self._check_options()
-        kernel = unpack_kernel(state)
-        n_columns = int(kernel.model_.n_columns.sum())
-        matrix = unpack_sparse(state, np.float64, n_columns)
-        inverse = state.array("inverse", np.int64)
-        check(len(inverse) and inverse.min() >= 0, "rows of the index")
-        # Each distinct row is there, in the order of first occurrence.
-        _, first = np.unique(inverse, return_index=True)
-        ordered = len(first) == matrix.shape[0] and (np.diff(first) > 0).all()
-        check(ordered and inverse.max() < len(first), "rows of the index")
-        state.check_growth(matrix.shape[0] * len(kernel.n_bins_), "the index")
-        self.kernel_ = kernel
-        self._take_index(spread_index(index_rows(kernel, matrix), inverse))
-
-
-def make_default_kernel() -> ProximityKernel:
-    """Make the kernel of neighbors and of predictions from them."""
-    return ProximityKernel("fine", rarity=0.5)
 
 
 def fit_like(
@@ -573,7 +512,7 @@ def fit_like(
         Fitted.
     CodedTable
     """
-    default = make_default_kernel()
+    default = default_kernel(ProximityNeighbors())
     copy = copy_kernel(kernel, None)
     copy.set_params(n_bins=default.n_bins, rarity=kernel.rarity or default.rarity)
     model, coded = fit_model(columns, resolve_options(copy))
@@ -593,10 +532,10 @@ def _check_radius(radius: Any) -> float:
 _WEIGHTS = ("uniform", "distance")
 
 
-class _ProximityKNN(KernelEstimator):
-    """Base of classifier and regressor: fitted neighbors, and targets."""
+class _ProximityKNN(_NearestRows):
+    """Base of classifier and regressor: fitted rows with their targets."""
 
-    _reports_shares = True
+    _targets: NDArray[Any]
 
     def __init__(
         self,
@@ -611,25 +550,19 @@ class _ProximityKNN(KernelEstimator):
         self.kernel = kernel
         self.n_jobs = n_jobs
 
-    def _find_neighbors(self, X: Any, y: Any) -> ProximityNeighbors:
-        """Fit the neighbors of a table with targets."""
+    def _fit(self, X: Any, targets: NDArray[Any]) -> None:
+        """Keep the rows of a table, and their targets."""
         self._check_options()
         X = collect_table(X)
-        check_consistent_length(X, y)
-        return ProximityNeighbors(
-            self.n_neighbors, kernel=self.kernel, n_jobs=self.n_jobs
-        ).fit(X)
-
-    def _take(self, near: ProximityNeighbors, targets: NDArray[Any]) -> None:
-        take_kernel(self, near.kernel_)
-        self._near, self._targets = near, targets
-        self.n_samples_fit_ = near.n_samples_fit_
+        check_consistent_length(X, targets)
+        self.__fit_coded__(X)
+        self._targets = targets
 
     def _weigh(self, X: Any) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """Find neighbors and the share of each in a prediction."""
         check_is_fitted(self)
         self._check_options()
-        distances, indices = self._near.kneighbors(X, self.n_neighbors)
+        distances, indices = self.kneighbors(X)
         weights = np.ones(distances.shape)
         if callable(self.weights):
             weights = _check_weights(self.weights(distances), distances.shape)
@@ -639,65 +572,8 @@ class _ProximityKNN(KernelEstimator):
                 weights = np.where(none.any(axis=1, keepdims=True), none, 1 / distances)
         return weights / weights.sum(axis=1, keepdims=True), indices
 
-    @overload
-    def kneighbors(
-        self,
-        X: Any = ...,
-        n_neighbors: int | None = ...,
-        return_distance: Literal[True] = ...,
-    ) -> tuple[NDArray[np.floating], NDArray[np.int64]]: ...
-
-    @overload
-    def kneighbors(
-        self,
-        X: Any = ...,
-        n_neighbors: int | None = ...,
-        *,
-        return_distance: Literal[False],
-    ) -> NDArray[np.int64]: ...
-
-    @overload
-    def kneighbors(
-        self,
-        X: Any,
-        n_neighbors: int | None,
-        return_distance: Literal[False],
-    ) -> NDArray[np.int64]: ...
-
-    def kneighbors(
-        self,
-        X: Any = None,
-        n_neighbors: int | None = None,
-        return_distance: bool = True,
-    ) -> Any:
-        """Find the nearest of the fitted rows, as `ProximityNeighbors.kneighbors`.
-
-        Parameters
-        ----------
-        X : frame, array or list of rows, of shape (n_queries, n_features), optional
-            None searches the neighbors of each fitted row, without the row itself.
-        n_neighbors : int, optional
-            None is the option of the estimator.
-        return_distance : bool, default=True
-            False returns the indices alone.
-
-        Returns
-        -------
-        distances : ndarray of shape (n_queries, n_neighbors)
-        indices : ndarray of shape (n_queries, n_neighbors), int64
-        """
-        check_is_fitted(self)
-        check_flag("return_distance", return_distance)
-        asked = self.n_neighbors if n_neighbors is None else n_neighbors
-        distances, indices = self._near.kneighbors(X, asked)
-        return (distances, indices) if return_distance else indices
-
-    def __default_kernel__(self) -> ProximityKernel:
-        return make_default_kernel()
-
     def _check_options(self) -> None:
         super()._check_options()
-        check_count("n_neighbors", self.n_neighbors, 1)
         if not callable(self.weights):
             check_choice("weights", self.weights, _WEIGHTS)
 
@@ -709,18 +585,13 @@ class _ProximityKNN(KernelEstimator):
         return {**plain.__getstate__(), "weights": self.weights}
 
     def __get_model_state__(self) -> State:
-        state = self._near.__get_model_state__()
+        state = super().__get_model_state__()
         return replace(state, arrays={**state.arrays, "targets": self._targets})
 
     def __set_model_state__(self, state: State) -> None:
-        self._check_options()
-        near = ProximityNeighbors(self.n_neighbors, n_jobs=self.n_jobs)
-        near.__set_model_state__(state)
-        near.n_features_in_ = len(near.kernel_.n_bins_)
-        targets = state.arrays["targets"]
-        check(len(targets) == near.n_samples_fit_, "targets of other rows")
-        self.kernel_, self.n_samples_fit_ = near.kernel_, near.n_samples_fit_
-        self._near, self._targets = near, targets
+        super().__set_model_state__(state)
+        self._targets = state.arrays["targets"]
+        check(len(self._targets) == self.n_samples_fit_, "targets of other rows")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -783,10 +654,9 @@ class ProximityKNNClassifier(Classifier, _ProximityKNN):
         y = check_array(y, ensure_2d=False, dtype=None, input_name="y")
         y = column_or_1d(y, warn=True)
         check_classification_targets(y)
-        near = self._find_neighbors(X, y)
         classes, targets = np.unique(y, return_inverse=True)
+        self._fit(X, targets.astype(np.int64))
         self.classes_ = classes
-        self._take(near, targets.astype(np.int64))
         return self
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
@@ -889,7 +759,7 @@ class ProximityKNNRegressor(Regressor, _ProximityKNN):
         targets = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
         if targets.ndim == 2 and targets.shape[1] == 1:
             targets = column_or_1d(targets, warn=True)
-        self._take(self._find_neighbors(X, targets), targets)
+        self._fit(X, targets)
         return self
 
     def predict(self, X: Any) -> NDArray[np.float64]:

@@ -579,7 +579,7 @@ class _Writer:
         range ends where the ordinary values do.
         """
         column, bins = self._coded.columns[j], self._coded.model.bins[j]
-        if np.isnan(self._tails.ends[j, 0]) or bins.n_bins < 2:
+        if not self._tails.measured[j] or bins.n_bins < 2:
             return ""
         names, limits = self._names[j], [-np.inf, *bins.midpoints.tolist(), np.inf]
         low, high = limits[first], limits[last + 1]
@@ -679,13 +679,13 @@ def _take_share(ranked: ValueCounts, share: Any) -> float:
 
 def _learn_tails_of(columns: BinSummary, types: Sequence[ColumnType]) -> Tails:
     """Learn the tails of columns from the summary of batches or partitions."""
-    held = [column.held for column in columns.columns]
+    pairs = zip((column.held for column in columns.columns), types, strict=True)
     return collect_tails(
         [
             None
-            if isinstance(own, Labels) or not has_tails(column)
+            if isinstance(own, Labels) or not has_tails(t)
             else list_value_counts(own)
-            for own, column in zip(held, types, strict=True)
+            for own, t in pairs
         ]
     )
 

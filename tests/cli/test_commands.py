@@ -81,7 +81,8 @@ def test_neighbors(folder, values, ids):
     found = [(int(a), int(b), int(c), e) for a, b, c, _, _, e in lines[1:]]
     assert found == expected
     near = ProximityNeighbors(2, kernel=pk).fit(values)
-    shares, _ = near.kneighbors(values.iloc[[7]], 3, return_similarity=True)
+    distances, _ = near.kneighbors(values.iloc[[7]], 3)
+    shares = 1 - distances
     assert float(lines[1][3]) == pytest.approx(max(shares[0, 1:]), abs=1e-6)
 
 
@@ -148,7 +149,8 @@ def test_explain(folder, tmp_path, values, capfd, monkeypatch):
     assert done.returncode == 0, done.stderr
     near = ProximityNeighbors(n_neighbors=len(values)).fit(values)
     truth = explain(near, values.iloc[[7]], values.iloc[[11]])
-    similarity, order = near.kneighbors(values.iloc[[7]], return_similarity=True)
+    distances, order = near.kneighbors(values.iloc[[7]])
+    similarity = 1 - distances
     assert truth.similarity == pytest.approx(similarity[order == 11].item())
     rows = json.loads(out.read_text())
     assert [row["feature"] for row in rows] == [one.name for one in truth.features]
@@ -209,13 +211,14 @@ def test_neighbors_of_other_rows_and_by_a_model(folder, tmp_path, capfd, values)
     found = capfd.readouterr().out
     near = ProximityNeighbors(3).fit(values)
     neighbors = [line.split(",")[2] for line in found.splitlines()[1:]]
-    similarities, indices = near.kneighbors(values.iloc[:5], return_similarity=True)
+    distances, indices = near.kneighbors(values.iloc[:5])
+    similarities = 1 - distances
     assert neighbors == [str(i + 1) for i in indices.ravel()]
     assert run_inside(*asked, "--save-model", model, "-o", tmp_path / "n.csv") == 0
     everybody = pd.read_csv(tmp_path / "n.csv")
     np.testing.assert_array_equal(
         everybody["neighbor"] - 1,
-        near.kneighbors(return_similarity=True)[1].ravel(),
+        near.kneighbors()[1].ravel(),
     )
     model_asked = (
         "neighbors",

@@ -60,7 +60,8 @@ def test_neighbors_report_the_share_of_what_an_equal_row_scores(drawn, chosen, r
     other = oracle.represent(oracle.read_columns(new), reference, kernel.matching)
     wanted = oracle.rare_kernel(other, z, reference, rarity)
     wanted /= oracle.full_scores(other, reference, rarity)[:, None]
-    got, indices = near.kneighbors(new, return_similarity=True)
+    distances, indices = near.kneighbors(new)
+    got = 1 - distances
     found = np.take_along_axis(wanted, indices, axis=1)
     np.testing.assert_allclose(got, found, rtol=0, atol=0.51 * GRID)
 
@@ -86,7 +87,8 @@ def test_fine_scale_is_that_of_the_definition(seed, rarity):
     np.testing.assert_allclose(pk.kernel(new), wanted, atol=1e-12)
     shares = wanted / truth.full_scores(new, rarity)[:, None]
     near = ProximityNeighbors(5, kernel=pk).fit(table)
-    got, indices = near.kneighbors(new, return_similarity=True)
+    distances, indices = near.kneighbors(new)
+    got = 1 - distances
     found = np.take_along_axis(shares[:, :12], np.minimum(indices, 11), axis=1)
     known = indices < 12  # the first rows of the table are among the new ones
     assert known.any()
@@ -112,7 +114,8 @@ def test_valid_for_every_power(drawn, rarity, n_bins, normalize, missingness):
         assert d.min() >= 0
         assert d.max() <= 1
     near = fitted(ProximityNeighbors(kernel=pk), frame)
-    found, indices = near.kneighbors(new, len(frame), return_similarity=True)
+    distances, indices = near.kneighbors(new, len(frame))
+    found = 1 - distances
     assert found.min() >= 0
     assert found.max() <= 1
     assert (np.diff(found, axis=1) <= 0).all()
@@ -163,7 +166,8 @@ def test_a_rare_match_counts_more():
     plainly = ProximityNeighbors(3, kernel=ProximityKernel()).fit(table)
     assert plainly.kneighbors(query)[1][0, 1] == 1  # a tie of two of three
     rare = ProximityNeighbors(3).fit(table)
-    similarities, indices = rare.kneighbors(query, return_similarity=True)
+    distances, indices = rare.kneighbors(query)
+    similarities = 1 - distances
     assert indices[0].tolist()[:2] == [0, 1]
     assert similarities[0, 1] > 1.5 * similarities[0, 2]
     why = explain(rare, query, table.iloc[[1]])

@@ -65,7 +65,8 @@ def fits(page):
 
 def test_a_click_on_a_row_shows_its_nearest_rows_and_why(browser, report, penguins):
     near = ProximityNeighbors(n_neighbors=len(penguins)).fit(penguins)
-    values, order = near.kneighbors(penguins, return_similarity=True)
+    distances, order = near.kneighbors(penguins)
+    values = 1 - distances
     similarity = np.empty_like(values)
     np.put_along_axis(similarity, order, values, axis=1)
     np.fill_diagonal(similarity, -1)

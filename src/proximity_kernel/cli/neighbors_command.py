@@ -91,9 +91,8 @@ def run(invocation: Invocation) -> None:
         ids = pd.DataFrame(notes.get("ids", {}), index=numbers)
     queries = coded if exclude_self else fitting.code(model, asked)
     with invocation.progress("finding neighbors"):
-        similarities, indices = model.kneighbors(
-            queries.take(rows), k + exclude_self, return_similarity=True
-        )
+        distances, indices = model.kneighbors(queries.take(rows), k + exclude_self)
+    similarities = 1 - distances
     if exclude_self:
         from .._nearest import drop_itself
 
@@ -186,8 +185,8 @@ def _describe_scale(model: Any, coded: Any) -> str:
 
     some = np.unique(np.linspace(0, len(coded) - 1, _MAX_SAMPLE).astype(int))
     sample = coded.take(some)
-    similarities, indices = model.kneighbors(sample, 2, return_similarity=True)
-    nearest = np.median(drop_itself(similarities, indices, some)[0])
+    distances, indices = model.kneighbors(sample, 2)
+    nearest = 1 - np.median(drop_itself(distances, indices, some)[0])
     distances = model.kernel_.distance(sample)
     chance = 1 - np.median(distances[np.triu_indices(len(some), 1)])
     return (
