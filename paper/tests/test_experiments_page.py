@@ -252,11 +252,10 @@ def test_sources_that_differ_from_their_commit_are_told(full):
     assert "A plus sign after a commit: the sources differed" in write_details(chapters)
 
 
-def test_sections_of_several_commits_name_them(full):
+def test_the_commits_of_an_experiment_are_counted(full):
     chapters = read_chapters(full)
-    assert "Trials by commit" not in write_text(chapters)
-    chapters["fidelity"].shown.loc[0, "commit"] = "def5678"
-    assert "Trials by commit: `abc1234` 1,943, `def5678` 1." in write_text(chapters)
+    chapters["fidelity"].results.loc[0, "commit"] = "def5678"
+    assert "`abc1234` 1,943, `def5678` 1 |" in write_details(chapters)
 
 
 def test_notes_are_said_once_in_a_section_and_details_left_out(text):

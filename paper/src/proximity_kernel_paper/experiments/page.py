@@ -338,18 +338,7 @@ def _write_chapter(
     for stem in figures:
         picture = f"![{stem}]({(PICTURES / stem).as_posix()}.svg)"
         parts.append(f"{picture}\\\n*{CAPTIONS[stem]}*")
-    return [*parts, _tell_commits(chapter)]
-
-
-def _tell_commits(chapter: Chapter) -> str:
-    """Name the commits that made the results, if there are several."""
-    if not chapter.has_trials or chapter.shown is None:
-        return ""
-    counts = chapter.shown["commit"].value_counts()
-    if len(counts) < 2:
-        return ""
-    told = ", ".join(f"`{commit}` {count:,}" for commit, count in counts.items())
-    return f"Trials by commit: {told}."
+    return parts
 
 
 def _tell_gaps(chapter: Chapter) -> str:
