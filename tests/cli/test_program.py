@@ -80,7 +80,7 @@ def test_an_option_is_not_abbreviated_and_the_help_to_see_is_the_commands(
 
 COMMANDS = (
     "look", "cluster", "neighbors", "outliers", "compare", "report", "represent",
-    "explain", "impute", "compile", "demo",
+    "explain", "impute", "demo",
 )  # fmt: skip
 
 

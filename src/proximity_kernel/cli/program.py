@@ -53,7 +53,6 @@ _COMMANDS = {
     "represent": "rows as vectors, for other programs",
     "explain": "why two rows are similar, column by column",
     "impute": "the table with its missing cells filled",
-    "compile": "compile the code once, so that no later call waits",
     "demo": "cluster the penguins with 20 % of the cells hidden",
 }
 # Names that other programs give to the option -k.
