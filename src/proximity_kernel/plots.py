@@ -20,16 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["plot_evidence", "plot_map", "plot_profiles"]
 # Okabe and Ito's colors, which the color-blind can tell apart.
-_COLORS = [
-    "#0072B2",
-    "#E69F00",
-    "#009E73",
-    "#CC79A7",
-    "#56B4E9",
-    "#D55E00",
-    "#F0E442",
-    "#000000",
-]
+_COLORS = ["#0072B2", "#E69F00", "#009E73", "#CC79A7",
+           "#56B4E9", "#D55E00", "#F0E442", "#000000"]  # fmt: skip
 _MOST_ROWS = 20_000  # on a map
 
 

@@ -127,4 +127,4 @@ def test_a_page_without_clusters(tmp_path, capfd, monkeypatch):
     assert "<title>ward.csv</title>" in page
     assert 'id="clusters"' not in page
     assert run_inside("report", "ward.csv", "-o", "page.pdf") == 2
-    assert "the report is HTML" in capfd.readouterr().err
+    assert "ends in .pdf; name it .html" in capfd.readouterr().err

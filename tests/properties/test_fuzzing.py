@@ -8,7 +8,7 @@ import attacks
 import fuzzing
 import pytest
 
-from proximity_kernel.cli import program
+from proximity_kernel.cli import arguments
 
 pytestmark = pytest.mark.slow
 
@@ -89,4 +89,4 @@ def test_every_type_and_use_comes_within_5000_seeds():
     assert n_cases <= 5000
     assert math.gcd(n_cases, attacks.STRIDE) == 1
     assert len(attacks.COMMANDS) == len(attacks.CLASSES)
-    assert {*attacks.COMMANDS, "compile", "demo"} == set(program._COMMANDS)
+    assert {*attacks.COMMANDS, "demo"} == set(arguments.COMMANDS)

@@ -1,6 +1,7 @@
-"""The options of the commands, with their help. Nothing here takes long to import.
+"""The options of every command, with their help. Nothing here takes long to import.
 
-An option that is not given is None, which distinguishes it from a default value.
+The docstring of a command's function is the text of its ``--help``. An option that is
+not given is None, which distinguishes it from a default value.
 """
 
 from __future__ import annotations
@@ -9,9 +10,11 @@ import argparse
 import re
 from collections.abc import Callable
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+from ..io.schema import InputError
 from ..io.text import SEPARATORS
 
 # Parameters that messages of the library name in backquotes -> options.
@@ -40,7 +43,7 @@ _OPTIONS = _READING | {
     "feature_weights": "--weight",
     "output": "--output",
 }
-INPUTS = ("file", "queries", "new", "model", "names_file")
+INPUTS = ("file", "queries", "new", "model", "names")
 """Options that name files to read."""
 _PARAMETER = re.compile(rf"`({'|'.join(_OPTIONS)})(=[^`]*)?`")
 
@@ -58,10 +61,277 @@ def name_options(text: str) -> str:
 
 def reading_options(given: argparse.Namespace) -> dict[str, Any]:
     """Collect the parameters of `read_table` from the options."""
-    return {name: getattr(given, name) for name in (*_READING, "default_missing")}
+    options = {name: getattr(given, name) for name in (*_READING, "default_missing")}
+    if given.names is not None:
+        options["names"] = _read_names(given.names)
+    return options
 
 
-def add_input(parser: argparse.ArgumentParser, metavar: str = "FILE") -> None:
+@cache  # a pipe can be read only once
+def _read_names(path: str) -> list[str]:
+    """Read column names from a file.
+
+    Text after a colon is a comment, and so are lines that begin with "|".
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8-sig")
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
+        raise InputError(f"--names: cannot read {path}: {reason}.") from None
+    lines = [line.strip() for line in text.splitlines()]
+    lines = [line for line in lines if line and not line.startswith("|")]
+    if len(lines) == 1:
+        return [name.strip() for name in re.split("[,;\t]", lines[0])]
+    return [line.partition(":")[0].strip() for line in lines]
+
+
+# ------------------------------------------------------------------------- the commands
+
+
+def _look(parser: argparse.ArgumentParser) -> None:
+    """Show how a file is read: the kinds of columns, ids, missing cells.
+
+      proximity-kernel look patients.csv
+      proximity-kernel look patients.csv --na -99 --drop remark
+
+    Nothing is written. The options are those of the other commands: try them
+    here first.
+    """
+    _add_input(parser)
+
+
+def _cluster(parser: argparse.ArgumentParser) -> None:
+    """Find groups of similar rows in a table with missing cells.
+
+      proximity-kernel cluster patients.csv -o clusters.csv
+      proximity-kernel cluster patients.csv -k 3 --report page.html
+      proximity-kernel cluster a.csv -k 4 --save-model m.pk
+      proximity-kernel cluster new.csv --model m.pk -o new.json
+
+    Output: all columns of the table, then the cluster (0 is the largest) and
+    the distance to its center: within a cluster, rows with a smaller distance
+    are more typical.
+    """
+    _add_input(parser)
+    add = parser.add_argument
+    add("-k", dest="n_clusters", type=_whole_number(1, auto=True), metavar="N",
+        help="number of clusters; auto (the default) chooses it")  # fmt: skip
+    add("--profiles", metavar="FILE", help="write the typical values of each cluster")
+    _add_kernel(parser, seed=True)
+    _add_output(parser, report=True)
+    _add_batches(parser)
+    _add_model(parser)
+
+
+def _neighbors(parser: argparse.ArgumentParser) -> None:
+    """Find the most similar rows of each row, or of some rows.
+
+      proximity-kernel neighbors patients.csv -k 5 -o near.csv
+      proximity-kernel neighbors patients.csv --of P0012 --of P0077
+      proximity-kernel neighbors old.csv --queries new.csv
+      proximity-kernel neighbors old.csv --save-model m.pk -o near.csv
+      proximity-kernel neighbors new.csv --model m.pk
+
+    Output: the row (from 1), the rank, the neighbor's row and their
+    similarity, from 0 to 1; the ids of both, if there are any. A terminal
+    shows which rows are equal or most similar, and the nearest of some rows.
+    With --join: all columns of the table, and for each row its neighbors
+    (neighbor_1, similarity_1, ...).
+    The file of --save-model holds all rows, coded, and the ids of all rows.
+    """
+    _add_input(parser)
+    add = parser.add_argument
+    add("-k", type=_whole_number(1), metavar="N",
+        help="number of neighbors of each row (5, or all if there are "
+        "fewer)")  # fmt: skip
+    add("--of", action="append", default=[], metavar="ROW",
+        help="only for this row: its id or its number; may be repeated")  # fmt: skip
+    add("--queries", metavar="FILE",
+        help="for the rows of another table, read in the same way")  # fmt: skip
+    _add_kernel(parser)
+    _add_output(parser, join=True)
+    _add_model(parser)
+
+
+def _outliers(parser: argparse.ArgumentParser) -> None:
+    """Find the rows, or the cells, that do not fit the rest of the table.
+
+      proximity-kernel outliers patients.csv -o unusual.csv
+      proximity-kernel outliers patients.csv --top 20
+      proximity-kernel outliers patients.csv --cells -o check.csv
+      proximity-kernel outliers patients.csv --share 0.01
+      proximity-kernel outliers new.csv --model m.pk
+
+    Output: the ids (or the row numbers, from 1), the score, whether the row
+    is an outlier, and the reasons if it is; with --join, all columns. Each
+    cell is compared with what the other cells of its row suggest, and a
+    number with the range of its column. The score of a row is the sum of the
+    scores of its cells; higher is more unusual.
+    """
+    _add_input(parser)
+    add = parser.add_argument
+    add("--top", type=_whole_number(1), metavar="N",
+        help="only the N most unusual rows (or cells), ordered, all with "
+        "reasons")  # fmt: skip
+    add("--cells", action="store_true",
+        help="list cells instead of rows, the most unusual first: those of the "
+        "outliers, or the first N of the whole table with --top N")  # fmt: skip
+    add("--share", type=_parse_share, metavar="S",
+        help="share of the rows to call outliers; chosen by what the table suggests "
+        "by default")  # fmt: skip
+    add("--reasons", type=_whole_number(0), default=3, metavar="N",
+        help="reasons for each row (3)")  # fmt: skip
+    _add_kernel(parser)
+    _add_output(parser, join=True)
+    _add_model(parser)
+
+
+def _compare(parser: argparse.ArgumentParser) -> None:
+    """Compare two files of the same table.
+
+      proximity-kernel compare may.csv june.csv
+      proximity-kernel compare may.csv june.csv -o unlike.csv
+
+    Which columns were added or removed, which values became more or less
+    frequent, and which new rows are unlike anything in the old file.
+    A column is listed as changed if its values differ more than samples of
+    one table usually do; if nothing changed, the chance that any column is
+    listed is at most about 2 %. A new row is unlike the old ones if it has a
+    category or number that is not in the old file (or beyond it), or if the
+    command outliers, fitted to the old file, calls it unusual. With -o FILE:
+    these rows, all columns, with their score and the reasons.
+    """
+    _add_input(parser, metavar="OLD")
+    parser.add_argument("new", metavar="NEW", help="another file of the same table")
+    _add_kernel(parser)
+    _add_output(parser)
+
+
+def _report(parser: argparse.ArgumentParser) -> None:
+    """Write a page about a table: a map of its rows, what to check, its columns.
+
+      proximity-kernel report patients.csv
+      proximity-kernel report patients.csv -o page.html --drop remark
+
+    The page also shows surprising values, missing cells, and which columns
+    tell about which. It is one HTML file that loads nothing from the network.
+    (cluster --report writes the same page with clusters.)
+    """
+    _add_input(parser)
+    parser.add_argument(
+        "-o", "--output", "--report", dest="report", metavar="FILE",
+        help="the page, ending in .html; by default named like the table, in the "
+        "current folder; an existing file is replaced",
+    )  # fmt: skip
+    _add_kernel(parser)
+
+
+def _represent(parser: argparse.ArgumentParser) -> None:
+    """Represent rows as vectors without missing cells, for other programs.
+
+      proximity-kernel represent patients.csv -o vectors.parquet
+      proximity-kernel represent patients.csv -o vectors.npz
+      proximity-kernel represent a.csv --save-model m.pk -o a.npz
+      proximity-kernel represent new.csv --model m.pk -o new.npz
+
+    An observed cell is represented by its bin, a missing one by a
+    distribution over bins. The inner product of two rows, divided by the
+    number of columns, is their similarity.
+    Output: the ids (or the row numbers, from 1) and a column for each bin.
+    A .npz file holds only the sparse matrix (scipy.sparse.load_npz).
+    """
+    _add_input(parser)
+    parser.add_argument("--force", action="store_true", help="write a very large table")
+    _add_kernel(parser)
+    _add_output(parser, more=", or .npz (sparse)")
+    _add_batches(parser)
+    _add_model(parser)
+
+
+def _explain(parser: argparse.ArgumentParser) -> None:
+    """Explain why two rows are similar, column by column.
+
+      proximity-kernel explain patients.csv P0012 P0077
+      proximity-kernel explain patients.csv 1 2
+      proximity-kernel explain patients.csv 1 2 -o why.json
+
+    A row is named by its id, or by its number, from 1 (#12 is always a
+    number). The similarity is that of `neighbors`, and the sum of what the
+    columns add. Values in the "same range" count as equal; "close" values count
+    less the farther they are apart, and rare ones that both rows have count
+    more. A missing cell is shown as ?, with its most likely ranges or
+    categories and, in brackets, the columns that moved this estimate most, with
+    the share of the probability that each moved.
+    """
+    _add_input(parser)
+    parser.add_argument("row_a", metavar="ROW_A", help="id or number of a row")
+    parser.add_argument("row_b", metavar="ROW_B", help="id or number of another")
+    _add_kernel(parser)
+    _add_output(parser)
+    _add_model(parser)
+
+
+def _impute(parser: argparse.ArgumentParser) -> None:
+    """Fill the missing cells with estimates from the other cells of their row.
+
+      proximity-kernel impute patients.csv -o filled.csv
+      proximity-kernel impute patients.csv --uncertainty sd.csv
+      proximity-kernel impute a.csv --save-model m.pk -o filled.csv
+      proximity-kernel impute new.csv --model m.pk
+
+    The other commands need no filled table; this is for programs that do.
+    Output: all columns in their order, with every observed cell as it was.
+    Estimates are written like the observed cells of their column: with as many
+    decimals, with the unit, in the same date format. A terminal shows what was
+    filled in each column, with an example: "± 10" is the standard deviation of
+    the estimate, "85 % sure" the probability that it is right.
+    """
+    _add_input(parser)
+    add = parser.add_argument
+    add("--strategy", choices=["mean", "mode"], default="mean",
+        help="for numbers: the expected value (mean, the default), or the typical "
+        "value of the most likely bin (mode); others get the most likely "
+        "value")  # fmt: skip
+    add("--uncertainty", metavar="FILE",
+        help="write a second table: the standard deviation of numbers, and the "
+        "probability that another category is right; 0 for observed "
+        "cells")  # fmt: skip
+    _add_kernel(parser)
+    _add_output(parser)
+    _add_model(parser)
+
+
+def _demo(parser: argparse.ArgumentParser) -> None:
+    """Cluster the Palmer penguins with 20 % of the cells hidden.
+
+      proximity-kernel demo
+      proximity-kernel demo --report penguins.html
+
+    The penguins come with the package. Their clusters are compared with the
+    species, and an estimate with the hidden value.
+    """
+    parser.add_argument("--report", metavar="FILE", help="write a report, FILE.html")
+
+
+COMMANDS: dict[str, Callable[[argparse.ArgumentParser], None]] = {
+    "look": _look,
+    "cluster": _cluster,
+    "neighbors": _neighbors,
+    "outliers": _outliers,
+    "compare": _compare,
+    "report": _report,
+    "represent": _represent,
+    "explain": _explain,
+    "impute": _impute,
+    "demo": _demo,
+}
+"""Name -> the function that adds its options. Its code is in ``NAME_command``."""
+
+
+# --------------------------------------------------------- options of several commands
+
+
+def _add_input(parser: argparse.ArgumentParser, metavar: str = "FILE") -> None:
     """Add the table, and the options for reading it."""
     parser.add_argument(
         "file", metavar=metavar,
@@ -82,53 +352,47 @@ def add_input(parser: argparse.ArgumentParser, metavar: str = "FILE") -> None:
         "repeated")  # fmt: skip
     add("--na-only", action="store_false", dest="default_missing",
         help="only empty cells and the texts of --na are missing")  # fmt: skip
-    add("--header-rows", type=whole_number(0), metavar="N",
+    add("--header-rows", type=_whole_number(0), metavar="N",
         help="rows that hold the column names: 0 for none; several are joined into "
         "one name for each column")  # fmt: skip
-    add("--skip-rows", type=whole_number(0), metavar="N",
+    add("--skip-rows", type=_whole_number(0), metavar="N",
         help="lines above the table to skip, empty ones included")  # fmt: skip
-    add("--names", metavar="FILE", action=_ReadNames,
+    add("--names", metavar="FILE",
         help="column names of a table without a header: one in each line, or all in "
         "one, separated by commas")  # fmt: skip
-    add(
-        "--encoding",
-        metavar="NAME",
-        help="encoding of a text file: utf-8, latin-1, ...",
-    )
+    add("--encoding", metavar="NAME",
+        help="encoding of a text file: utf-8, latin-1, ...")  # fmt: skip
     add("--sheet", metavar="NAME", help="Excel sheet: its name or number")
     order = group.add_mutually_exclusive_group()
     order.add_argument("--day-first", action="store_true", default=None,
                        help="3/4/2020 is in April")  # fmt: skip
     order.add_argument("--month-first", action="store_false", dest="day_first",
                        default=None, help="3/4/2020 is in March")  # fmt: skip
-    add("--id", action="append", default=[], metavar="COL", dest="ids",
-        help="column that names the rows: written, but not compared; may be "
-        "repeated, or several separated by commas")  # fmt: skip
-    add("--only", action="append", default=[], metavar="COL",
-        help="column to compare by; all others are left out; repeated like "
-        "--id")  # fmt: skip
-    add("--drop", action="append", default=[], metavar="COL",
-        help="column to leave out; repeated like --id")  # fmt: skip
+    columns = {
+        "id": "column that names the rows: written, but not compared; may be "
+        "repeated, or several separated by commas",
+        "only": "column to compare by; all others are left out; repeated like --id",
+        "drop": "column to leave out; repeated like --id",
+        "categorical": "column of numbers that are codes, or of texts to keep; "
+        "repeated like --id",
+        "numeric": "column of numbers that are not codes or dates; repeated like --id",
+    }
+    for name, text in columns.items():
+        add(f"--{name}", action="append", default=[], metavar="COL", help=text,
+            dest="ids" if name == "id" else name)  # fmt: skip
     add("--where", metavar="TEXT",
         help="only rows that meet a condition, as in 'age > 30 and (sex == f or "
         "height is missing)'")  # fmt: skip
     add("--keep-totals", action="store_true",
         help="compare rows and columns that are totals of others, too")  # fmt: skip
-    add("--categorical", action="append", default=[], metavar="COL",
-        help="column of numbers that are codes, or of texts to keep; repeated "
-        "like --id")  # fmt: skip
-    add("--numeric", action="append", default=[], metavar="COL",
-        help="column of numbers that are not codes or dates; repeated like "
-        "--id")  # fmt: skip
     add("--ignore-case", action="store_true", default=None,
         help="texts that differ only in case or blanks are one category")  # fmt: skip
 
 
-def add_kernel(parser: argparse.ArgumentParser, *, seed: bool = False) -> None:
+def _add_kernel(parser: argparse.ArgumentParser, *, seed: bool = False) -> None:
     """Add the options of the kernel."""
-    group = parser.add_argument_group("how rows are compared")
-    add = group.add_argument
-    add("--bins", dest="n_bins", type=whole_number(2, auto=True), metavar="N",
+    add = parser.add_argument_group("how rows are compared").add_argument
+    add("--bins", dest="n_bins", type=_whole_number(2, auto=True), metavar="N",
         help="number of ranges (bins) in which numbers count as equal; chosen by "
         "default (auto)")  # fmt: skip
     add("--matching", choices=["pairwise", "cascade"],
@@ -141,19 +405,14 @@ def add_kernel(parser: argparse.ArgumentParser, *, seed: bool = False) -> None:
     add("--weight", dest="feature_weights", action="append", type=_parse_weight,
         metavar="COL=N", help="how much a column counts in the similarity (1); 0 "
         "leaves it out; repeated for each column")  # fmt: skip
-    add(
-        "--jobs",
-        dest="n_jobs",
-        type=whole_number(1),
-        metavar="N",
-        help="threads (all cores)",
-    )
+    add("--jobs", dest="n_jobs", type=_whole_number(1), metavar="N",
+        help="threads (all cores)")  # fmt: skip
     if seed:
-        add("--seed", type=whole_number(0), default=0, metavar="N",
+        add("--seed", type=_whole_number(0), default=0, metavar="N",
             help="seed of the random numbers (0)")  # fmt: skip
 
 
-def add_output(
+def _add_output(
     parser: argparse.ArgumentParser,
     *,
     more: str = "",
@@ -162,8 +421,7 @@ def add_output(
 ) -> None:
     """Add the options for the files to write."""
     group = parser.add_argument_group(
-        "what is written",
-        "An existing file is replaced when the new one is complete.",
+        "what is written", "An existing file is replaced when the new one is complete."
     )
     add = group.add_argument
     add("-o", "--output", "--out", metavar="FILE",
@@ -179,41 +437,39 @@ def add_output(
         add("--report", metavar="FILE", help="write a report, FILE.html")
 
 
-def add_batches(parser: argparse.ArgumentParser) -> None:
+def _add_batches(parser: argparse.ArgumentParser) -> None:
     """Add the option to read the file in batches."""
-    group = parser.add_argument_group("files larger than memory")
-    group.add_argument(
+    parser.add_argument_group("files larger than memory").add_argument(
         "--stream", action=argparse.BooleanOptionalAction,
         help="read Parquet or Arrow in batches (the default above a million rows)",
     )  # fmt: skip
 
 
-def add_model(parser: argparse.ArgumentParser) -> None:
+def _add_model(parser: argparse.ArgumentParser) -> None:
     """Add options to save a fitted model and to use it."""
-    group = parser.add_argument_group("models")
-    add = group.add_argument
+    add = parser.add_argument_group("models").add_argument
     add("--save-model", metavar="FILE", help="save the fitted model")
-    add("--model", metavar="FILE",
-        help="apply a saved model to the rows of the table")  # fmt: skip
+    add("--model", metavar="FILE", help="apply a saved model to the rows of the table")
 
 
 def add_general(parser: argparse.ArgumentParser) -> None:
     """Add the options that every command has."""
-    parser.add_argument("--quiet", action="store_true", help="print errors only")
-    parser.add_argument(
-        "--debug", action="store_true", help="show the traceback of an error"
-    )
+    add = parser.add_argument
+    add("--quiet", action="store_true", help="print errors only")
+    add("--debug", action="store_true", help="show the traceback of an error")
 
 
-def whole_number(least: int, *, auto: bool = False) -> Callable[[str], int | str]:
+# ------------------------------------------------------------------ values of options
+
+
+def _whole_number(least: int, *, auto: bool = False) -> Callable[[str], int | str]:
     """Make a parser of whole numbers of at least `least`, and of the word auto.
 
-    >>> whole_number(1)("3")
+    >>> _whole_number(1)("3")
     3
     """
 
     def parse(text: str) -> int | str:
-        """Parse one argument."""
         if auto and text == "auto":
             return text
         if not text.isdecimal() or int(text) < least:
@@ -239,50 +495,14 @@ def _parse_weight(text: str) -> tuple[str, float]:
     )
 
 
-def share_up_to(most: float) -> Callable[[str], float]:
-    """Make a parser of numbers above 0 and at most `most`."""
-
-    def parse(text: str) -> float:
-        """Parse one argument."""
-        with suppress(ValueError):
-            if 0 < float(text) <= most:
-                return float(text)
-        raise argparse.ArgumentTypeError(
-            f"takes a number above 0 and at most {most:g}, not {text!r}"
-        )
-
-    return parse
-
-
-class _ReadNames(argparse.Action):
-    """Read column names when the option is parsed, and keep the name of the file."""
-
-    def __call__(
-        self, parser: Any, namespace: Any, values: Any, option_string: Any = None
-    ) -> None:
-        """Set the options `names` and `names_file`."""
-        try:
-            namespace.names = _read_names(values)
-        except argparse.ArgumentTypeError as error:
-            parser.error(f"argument {option_string}: {error}")
-        namespace.names_file = values
-
-
-def _read_names(path: str) -> list[str]:
-    """Read column names from a file.
-
-    Text after a colon is a comment, and so are lines that begin with "|".
-    """
-    try:
-        text = Path(path).read_text(encoding="utf-8-sig")
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
-        raise argparse.ArgumentTypeError(f"cannot read {path}: {reason}") from None
-    lines = [line.strip() for line in text.splitlines()]
-    lines = [line for line in lines if line and not line.startswith("|")]
-    if len(lines) == 1:
-        return [name.strip() for name in re.split("[,;\t]", lines[0])]
-    return [line.partition(":")[0].strip() for line in lines]
+def _parse_share(text: str) -> float:
+    """Parse a number above 0 and at most 0.5."""
+    with suppress(ValueError):
+        if 0 < float(text) <= 0.5:
+            return float(text)
+    raise argparse.ArgumentTypeError(
+        f"takes a number above 0 and at most 0.5, not {text!r}"
+    )
 
 
 def _parse_separator(text: str) -> str:

@@ -2,86 +2,68 @@
 
 from __future__ import annotations
 
-import argparse
 from typing import Any
 
+import numpy as np
+import pandas as pd
+from rich.text import Text
+
+from .. import ProximityKMeans
+from .._groups import describe_groups, name_kind
 from .._shared.wording import counted, write_share
-from ..cli import arguments, fitting
 from ..io import InputError
 from ..io.write import write_frame
-from .outputs import find_format, make_report
+from ..report.findings import is_typical, name_clusters
+from . import fitting
 from .program import Invocation
+from .results import (
+    draw_grid,
+    is_for_terminal,
+    join_results,
+    join_table,
+    name_rows,
+    open_results,
+    write_report,
+)
 
-DESCRIPTION = """\
-Find groups of similar rows in a table with missing cells.
-
-  proximity-kernel cluster patients.csv -o clusters.csv
-  proximity-kernel cluster patients.csv -k 3 --report page.html
-  proximity-kernel cluster a.csv -k 4 --save-model m.pk
-  proximity-kernel cluster new.csv --model m.pk -o new.json
-
-Output: all columns of the table, then the cluster (0 is the largest) and
-the distance to its center: within a cluster, rows with a smaller distance
-are more typical.
-"""
 _MAX_VALUES = 3  # that the summary lists for a cluster
 _MAX_CLUSTERS = 20  # in the summary
-
-
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of the command."""
-    arguments.add_input(parser)
-    parser.add_argument(
-        "-k", dest="n_clusters", type=arguments.whole_number(1, auto=True), metavar="N",
-        help="number of clusters; auto (the default) chooses it",
-    )  # fmt: skip
-    parser.add_argument(
-        "--profiles", metavar="FILE", help="write the typical values of each cluster"
-    )
-    arguments.add_kernel(parser, seed=True)
-    arguments.add_output(parser, report=True)
-    arguments.add_batches(parser)
-    arguments.add_model(parser)
 
 
 def run(invocation: Invocation) -> None:
     """Run the command."""
     options = invocation.options
-    file_format = find_format(options.output, options.format)
-    find_format(options.profiles, None, option="--profiles")
-    model, source = fitting.open_source(invocation, "ProximityKMeans", file_format)
+    model, source = fitting.open_source(invocation, "ProximityKMeans")
     if model is None:
-        _check_count(options, source.name, source.n_rows)
-        model = source.fit(
-            _make_model(options), "fitting bins", "fitting rows", "moving centers"
+        k: Any = options.n_clusters or "auto"
+        n_rows = source.n_rows
+        if isinstance(k, int) and k > n_rows:
+            rows = counted(n_rows, "row")
+            raise InputError(
+                f"-k {k}: {source.name} has {rows}; ask for fewer clusters."
+            )
+        kernel = fitting.make_kernel(options)
+        model = ProximityKMeans(
+            k, kernel=kernel, random_state=options.seed, n_jobs=options.n_jobs
         )
-    _write_profiles(invocation, model)
+        source.fit(model, "fitting bins", "fitting rows", "moving centers")
+    if options.profiles is not None:
+        profiles = pd.DataFrame(model.profiles_)
+        write_frame(profiles, options.profiles, invocation.formats["profiles"])
     try:
-        _assign_rows(invocation, model, source, file_format)
+        _assign_rows(invocation, model, source)
     except BrokenPipeError:  # the reader of the rows is gone; the report is a file
         _make_report(invocation, model, source)
         raise
     _make_report(invocation, model, source)
 
 
-def _assign_rows(
-    invocation: Invocation, model: Any, source: fitting.Source, file_format: str
-) -> None:
+def _assign_rows(invocation: Invocation, model: Any, source: fitting.Source) -> None:
     """Write the cluster of each row; print the clusters and how reliable they are."""
-    import numpy as np
-
-    from .results import (
-        is_for_terminal,
-        join_results,
-        join_table,
-        name_rows,
-        open_results,
-    )
-
     options = invocation.options
     sizes: Any = 0
     shown = is_for_terminal(options)
-    with open_results(invocation, file_format) as append:
+    with open_results(invocation) as append:
         for start, batch in source.read("assigning rows", all_columns=not shown):
             distances = model.transform(source.code(model, batch))
             clusters = distances.argmin(axis=1)
@@ -100,28 +82,7 @@ def _make_report(invocation: Invocation, model: Any, source: fitting.Source) -> 
     """Write the report, if the table was read at once."""
     if source.whole is not None:
         coded = source.code(model, source.whole)
-        make_report(invocation, source.whole, coded, model.kernel_, model)
-
-
-def _make_model(options: argparse.Namespace) -> Any:
-    """Make an estimator with the options that were given."""
-    from .. import ProximityKMeans
-
-    return ProximityKMeans(
-        options.n_clusters or "auto",
-        kernel=fitting.make_kernel(options),
-        random_state=options.seed,
-        n_jobs=options.n_jobs,
-    )
-
-
-def _check_count(options: argparse.Namespace, name: str, n_rows: int) -> None:
-    """Raise InputError if more clusters than rows are requested."""
-    k = options.n_clusters
-    if isinstance(k, int) and k > n_rows:
-        raise InputError(
-            f"-k {k}: {name} has {counted(n_rows, 'row')}; ask for fewer clusters."
-        )
+        write_report(invocation, source.whole, coded, model.kernel_, model)
 
 
 def _find_groups(invocation: Invocation, model: Any, source: Any) -> Any:
@@ -137,8 +98,6 @@ def _find_groups(invocation: Invocation, model: Any, source: Any) -> Any:
 
 def _tell_groups(invocation: Invocation, model: Any, groups: Any) -> None:
     """Print whether there are separate groups, and how many samples have as many."""
-    from .._groups import describe_groups
-
     text = describe_groups(model.n_clusters_, groups)
     if text and invocation.options.n_clusters is None:
         text = f"{text} -k sets another number."
@@ -146,23 +105,8 @@ def _tell_groups(invocation: Invocation, model: Any, groups: Any) -> None:
         invocation.note(text)
 
 
-def _write_profiles(invocation: Invocation, model: Any) -> None:
-    """Write the typical values of each cluster, if --profiles was given."""
-    import pandas as pd
-
-    path = invocation.options.profiles
-    if path is not None:
-        write_frame(pd.DataFrame(model.profiles_), path, find_format(path, None))
-
-
 def _summarize(invocation: Invocation, model: Any, sizes: Any, groups: Any) -> None:
     """Print the size and the typical values of each cluster."""
-    from rich.text import Text
-
-    from .._groups import name_kind
-    from ..report.findings import name_clusters
-    from .results import draw_grid
-
     n, lines = model.n_clusters_, []
     names = name_clusters(model.profiles_)
     for c in range(min(n, _MAX_CLUSTERS)):
@@ -181,8 +125,6 @@ def _summarize(invocation: Invocation, model: Any, sizes: Any, groups: Any) -> N
 
 def _list_typical(model: Any, cluster: int) -> list[str]:
     """List the values that are more common in a cluster than in all rows."""
-    from ..report.findings import is_typical
-
     own = [one for one in model.profiles_ if one["cluster"] == cluster]
     typical = list(filter(is_typical, own))
     return [

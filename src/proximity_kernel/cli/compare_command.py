@@ -2,45 +2,30 @@
 
 from __future__ import annotations
 
-import argparse
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+import pandas as pd
+from rich.text import Text
+from scipy.stats import chi2_contingency, ks_2samp
+
+from .. import ProximityOutliers
+from .._bins import write_numbers
 from .._shared.wording import counted, join_names, listed, write_share
-from ..io import LoadedTable, Schema
-from ..io.schema import ColumnSchema
-from . import arguments
+from ..io import ColumnSchema, InputError, LoadedTable, Schema, read_table
+from . import fitting
+from .arguments import reading_options
+from .outputs import STANDARD_STREAM
 from .program import Invocation
+from .results import draw_grid, join_table, label_rows, write_results, write_short
 
-DESCRIPTION = """\
-Compare two files of the same table: which columns were added or removed,
-which values became more or less frequent, and which new rows are unlike
-anything in the old file.
-
-  proximity-kernel compare may.csv june.csv
-  proximity-kernel compare may.csv june.csv -o unlike.csv
-
-A column is listed as changed if its values differ more than samples of
-one table usually do; if nothing changed, the chance that any column is
-listed is at most about 2 %. A new row is unlike the old ones if it has a category or
-number that is not in the old file (or beyond it), or if the command
-outliers, fitted to the old file, calls it unusual. With -o FILE: these
-rows, all columns, with their score and the reasons.
-"""
 _CHANCE = 0.02  # that a column is listed although nothing changed
 _N_TESTS = 2  # of a column: missing cells, and values
 _MIN_ROWS = 20  # in both files, for a test
 _N_ROWS = 5  # unlike the old ones, that are shown
 _MIN_COUNT = 10  # cells of a category in both files; rarer ones are tested as one
 _N_VALUES = 2  # of a column, whose shares are shown
-
-
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of the command."""
-    arguments.add_input(parser, metavar="OLD")
-    parser.add_argument("new", metavar="NEW", help="another file of the same table")
-    arguments.add_kernel(parser)
-    arguments.add_output(parser)
 
 
 @dataclass(frozen=True)
@@ -66,15 +51,8 @@ class _Change:
 
 def run(invocation: Invocation) -> None:
     """Run the command."""
-    from ..cli import fitting
-    from ..io import InputError, read_table
-    from .outputs import STANDARD_STREAM, check_files, find_format
-    from .results import draw_grid
-
     options = invocation.options
-    file_format = find_format(options.output, options.format)
     fitting.check_pairwise(options)
-    check_files(invocation)
     if options.new == STANDARD_STREAM:
         raise InputError("NEW is read twice; name a file, not standard input.")
     old = fitting.open_table(invocation, options.file)
@@ -91,7 +69,7 @@ def run(invocation: Invocation) -> None:
     old = replace(old, frame=old.frame.assign(**plain))
     schema = replace(old.schema, columns=tuple(columns))
     with invocation.progress(f"reading {options.new}"):
-        given = arguments.reading_options(options)
+        given = reading_options(options)
         new = read_table(options.new, schema=schema, **given)
     new = replace(new, ids=own.ids.loc[new.frame.index])
     _compare_ids(invocation, old, new)
@@ -105,7 +83,7 @@ def run(invocation: Invocation) -> None:
     if n_others := len(changes) - len(changed):
         others = counted(n_others, "column differs", "columns differ")
         _print(invocation, f"{others} no more than samples of one table usually do.")
-    _find_unlike(invocation, old, new, file_format)
+    _find_unlike(invocation, old, new)
 
 
 def _is_longer(column: ColumnSchema, new: LoadedTable) -> bool:
@@ -118,15 +96,11 @@ def _is_longer(column: ColumnSchema, new: LoadedTable) -> bool:
 
 def _print(invocation: Invocation, line: str) -> None:
     """Print a line of the result."""
-    from rich.text import Text
-
     invocation.console(out=True).print(Text(line), soft_wrap=True)
 
 
 def _find_shared(invocation: Invocation, old: Schema, new: Schema) -> list[str]:
     """Find the columns that both tables compare by; print which others there are."""
-    from ..io import InputError
-
     kinds = [{one.name: one for one in schema.columns} for schema in (old, new)]
     only = [[n for n in kinds[i] if n not in kinds[1 - i]] for i in (0, 1)]
     for names, where in zip(only, ("old", "new"), strict=True):
@@ -155,8 +129,6 @@ def _find_shared(invocation: Invocation, old: Schema, new: Schema) -> list[str]:
 
 def _compare_ids(invocation: Invocation, old: LoadedTable, new: LoadedTable) -> None:
     """Print how many rows stayed, came and went, and which of their cells changed."""
-    import pandas as pd
-
     name = next((one for one in old.ids if one in new.ids), None)
     if name is None:
         return
@@ -188,12 +160,6 @@ def _write(cells: Any) -> Any:
 
 def _compare_column(name: str, old: Any, new: Any) -> _Change:
     """Measure how the distribution of a column changed; missing is a category."""
-    import numpy as np
-    from scipy.stats import chi2_contingency, ks_2samp
-
-    from .._bins import write_numbers
-    from .results import write_short
-
     a, b, is_date = old.dropna(), new.dropna(), old.dtype.kind == "M"
     missing = [float(cells.isna().mean()) for cells in (old, new)]
     missing_size = size = abs(missing[1] - missing[0])
@@ -242,8 +208,6 @@ def _compare_column(name: str, old: Any, new: Any) -> _Change:
 
 def _count_values(old: Any, new: Any) -> Any:
     """Count how often each category occurs in each of two columns."""
-    import pandas as pd
-
     cells = {"old": old.astype(str), "new": new.astype(str)}
     counts = {which: own.value_counts() for which, own in cells.items()}
     return pd.DataFrame(counts).fillna(0)
@@ -257,10 +221,6 @@ def _find_beyond(old: Any, new: Any) -> dict[str, Any]:
     dict of str to pandas.Series
         Column name to a text for each cell: why it is new, or "" if it is not.
     """
-    import pandas as pd
-
-    from .results import write_short
-
     found = {}
     for name, cells in new.items():
         known = old[name].dropna()
@@ -281,16 +241,8 @@ def _find_beyond(old: Any, new: Any) -> dict[str, Any]:
     return found
 
 
-def _find_unlike(
-    invocation: Invocation, old: LoadedTable, new: LoadedTable, file_format: str
-) -> None:
+def _find_unlike(invocation: Invocation, old: LoadedTable, new: LoadedTable) -> None:
     """Print which new rows are unlike the old ones, and write them if asked to."""
-    import numpy as np
-
-    from .. import ProximityOutliers
-    from ..cli import fitting
-    from .results import join_table, label_rows, write_results, write_short
-
     options = invocation.options
     kernel = fitting.make_kernel(options, ProximityOutliers())
     known = old.frame[list(new.frame)]
@@ -335,4 +287,4 @@ def _find_unlike(
             invocation.note("-o FILE writes all of these rows, with all columns")
         return
     joined = join_table(new, {"score": scores.round(6), "reasons": texts})
-    write_results(invocation, joined.loc[new.frame.index[order]], file_format)
+    write_results(invocation, joined.loc[new.frame.index[order]])

@@ -2,41 +2,32 @@
 
 from __future__ import annotations
 
-import argparse
 from typing import Any
 
+import numpy as np
+import pandas as pd
+from sklearn.cluster import KMeans
+from sklearn.compose import make_column_selector, make_column_transformer
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+from .. import ProximityKMeans, explain
 from .._shared.wording import write_share
+from ..datasets import load_penguins
+from ..report import TableReport
+from ..report.findings import name_clusters
 from .program import Invocation
+from .results import draw_grid
 
-DESCRIPTION = """\
-Cluster the Palmer penguins, which come with the package, with 20 % of the
-cells hidden. Compare the clusters with the species, and an estimate with
-the hidden value.
-
-  proximity-kernel demo
-  proximity-kernel demo --report penguins.html
-"""
 _HIDDEN = 0.2
 _SEED = 0
 _NOT_MEASURED = ["sex", "year"]  # they would split each species
 _N_SHOWN = 3  # bins of an estimate
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of the command."""
-    parser.add_argument("--report", metavar="FILE", help="write a report, FILE.html")
-
-
 def run(invocation: Invocation) -> None:
     """Run the command."""
-    from .outputs import check_files
-
-    check_files(invocation)
-    import numpy as np
-
-    from .. import ProximityKMeans
-    from ..datasets import load_penguins
-
     whole = load_penguins().drop(columns=_NOT_MEASURED)
     species = whole.pop("species")
     hidden = np.random.default_rng(_SEED).random(whole.shape) < _HIDDEN
@@ -65,8 +56,6 @@ def run(invocation: Invocation) -> None:
     )
     report = invocation.options.report
     if report is not None:
-        from ..report import TableReport
-
         page = TableReport(penguins, clusters=km, title="Palmer penguins")
         page.write_html(report)
         invocation.note(f"report: {report}")
@@ -74,11 +63,6 @@ def run(invocation: Invocation) -> None:
 
 def _compare_clusters(km: Any, species: Any) -> Any:
     """Count the species in each cluster, and add its name."""
-    import pandas as pd
-
-    from ..report.findings import name_clusters
-    from .results import draw_grid
-
     names, counts = name_clusters(km.profiles_), pd.crosstab(km.labels_, species)
     rows = [[names[cluster], *map(str, row)] for cluster, row in counts.iterrows()]
     return draw_grid(["cluster", *counts], rows, range(1, 1 + counts.shape[1]))
@@ -86,12 +70,6 @@ def _compare_clusters(km: Any, species: Any) -> Any:
 
 def _cluster_filled(penguins: Any) -> Any:
     """Cluster with scikit-learn alone: impute, scale, encode, k-means."""
-    from sklearn.cluster import KMeans
-    from sklearn.compose import make_column_selector, make_column_transformer
-    from sklearn.impute import SimpleImputer
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import OneHotEncoder, StandardScaler
-
     numbers = make_pipeline(SimpleImputer(strategy="median"), StandardScaler())
     words = make_pipeline(SimpleImputer(strategy="most_frequent"), OneHotEncoder())
     is_number = make_column_selector(dtype_include="number")
@@ -102,17 +80,11 @@ def _cluster_filled(penguins: Any) -> Any:
 
 def _share_found(clusters: Any, species: Any) -> float:
     """Compute the share of rows in the cluster where their species is most common."""
-    import pandas as pd
-
     return float(pd.crosstab(clusters, species).max(axis=1).sum() / len(species))
 
 
 def _show_estimate(kernel: Any, penguins: Any, whole: Any) -> str:
     """Describe the estimate of a hidden body mass, and the true value."""
-    import numpy as np
-
-    from .. import explain
-
     name = "body_mass_g"
     hidden = penguins[name].isna() & (
         penguins.notna().sum(axis=1) == whole.shape[1] - 1

@@ -1,9 +1,8 @@
-"""Open the table of a command, whole or in batches, and fit an estimator to it.
+"""Read a table, whole or in batches, and fit an estimator to it, or load one.
 
 A model is saved with the schema of its table, so that new rows are read the same way. A
 large table is read in batches: each pass reads the file from its start and shows its
-progress. pandas and the library are imported when they are needed, so that a wrong
-option, or a file that does not exist, is reported at once.
+progress.
 """
 
 from __future__ import annotations
@@ -13,9 +12,11 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain, repeat
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from .. import ProximityKernel
+from .._coded import CodedTable
+from .._saving import write_estimator
 from .._shared.wording import counted, listed, suggest
 from ..io import (
     InputError,
@@ -27,13 +28,11 @@ from ..io import (
 )
 from ..io.read import open_large
 from ..io.write import BATCHED_FORMATS
+from ..kernel import code_table, default_kernel, fit_coded
+from ..model_file import ModelFileError, _load_with_notes
 from .arguments import name_options, reading_options
-from .outputs import STANDARD_STREAM, check_files, save_fitted
+from .outputs import STANDARD_STREAM
 from .program import Invocation
-
-if TYPE_CHECKING:
-    from .. import ProximityImputer, ProximityKernel
-    from .._coded import CodedTable
 
 LARGE = 1_000_000
 """Number of rows above which a file is read in batches, unless --no-stream is given."""
@@ -58,9 +57,6 @@ def make_kernel(options: argparse.Namespace, estimator: Any = None) -> Proximity
 
     Others are those of the default kernel of the estimator, if one is given.
     """
-    from .. import ProximityKernel
-    from ..kernel import default_kernel
-
     names = ("n_bins", "matching", "missingness", "feature_weights", "n_jobs")
     given = {name: getattr(options, name) for name in names}
     given = {name: value for name, value in given.items() if value is not None}
@@ -80,13 +76,6 @@ def check_pairwise(options: argparse.Namespace) -> None:
             "--matching cascade: cells are judged by counts of pairs, which only "
             "pairwise has; leave the option out."
         )
-
-
-def make_imputer(options: argparse.Namespace) -> ProximityImputer:
-    """Make an imputer from the options that were given."""
-    from .. import ProximityImputer
-
-    return ProximityImputer(keep_empty_features=True, kernel=make_kernel(options))
 
 
 def open_table(
@@ -119,7 +108,7 @@ def _find_source(path: str) -> Any:
 def start(
     invocation: Invocation, wanted: str
 ) -> tuple[Any, LoadedTable, dict[str, Any]]:
-    """Check the files, load the model if one is given, and read the table.
+    """Load the model if one is given, and read the table.
 
     Parameters
     ----------
@@ -135,14 +124,6 @@ def start(
     dict
         What was saved with the model.
     """
-    check_files(invocation)
-    return _start(invocation, wanted)
-
-
-def _start(
-    invocation: Invocation, wanted: str
-) -> tuple[Any, LoadedTable, dict[str, Any]]:
-    """Load the model if one is given, and read the table."""
     model, schema, notes = _load_model(invocation, wanted)
     table = open_table(invocation, invocation.options.file, schema)
     check_weights(invocation, table.name, table.schema)
@@ -150,21 +131,14 @@ def _start(
 
 
 def check_weights(invocation: Invocation, source: str, schema: Schema) -> None:
-    """Raise InputError unless each --weight names a compared column, at most once."""
-    used, seen = schema.names("used"), set()
+    """Raise InputError unless each --weight names a compared column."""
+    used = schema.names("used")
     for name, _ in getattr(invocation.options, "feature_weights", None) or ():
-        if name in seen:
-            raise InputError(f"--weight {name}: given twice; give one.")
-        seen.add(name)
-        if name in used:
-            continue
-        if any(column.name == name for column in schema.columns):
+        if name not in used:
+            hint = suggest(name, used) or f"; it has {listed(used, 8)}."
             raise InputError(
-                f"--weight {name}: {source} has this column, but it is not compared; "
-                "leave the weight out, or see --id, --drop and --categorical."
+                f"--weight {name}: {source} has no such column to compare by{hint}"
             )
-        hint = suggest(name, used) or f"; it has {listed(used, 8)}."
-        raise InputError(f"--weight {name}: {source} has no such column{hint}")
 
 
 def fit(
@@ -177,12 +151,23 @@ def fit(
     CodedTable
         The coded rows, which the methods of the estimator take in place of the table.
     """
-    from ..kernel import fit_coded
-
     with invocation.progress("fitting"):
         coded = fit_coded(estimator, table.frame)
     save_fitted(invocation, estimator, table.schema, **notes)
     return coded
+
+
+def save_fitted(
+    invocation: Invocation, estimator: Any, schema: Schema, **notes: Any
+) -> None:
+    """Save an estimator with the schema of its table, if --save-model was given."""
+    path = getattr(invocation.options, "save_model", None)
+    if path is not None:
+        write_estimator(estimator, path, {"schema": schema.to_dict(), **notes})
+        ids = ", ".join(map(repr, notes.get("ids", ())))
+        invocation.note(
+            f"model: {path}" + f", with the ids of all rows ({ids})" * bool(ids)
+        )
 
 
 def _load_model(
@@ -190,7 +175,7 @@ def _load_model(
 ) -> tuple[Any, Schema | None, dict[str, Any]]:
     """Load the model of --model, if given, its schema, and what was saved with it."""
     options, command = invocation.options, invocation.command
-    path = options.model
+    path = getattr(options, "model", None)
     if path is None:
         return None, None, {}
     given = [
@@ -204,8 +189,6 @@ def _load_model(
             f"{given[0]}: this was set when the model was fitted; leave the option "
             "out, or fit without --model."
         )
-    from ..model_file import ModelFileError, _load_with_notes
-
     try:
         estimator, notes = _load_with_notes(path)
     except ModelFileError as error:
@@ -249,14 +232,10 @@ def _read_schema(path: str, estimator: Any, notes: dict[str, Any]) -> Schema:
 
 def code(estimator: Any, table: LoadedTable) -> CodedTable:
     """Code a table by a kernel, or by the kernel of another fitted estimator."""
-    from ..kernel import code_table
-
     return code_table(getattr(estimator, "kernel_", estimator), table.frame)
 
 
-def open_source(
-    invocation: Invocation, wanted: str, file_format: str
-) -> tuple[Any, Source]:
+def open_source(invocation: Invocation, wanted: str) -> tuple[Any, Source]:
     """Load the model if one is given, and open the table, whole or in batches.
 
     Parameters
@@ -264,8 +243,6 @@ def open_source(
     invocation : Invocation
     wanted : str
         Name of the estimator class that the command needs.
-    file_format : str
-        Of the output.
 
     Returns
     -------
@@ -274,9 +251,8 @@ def open_source(
     Source
     """
     options = invocation.options
-    check_files(invocation)
-    if not _should_stream(invocation, file_format):
-        model, whole, _ = _start(invocation, wanted)
+    if not _should_stream(invocation):
+        model, whole, _ = start(invocation, wanted)
         return model, Source(invocation, whole, whole.name, len(whole.frame))
     model, schema, _ = _load_model(invocation, wanted)
     with invocation.progress(f"opening {options.file}"):
@@ -288,9 +264,9 @@ def open_source(
     return model, Source(invocation, table, table.file.name, table.file.n_rows)
 
 
-def _should_stream(invocation: Invocation, file_format: str) -> bool:
+def _should_stream(invocation: Invocation) -> bool:
     """Decide whether the table is read in batches."""
-    options = invocation.options
+    options, file_format = invocation.options, invocation.formats["output"]
     if options.stream is False or (options.file == STANDARD_STREAM != options.stream):
         return False
     file = open_large(options.file)
@@ -306,10 +282,9 @@ def _should_stream(invocation: Invocation, file_format: str) -> bool:
         obstacle = "a report needs the whole table; leave --report out"
     elif options.where is not None:
         obstacle = "--where needs the whole table; leave --where out"
-    n_rows = 0 if file is None else file.n_rows
-    exists = options.file == STANDARD_STREAM or Path(options.file).exists()
-    if obstacle and options.stream and exists:
+    if obstacle and options.stream:
         raise InputError(f"--stream: {obstacle}, or leave --stream out.")
+    n_rows = 0 if file is None else file.n_rows
     return not obstacle and (bool(options.stream) or n_rows > LARGE)
 
 

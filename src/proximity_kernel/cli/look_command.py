@@ -2,37 +2,19 @@
 
 from __future__ import annotations
 
-import argparse
 from typing import Any
 
 from .._shared.wording import write_share
-from . import arguments
+from .fitting import open_table
 from .program import Invocation
+from .results import draw_grid, write_short
 
-DESCRIPTION = """\
-Show how a file is read: the kind of each column, its missing cells, ids,
-and what was assumed. Nothing is written.
-
-  proximity-kernel look patients.csv
-  proximity-kernel look patients.csv --na -99 --drop remark
-
-The options are those of the other commands: try them here first.
-"""
 _N_EXAMPLES = 3
-
-
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of the command."""
-    arguments.add_input(parser)
 
 
 def run(invocation: Invocation) -> None:
     """Run the command."""
-    from .fitting import open_table
-
     table = open_table(invocation, invocation.options.file)
-    from .results import draw_grid
-
     rows = []
     for column in table.schema.columns:
         name, missing, shown = column.name, "", ""
@@ -50,8 +32,6 @@ def run(invocation: Invocation) -> None:
 
 def _list_examples(cells: Any) -> str:
     """Write the range of numbers or dates, or list the first different values."""
-    from .results import write_short
-
     known = cells.dropna()
     if not len(known):
         return ""

@@ -2,78 +2,45 @@
 
 from __future__ import annotations
 
-import argparse
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+import pandas as pd
+
+from .. import ProximityNeighbors, explain
+from .._nearest import drop_itself
 from .._shared.wording import counted, join_names, join_sentences
 from ..io import InputError
-from . import arguments
+from ..io.typed_files import write_cell
+from . import fitting
 from .program import Invocation
+from .results import (
+    N_SHOWN,
+    draw_rows,
+    find_row,
+    is_for_terminal,
+    join_results,
+    label_rows,
+    write_results,
+)
 
-DESCRIPTION = """\
-Find the most similar rows of each row, or of some rows.
-
-  proximity-kernel neighbors patients.csv -k 5 -o near.csv
-  proximity-kernel neighbors patients.csv --of P0012 --of P0077
-  proximity-kernel neighbors old.csv --queries new.csv
-  proximity-kernel neighbors old.csv --save-model m.pk -o near.csv
-  proximity-kernel neighbors new.csv --model m.pk
-
-Output: the row (from 1), the rank, the neighbor's row and their
-similarity, from 0 to 1; the ids of both, if there are any. A terminal
-shows which rows are equal or most similar, and the nearest of some rows.
-With --join: all columns of the table, and for each row its neighbors
-(neighbor_1, similarity_1, ...).
-The file of --save-model holds all rows, coded, and the ids of all rows.
-"""
 _DEFAULT_K = 5
 _MAX_GROUPS = 3  # of equal rows
 _MAX_SAMPLE = 300  # rows, from whose pairs the usual similarity is computed
 _MAX_NAMES = 3  # of columns in which two rows are the same
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of the command."""
-    arguments.add_input(parser)
-    parser.add_argument(
-        "-k", type=arguments.whole_number(1), metavar="N",
-        help="number of neighbors of each row (5, or all if there are fewer)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--of", action="append", default=[], metavar="ROW",
-        help="only for this row: its id or its number; may be repeated",
-    )  # fmt: skip
-    parser.add_argument(
-        "--queries",
-        metavar="FILE",
-        help="for the rows of another table, read in the same way",
-    )
-    arguments.add_kernel(parser)
-    arguments.add_output(parser, join=True)
-    arguments.add_model(parser)
-
-
 def run(invocation: Invocation) -> None:
     """Run the command."""
-    from ..cli import fitting
-    from ..io.typed_files import write_cell
-    from .outputs import find_format
-
     options = invocation.options
-    file_format = find_format(options.output, options.format)
     if options.model is not None and options.queries is not None:
         raise InputError("--queries: with --model, name the new table as FILE.")
     model, table, notes = fitting.start(invocation, "ProximityNeighbors")
-    import pandas as pd
-
-    from .results import is_for_terminal, write_results
 
     exclude_self = model is None and options.queries is None
     asked = table
     if model is None:
-        from .. import ProximityNeighbors
-
         ids = table.ids
         saved = {name: list(map(write_cell, ids[name])) for name in ids}
         if options.queries is not None:
@@ -94,8 +61,6 @@ def run(invocation: Invocation) -> None:
         distances, indices = model.kneighbors(queries.take(rows), k + exclude_self)
     similarities = 1 - distances
     if exclude_self:
-        from .._nearest import drop_itself
-
         similarities, indices = drop_itself(similarities, indices, rows)
     near = _Nearest(asked, rows, indices, similarities, ids)
     if is_for_terminal(options):
@@ -106,15 +71,11 @@ def run(invocation: Invocation) -> None:
         _show_nearest(invocation, model, near, None if options.model else table)
     else:
         make = _join_neighbors if options.join else _list_neighbors
-        write_results(invocation, make(near), file_format)
+        write_results(invocation, make(near))
 
 
 def _find_rows(options: Any, asked: Any, n_others: int) -> tuple[Any, int]:
     """Find the rows to search neighbors of, and the number of neighbors."""
-    import numpy as np
-
-    from .results import find_row
-
     k = options.k or min(_DEFAULT_K, n_others)
     if n_others < 1:
         raise InputError(f"{asked.name}: there is no other row to search.")
@@ -151,8 +112,6 @@ class _Nearest:
 
     def label(self, index: int) -> str:
         """Name a row that was found."""
-        from ..io.typed_files import write_cell
-
         named = len(self.ids.columns) > 0
         if named:
             return write_cell(self.ids.iloc[index, 0])
@@ -179,10 +138,6 @@ def _describe_closest(near: _Nearest) -> str:
 
 def _describe_scale(model: Any, coded: Any) -> str:
     """Write the usual similarity of a row to its nearest row, and to a random row."""
-    import numpy as np
-
-    from .._nearest import drop_itself
-
     some = np.unique(np.linspace(0, len(coded) - 1, _MAX_SAMPLE).astype(int))
     sample = coded.take(some)
     distances, indices = model.kneighbors(sample, 2)
@@ -215,8 +170,6 @@ def _show_nearest(
 
     `searched` is the table that was fitted, or None if a saved model was loaded.
     """
-    from .results import N_SHOWN, draw_rows, label_rows
-
     n, k = near.indices.shape
     per_row = 1 if n >= N_SHOWN else min(k, N_SHOWN // n)
     labels, lines = label_rows(near.asked), []
@@ -232,8 +185,6 @@ def _show_nearest(
                 pair = near.asked.frame.iloc[[row]], searched.frame.iloc[[found]]
                 line["the same, or in the same range"] = _list_shared(model, *pair)
             lines.append(line)
-    import pandas as pd
-
     invocation.console(out=True).print(draw_rows(pd.DataFrame(lines)))
     if n * k > len(lines):
         nearest = "nearest row" if k == 1 else f"{k:,} nearest rows"
@@ -242,8 +193,6 @@ def _show_nearest(
 
 def _list_shared(model: Any, a: Any, b: Any) -> str:
     """List the columns in which two rows have the same value, or nearly."""
-    from .. import explain
-
     features = explain(model, a, b).features
     shared = [one.name for one in features if one.alike == "same"]
     shared += [one.name for one in features if one.alike == "same range"]
@@ -254,9 +203,6 @@ def _list_shared(model: Any, a: Any, b: Any) -> str:
 
 def _list_neighbors(near: _Nearest) -> Any:
     """Make the table that is written: a row for each pair."""
-    import numpy as np
-    import pandas as pd
-
     n, k = near.indices.shape
     neighbors, queries = near.indices.ravel(), np.repeat(near.rows, k)
     frame = {
@@ -275,8 +221,6 @@ def _list_neighbors(near: _Nearest) -> Any:
 
 def _join_neighbors(near: _Nearest) -> Any:
     """Make the table of --join: all columns, and the neighbors of each row."""
-    from .results import join_results
-
     results = {}
     for rank in range(near.indices.shape[1]):
         found = near.indices[:, rank].tolist()

@@ -2,74 +2,39 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+import pandas as pd
+
+from .. import ProximityOutliers
 from .._shared.wording import counted
-from . import arguments
+from ..io import InputError
+from . import fitting
 from .program import Invocation
+from .results import (
+    N_SHOWN,
+    is_for_terminal,
+    join_results,
+    join_table,
+    name_rows,
+    write_results,
+    write_short,
+)
 
-DESCRIPTION = """\
-Find the rows, or the cells, that do not fit the rest of the table.
-
-  proximity-kernel outliers patients.csv -o unusual.csv
-  proximity-kernel outliers patients.csv --top 20
-  proximity-kernel outliers patients.csv --cells -o check.csv
-  proximity-kernel outliers patients.csv --share 0.01
-  proximity-kernel outliers new.csv --model m.pk
-
-Output: the ids (or the row numbers, from 1), the score, whether the row
-is an outlier, and the reasons if it is; with --join, all columns. Each
-cell is compared with what the other cells of its row suggest, and a
-number with the range of its column. The score of a row is the sum of the
-scores of its cells; higher is more unusual.
-"""
 _BLOCK = 2048  # rows at a time
-
-
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of the command."""
-    arguments.add_input(parser)
-    parser.add_argument(
-        "--top", type=arguments.whole_number(1), metavar="N",
-        help="only the N most unusual rows (or cells), ordered, all with reasons",
-    )  # fmt: skip
-    parser.add_argument(
-        "--cells", action="store_true",
-        help="list cells instead of rows, the most unusual first: those of the "
-        "outliers, or the first N of the whole table with --top N",
-    )  # fmt: skip
-    parser.add_argument(
-        "--share", type=arguments.share_up_to(0.5), metavar="S",
-        help="share of the rows to call outliers; chosen by what the table suggests "
-        "by default",
-    )  # fmt: skip
-    parser.add_argument(
-        "--reasons", type=arguments.whole_number(0), default=3, metavar="N",
-        help="reasons for each row (3)",
-    )  # fmt: skip
-    arguments.add_kernel(parser)
-    arguments.add_output(parser, join=True)
-    arguments.add_model(parser)
 
 
 def run(invocation: Invocation) -> None:
     """Run the command."""
-    from ..cli import fitting
-    from ..io import InputError
-    from .outputs import find_format
-
     options = invocation.options
-    file_format = find_format(options.output, options.format)
     fitting.check_pairwise(options)
     if options.join and options.cells:
         raise InputError("--join: with --cells a row is a cell; leave one of them out.")
     model, table, _ = fitting.start(invocation, "ProximityOutliers")
     if model is None:
-        from .. import ProximityOutliers
-
         model = ProximityOutliers(
             kernel=fitting.make_kernel(options, ProximityOutliers()),
             contamination=options.share or "auto",
@@ -79,22 +44,10 @@ def run(invocation: Invocation) -> None:
     else:
         coded = fitting.code(model, table)
     list_them = _list_cells if options.cells else _list_outliers
-    frame = list_them(invocation, model, table, coded)
-    from .results import write_results
-
-    write_results(invocation, frame, file_format)
+    write_results(invocation, list_them(invocation, model, table, coded))
 
 
 def _list_outliers(invocation: Invocation, model: Any, table: Any, coded: Any) -> Any:
-    import numpy as np
-
-    from .results import (
-        N_SHOWN,
-        is_for_terminal,
-        join_results,
-        join_table,
-        name_rows,
-    )
 
     options, shown = invocation.options, is_for_terminal(invocation.options)
     with invocation.progress("scoring"):
@@ -126,10 +79,6 @@ def _list_outliers(invocation: Invocation, model: Any, table: Any, coded: Any) -
 
 
 def _list_cells(invocation: Invocation, model: Any, table: Any, coded: Any) -> Any:
-    import numpy as np
-    import pandas as pd
-
-    from .results import join_results, name_rows
 
     options = invocation.options
     with invocation.progress("scoring"):
@@ -159,8 +108,6 @@ def _list_cells(invocation: Invocation, model: Any, table: Any, coded: Any) -> A
 
 
 def _count_outliers(scores: Any, model: Any, *, fitted: bool) -> str:
-    import numpy as np
-
     limit, of_all = -model.offset_, counted(len(scores), "row")
     n = int((scores > limit).sum())
     expected = model.expected_false_alarms_
@@ -194,7 +141,5 @@ def _explain(
 
 def _write(reason: Any) -> str:
     """Write a reason in one line, with a long value cut off."""
-    from .results import write_short
-
     short = replace(reason, value=write_short(reason.value))
     return " ".join(str(short).split())

@@ -1,35 +1,75 @@
-"""The files that a command writes: formats, checks before the work, models, pages."""
+"""The files of a call, checked before the work begins: places, formats, clashes.
+
+Nothing here takes long to import, so that a wrong name is reported at once.
+"""
 
 from __future__ import annotations
 
-import shlex
-import sys
+import argparse
+import os
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from .._shared.extras import require
 from .._shared.whole_files import check_replaceable, is_device, name_beside
-from ..io import InputError, LoadedTable, Schema
+from ..io import InputError
+from ..io.files import open_file
 from ..io.write import FORMAT_OF_ENDING
-from .arguments import INPUTS, name_options
-from .program import Invocation
-
-if TYPE_CHECKING:
-    from .._coded import CodedTable
+from .arguments import INPUTS
 
 STANDARD_STREAM = "-"
 """Standard input where a table is read, standard output where one is written."""
-_REPORT_ENDINGS = (".html", ".htm")
-_OUTPUTS = ("output", "report", "profiles", "uncertainty", "save_model")
+_PAGES = {".html": "html", ".htm": "html"}
+_SPARSE = {".npz": "npz"}
+_TABLES = ("file", "queries", "new")  # options that name tables to read
+# Options that name files to write -> endings; a model may have any.
+_OUTPUTS = {
+    "output": FORMAT_OF_ENDING,
+    "report": _PAGES,
+    "profiles": FORMAT_OF_ENDING,
+    "uncertainty": FORMAT_OF_ENDING,
+    "save_model": None,
+}
+
+
+def check_files(command: str, options: argparse.Namespace) -> dict[str, str]:
+    """Raise an error unless all inputs exist and all outputs can be written.
+
+    Returns
+    -------
+    dict of str to str
+        Name of an option that names an output -> the format to write.
+    """
+    given = vars(options)
+    for path in (given[name] for name in _TABLES if given.get(name)):
+        if path != STANDARD_STREAM and not os.path.exists(path):  # noqa: PTH110
+            open_file(path)  # raises, also where Path.exists would
+    if command == "report" and options.report is None:
+        name = Path(options.file.removeprefix(STANDARD_STREAM)).name.partition(".")[0]
+        options.report = f"{name or 'report'}.html"
+    named = {_name_option(name): given.get(name) for name in _OUTPUTS}
+    check_outputs(named, [given.get(name) for name in INPUTS])
+    if given.get("report") is not None:
+        require("jinja2", extra="report")
+    formats = {}
+    for name, known in _OUTPUTS.items():
+        if name in given and known is not None:
+            asked = given.get("format") if name == "output" else None
+            known = known | _SPARSE if command == "represent" else known  # noqa: PLW2901
+            formats[name] = find_format(given[name], asked, known, _name_option(name))
+    return formats
+
+
+def _name_option(name: str) -> str:
+    """Write an option as it is typed."""
+    return f"--{name.replace('_', '-')}"
 
 
 def find_format(
     path: str | None,
     asked: str | None,
-    more: Iterable[str] = (),
+    known: Mapping[str, str] = FORMAT_OF_ENDING,
     option: str = "--output",
 ) -> str:
     """Find the format of an output.
@@ -40,8 +80,8 @@ def find_format(
         None is standard output.
     asked : str or None
         The format, if it was given.
-    more : iterable of str
-        Endings such as ``".npz"`` that the command writes in addition.
+    known : mapping of str to str
+        Endings, with their formats.
     option : str
         The option that names the output, for messages.
 
@@ -56,31 +96,18 @@ def find_format(
     """
     if asked is not None:
         return asked
-    if path is None or path == STANDARD_STREAM or is_device(Path(path)):
+    if path is None or is_device(Path(path)):
         return "csv"
-    known = FORMAT_OF_ENDING | {ending: ending[1:] for ending in more}
+    if path == STANDARD_STREAM and known is not _PAGES:
+        return "csv"
     ending = Path(path).suffix.lower()
     if ending not in known:
+        found = f"ends in {ending}" if ending else "has no ending"
+        also = ", or give --format" if option == "--output" else ""
         raise InputError(
-            f"{option} {path}: it {_describe_ending(ending)}; name it .csv, .parquet, "
-            f".json or another of {', '.join(known)}, or give --format."
+            f"{option} {path}: it {found}; name it {', '.join(known)}{also}."
         )
     return known[ending]
-
-
-def check_report(path: str) -> None:
-    """Raise InputError unless the name of a report ends in .html or .htm."""
-    ending = Path(path).suffix.lower()
-    if ending not in _REPORT_ENDINGS and not is_device(Path(path)):
-        raise InputError(
-            f"--report {path}: it {_describe_ending(ending)}; the report is HTML, name "
-            "it .html."
-        )
-
-
-def _describe_ending(ending: str) -> str:
-    """Write what a file name ends in."""
-    return f"ends in {ending}" if ending else "has no ending"
 
 
 def check_outputs(
@@ -138,74 +165,3 @@ def _check_place(option: str, path: Path) -> None:
             f"{option} {path}: it cannot be written ({error.strerror}); name another "
             "file."
         ) from None
-
-
-def check_files(invocation: Invocation) -> None:
-    """Raise InputError unless all outputs can be written, before anything is read."""
-    given = vars(invocation.options)
-    check_outputs(
-        {f"--{name.replace('_', '-')}": given.get(name) for name in _OUTPUTS},
-        [given.get(name) for name in INPUTS],
-    )
-    if given.get("report") is not None:
-        check_report(given["report"])
-        require("jinja2", extra="report")
-
-
-def save_fitted(
-    invocation: Invocation, estimator: Any, schema: Schema, **notes: Any
-) -> None:
-    """Save an estimator with the schema of its table, if --save-model was given."""
-    path = invocation.options.save_model
-    if path is not None:
-        from .._saving import write_estimator
-
-        write_estimator(estimator, path, {"schema": schema.to_dict(), **notes})
-        ids = ", ".join(map(repr, notes.get("ids", ())))
-        invocation.note(
-            f"model: {path}" + f", with the ids of all rows ({ids})" * bool(ids)
-        )
-
-
-def make_report(
-    invocation: Invocation,
-    table: LoadedTable,
-    coded: CodedTable,
-    kernel: Any,
-    clusters: Any = None,
-) -> None:
-    """Write the report, if --report was given."""
-    path = invocation.options.report
-    if path is None:
-        return
-    from ..neighbors import fit_like
-    from ..report import TableReport
-    from .results import label_rows
-
-    with invocation.progress(f"writing {path}"):
-        if invocation.options.n_bins is None and kernel.matching == "pairwise":
-            if clusters is None:
-                kernel, coded = fit_like(kernel, coded.columns)
-            else:  # the page fits the same
-                kernel = None
-        page = TableReport(
-            coded,
-            kernel=kernel,
-            clusters=clusters,
-            ids=label_rows(table),
-            title=Path(table.name).name,
-            assumptions=[name_options(line) for line in table.assumptions],
-            doubts=[name_options(line) for line in table.doubts],
-            made=_describe_call(invocation),
-        )
-        page.write_html(path)
-    invocation.note(f"report: {path}")
-
-
-def _describe_call(invocation: Invocation) -> str:
-    """Write the day and the command that was typed, as far as it is known."""
-    given = sys.argv[1:]
-    if invocation.command not in given:  # called from Python
-        given = [invocation.command, str(invocation.options.file)]
-    command = shlex.join(["proximity-kernel", *given])
-    return f"Made on {date.today():%Y-%m-%d} by the command: {command}"

@@ -1,7 +1,7 @@
 """The program: parse the arguments, call a command, print notes and errors.
 
-Nothing that takes long is imported here, so that the help appears at once. Each command
-is a module of its own, imported when it is called.
+Nothing that takes long is imported here, so that the help and errors about options and
+files appear at once. A command's module is imported when it runs.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.util import find_spec
+from inspect import cleandoc
 from traceback import format_exc, walk_tb
 from typing import Any, NoReturn
 
@@ -25,7 +26,8 @@ from .._shared.extras import require
 from .._shared.whole_files import private_like
 from .._shared.wording import counted, find_similar, show_controls, suggest
 from ..io import InputError
-from .arguments import INPUTS, add_general, name_options
+from .arguments import COMMANDS, INPUTS, add_general, name_options
+from .outputs import check_files
 
 _PROGRAM = "proximity-kernel"
 _DESCRIPTION = """\
@@ -42,20 +44,6 @@ Find similar rows in a table with missing cells.
 A table is CSV, TSV, Parquet, Arrow or Excel. How it is written is
 detected, and printed. Each command has its own --help.
 """
-# Name -> a line of help. The module is `NAME_command`.
-_COMMANDS = {
-    "look": "how a file is read: kinds, ids, missing cells",
-    "cluster": "groups of similar rows",
-    "neighbors": "the most similar rows of each row",
-    "outliers": "the most unusual rows, with reasons",
-    "compare": "what changed between two files of a table",
-    "report": "a page about the table",
-    "represent": "rows as vectors, for other programs",
-    "explain": "why two rows are similar, column by column",
-    "impute": "the table with its missing cells filled",
-    "compile": "compile the code once, so that no later call waits",
-    "demo": "cluster the penguins with 20 % of the cells hidden",
-}
 # Names that other programs give to the option -k.
 _SHORT = re.compile(r"(n[_-]?)?(clusters?|neighbou?rs?)|k|num[_-]?clusters?")
 _BROKEN_PIPE = 141  # as shells report it
@@ -70,6 +58,8 @@ class Invocation:
     command : str
         Its name.
     options : argparse.Namespace
+    formats : dict of str to str
+        Name of an option that names an output -> the format to write.
     notes : list of str
         All notes so far, whether or not they were printed.
     doubts : list of str
@@ -78,6 +68,7 @@ class Invocation:
 
     command: str
     options: Any
+    formats: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     doubts: list[str] = field(default_factory=list)
 
@@ -161,16 +152,11 @@ class Invocation:
                 logger.setLevel(level)
 
 
-def print_error(text: str) -> None:
-    """Print one line on standard error, in any encoding of the terminal."""
-    _write_error(f"{' '.join(text.split())}\n")
-
-
-def _write_error(text: str) -> None:
-    """Write on standard error, with control characters as escapes."""
+def _print_error(text: str) -> None:
+    """Print on standard error, in its encoding, with control characters as escapes."""
     encoding = getattr(sys.stderr, "encoding", None) or "utf-8"
     shown = show_controls(text).encode(encoding, "backslashreplace")
-    sys.stderr.write(shown.decode(encoding))
+    sys.stderr.write(shown.decode(encoding) + "\n")
 
 
 class _Parser(argparse.ArgumentParser):
@@ -180,11 +166,9 @@ class _Parser(argparse.ArgumentParser):
     """
 
     def __init__(self, prog: str, description: str) -> None:
+        raw = argparse.RawDescriptionHelpFormatter
         super().__init__(
-            prog,
-            description=description,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-            allow_abbrev=False,
+            prog, description=description, formatter_class=raw, allow_abbrev=False
         )
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
@@ -197,12 +181,9 @@ class _Parser(argparse.ArgumentParser):
     def _suggest(self, rest: list[str]) -> str:
         """Suggest an option that is similar to the first unknown one."""
         asked = [one[2:].partition("=")[0] for one in rest if one.startswith("--")]
-        if asked and _SHORT.fullmatch(asked[0]) and "-k" in self._option_string_actions:
-            at = rest.index(next(one for one in rest if one.startswith("--")))
-            value = rest[at].partition("=")[2] or next(iter(rest[at + 1 :]), "")
-            value = value if value.isdecimal() or value == "auto" else "N"
-            return f", did you mean '-k {value}'?"
-        known = [one[2:] for one in self._option_string_actions if one[:2] == "--"]
+        known = [one.removeprefix("--") for one in self._option_string_actions]
+        if asked and _SHORT.fullmatch(asked[0]) and "-k" in known:
+            return ", did you mean '-k'?"
         found = find_similar(asked[0], known) if asked else None
         return f", did you mean '--{found}'?" if found is not None else ""
 
@@ -210,7 +191,7 @@ class _Parser(argparse.ArgumentParser):
         """Exit with status 2 and a message in one line."""
         line = " ".join(message.split())
         end = "" if line.endswith("?") else ";"
-        print_error(f"{self.prog}: {line}{end} see {self.prog} --help")
+        _print_error(f"{self.prog}: {line}{end} see {self.prog} --help")
         self.exit(2)
 
 
@@ -231,52 +212,57 @@ def main(arguments: Sequence[str] | None = None) -> int:
     _allow_any_encoding()
     given = sys.argv[1:] if arguments is None else list(arguments)
     try:
-        if not given or given[0] not in _COMMANDS:
+        if not given or given[0] not in COMMANDS:
             return _refuse(given)
-        command = import_module(f".{given[0]}_command", __package__)
-        parser = _Parser(f"{_PROGRAM} {given[0]}", command.DESCRIPTION)
-        command.add_options(parser)
+        add_options = COMMANDS[given[0]]
+        help_text = cleandoc(add_options.__doc__ or "")
+        parser = _Parser(f"{_PROGRAM} {given[0]}", help_text)
+        add_options(parser)
         names = [str(one.metavar) for one in parser._get_positional_actions()]  # noqa: SLF001
         parser.usage = " ".join(["%(prog)s", *names, "[options]"])
         add_general(parser)
-        return _run(command, Invocation(given[0], parser.parse_args(given[1:])))
+        return _run(Invocation(given[0], parser.parse_args(given[1:])))
     except BrokenPipeError:
         # Otherwise Python reports the error again when it flushes the stream at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _BROKEN_PIPE
     except KeyboardInterrupt:
-        print_error(f"{_PROGRAM}: stopped")
+        _print_error(f"{_PROGRAM}: stopped")
         return 130
 
 
 def _refuse(given: list[str]) -> int:
     """Handle a call without a valid command: print help or version, or an error."""
-    listed = "\n".join(f"  {name:<12}{text}" for name, text in _COMMANDS.items())
+    first = {
+        name: str(add.__doc__).partition(".\n")[0] for name, add in COMMANDS.items()
+    }
+    listed = "\n".join(f"  {name:<12}{text}" for name, text in first.items())
     parser = _Parser(_PROGRAM, f"{_DESCRIPTION}\ncommands:\n{listed}")
     parser.usage = "%(prog)s COMMAND FILE ... [options]"
     version = f"%(prog)s {__version__}"
     parser.add_argument("--version", action="version", version=version)
     name = next((one for one in given if not one.startswith("-")), None)
-    if name is not None and name not in _COMMANDS:
-        hint = suggest(name, _COMMANDS) or f"; there are {', '.join(_COMMANDS)}"
+    if name is not None and name not in COMMANDS:
+        hint = suggest(name, COMMANDS) or f"; there are {', '.join(COMMANDS)}"
         parser.error(f"{name}: there is no such command{hint}")
     parser.parse_args([one for one in given if one != name])
     parser.print_help(sys.stderr)
     return 2
 
 
-def _run(command: Any, invocation: Invocation) -> int:
-    """Run a command, and report its errors."""
-    options = invocation.options
+def _run(invocation: Invocation) -> int:
+    """Check the files, run the command, and report its errors."""
+    name, options = invocation.command, invocation.options
     try:
         for package in ("rich", "pandas"):
             if find_spec(package) is None:
                 require(package, extra="cli")
         if sys.stdout is None:
             raise InputError("standard output is closed; leave it open, and use -o.")
+        invocation.formats = check_files(name, options)
         inputs = [vars(options).get(name) for name in INPUTS]
         with invocation.warnings_as_notes(), private_like(inputs):
-            command.run(invocation)
+            import_module(f".{name}_command", __package__).run(invocation)
             sys.stdout.flush()
             if invocation.doubts:
                 n_doubts = counted(len(invocation.doubts), "doubt")
@@ -286,10 +272,8 @@ def _run(command: Any, invocation: Invocation) -> int:
         raise
     except Exception as error:  # noqa: BLE001  (printed, whatever it is)
         status, message = _describe_error(error, options)
-        if options.debug:
-            _write_error(format_exc())
-            return status
-        print_error(f"{_PROGRAM} {invocation.command}: {name_options(message)}")
+        line = f"{_PROGRAM} {name}: {' '.join(name_options(message).split())}"
+        _print_error(format_exc().rstrip() if options.debug else line)
         return status
 
 

@@ -1,21 +1,30 @@
-"""Results: rows named by their id or number (from 1), and where they are written.
+"""Results: rows named by their id or number (from 1), tables of them, and pages.
 
-A terminal shows the first rows of a result. A file and a pipe get all of it.
+A terminal shows the first rows of a table. A file and a pipe get all of it.
 """
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
+from datetime import date
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from rich.box import SIMPLE_HEAD
+from rich.table import Table
+from rich.text import Text
 
+from .._coded import CodedTable
 from .._shared.wording import counted, show_controls, suggest
 from ..io import InputError, LoadedTable
 from ..io.typed_files import decode, write_cell
 from ..io.write import open_writer
+from ..neighbors import fit_like
+from .arguments import name_options
 from .program import Invocation
 
 N_SHOWN = 10
@@ -118,16 +127,8 @@ def is_for_terminal(options: Any) -> bool:
 
 
 @contextmanager
-def open_results(
-    invocation: Invocation, file_format: str
-) -> Iterator[Callable[[Any], None]]:
+def open_results(invocation: Invocation) -> Iterator[Callable[[Any], None]]:
     """Open the file, pipe or terminal for results, which are written in parts.
-
-    Parameters
-    ----------
-    invocation : Invocation
-    file_format : str
-        Of the file or pipe.
 
     Yields
     ------
@@ -136,30 +137,30 @@ def open_results(
     """
     options = invocation.options
     if not is_for_terminal(options):
-        with open_writer(options.output, file_format) as append:
+        with open_writer(options.output, invocation.formats["output"]) as append:
             yield append
         return
-    shown: list[Any] = []
+    parts: list[Any] = []
     n_rows = 0
 
     def keep(frame: Any) -> None:
         nonlocal n_rows
-        shown.append(frame.head(max(0, N_SHOWN - n_rows)))
+        parts.append(frame.head(max(0, N_SHOWN - n_rows)))
         n_rows += len(frame)
 
     yield keep
-    invocation.console(out=True).print(draw_rows(pd.concat(shown)))
+    invocation.console(out=True).print(draw_rows(pd.concat(parts)))
     if n_rows > N_SHOWN:
         invocation.note(f"{N_SHOWN} of {n_rows:,} rows; -o FILE writes all of them")
 
 
-def write_results(invocation: Invocation, frame: Any, file_format: str) -> None:
+def write_results(invocation: Invocation, frame: Any) -> None:
     """Write a whole result."""
-    with open_results(invocation, file_format) as append:
+    with open_results(invocation) as append:
         append(frame)
 
 
-def draw_rows(frame: Any) -> Any:
+def draw_rows(frame: Any) -> Table:
     """Lay out the rows of a frame as a table of rich."""
     shown = frame.iloc[:, :_MAX_COLUMNS]
     names = [str(name) for name in shown]
@@ -173,7 +174,7 @@ def draw_rows(frame: Any) -> Any:
 
 def draw_grid(
     names: Iterable[str], rows: Iterable[Iterable[Any]], numbers: Collection[int] = ()
-) -> Any:
+) -> Table:
     """Lay out cells as a table of rich.
 
     Parameters
@@ -185,16 +186,10 @@ def draw_grid(
     numbers : collection of int
         Columns that are aligned on the right; long texts of others are folded.
     """
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-    from rich.text import Text
-
     grid = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for j, name in enumerate(names):
-        if j in numbers:
-            grid.add_column(Text(show_controls(name)), justify="right")
-        else:
-            grid.add_column(Text(show_controls(name)), overflow="fold")
+        style: Any = {"justify": "right"} if j in numbers else {"overflow": "fold"}
+        grid.add_column(Text(show_controls(name)), **style)
     for row in rows:
         cells = (Text(show_controls(c)) if isinstance(c, str) else c for c in row)
         grid.add_row(*cells)
@@ -208,3 +203,45 @@ def _write_result(cell: Any) -> str:
     if isinstance(cell, float):
         return f"{cell:.3f}" if abs(cell) < 10 else f"{cell:.4g}"
     return write_cell(cell)
+
+
+def write_report(
+    invocation: Invocation,
+    table: LoadedTable,
+    coded: CodedTable,
+    kernel: Any,
+    clusters: Any = None,
+) -> None:
+    """Write the report, if --report was given."""
+    path = invocation.options.report
+    if path is None:
+        return
+    from ..report import TableReport  # needs jinja2
+
+    with invocation.progress(f"writing {path}"):
+        if invocation.options.n_bins is None and kernel.matching == "pairwise":
+            if clusters is None:
+                kernel, coded = fit_like(kernel, coded.columns)
+            else:  # the page fits the same
+                kernel = None
+        page = TableReport(
+            coded,
+            kernel=kernel,
+            clusters=clusters,
+            ids=label_rows(table),
+            title=Path(table.name).name,
+            assumptions=[name_options(line) for line in table.assumptions],
+            doubts=[name_options(line) for line in table.doubts],
+            made=_describe_call(invocation),
+        )
+        page.write_html(path)
+    invocation.note(f"report: {path}")
+
+
+def _describe_call(invocation: Invocation) -> str:
+    """Write the day and the command that was typed, as far as it is known."""
+    given = sys.argv[1:]
+    if invocation.command not in given:  # called from Python
+        given = [invocation.command, str(invocation.options.file)]
+    command = shlex.join(["proximity-kernel", *given])
+    return f"Made on {date.today():%Y-%m-%d} by the command: {command}"
