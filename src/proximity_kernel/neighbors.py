@@ -115,6 +115,8 @@ class _NearestRows(KernelEstimator):
         X: Any = ...,
         n_neighbors: int | None = ...,
         return_distance: Literal[True] = ...,
+        *,
+        return_similarity: bool = ...,
     ) -> tuple[NDArray[np.floating], NDArray[np.int64]]: ...
 
     @overload
@@ -123,13 +125,27 @@ class _NearestRows(KernelEstimator):
         X: Any = ...,
         n_neighbors: int | None = ...,
         return_distance: Literal[False] = ...,
+        *,
+        return_similarity: Literal[False] = ...,
     ) -> NDArray[np.int64]: ...
+
+    @overload
+    def kneighbors(
+        self,
+        X: Any = ...,
+        n_neighbors: int | None = ...,
+        return_distance: Literal[False] = ...,
+        *,
+        return_similarity: Literal[True],
+    ) -> NDArray[np.floating]: ...
 
     def kneighbors(
         self,
         X: Any = None,
         n_neighbors: int | None = None,
         return_distance: bool = True,
+        *,
+        return_similarity: bool = False,
     ) -> Any:
         """Find the nearest of the fitted rows.
 
@@ -141,6 +157,9 @@ class _NearestRows(KernelEstimator):
             None is the option of the estimator.
         return_distance : bool, default=True
             False returns the indices alone.
+        return_similarity : bool, default=False
+            Whether to return similarities, instead of distances, or instead of the
+            indices alone.
 
         Returns
         -------
@@ -148,9 +167,9 @@ class _NearestRows(KernelEstimator):
             1 less the similarity, smallest first; ties go to the lower index.
         indices : ndarray of shape (n_queries, n_neighbors), int64
         """
-        check_flag("return_distance", return_distance)
+        asked = _check_answers(return_distance, return_similarity)
         similarities, indices = self._search(X, n_neighbors)
-        return (1 - similarities, indices) if return_distance else indices
+        return _choose_answers(*asked, similarities, indices)
 
     def _search(
         self, X: Any, n_neighbors: int | None
@@ -402,6 +421,7 @@ class ProximityNeighbors(NumberedTransformer, _NearestRows):
         radius: float | None = ...,
         return_distance: Literal[True] = ...,
         *,
+        return_similarity: bool = ...,
         sort_results: bool = ...,
     ) -> tuple[NDArray[np.object_], NDArray[np.object_]]: ...
 
@@ -412,6 +432,7 @@ class ProximityNeighbors(NumberedTransformer, _NearestRows):
         radius: float | None = ...,
         return_distance: Literal[False] = ...,
         *,
+        return_similarity: bool = ...,
         sort_results: bool = ...,
     ) -> NDArray[np.object_]: ...
 
@@ -421,13 +442,14 @@ class ProximityNeighbors(NumberedTransformer, _NearestRows):
         radius: float | None = None,
         return_distance: bool = True,
         *,
+        return_similarity: bool = False,
         sort_results: bool = False,
     ) -> Any:
         """Find the fitted rows within a distance.
 
         Parameters
         ----------
-        X, return_distance
+        X, return_distance, return_similarity
             As in `kneighbors`.
         radius : float, optional
             None is the option of the estimator. Rows at this distance are included.
@@ -438,11 +460,12 @@ class ProximityNeighbors(NumberedTransformer, _NearestRows):
         -------
         distances, indices : ndarray of shape (n_queries,) of arrays
         """
-        check_flag("return_distance", return_distance)
+        asked = _check_answers(return_distance, return_similarity)
         starts, indices, similarities = self._within(X, radius, sort_results)
-        found = split_answers(indices, starts)
-        distances = split_answers(1 - similarities, starts)
-        return (distances, found) if return_distance else found
+        found = _choose_answers(*asked, similarities, indices)
+        if isinstance(found, tuple):
+            return tuple(split_answers(one, starts) for one in found)
+        return split_answers(found, starts)
 
     def radius_neighbors_graph(
         self,
@@ -518,6 +541,25 @@ def fit_like(
     model, coded = fit_model(columns, resolve_options(copy))
     copy.model_, copy.n_features_in_ = model, len(columns)
     return copy, coded
+
+
+def _check_answers(return_distance: bool, return_similarity: bool) -> tuple[bool, bool]:
+    """Raise ValueError unless both options are True or False."""
+    check_flag("return_distance", return_distance)
+    check_flag("return_similarity", return_similarity)
+    return return_distance, return_similarity
+
+
+def _choose_answers(
+    with_distance: bool,
+    with_similarity: bool,
+    similarities: NDArray[Any],
+    indices: NDArray[np.int64],
+) -> Any:
+    """Return what a search was asked for: values and indices, or one of them."""
+    if with_distance:
+        return (similarities if with_similarity else 1 - similarities), indices
+    return similarities if with_similarity else indices
 
 
 def _check_radius(radius: Any) -> float:

@@ -243,6 +243,16 @@ def test_what_is_returned(frame, near):
     np.testing.assert_array_equal(
         near.kneighbors(frame[:5], return_distance=False), indices
     )
+    similarities, _ = near.kneighbors(frame[:5], return_similarity=True)
+    np.testing.assert_array_equal(1 - similarities, distances)
+    alone = near.kneighbors(frame[:5], return_distance=False, return_similarity=True)
+    np.testing.assert_array_equal(alone, similarities)
+    alone = near.radius_neighbors(
+        frame[:5], 0.5, return_distance=False, return_similarity=True
+    )
+    both, _ = near.radius_neighbors(frame[:5], 0.5, return_similarity=True)
+    for one, other in zip(alone, both, strict=True):
+        np.testing.assert_array_equal(one, other)
     assert distances.dtype == np.float32
     assert near.kneighbors(frame[:5], n_neighbors=9)[1].shape == (5, 9)
 
@@ -283,6 +293,8 @@ def test_radius_neighbors(frame, near, itself):
         np.testing.assert_array_equal(some, np.sort(other))
     alone = near.radius_neighbors(asked, 0.3, return_distance=False)
     assert [len(one) for one in alone] == [len(one) for one in indices]
+    alike, _ = near.radius_neighbors(asked, 0.3, return_similarity=True)
+    np.testing.assert_array_equal(1 - alike[3], distances[3])
 
 
 def test_radius_graph_is_symmetric(frame):

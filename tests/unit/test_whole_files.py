@@ -1,6 +1,7 @@
-"""Files are there whole or not at all, private ones stay private."""
+"""Files are there whole or not at all, private ones stay private, leftovers go."""
 
 import os
+import signal
 import socket
 import stat
 import subprocess
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from proximity_kernel import ModelFileError, ProximityKernel, TableReport
-from proximity_kernel._shared.whole_files import whole_file
+from proximity_kernel._shared.whole_files import name_beside, whole_file
 
 TABLE = [[1.0, "a"], [2.0, "b"], [None, "b"], [1.5, "a"]]
 
@@ -92,6 +93,30 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path):
     assert names_in(tmp_path) == ["a.txt"]
 
 
+KILLED = textwrap.dedent(
+    """
+    import os, signal, sys
+    from pathlib import Path
+    from proximity_kernel._shared.whole_files import whole_file
+    with whole_file(Path(sys.argv[1])) as file:
+        file.write(b"half")
+        os.kill(os.getpid(), signal.SIGKILL)
+    """
+)
+
+
+def test_what_a_killed_writer_left_is_removed_by_the_next_one(tmp_path):
+    path = tmp_path / "[a]*.csv"
+    done = subprocess.run([sys.executable, "-c", KILLED, str(path)], check=False)
+    assert done.returncode == -signal.SIGKILL
+    assert len(names_in(tmp_path)) == 1
+    other = tmp_path / ".mine.part"
+    other.touch()
+    with whole_file(path) as file:
+        file.write(b"whole")
+    assert names_in(tmp_path) == [".mine.part", "[a]*.csv"]
+
+
 def test_a_writer_at_work_is_left_alone(tmp_path):
     path = tmp_path / "a.txt"
     with whole_file(path) as first:
@@ -101,6 +126,27 @@ def test_a_writer_at_work_is_left_alone(tmp_path):
         assert path.read_text() == "second"
         assert Path(first.name).exists()
     assert path.read_text() == "first"
+
+
+def test_a_file_removed_before_it_is_locked_is_created_again(tmp_path, monkeypatch):
+    taken = []
+
+    def name_and_lose(path):
+        taken.append(name_beside(path))
+        return taken[-1]
+
+    def lock_late(file, *, wait=True):  # noqa: ARG001  (as the other)
+        if len(taken) == 1:
+            taken[0].unlink()
+        return True
+
+    home = "proximity_kernel._shared.whole_files"
+    monkeypatch.setattr(f"{home}.name_beside", name_and_lose)
+    monkeypatch.setattr(f"{home}._lock", lock_late)
+    with whole_file(tmp_path / "a") as file:
+        file.write(b"text")
+    assert len(taken) == 2
+    assert (tmp_path / "a").read_text() == "text"
 
 
 # ------------------------------------------------------------------ devices and pipes
@@ -180,6 +226,18 @@ def test_a_disk_or_a_socket_is_left_alone(tmp_path):
         with pytest.raises(ModelFileError, match="a disk or a socket"):
             save_kernel(path)
     assert stat.S_ISSOCK(path.stat().st_mode)
+
+
+def test_a_pipe_with_the_name_of_a_leftover_does_not_hold_writers_up(tmp_path):
+    try:
+        os.mkfifo(tmp_path / f".a.txt.{'0' * 32}.part")
+    except (OSError, AttributeError):
+        pytest.skip("pipes have no names here")
+    signal.alarm(20)  # ends the tests if it waits
+    with whole_file(tmp_path / "a.txt") as file:
+        file.write(b"text")
+    signal.alarm(0)
+    assert len(names_in(tmp_path)) == 2
 
 
 STDOUT = textwrap.dedent(

@@ -1,12 +1,15 @@
 """Write files completely, or not at all.
 
 A file is written in the same folder under a temporary name, flushed to disk, and
-renamed. Devices and pipes are never replaced: they are written to.
+renamed. It is locked while it is written, and a lock ends with its process. So a
+temporary file without a lock was left by a killed writer, and the next writer removes
+it. Devices and pipes are never replaced: they are written to.
 """
 
 from __future__ import annotations
 
 import errno
+import glob
 import os
 import stat
 import sys
@@ -15,6 +18,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 from uuid import uuid4
+
+try:
+    import fcntl
+except ImportError:  # pragma: no cover  (Windows: leftovers stay)
+    fcntl = None  # type: ignore[assignment]
 
 _LONGEST = 100  # characters of the file's name that the temporary name begins with
 
@@ -69,8 +77,9 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
         with stream:
             yield stream
         return
-    part = name_beside(path)
-    file = part.open("x+b")
+    target = path.resolve()
+    _remove_leftovers(path)
+    part, file = _create_locked(path)
     try:
         if before is not None:
             # Private from the first byte, and writable until it is complete.
@@ -78,12 +87,11 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
         yield file
         file.flush()
         if before is not None:
-            with suppress(OSError, AttributeError):  # only root can; not on Windows
-                os.chown(part, before.st_uid, before.st_gid)
-            part.chmod(stat.S_IMODE(before.st_mode))
+            _take_permissions(part, before)
         os.fsync(file.fileno())
-        file.close()  # Windows renames closed files only
-        part.replace(path.resolve())
+        if fcntl is None:  # pragma: no cover  (Windows renames closed files only)
+            file.close()
+        part.replace(target)
     finally:
         with suppress(OSError):  # on a full disk, what is left to write is lost
             file.close()
@@ -147,3 +155,44 @@ def _open_stream(path: Path, before: os.stat_result) -> BinaryIO | None:
             sys.stdout.flush()
             return os.fdopen(os.dup(number), "wb")
     return None
+
+
+def _create_locked(path: Path) -> tuple[Path, BinaryIO]:
+    """Create a temporary file for another; it is locked until it is closed."""
+    while True:
+        part = name_beside(path)
+        file = part.open("x+b")
+        if _lock(file) and not os.fstat(file.fileno()).st_nlink:
+            file.close()  # removed by another writer before it was locked
+            continue
+        return part, file
+
+
+def _lock(file: BinaryIO, *, wait: bool = True) -> bool:
+    """Lock a file; returns False if that is not possible."""
+    if fcntl is None:  # pragma: no cover
+        return False
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except OSError:
+        return False
+    return True
+
+
+def _remove_leftovers(path: Path) -> None:
+    """Remove the temporary files of writers of this file that were killed."""
+    pattern = f".{glob.escape(path.name[:_LONGEST])}.{'[0-9a-f]' * 32}.part"
+    for part in path.resolve().parent.glob(pattern):
+        with suppress(OSError):
+            if not stat.S_ISREG(part.lstat().st_mode):
+                continue  # to open a pipe would wait for its writer
+            with part.open("rb") as file:
+                if _lock(file, wait=False):
+                    part.unlink()
+
+
+def _take_permissions(part: Path, before: os.stat_result) -> None:
+    """Give a new file the permissions of the old one, and its owner if possible."""
+    with suppress(OSError, AttributeError):  # only root can; Windows has no owners
+        os.chown(part, before.st_uid, before.st_gid)
+    part.chmod(stat.S_IMODE(before.st_mode))
