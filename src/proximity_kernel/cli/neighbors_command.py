@@ -57,7 +57,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(invocation: Invocation) -> None:
     """Run the command."""
     from ..cli import fitting
-    from ..io.typed_files import write_cell
+    from ..io.cells import write_cell
     from .outputs import find_format
 
     options = invocation.options
@@ -152,7 +152,7 @@ class _Nearest:
 
     def label(self, index: int) -> str:
         """Name a row that was found."""
-        from ..io.typed_files import write_cell
+        from ..io.cells import write_cell
 
         named = len(self.ids.columns) > 0
         if named:

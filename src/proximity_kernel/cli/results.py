@@ -14,7 +14,7 @@ import pandas as pd
 
 from .._shared.wording import counted, show_controls, suggest
 from ..io import InputError, LoadedTable
-from ..io.typed_files import decode, write_cell
+from ..io.cells import decode, write_cell
 from ..io.write import open_writer
 from .program import Invocation
 

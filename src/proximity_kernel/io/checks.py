@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from pandas.util import hash_pandas_object
 
 from .._shared.wording import counted, join_names, join_sentences, listed
+from .cells import write_cell
 from .missing_marks import USUAL_MARKS
 from .schema import Doubt, LoadedTable, ParsedFile
-from .typed_files import write_cell
 
 _TARGET = re.compile(
     r"(?i:class(es)?|labels?|targets?|outcomes?|response|ground.?truth)"

@@ -18,10 +18,10 @@ import pandas as pd
 
 from .._shared.extras import require
 from .._shared.wording import counted, listed
+from .cells import simplify_columns, write_cell
 from .files import InputFile, check_size
 from .header import read_header
 from .schema import FileLayout, InputError, ParsedFile, ReadOptions
-from .typed_files import simplify_columns, write_cell
 
 _MAX_CELLS = 2**26  # as Python objects, they take 2 GiB
 _MAX_ROWS = 2**20  # of a sheet

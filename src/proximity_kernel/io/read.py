@@ -186,9 +186,9 @@ def _apply_schema(
     `earlier`, the schema is of another table: ids may be absent, and columns that it
     does not have are left out.
     """
+    from .cells import decode
     from .excel import except_formulas
     from .typed_columns import convert_columns
-    from .typed_files import decode
 
     n_rows, n_columns = parsed.frame.shape
     size = f"{counted(n_rows, 'row')}, {counted(n_columns, 'column')}"
