@@ -180,7 +180,7 @@ class ReadOptions:
         for option in given:
             if option not in _LAYOUT_OPTIONS.get(file_type, ()):
                 raise InputError(
-                    f"`{option}` does not apply to {name}, which is {file_type}; leave "
+                    f"`{option}`: {name} is {file_type}, where it does not apply; leave "
                     "the option out."
                 )
 
