@@ -322,7 +322,7 @@ def test_names_for_a_table_without_a_header(put, tmp_path):
     ):
         read(path, names=["letter"])
     pd.DataFrame({"a": [1, 2]}).to_parquet(tmp_path / "t.parquet")
-    with pytest.raises(InputError, match="`names`: .* is parquet, where"):
+    with pytest.raises(InputError, match=r"`names`: .* is parquet, where"):
         read(tmp_path / "t.parquet", names=["a"])
     pd.DataFrame([[1, "u"], [2, "v"]]).to_excel(
         tmp_path / "t.xlsx", header=False, index=False

@@ -180,8 +180,8 @@ class ReadOptions:
         for option in given:
             if option not in _LAYOUT_OPTIONS.get(file_type, ()):
                 raise InputError(
-                    f"`{option}`: {name} is {file_type}, where it does not apply; leave "
-                    "the option out."
+                    f"`{option}`: {name} is {file_type}, where it does not apply; "
+                    "leave the option out."
                 )
 
 
