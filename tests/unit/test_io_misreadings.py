@@ -241,6 +241,6 @@ def test_a_first_row_of_repeated_texts_that_occur_below_is_no_header():
 def test_columns_that_share_names_are_one_line():
     table = read("a,a,b,b,a,c\n1,2,3,4,5,x\n2,3,4,5,6,y\n")
     said = (
-        "several columns are called 'a' and 'b': renamed the later to 'a_2', 'a_3' and"
+        "several columns are called 'a' and 'b': renamed the later to 'a_2', 'b_2' and"
     )
     assert has_line(table, said)

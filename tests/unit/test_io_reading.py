@@ -322,7 +322,7 @@ def test_names_for_a_table_without_a_header(put, tmp_path):
     ):
         read(path, names=["letter"])
     pd.DataFrame({"a": [1, 2]}).to_parquet(tmp_path / "t.parquet")
-    with pytest.raises(InputError, match=r"`names`: .* no columns without names"):
+    with pytest.raises(InputError, match=r"`names`: .* is parquet, where"):
         read(tmp_path / "t.parquet", names=["a"])
     pd.DataFrame([[1, "u"], [2, "v"]]).to_excel(
         tmp_path / "t.xlsx", header=False, index=False
@@ -433,5 +433,5 @@ def test_utf_16_that_is_cut_off_is_an_error(put):
 
 
 def test_half_of_a_surrogate_pair_is_an_error():
-    with pytest.raises(InputError, match=r"buffer: line 2 has half of a surrogate"):
+    with pytest.raises(InputError, match="surrogates not allowed; decode the text"):
         read(io.StringIO("a,b\n\ud800,1\nx,2\n"))

@@ -12,7 +12,7 @@ from .. import ProximityNeighbors, explain
 from .._nearest import drop_itself
 from .._shared.wording import counted, join_names, join_sentences
 from ..io import InputError
-from ..io.typed_files import write_cell
+from ..io.cells import write_cell
 from . import fitting
 from .program import Invocation
 from .results import (

@@ -21,7 +21,7 @@ from rich.text import Text
 from .._coded import CodedTable
 from .._shared.wording import counted, show_controls, suggest
 from ..io import InputError, LoadedTable
-from ..io.typed_files import decode, write_cell
+from ..io.cells import decode, write_cell
 from ..io.write import open_writer
 from ..neighbors import fit_like
 from .arguments import name_options

@@ -5,6 +5,7 @@
 - ``files``: a path or buffer -> its bytes, and the type of the file
 - ``text``, ``excel``, ``typed_files``: bytes -> columns of strings, or of stored types
 - ``header``: which rows are the header, and the column names
+- ``cells``: columns of few dtypes, and single cells as strings
 - ``typed_columns``: columns -> a `Schema`, inferred by steps -> typed columns
 - ``missing_marks``, ``numbers``, ``dates``, ``categories``, ``ids``: the
   steps. Each is a function of a ``Column`` (``column_step``), which raises

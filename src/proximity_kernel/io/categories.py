@@ -1,9 +1,10 @@
 """Steps for categorical columns: booleans, codes, scales, free text, and others.
 
-Ordered categories are on a scale such as low, medium, high. The scales are constants:
-from the lowest value to the highest, synonyms separated by ``|``. Ranges of numbers
-("under 18", "18-24", "65+") are ordered by their limits. Every string of a column must
-be on the scale, and no two of them may be synonyms.
+Ordered categories are on a scale such as low, medium, high. The scales are in
+``scales.txt``: from the lowest value to the highest, synonyms separated by ``|``, an
+empty line between scales. Ranges of numbers ("under 18", "18-24", "65+") are ordered by
+their limits. Every string of a column must be on the scale, and no two of them may be
+synonyms.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable
 from itertools import pairwise
+from pathlib import Path
 
 import pandas as pd
 
@@ -42,102 +44,13 @@ _REMARKS = re.compile(
 _MAX_CATEGORIES = 255  # that the kernel keeps apart
 _MIN_TEXTS = 3  # the order of two categories makes no difference
 _MAX_TEXTS = 30
-_TEXT = """
-none|no|absent < minimal|trace < very low|very mild < low|mild|slight
-< medium|moderate|mid|middle|average < high|severe|strong|marked
-< very high|very severe|very strong < extreme|extremely high|critical
-
-very low < low|below normal < normal|within range < high|above normal < very high
-
-tiny|very small < small < medium|mid|midsize|mid-size|average < large|big
-< very large|very big|huge
-
-xxs < xs < s < m < l < xl < xxl|2xl < xxxl|3xl
-
-never < almost never|very rarely < rarely|seldom|hardly ever|once in a while
-< sometimes|occasionally < often|frequently|regularly|most of the time
-< very often|usually|almost always|mostly|nearly always < always|all the time
-
-never < yearly|annually|once a year < quarterly < monthly|once a month
-< weekly|once a week < daily|every day < several times a day|hourly
-
-strongly disagree|disagree strongly|totally disagree|completely disagree
-< disagree|mostly disagree|moderately disagree
-< somewhat disagree|slightly disagree|rather disagree|tend to disagree
-< neutral|neither|undecided|neither agree nor disagree|no opinion
-< somewhat agree|slightly agree|rather agree|tend to agree
-< agree|mostly agree|moderately agree
-< strongly agree|agree strongly|totally agree|completely agree
-
-extremely dissatisfied < very dissatisfied|very unsatisfied
-< dissatisfied|unsatisfied|not satisfied < somewhat dissatisfied|slightly dissatisfied
-< neutral|neither|neither satisfied nor dissatisfied
-< somewhat satisfied|slightly satisfied|fairly satisfied < satisfied < very satisfied
-< extremely satisfied|completely satisfied
-
-very unhappy < unhappy|not happy|not at all happy < not too happy|not very happy
-< neutral|neither < somewhat happy|fairly happy|quite happy|pretty happy < happy
-< very happy|extremely happy
-
-terrible|awful < very bad|very poor < bad|poor|unacceptable
-< fair|mediocre|below average|acceptable|regular < ok|okay|average|neutral
-< above average|satisfactory < good < very good < excellent|great|outstanding
-< perfect
-
-not at all < a little|slightly|a bit < somewhat|a little bit < moderately|fairly
-< quite|quite a bit < very|very much|a lot < extremely|completely
-
-very unlikely|extremely unlikely < unlikely < somewhat unlikely < neutral|neither
-< somewhat likely < likely < very likely|extremely likely < certain
-
-not important|unimportant|not at all important < slightly important|a little important
-< somewhat important < moderately important < important < very important
-< extremely important
-
-novice|none < beginner|basic|elementary < intermediate < advanced < expert|fluent
-< native
-
-no schooling|none < primary|elementary|elementary school|primary school
-< some high school < secondary|high school|secondary school < some college
-< associate|associate degree|associate's degree
-< bachelor|bachelors|bachelor's|bachelor degree|bachelor's degree|college
-< master|masters|master's|master degree|master's degree < doctorate|phd|doctoral
-
-first|1st < second|2nd < third|3rd < fourth|4th < fifth|5th < sixth|6th
-
-much worse < worse|somewhat worse < same|about the same|unchanged|no change
-< better|somewhat better < much better
-
-cold < cool < mild < warm < hot < very hot
-
-keine|kein|nein < sehr niedrig|sehr gering < niedrig|gering|leicht < mittel|mäßig
-< hoch|schwer|stark < sehr hoch|sehr stark|sehr schwer
-
-sehr klein < klein < mittel|mittelgroß < groß|gross < sehr groß
-
-nie|niemals < sehr selten|fast nie < selten < manchmal|gelegentlich < oft|häufig
-< sehr oft|meistens|fast immer < immer
-
-stimme überhaupt nicht zu|stimme gar nicht zu|trifft gar nicht zu
-< stimme nicht zu|trifft nicht zu < stimme eher nicht zu|trifft eher nicht zu
-< teils teils|teils, teils|teils/teils|neutral|unentschieden|weder noch
-< stimme eher zu|trifft eher zu < stimme zu|trifft zu
-< stimme voll zu|stimme voll und ganz zu|trifft voll zu|stimme völlig zu
-
-sehr unzufrieden < unzufrieden < eher unzufrieden < neutral|teils teils
-< eher zufrieden < zufrieden < sehr zufrieden
-
-ungenügend < mangelhaft < ausreichend < befriedigend < gut < sehr gut
-
-sehr schlecht < schlecht < mittel|mittelmäßig|befriedigend < gut < sehr gut
-"""
-_SCALES = tuple(
-    tuple(step.split("|") for step in " ".join(scale.split()).split(" < "))
-    for scale in _TEXT.split("\n\n")
-)
+_SCALES = (Path(__file__).parent / "scales.txt").read_text(encoding="utf-8")
+# Of each scale: word -> place on it.
 _RANKS = tuple(
-    {word.casefold(): i for i, step in enumerate(scale) for word in step}
-    for scale in _SCALES
+    {word: i for i, step in enumerate(scale) for word in step.strip().split("|")}
+    for scale in (
+        " ".join(text.casefold().split()).split("<") for text in _SCALES.split("\n\n")
+    )
 )
 _LIMIT = r"[$€£]?\s*(\d{1,3}(?:[.,]\d{3})+|\d+(?:[.,]\d+)?)\s*([kK]?)"
 _RANGE = re.compile(rf"{_LIMIT}\s*(?:-|\u2013|\u2014|to|bis|\.\.)\s*{_LIMIT}")

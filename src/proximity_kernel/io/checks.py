@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from pandas.util import hash_pandas_object
 
 from .._shared.wording import counted, join_names, join_sentences, listed
+from .cells import write_cell
 from .missing_marks import USUAL_MARKS
-from .schema import LoadedTable, ParsedFile
-from .typed_files import write_cell
+from .schema import Doubt, LoadedTable, ParsedFile
 
 _TARGET = re.compile(
     r"(?i:class(es)?|labels?|targets?|outcomes?|response|ground.?truth)"
@@ -68,16 +68,18 @@ def _find_text(column: Any, text: str) -> NDArray[np.bool_]:
 # ------------------------------------------------------------------------------- doubts
 
 
-def find_doubts(frame: Any) -> list[str]:
+def find_doubts(table: LoadedTable) -> list[str]:
     """Report what may be wrong with the typed columns of a table, in sentences."""
-    checks = (
-        find_missing_codes,
-        find_dependent_missing,
-        find_targets,
-        find_constants,
-        find_same_columns,
+    frame = table.frame
+    sentences = (
+        *find_frequent_marks(table),
+        *find_missing_codes(frame),
+        *find_dependent_missing(frame),
+        *find_targets(frame),
+        *find_constants(frame),
+        *find_same_columns(frame),
     )
-    return [sentence for check in checks for sentence in check(frame)]
+    return [Doubt(one) for one in sentences]
 
 
 def find_same_columns(frame: Any) -> list[str]:

@@ -11,23 +11,23 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import islice, repeat
 from typing import IO, Any
-from zipfile import ZipFile, ZipInfo
+from zipfile import ZipFile
 
 import numpy as np
 import pandas as pd
 
 from .._shared.extras import require
 from .._shared.wording import counted, listed
+from .cells import simplify_columns, write_cell
 from .files import InputFile, check_size
-from .header import count_header_rows, doubt_header, name_columns
+from .header import read_header
 from .schema import FileLayout, InputError, ParsedFile, ReadOptions
-from .typed_files import simplify_columns, write_cell
 
-_BUFFER = 2**20  # bytes that are searched at a time
 _MAX_CELLS = 2**26  # as Python objects, they take 2 GiB
 _MAX_ROWS = 2**20  # of a sheet
 _MIN_COLUMNS = 3  # in a table with fewer, a row with one cell is no title
 _SAMPLE_ROWS = 200  # from which the header is inferred
+_FORMULA = re.compile(rb"<(\w+:)?f[ >/]")  # in the XML of a sheet
 
 
 def parse_sheet(file: InputFile, options: ReadOptions) -> ParsedFile:
@@ -40,11 +40,12 @@ def parse_sheet(file: InputFile, options: ReadOptions) -> ParsedFile:
         sheet, chosen = _choose_sheet(file.name, book, options.sheet)
         # Of each formula, the value that Excel stored; without one, the formula.
         skip = options.skip_rows or 0
-        values, formulas = islice(_list_rows(book[sheet]), skip, None), None
+        values = _list_rows(book[sheet], skip)
+        formulas: Iterable[tuple[Any, ...]] = repeat(())
         if has_formulas:
             written = openpyxl.load_workbook(data, read_only=True)
-            formulas = islice(_list_rows(written[sheet]), skip, None)
-        cells = _collect_cells(file.name, values, formulas)
+            formulas = _list_rows(written[sheet], skip)
+        cells = _collect_cells(file.name, zip(values, formulas, strict=False))
     except InputError:
         raise
     except Exception as error:  # noqa: BLE001  (openpyxl raises errors of many types)
@@ -53,24 +54,22 @@ def parse_sheet(file: InputFile, options: ReadOptions) -> ParsedFile:
         ) from None
     if not cells.size:
         raise InputError(f"{file.name}: the sheet {sheet!r} is empty; see `sheet`.")
-    has_none = options.header_rows == 0 or (options.names and not options.header_rows)
-    starts = has_none or options.skip_rows is not None
+    starts = options.header_rows == 0 or options.skip_rows is not None
     table, skipped = (cells, list[str]()) if starts else _skip_titles(cells)
-    rows, named, doubts = _take_names(file.name, table, options)
-    layout = FileLayout(
-        "excel",
-        header_rows=len(table) - len(rows),
-        skipped_lines=skip + len(cells) - len(table),
-        sheet=sheet,
-    )
-    frame = rows = rows.reset_index(drop=True)
-    if formulas is not None:
+    head = [
+        ["" if pd.isna(cell) else write_cell(cell) for cell in row]
+        for row in table.iloc[:_SAMPLE_ROWS].to_numpy()
+    ]
+    is_text = all(pd.isna(one) or isinstance(one, str) for one in table.iloc[0])
+    n_header, names, named = read_header(file.name, head, options, has_header=is_text)
+    skip += len(cells) - len(table)
+    layout = FileLayout("excel", None, None, n_header, skip, sheet)
+    rows = table.iloc[n_header:].set_axis(names, axis=1).reset_index(drop=True)
+    frame, said = rows, [*chosen, *skipped, *named]
+    if has_formulas:
         is_formula = rows.map(_is_formula)
-        frame, found = rows.mask(is_formula), _describe_formulas(is_formula)
-        named = [*named, *found]
-    said = (*chosen, *skipped, *named, *doubts)
-    frame = simplify_columns(frame)
-    return ParsedFile(file.name, rows, frame, layout, said, tuple(doubts))
+        frame, said = rows.mask(is_formula), [*said, *_describe_formulas(is_formula)]
+    return ParsedFile(file.name, rows, simplify_columns(frame), layout, tuple(said))
 
 
 class Formula(str):
@@ -118,24 +117,13 @@ def _check_archive(name: str, data: IO[bytes]) -> bool:
         parts = archive.infolist()
         check_size(name, sum(part.file_size for part in parts))
         sheets = (part for part in parts if "worksheets/" in part.filename)
-        return any(_has_formulas(archive, part) for part in sheets)
+        return any(_FORMULA.search(archive.read(part)) for part in sheets)
 
 
-def _has_formulas(archive: ZipFile, part: ZipInfo) -> bool:
-    """Whether the XML of a sheet has a formula element; it is searched in blocks."""
-    before = b""
-    with archive.open(part) as file:
-        while block := file.read(_BUFFER):
-            if re.search(rb"<(\w+:)?f[ >/]", before + block):
-                return True
-            before = block[-20:]
-    return False
-
-
-def _list_rows(sheet: Any) -> Iterator[tuple[Any, ...]]:
+def _list_rows(sheet: Any, skip: int = 0) -> Iterator[tuple[Any, ...]]:
     """Iterate over the rows of a sheet, at most as many as Excel allows."""
     sheet.reset_dimensions()  # the stored size may be wrong
-    return islice(sheet.values, _MAX_ROWS)
+    return islice(sheet.values, skip, _MAX_ROWS)
 
 
 def _unescape(text: str) -> str:
@@ -144,14 +132,10 @@ def _unescape(text: str) -> str:
     >>> _unescape("a_x000D_b"), _unescape("_x005F_x000D_")
     ('a\rb', '_x000D_')
     """
-    if "_x" not in text:
-        return text
     return re.sub(r"_x([0-9A-Fa-f]{4})_", lambda found: chr(int(found[1], 16)), text)
 
 
-def _collect_cells(
-    name: str, values: Iterable[Any], formulas: Iterable[Any] | None
-) -> Any:
+def _collect_cells(name: str, rows: Iterable[tuple[Any, Any]]) -> Any:
     """Collect the cells in a frame without empty rows and columns.
 
     A small file may have many rows with two cells that are far apart, so the empty
@@ -161,14 +145,12 @@ def _collect_cells(
     ----------
     name : str
         Of the file, for messages.
-    values : iterable of rows
-        Cells; of formulas, their stored values.
-    formulas : iterable of rows, or None
-        Cells; of formulas, their text. None if the sheet has no formulas.
+    rows : iterable of (tuple, tuple)
+        The cells of a row with the stored values of formulas, and with the text of
+        formulas; the latter is empty if the file has none.
     """
     columns: dict[int, list[Any]] = {}
     n_rows = n_looked_at = 0
-    rows = zip(values, repeat(()) if formulas is None else formulas, strict=False)
     for row, written in rows:
         held = [(j, cell) for j, cell in enumerate(row) if cell is not None]
         for j, formula in enumerate(written):
@@ -185,9 +167,8 @@ def _collect_cells(
                 f"{name}: the sheet has more than {_MAX_CELLS:,} cells; save the part "
                 "that is the table as CSV."
             )
-    for column in columns.values():
-        column.extend([None] * (n_rows - len(column)))
-    return pd.DataFrame({j: columns[j] for j in sorted(columns)}, dtype=object)
+    filled = {j: columns[j] + [None] * (n_rows - len(columns[j])) for j in columns}
+    return pd.DataFrame(dict(sorted(filled.items())), dtype=object)
 
 
 def _choose_sheet(name: str, book: Any, asked: str | None) -> tuple[str, list[str]]:
@@ -199,18 +180,17 @@ def _choose_sheet(name: str, book: Any, asked: str | None) -> tuple[str, list[st
     if asked is None:
         if len(sheets) == 1:
             return sheets[0], []
-        sizes = {one: _measure_table(book[one]) for one in sheets}
-        found = max(sheets, key=lambda one: sizes[one])
+        found = max(sheets, key=lambda one: _measure_table(book[one]))
         others = [one for one in sheets if one != found]
         read = f"sheet {found!r} read: no other has a larger table"
         return found, [f"{read}; not read: {listed(others)} (`sheet`)"]
-    if asked in sheets:
-        return asked, []
-    if asked.isdecimal() and 1 <= int(asked) <= len(sheets):
-        return sheets[int(asked) - 1], []
-    raise InputError(
-        f"`sheet` {asked}: {name} has no such sheet; it has {listed(sheets, 8)}."
-    )
+    numbered = {str(i): one for i, one in enumerate(sheets, 1)}
+    chosen = asked if asked in sheets else numbered.get(asked)
+    if chosen is None:
+        raise InputError(
+            f"`sheet` {asked}: {name} has no such sheet; it has {listed(sheets, 8)}."
+        )
+    return chosen, []
 
 
 def _measure_table(sheet: Any) -> int:
@@ -243,23 +223,3 @@ def _skip_titles(cells: Any) -> tuple[Any, list[str]]:
     title = str(cells.iloc[0].dropna().iloc[0])
     below = cells.iloc[start:].dropna(how="all", axis=1)
     return below, [f"{counted(start, 'row')} above the table skipped: {title!r}"]
-
-
-def _take_names(
-    file: str, cells: Any, options: ReadOptions
-) -> tuple[Any, list[str], list[str]]:
-    """Infer the header of a sheet; return its rows below, assumptions and doubts."""
-    head = [
-        ["" if pd.isna(cell) else write_cell(cell) for cell in row]
-        for row in cells.iloc[:_SAMPLE_ROWS].to_numpy()
-    ]
-    n_header, doubts = options.header_rows, list[str]()
-    if n_header is None and options.names is not None:
-        n_header = 0
-    if n_header is None:
-        n_header = count_header_rows(head)
-        is_text = all(pd.isna(one) or isinstance(one, str) for one in cells.iloc[0])
-        n_header = max(n_header, int(is_text))
-        doubts = doubt_header(head, n_header)
-    names, assumptions = name_columns(file, head, n_header, options)
-    return cells.iloc[n_header:].set_axis(names, axis=1), assumptions, doubts

@@ -109,10 +109,8 @@ def _read_buffer(buffer: Any) -> tuple[str, bytes, bool]:
     try:
         return name, data.encode() if decoded else bytes(data), decoded
     except UnicodeEncodeError as error:
-        line = data.count("\n", 0, error.start) + 1
         raise InputError(
-            f"{name}: line {line} has half of a surrogate pair, "
-            f"{data[error.start]!a}; decode the text with another encoding."
+            f"{name}: {error}; decode the text with another encoding."
         ) from None
 
 

@@ -7,11 +7,12 @@ the first: "2020", "", "2021", "" above "Sales", "Cost", "Sales", "Cost".
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import count, pairwise
 
 from .._shared.wording import counted, listed
-from .schema import InputError, ReadOptions
+from .schema import Doubt, InputError, ReadOptions
 
 _ROW_NAME = "row_name"  # name given to a first column that has none
 _MIN_REPEATED = 3  # duplicate cells of a first row that may be values, not names
@@ -29,6 +30,48 @@ def is_value(cell: str) -> bool:
     return bool(_NUMBER.match(cell) or _DATE.match(cell))
 
 
+def read_header(
+    file: str,
+    rows: Sequence[Sequence[str]],
+    options: ReadOptions,
+    *,
+    has_header: bool = False,
+) -> tuple[int, list[str], list[str]]:
+    """Find the header rows of a table, and name its columns.
+
+    Parameters
+    ----------
+    file : str
+        Its name, for messages.
+    rows : sequence of sequence of str
+        First rows of the table, including the header.
+    options : ReadOptions
+        Its `header_rows` is not inferred, and its `names` replace those of the file.
+    has_header : bool
+        Whether the first row is a header, whatever its cells are.
+
+    Returns
+    -------
+    n_header : int
+        Number of header rows.
+    names : list of str
+    assumptions : list of str
+    """
+    n_header, doubts = options.header_rows, list[str]()
+    if n_header is None:
+        n_header = max(count_header_rows(rows), int(has_header))
+        doubts = _doubt_header(rows, n_header)
+    names, said = _take_names(rows, n_header)
+    if options.names is not None:
+        if len(options.names) != len(names):
+            raise InputError(
+                f"`names`: {counted(len(options.names), 'name')} given, and {file} has "
+                f"{counted(len(names), 'column')}; give one name for each."
+            )
+        names, said = make_unique(list(options.names))
+    return n_header, names, [*said, *doubts]
+
+
 # ------------------------------------------------------------------------------- rows
 
 
@@ -40,47 +83,41 @@ def count_header_rows(rows: Sequence[Sequence[str]]) -> int:
     (2, 0)
     """
     cells = [[cell.strip() for cell in row] for row in rows]
-    n_rows = 1
     if not all(map(_may_be_name, cells[0])):
         return 0
+    n_rows = 1
     while n_rows < _MAX_HEADER_ROWS and _is_next_header_row(cells, n_rows):
         n_rows += 1
     return n_rows if n_rows > 1 else int(_is_first_row_header(cells))
 
 
-def doubt_header(rows: Sequence[Sequence[str]], n_header: int) -> list[str]:
+def _doubt_header(rows: Sequence[Sequence[str]], n_header: int) -> list[str]:
     """Report unnamed columns with text below, which may be a second header row."""
     if n_header != 1 or len(rows) < 2 or len(rows[0]) != len(rows[1]):
         return []
     first, second = ([cell.strip() for cell in row] for row in rows[:2])
-    unnamed = [
-        below
-        for above, below in zip(first[1:], second[1:], strict=True)
-        if not above and below
-    ]
-    if not unnamed or any(is_value(cell) for cell in second):
+    pairs = zip(first[1:], second[1:], strict=True)
+    unnamed = [below for above, below in pairs if below and not above]
+    if not unnamed or any(map(is_value, second)):
         return []
     columns = counted(len(unnamed), "column has", "columns have")
     remedy = "if these are names, `header_rows=2` joins both rows"
-    return [f"{columns} no name above {listed(unnamed, 3)}: {remedy}"]
+    return [Doubt(f"{columns} no name above {listed(unnamed, 3)}: {remedy}")]
 
 
 def _is_first_row_header(rows: list[list[str]]) -> bool:
-    """Whether the first row is a header: no numbers or dates, except distinct years.
+    """Whether a first row without values except years is a header.
 
-    A row with several duplicates is no header if each cell also occurs below it.
+    The years must be distinct, and not all there is. A row with several duplicates is
+    no header if each cell also occurs below it.
     """
     first = rows[0]
     if len(first) - len(set(first)) >= _MIN_REPEATED:
-        below = [set(cells) for cells in zip(*rows[1:], strict=False)]
+        below = zip(*rows[1:], strict=False)
         if all(cell in cells for cell, cells in zip(first, below, strict=False)):
             return False
-    values = [cell for cell in first if is_value(cell)]
-    if any(cell == "?" for cell in first):
-        return False
-    only_years = all(_YEAR.match(cell) for cell in values)
-    distinct = len(values) < len(first) and len(set(values)) == len(values)
-    return not values or (only_years and distinct)
+    years = list(filter(is_value, first))
+    return "?" not in first and len(first) > len(years) == len(set(years))
 
 
 def _may_be_name(cell: str) -> bool:
@@ -145,33 +182,6 @@ def _is_unlike(cell: str, kind: str) -> bool:
 # ------------------------------------------------------------------------------ names
 
 
-def name_columns(
-    file: str, rows: Sequence[Sequence[str]], n_header: int, options: ReadOptions
-) -> tuple[list[str], list[str]]:
-    """Name the columns of a table; return the names and what was assumed.
-
-    Parameters
-    ----------
-    file : str
-        Its name, for messages.
-    rows : sequence of sequence of str
-        First rows of the table, including the header.
-    n_header : int
-        Number of header rows.
-    options : ReadOptions
-        Its `names` replace those of the file.
-    """
-    names, said = _take_names(rows, n_header)
-    if options.names is None:
-        return names, said
-    if len(options.names) != len(names):
-        raise InputError(
-            f"`names`: {counted(len(options.names), 'name')} given, and {file} has "
-            f"{counted(len(names), 'column')}; give one name for each."
-        )
-    return make_unique(list(options.names))
-
-
 def _take_names(
     rows: Sequence[Sequence[str]], n_header: int
 ) -> tuple[list[str], list[str]]:
@@ -226,22 +236,18 @@ def make_unique(names: list[str]) -> tuple[list[str], list[str]]:
     >>> make_unique(["a", "b", "a"])
     (['a', 'b', 'a_2'], ["several columns are called 'a': renamed the later to 'a_2'"])
     """
-    unique: list[str] = []
-    seen, taken = set[str](), set(names)
-    numbered: dict[str, Iterator[str]] = {}
-    renamed: dict[str, list[str]] = {}
+    taken, unique = set(names), dict[str, str]()  # new name -> name
+    # The numbers go on where the last column of this name stopped.
+    numbers: defaultdict[str, Iterator[int]] = defaultdict(lambda: count(2))
     for name in names:
         new = name
-        if name in seen:
-            # The numbers go on where the last column of this name stopped.
-            more = numbered.setdefault(name, (f"{name}_{i}" for i in count(2)))
+        if name in unique:
+            more = (f"{name}_{i}" for i in numbers[name])
             new = next(one for one in more if one not in taken)
-            renamed.setdefault(name, []).append(new)
-        seen.add(new)
-        taken.add(new)
-        unique.append(new)
+        unique[new] = name
+    renamed = {new: name for new, name in unique.items() if new != name}
     if not renamed:
-        return unique, []
-    shared = f"several columns are called {listed(list(renamed), 3)}"
-    later = listed([new for some in renamed.values() for new in some], 3)
-    return unique, [f"{shared}: renamed the later to {later}"]
+        return names, []
+    shared = listed([*dict.fromkeys(renamed.values())], 3)
+    later = f"renamed the later to {listed(list(renamed), 3)}"
+    return list(unique), [f"several columns are called {shared}: {later}"]

@@ -12,10 +12,10 @@ import numpy as np
 import pandas as pd
 
 from .._shared.wording import counted, join_names
+from .cells import write_cell
 from .column_step import Column, DoesNotApply, TextColumn, only_if
 from .dates import parse_dates
 from .numbers import parse_numbers, remove_unit
-from .typed_files import write_cell
 
 MIN_ROWS = 20
 """With fewer rows, distinct cells are no evidence of an id."""

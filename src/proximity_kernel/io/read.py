@@ -146,40 +146,30 @@ def read_table(
     )  # fmt: skip
     file = open_file(path_or_buffer)
     require("pandas", extra="cli")
-    from .checks import (
-        drop_repeated_headers,
-        find_doubts,
-        find_empty_rows,
-        find_few_numbers,
-        find_frequent_marks,
-    )
-    from .excel import parse_sheet
-    from .row_filter import select_rows
-    from .text import parse_text
-    from .totals import leave_total_columns_out, leave_totals_out
-    from .typed_columns import infer_schema
-    from .typed_files import parse_typed
+    from . import checks, excel, row_filter, text, totals, typed_columns, typed_files
 
     options.check_file_type(file.name, file.type)
-    parse = {"text": parse_text, "excel": parse_sheet}.get(file.type, parse_typed)
-    parsed = drop_repeated_headers(parse(file, options))
-    parsed = parsed if keep_totals else leave_totals_out(parsed)
+    parsers = {"text": text.parse_text, "excel": excel.parse_sheet}
+    parse = parsers.get(file.type, typed_files.parse_typed)
+    parsed = checks.drop_repeated_headers(parse(file, options))
+    parsed = parsed if keep_totals else totals.leave_totals_out(parsed)
     if not len(parsed.frame):
         raise InputError(f"{file.name}: the table has column names, but no rows.")
+    is_earlier = schema is not None
     if schema is not None:
-        table = select_rows(_apply_schema(parsed, schema, earlier=True), where)
-        said = (*table.assumptions, *find_empty_rows(table.frame))
-        return replace(table, assumptions=said)
-    schema, marks, inferred = infer_schema(parsed, options)
-    table = _apply_schema(parsed, schema, marks, inferred)
-    if not keep_totals:
-        named = ",".join((*options.only, *options.numeric)).split(",")
-        table = leave_total_columns_out(table, {name.strip() for name in named})
-    table = select_rows(table, where)
-    notes = (*find_empty_rows(table.frame), *find_few_numbers(table.frame))
-    doubts = (*find_frequent_marks(table), *find_doubts(table.frame))
-    said = (*table.assumptions, *notes, *doubts)
-    return replace(table, assumptions=said, doubts=(*table.doubts, *doubts))
+        table = _apply_schema(parsed, schema, earlier=True)
+    else:
+        schema, marks, inferred = typed_columns.infer_schema(parsed, options)
+        table = _apply_schema(parsed, schema, marks, inferred)
+        if not keep_totals:
+            named = ",".join((*options.only, *options.numeric)).split(",")
+            kept = {name.strip() for name in named}
+            table = totals.leave_total_columns_out(table, kept)
+    table = row_filter.select_rows(table, where)
+    said = [*table.assumptions, *checks.find_empty_rows(table.frame)]
+    if not is_earlier:
+        said += checks.find_few_numbers(table.frame) + checks.find_doubts(table)
+    return replace(table, assumptions=tuple(said))
 
 
 def _apply_schema(
@@ -196,9 +186,9 @@ def _apply_schema(
     `earlier`, the schema is of another table: ids may be absent, and columns that it
     does not have are left out.
     """
+    from .cells import decode
     from .excel import except_formulas
     from .typed_columns import convert_columns
-    from .typed_files import decode
 
     n_rows, n_columns = parsed.frame.shape
     size = f"{counted(n_rows, 'row')}, {counted(n_columns, 'column')}"
@@ -217,17 +207,9 @@ def _apply_schema(
         for role in ("id", "left out")
     )
     return LoadedTable(
-        parsed.name,
-        frame,
-        decode(ids),
-        left_out,
-        missing,
-        parsed.source,
-        schema,
-        parsed.layout,
-        tuple(assumptions),
-        parsed.doubts,
-    )
+        parsed.name, frame, decode(ids), left_out, missing, parsed.source, schema,
+        parsed.layout, tuple(assumptions),
+    )  # fmt: skip
 
 
 def _describe_separator(layout: FileLayout) -> str:

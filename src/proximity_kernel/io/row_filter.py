@@ -17,20 +17,19 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from .._shared.wording import counted, listed, suggest
+from .cells import write_cell
 from .dates import parse_dates
 from .schema import InputError, LoadedTable
-from .typed_files import write_cell
 
 _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     "==": operator.eq, "!=": operator.ne, "<=": operator.le, ">=": operator.ge,
     "=": operator.eq, "<": operator.lt, ">": operator.gt,
 }  # fmt: skip
-_SIGN = re.compile(r"\s*(==|!=|<=|>=|=|<|>)")
-_MISSING = re.compile(r"\s*is\s+(not\s+)?missing\b", re.IGNORECASE)
-_QUOTED = re.compile(r"\s*(?:'([^']*)'|\"([^\"]*)\"|`([^`]*)`)")
-_NAME = re.compile(r"\s*([^\s<>=!()]+)")
+_EQUALITY = ("==", "=", "!=")
+_QUOTED = r"'([^']*)'|\"([^\"]*)\"|`([^`]*)`"
+_NAME = r"([^\s<>=!()]+)"
 # A value ends before and, or, a parenthesis or the end.
-_VALUE = re.compile(r"\s*(.*?)(?=\s+(?:and|or)\b|\s*\)|\s*$)", re.IGNORECASE)
+_VALUE = r"(.*?)(?=\s+(?:and|or)\b|\s*\)|\s*$)"
 
 
 def select_rows(table: LoadedTable, where: str | None) -> LoadedTable:
@@ -74,24 +73,24 @@ class _Condition:
     def _join_or(self) -> NDArray[np.bool_]:
         """Parse terms joined by ``or``; return their mask of rows."""
         rows = self._join_and()
-        while self._take(re.compile(r"\s*or\b", re.IGNORECASE)):
+        while self._take(r"or\b"):
             rows = rows | self._join_and()
         return rows
 
     def _join_and(self) -> NDArray[np.bool_]:
         """Parse terms joined by ``and``; return their mask of rows."""
         rows = self._read_term()
-        while self._take(re.compile(r"\s*and\b", re.IGNORECASE)):
+        while self._take(r"and\b"):
             rows = rows & self._read_term()
         return rows
 
     def _read_term(self) -> NDArray[np.bool_]:
         """Parse a comparison, ``not`` or parentheses; return its mask of rows."""
-        if self._take(re.compile(r"\s*not\b(?!\s*[<>=!])", re.IGNORECASE)):
+        if self._take(r"not\b(?!\s*[<>=!])"):
             return ~self._read_term()
-        if self._take(re.compile(r"\s*\(")):
+        if self._take(r"\("):
             rows = self._join_or()
-            if not self._take(re.compile(r"\s*\)")):
+            if not self._take(r"\)"):
                 raise self._error("a parenthesis is not closed")
             return rows
         return self._compare()
@@ -99,18 +98,13 @@ class _Condition:
     def _compare(self) -> NDArray[np.bool_]:
         """Parse a comparison or ``COL is missing``; return its mask of rows."""
         name = self._read_column()
-        if found := self._take(_MISSING):
+        if found := self._take(r"is\s+(not\s+)?missing\b"):
             missing = np.asarray(pd.isna(self._get_cells(name)))
             return ~missing if found[1] else missing
-        sign = self._take(_SIGN)
+        sign = self._take("(==|!=|<=|>=|=|<|>)")
         if sign is None:
             raise self._error(f"after {name!r} a sign is expected, as in {name} > 3")
-        quoted = self._take(_QUOTED)
-        if quoted:
-            value = next(one for one in quoted.groups() if one is not None)
-        else:
-            found = self._take(_VALUE)
-            value = found[1] if found else ""
+        value = self._read_word(_VALUE)
         if not value:
             raise self._error(f"after {sign[1]} a value is expected")
         return self._apply(name, sign[1], value)
@@ -124,10 +118,9 @@ class _Condition:
             if rest.startswith(name) and (not after or after in " \t<>=!)"):
                 self.at = len(self.text) - len(rest) + len(name)
                 return name
-        found = self._take(_QUOTED) or self._take(_NAME)
-        if found is None:
+        name = self._read_word(_NAME)
+        if not name:
             raise self._error("a column is expected")
-        name = next(one for one in found.groups() if one is not None)
         if name not in names:
             hint = suggest(name, names) or f"; it has {listed(names, 8)}."
             raise InputError(
@@ -150,19 +143,19 @@ class _Condition:
 
     def _apply(self, name: str, sign: str, value: str) -> NDArray[np.bool_]:
         """Compare the cells of a column with a value; return a mask of rows."""
-        cells, compare = self._get_cells(name), _COMPARISONS[sign]
-        observed = np.asarray(cells.notna())
+        cells, kind = self._get_cells(name), "category"
+        wanted: Any
         if cells.dtype.kind == "f":
-            wanted: Any = pd.to_numeric(value.replace(",", "."), errors="coerce")
-            expected = "a number"
+            wanted, kind = pd.to_numeric(value.replace(",", "."), "coerce"), "number"
         elif cells.dtype.kind == "M":
-            wanted, expected = self._parse_date(name, value), "a date"
+            wanted, kind = self._parse_date(name, value), "date"
         else:
-            met = self._compare_texts(name, cells, sign, value)
-            return np.asarray(met & observed)
+            cells = cells.astype("category").cat
+            wanted, cells = self._find_category(name, cells, sign, value), cells.codes
         if pd.isna(wanted):
-            raise self._error(f"{name!r} is compared with {expected}, not {value!r}")
-        return np.asarray(compare(cells, wanted).to_numpy(bool) & observed)
+            raise self._error(f"{name!r} is compared with a {kind}, not {value!r}")
+        observed = self._get_cells(name).notna()
+        return np.asarray(_COMPARISONS[sign](cells, wanted) & observed, bool)
 
     def _parse_date(self, name: str, value: str) -> Any:
         """Parse a date in ISO format or in that of the column; NaT if it is neither."""
@@ -174,28 +167,25 @@ class _Condition:
                 return pd.Timestamp(date, tz=zone)
         return pd.NaT
 
-    def _compare_texts(
-        self, name: str, cells: Any, sign: str, value: str
-    ) -> NDArray[np.bool_]:
-        """Compare categories with a label, by their order if they have one."""
-        known = list(pd.unique(cells.dropna()))
-        if isinstance(cells.dtype, pd.CategoricalDtype):
-            known = list(cells.cat.categories)
-        texts = [str(one) for one in known]
+    def _find_category(self, name: str, labels: Any, sign: str, value: str) -> int:
+        """Return the code of a category; raise InputError if it cannot be compared."""
+        texts = [str(one) for one in labels.categories]
         if value not in texts:
             hint = suggest(value, texts) or f"; it has {listed(texts, 8)}."
             raise InputError(f"`where` {self.text}: {name!r} is never {value!r}{hint}")
-        if sign in ("==", "=", "!="):
-            same = np.asarray(cells.astype(str) == value)
-            return ~same if sign == "!=" else same
-        if not getattr(cells.dtype, "ordered", False):
+        if sign not in _EQUALITY and not labels.ordered:
             raise self._error(f"{name!r} has no order; use == or !=")
-        codes = cells.cat.codes.to_numpy()
-        return np.asarray(_COMPARISONS[sign](codes, texts.index(value)), bool)
+        return texts.index(value)
 
-    def _take(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
-        """Match a pattern at the current position, and advance past the match."""
-        found = pattern.match(self.text, self.at)
+    def _read_word(self, pattern: str) -> str:
+        """Read a string in quotes, or what a pattern matches; empty if neither."""
+        found = self._take(_QUOTED) or self._take(pattern)
+        return next(filter(None, found.groups()), "") if found else ""
+
+    def _take(self, pattern: str) -> re.Match[str] | None:
+        """Match a pattern after whitespace, ignoring case, and advance past it."""
+        ignoring = re.compile(rf"\s*(?:{pattern})", re.IGNORECASE)
+        found = ignoring.match(self.text, self.at)
         self.at = found.end() if found else self.at
         return found
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from html import escape
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
@@ -18,12 +19,25 @@ Role = Literal["used", "id", "left out"]
 Kind = Literal["numbers", "dates", "categories", "ordered", "unchanged"]
 
 
+# Options about the layout of a file; a type of file that is not named here has none.
+_LAYOUT_OPTIONS = {
+    "text": ("sep", "encoding", "names", "header_rows", "skip_rows"),
+    "excel": ("sheet", "names", "header_rows", "skip_rows"),
+}
+
+
 class InputError(ValueError):
     """A file, table or option cannot be used; the message says what to change.
 
     Messages name parameters of `read_table` in backquotes, which the command line
     replaces by its options.
     """
+
+
+class Doubt(str):
+    """An assumption that says what may be wrong with the table."""
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True)
@@ -84,12 +98,14 @@ class Schema:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Schema:
         """Restore a schema from `to_dict`."""
-        columns = []
-        for column in data["columns"]:
-            marks = column.get("missing")
-            own = None if marks is None else tuple(marks)
-            order = tuple(column.get("order", ()))
-            columns.append(ColumnSchema(**{**column, "missing": own, "order": order}))
+
+        def restore(value: Any) -> Any:
+            return tuple(value) if isinstance(value, list) else value
+
+        columns = [
+            ColumnSchema(**{key: restore(value) for key, value in column.items()})
+            for column in data["columns"]
+        ]
         return cls(tuple(columns), tuple(data["missing"]))
 
 
@@ -154,20 +170,18 @@ class ReadOptions:
             object.__setattr__(self, name, tuple(map(str, several)))
         if self.names is not None:
             object.__setattr__(self, "names", tuple(map(str, self.names)))
+            if self.header_rows is None:
+                object.__setattr__(self, "header_rows", 0)
 
     def check_file_type(self, name: str, file_type: str) -> None:
         """Raise InputError if an option is given that this type of file cannot have."""
-        nouns = {"sep": "separator", "encoding": "encoding", "sheet": "sheets"}
-        nouns |= {"header_rows": "header line", "skip_rows": "rows above the table"}
-        nouns |= {"names": "columns without names"}
-        both = ("header_rows", "skip_rows", "names")
-        kept = {"text": ("sep", "encoding", *both), "excel": ("sheet", *both)}
-        for option, noun in nouns.items():
-            foreign = option not in kept.get(file_type, ())
-            if foreign and getattr(self, option) is not None:
+        known = dict.fromkeys(chain(*_LAYOUT_OPTIONS.values()))
+        given = [option for option in known if getattr(self, option) is not None]
+        for option in given:
+            if option not in _LAYOUT_OPTIONS.get(file_type, ()):
                 raise InputError(
-                    f"`{option}`: {name} is {file_type}, which has no {noun}; leave "
-                    "the option out."
+                    f"`{option}`: {name} is {file_type}, where it does not apply; "
+                    "leave the option out."
                 )
 
 
@@ -189,8 +203,6 @@ class ParsedFile:
     layout : FileLayout
     assumptions : tuple of str
         What was assumed, in sentences.
-    doubts : tuple of str
-        The assumptions that say what may be wrong with the table.
     """
 
     name: str
@@ -198,7 +210,6 @@ class ParsedFile:
     frame: Any
     layout: FileLayout
     assumptions: tuple[str, ...]
-    doubts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -244,7 +255,11 @@ class LoadedTable:
     schema: Schema
     layout: FileLayout
     assumptions: tuple[str, ...]
-    doubts: tuple[str, ...] = ()
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """The assumptions that say what may be wrong with the table."""
+        return tuple(line for line in self.assumptions if isinstance(line, Doubt))
 
     def __repr__(self) -> str:
         rows, columns = self.frame.shape
@@ -254,5 +269,4 @@ class LoadedTable:
         """Show doubts, assumptions and the first rows in a notebook."""
         said = dict.fromkeys((*self.doubts, *self.assumptions))
         lines = "".join(f"<li>{escape(line)}</li>" for line in said)
-        shown: str = self.frame.head().to_html()
-        return f"<ul>{lines}</ul>{shown}"
+        return f"<ul>{lines}</ul>{self.frame.head().to_html()}"

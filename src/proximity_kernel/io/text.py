@@ -13,7 +13,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import replace
 from itertools import islice
 from textwrap import shorten
 from typing import Any
@@ -21,7 +21,7 @@ from typing import Any
 from .._shared.extras import require
 from .._shared.wording import counted
 from .files import UTF16_MARKS, InputFile
-from .header import count_header_rows, doubt_header, is_value, name_columns
+from .header import is_value, read_header
 from .schema import FileLayout, InputError, ParsedFile, ReadOptions
 
 SEPARATORS = {"tab": "\t", "comma": ",", "semicolon": ";", "bar": "|", "space": " "}
@@ -44,95 +44,78 @@ _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 _SEP_LINE = re.compile(r"sep=(.)\r?\n", re.IGNORECASE)  # written for Excel
 
 
-@dataclass(frozen=True)
-class _Dialect:
-    """The format of a delimited text, and the text from the first table line on."""
-
-    text: str
-    encoding: str
-    separator: str  # " " for any amount of whitespace
-    names: list[str]  # of the columns
-    n_header: int  # rows that hold the names
-    skipped: int  # lines above the table
-    assumptions: tuple[str, ...]
-    doubts: tuple[str, ...]
-
-
 def parse_text(file: InputFile, options: ReadOptions) -> ParsedFile:
     """Parse a delimited text file into columns of strings."""
-    dialect = _find_dialect(file, options)
-    blanks = dialect.separator == " "
+    text, names, layout, said = _find_layout(file, options)
+    blanks = layout.separator == " "
     # pandas would pad short lines, and pyarrow would close the quote at the end.
-    suspect = blanks or dialect.text.count('"') % 2
-    if suspect and (problem := _find_bad_line(dialect)):
+    suspect = blanks or text.count('"') % 2
+    if suspect and (problem := _find_bad_line(text, len(names), layout)):
         raise InputError(f"{file.name}: {problem}")
     try:
-        frame = _parse_blanks(dialect) if blanks else _parse_csv(dialect)
+        frame = (_parse_blanks if blanks else _parse_csv)(text, names, layout)
     except ValueError as error:  # the errors of pandas and pyarrow are ValueErrors too
         reason = str(error).partition("\n")[0]
-        problem = _find_bad_line(dialect) or (
-            f"the file cannot be read as {dialect.encoding} text in columns "
+        problem = _find_bad_line(text, len(names), layout) or (
+            f"the file cannot be read as {layout.encoding} text in columns "
             f"({reason}); see `sep` and `encoding`."
         )
         raise InputError(f"{file.name}: {problem}") from None
-    single = len(dialect.names) == 1 and options.sep is None
-    layout = FileLayout(
-        "text",
-        encoding=dialect.encoding,
-        separator=None if single else dialect.separator,
-        header_rows=dialect.n_header,
-        skipped_lines=dialect.skipped,
-    )
-    said, doubts = dialect.assumptions, dialect.doubts
-    return ParsedFile(file.name, frame, frame, layout, said, doubts)
+    if len(names) == 1 and options.sep is None:
+        layout = replace(layout, separator=None)
+    return ParsedFile(file.name, frame, frame, layout, tuple(said))
 
 
-def _parse_csv(dialect: _Dialect) -> Any:
+def _parse_csv(text: str, names: list[str], layout: FileLayout) -> Any:
     """Parse text with a separator of one character, by pyarrow."""
     csv = require("pyarrow.csv", extra="cli")
     arrow = require("pyarrow", extra="cli")
-    text = arrow.dictionary(arrow.int32(), arrow.string())
     # pyarrow requires a newline after the names.
-    data = f"{dialect.text.rstrip(chr(10) + chr(13))}\n".encode()
-    read_options = csv.ReadOptions(
-        column_names=dialect.names,
-        skip_rows_after_names=dialect.n_header,
-        block_size=_BLOCK,
+    data = f"{text.rstrip(chr(10) + chr(13))}\n".encode()
+    reading = csv.ReadOptions(
+        column_names=names, skip_rows_after_names=layout.header_rows, block_size=_BLOCK
     )
-    how = {
-        "read_options": read_options,
-        "parse_options": csv.ParseOptions(
-            delimiter=dialect.separator,
-            newlines_in_values='"' in dialect.text,
-            ignore_empty_lines=len(dialect.names) > 1,
-        ),
-        "convert_options": csv.ConvertOptions(
-            column_types=dict.fromkeys(dialect.names, text),
-            strings_can_be_null=False,
-        ),
-    }
+    parsing = csv.ParseOptions(
+        delimiter=layout.separator,
+        newlines_in_values='"' in text,
+        ignore_empty_lines=len(names) > 1,
+    )
+    encoded = arrow.dictionary(arrow.int32(), arrow.string())
+    converting = csv.ConvertOptions(column_types=dict.fromkeys(names, encoded))
     try:
-        table = csv.read_csv(io.BytesIO(data), **how)
+        table = csv.read_csv(io.BytesIO(data), reading, parsing, converting)
     except arrow.ArrowInvalid as error:
         if "straddling" not in str(error):
             raise
-        read_options.block_size = min(len(data), 2**31 - 1)  # a row longer than a block
-        table = csv.read_csv(io.BytesIO(data), **how)
+        reading.block_size = min(len(data), 2**31 - 1)  # a row longer than a block
+        table = csv.read_csv(io.BytesIO(data), reading, parsing, converting)
     return table.unify_dictionaries().to_pandas()
 
 
-def _parse_blanks(dialect: _Dialect) -> Any:
+def _parse_blanks(text: str, names: list[str], layout: FileLayout) -> Any:
     """Parse text whose fields are separated by whitespace; quotes have no meaning."""
-    rows = [line.split() for line in _list_lines(dialect.text) if line.strip()]
+    rows = [line.split() for line in _list_lines(text) if line.strip()]
     pandas = require("pandas", extra="cli")
-    frame = pandas.DataFrame(rows[dialect.n_header :], columns=dialect.names)
+    frame = pandas.DataFrame(rows[layout.header_rows :], columns=names)
     return frame.astype("category")
 
 
-def _find_dialect(file: InputFile, options: ReadOptions) -> _Dialect:
+def _find_layout(
+    file: InputFile, options: ReadOptions
+) -> tuple[str, list[str], FileLayout, list[str]]:
     """Infer the encoding, separator and header of a text, unless the options give them.
 
     Titles and comments above the table are skipped.
+
+    Returns
+    -------
+    text : str
+        From the first line of the table on.
+    names : list of str
+        Of the columns.
+    layout : FileLayout
+        Its separator is not None.
+    assumptions : list of str
     """
     separator = SEPARATORS.get(options.sep or "", options.sep)
     text, encoding, assumptions = _decode(file, options.encoding)
@@ -145,11 +128,9 @@ def _find_dialect(file: InputFile, options: ReadOptions) -> _Dialect:
     lines = _sample(text)
     if not lines:
         raise InputError(f"{file.name}: the file has no rows.")
-    n_header = 0 if options.names is not None else None
-    n_header = n_header if options.header_rows is None else options.header_rows
     start = 0
     if options.skip_rows is None:
-        start = _find_start(lines, separator, n_header)
+        start = _find_start(lines, separator, options.header_rows)
     if start:
         shown = shorten(lines[0], _MAX_SHOWN, placeholder="...")
         n_lines = counted(start, "line")
@@ -163,16 +144,10 @@ def _find_dialect(file: InputFile, options: ReadOptions) -> _Dialect:
             f"{file.name}: this looks like running text, not a table; a table has a "
             "line of cells for each row (`sep` names what separates them)."
         )
-    doubts = list[str]()
-    if n_header is None:
-        n_header = count_header_rows(rows)
-        doubts = doubt_header(rows, n_header)
-    names, named = name_columns(file.name, rows, n_header, options)
+    n_header, names, said = read_header(file.name, rows, options)
     skipped += n_titles + bool(sep_line)
-    said = (*assumptions, *named, *doubts)
-    return _Dialect(
-        text, encoding, separator, names, n_header, skipped, said, tuple(doubts)
-    )
+    layout = FileLayout("text", encoding, separator, n_header, skipped)
+    return text, names, layout, [*assumptions, *said]
 
 
 def _find_start(lines: list[str], given: str | None, n_header: int | None) -> int:
@@ -197,7 +172,7 @@ def _find_start(lines: list[str], given: str | None, n_header: int | None) -> in
             all_comments = all(one.startswith(_COMMENTS) for one in lines[:start])
             return start if all_comments else 0
         if filled > 1:
-            return 0
+            break
     return 0
 
 
@@ -337,29 +312,28 @@ def _measure_evenness(rows: list[list[str]]) -> tuple[float, int]:
     return n_rows / max(len(rows), 1), n_fields
 
 
-def _find_bad_line(dialect: _Dialect) -> str | None:
+def _find_bad_line(text: str, n_columns: int, layout: FileLayout) -> str | None:
     """Describe the first line with a wrong number of fields, or with an open quote.
 
     Returns None if there is no such line.
     """
-    wanted, line = len(dialect.names), 0
-    lines = _list_lines(dialect.text)
-    if dialect.separator == " ":
+    lines, skipped, line = _list_lines(text), layout.skipped_lines, 0
+    if layout.separator == " ":
         # Quotes have no meaning there.
         lines = (" ".join(one.replace('"', "'").split()) for one in lines)
-    reader = csv.reader(lines, delimiter=dialect.separator, strict=True)
+    reader = csv.reader(lines, delimiter=layout.separator or ",", strict=True)
     with _any_length(), suppress(csv.Error):
         for row in reader:
             line = reader.line_num
-            if len(row) not in (0, wanted) and line > dialect.n_header:
-                expected = "1 is" if wanted == 1 else f"{wanted} are"
+            if len(row) not in (0, n_columns) and line > (layout.header_rows or 0):
                 return (
-                    f"line {line + dialect.skipped} has {counted(len(row), 'field')} "
-                    f"where {expected} expected; correct the line (a separator in a "
-                    "text needs quotes), or choose another separator (`sep`)."
+                    f"line {line + skipped} has {counted(len(row), 'field')} where "
+                    f"{counted(n_columns, 'is', 'are')} expected; correct the line (a "
+                    "separator in a text needs quotes), or choose another separator "
+                    "(`sep`)."
                 )
         return None
     return (
-        f"the quote opened in line {line + 1 + dialect.skipped} is never closed; close "
-        "or remove it."
+        f"the quote opened in line {line + 1 + skipped} is never closed; close or "
+        "remove it."
     )

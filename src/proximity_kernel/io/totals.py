@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from .._shared.wording import join_names, listed
 from .column_step import TextColumn, is_text
 from .numbers import NUMBER_FORMATS, find_unit, parse_numbers, remove_unit
-from .schema import LoadedTable, ParsedFile
+from .schema import Doubt, LoadedTable, ParsedFile
 
 _WORDS = (
     r"((grand|sub)[ -]?)?totals?|sum|summe|zwischensumme|gesamt(summe)?|mean|average"
@@ -63,7 +63,7 @@ def leave_totals_out(parsed: ParsedFile) -> ParsedFile:
         return parsed
     sums = _find_sums(frame, sorted(words))
     categories = {word for i, word in words.items() if i not in sums}
-    totals, doubts = [], []
+    totals, said = [], list[str]()
     for i, (name, text) in sorted(words.items()):
         shown = f"row {i + 1:,} ({text!r} in {name!r})"
         is_last = i == n_rows - 1 and list(words.values()).count((name, text)) == 1
@@ -72,18 +72,12 @@ def leave_totals_out(parsed: ParsedFile) -> ParsedFile:
         if (name, text) not in categories or (is_last and all(map(_is_empty, left))):
             totals.append((i, shown))
         elif is_last:
-            doubts.append(f"{shown} looks like a total: if so, remove it")
-    said = list(doubts)
+            said.append(Doubt(f"{shown} looks like a total: if so, remove it"))
     if totals:
         rows = join_names([shown for _, shown in totals], 3)
         said.insert(0, f"left out, a total or mean: {rows} (`keep_totals`)")
         frame = frame.drop(frame.index[[i for i, _ in totals]])
-    return replace(
-        parsed,
-        frame=frame,
-        assumptions=(*parsed.assumptions, *said),
-        doubts=(*parsed.doubts, *doubts),
-    )
+    return replace(parsed, frame=frame, assumptions=(*parsed.assumptions, *said))
 
 
 def _find_words(frame: Any) -> dict[int, tuple[str, str]]:
@@ -93,15 +87,12 @@ def _find_words(frame: Any) -> dict[int, tuple[str, str]]:
     """
     found: dict[int, tuple[str, str]] = {}
     for name in frame:
-        cells = frame[name]
-        if not is_text(cells):
+        if not is_text(frame[name]):
             continue
-        texts = cells.cat.categories.astype(str)
-        texts = [" ".join(text.split()) for text in texts]
+        texts = [" ".join(str(one).split()) for one in frame[name].cat.categories]
         called = [len(t) <= _MAX_LENGTH and bool(_PART.fullmatch(t)) for t in texts]
-        codes = cells.cat.codes.to_numpy()
-        rows = np.flatnonzero(np.array([*called, False])[codes]) if any(called) else ()
-        for i in rows:
+        codes = frame[name].cat.codes.to_numpy()
+        for i in np.flatnonzero(np.array([*called, False])[codes]):
             found.setdefault(int(i), (str(name), texts[codes[i]]))
     return found
 
@@ -137,11 +128,10 @@ def _is_total(row: NDArray[np.float64], part: NDArray[np.float64]) -> bool:
         return False
     sums = np.nansum(part, axis=0)
     n_observed = np.maximum((~np.isnan(part)).sum(axis=0), 1)
-    for expected in (sums, sums / n_observed):
-        same = np.isclose(row[known], expected[known], rtol=2e-3, atol=0.006)
-        if same.mean() >= _MIN_MATCHED:
-            return True
-    return False
+    return any(
+        np.isclose(row, expected, rtol=2e-3, atol=0.006)[known].mean() >= _MIN_MATCHED
+        for expected in (sums, sums / n_observed)
+    )
 
 
 def _is_empty(cell: Any) -> bool:
@@ -157,11 +147,9 @@ def _read_numbers(cells: Any) -> NDArray[np.float64] | None:
         return np.asarray(cells.astype("Float64").to_numpy(float, na_value=np.nan))
     text = TextColumn.from_categories(cells, [""])
     bare = remove_unit(text, find_unit(text.values)).values
-    if not len(bare):
-        return None
     parsed = [parse_numbers(form, bare) for form in NUMBER_FORMATS]
     best = min(parsed, key=lambda values: int(np.isnan(values).sum()))
-    if np.isnan(best).mean() > _MIN_MATCHED:
+    if np.isnan(best).sum() > _MIN_MATCHED * len(best) or not len(best):
         return None
     return np.asarray(np.append(best, np.nan)[text.codes])
 
@@ -175,18 +163,17 @@ def leave_total_columns_out(table: LoadedTable, kept: set[str]) -> LoadedTable:
     Sums that are not called a total, or that are among the column names `kept`, are
     only reported.
     """
-    out, lines, doubts = [], [], []
+    out, said = dict[str, str](), list[str]()
     for name, parts, what in _find_summed(table.frame):
-        shown = f"{name!r} ({what} of {listed(parts, 3)})"
+        sums = f"{what} of {listed(parts, 3)}"
         if _NAMED.fullmatch(name) and name not in kept:
-            out.append(name)
-            lines.append(shown)
+            out[name] = f"{name!r} ({sums})"
         else:
             counts = f"counted twice (`drop={name!r}` leaves it out)"
-            doubts.append(f"{name!r} is the {what} of {listed(parts, 3)}: {counts}")
-    if lines:
-        names = join_names(lines, 3)
-        lines = [f"left out, a total of other columns: {names} (`keep_totals`)"]
+            said.append(Doubt(f"{name!r} is the {sums}: {counts}"))
+    if out:
+        names = join_names([*out.values()], 3)
+        said.insert(0, f"left out, a total of other columns: {names} (`keep_totals`)")
     columns = [
         replace(one, role="left out") if one.name in out else one
         for one in table.schema.columns
@@ -194,12 +181,11 @@ def leave_total_columns_out(table: LoadedTable, kept: set[str]) -> LoadedTable:
     left_out = table.source.loc[table.frame.index, table.schema.names("left out")]
     return replace(
         table,
-        frame=table.frame.drop(columns=out),
-        missing=table.missing.drop(columns=out),
-        left_out=left_out.join(table.source.loc[table.frame.index, out]),
+        frame=table.frame.drop(columns=[*out]),
+        missing=table.missing.drop(columns=[*out]),
+        left_out=left_out.join(table.source.loc[table.frame.index, [*out]]),
         schema=replace(table.schema, columns=tuple(columns)),
-        assumptions=(*table.assumptions, *lines, *doubts),
-        doubts=(*table.doubts, *doubts),
+        assumptions=(*table.assumptions, *said),
     )
 
 

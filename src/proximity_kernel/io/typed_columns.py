@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 
 from .._shared.wording import counted, join_names, listed, suggest
 from . import categories, dates, ids, numbers
+from .cells import to_categories
 from .column_step import MIN_MATCHED, Column, DoesNotApply, TextColumn, is_text, only_if
 from .missing_marks import MissingMarks, report_minus_values
 from .schema import ColumnSchema, InputError, ParsedFile, ReadOptions, Schema
-from .typed_files import to_categories
 
 _EXPECTED = {"dates": "a date", "numbers": "a number", "ordered": "on the scale"}
 _MAX_SHOWN = 6  # columns in a list with details

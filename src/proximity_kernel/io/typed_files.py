@@ -18,6 +18,7 @@ import numpy as np
 import pandas as pd
 
 from .._shared.extras import require
+from .cells import simplify_columns
 from .files import InputFile, check_size
 from .header import make_unique
 from .schema import FileLayout, InputError, ParsedFile, ReadOptions
@@ -26,7 +27,9 @@ BATCH_ROWS = 2**18
 """Number of rows of each batch but the last."""
 _BUFFER = 2**20  # bytes of a column that are read at a time
 _DAMAGE = (EOFError, IndexError, OSError, OverflowError, ValueError, struct.error)
-_NESTED = (list, dict, set, bytes)
+pa: Any = require("pyarrow", extra="cli")
+# Views of strings -> the plain type they are converted to.
+_VIEWS = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
 
 
 # ------------------------------------------------------------------ Parquet and Arrow
@@ -39,10 +42,9 @@ def parse_typed(file: InputFile, _: ReadOptions) -> ParsedFile:
         if file.type == "parquet":
             table = _read_whole_parquet(file)
         else:
-            ipc = require("pyarrow.ipc", extra="cli")
             decoded = sum(map(_count_bytes, _list_messages(file.data)))
             check_size(name, decoded, size)
-            opener = ipc.open_stream if file.type == "stream" else ipc.open_file
+            opener = pa.ipc.open_stream if file.type == "stream" else pa.ipc.open_file
             table = opener(file.data).read_all()
         table.validate(full=True)  # reading does not look at every offset and index
         check_size(name, 8 * table.num_rows * table.num_columns, size)
@@ -55,7 +57,6 @@ def _read_whole_parquet(file: InputFile) -> Any:
     A small file may store a long string once and repeat it in millions of rows. So
     strings are read dictionary-encoded, and their size is checked before decoding.
     """
-    arrow = require("pyarrow", extra="cli")
     batches, decoded, size = [], 0, len(file.data)
     with _open_parquet(io.BytesIO(file.data)) as parquet:
         schema = parquet.schema_arrow
@@ -67,19 +68,9 @@ def _read_whole_parquet(file: InputFile) -> Any:
             check_size(file.name, decoded, size)
             batches.append(batch)
     plain = require("pyarrow.parquet", extra="cli").read_schema(io.BytesIO(file.data))
-    views = _list_views()
     for j, field in enumerate(plain):
-        plain = plain.set(j, field.with_type(views.get(field.type, field.type)))
-    return arrow.Table.from_batches(batches, schema).cast(plain)
-
-
-def _list_views() -> dict[Any, Any]:
-    """Map Arrow's view types (string_view, binary_view) to the plain types."""
-    arrow = require("pyarrow", extra="cli")
-    return {
-        arrow.string_view(): arrow.large_string(),
-        arrow.binary_view(): arrow.large_binary(),
-    }
+        plain = plain.set(j, field.with_type(_VIEWS.get(field.type, field.type)))
+    return pa.Table.from_batches(batches, schema).cast(plain)
 
 
 def _count_text(column: Any) -> int:
@@ -88,17 +79,16 @@ def _count_text(column: Any) -> int:
     Dictionary and run-end encoding count, also inside lists and structs; any other
     column counts 0.
     """
-    arrow = require("pyarrow", extra="cli")
-    if isinstance(column, arrow.ChunkedArray):
+    if isinstance(column, pa.ChunkedArray):
         return sum(map(_count_text, column.chunks))
-    if arrow.types.is_struct(column.type):
+    if pa.types.is_struct(column.type):
         return sum(map(_count_text, column.flatten()))
     if hasattr(column, "values") and hasattr(column, "offsets"):  # of lists
         return _count_text(column.values)
-    if arrow.types.is_run_end_encoded(column.type):
+    if pa.types.is_run_end_encoded(column.type):
         n_times = np.diff(column.run_ends.to_numpy(), prepend=0)
         return int(n_times @ _count_lengths(column.values))
-    if not arrow.types.is_dictionary(column.type):
+    if not pa.types.is_dictionary(column.type):
         return 0
     lengths = _count_lengths(column.dictionary)
     codes = column.indices.drop_null().to_numpy()
@@ -107,10 +97,10 @@ def _count_text(column: Any) -> int:
 
 def _count_lengths(texts: Any) -> Any:
     """Count the bytes of each string of an Arrow array; 8 for values of other types."""
-    arrow, compute = (require(f"pyarrow{one}", extra="cli") for one in ("", ".compute"))
+    compute = require("pyarrow.compute", extra="cli")
     try:
         return compute.binary_length(texts).fill_null(0).to_numpy()
-    except arrow.ArrowNotImplementedError:  # not strings
+    except pa.ArrowNotImplementedError:  # not strings
         return np.full(len(texts), 8)
 
 
@@ -119,10 +109,9 @@ def _list_messages(data: Any) -> Iterator[Any]:
 
     The footer of a file has their offsets: Footer.dictionaries, .recordBatches.
     """
-    arrow, ipc = (require(f"pyarrow{one}", extra="cli") for one in ("", ".ipc"))
-    data = arrow.py_buffer(data)
+    data = pa.py_buffer(data)
     if data.slice(0, 6).to_pybytes() != b"ARROW1":
-        yield from ipc.MessageReader.open_stream(data)
+        yield from pa.ipc.MessageReader.open_stream(data)
         return
     end = data.size - 10
     length = struct.unpack_from("<i", data, end)[0]
@@ -133,7 +122,7 @@ def _list_messages(data: Any) -> Iterator[Any]:
         blocks = _follow(meta, field)
         for i in range(struct.unpack_from("<I", meta, blocks)[0]):
             start = struct.unpack_from("<q", meta, blocks + 4 + 24 * i)[0]
-            yield ipc.read_message(data.slice(start))
+            yield pa.ipc.read_message(data.slice(start))
 
 
 def _count_bytes(message: Any) -> int:
@@ -173,12 +162,11 @@ def _follow(meta: bytes, at: int) -> int:
 @contextmanager
 def _rename_errors(name: str, file_type: str) -> Iterator[None]:
     """Convert errors of pyarrow to an InputError that names the damaged file."""
-    arrow = require("pyarrow", extra="cli")
     try:
         yield
     except InputError:
         raise
-    except (arrow.ArrowException, *_DAMAGE) as error:
+    except (pa.ArrowException, *_DAMAGE) as error:
         reason = str(error).partition("\n")[0]
         raise InputError(
             f"{name}: this {file_type} file is damaged ({reason}); create or download "
@@ -188,19 +176,18 @@ def _rename_errors(name: str, file_type: str) -> Iterator[None]:
 
 def _convert_arrow(name: str, file_type: str, table: Any) -> ParsedFile:
     """Convert an Arrow table to a parsed file of pandas columns."""
-    arrow = require("pyarrow", extra="cli")
     table = _put_index_first(table)
     names, assumptions = make_unique(table.column_names)
     table = _repeat_values(name, table.rename_columns(names))
     cells = map(pd.arrays.ArrowExtensionArray, table.columns)
     source = dict(zip(names, cells, strict=True))
     for j, field in enumerate(table.schema):
-        if arrow.types.is_decimal(field.type) or arrow.types.is_float16(field.type):
+        if pa.types.is_decimal(field.type) or pa.types.is_float16(field.type):
             # pandas has no index of float16, and counts of values need one.
-            numbers = table[j].cast(arrow.float64())
+            numbers = table[j].cast(pa.float64())
             table = table.set_column(j, field.name, numbers)
-        elif field.type == arrow.time64("ns"):  # Python's times have no nanoseconds
-            table = table.set_column(j, field.name, table[j].cast(arrow.string()))
+        elif field.type == pa.time64("ns"):  # Python's times have no nanoseconds
+            table = table.set_column(j, field.name, table[j].cast(pa.string()))
     # Integers with missing cells stay integers: as floats, long ids would become equal.
     frame = table.to_pandas(date_as_object=False, types_mapper=_mask_integers)
     frame, layout = simplify_columns(frame), FileLayout(file_type)
@@ -209,24 +196,20 @@ def _convert_arrow(name: str, file_type: str, table: Any) -> ParsedFile:
 
 def _repeat_values(name: str, table: Any) -> Any:
     """Decode run-end encoded columns and views, if the result is not too large."""
-    arrow = require("pyarrow", extra="cli")
-    views = _list_views()
     for j, field in enumerate(table.schema):
         column = table[j]
-        if arrow.types.is_run_end_encoded(field.type):
+        if pa.types.is_run_end_encoded(field.type):
             check_size(name, _count_text(column))
             decode = require("pyarrow.compute", extra="cli").run_end_decode
-            column = arrow.chunked_array(
-                map(decode, column.chunks), field.type.value_type
-            )
-        elif field.type in views:
+            column = pa.chunked_array(map(decode, column.chunks), field.type.value_type)
+        elif field.type in _VIEWS:
             parts = [
-                _convert_dictionary(chunk.dictionary_encode(), views[field.type])
+                _convert_dictionary(chunk.dictionary_encode(), _VIEWS[field.type])
                 for chunk in column.chunks
             ]
             check_size(name, sum(map(_count_text, parts)))
-            parts = [part.cast(views[field.type]) for part in parts]
-            column = arrow.chunked_array(parts, views[field.type])
+            parts = [part.cast(_VIEWS[field.type]) for part in parts]
+            column = pa.chunked_array(parts, _VIEWS[field.type])
         else:
             continue
         table = table.set_column(j, field.name, column)
@@ -257,7 +240,7 @@ def _put_index_first(table: Any) -> Any:
 
 def _mask_integers(arrow_type: Any) -> Any:
     """Return the nullable integer dtype for an Arrow integer; None for other types."""
-    is_integer = require("pyarrow", extra="cli").types.is_integer(arrow_type)
+    is_integer = pa.types.is_integer(arrow_type)
     name = str(arrow_type).replace("int", "Int").replace("uI", "UI")
     return pd.api.types.pandas_dtype(name) if is_integer else None
 
@@ -295,7 +278,7 @@ def open_large_file(path: str, file_type: str) -> LargeFile:
             file = _open_parquet(path)
             n_rows, names = file.metadata.num_rows, file.schema_arrow.names
         else:
-            for message in _list_messages(_map(path).read_buffer()):
+            for message in _list_messages(pa.memory_map(path).read_buffer()):
                 check_size(path, _count_bytes(message))
             with _open_ipc(path) as file:
                 names = file.schema.names
@@ -322,32 +305,26 @@ def _open_parquet(source: Any) -> Any:
 
 def _read_parquet(path: str, columns: Sequence[str] | None) -> Iterator[Any]:
     """Iterate over the record batches of a Parquet file, with encoded strings."""
-    arrow = require("pyarrow", extra="cli")
     plain = require("pyarrow.parquet", extra="cli").read_schema(path)
-    texts, views = (arrow.string(), arrow.large_string()), _list_views()
+    texts = (pa.string(), pa.large_string())
     with _open_parquet(path) as file:
         for batch in file.iter_batches(batch_size=BATCH_ROWS, columns=columns):
             arrays = batch.columns
             for j, name in enumerate(batch.schema.names):
                 wanted = plain.field(j if columns is None else name).type
-                wanted = views.get(wanted, wanted)
+                wanted = _VIEWS.get(wanted, wanted)
                 if wanted in texts:
                     arrays[j] = _convert_dictionary(arrays[j], wanted)
                 elif wanted != arrays[j].type:  # lists, or bytes
                     check_size(path, _count_text(arrays[j]))
                     arrays[j] = arrays[j].cast(wanted)
-            table = arrow.record_batch(arrays, names=batch.schema.names)
+            table = pa.record_batch(arrays, names=batch.schema.names)
             yield table.replace_schema_metadata(batch.schema.metadata)
 
 
 def _open_ipc(path: str) -> Any:
     """Open an Arrow file by a memory map."""
-    return require("pyarrow.ipc", extra="cli").open_file(_map(path))
-
-
-def _map(path: str) -> Any:
-    """Map a file into memory."""
-    return require("pyarrow", extra="cli").memory_map(path)
+    return pa.ipc.open_file(pa.memory_map(path))
 
 
 def _read_ipc(path: str, columns: Sequence[str] | None) -> Iterator[Any]:
@@ -377,68 +354,8 @@ def _make_even(parts: Iterable[Any]) -> Iterator[Any]:
 
 def _join(parts: list[Any]) -> Any:
     """Join record batches into a table with dictionary-encoded strings."""
-    arrow = require("pyarrow", extra="cli")
-    table = arrow.Table.from_batches(parts)
+    table = pa.Table.from_batches(parts)
     for j, field in enumerate(table.schema):
-        if field.type in (arrow.string(), arrow.large_string()):
+        if field.type in (pa.string(), pa.large_string()):
             table = table.set_column(j, field.name, table[j].dictionary_encode())
     return table.unify_dictionaries()
-
-
-# ---------------------------------------------------------------------------- dtypes
-
-
-def simplify_columns(frame: Any) -> Any:
-    """Convert strings to categoricals, and columns of objects to their own dtype."""
-    return pd.DataFrame({name: _simplify(frame[name]) for name in frame.columns})
-
-
-def _simplify(column: Any) -> Any:
-    """Convert one column as in `simplify_columns`; nested objects stay as they are."""
-    dtype = column.dtype
-    if isinstance(dtype, pd.CategoricalDtype):
-        is_text = pd.api.types.infer_dtype(dtype.categories) == "string"
-        simple = dtype.ordered or not len(dtype.categories) or is_text
-        return column if simple else to_categories(column)
-    if isinstance(dtype, pd.StringDtype):
-        return column.astype("category")
-    if dtype.kind != "O":
-        return column
-    kind = pd.api.types.infer_dtype(column, skipna=True)
-    if kind in ("integer", "floating", "mixed-integer-float", "decimal"):
-        return column.astype(float)
-    if kind in ("datetime", "datetime64", "date"):
-        return pd.to_datetime(column)
-    if kind == "boolean":
-        return column.astype("boolean")
-    if any(isinstance(cell, _NESTED) or hasattr(cell, "__array__") for cell in column):
-        return column  # left out
-    return to_categories(column)
-
-
-def decode(frame: Any) -> Any:
-    """Convert categorical and dictionary-encoded columns to columns of their values."""
-    plain: dict[str, Any] = dict.fromkeys(frame.select_dtypes("category"), object)
-    for name, dtype in frame.dtypes.items():
-        held: Any = getattr(dtype, "pyarrow_dtype", None)
-        if hasattr(held, "index_type"):
-            plain[name] = pd.ArrowDtype(held.value_type)
-    return frame.astype(plain)
-
-
-def to_categories(column: Any) -> Any:
-    """Convert cells of any type to a categorical of strings, by `write_cell`."""
-    return column.astype(object).map(write_cell, na_action="ignore").astype("category")
-
-
-def write_cell(cell: Any) -> str:
-    """Write a cell as a string: whole floats without a point, dates in ISO format.
-
-    >>> write_cell(3.0), write_cell(0.5), write_cell("x")
-    ('3', '0.5', 'x')
-    """
-    if isinstance(cell, float) and cell.is_integer():
-        return str(int(cell))
-    if hasattr(cell, "isoformat"):
-        return str(cell.isoformat())
-    return str(cell)

@@ -26,7 +26,7 @@ from .._shared.extras import require
 from .._shared.whole_files import whole_file
 from .._shared.wording import capitalize, counted, write_share
 from ..io import LoadedTable
-from ..io.typed_files import write_cell
+from ..io.cells import write_cell
 from ..kernel import code_table, find_kernel, fit_coded
 from ..neighbors import fit_like
 from .display_columns import (
