@@ -412,8 +412,7 @@ def choose_seeds(rows: Rows, n_clusters: int, rng: np.random.Generator) -> NDArr
             closest = np.ascontiguousarray(distances[:, best])
             closest[drawn[best]] = 0
             drawn = _draw(rows.counts * closest, n_trials, rng)
-    seeds: NDArray[Any] = matrix[chosen].toarray()
-    return seeds
+    return np.asarray(matrix[chosen].toarray())
 
 
 def _draw(
@@ -422,8 +421,7 @@ def _draw(
     """Sample indices with replacement, in proportion to `weights`."""
     total = np.cumsum(weights)
     found = np.searchsorted(total, rng.random(n) * total[-1], side="right")
-    drawn: NDArray[np.int64] = np.minimum(found, len(weights) - 1)
-    return drawn
+    return np.asarray(np.minimum(found, len(weights) - 1))
 
 
 def _measure(

@@ -59,7 +59,6 @@ def make_kernel(options: argparse.Namespace, estimator: Any = None) -> Proximity
     Others are those of the default kernel of the estimator, if one is given.
     """
     from .. import ProximityKernel
-    from ..kernel import default_kernel
 
     names = ("n_bins", "matching", "missingness", "feature_weights", "n_jobs")
     given = {name: getattr(options, name) for name in names}
@@ -70,7 +69,8 @@ def make_kernel(options: argparse.Namespace, estimator: Any = None) -> Proximity
         return ProximityKernel(**given)
     if given.get("matching") == "cascade":
         given = {"n_bins": None, **given}  # that of the paper
-    return default_kernel(estimator).set_params(**given)
+    kernel: ProximityKernel = estimator.__default_kernel__()
+    return kernel.set_params(**given)
 
 
 def check_pairwise(options: argparse.Namespace) -> None:
