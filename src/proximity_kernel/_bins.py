@@ -31,9 +31,9 @@ The names of bins are for people: ranges of numbers and dates, labels of categor
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -54,6 +54,8 @@ _PLACES = np.argsort(_RISING)
 _NAN_KEYS = np.flatnonzero((np.arange(1 << 16) & 0x7FF0) == 0x7FF0)
 SCORES = (0.0, 0.4, 0.7, 0.9, 1.0)
 """Score of two values, by the depth of the smallest tree node that contains both."""
+COARSE_SHARE = 0.8
+"""Score of two values in the same half of an "auto" feature; the same bin is 1."""
 QUARTERS = 2
 """Depth of the quarters in the tree."""
 MOST_LEAVES = 2 ** (len(SCORES) - 1)
@@ -106,14 +108,6 @@ class NumericBins:
         if self.cuts is not None and self.levels is not None:
             return self.cuts[self.levels <= QUARTERS]
         return between(self.centers[:-1], self.centers[1:])
-
-    @cached_property
-    def shared(self) -> dict[int, NDArray[np.int64]]:
-        """The fine bins of each coarse bin that contains several of them."""
-        if self.groups is None:
-            return {}
-        held = {group: np.flatnonzero(self.groups == group) for group in (0, 1)}
-        return {group: members for group, members in held.items() if len(members) > 1}
 
 
 @dataclass(frozen=True)
@@ -182,8 +176,7 @@ class ValueCounts:
 
     def at(self, places: Any) -> _Floats:
         """Return the values at 0-based positions of the sorted order."""
-        found: _Floats = self.values[self._ends.searchsorted(places, side="right")]
-        return found
+        return np.asarray(self.values[self._ends.searchsorted(places, side="right")])
 
     def span(self, value: float) -> tuple[int, int]:
         """Find the positions where the copies of a value start and stop."""
@@ -320,8 +313,7 @@ def fit_numeric_bins(values: SortedValues, n_bins: BinCount) -> NumericBins:
         return _fit_resolutions(values)
     if n_bins == FINE:
         return _fit_quarters(values)
-    steps = n_bins - 1
-    return NumericBins(np.array(_quantiles(values, range(n_bins), steps)))
+    return NumericBins(np.array(_quantiles(values, range(n_bins), n_bins - 1)))
 
 
 def _quantiles(values: SortedValues, parts: Sequence[int], n_parts: int) -> list[float]:
@@ -469,8 +461,7 @@ def between(low: Any, high: Any) -> NDArray[np.float64]:
     with np.errstate(over="ignore"):
         middle = (low + high) / 2
     middle = np.where(np.isfinite(middle), middle, low / 2 + high / 2)
-    below: NDArray[np.float64] = np.minimum(middle, np.nextafter(high, -np.inf))
-    return below
+    return np.asarray(np.minimum(middle, np.nextafter(high, -np.inf)))
 
 
 def number_nodes(levels: _Ints, level: int) -> _Ints:
@@ -478,7 +469,36 @@ def number_nodes(levels: _Ints, level: int) -> _Ints:
     return np.concatenate([[0], np.cumsum(levels <= level)])
 
 
-def score_nodes(levels: _Ints) -> tuple[NDArray[np.float64], list[tuple[_Ints, float]]]:
+def list_cells_of(bins: Bins) -> tuple[_Floats, list[tuple[_Ints, float]]]:
+    """Find how much each leaf and each larger cell of a feature adds to a score.
+
+    Larger cells are the tree nodes of a "fine" feature and the halves of an "auto" one.
+    Each has a column of its own in the representation, after the leaves.
+    """
+    if isinstance(bins, CategoricalBins):
+        return np.ones(bins.n_bins), []
+    if bins.levels is not None:
+        return score_nodes(bins.levels)
+    groups = () if bins.groups is None else tuple(bins.groups.tolist())
+    return _score_halves(bins.n_bins, groups)
+
+
+@cache
+def _score_halves(
+    n_bins: int, groups: tuple[int, ...]
+) -> tuple[_Floats, list[tuple[_Ints, float]]]:
+    """Do the same for a feature of bins and halves; there are few such kinds."""
+    own, cells = np.ones(n_bins), []
+    for group in sorted(set(groups)):
+        members = np.flatnonzero(np.array(groups) == group)
+        if len(members) > 1:
+            cells.append((members, COARSE_SHARE))
+            own[members] -= COARSE_SHARE
+    own.flags.writeable = False  # all callers share it
+    return own, cells
+
+
+def score_nodes(levels: _Ints) -> tuple[_Floats, list[tuple[_Ints, float]]]:
     """Compute what each tree node adds to the score of two values that share it.
 
     Parameters
@@ -502,8 +522,7 @@ def score_nodes(levels: _Ints) -> tuple[NDArray[np.float64], list[tuple[_Ints, f
     """
     own, cells = np.ones(len(levels) + 1), []
     for level in range(len(SCORES) - 2, 0, -1):
-        cell = number_nodes(levels, level)
-        for members in _group_leaves(cell):
+        for members in _group_leaves(number_nodes(levels, level)):
             if len(members) > 1:
                 added = SCORES[level] - SCORES[level - 1]
                 cells.append((members, added))
@@ -635,17 +654,12 @@ def list_bin_counts(options: FitOptions, types: Sequence[ColumnType]) -> list[Bi
         found = find_columns("n_bins", given, types) if given else {}
         for j, (key, own) in found.items():
             spread[j] = check_bin_count(f"n_bins[{key!r}]", own)
-    elif isinstance(given, str) or not np.iterable(given):
+    elif isinstance(given, str | Set) or not np.iterable(given):
         spread = [check_bin_count("n_bins", given)] * n_features
-    elif not hasattr(given, "__getitem__"):
-        raise ValueError(
-            "n_bins must be a number, 'auto', 'fine', a sequence of these, or a "
-            f"mapping from columns to these, got {type(given).__name__}."
-        )
-    elif len(list(given)) != n_features:
+    elif len(given := list(given)) != n_features:
         raise ValueError(
             f"n_bins must be one number or one for each of the {n_features} "
-            f"features, got {len(list(given))} of them."
+            f"features, got {len(given)} of them."
         )
     else:
         spread = [check_bin_count(f"n_bins[{j}]", own) for j, own in enumerate(given)]
@@ -701,9 +715,8 @@ def learn_bins(
 
     def learn_some(first: int, last: int) -> None:
         for j in range(first, last):
-            if learnt[j] is not None:
-                continue
-            learnt[j] = _learn_column(columns[j], n_bins[j], max_categories, copies)
+            if learnt[j] is None:
+                learnt[j] = _learn_column(columns[j], n_bins[j], max_categories, copies)
 
     # For short columns most time is spent in the interpreter: threads do not help.
     few = len(columns[0].values) <= FEW_ROWS
@@ -816,8 +829,7 @@ def _take_medians(ordered: _Floats, last: _Ints, n: int) -> _Floats:
     low = np.take_along_axis(ordered, below, axis=1)
     high = np.take_along_axis(ordered, np.minimum(below + 1, last[:, None]), axis=1)
     with np.errstate(over="ignore", invalid="ignore"):
-        found: _Floats = low + (high - low) * (rest / (2 * n))
-    return found
+        return np.asarray(low + (high - low) * (rest / (2 * n)))
 
 
 def bin_labels(
@@ -1068,18 +1080,6 @@ def name_leaves(
     return name_bins(bins, column, typical, missing)
 
 
-def _list_nodes(bins: Bins) -> list[NDArray[np.int64]]:
-    """List the leaves of each tree node, or the bins of each coarse bin, with several.
-
-    These nodes have columns of their own in the representation, after the leaves.
-    """
-    if isinstance(bins, CategoricalBins):
-        return []
-    if bins.levels is None:
-        return list(bins.shared.values())
-    return [members for members, _ in score_nodes(bins.levels)[1]]
-
-
 def output_names(
     names: Sequence[str], bins: Sequence[Bins], leaves: Sequence[BinNames]
 ) -> NDArray[np.object_]:
@@ -1111,7 +1111,7 @@ def output_names(
     """
     out: dict[str, None] = {}  # a set that keeps its order
     for feature, feature_bins, own in zip(names, bins, leaves, strict=True):
-        cells = _list_nodes(feature_bins)
+        cells = [members for members, _ in list_cells_of(feature_bins)[1]]
         for words in [*own.each(), *(own.name(c[0], c[-1]) for c in cells)]:
             name = f"{feature} {words}"
             while name in out:

@@ -60,15 +60,6 @@ class Bitmaps(NamedTuple):
     width: int  # columns of a block
 
 
-def bitmap_width(total_bins: int, n_features: int) -> int:
-    """Count the columns of a block.
-
-    There is one per bin, one per feature for the rows that observe it, and three more:
-    the rows that exist, the rows that occur once in the table, and an empty column.
-    """
-    return total_bins + n_features + 3
-
-
 def empty_bitmaps(n_bits: int, width: int) -> NDArray[np.uint64]:
     """Allocate zeroed words for `n_bits` bits in each of `width` columns.
 
@@ -232,7 +223,9 @@ def build_cascade(
     """
     rows, counts, n_bins = read_only(rows), read_only(counts), read_only(n_bins)
     offsets = read_only(np.concatenate([[0], np.cumsum(n_bins)]).astype(np.int64))
-    width = bitmap_width(int(offsets[-1]), len(n_bins))
+    # One column per bin, one per feature for the rows that observe it, and three more:
+    # the rows that exist, the rows that occur once in the table, and an empty column.
+    width = int(offsets[-1]) + len(n_bins) + 3
     words = empty_bitmaps(len(rows), width)
     set_bits(rows, counts, n_bins, offsets, width, words)
     n_blocks = count_blocks(len(rows))

@@ -20,9 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
-from itertools import pairwise
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -32,10 +30,9 @@ from ._bins import (
     MOST_LEAVES,
     Bins,
     CategoricalBins,
-    NumericBins,
     assign_bins,
     halve_probabilities,
-    score_nodes,
+    list_cells_of,
 )
 from ._compile import compiled
 from ._shared.resources import check_memory, run_pieces
@@ -44,11 +41,10 @@ from ._table.columns import Column
 _ROWS_AT_ONCE = 16384  # rows; in a row-major table they stay in cache for all columns
 _Ints = NDArray[np.int64]
 _LARGEST_DIGIT = 4096  # the counters of one sorting pass stay in cache
-COARSE_SHARE = 0.8
-"""Score of two values in the same half of an "auto" feature; the same bin is 1."""
 RARE = 0.005
 """A rarer cell counts as if it had this frequency."""
 _Cells = list[tuple[_Ints, float]]
+_Made = TypeVar("_Made")
 _CELLS_AT_ONCE = 1 << 18  # cells
 
 
@@ -121,10 +117,7 @@ class CodedTable:
         CodedTable
             The same object each time.
         """
-        if "distinct" not in self._made:
-            self._made["distinct"] = self._find_distinct(n_bins)
-        found: CodedTable = self._made["distinct"]
-        return found
+        return self.keep("distinct", lambda: self._find_distinct(n_bins))
 
     def _find_distinct(self, n_bins: _Ints) -> CodedTable:
         if len(self.bins) < len(self.index):  # as the cascade keeps them
@@ -141,11 +134,8 @@ class CodedTable:
 
     def each_once(self) -> CodedTable:
         """Take each of the rows that are kept once, whatever their counts."""
-        if "once" not in self._made:
-            once = CodedTable.of_rows(self.bins, self.leaves)
-            self._made["once"] = replace(once, model=self.model)
-        found: CodedTable = self._made["once"]
-        return found
+        once = CodedTable.of_rows(self.bins, self.leaves)
+        return self.keep("once", lambda: replace(once, model=self.model))
 
     def repeat(self, copies: _Ints) -> CodedTable:
         """Count each row of the table as often as `copies`, shape (n_samples,)."""
@@ -156,11 +146,12 @@ class CodedTable:
         """Free the representation, which is larger than the codes."""
         self._made.clear()
 
-    def represent(self, how: Any, make: Callable[[], sp.csr_array]) -> sp.csr_array:
-        """Make the representation of the rows, or return it if it was made before."""
-        if how not in self._made:
-            self._made[how] = make()
-        return self._made[how]
+    def keep(self, key: Any, make: Callable[[], _Made]) -> _Made:
+        """Make something of the table, or return what was made before with this key."""
+        if key not in self._made:
+            self._made[key] = make()
+        made: _Made = self._made[key]
+        return made
 
 
 def code_columns(
@@ -184,6 +175,7 @@ def code_columns(
 
     Examples
     --------
+    >>> from proximity_kernel._bins import NumericBins
     >>> from proximity_kernel._table.columns import read_columns
     >>> columns = read_columns([[0.9], [5.0], [None], [1.1], [0.9]])
     >>> bins = [NumericBins(np.array([0.0, 2.0, 8.0]))]
@@ -226,6 +218,16 @@ def _coder(
     """Make the function that codes the cells from `first` up to `last`."""
     missing = int(np.iinfo(dtype).max)
     unknown = missing - 1
+    if not bins.n_bins:
+        codes = np.where(column.observed, unknown, missing)
+        return lambda first, last: codes[first:last]
+    if isinstance(bins, CategoricalBins):
+        known = {label: k for k, label in enumerate(bins.categories)}
+        known.update(dict.fromkeys(bins.infrequent, len(bins.categories)))
+        of_label = [known.get(label, unknown) for label in column.labels]
+        table = np.array([*of_label, missing], dtype)
+        return lambda first, last: table[column.values[first:last]]  # -1 is missing
+    midpoints = bins.midpoints if bins.cuts is None else bins.cuts
 
     def nearest(first: int, last: int) -> NDArray[Any]:
         # A copy, so that the loop is compiled for one layout of memory only.
@@ -234,22 +236,7 @@ def _coder(
         assign_bins(values, midpoints, missing, codes)
         return codes
 
-    def without_bins(first: int, last: int) -> NDArray[Any]:
-        return np.where(observed[first:last], unknown, missing)
-
-    def category(first: int, last: int) -> NDArray[Any]:
-        return table[column.values[first:last]]  # -1, missing, is the last entry
-
-    if not bins.n_bins:
-        observed = column.observed
-        return without_bins
-    if isinstance(bins, NumericBins):
-        midpoints = bins.midpoints if bins.cuts is None else bins.cuts
-        return nearest
-    known = {label: k for k, label in enumerate(bins.categories)}
-    known.update(dict.fromkeys(bins.infrequent, len(bins.categories)))
-    table = np.array([*(known.get(v, unknown) for v in column.labels), missing], dtype)
-    return category
+    return nearest
 
 
 def code_missing(
@@ -271,6 +258,7 @@ def code_missing(
 
     Examples
     --------
+    >>> from proximity_kernel._bins import NumericBins
     >>> coded = CodedTable.of_rows(np.array([[0, 1], [1, 255], [255, 0]], np.uint8))
     >>> bins = [NumericBins(np.array([1.0, 2.0]))] * 2
     >>> code_missing(coded, bins, np.array([True, False])).bins.tolist()
@@ -313,21 +301,19 @@ def find_distinct(
         The index in `rows` of each row.
     """
     firsts = _group_features(n_bins + 2)
-    largest = max(int(np.prod(n_bins[a:b] + 2)) for a, b in pairwise(firsts))
     digits = np.empty((len(firsts) - 1, len(cells)), np.uint16)
     pack_digits(cells, np.array(firsts), n_bins, digits)
     order = np.arange(len(cells))
-    other = np.empty_like(order)
-    start = np.empty(largest + 1, np.int64)
     for digit in digits[::-1]:  # the least significant first
-        sort_by_digit(digit, start, order, other)
-        order, other = other, order
+        order = order[np.argsort(digit[order], kind="stable")]  # a radix sort
+    new = np.arange(len(cells)) == 0
+    for digit in digits:
+        ordered = digit[order]
+        new[1:] |= ordered[1:] != ordered[:-1]
     inverse = np.empty(len(cells), np.int64)
-    starts = np.empty(len(cells) + 1, np.int64)
-    n_distinct = number_distinct(digits, order, inverse, starts)
-    starts[n_distinct] = len(cells)
-    starts = starts[: n_distinct + 1]
-    return cells[order[starts[:-1]]], np.diff(starts), inverse
+    inverse[order] = np.cumsum(new) - 1
+    starts = np.flatnonzero(new)
+    return cells[order[starts]], np.diff(starts, append=len(cells)), inverse
 
 
 def merge_distinct(
@@ -394,31 +380,6 @@ def count_bins(rows: NDArray[Any], counts: _Ints, n_bins: _Ints) -> _Ints:
         known = rows[:, j] < size
         out.append(np.bincount(rows[known, j], counts[known], minlength=size))
     return np.concatenate(out).astype(counts.dtype)
-
-
-def list_cells_of(bins: Bins) -> tuple[NDArray[np.float64], _Cells]:
-    """Find how much each leaf and each larger cell of a feature adds to a score."""
-    if isinstance(bins, CategoricalBins):
-        return np.ones(bins.n_bins), []
-    if bins.levels is not None:
-        return score_nodes(bins.levels)
-    groups = () if bins.groups is None else tuple(bins.groups.tolist())
-    return _nest_halves(bins.n_bins, groups)
-
-
-@cache
-def _nest_halves(
-    n_bins: int, groups: tuple[int, ...]
-) -> tuple[NDArray[np.float64], _Cells]:
-    """Find the same for a feature of bins and halves; there are few such kinds."""
-    own, cells = np.ones(n_bins), []
-    for group in sorted(set(groups)):
-        members = np.flatnonzero(np.array(groups) == group)
-        if len(members) > 1:
-            cells.append((members, COARSE_SHARE))
-            own[members] -= COARSE_SHARE
-    own.flags.writeable = False  # all callers share it
-    return own, cells
 
 
 def share_cells(totals: _Ints, cells: _Cells) -> NDArray[np.float64]:
@@ -613,11 +574,8 @@ class Estimates(NamedTuple):
 
     def of_cells(self, cells: NDArray[np.int64], n_bins: int) -> NDArray[np.float64]:
         """Probabilities of the first bins of some cells, shape (n_cells, n_bins)."""
-        starts = self.start[cells]
-        shares: NDArray[np.float64] = self.probabilities[
-            starts[:, None] + np.arange(n_bins)
-        ]
-        return shares
+        at = self.start[cells][:, None] + np.arange(n_bins)
+        return np.asarray(self.probabilities[at])
 
 
 Part = tuple[NDArray[Any], NDArray[np.int64], Estimates]
@@ -627,17 +585,11 @@ Part = tuple[NDArray[Any], NDArray[np.int64], Estimates]
 def lay_out_cells(coded: CodedTable, n_bins: NDArray[np.int64]) -> Estimates:
     """Allocate the estimates of the missing cells of coded rows."""
     missing = coded.bins == coded.missing
-    cells = np.flatnonzero(missing)
-    row, feature = np.divmod(cells, missing.shape[1])
-    start = np.zeros(len(cells) + 1, np.int64)
-    np.cumsum(n_bins[feature], out=start[1:])
+    row, feature = np.divmod(np.flatnonzero(missing), missing.shape[1])
+    start = np.append(0, np.cumsum(n_bins[feature]))
     check_memory(8 * int(start[-1]), "The distributions of the missing cells")
-    return Estimates(
-        row_start=np.searchsorted(row, np.arange(len(missing) + 1)),
-        feature=feature,
-        start=start,
-        probabilities=np.zeros(start[-1]),
-    )
+    row_start = np.searchsorted(row, np.arange(len(missing) + 1))
+    return Estimates(row_start, feature, start, np.zeros(start[-1]))
 
 
 class Matcher(Protocol):
@@ -680,7 +632,12 @@ def build_representation(
     """
     if coded.leaves is None and len(layout.leaf_bins) > layout.n_bins.sum():
         raise ValueError("A fine feature is represented by leaves; these are bins.")
-    indptr = _start_rows(coded, layout)
+    sizes = np.empty(len(coded.bins), np.int64)
+    leaf_codes = coded.bins if coded.leaves is None else coded.leaves
+    size_rows(coded.bins, leaf_codes, layout, sizes)
+    starts = np.append(0, np.cumsum(sizes[coded.index]))
+    small = starts[-1] <= np.iinfo(np.int32).max
+    indptr = starts.astype(np.int32 if small else np.int64)
     n_bytes = int(indptr[-1]) * (indptr.itemsize + np.dtype(dtype).itemsize)
     check_memory(n_bytes, "The representation of the rows")
     indices = np.empty(indptr[-1], indptr.dtype)
@@ -706,17 +663,6 @@ def build_representation(
     if matcher.leaves_bins_out or not layout.entry_weights.all():
         matrix.eliminate_zeros()
     return matrix
-
-
-def _start_rows(coded: CodedTable, layout: Layout) -> NDArray[Any]:
-    """Find where the entries of each row begin, shape (n_samples + 1,)."""
-    sizes = np.empty(len(coded.bins), np.int64)
-    leaves = coded.bins if coded.leaves is None else coded.leaves
-    size_rows(coded.bins, leaves, layout, sizes)
-    indptr = np.zeros(len(coded.index) + 1, np.int64)
-    np.cumsum(sizes[coded.index], out=indptr[1:])
-    small = indptr[-1] <= np.iinfo(np.int32).max
-    return indptr.astype(np.int32 if small else np.int64)
 
 
 def normalize_rows(matrix: sp.csr_array, n_features: int, power: float = 1.0) -> None:
@@ -866,40 +812,3 @@ def pack_digits(codes: NDArray[Any], firsts: Any, radices: Any, digits: Any) -> 
                     code = radices[j] + 1 - (top - code)
                 digit = digit * (radices[j] + 2) + code
             digits[g, i] = digit
-
-
-@compiled
-def sort_by_digit(digit: Any, start: Any, order: Any, out: Any) -> None:
-    """Reorder row numbers by one digit, by a counting sort (which is stable).
-
-    ``start`` is scratch memory, one entry more than there are digit values.
-    """
-    start[:] = 0
-    for i in range(digit.shape[0]):
-        start[np.int64(digit[i]) + 1] += 1
-    for v in range(1, start.shape[0]):
-        start[v] += start[v - 1]
-    for r in range(order.shape[0]):
-        value = np.int64(digit[order[r]])
-        out[start[value]] = order[r]
-        start[value] += 1
-
-
-@compiled
-def number_distinct(digits: Any, order: Any, inverse: Any, firsts: Any) -> int:
-    """Give each distinct row its number, in order, and count them.
-
-    ``firsts[g]`` becomes the position in `order` where distinct row g begins.
-    """
-    n_distinct = 0
-    for r in range(order.shape[0]):
-        new = r == 0
-        for g in range(digits.shape[0]):
-            if new:
-                break
-            new = digits[g, order[r]] != digits[g, order[r - 1]]
-        if new:
-            firsts[n_distinct] = r
-            n_distinct += 1
-        inverse[order[r]] = n_distinct - 1
-    return n_distinct

@@ -247,7 +247,9 @@ def _measure_strengths(
             if seed == _N_FIRST:
                 first = {k: np.mean(found[k][:_N_FIRST]) for k in counts}
                 counts = [k for k in counts if first[k] >= _PLAUSIBLE]
-            halves = _halve(matrix, sample, seed) if counts else []
+            order = np.random.default_rng([SEED, seed]).permutation(sample)
+            parts = np.array_split(order, 2) if counts else []
+            halves = [gather_rows(matrix[part], np.ones(len(part))) for part in parts]
             for k in counts:
                 found[k][s].append(_compare_halves(halves, k, seed))
     return {k: [own for own in every if own] for k, every in found.items()}
@@ -284,15 +286,7 @@ def _draw_to_mean(strengths: _Floats) -> _Floats:
     within = strengths.var(axis=1, ddof=1).mean() / strengths.shape[1]
     between = own.var(ddof=1)
     kept = max(_LEAST_KEPT, 1 - within / between) if between else 0.0
-    estimates: _Floats = own.mean() + kept * (own - own.mean())
-    return estimates
-
-
-def _halve(matrix: sp.csr_array, sample: _Ints, seed: int) -> list[Rows]:
-    """Split a sample of the rows into random halves."""
-    order = np.random.default_rng([SEED, seed]).permutation(sample)
-    parts = np.array_split(order, 2)
-    return [gather_rows(matrix[part], np.ones(len(part))) for part in parts]
+    return np.asarray(own.mean() + kept * (own - own.mean()))
 
 
 def _compare_halves(halves: list[Rows], k: int, seed: int) -> float:
@@ -373,8 +367,7 @@ def _standardize(own: _Floats, null: _Floats) -> _Floats:
     """
     spread = np.sqrt(null.var(axis=0, ddof=1).mean())
     means = null.reshape(len(own), _NULLS, -1).mean(axis=1)
-    excess: _Floats = (own - means) / max(float(spread), 1e-9)
-    return excess
+    return np.asarray((own - means) / max(float(spread), 1e-9))
 
 
 def _measure_falls(matrix: sp.csr_array, numbers: list[int]) -> list[list[float]]:
@@ -470,9 +463,7 @@ class _Copula:
         observed = _correlate(scores, self._seen.astype(np.float64))
         values, vectors = np.linalg.eigh(_undo_ties(observed, series))
         root = vectors * np.sqrt(np.maximum(values, 0))  # the nearest that has a root
-        lengths: _Floats = np.linalg.norm(root, axis=1, keepdims=True)
-        scaled: _Floats = root / lengths
-        return scaled
+        return np.asarray(root / np.linalg.norm(root, axis=1, keepdims=True))
 
     def draw(self, n_rows: int, rng: np.random.Generator) -> CodedTable:
         """Draw a table with the values and the missing cells of a sample of rows."""
@@ -548,8 +539,7 @@ def _correlate(scores: _Floats, seen: _Floats) -> _Floats:
     variance = np.maximum((scores * scores).T @ seen / sure - means**2, 0)
     spread = np.sqrt(variance * variance.T)
     enough = (n_pairs >= _LEAST_PAIRS) & (spread > 1e-9)
-    found: _Floats = np.where(enough, covariance / np.where(enough, spread, 1), 0)
-    return found
+    return np.where(enough, covariance / np.where(enough, spread, 1), 0)
 
 
 def _undo_ties(observed: _Floats, series: _Floats) -> _Floats:

@@ -20,7 +20,7 @@ start with the same entries as the row before and reuse its partial sums.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -32,7 +32,7 @@ from ._compile import compiled, inlined
 from ._model import Model
 from ._shared.resources import Threads
 from ._vectors import find_two_least, sum_eight, sum_sixteen
-from ._weights import round_weights
+from ._weights import check_sample_weight, round_weights
 
 _PIECE = 8192  # minimum number of rows
 _MOST_PIECES = 64  # limited because each piece has its own sums
@@ -71,11 +71,6 @@ class Rows:
     def n_pieces(self) -> int:
         """Number of pieces."""
         return -(-len(self.counts) // self.piece)
-
-    @cached_property
-    def largest_square(self) -> float:
-        """The largest of the squares."""
-        return float(self.squares.max(initial=0.0))
 
     @cached_property
     def total_square(self) -> float:
@@ -125,14 +120,9 @@ class Rows:
             self.piece,
         )
 
-    def mean(self) -> NDArray[np.float64]:
-        """Mean row, weighted by the counts."""
-        mean: NDArray[np.float64] = self.counts @ self.matrix / self.counts.sum()
-        return mean
-
     def variance(self) -> float:
         """Mean of the variances of the columns."""
-        mean = self.mean()
+        mean = self.counts @ self.matrix / self.counts.sum()
         spread = self.total_square / self.counts.sum() - mean @ mean
         return max(0.0, float(spread)) / max(1, len(mean))
 
@@ -155,22 +145,23 @@ def gather_rows(matrix: sp.csr_array, counts: NDArray[Any], n_threads: int = 1) 
         ends = matrix.indptr[first : first + _PIECE + 1]
         data = matrix.data[ends[0] : ends[-1]].astype(np.float64)
         of_row = np.repeat(np.arange(len(ends) - 1), np.diff(ends))
-        squares[first : first + _PIECE] = np.bincount(
-            of_row, data * data, len(ends) - 1
-        )
+        sums = np.bincount(of_row, data * data, len(ends) - 1)
+        squares[first : first + _PIECE] = sums
     return Rows(matrix, counts.astype(np.float64), squares, n_threads)
 
 
 def weigh_rows(
-    rows: Rows, weights: NDArray[np.float64]
+    rows: Rows, sample_weight: Any, index: NDArray[np.int64]
 ) -> tuple[Rows, NDArray[np.bool_]]:
-    """Replace the counts of rows by weights; rows of weight 0 are left out.
+    """Replace the counts of distinct rows by weights; leave out rows of weight 0.
 
     Parameters
     ----------
     rows : Rows
-    weights : ndarray of shape (n_rows,), float64
-        At least one is above 0.
+    sample_weight : array-like of shape (n_samples,)
+        The option, which is checked.
+    index : ndarray of shape (n_samples,), int64
+        Where each row of the table is among `rows`.
 
     Returns
     -------
@@ -178,6 +169,8 @@ def weigh_rows(
     ndarray of shape (n_rows,), bool
         Which rows were kept.
     """
+    given = check_sample_weight(sample_weight, len(index))
+    weights: Any = np.bincount(index, given, len(rows.counts))
     # Sums of multiples of a power of two have no rounding error, so the size of a
     # cluster that all rows have left is exactly 0. Whole numbers are not changed.
     counts = round_weights(weights)
@@ -222,21 +215,12 @@ def distances_to(rows: Rows, centers: NDArray[Any]) -> NDArray[np.float64]:
     -------
     ndarray of shape (n_rows, n_clusters)
     """
-    table, offsets = tabulate(centers.astype(np.float64))
-    distances = np.empty((len(rows.counts), len(centers)))
-    sums = rows.make_sums(offsets)
-    csr = (rows.matrix.data.astype(np.float64), *rows.csr[1:])
-    alike = rows.alike
-
-    def measure_some(piece: int, first: int, last: int) -> None:
-        measure_rows(
-            *csr, alike, rows.squares, first, last, table, len(offsets), sums[piece],
-            distances,
-        )  # fmt: skip
-
+    exact = replace(rows, matrix=rows.matrix.astype(np.float64))
+    exact.__dict__["alike"] = rows.alike  # a cached property
+    nowhere = np.full(len(rows.counts), np.inf)
     with Threads(rows.n_threads) as threads:
-        rows.run(measure_some, threads)
-    return distances
+        _, squares = _measure(exact, centers.astype(np.float64), nowhere, threads)
+    return np.sqrt(squares, out=squares)
 
 
 @dataclass(frozen=True)
@@ -306,24 +290,14 @@ def sum_clusters(
     """
     k, n = len(centers), len(labels)
     member = sp.csr_array((rows.counts, (labels, np.arange(n))), shape=(k, n))
+    by_cluster = (member @ rows.matrix).toarray().astype(np.float64)
     sizes: Any = np.bincount(labels, rows.counts, k)
-    bins = np.zeros((k, 0))
-    if model is not None:
-        bins = total_bins(model, rows.matrix, rows.counts, labels, k)
-    return Sums(
-        (member @ rows.matrix).toarray().astype(np.float64),
-        sizes,
-        np.asarray(rows.counts @ rows.squares),
-        bins,
-    )
+    bins = np.zeros((k, 0)) if model is None else total_bins(model, rows, labels, k)
+    return Sums(by_cluster, sizes, np.asarray(rows.total_square), bins)
 
 
 def total_bins(
-    model: Model,
-    matrix: sp.csr_array,
-    counts: NDArray[np.float64],
-    labels: NDArray[np.int32],
-    n_clusters: int,
+    model: Model, rows: Rows, labels: NDArray[np.int32], n_clusters: int
 ) -> NDArray[np.float64]:
     """Sum the rows of each cluster in each bin, shape (n_clusters, total bins).
 
@@ -334,9 +308,7 @@ def total_bins(
     ----------
     model : Model
         The model that represents the rows.
-    matrix : csr_array of shape (n_rows, n_columns)
-    counts : ndarray of shape (n_rows,)
-        How often each row occurs in the table.
+    rows : Rows
     labels : ndarray of shape (n_rows,)
         The cluster of each row.
     n_clusters : int
@@ -344,12 +316,12 @@ def total_bins(
     totals = np.zeros((n_clusters, int(model.n_bins.sum())))
     for first in range(0, len(labels), _BINS_AT_ONCE):  # in parts, to save memory
         some = slice(first, first + _BINS_AT_ONCE)
-        bins = model.share_bins(matrix[some])
+        bins = model.share_bins(rows.matrix[some])
         # Every feature of a fitted row sums to one, unless the row was normalized.
         scale = np.asarray(bins.sum(axis=1)).ravel() / max(1, model.n_counted)
-        weights = counts[some] / np.where(scale > 0, scale, 1)
-        rows = labels[some], np.arange(len(weights))
-        member = sp.csr_array((weights, rows), (n_clusters, len(weights)))
+        weights = rows.counts[some] / np.where(scale > 0, scale, 1)
+        at = labels[some], np.arange(len(weights))
+        member = sp.csr_array((weights, at), (n_clusters, len(weights)))
         totals += (member @ bins).toarray()
     return totals
 
@@ -426,14 +398,14 @@ def choose_seeds(rows: Rows, n_clusters: int, rng: np.random.Generator) -> NDArr
     drawn = _draw(rows.counts, 1, rng)
     with Threads(rows.n_threads) as threads:
         for c in range(n_clusters):
-            potentials, distances = _try(rows, drawn, closest, threads)
+            candidates = matrix[drawn].toarray()
+            potentials, distances = _measure(rows, candidates, closest, threads)
             best = int(np.argmin(potentials))
             chosen[c] = drawn[best]
             closest = np.ascontiguousarray(distances[:, best])
             closest[drawn[best]] = 0
             drawn = _draw(rows.counts * closest, n_trials, rng)
-    seeds: NDArray[Any] = matrix[chosen].toarray()
-    return seeds
+    return np.asarray(matrix[chosen].toarray())
 
 
 def _draw(
@@ -442,38 +414,33 @@ def _draw(
     """Sample indices with replacement, in proportion to `weights`."""
     total = np.cumsum(weights)
     found = np.searchsorted(total, rng.random(n) * total[-1], side="right")
-    drawn: NDArray[np.int64] = np.minimum(found, len(weights) - 1)
-    return drawn
+    return np.asarray(np.minimum(found, len(weights) - 1))
 
 
-def _try(
-    rows: Rows,
-    drawn: NDArray[np.int64],
-    closest: NDArray[np.float64],
-    threads: Threads,
+def _measure(
+    rows: Rows, centers: NDArray[Any], closest: NDArray[np.float64], threads: Threads
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Score the sampled candidates for the next seed.
+    """Measure the squared distance of every row to each center, at most `closest`.
 
     Returns
     -------
-    potentials : ndarray of shape (n_candidates,)
-        Sum of the squared distances of all rows to their nearest seed, with each
-        candidate added.
-    distances : ndarray of shape (n_rows, n_candidates)
-        These squared distances.
+    potentials : ndarray of shape (n_centers,)
+        Sum of these squared distances, with counts.
+    distances : ndarray of shape (n_rows, n_centers)
+        The squared distances.
     """
-    table, offsets = tabulate(rows.matrix[drawn].toarray())
-    distances = np.empty((len(closest), len(drawn)))
-    potentials = np.zeros((rows.n_pieces, len(drawn)))
+    table, offsets = tabulate(centers)
+    distances = np.empty((len(closest), len(centers)))
+    potentials = np.zeros((rows.n_pieces, len(centers)))
     sums, alike = rows.make_sums(offsets), rows.alike
 
-    def try_some(piece: int, first: int, last: int) -> None:
-        try_seeds(
+    def measure_some(piece: int, first: int, last: int) -> None:
+        measure_rows(
             *rows.csr, alike, rows.counts, rows.squares, first, last, table,
             len(offsets), sums[piece], closest, distances, potentials[piece],
         )  # fmt: skip
 
-    rows.run(try_some, threads)
+    rows.run(measure_some, threads)
     return potentials.sum(axis=0), distances
 
 
@@ -542,25 +509,22 @@ class _State:
         empty = np.flatnonzero(self.sums.sizes <= 0)
         if not len(empty):
             return 0
-        squares = self.rows.squares
-        distances = distances_to(self.rows, centers).min(axis=1) ** 2
+        rows, sums = self.rows, self.sums
+        distances = distances_to(rows, centers).min(axis=1) ** 2
         far = np.argsort(-distances, kind="stable")
-        near = _NEAR * squares.mean()
-        found = (i for i in far if distances[i] > near and self._can_leave(i))
+        far = far[distances[far] > _NEAR * rows.squares.mean()]
+        # The only row of its cluster stays there.
+        found = (i for i in far if sums.sizes[self.labels[i]] > rows.counts[i])
         moved = 0
         for c, i in zip(empty, found, strict=False):
-            row = self.rows.matrix[[i]].toarray()[0].astype(np.float64)
+            row = rows.matrix[[i]].toarray()[0].astype(np.float64)
             for label, count in ((self.labels[i], -1), (c, 1)):
-                self.sums.rows[label] += count * self.rows.counts[i] * row
-                self.sums.sizes[label] += count * self.rows.counts[i]
+                sums.rows[label] += count * rows.counts[i] * row
+                sums.sizes[label] += count * rows.counts[i]
             self.labels[i] = c
             self.slacks[i] = -np.inf
             moved += 1
         return moved
-
-    def _can_leave(self, i: int) -> bool:
-        """Whether a row can leave its cluster: it is not the only row there."""
-        return bool(self.sums.sizes[self.labels[i]] > self.rows.counts[i])
 
 
 def iterate(rows: Rows, seeds: NDArray[Any], max_iter: int, tol: float) -> Clustering:
@@ -580,30 +544,23 @@ def iterate(rows: Rows, seeds: NDArray[Any], max_iter: int, tol: float) -> Clust
         Labels are those of the nearest centers. If the last iteration still changed
         labels, the centers are the means of the clusters before that change.
     """
+    centers, falls, n_iter = seeds, np.zeros(len(seeds)), 0
     with Threads(rows.n_threads) as threads:
         state = _State(rows, len(seeds), threads)
-        centers, n_iter = _settle(state, seeds, max_iter, tol)
+        while n_iter < max_iter:
+            n_iter += 1
+            changed = state.assign(centers, falls)
+            changed += state.fill_empty(centers)
+            if not changed:
+                break
+            before, centers = centers, state.sums.means(centers)
+            moved = np.square(centers - before, dtype=np.float64).sum(axis=1)
+            falls = _fall(np.sqrt(moved))
+            if moved.sum() <= tol:
+                break
+        if changed:  # the centers have moved since
+            state.assign(centers, falls)
     return Clustering(centers, state.labels, state.sums.inertia(centers), n_iter)
-
-
-def _settle(
-    state: _State, centers: NDArray[Any], max_iter: int, tol: float
-) -> tuple[NDArray[Any], int]:
-    """Iterate to convergence; returns the centers and the number of iterations."""
-    n_iter, falls = 0, np.zeros(len(centers))
-    while n_iter < max_iter:
-        n_iter += 1
-        changed = state.assign(centers, falls)
-        changed += state.fill_empty(centers)
-        if not changed:
-            return centers, n_iter
-        before, centers = centers, state.sums.means(centers)
-        moved = np.square(centers - before, dtype=np.float64).sum(axis=1)
-        falls = _fall(np.sqrt(moved))
-        if moved.sum() <= tol:
-            break
-    state.assign(centers, falls)
-    return centers, n_iter
 
 
 def _fall(moved: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -633,7 +590,7 @@ def _find_margin(rows: Rows, offsets: NDArray[Any]) -> float:
     square of the slack, so the margin is the root of this bound.
     """
     n_roundings = rows.most_entries + _MORE_ROUNDINGS
-    largest = float(offsets.max()) + rows.largest_square
+    largest = float(offsets.max()) + float(rows.squares.max(initial=0.0))
     return float(np.sqrt(4 * n_roundings * np.finfo(offsets.dtype).eps * largest))
 
 
@@ -800,16 +757,15 @@ def assign_rows(
 
 
 @compiled
-def try_seeds(
+def measure_rows(
     data: Any, indices: Any, indptr: Any, alike: Any, counts: Any, squares: Any,
     first: int, last: int, table: Any, width: int, sums: Any, closest: Any,
     distances: Any, potentials: Any,
 ) -> None:  # fmt: skip
-    """Find the squared distance of each row to its nearest seed, with each candidate t.
+    """Write the squared distance of each row to each center t, at most ``closest[i]``.
 
-    ``closest[i]`` is the squared distance of row i without a candidate, and
-    ``distances[i, t]`` with candidate t. ``potentials[t]`` is the sum of the latter,
-    with counts, over the rows from `first` up to `last`.
+    ``potentials[t]`` is the sum of ``distances[i, t]``, with counts, over the rows from
+    `first` up to `last`.
     """
     known = 0
     for i in range(first, last):
@@ -821,18 +777,3 @@ def try_seeds(
             distance = min(distance, closest[i])
             distances[i, t] = distance
             potentials[t] += counts[i] * distance
-
-
-@compiled
-def measure_rows(
-    data: Any, indices: Any, indptr: Any, alike: Any, squares: Any, first: int,
-    last: int, table: Any, width: int, sums: Any, distances: Any,
-) -> None:  # fmt: skip
-    """Write the distance of each row to each center."""
-    known = 0
-    for i in range(first, last):
-        known = min(known, alike[i])
-        line = _score_row(i, known, data, indices, indptr, table, width, sums)
-        known = indptr[i + 1] - indptr[i]
-        for c in range(distances.shape[1]):
-            distances[i, c] = np.sqrt(max(sums[line + c] + squares[i], 0.0))

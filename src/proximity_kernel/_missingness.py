@@ -138,18 +138,13 @@ def decide_missingness(
         overlap, others = found[j]
         together = bool(len(others))
         informative = together if word == "auto" else word == "informative"
-        reason = _describe(overlap, [names[i] for i in others])
+        near = listed([names[i] for i in others], _MOST_NAMES) if others else "another"
+        reason = f"missing together with {near} (overlap {overlap:.2f})"
+        reason = reason if together else f"not {reason}"
         if word != "auto":
             reason = f"given: missingness={word!r}; {reason}"
         decided.append(MissingCells(name, informative, missing, overlap, reason))
     return tuple(decided)
-
-
-def _describe(overlap: float, others: Sequence[str]) -> str:
-    if not others:
-        return f"not missing together with another (overlap {overlap:.2f})"
-    said = listed(others, _MOST_NAMES)
-    return f"missing together with {said} (overlap {overlap:.2f})"
 
 
 def measure_overlaps(

@@ -25,6 +25,7 @@ from ._bins import (
     Typical,
     learn_bins,
     list_bin_counts,
+    list_cells_of,
     name_bins,
 )
 from ._cascade import Cascade, build_cascade
@@ -36,7 +37,6 @@ from ._coded import (
     code_columns,
     code_missing,
     lay_out,
-    list_cells_of,
     normalize_rows,
     share_cells,
 )
@@ -179,8 +179,6 @@ class Model:
     @cached_property
     def scales(self) -> NDArray[np.float64]:
         """Weights of the features, with mean 1 over those that the kernel averages."""
-        if self.feature_weights is None:
-            return (self.n_bins > 0).astype(np.float64)
         return scale_feature_weights(self.feature_weights, self.n_bins)
 
     @cached_property
@@ -264,7 +262,7 @@ class Model:
                 normalize_rows(matrix, self.n_counted, float(normalize))
             return matrix
 
-        return coded.represent((np.dtype(dtype), float(normalize)), make)
+        return coded.keep((np.dtype(dtype), float(normalize)), make)
 
 
 def fit_model(
@@ -334,9 +332,8 @@ def finish_model(binned: Binned, fitted: RowSummary, options: FitOptions) -> Mod
         at = fitted.counted
         scored = CodedTable(coded.bins[at], coded.counts[at], coded.index)
         matcher = learn_pairwise(counts, scored, options.n_threads)
-    weights = options.feature_weights
-    if weights is not None:
-        weights = list_feature_weights(weights, binned.types, binned.n_bins)
+    given = options.feature_weights
+    weights = list_feature_weights(given, binned.types, binned.n_bins)
     return Model(
         binned.types,
         binned.categorical_features,

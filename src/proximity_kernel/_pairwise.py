@@ -60,7 +60,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ._coded import CodedTable, Estimates, Part, count_bins, lay_out_cells
-from ._compile import compiled, merged
+from ._compile import compiled
 from ._shared.resources import one_blas_thread, run_pieces
 
 MOST_CODES = 2048
@@ -269,10 +269,9 @@ class Pairwise:
             begin, end = cells.row_start[first], cells.row_start[last]
             feature = cells.feature[begin:end]
             # If the evidence does not fit the caches, go feature after feature.
-            wide = self.counts.sources is not None
-            order = (
-                np.argsort(feature, kind="stable") if wide else np.arange(end - begin)
-            )
+            order = np.arange(end - begin)
+            if self.counts.sources is not None:
+                order = np.argsort(feature, kind="stable")
             estimate_cells(
                 coded.bins[first:last], row[begin:end] - first, feature,
                 cells.start[begin:end], order, self.evidence, self.weights,
@@ -682,12 +681,8 @@ def learn_pairwise(counts: PairCounts, coded: CodedTable, n_threads: int) -> Pai
     """
     layout = lay_out_evidence(counts)
     slower = 1 if counts.sources is None else 4  # far apart in memory, many features
-    few = _take_rows(
-        layout,
-        coded,
-        _MOST_SCORED // slower // max(1, len(layout.source)),
-        _COARSE_ROWS,
-    )
+    n_coarse = _MOST_SCORED // slower // max(1, len(layout.source))
+    few = _take_rows(layout, coded, n_coarse, _COARSE_ROWS)
     affordable = _count_affordable(layout, _MOST_REFINED // slower)
     # Of these, about the affordable number observe a feature.
     many = _take_rows(layout, coded, 4 * int(affordable.max()), _REFINED_ROWS)
@@ -722,8 +717,7 @@ def _count_affordable(layout: Evidence, most_told: int) -> _Ints:
     """Count the rows that each feature's weights can be learned from."""
     cost = np.diff(layout.source_start) * layout.n_places
     for_all = most_told // max(1, int(cost.sum()))
-    affordable: _Ints = np.minimum(for_all, _MOST_TOLD // np.maximum(cost, 1))
-    return affordable
+    return np.asarray(np.minimum(for_all, _MOST_TOLD // np.maximum(cost, 1)))
 
 
 def _make_batches(
@@ -747,8 +741,7 @@ def _make_batches(
 def _count_slots(evidence: Evidence) -> _Ints:
     """Count the slots of the rows of each feature, shape (n_features,)."""
     beside = np.where(evidence.rest[:, 0] > 0, 1, -1)
-    slots: _Ints = np.maximum(evidence.n_places + beside, 0)
-    return slots
+    return np.asarray(np.maximum(evidence.n_places + beside, 0))
 
 
 def _tell(
@@ -852,9 +845,10 @@ def _minimize(tell: _Told, center: _Floats, pull: _Floats) -> _Floats:
     own steps, and none once it has arrived.
     """
     n_features, n_sources = tell.told.shape[:2]
+    few = n_sources <= _DIRECT  # the curvature is then computed as a matrix
     own = trial = np.tile(center, n_sources)
     slope = step = np.zeros(own.shape)
-    curvature = np.zeros((n_features, n_sources, n_sources if _is_few(tell) else 0))
+    curvature = np.zeros((n_features, n_sources, n_sources if few else 0))
     reached, far, before = np.full((3, n_features), np.inf)
     part, left = np.ones(n_features), np.ones(n_features, bool)
     for _ in range(_MOST_STEPS):
@@ -867,7 +861,7 @@ def _minimize(tell: _Told, center: _Floats, pull: _Floats) -> _Floats:
             reached, own = np.where(better, loss, reached), np.where(at, trial, own)
             slope = np.where(at, rising + pull * (trial - center), slope)
             held = ((own <= 0) & (slope > 0)) | ((own >= MOST_WEIGHT) & (slope < 0))
-            if not _is_few(tell):
+            if not few:
                 new = _solve_roughly(tell, shares, pull, slope, held)
             else:
                 if fresh.any():
@@ -883,11 +877,6 @@ def _minimize(tell: _Told, center: _Floats, pull: _Floats) -> _Floats:
         if not left.any():
             break
     return trial
-
-
-def _is_few(tell: _Told) -> bool:
-    """Whether there are so few sources that the curvature is computed as a matrix."""
-    return bool(tell.told.shape[1] <= _DIRECT)
 
 
 def _evaluate(tell: _Told, weights: _Floats) -> tuple[_Floats, _Floats, _Floats]:
@@ -961,18 +950,6 @@ def _solve_roughly(
 
 
 # ----------------------------------------------------------------------- compiled loops
-
-
-@merged
-def _largest(e: Evidence, j: int, total: Any) -> float:
-    """Find the largest evidence for a bin of j; it is 0 for a bin without a place."""
-    largest = -np.inf
-    if e.rest[j, 0] > 0:
-        largest = 0.0
-    for b in range(e.n_places[j]):
-        if e.placed[e.offsets[j] + b] > 0:
-            largest = max(largest, total[b])
-    return largest
 
 
 @compiled
@@ -1079,7 +1056,11 @@ def estimate_cells(
                 place = e.base[m] + place * e.stride
                 for b in range(n_places):
                     total[b] += weights[m] * e.values[place + b]
-        largest = _largest(e, j, total)
+        # The evidence for a bin without a place is 0.
+        largest = 0.0 if e.rest[j, 0] > 0 else -np.inf
+        for b in range(n_places):
+            if e.placed[offset + b] > 0:
+                largest = max(largest, total[b])
         mass = 0.0
         for k in range(e.n_bins[j]):
             share = e.prior[offset + k]

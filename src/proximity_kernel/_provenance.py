@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ._cascade import LEVELS, Cascade
 from ._coded import CodedTable, Estimates
 from ._model import Model
-from ._pairwise import Evidence, Pairwise
+from ._pairwise import Pairwise
 
 MOST_COLUMNS = 3
 """Maximum number of features that are listed for a cell."""
@@ -114,7 +114,10 @@ def _find_movers(
     if not len(sources):
         return columns, far, np.zeros(len(rows), np.int64)
     without = np.concatenate([np.zeros_like(told[:, :1]), told], axis=1)
-    scores = _find_prior(matcher.evidence, j) + told.sum(axis=1)[:, None] - without
+    first_bin, n_bins = matcher.evidence.offsets[j], matcher.evidence.n_bins[j]
+    with np.errstate(divide="ignore"):  # of a bin that was never observed
+        prior = np.log(matcher.evidence.prior[first_bin : first_bin + n_bins])
+    scores = prior + told.sum(axis=1)[:, None] - without
     shares = np.exp(scores - scores.max(axis=2, keepdims=True))
     shares /= shares.sum(axis=2, keepdims=True)
     decider, support = _decide(matcher, rows, j, sources, shares)
@@ -180,13 +183,6 @@ def _decide(
     shares[cells] *= rest[:, None]
     shares[*cells, np.take_along_axis(bins, by, axis=1)[cells]] += 1 - rest
     return decider, support
-
-
-def _find_prior(evidence: Evidence, j: int) -> NDArray[np.float64]:
-    """Take the logarithms of the prior of feature j, shape (n_bins,)."""
-    first = evidence.offsets[j]
-    with np.errstate(divide="ignore"):  # of a bin that was never observed
-        return np.log(evidence.prior[first : first + evidence.n_bins[j]])
 
 
 def _find_evidence(

@@ -98,8 +98,7 @@ def scale_feature_weights(
         return counted.astype(np.float64)
     held = np.where(counted, weights, 0.0)
     held /= held.max()  # first, because the sum of large weights could overflow
-    scales: _Floats = held * (np.count_nonzero(held) / held.sum())
-    return scales
+    return np.asarray(held * (np.count_nonzero(held) / held.sum()))
 
 
 def _list_weights(given: Any, n_features: int) -> list[Any]:
@@ -208,5 +207,4 @@ def round_weights(weights: NDArray[np.float64]) -> NDArray[np.float64]:
     Sums of them are then exact in any order. A weight above 0 stays above 0.
     """
     unit = 2.0 ** (np.frexp(weights.sum())[1] - 52)
-    rounded: NDArray[np.float64] = np.maximum(np.round(weights / unit), weights > 0)
-    return np.asarray(rounded * unit)
+    return np.asarray(np.maximum(np.round(weights / unit), weights > 0) * unit)

@@ -13,8 +13,8 @@ distinguishes the cluster more than each alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal, Self
 
@@ -49,7 +49,6 @@ from ._shared.resources import count_threads
 from ._shared.sklearn_bases import Clusterer, NumberedTransformer
 from ._shared.wording import warn_user
 from ._table.records import Records
-from ._weights import check_sample_weight
 from .kernel import (
     KernelEstimator,
     ProximityKernel,
@@ -272,9 +271,7 @@ class ProximityKMeans(NumberedTransformer, Clusterer, KernelEstimator):
             return check_sums(merge_all(parts, Sums.__add__), kernel.model_)
 
         passes = Passes(add_up, max_passes, closing=False) if kept.sampled else None
-        options = resolve_kmeans_options(self, kernel.model_)
-        found = find_clusters(rows, coded, kernel, options, passes)
-        take_clusters(self, kernel, found)
+        take_clusters(self, kernel, find_clusters(self, rows, coded, kernel, passes))
         self.__dict__.pop("labels_", None)
         return self
 
@@ -322,30 +319,8 @@ class ProximityKMeans(NumberedTransformer, Clusterer, KernelEstimator):
         """
         coded, rows = self._gather_fitted(X)
         if sample_weight is not None:
-            given = check_sample_weight(sample_weight, len(coded))
-            weights: Any = np.bincount(coded.index, given, len(rows.counts))
-            rows, _ = weigh_rows(rows, weights)
+            rows, _ = weigh_rows(rows, sample_weight, coded.index)
         return -nearest_centers(rows, self.cluster_centers_).inertia
-
-    def measure_stability(self, X: Any) -> dict[int, float]:
-        """Measure the stability of 2 to 10 clusters, and of `n_clusters_`.
-
-        Parameters
-        ----------
-        X : frame, array or list of rows, of shape (n_samples, n_features)
-
-        Returns
-        -------
-        dict of int to float
-            As `stability_`.
-
-        Examples
-        --------
-        >>> table = [[1.0, "a"], [1.2, "a"], [8.5, "b"], [9.0, "b"]] * 5
-        >>> ProximityKMeans(2, random_state=0).fit(table).measure_stability(table)[2]
-        1.0
-        """
-        return self.find_groups(X).stability
 
     def find_groups(self, X: Any) -> Groups:
         """Find out whether the rows form separate groups, whatever `n_clusters` is.
@@ -357,7 +332,7 @@ class ProximityKMeans(NumberedTransformer, Clusterer, KernelEstimator):
         Returns
         -------
         Groups
-            As `groups_`.
+            As `groups_`, with the stability of `n_clusters_` clusters too.
 
         Examples
         --------
@@ -367,23 +342,31 @@ class ProximityKMeans(NumberedTransformer, Clusterer, KernelEstimator):
         3
         """
         coded, rows = self._gather_fitted(X)
-        return _find_groups(rows, coded, self.kernel_, [self.n_clusters_])
+        represent_rows = partial(represent, self.kernel_)
+        return find_groups(rows, coded, represent_rows, [self.n_clusters_])
 
     def __fit_coded__(self, X: Any, sample_weight: Any = None) -> CodedTable:
         """Fit, and return the coded rows of the table."""
         self._check_options()
         kernel, table = fit_kernel(self.kernel, X, self.n_jobs, None, sample_weight)
         coded, rows = self._gather(kernel, table)
-        options = resolve_kmeans_options(self, kernel.model_)
         if sample_weight is None:
-            found = find_clusters(rows, coded, kernel, options)
+            found = find_clusters(self, rows, coded, kernel)
+            labels = found.labels
         else:
-            given = check_sample_weight(sample_weight, len(coded))
-            weights: Any = np.bincount(coded.index, given, len(rows.counts))
-            found = find_weighted_clusters(rows, weights, coded, kernel, options)
+            weighted, kept = weigh_rows(rows, sample_weight, coded.index)
+            if self.n_clusters == AUTO and (weighted.counts % 1).any():
+                raise ValueError(
+                    "n_clusters='auto' samples the rows, so sample_weight must be "
+                    "whole numbers; give the number of clusters, or round the weights."
+                )
+            some = coded.each_once().take(kept)
+            found = find_clusters(self, weighted, some, kernel)
+            labels = nearest_centers(rows, found.centers).labels
+            labels[kept] = found.labels
         # Nothing below can fail, so the estimator has the old clusters or the new ones.
         take_clusters(self, kernel, found)
-        self.labels_ = found.labels[coded.index]
+        self.labels_ = labels[coded.index]
         return table
 
     def _gather(self, kernel: ProximityKernel, X: Any) -> tuple[CodedTable, Rows]:
@@ -484,17 +467,6 @@ def _unpack_groups(held: dict[str, Any]) -> Groups:
 
 
 @dataclass(frozen=True)
-class KMeansOptions:
-    """The options of k-means, checked, with a number as the random seed."""
-
-    n_clusters: int | Literal["auto"]
-    n_init: int
-    max_iter: int
-    tol: float
-    seed: int
-
-
-@dataclass(frozen=True)
 class Passes:
     """How to pass over a table that is not in memory.
 
@@ -558,40 +530,25 @@ def check_kmeans_options(estimator: Any) -> None:
     check_seed(estimator.random_state)
 
 
-def resolve_kmeans_options(estimator: Any, model: Model) -> KMeansOptions:
-    """Check the options against the table, and choose the random seed."""
-    if not model.n_counted:
-        raise ValueError("X has no observed cell, so there is nothing to cluster.")
-    n_clusters = estimator.n_clusters
-    if n_clusters != AUTO and n_clusters > model.n_samples:
-        raise ValueError(
-            f"n_clusters={n_clusters} is more than the {model.n_samples} samples "
-            "of the table; ask for fewer."
-        )
-    seed = int(check_random_state(estimator.random_state).randint(2**31))
-    return KMeansOptions(
-        n_clusters, estimator.n_init, estimator.max_iter, estimator.tol, seed
-    )
-
-
 def find_clusters(
+    estimator: Any,
     rows: Rows,
     coded: CodedTable,
     kernel: ProximityKernel,
-    options: KMeansOptions,
     passes: Passes | None = None,
 ) -> Clusters:
     """Find the clusters of a table.
 
     Parameters
     ----------
+    estimator : ProximityKMeans or DaskProximityKMeans
+        Has the options of k-means, checked.
     rows : Rows
         Distinct rows with their counts: all, or a sample.
     coded : CodedTable
         The codes of these rows.
     kernel : ProximityKernel
         It represents the rows.
-    options : KMeansOptions
     passes : Passes or None
         The passes over the whole table, if the rows are a sample.
 
@@ -599,20 +556,27 @@ def find_clusters(
     -------
     Clusters
     """
-    n_clusters, groups, model = options.n_clusters, None, kernel.model_
+    n_clusters, groups, model = estimator.n_clusters, None, kernel.model_
+    if not model.n_counted:
+        raise ValueError("X has no observed cell, so there is nothing to cluster.")
+    if n_clusters != AUTO and n_clusters > model.n_samples:
+        raise ValueError(
+            f"n_clusters={n_clusters} is more than the {model.n_samples} samples "
+            "of the table; ask for fewer."
+        )
+    seed = int(check_random_state(estimator.random_state).randint(2**31))
     if n_clusters == AUTO:
-        groups = _find_groups(rows, coded, kernel)
+        groups = find_groups(rows, coded, partial(represent, kernel))
         n_clusters = groups.n_groups
-    best = best_clustering(
-        rows, n_clusters, options.n_init, options.max_iter, options.tol, options.seed
-    )
+    n_init, max_iter, tol = estimator.n_init, estimator.max_iter, estimator.tol
+    best = best_clustering(rows, n_clusters, n_init, max_iter, tol, seed)
     centers, inertia, n_iter = best.centers, best.inertia, best.n_iter
     if passes is None:
         sums = sum_clusters(rows, centers, best.labels, model)
     else:
         bins = not passes.closing
         centers, sums, n_passes = move_centers(
-            lambda at: passes.add_up(at, bins), centers, passes.most, options.tol
+            lambda at: passes.add_up(at, bins), centers, passes.most, tol
         )
         if passes.closing:
             sums = passes.add_up(centers, True)
@@ -620,63 +584,15 @@ def find_clusters(
     order = np.argsort(-sums.sizes, kind="stable")
     place = np.argsort(order)
     labels = place[best.labels].astype(np.int32)
-    _warn_of_empty_clusters(sums.sizes)
-    profiles = describe_clusters(model, sums.bins[order], sums.sizes[order])
-    return Clusters(centers[order], labels, profiles, inertia, n_iter, groups)
-
-
-def _find_groups(
-    rows: Rows, coded: CodedTable, kernel: ProximityKernel, more: Iterable[int] = ()
-) -> Groups:
-    """Find out whether the rows form separate groups, and how many."""
-    return find_groups(rows, coded, partial(represent, kernel), more)
-
-
-def find_weighted_clusters(
-    rows: Rows,
-    weights: NDArray[np.float64],
-    coded: CodedTable,
-    kernel: ProximityKernel,
-    options: KMeansOptions,
-) -> Clusters:
-    """Find the clusters of a table whose rows have weights.
-
-    Parameters
-    ----------
-    rows : Rows
-        All distinct rows.
-    weights : ndarray of shape (n_rows,), float64
-        They replace the counts. Rows of weight 0 only get the label of their nearest
-        center.
-    coded, kernel, options
-        As in `find_clusters`.
-
-    Returns
-    -------
-    Clusters
-    """
-    if options.n_clusters == AUTO and (weights % 1).any():
-        raise ValueError(
-            "n_clusters='auto' samples the rows, so sample_weight must be "
-            "whole numbers; give the number of clusters, or round the weights."
-        )
-    weighted, kept = weigh_rows(rows, weights)
-    every = coded.each_once().take(kept)
-    found = find_clusters(weighted, every, kernel, options)
-    labels = nearest_centers(rows, found.centers).labels
-    labels[kept] = found.labels
-    return replace(found, labels=labels)
-
-
-def _warn_of_empty_clusters(sizes: NDArray[np.float64]) -> None:
-    """Warn if some clusters have no rows."""
-    n_found = np.count_nonzero(sizes)
-    if n_found < len(sizes):
+    n_filled = np.count_nonzero(sums.sizes)
+    if n_filled < n_clusters:
         warn_user(
-            f"Only {n_found} of the {len(sizes)} clusters have rows, because the table "
-            "has no more distinct rows. Ask for fewer clusters.",
+            f"Only {n_filled} of the {n_clusters} clusters have rows, because the "
+            "table has no more distinct rows. Ask for fewer clusters.",
             ConvergenceWarning,
         )
+    profiles = describe_clusters(model, sums.bins[order], sums.sizes[order])
+    return Clusters(centers[order], labels, profiles, inertia, n_iter, groups)
 
 
 def check_sums(sums: Sums | None, model: Model) -> Sums:

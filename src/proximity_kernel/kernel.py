@@ -827,11 +827,6 @@ class KernelEstimator(ModelFileMixin, Estimator):
         return accept_missing(super().__sklearn_tags__())
 
 
-def default_kernel(estimator: KernelEstimator) -> ProximityKernel:
-    """Make the kernel that an estimator uses if none is given."""
-    return estimator.__default_kernel__()
-
-
 def find_kernel(estimator: Any) -> ProximityKernel:
     """Find the fitted kernel of a kernel or of another estimator."""
     if hasattr(estimator, "fit") and hasattr(estimator, "kernel"):

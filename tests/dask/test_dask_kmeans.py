@@ -112,7 +112,7 @@ def test_a_sample_only_gives_the_seeds(monkeypatch, frame, n_parts, normalize, p
     assert got.n_iter_ > first.n_iter
     model = got.kernel_.model_
     labels = labels.astype(np.int32)
-    totals = total_bins(model, rows.matrix, rows.counts, labels, 4)
+    totals = total_bins(model, rows, labels, 4)
     sizes = np.bincount(labels, rows.counts, 4)
     wanted = describe_clusters(model, totals, sizes)
     assert len(got.profiles_) == len(wanted)

@@ -140,7 +140,6 @@ def test_a_number_that_was_given_is_compared_with_the_groups():
     assert km.stability_ is None
     groups = km.find_groups(table)
     assert list(groups.stability) == [*range(2, 11), 12]
-    assert groups.stability == km.measure_stability(table)
     assert groups.stability[3] > 0.95
     assert groups.stability[12] < 0.75
     said = describe_groups(12, groups)

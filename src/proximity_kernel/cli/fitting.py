@@ -66,7 +66,8 @@ def make_kernel(options: argparse.Namespace, estimator: Any = None) -> Proximity
         return ProximityKernel(**given)
     if given.get("matching") == "cascade":
         given = {"n_bins": None, **given}  # that of the paper
-    return default_kernel(estimator).set_params(**given)
+    kernel: ProximityKernel = estimator.__default_kernel__()
+    return kernel.set_params(**given)
 
 
 def check_pairwise(options: argparse.Namespace) -> None:

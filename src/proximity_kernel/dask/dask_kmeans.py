@@ -21,7 +21,6 @@ from ..cluster import (
     check_kmeans_options,
     check_sums,
     find_clusters,
-    resolve_kmeans_options,
     take_clusters,
 )
 from ..kernel import (
@@ -157,12 +156,10 @@ class DaskProximityKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]  #
         fitted = DaskProximityKernel(copy_kernel(self.kernel, None))
         kept, _ = fit_partitions(fitted, X)
         kernel, parts = fitted.kernel_, split_parts(X)
-        options = resolve_kmeans_options(self, kernel.model_)
         coded, matrix = represent_kept(kernel, kept)
         rows = gather_rows(matrix, coded.counts, count_threads(kernel.n_jobs))
         passes = self._plan_passes(parts, kernel) if kept.sampled else None
-        found = find_clusters(rows, coded, kernel, options, passes)
-        take_clusters(self, kernel, found)
+        take_clusters(self, kernel, find_clusters(self, rows, coded, kernel, passes))
         self.labels_ = self.predict(X)
         return self
 
