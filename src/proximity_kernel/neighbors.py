@@ -65,7 +65,6 @@ from .kernel import (
     KernelEstimator,
     ProximityKernel,
     copy_kernel,
-    default_kernel,
     fit_kernel,
     index_rows,
     pack_with_kernel,
@@ -535,7 +534,7 @@ def fit_like(
         Fitted.
     CodedTable
     """
-    default = default_kernel(ProximityNeighbors())
+    default = ProximityNeighbors().__default_kernel__()
     copy = copy_kernel(kernel, None)
     copy.set_params(n_bins=default.n_bins, rarity=kernel.rarity or default.rarity)
     model, coded = fit_model(columns, resolve_options(copy))

@@ -28,7 +28,7 @@ from ..io import (
 )
 from ..io.read import open_large
 from ..io.write import BATCHED_FORMATS
-from ..kernel import code_table, default_kernel, fit_coded
+from ..kernel import code_table, fit_coded
 from ..model_file import ModelFileError, _load_with_notes
 from .arguments import name_options, reading_options
 from .outputs import STANDARD_STREAM
