@@ -658,8 +658,8 @@ def list_bin_counts(options: FitOptions, types: Sequence[ColumnType]) -> list[Bi
         spread = [check_bin_count("n_bins", given)] * n_features
     elif len(given := list(given)) != n_features:
         raise ValueError(
-            f"n_bins must be one number or one for each of the {n_features} "
-            f"features, got {len(given)} of them."
+            f"n_bins must be one number, or one for each of the {n_features} "
+            f"features; got {len(given)} numbers."
         )
     else:
         spread = [check_bin_count(f"n_bins[{j}]", own) for j, own in enumerate(given)]

@@ -135,7 +135,7 @@ def shared_by_none(
 
 @dataclass(frozen=True)
 class Cascade:
-    """The distinct fitted rows, in bitmaps, to which rows are matched.
+    """Bitmap index of the distinct fitted rows, to find those that match a row.
 
     Attributes
     ----------

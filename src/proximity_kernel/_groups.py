@@ -352,7 +352,7 @@ def _measure_excess(
 
 
 def _standardize(own: _Floats, null: _Floats) -> _Floats:
-    """Subtract from each sample the mean of its null tables, and divide by the spread.
+    """Turn the statistic of each sample into a z-score among its null tables.
 
     Parameters
     ----------

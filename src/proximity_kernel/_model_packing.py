@@ -437,7 +437,7 @@ def _keep_codes(
     n_bins: NDArray[np.int64],
     min_count: int,
 ) -> PairCounts:
-    """Keep some codes, and their pairs of at least `min_count` rows."""
+    """Keep the counts of some codes, and of their pairs in `min_count` rows or more."""
     pairs = np.where(counts.pairs < min_count, 0, counts.pairs)
     totals, marginals = counts.totals[held], counts.marginals[held]
     marginals = np.where(marginals < min_count, 0, marginals)

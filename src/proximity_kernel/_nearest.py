@@ -192,7 +192,7 @@ class Index:
 
 @dataclass(frozen=True)
 class Nearest:
-    """The nearest rows of each query, in consecutive parts of a table.
+    """The nearest rows of each query, found in consecutive chunks of a table.
 
     Attributes
     ----------

@@ -551,7 +551,7 @@ def _regress(
     learned: NumberModel, t: int, sources: _Ints, inputs: _Floats,
     observed: NDArray[np.bool_], residuals: _Floats, weights: _Floats,
 ) -> None:  # fmt: skip
-    """Learn the slopes of a number, and write them into the arrays of the model.
+    """Fit the coefficients of one numeric feature, and store them in the model.
 
     Parameters
     ----------

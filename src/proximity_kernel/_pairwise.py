@@ -739,7 +739,7 @@ def _make_batches(
 
 
 def _count_slots(evidence: Evidence) -> _Ints:
-    """Count the slots of the rows of each feature, shape (n_features,)."""
+    """Count the values that a row adds about each feature, shape (n_features,)."""
     beside = np.where(evidence.rest[:, 0] > 0, 1, -1)
     return np.asarray(np.maximum(evidence.n_places + beside, 0))
 

@@ -72,14 +72,14 @@ class RowPlan:
         return before
 
     def mark_codes(self, informative: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Mark the codes in use: of all bins, and of informative missing cells."""
+        """Return a mask of the codes in use: bins, and informative missing cells."""
         used = np.ones(self.n_codes, bool)
         used[(self.starts + self.n_bins)[~informative]] = False
         return used
 
 
 def plan_rows(matching: str, n_bins: _Ints, n_samples: int, seed: int) -> RowPlan:
-    """Decide what to keep of the rows of a table.
+    """Plan the summary of a table: all rows, or counts of codes and a sample.
 
     Parameters
     ----------
@@ -460,7 +460,7 @@ def count_codes(
     rows: NDArray[Any], counts: Any, hashes: Any, first: int, last: int, limit: Any,
     n_bins: Any, starts: Any, found: Any, totals: Any, pairs: Any,
 ) -> None:  # fmt: skip
-    """Count the codes of rows, and the pairs in rows whose hash is at most `limit`.
+    """Count codes in all rows, and pairs of codes in rows with a hash up to `limit`.
 
     Row r counts ``counts[r]`` times. A missing cell is the code after the last bin; an
     unknown category is not counted. `pairs` has no rows if pairs are not wanted;

@@ -575,7 +575,7 @@ def find_limit(sample: CodedTable, tails: Tails, n_threads: int) -> float:
 
 
 def _place_bins(model: Model, tails: Tails) -> tuple[_Floats, _Floats]:
-    """Find the share of a column's values below each bin, and in it.
+    """Find the share of a column's values below each bin, and the share inside it.
 
     Returns
     -------

@@ -281,7 +281,7 @@ def _share_cells(model: Model, left: _Row, right: _Row) -> list[float | None]:
 
 @dataclass(frozen=True)
 class _Row:
-    """A row: its representation (not normalized), its cells, the shares of bins.
+    """A row: its unnormalized representation, its cells, and its bin probabilities.
 
     `plain` is the representation without weights of features and rarity.
     """

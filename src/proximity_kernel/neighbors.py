@@ -289,7 +289,7 @@ class ProximityNeighbors(NumberedTransformer, _NearestRows):
         n_neighbors: int | None = None,
         mode: Mode = "connectivity",
     ) -> Matrix:
-        """Join each row to its nearest of the fitted rows.
+        """Build the sparse graph that connects each row to its nearest fitted rows.
 
         Parameters
         ----------
@@ -311,7 +311,7 @@ class ProximityNeighbors(NumberedTransformer, _NearestRows):
     def precomputed_knn(
         self, n_neighbors: int | None = None
     ) -> tuple[NDArray[np.int64], NDArray[np.floating]]:
-        """List the nearest of each fitted row in the form that UMAP takes.
+        """Return the neighbors of each fitted row as `precomputed_knn` of UMAP.
 
         For ``umap.UMAP(n_neighbors=k, precomputed_knn=near.precomputed_knn(k))``.
 

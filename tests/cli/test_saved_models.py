@@ -74,4 +74,4 @@ def test_crafted_notes_end_with_a_message(table, tmp_path, capfd):
         saving.write_archive(model, {**header, "notes": notes}, arrays)
         capfd.readouterr()
         assert run_inside("neighbors", table, "--model", model) == 2, name
-        assert "does not fit the model" in capfd.readouterr().err, name
+        assert "does not match its model" in capfd.readouterr().err, name

@@ -407,3 +407,11 @@ def test_the_last_line_says_how_the_page_was_made(page, penguins, clusters):
     made = "Made on 2026-01-31 by the command: proximity-kernel cluster a.csv -k 3"
     text = TableReport(penguins, clusters=clusters, made=made).html
     assert f"and 3 clusters. {made} . This file is" in visible(text)
+
+
+def test_clusters_may_have_another_kernel_than_the_page(penguins):
+    clusters = ProximityKMeans(3, random_state=0).fit(penguins)
+    kernel = ProximityKernel(3).fit(penguins)
+    page = TableReport(penguins, kernel=kernel, clusters=clusters).html
+    sizes = np.bincount(clusters.predict(penguins))
+    assert all(f"{size} rows" in page for size in sizes)

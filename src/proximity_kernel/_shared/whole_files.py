@@ -37,7 +37,7 @@ def is_device(path: Path) -> bool:
 
 
 def name_beside(path: Path) -> Path:
-    """Name a temporary file in the folder of another, which may be a link.
+    """Name a temporary file in the folder of a file, or of the target of a symlink.
 
     It is the same folder because a rename is atomic only within a file system. The name
     is new each time because other processes may be writing too.
@@ -47,7 +47,7 @@ def name_beside(path: Path) -> Path:
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[BinaryIO]:
-    """Open a temporary file, which becomes the file if no error occurs.
+    """Open a temporary file that replaces the target on exit, unless an error occurs.
 
     A character device, a pipe, and the file that standard output goes to are written
     to directly.

@@ -127,7 +127,7 @@ class Fill:
         return np.array([min(max(n, limits.min), limits.max) for n in whole], dtype)
 
     def as_cells(self, cells: Sequence[Any]) -> _Array:
-        """Convert the values to Python objects like the observed cells of a column."""
+        """Convert filled values to the Python types of the observed cells."""
         missing = set(self.rows.tolist())
         known = [cell for i, cell in enumerate(cells) if i not in missing]
         example = next(iter(known), None)

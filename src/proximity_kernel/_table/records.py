@@ -149,7 +149,7 @@ class CellRecords(Tabular, np.ndarray[Any, Any]):
     """
 
     def __array_finalize__(self, made_from: NDArray[Any] | None) -> None:
-        """Keep the library of the array that this one is a part of."""
+        """Copy the name of the dataframe library to a view or slice of the records."""
         self.library = getattr(made_from, "library", "pandas")
 
     def __getitem__(self, key: Any) -> Any:

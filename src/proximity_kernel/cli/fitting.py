@@ -211,7 +211,7 @@ def _load_model(
 
 
 def _read_schema(path: str, estimator: Any, notes: dict[str, Any]) -> Schema:
-    """Restore the schema that was saved with a model, and check that it fits it."""
+    """Load the schema saved with a model, and check that it matches the model."""
     try:
         schema = Schema.from_dict(notes["schema"])
         fits = schema.names("used") == estimator.feature_names_in_.tolist()
@@ -225,8 +225,8 @@ def _read_schema(path: str, estimator: Any, notes: dict[str, Any]) -> Schema:
         fits = False
     if not fits:
         raise InputError(
-            f"--model {path}: what was saved about its table does not fit the model; "
-            "create one with --save-model."
+            f"--model {path}: the schema saved in this file does not match its model; "
+            "create the file again with --save-model."
         )
     return schema
 

@@ -408,7 +408,7 @@ def _search_part(
 
 
 def _replace(unfinished: Path, final: Path) -> None:
-    """Rename a folder, and remove the folder or file that had its name before."""
+    """Move a folder to a path, replacing the file or folder that is there."""
     final = final.resolve()
     old = unfinished.with_name(f"{unfinished.name}.old")
     if final.exists():

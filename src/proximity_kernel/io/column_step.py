@@ -202,7 +202,7 @@ class Column:
     def read_as(
         self, kind: Kind, form: str = "", unit: str = "", order: tuple[str, ...] = ()
     ) -> Column:
-        """Return a copy with the type of the column and the format of its values."""
+        """Return a copy of the column with another type and format of its values."""
         return replace(self, kind=kind, format=form, unit=unit, order=order)
 
     def with_role(self, role: Role, assumed: str = "", detail: str = "") -> Column:

@@ -139,7 +139,7 @@ def _split_mark(text: str, names: Collection[str]) -> tuple[list[str], str]:
 
 
 def holds_plus(texts: Any) -> bool:
-    """Whether one of few distinct strings consists of plus signs only.
+    """Whether a column of few distinct strings has one of plus signs only.
 
     >>> holds_plus(["+", "-"]), holds_plus(["+1", "-"])
     (True, False)
@@ -150,7 +150,7 @@ def holds_plus(texts: Any) -> bool:
 
 
 def report_minus_values(texts: dict[str, TextColumn]) -> list[str]:
-    """Report the columns in which "-" is a value and not missing, as they have "+"."""
+    """Report columns in which "-" is a value, because they have "+" too."""
     signs = {name: text.values for name, text in texts.items() if "-" in text.values}
     kept = [name for name, values in signs.items() if holds_plus(values)]
     if not kept:

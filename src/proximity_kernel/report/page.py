@@ -23,6 +23,7 @@ from .. import ProximityKernel, ProximityKMeans, __version__
 from .._coded import CodedTable
 from .._groups import describe_groups, name_kind
 from .._shared.extras import require
+from .._shared.resources import count_threads
 from .._shared.whole_files import whole_file
 from .._shared.wording import capitalize, counted, write_share
 from ..io import LoadedTable
@@ -244,12 +245,16 @@ def _collect(
     random_state: int,
 ) -> dict[str, Any]:
     """Compute everything that the page shows."""
-    labels, groups, kind = None, None, "cluster"
+    labels, groups, kind, own = None, None, "cluster", coded
     if clusters is not None:  # first, because this needs most memory
-        groups = clusters.groups_ or clusters.find_groups(coded)
+        model = clusters.kernel_.model_
+        if coded.model is not model:  # another kernel compares the rows
+            own = model.code_columns(coded.columns, count_threads(clusters.n_jobs))
+        groups = clusters.groups_ or clusters.find_groups(own)
         kind = name_kind(clusters.n_clusters_, groups)
         if clusters.n_clusters_ > 1:
-            labels = clusters.predict(coded).astype(np.int64)
+            labels = clusters.predict(own).astype(np.int64)
+    own.release()
     coded.release()
     columns = make_display_columns(coded)
     rng = np.random.default_rng(random_state)
@@ -265,7 +270,7 @@ def _collect(
     data["sampled"] = len(data["rows"]) < len(names)
     data["clusters"] = cards = None
     if clusters is not None and labels is not None:
-        cards = _describe_clusters(clusters, labels, coded, columns)
+        cards = _describe_clusters(clusters, labels, own, columns)
         data["clusters"] = labels[data["rows"]].tolist()
         data["sizes"] = [int(card["size"]) for card in cards]
         data["kind"] = kind
@@ -314,7 +319,7 @@ def _describe_clusters(
     missing cells count by their estimates.
     """
     types = clusters.kernel_.model_.types
-    share = _KnownShares(code_table(clusters.kernel_, coded), labels)
+    share = _KnownShares(coded, labels)
     by_name = {one.name: column for one, column in zip(types, columns, strict=True)}
     profiles = [
         one

@@ -291,7 +291,7 @@ def describe_rows(
 def _represent_without_rarity(
     kernel: ProximityKernel, coded: CodedTable, matrix: sp.csr_array
 ) -> sp.csr_array:
-    """Represent rows so that the agreement in a feature is from 0 to 1."""
+    """Represent rows without rarity, so that each feature agrees from 0 to 1."""
     if not kernel.model_.rarity:
         return matrix
     coded.release()  # the table keeps the representation with rarity
