@@ -97,6 +97,7 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 FIRST_SCREEN = README.partition("\n")[2].partition("It is the proximity kernel")[0]
 FIRST_SCREEN = FIRST_SCREEN.replace("](docs/", "](")
 FIRST_SCREEN = FIRST_SCREEN.replace("](CONTRIBUTING", "](contributing")
+FIRST_SCREEN = FIRST_SCREEN.replace("](paper/docs/", "](")
 
 # Words under which readers look for a page that does not use them.
 KEYWORDS = {

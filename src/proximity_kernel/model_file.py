@@ -59,6 +59,7 @@ def load_model(path: Any) -> Any:
     --------
     >>> import tempfile
     >>> from proximity_kernel import ProximityNeighbors
+    >>> from proximity_kernel.model_file import load_model
     >>> near = ProximityNeighbors(1).fit([[1.0, "a"], [2.0, "b"]])
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     near.save(f"{folder}/rows.model")

@@ -349,6 +349,7 @@ class ProximityOutliers(Weighted, OutlierDetector, KernelEstimator):
 
         Examples
         --------
+        >>> import numpy as np
         >>> table = [[float(i % 10), "a" if i % 10 < 5 else "b"] for i in range(200)]
         >>> odd = ProximityOutliers().fit(table)
         >>> np.round(odd.score_cells([[1.0, "a"], [90.0, None]]), 1).tolist()

@@ -216,3 +216,12 @@ def test_new_rows_that_are_written_otherwise(read_text):
     assert "'w' has another format than when fitted: 1.5" in table.assumptions
     with pytest.raises(InputError, match=r"'d' .* are not a date, as '3/4/2021'"):
         read_text("d,w\n3/4/2021,7.25\n3/5/2021,8.5\n3/6/2021,1.5\n", schema)
+
+
+def test_a_column_without_values_has_no_other_format(tmp_path):
+    old, new = tmp_path / "old.csv", tmp_path / "new.csv"
+    old.write_text("age,w\n" + "".join(f"{20 + i},{i}.5\n" for i in range(9)))
+    new.write_text("age,w\n33,\n40,\n")
+    table = read_table(new, schema=read_table(old).schema)
+    assert not [one for one in table.assumptions if "another format" in one]
+    assert table.frame["w"].isna().all()

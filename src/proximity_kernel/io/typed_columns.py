@@ -303,7 +303,8 @@ class _Converter:
         # A model may have been fitted to a file that stores numbers as numbers.
         expected = column.format or ("iso" if is_date else "1.5")
         values = parse_format(expected, text.values)
-        if pd.isna(values).all() and (other := _find_other_format(column, text)):
+        read_nothing = len(text.values) > 0 and pd.isna(values).all()
+        if read_nothing and (other := _find_other_format(column, text)):
             self.other_formats.append(
                 f"{column.name!r} has another format than when fitted: {other}"
             )
