@@ -62,6 +62,7 @@ _DEVIATIONS = 2.5  # of the null tables, by which the inertia must be lower
 _N_TERMS = 40  # of the Hermite series
 _STEPS = 50  # to the first axis
 _LEAST_PAIRS = 10  # rows that observe both columns
+_CHANCE = 1.15  # times the eigenvalue of independent columns is a main direction
 _N_ALONG = 2
 _OPTIONS: dict[str, Any] = {"n_init": 3, "max_iter": 100, "tol": 1e-4}
 _Floats = NDArray[np.float64]
@@ -81,7 +82,8 @@ class Groups(Tabular):
     stability : dict of int to float
         Stability of 2, 3, ... clusters.
     along : tuple of str
-        The two columns that vary most along the first axis of the rows.
+        The two columns that vary most along the first axis of the rows; none if no axis
+        has more of the variance than it would have by chance.
     """
 
     n_groups: int = 1
@@ -176,9 +178,11 @@ def describe_groups(n_clusters: int, groups: Groups | None) -> str:
     have 3 and 1 has 2.
     >>> none = Groups(1, {1: 10}, {2: 0.97}, ("age", "income"))
     >>> print(describe_groups(1, none))
-    No separate groups: the rows vary gradually, most along age and income.
+    No separate groups found: in the ranks of their values, the rows vary gradually,
+    most along age and income.
     >>> print(describe_groups(3, none))
-    3 parts, not groups: the rows vary gradually, most along age and income.
+    3 parts, not groups: in the ranks of their values, the rows vary gradually, most
+    along age and income.
     """
     if groups is None or not groups.samples:
         return ""
@@ -192,12 +196,14 @@ def describe_groups(n_clusters: int, groups: Groups | None) -> str:
     if groups.n_groups > 1:
         groups_found = f"{groups.n_groups} separate groups rather than {n_clusters}"
         return f"The rows form {groups_found}: {samples}."
-    start = "No separate groups"
+    start = "No separate groups found"
     if n_clusters > 1:
         start = f"{n_clusters} parts, not groups"
-    most = f", most along {join_names(groups.along)}" if groups.along else ""
+    most = f"most along {join_names(groups.along)}"
+    most = most if groups.along else "in no main direction"
     end = f" But {samples}." if others else ""
-    return f"{start}: the rows vary gradually{most}.{end}"
+    ranked = "in the ranks of their values, the rows vary gradually"
+    return f"{start}: {ranked}, {most}.{end}"
 
 
 def name_kind(n_clusters: int, groups: Groups | None) -> str:
@@ -462,6 +468,10 @@ class _Copula:
                 scores[seen, j] = own[self._ranks[seen, j]]
         observed = _correlate(scores, self._seen.astype(np.float64))
         values, vectors = np.linalg.eigh(_undo_ties(observed, series))
+        # The largest eigenvalue of independent columns (Marchenko and Pastur).
+        n_pairs = max(self._seen.mean() ** 2 * shape[0], 1)
+        chance = (1 + np.sqrt(shape[1] / n_pairs)) ** 2
+        self._has_axis = values[-1] > _CHANCE * chance
         root = vectors * np.sqrt(np.maximum(values, 0))  # the nearest that has a root
         return np.asarray(root / np.linalg.norm(root, axis=1, keepdims=True))
 
@@ -487,6 +497,8 @@ class _Copula:
 
     def along(self) -> tuple[str, ...]:
         """Name the columns that vary most along the first axis (correlation ratio)."""
+        if not self._has_axis:
+            return ()
         shares = np.zeros(len(self._root))
         for j in range(len(shares)):
             seen = self._seen[:, j]

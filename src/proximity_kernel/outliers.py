@@ -485,6 +485,13 @@ def fit_like(kernel: ProximityKernel, columns: tuple[Column, ...]) -> Any:
     return odd, coded
 
 
+def _find_half(shares: NDArray[np.float64], own: int) -> list[int]:
+    """Find the likeliest bins other than `own` that have half of the probability."""
+    order = [k for k in np.argsort(-shares, kind="stable").tolist() if k != own]
+    n_needed = int(np.searchsorted(np.cumsum(shares[order]), 0.5 * shares.sum())) + 1
+    return sorted(order[:n_needed])
+
+
 class _Writer:
     """Writes the reasons for unusual cells.
 
@@ -509,7 +516,7 @@ class _Writer:
         prior, known = self._keep_known(j, own, shares, decided)
         likely = _find_likely(known, self._names[j].n_ordered)
         if own in likely and not side:
-            likely = [int(known.argmax())]
+            likely = _find_half(known, own)
         expected, usual = self._name(j, likely) if likely else "", ""
         if not column.observed[i]:
             expected, likely = "a value", list(range(own))

@@ -67,7 +67,7 @@ def test_what_changed_is_listed(compare):
     north = f"north: {shares[0]:.0%} to {shares[1]:.0%}".replace("%", " %")
     assert north in lines["ward"]
     assert f"median {old['age'].median():g} to {new['age'].median():g}" in lines["age"]
-    assert "median 2020-06-09 to 2020-06-08; missing 0 % to 33 %" in lines["day"]
+    assert "missing 0 % to 33 %; median 2020-06-09 to 2020-06-08" in lines["day"]
     n_wards = int((old["ward"].iloc[:180] != new["ward"]).sum())
     assert f"'age' (180), 'ward' ({n_wards}) and 'day' (60)." in said
 

@@ -65,7 +65,8 @@ def test_the_findings_come_first(page, clusters):
         found[1],
     )
     assert re.match(
-        r"\d+ rows? ha\w+ a value that does not fit the rest of the row \([\d,]+ "
+        r"\d+ rows? ha\w+ a value that is unusual in its column or does not "
+        r"fit the rest of the row \([\d,]+ "
         r"observed cells compared\). The clearest is row \d+: \w+ \S+: .+ expected",
         found[2],
     )

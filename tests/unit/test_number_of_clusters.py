@@ -78,7 +78,14 @@ def test_a_gradient_is_not_called_groups(make):
     km = ProximityKMeans("auto", random_state=0).fit(table)
     assert km.n_clusters_ == km.groups_.n_groups == 1
     said = describe_groups(1, km.groups_)
-    assert said.startswith("No separate groups: the rows vary gradually, most along ")
+    assert said.startswith("No separate groups found: in the ranks of their ")
+
+
+def test_independent_columns_have_no_main_direction():
+    table = independent(np.random.default_rng(1))
+    groups = ProximityKMeans(2, random_state=0).fit(table).find_groups(table)
+    assert groups.along == ()
+    assert "vary gradually, in no main direction." in describe_groups(1, groups)
 
 
 def test_the_main_columns_of_a_gradient_are_named():
@@ -91,7 +98,7 @@ def test_the_main_columns_of_a_gradient_are_named():
     assert sorted(groups.along) == ["b", "d"]
     assert name_kind(3, groups) == "part"
     said = describe_groups(3, groups)
-    assert said.startswith("3 parts, not groups: the rows vary gradually, most along ")
+    assert said.startswith("3 parts, not groups: in the ranks of their values, ")
 
 
 def test_the_copula_keeps_columns_missing_cells_and_correlations():
@@ -155,7 +162,8 @@ def test_the_sentence_counts_the_samples():
     )
     groups = Groups(1, {1: 8, 2: 2}, {2: 0.9}, ("a", "b"))
     assert describe_groups(1, groups) == (
-        "No separate groups: the rows vary gradually, most along a and b. But of 10 "
+        "No separate groups found: in the ranks of their values, the rows vary "
+        "gradually, most along a and b. But of 10 "
         "samples of 90 % of the rows, 8 have none and 2 have 2."
     )
 

@@ -15,7 +15,7 @@ from proximity_kernel import ProximityKernel, ProximityOutliers
 from proximity_kernel._pairwise import DECIDES
 from proximity_kernel._surprise import Judge
 from proximity_kernel.datasets import load_penguins
-from proximity_kernel.outliers import fit_like
+from proximity_kernel.outliers import _find_half, fit_like
 
 
 @parametrize_with_checks(
@@ -524,3 +524,10 @@ def test_a_number_at_the_end_of_its_bin_is_not_surprising():
     scores = odd.score_cells(near)["size"]
     assert abs(scores[0] - scores[1]) < 0.2
     assert odd.score_cells(near.assign(size=19.0))["size"].min() > scores.max() + 1
+
+
+def test_what_is_called_expected_has_at_least_half_of_the_probability():
+    shares = np.array([0.2, 0.44, 0.06, 0.3])
+    assert _find_half(shares, own=0) == [1, 3]
+    assert _find_half(shares, own=1) == [0, 2, 3]
+    assert _find_half(np.array([0.1, 0.9]), own=0) == [1]

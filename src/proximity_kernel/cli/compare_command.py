@@ -184,7 +184,9 @@ def _compare_column(name: str, old: Any, new: Any) -> _Change:
             said = [write_short(one) for one in middles]
         else:
             said = write_numbers(middles, "numbers")
-        texts.insert(0, f"median {said[0]} to {said[1]}")
+        # What changed more comes first.
+        first = 0 if found.statistic >= missing_size else len(texts)
+        texts.insert(first, f"median {said[0]} to {said[1]}")
         chance, size = min(chance, found.pvalue), max(size, float(found.statistic))
         return _Change(name, size, chance, "; ".join(texts))
     counts = _count_values(a, b)

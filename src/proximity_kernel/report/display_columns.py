@@ -212,9 +212,17 @@ class DisplayColumn:
             return write_moment(value).replace("T", " ")
         return self._write_number(value) + " s" * (self.kind == "duration")
 
-    def _write_number(self, value: float) -> str:
+    def write_middle(self, value: float) -> str:
+        """Write a median, which may lie between two values and need a decimal more."""
+        if self.kind == "date" or round(value, self._n_decimals) == value:
+            return self.write(value)
+        more = self._write_number(value, self._n_decimals + 1)
+        return more + " s" * (self.kind == "duration")
+
+    def _write_number(self, value: float, n_decimals: int | None = None) -> str:
         """Write a number like the others of the column, unless it is tiny or huge."""
-        size, n_decimals = abs(value), self._n_decimals
+        size = abs(value)
+        n_decimals = self._n_decimals if n_decimals is None else n_decimals
         if size >= _PLAIN or (value and not round(value, n_decimals)):
             return f"{value:.{_N_DIGITS}g}"
         if size >= 10.0 ** (_MAX_DIGITS - n_decimals):
@@ -388,7 +396,8 @@ def _summarize(column: DisplayColumn) -> str:
     if column.labels is not None:
         return counted(n_distinct, "value")
     known = column.known
-    low, middle, high = map(column.write, (known.min(), np.median(known), known.max()))
+    low, high = map(column.write, (known.min(), known.max()))
+    middle = column.write_middle(float(np.median(known)))
     if low == high:
         return f"always {low}"
     return f"{low} to {high}, median {middle}, {n_distinct:,} different"

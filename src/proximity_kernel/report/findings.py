@@ -107,9 +107,9 @@ def write_findings(
         cell = first["cells"][0]
         rows = counted(surprising["found"], "row has", "rows have")
         lines.append(
-            f"{rows} a value that does not fit the rest of the row ({checked} "
-            f"compared). The clearest is row {names[first['row']]}: {cell['feature']} "
-            f"{cell['text']}."
+            f"{rows} a value that is unusual in its column or does not fit the rest of "
+            f"the row ({checked} compared). The clearest is row {names[first['row']]}: "
+            f"{cell['feature']} {cell['text']}."
         )
     else:
         lines.append(
@@ -157,8 +157,8 @@ def _write_missing(counts: Mapping[str, Any], missing: Mapping[str, Any]) -> str
     kept = [one["name"] for one in missing["kept"]]
     if kept:
         line += (
-            f" Missing cells in {join_names(kept, _N_COLUMNS)} are informative: they "
-            "count as a value of their own."
+            f" Missing cells in {join_names(kept, _N_COLUMNS)} count as a value of "
+            "their own, because they are missing together."
         )
     return line
 

@@ -128,7 +128,7 @@ function showNear(row) {
   nameRow(row);
   const near = data.near[row];
   byId("panel-lead").textContent = near.length
-    ? `The ${near.length === 1 ? "row" : near.length + " rows"} most similar to it; 1 is equal, 0 is different in every column. Choose one to see why.`
+    ? `The ${near.length === 1 ? "row" : near.length + " rows"} most similar to it; 1 is the same label or narrow range in every column, 0 is another in every column. Choose one to see why.`
     : "There is no other row.";
   const buttons = near.map((other, nth) => {
     const similarity = data.similarity[row][nth] / 1000;
