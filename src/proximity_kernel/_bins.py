@@ -654,7 +654,7 @@ def list_bin_counts(options: FitOptions, types: Sequence[ColumnType]) -> list[Bi
         found = find_columns("n_bins", given, types) if given else {}
         for j, (key, own) in found.items():
             spread[j] = check_bin_count(f"n_bins[{key!r}]", own)
-    elif isinstance(given, str | Set) or not np.iterable(given):
+    elif isinstance(given, str | Set | Iterator) or not np.iterable(given):
         spread = [check_bin_count("n_bins", given)] * n_features
     elif len(given := list(given)) != n_features:
         raise ValueError(

@@ -372,6 +372,8 @@ class ProximityKMeans(NumberedTransformer, Clusterer, KernelEstimator):
     def _gather(self, kernel: ProximityKernel, X: Any) -> tuple[CodedTable, Rows]:
         """Represent each distinct row of a table once."""
         coded, matrix = represent_distinct(kernel, X)
+        if coded.model is not kernel.model_:
+            raise ValueError("The table was coded by another kernel than this one.")
         return coded, gather_rows(matrix, coded.counts, count_threads(self.n_jobs))
 
     def _gather_fitted(self, X: Any) -> tuple[CodedTable, Rows]:

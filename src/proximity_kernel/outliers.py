@@ -20,6 +20,7 @@ from ._batches import fit_to_batches, make_reader, merge_all
 from ._bin_summary import (
     BinSummary,
     Labels,
+    has_no_rows,
     list_value_counts,
     merge_values,
     summarize_values,
@@ -263,6 +264,7 @@ class ProximityOutliers(Weighted, OutlierDetector, KernelEstimator):
                         score_rows(model.code(batch, threads), tails, threads)
                     )
                     for batch in map(collect_table, read())
+                    if not has_no_rows(batch)
                 ),
                 merge_values,
             )

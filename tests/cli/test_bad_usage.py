@@ -174,7 +174,11 @@ VALUES = {
     "no column": (["--weight", "agee=2"], "--weight agee: .* no such.* mean 'age'"),
     "weight of an id": (
         ["--weight", "patient_id=2"],
-        "--weight patient_id: .* has no such column to compare by",
+        "--weight patient_id: .* has this column, but it is not compared",
+    ),
+    "two weights": (
+        ["--weight", "age=2", "--weight", "age=3"],
+        "--weight age: given twice",
     ),
     "weights 0": (
         [f"--weight={name}=0" for name in USED],

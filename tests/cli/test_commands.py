@@ -341,7 +341,11 @@ def test_the_number_of_clusters_is_found_and_printed(folder, capfd, values):
     done = capfd.readouterr()
     kernel = ProximityKernel(matching="cascade")
     n = ProximityKMeans("auto", kernel=kernel, random_state=0).fit(values).n_clusters_
-    said = f"{n} separate groups: of 10 samples " if n > 1 else "No separate groups: "
+    said = (
+        f"{n} separate groups: of 10 samples "
+        if n > 1
+        else "No separate groups found: "
+    )
     assert re.search(f"^{said}", done.err, re.MULTILINE)
     assert pd.read_csv(io.StringIO(done.out))["cluster"].nunique() == n
 

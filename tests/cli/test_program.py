@@ -63,8 +63,9 @@ def test_an_option_is_not_abbreviated_and_the_help_to_see_is_the_commands(
 ):
     for option, value, hint in (
         ("--bin", "3", ", did you mean '--bins'?"),
-        ("--clusters", "3", ", did you mean '-k'?"),
-        ("--n-clusters=4", "", ", did you mean '-k'?"),
+        ("--clusters", "3", ", did you mean '-k 3'?"),
+        ("--n-clusters=4", "", ", did you mean '-k 4'?"),
+        ("--o", "x.csv", ";"),
         ("--of", "3", ";"),
         ("--raport=x.html", "", ", did you mean '--report'?"),
     ):

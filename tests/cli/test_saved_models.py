@@ -60,6 +60,9 @@ def crafted(notes):
         "columns of numbers": {"schema": {"columns": [1], "missing": []}},
         "a column less": {"schema": {**schema, "columns": schema["columns"][:1]}},
         "other columns": {"schema": {**schema, "columns": used}},
+        "an order of none": {
+            "schema": {**schema, "columns": [{**schema["columns"][0], "order": None}]}
+        },
         "an id less": {**notes, "ids": {"case": cases[:-1]}},
         "ids of numbers": {**notes, "ids": {"case": list(range(30))}},
         "ids that are one": {**notes, "ids": 5},

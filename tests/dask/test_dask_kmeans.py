@@ -187,3 +187,10 @@ def test_bad_tables(frame):
     with pytest.warns(ConvergenceWarning, match="1 of the 2 clusters") as caught:
         DaskProximityKMeans(2, random_state=0).fit(same)
     assert caught[0].filename == __file__
+
+
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+def test_none_is_no_table(frame):
+    km = DaskProximityKMeans(2, random_state=0).fit(as_dask([frame]))
+    with pytest.raises(TypeError, match="got NoneType"):
+        km.predict(None).compute()

@@ -22,7 +22,7 @@ from strategies import (
     tables,
 )
 
-from proximity_kernel import ProximityKernel
+from proximity_kernel import ProximityKernel, ProximityOutliers
 from proximity_kernel import _row_summary as row_summary
 from proximity_kernel._batches import merge_all
 
@@ -287,3 +287,15 @@ def test_many_bins(missingness, matching):
         pk = ProximityKernel(n_bins, missingness=missingness, matching=matching)
         got = by_batches(pk, cut(table, 7, np.random.RandomState(0)))
         assert_same_model(got, pk.fit(table))
+
+
+def test_an_empty_batch_is_ignored_by_the_third_pass_of_outliers():
+    table = pd.DataFrame({"a": np.arange(60.0), "b": list("xyz") * 20})
+    batches = [table[:40], table.head(0), table[40:]]
+    odd = ProximityOutliers(contamination=0.1).fit_batches(batches)
+    assert odd.offset_ == ProximityOutliers(contamination=0.1).fit(table).offset_
+
+
+def test_an_iterator_cannot_be_the_number_of_bins():
+    with pytest.raises(ValueError, match="n_bins must be a whole number"):
+        ProximityKernel(iter([2, 3])).fit([[1.0, 2.0], [2.0, 3.0]])

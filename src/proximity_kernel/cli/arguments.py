@@ -10,7 +10,6 @@ import argparse
 import re
 from collections.abc import Callable
 from contextlib import suppress
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -61,13 +60,11 @@ def name_options(text: str) -> str:
 
 def reading_options(given: argparse.Namespace) -> dict[str, Any]:
     """Collect the parameters of `read_table` from the options."""
-    options = {name: getattr(given, name) for name in (*_READING, "default_missing")}
-    if given.names is not None:
-        options["names"] = _read_names(given.names)
-    return options
+    if isinstance(given.names, str):  # once, because a pipe cannot be read again
+        given.names = _read_names(given.names)
+    return {name: getattr(given, name) for name in (*_READING, "default_missing")}
 
 
-@cache  # a pipe can be read only once
 def _read_names(path: str) -> list[str]:
     """Read column names from a file.
 

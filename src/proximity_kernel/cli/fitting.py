@@ -132,14 +132,21 @@ def start(
 
 
 def check_weights(invocation: Invocation, source: str, schema: Schema) -> None:
-    """Raise InputError unless each --weight names a compared column."""
-    used = schema.names("used")
+    """Raise InputError unless each --weight names a compared column, at most once."""
+    used, seen = schema.names("used"), set()
     for name, _ in getattr(invocation.options, "feature_weights", None) or ():
-        if name not in used:
-            hint = suggest(name, used) or f"; it has {listed(used, 8)}."
+        if name in seen:
+            raise InputError(f"--weight {name}: given twice; give one.")
+        seen.add(name)
+        if name in used:
+            continue
+        if any(column.name == name for column in schema.columns):
             raise InputError(
-                f"--weight {name}: {source} has no such column to compare by{hint}"
+                f"--weight {name}: {source} has this column, but it is not compared; "
+                "leave the weight out, or see --id, --drop and --categorical."
             )
+        hint = suggest(name, used) or f"; it has {listed(used, 8)}."
+        raise InputError(f"--weight {name}: {source} has no such column{hint}")
 
 
 def fit(

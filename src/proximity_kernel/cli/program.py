@@ -181,9 +181,12 @@ class _Parser(argparse.ArgumentParser):
     def _suggest(self, rest: list[str]) -> str:
         """Suggest an option that is similar to the first unknown one."""
         asked = [one[2:].partition("=")[0] for one in rest if one.startswith("--")]
-        known = [one.removeprefix("--") for one in self._option_string_actions]
-        if asked and _SHORT.fullmatch(asked[0]) and "-k" in known:
-            return ", did you mean '-k'?"
+        if asked and _SHORT.fullmatch(asked[0]) and "-k" in self._option_string_actions:
+            at = rest.index(next(one for one in rest if one.startswith("--")))
+            value = rest[at].partition("=")[2] or next(iter(rest[at + 1 :]), "")
+            value = value if value.isdecimal() or value == "auto" else "N"
+            return f", did you mean '-k {value}'?"
+        known = [one[2:] for one in self._option_string_actions if one[:2] == "--"]
         found = find_similar(asked[0], known) if asked else None
         return f", did you mean '--{found}'?" if found is not None else ""
 
@@ -234,7 +237,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _refuse(given: list[str]) -> int:
     """Handle a call without a valid command: print help or version, or an error."""
     first = {
-        name: str(add.__doc__).partition(".\n")[0] for name, add in COMMANDS.items()
+        name: (add.__doc__ or "").partition(".\n")[0] for name, add in COMMANDS.items()
     }
     listed = "\n".join(f"  {name:<12}{text}" for name, text in first.items())
     parser = _Parser(_PROGRAM, f"{_DESCRIPTION}\ncommands:\n{listed}")

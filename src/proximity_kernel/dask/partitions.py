@@ -128,7 +128,7 @@ class Parts:
 
 def _call(part: Any, work: Callable[..., Any], empty: Any, *arguments: Any) -> Any:
     """Run a task: call `work`, with the objects that are shared."""
-    if part is None or has_no_rows(part):
+    if has_no_rows(part):
         return empty
     plain = (one.get() if isinstance(one, Shared) else one for one in arguments)
     return work(part, *plain)

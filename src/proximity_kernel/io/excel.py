@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import islice, repeat
 from typing import IO, Any
-from zipfile import ZipFile
+from zipfile import ZipFile, ZipInfo
 
 import numpy as np
 import pandas as pd
@@ -27,6 +27,7 @@ _MAX_CELLS = 2**26  # as Python objects, they take 2 GiB
 _MAX_ROWS = 2**20  # of a sheet
 _MIN_COLUMNS = 3  # in a table with fewer, a row with one cell is no title
 _SAMPLE_ROWS = 200  # from which the header is inferred
+_BUFFER = 2**20  # bytes of a sheet that are searched at a time
 _FORMULA = re.compile(rb"<(\w+:)?f[ >/]")  # in the XML of a sheet
 
 
@@ -117,7 +118,18 @@ def _check_archive(name: str, data: IO[bytes]) -> bool:
         parts = archive.infolist()
         check_size(name, sum(part.file_size for part in parts))
         sheets = (part for part in parts if "worksheets/" in part.filename)
-        return any(_FORMULA.search(archive.read(part)) for part in sheets)
+        return any(_has_formulas(archive, part) for part in sheets)
+
+
+def _has_formulas(archive: ZipFile, part: ZipInfo) -> bool:
+    """Whether the XML of a sheet has a formula element; it is searched in blocks."""
+    before = b""
+    with archive.open(part) as file:
+        while block := file.read(_BUFFER):
+            if _FORMULA.search(before + block):
+                return True
+            before = block[-20:]
+    return False
 
 
 def _list_rows(sheet: Any, skip: int = 0) -> Iterator[tuple[Any, ...]]:

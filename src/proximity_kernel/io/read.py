@@ -146,11 +146,12 @@ def read_table(
     )  # fmt: skip
     file = open_file(path_or_buffer)
     require("pandas", extra="cli")
-    from . import checks, excel, row_filter, text, totals, typed_columns, typed_files
+    from . import checks, excel, row_filter, text, totals, typed_columns
 
     options.check_file_type(file.name, file.type)
-    parsers = {"text": text.parse_text, "excel": excel.parse_sheet}
-    parse = parsers.get(file.type, typed_files.parse_typed)
+    parse: Any = {"text": text.parse_text, "excel": excel.parse_sheet}.get(file.type)
+    if parse is None:  # only these need pyarrow
+        from .typed_files import parse_typed as parse
     parsed = checks.drop_repeated_headers(parse(file, options))
     parsed = parsed if keep_totals else totals.leave_totals_out(parsed)
     if not len(parsed.frame):

@@ -99,13 +99,12 @@ class Schema:
     def from_dict(cls, data: dict[str, Any]) -> Schema:
         """Restore a schema from `to_dict`."""
 
-        def restore(value: Any) -> Any:
-            return tuple(value) if isinstance(value, list) else value
+        def restore(column: dict[str, Any]) -> ColumnSchema:
+            marks, order = column["missing"], tuple(column["order"])
+            marks = None if marks is None else tuple(marks)
+            return ColumnSchema(**column | {"missing": marks, "order": order})
 
-        columns = [
-            ColumnSchema(**{key: restore(value) for key, value in column.items()})
-            for column in data["columns"]
-        ]
+        columns = map(restore, data["columns"])
         return cls(tuple(columns), tuple(data["missing"]))
 
 
