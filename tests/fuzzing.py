@@ -460,10 +460,10 @@ def name_versions():
 
 def read_record(path):
     """Read the tallies of an earlier run of the same sources, and its versions."""
-    tallies, versions = {}, {}
+    tallies, versions, sources = {}, {}, hash_sources()
     for text in path.read_text(encoding="utf-8").splitlines():
         line = json.loads(text)
-        if line.get("sources", hash_sources()) != hash_sources():
+        if line.get("sources", sources) != sources:
             raise ValueError(f"{path} is of other sources: remove it to start anew")
         if "target" in line:
             tallies.setdefault(line["target"], Tally()).add(line)
