@@ -73,6 +73,9 @@ def kernel_matrix(
 ) -> NDArray[Any]:
     """Compare all rows of `a` with all rows of `b`, or with each other.
 
+    Products are summed in float64 and rounded once. In float32, BLAS gives other last
+    digits for other shapes, so that partitions would differ from the whole table.
+
     Parameters
     ----------
     a : csr_array of shape (n, n_columns)
@@ -98,14 +101,15 @@ def kernel_matrix(
            [0.5 , 0.5 , 0.25],
            [0.75, 0.25, 0.75]])
     """
-    other = a if b is None else b
-    n_columns = a.shape[1]
+    dtype, n_columns = a.dtype, a.shape[1]
+    a = a.astype(np.float64, copy=False)
+    other = a if b is None else b.astype(np.float64, copy=False)
     step = max(1, min(_TILE, memory // (2 * a.dtype.itemsize * (n_columns + _TILE))))
     sparse = other.shape[0] * n_columns > _SPARSE_FROM * other.nnz
     # If memory allows, make it dense once for all tiles.
     dense = not sparse and other.shape[0] * n_columns * a.dtype.itemsize <= memory // 2
     held = other.toarray() if dense else other
-    out = np.empty((a.shape[0], other.shape[0]), a.dtype)
+    out = np.empty((a.shape[0], other.shape[0]), dtype)
 
     def fill_some(first: int, last: int) -> None:
         left = a[first:last] if sparse else a[first:last].toarray()
