@@ -73,14 +73,14 @@ class ColumnSummary:
     Attributes
     ----------
     type : ColumnType
-    held : ValueCounts, Sketch or Labels
-        The observed values.
+    distribution : ValueCounts, Sketch or Labels
+        The observed values with their counts.
     missing : int
         Number of missing cells.
     """
 
     type: ColumnType
-    held: ValueSummary | Labels
+    distribution: ValueSummary | Labels
     missing: int
 
 
@@ -131,9 +131,10 @@ def summarize_bins(
     --------
     >>> state = summarize_bins([[1.5, "b"], [None, "a"], [1.5, "b"]])
     >>> size, color = state.columns
-    >>> size.held.values.tolist(), size.held.counts.tolist(), size.missing
+    >>> values = size.distribution
+    >>> values.values.tolist(), values.counts.tolist(), size.missing
     ([1.5], [2], 1)
-    >>> color.held.labels, color.held.counts.tolist()
+    >>> color.distribution.labels, color.distribution.counts.tolist()
     (('a', 'b'), [1, 2])
     """
     columns = read_columns(table, categorical_features=categorical_features)
@@ -162,9 +163,9 @@ def merge_bins(a: BinSummary, b: BinSummary) -> BinSummary:
     >>> parts = [[[1, "b"], [2, "a"]], [[None, "c"]], [[2.0, None]]]
     >>> first, second, third = map(summarize_bins, parts)
     >>> whole = merge_bins(merge_bins(third, first), second)
-    >>> whole.n_samples, whole.columns[0].held.counts.tolist()
+    >>> whole.n_samples, whole.columns[0].distribution.counts.tolist()
     (4, [1, 2])
-    >>> whole.columns[1].held.labels
+    >>> whole.columns[1].distribution.labels
     ('a', 'b', 'c')
     """
     if not (a.columns and b.columns):
@@ -178,7 +179,7 @@ def merge_bins(a: BinSummary, b: BinSummary) -> BinSummary:
 
 
 def _is_unnamed(state: BinSummary) -> bool:
-    """Whether the columns have the names of those of an array: x0, x1 and so on."""
+    """Whether the names are the default ones of an array: x0, x1 and so on."""
     return state.names == [f"x{j}" for j in range(len(state.columns))]
 
 
@@ -225,7 +226,7 @@ def _finish_column(
     column: ColumnSummary, n_bins: BinCount, max_categories: int
 ) -> tuple[Bins, Typical]:
     """Learn the bins of a column, and their typical values, from its summary."""
-    held = column.held
+    held = column.distribution
     if isinstance(held, Labels):
         return bin_labels(held.labels, held.counts, max_categories)
     ranked = list_value_counts(held)
@@ -252,26 +253,27 @@ def _merge_columns(a: ColumnSummary, b: ColumnSummary) -> ColumnSummary:
     if NOTHING in (a.type.family, b.type.family):
         surer = max(a, b, key=_type_certainty)
         column_type = replace(surer.type, name=a.type.name, place=a.type.place)
-        return ColumnSummary(column_type, surer.held, missing)
+        return ColumnSummary(column_type, surer.distribution, missing)
     if replace(b.type, name=a.type.name) != a.type:
         _raise_type_differs(a.type, b.type)
-    if isinstance(a.held, Labels) and isinstance(b.held, Labels):
+    one, other = a.distribution, b.distribution
+    if isinstance(one, Labels) and isinstance(other, Labels):
         try:
-            labels = _merge_labels(a.held, b.held, a.type.family == "dates")
+            labels = _merge_labels(one, other, a.type.family == "dates")
         except (TypeError, ValueError):  # such as periods of different lengths
-            shown = " and ".join(sorted(short(s.labels[0]) for s in (a.held, b.held)))
+            shown = " and ".join(sorted(short(s.labels[0]) for s in (one, other)))
             raise ValueError(
                 f"{a.type.place} has labels in two batches that cannot be sorted "
                 f"together, for example {shown}; convert it to one type."
             ) from None
         unasked = a.type.unasked or b.type.unasked
         return ColumnSummary(replace(a.type, unasked=unasked), labels, missing)
-    assert not isinstance(a.held, Labels)  # both have the same kind here
-    assert not isinstance(b.held, Labels)
+    assert not isinstance(one, Labels)  # both have the same kind here
+    assert not isinstance(other, Labels)
     rounded = a.type.rounded or b.type.rounded
     form = max(a.type.form, b.type.form, key=FORMS.index)
     column_type = replace(a.type, rounded=rounded, form=form)
-    return ColumnSummary(column_type, merge_values(a.held, b.held), missing)
+    return ColumnSummary(column_type, merge_values(one, other), missing)
 
 
 def _type_certainty(state: ColumnSummary) -> tuple[bool, bool, bool, str]:

@@ -107,7 +107,7 @@ class NumericBins:
         """The thresholds between neighboring bins, shape (n_bins - 1,)."""
         if self.cuts is not None and self.levels is not None:
             return self.cuts[self.levels <= QUARTERS]
-        return between(self.centers[:-1], self.centers[1:])
+        return compute_midpoints(self.centers[:-1], self.centers[1:])
 
 
 @dataclass(frozen=True)
@@ -179,7 +179,7 @@ class ValueCounts:
         return np.asarray(self.values[self._ends.searchsorted(places, side="right")])
 
     def span(self, value: float) -> tuple[int, int]:
-        """Find the positions where the copies of a value start and stop."""
+        """Return the first sorted position of a value, and that after its last copy."""
         at = self.values.searchsorted(value)
         first, last = self._ends[at] - self.counts[at], self._ends[at]
         return math.ceil(first), min(math.ceil(last), len(self))
@@ -242,7 +242,7 @@ class LazySorted:
         return found
 
     def span(self, value: float) -> tuple[int, int]:
-        """Find the positions where the copies of a value start and stop."""
+        """Return the first sorted position of a value, and that after its last copy."""
         bucket = int(_PLACES[int(np.float64(value).view(np.uint64) >> np.uint64(48))])
         held = self._bucket(bucket)
         before = int(self._ends[bucket]) - len(held)
@@ -274,8 +274,8 @@ def count_values(
     Parameters
     ----------
     values : ndarray of shape (n,), float64, without NaN
-    copies : ndarray of shape (n,), int64, or None
-        How often each value counts; None means once.
+    copies : ndarray of shape (n,), int64 or float64, or None
+        The weight of each value; None means 1.
 
     Returns
     -------
@@ -339,7 +339,7 @@ def _quantiles(values: SortedValues, parts: Sequence[int], n_parts: int) -> list
 def _fit_quarters(values: SortedValues) -> NumericBins:
     """Learn "fine" bins: the quarters of the tree, with their medians as centers."""
     places, levels = cut_values(values)
-    cuts = between(values.at(places - 1), values.at(places))
+    cuts = compute_midpoints(values.at(places - 1), values.at(places))
     ends = places[levels <= QUARTERS]
     middles = (np.append(0, ends) + np.append(ends, len(values))) // 2
     quarters, first_leaves = np.unique(number_nodes(levels, QUARTERS), True)
@@ -349,7 +349,7 @@ def _fit_quarters(values: SortedValues) -> NumericBins:
 
 
 def _fit_resolutions(values: SortedValues) -> NumericBins:
-    """Learn "auto" bins: up to four centers, and which of two coarse bins has each."""
+    """Learn "auto" bins: up to four centers, and the coarse bin (0 or 1) of each."""
     few = values.few(_FINE)
     if few is not None and len(few) <= _COARSE:
         return NumericBins(few)
@@ -456,7 +456,7 @@ def _find_split(values: SortedValues, first: int, last: int) -> int:
     return min(inside, key=lambda at: (abs(2 * at - first - last), at), default=first)
 
 
-def between(low: Any, high: Any) -> NDArray[np.float64]:
+def compute_midpoints(low: Any, high: Any) -> NDArray[np.float64]:
     """Compute midpoints of pairs of numbers, never rounded up to the higher number."""
     with np.errstate(over="ignore"):
         middle = (low + high) / 2
@@ -465,15 +465,15 @@ def between(low: Any, high: Any) -> NDArray[np.float64]:
 
 
 def number_nodes(levels: _Ints, level: int) -> _Ints:
-    """Find the tree node of depth `level` that contains each leaf, (n_leaves,)."""
+    """Return the index of the node of depth `level` above each leaf, (n_leaves,)."""
     return np.concatenate([[0], np.cumsum(levels <= level)])
 
 
-def list_cells_of(bins: Bins) -> tuple[_Floats, list[tuple[_Ints, float]]]:
-    """Find how much each leaf and each larger cell of a feature adds to a score.
+def list_cell_scores(bins: Bins) -> tuple[_Floats, list[tuple[_Ints, float]]]:
+    """Return the score that each leaf of a feature adds, and each larger cell.
 
-    Larger cells are the tree nodes of a "fine" feature and the halves of an "auto" one.
-    Each has a column of its own in the representation, after the leaves.
+    Larger cells are the tree nodes of a "fine" feature and the halves of an "auto" one,
+    given by their leaves and score. Their columns come after those of the leaves.
     """
     if isinstance(bins, CategoricalBins):
         return np.ones(bins.n_bins), []
@@ -487,19 +487,19 @@ def list_cells_of(bins: Bins) -> tuple[_Floats, list[tuple[_Ints, float]]]:
 def _score_halves(
     n_bins: int, groups: tuple[int, ...]
 ) -> tuple[_Floats, list[tuple[_Ints, float]]]:
-    """Do the same for a feature of bins and halves; there are few such kinds."""
-    own, cells = np.ones(n_bins), []
+    """Return the scores of bins and coarse bins; cached, as few patterns occur."""
+    leaf_scores, cells = np.ones(n_bins), []
     for group in sorted(set(groups)):
         members = np.flatnonzero(np.array(groups) == group)
         if len(members) > 1:
             cells.append((members, COARSE_SHARE))
-            own[members] -= COARSE_SHARE
-    own.flags.writeable = False  # all callers share it
-    return own, cells
+            leaf_scores[members] -= COARSE_SHARE
+    leaf_scores.flags.writeable = False  # all callers share it
+    return leaf_scores, cells
 
 
 def score_nodes(levels: _Ints) -> tuple[_Floats, list[tuple[_Ints, float]]]:
-    """Compute what each tree node adds to the score of two values that share it.
+    """Compute the score that each tree node adds for two values that share it.
 
     Parameters
     ----------
@@ -509,29 +509,29 @@ def score_nodes(levels: _Ints) -> tuple[_Floats, list[tuple[_Ints, float]]]:
     Returns
     -------
     ndarray of shape (n_leaves,)
-        What each leaf adds.
+        The score that each leaf adds.
     list of (ndarray of int64, float)
-        The leaves of each inner node (eighths, then quarters, halves), and what it
+        The leaves of each inner node (eighths, then quarters, halves), and the score it
         adds. The score of two values is the sum over the nodes that contain both.
 
     Examples
     --------
-    >>> own, cells = score_nodes(np.array([1, 2, 3]))
-    >>> own.round(2).tolist(), [members.tolist() for members, _ in cells]
+    >>> leaf_scores, cells = score_nodes(np.array([1, 2, 3]))
+    >>> leaf_scores.round(2).tolist(), [members.tolist() for members, _ in cells]
     ([1.0, 0.6, 0.3, 0.3], [[2, 3], [1, 2, 3]])
     """
-    own, cells = np.ones(len(levels) + 1), []
+    leaf_scores, cells = np.ones(len(levels) + 1), []
     for level in range(len(SCORES) - 2, 0, -1):
         for members in _group_leaves(number_nodes(levels, level)):
             if len(members) > 1:
                 added = SCORES[level] - SCORES[level - 1]
                 cells.append((members, added))
-                own[members] -= added
-    return own, cells
+                leaf_scores[members] -= added
+    return leaf_scores, cells
 
 
 def halve_probabilities(levels: _Ints) -> NDArray[np.float64]:
-    """Compute the probability of each leaf, given its quarter: halved at each cut.
+    """Compute the probability of each leaf given its quarter: halved at each cut.
 
     >>> halve_probabilities(np.array([3, 4]))  # the first eighth is not cut again
     array([0.5 , 0.25, 0.25])
@@ -577,8 +577,8 @@ def learn_typical(
     ----------
     values : ndarray of shape (n,), float64, contiguous
         NaN is skipped.
-    counts : ndarray of shape (n,), int64, or empty
-        How often each value occurs; empty means once.
+    counts : ndarray of shape (n,), int64 or float64, or empty
+        The weight of each value; empty means 1.
     bins : NumericBins
     ordered : bool
         Whether the values are ranks of categories.
@@ -598,15 +598,15 @@ def learn_typical(
 
 
 def _find_modal_ranks(ranks: _Floats, counts: _Ints, bins: NumericBins) -> Typical:
-    """Find the most frequent rank in each bin, and the share of its other ranks."""
+    """Find the mode of the ranks in each bin, and the share of its other values."""
     values, spread = np.round(bins.centers), np.zeros(bins.n_bins)
-    whole = ranks[~np.isnan(ranks)].astype(np.intp)
-    of_rank = np.bincount(whole, counts) if len(counts) else np.bincount(whole)
-    held = np.searchsorted(bins.midpoints, np.arange(len(of_rank)))
-    for k in np.unique(held[of_rank > 0]):
-        here = np.where(held == k, of_rank, 0)
-        values[k] = here.argmax()
-        spread[k] = 1 - here.max() / here.sum()
+    observed = ranks[~np.isnan(ranks)].astype(np.intp)
+    totals = np.bincount(observed, counts) if len(counts) else np.bincount(observed)
+    bin_of_rank = np.searchsorted(bins.midpoints, np.arange(len(totals)))
+    for k in np.unique(bin_of_rank[totals > 0]):
+        in_bin = np.where(bin_of_rank == k, totals, 0)
+        values[k] = in_bin.argmax()
+        spread[k] = 1 - in_bin.max() / in_bin.sum()
     return Typical(values, spread)
 
 
@@ -691,8 +691,8 @@ def learn_bins(
     max_categories : int
         Maximum number of bins of a categorical column.
     n_threads : int
-    copies : ndarray of shape (n_samples,), int64, or None
-        How often each row counts, at least 1; None means once.
+    copies : ndarray of shape (n_samples,), int64 or float64, or None
+        The weight of each row, above 0; None means 1.
 
     Returns
     -------
@@ -755,7 +755,7 @@ def _learn_column(
 def _learn_distinct(
     columns: Sequence[Column], n_bins: Sequence[BinCount]
 ) -> Iterator[tuple[int, tuple[ColumnType, NumericBins, Typical]]]:
-    """Learn the "auto" bins of many short columns at once; yield their indices too.
+    """Learn the "auto" bins of many short columns at once; yield each with its index.
 
     A table of a hundred rows can have ten thousand columns, and `_learn_column` for
     each would take most of the time of a fit. Only columns whose values are all
@@ -764,16 +764,16 @@ def _learn_distinct(
     to the last bit; it learns the columns that are not yielded.
     """
     n_rows = len(columns[0].values)
-    some = [
+    numeric = [
         j
         for j, column in enumerate(columns)
         if n_bins[j] == AUTO and not column.type.has_labels
     ]
-    if n_rows > FEW_ROWS or len(some) < _FEWEST_AT_ONCE:
+    if n_rows > FEW_ROWS or len(numeric) < _FEWEST_AT_ONCE:
         return
     step = max(1, _VALUES_AT_ONCE // max(1, n_rows))
-    for first in range(0, len(some), step):
-        which = some[first : first + step]
+    for first in range(0, len(numeric), step):
+        which = numeric[first : first + step]
         values = np.stack([columns[j].values for j in which]) + 0.0  # without -0.0
         ordered = np.sort(values, axis=1)
         observed = n_rows - np.isnan(values).sum(axis=1)
@@ -799,8 +799,8 @@ def _learn_stacked(
     Yields None for a column with numbers near the limits of float64.
     """
     fine, coarse = (_take_medians(ordered, last, n) for n in (_FINE, _COARSE))
-    midpoints = between(fine[:, :-1], fine[:, 1:])
-    groups = (between(coarse[:, :1], coarse[:, 1:]) < fine).astype(np.int64)
+    midpoints = compute_midpoints(fine[:, :-1], fine[:, 1:])
+    groups = (compute_midpoints(coarse[:, :1], coarse[:, 1:]) < fine).astype(np.int64)
     grouped = groups[:, 0] < groups[:, -1]
     totals, shift, squares = (np.zeros(fine.shape) for _ in range(3))
     for k, line in enumerate(values):
@@ -1111,7 +1111,7 @@ def output_names(
     """
     out: dict[str, None] = {}  # a set that keeps its order
     for feature, feature_bins, own in zip(names, bins, leaves, strict=True):
-        cells = [members for members, _ in list_cells_of(feature_bins)[1]]
+        cells = [members for members, _ in list_cell_scores(feature_bins)[1]]
         for words in [*own.each(), *(own.name(c[0], c[-1]) for c in cells)]:
             name = f"{feature} {words}"
             while name in out:
@@ -1159,10 +1159,10 @@ def average_bins(
 ) -> None:  # fmt: skip
     """Compute the mean and the sum of squared deviations of the values in each bin.
 
-    Written to `totals` (number of values), `shift` (the mean minus the center, which
+    Written to `totals` (sum of weights), `shift` (the mean minus the center, which
     keeps digits that large sums would lose) and `squares` (the sum of squared
-    deviations from the mean), all of shape (n_bins,) and zero at the start. Each value
-    counts `counts` times, or once if that is empty; NaN is skipped.
+    deviations from the mean), all of shape (n_bins,) and zero at the start. `counts`
+    are the weights of the values, 1 if empty; NaN is skipped.
     """
     for i in range(values.shape[0]):
         x = values[i]

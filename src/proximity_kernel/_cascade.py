@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ._coded import CodedTable, Estimates, Part, count_bins, lay_out_cells
+from ._coded import CodedTable, Estimates, Part, allocate_estimates, count_bins
 from ._compile import compiled, inlined
 from ._shared.resources import run_pieces
 from ._vectors import BLOCK_ROWS, WORDS, any_bit, count_bits, load, lowest_bit, store
@@ -171,7 +171,7 @@ class Cascade:
     def estimate_features(
         self, rows: NDArray[Any], features: Sequence[int]
     ) -> list[NDArray[np.float64]]:
-        """Estimate some features of every row, as `Pairwise.estimate_features`."""
+        """Estimate the listed features of every row, as `Pairwise` does."""
         found = []
         for j in features:
             opened = np.array(rows)
@@ -181,14 +181,14 @@ class Cascade:
         return found
 
     def by_parts(self, coded: CodedTable, n_threads: int) -> Callable[[int, int], Part]:
-        """Estimate all missing cells; returns a function that gives those of a part."""
+        """Estimate all missing cells; return a function that selects a part of them."""
         cells = self.estimate(coded, n_threads)
         return lambda first, last: (coded.bins, coded.index[first:last], cells)
 
     def match(self, coded: CodedTable, n_threads: int) -> Cells:
         """Estimate the missing cells, with the level and support of each estimate."""
         maps, rows = self.bitmaps, read_only(coded.bins)
-        laid_out = lay_out_cells(coded, maps.n_bins)
+        laid_out = allocate_estimates(coded, maps.n_bins)
         n_cells = len(laid_out.feature)
         level, support = np.zeros(n_cells, np.int64), np.zeros(n_cells)
         cells = Cells(*laid_out, level, support)
@@ -366,11 +366,11 @@ def _add_union(
                 _add_many(maps, bits, found, block, cells, cell)
     for cell in range(first, last):
         if by_complement and cells.level[cell] == UNION:
-            _take_from_all(maps, cells, cell)
+            _subtract_from_all(maps, cells, cell)
 
 
 @inlined
-def _take_from_all(maps: Bitmaps, cells: Cells, cell: int) -> None:
+def _subtract_from_all(maps: Bitmaps, cells: Cells, cell: int) -> None:
     """Subtract the counts of a cell from those of all rows."""
     j = cells.feature[cell]
     cells.support[cell] = 0
@@ -383,8 +383,8 @@ def _take_from_all(maps: Bitmaps, cells: Cells, cell: int) -> None:
 
 
 @inlined
-def _enter_row(maps: Bitmaps, codes: Any, i: int, columns: Any) -> Any:
-    """Find the columns of a row's codes.
+def _list_row_columns(maps: Bitmaps, codes: Any, i: int, columns: Any) -> Any:
+    """Write the bitmap columns of the codes of row i to `columns`.
 
     Returns how many there are, and whether every observed category was seen at fit.
     """
@@ -401,7 +401,7 @@ def _enter_row(maps: Bitmaps, codes: Any, i: int, columns: Any) -> Any:
 
 
 @inlined
-def _close(maps: Bitmaps, cells: Cells, cell: int) -> None:
+def _normalize_cell(maps: Bitmaps, cells: Cells, cell: int) -> None:
     """Turn the counts of a cell into a distribution; without counts, use the prior."""
     j = cells.feature[cell]
     if cells.support[cell] == 0:
@@ -428,7 +428,7 @@ def match_rows(
         begin, end = cells.row_start[i], cells.row_start[i + 1]
         if begin == end:
             continue
-        n_codes, known = _enter_row(maps, codes, i, columns)
+        n_codes, known = _list_row_columns(maps, codes, i, columns)
         if n_codes and known:
             _add_intersection(maps, columns, n_codes, bits, cells, begin, end)
         alone = False
@@ -442,4 +442,4 @@ def match_rows(
                 n_padded += 1
             _add_union(maps, columns, n_codes, n_padded, bits, cells, begin, end)
         for cell in range(begin, end):
-            _close(maps, cells, cell)
+            _normalize_cell(maps, cells, cell)

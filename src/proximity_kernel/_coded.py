@@ -12,8 +12,8 @@ bin), then one for missing if that is informative, then one for each larger cell
 several leaves. An observed value has an entry in the columns of its leaf and of the
 cells around it. The squares of its entries add up to the weight of the feature, which
 is 1 unless `feature_weights` are given. The inner product of two values is their score,
-times that. With `rarity`, the square of an entry is multiplied by the weight of its
-cell, which is greater where the cell is rare (`weigh_cells`).
+times that weight. With `rarity`, the square of an entry is multiplied by the weight of
+its cell, which is greater where the cell is rare (`weigh_cells`).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from ._bins import (
     CategoricalBins,
     assign_bins,
     halve_probabilities,
-    list_cells_of,
+    list_cell_scores,
 )
 from ._compile import compiled
 from ._shared.resources import check_memory, run_pieces
@@ -42,7 +42,7 @@ _ROWS_AT_ONCE = 16384  # rows; in a row-major table they stay in cache for all c
 _Ints = NDArray[np.int64]
 _LARGEST_DIGIT = 4096  # the counters of one sorting pass stay in cache
 RARE = 0.005
-"""A rarer cell counts as if it had this frequency."""
+"""Frequency below which the weight of a cell stays constant."""
 _Cells = list[tuple[_Ints, float]]
 _Made = TypeVar("_Made")
 _CELLS_AT_ONCE = 1 << 18  # cells
@@ -53,8 +53,8 @@ class CodedTable:
     """A table whose cells are coded by their bins: what the stages pass on.
 
     It is made once for each table. Estimates depend on the bins. The representation
-    depends on the leaves, which are finer than the bins in a "fine" feature, so both
-    are taken along by every method.
+    depends on the leaves, which are finer than the bins in a "fine" feature, so every
+    method passes on both.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class CodedTable:
     counts : ndarray of shape (n_rows,), int64
         How often each of these rows occurs in the table.
     index : ndarray of shape (n_samples,), int64
-        Where each row of the table is among these rows.
+        For each row of the table, its index in these rows.
     leaves : ndarray of shape (n_rows, n_features), dtype of the bins, or None
         Codes of the leaves; None if every leaf is a bin.
     columns : tuple of Column
@@ -98,7 +98,7 @@ class CodedTable:
         return int(np.iinfo(self.bins.dtype).max)
 
     def take(self, rows: Any) -> CodedTable:
-        """Take some rows of the table, by their numbers, a mask or a slice."""
+        """Select rows of the table, by their indices, a mask or a slice."""
         at = self.index[rows]
         leaves = None if self.leaves is None else self.leaves[at]
         some = CodedTable.of_rows(self.bins[at], leaves)
@@ -115,11 +115,12 @@ class CodedTable:
         Returns
         -------
         CodedTable
-            The same object each time.
+            Cached: the same object each time.
         """
-        return self.keep("distinct", lambda: self._find_distinct(n_bins))
+        return self.compute_once("distinct", lambda: self._find_distinct(n_bins))
 
     def _find_distinct(self, n_bins: _Ints) -> CodedTable:
+        """Find the distinct rows of leaves, or of bins if there are no leaves."""
         if len(self.bins) < len(self.index):  # as the cascade keeps them
             return self
         if self.leaves is None:
@@ -132,13 +133,13 @@ class CodedTable:
             found = CodedTable(bins, counts, index, leaves)
         return replace(found, columns=self.columns, model=self.model)
 
-    def each_once(self) -> CodedTable:
-        """Take each of the rows that are kept once, whatever their counts."""
+    def take_stored_rows(self) -> CodedTable:
+        """Return the table of the rows of `bins`, each with count 1."""
         once = CodedTable.of_rows(self.bins, self.leaves)
-        return self.keep("once", lambda: replace(once, model=self.model))
+        return self.compute_once("once", lambda: replace(once, model=self.model))
 
     def repeat(self, copies: _Ints) -> CodedTable:
-        """Count each row of the table as often as `copies`, shape (n_samples,)."""
+        """Replace the counts by sums of the row weights `copies`, (n_samples,)."""
         counts = np.bincount(self.index, copies, len(self.bins)).astype(copies.dtype)
         return replace(self, counts=counts, _made={})
 
@@ -146,8 +147,8 @@ class CodedTable:
         """Free the representation, which is larger than the codes."""
         self._made.clear()
 
-    def keep(self, key: Any, make: Callable[[], _Made]) -> _Made:
-        """Make something of the table, or return what was made before with this key."""
+    def compute_once(self, key: Any, make: Callable[[], _Made]) -> _Made:
+        """Return the cached result of a key; the first time, compute it with `make`."""
         if key not in self._made:
             self._made[key] = make()
         made: _Made = self._made[key]
@@ -188,7 +189,7 @@ def code_columns(
     n_bins = np.array([b.n_bins for b in bins], dtype=np.int64)
     dtype = code_dtype(np.maximum(n_bins, MOST_LEAVES))
     cells = np.empty((len(columns[0].values), len(columns)), dtype)
-    coders = [_coder(c, b, dtype) for c, b in zip(columns, bins, strict=True)]
+    coders = [_make_coder(c, b, dtype) for c, b in zip(columns, bins, strict=True)]
 
     def code_some(first: int, last: int) -> None:
         for j, coder in enumerate(coders):
@@ -212,7 +213,7 @@ def code_dtype(n_bins: _Ints) -> type[np.uint8] | type[np.uint16]:
     return np.uint8 if n_bins.max() <= np.iinfo(np.uint8).max - 1 else np.uint16
 
 
-def _coder(
+def _make_coder(
     column: Column, bins: Bins, dtype: Any
 ) -> Callable[[int, int], NDArray[Any]]:
     """Make the function that codes the cells from `first` up to `last`."""
@@ -349,7 +350,7 @@ def merge_distinct(
 
 
 def _group_features(sizes: _Ints) -> list[int]:
-    """Split features into runs whose codes combine to a small number.
+    """Return the borders of runs of features whose codes form one radix-sort digit.
 
     Sorting takes a pass per run, so fewer runs are faster.
     """
@@ -382,8 +383,8 @@ def count_bins(rows: NDArray[Any], counts: _Ints, n_bins: _Ints) -> _Ints:
     return np.concatenate(out).astype(counts.dtype)
 
 
-def share_cells(totals: _Ints, cells: _Cells) -> NDArray[np.float64]:
-    """Find the share of the fitted rows that is in each leaf, then in each cell."""
+def compute_frequencies(totals: _Ints, cells: _Cells) -> NDArray[np.float64]:
+    """Compute the frequency of each leaf, then of each larger cell, from counts."""
     larger = [totals[members].sum() for members, _ in cells]
     shares: NDArray[np.float64] = np.append(totals, larger) / (totals.sum() or 1)
     return shares
@@ -392,11 +393,10 @@ def share_cells(totals: _Ints, cells: _Cells) -> NDArray[np.float64]:
 def weigh_cells(
     totals: _Ints, own: NDArray[np.float64], cells: _Cells, rarity: float
 ) -> NDArray[np.float64]:
-    """Weigh the cells of a feature by how rare they are.
+    """Compute the weights of the cells of a feature by their rarity.
 
-    A cell of frequency q has the weight ``max(q, RARE) ** -rarity``, divided by the
-    mean of what a fitted row's cells have, so that the score of a row with itself is 1
-    on average.
+    A cell of frequency q has the weight ``max(q, RARE) ** -rarity``, divided by a
+    constant so that the score of a fitted value with itself is 1 on average.
 
     Parameters
     ----------
@@ -404,9 +404,9 @@ def weigh_cells(
         How often each leaf occurred at fit, the last one missing, if that is
         informative.
     own : ndarray of shape (n_leaves,) or one less, without missing
-        What a common leaf adds to a score.
+        The score that each leaf adds, without rarity.
     cells : list of (ndarray of int64, float)
-        Leaves of the larger cells, and what these add.
+        Leaves of the larger cells, and the score that each adds.
     rarity : float, from 0 to 1
 
     Returns
@@ -418,7 +418,7 @@ def weigh_cells(
     >>> weigh_cells(np.array([90, 10]), np.ones(2), [], 0.5).round(2).tolist()
     [0.83, 2.5]
     """
-    share = share_cells(totals, cells)
+    share = compute_frequencies(totals, cells)
     weight: NDArray[np.float64] = np.maximum(share, RARE) ** -float(rarity)
     score = np.ones(len(share))
     score[: len(own)] = own
@@ -427,14 +427,14 @@ def weigh_cells(
     return weight / mean if mean else weight
 
 
-def lay_out(
+def lay_out_columns(
     totals: Sequence[_Ints],
     bins: Sequence[Bins],
     weights: NDArray[np.float64],
     rarity: float = 0.0,
     leaf_totals: Sequence[_Ints] | None = None,
 ) -> Layout:
-    """Lay out the columns of every feature.
+    """Compute the columns and weights of every code, see `Layout`.
 
     Parameters
     ----------
@@ -457,12 +457,12 @@ def lay_out(
     --------
     >>> from proximity_kernel._bins import NumericBins
     >>> bins = [NumericBins(np.array([1.0, 2.0, 9.0]), np.array([0, 0, 1]))]
-    >>> layout = lay_out([np.array([5, 5, 5])], bins, np.ones(1))
+    >>> layout = lay_out_columns([np.array([5, 5, 5])], bins, np.ones(1))
     >>> layout.entry_columns.tolist(), layout.entry_weights.round(2).tolist()
     ([0, 3, 1, 3, 2], [0.45, 0.89, 0.45, 0.89, 1.0])
     """
     n_bins = np.array([len(own) for own in totals], np.int64)
-    nested = [list_cells_of(own) for own in bins]
+    nested = [list_cell_scores(own) for own in bins]
     own_bin = n_bins - np.array([own.n_bins for own in bins])  # 1 if informative
     n_leaves = own_bin + np.array([len(own) for own, _ in nested])
     n_columns = n_leaves + np.array([len(cells) for _, cells in nested])
@@ -569,11 +569,11 @@ class Estimates(NamedTuple):
     probabilities: NDArray[np.float64]
 
     def of_feature(self, j: int, n_bins: int) -> NDArray[np.float64]:
-        """Probabilities of the first bins of feature j, shape (n_cells, n_bins)."""
+        """Probabilities of the first `n_bins` bins of feature j, (n_cells, n_bins)."""
         return self.of_cells(np.flatnonzero(self.feature == j), n_bins)
 
     def of_cells(self, cells: NDArray[np.int64], n_bins: int) -> NDArray[np.float64]:
-        """Probabilities of the first bins of some cells, shape (n_cells, n_bins)."""
+        """Probabilities of the first `n_bins` bins of `cells`, (n_cells, n_bins)."""
         at = self.start[cells][:, None] + np.arange(n_bins)
         return np.asarray(self.probabilities[at])
 
@@ -582,7 +582,7 @@ Part = tuple[NDArray[Any], NDArray[np.int64], Estimates]
 """Coded rows, the index among them of each row of a part, and their estimates."""
 
 
-def lay_out_cells(coded: CodedTable, n_bins: NDArray[np.int64]) -> Estimates:
+def allocate_estimates(coded: CodedTable, n_bins: NDArray[np.int64]) -> Estimates:
     """Allocate the estimates of the missing cells of coded rows."""
     missing = coded.bins == coded.missing
     row, feature = np.divmod(np.flatnonzero(missing), missing.shape[1])
@@ -602,7 +602,7 @@ class Matcher(Protocol):
         """Estimate the missing cells of coded rows."""
 
     def by_parts(self, coded: CodedTable, n_threads: int) -> Callable[[int, int], Part]:
-        """Make a function that estimates the rows from `first` up to `last`."""
+        """Return a function that estimates the rows from `first` up to `last`."""
 
 
 def build_representation(
@@ -613,7 +613,7 @@ def build_representation(
     dtype: DTypeLike,
     n_threads: int,
 ) -> sp.csr_array:
-    """Write the rows of the representation.
+    """Represent coded rows as a sparse matrix.
 
     Parameters
     ----------
@@ -631,7 +631,7 @@ def build_representation(
     csr_array of shape (n_samples, n_columns)
     """
     if coded.leaves is None and len(layout.leaf_bins) > layout.n_bins.sum():
-        raise ValueError("A fine feature is represented by leaves; these are bins.")
+        raise ValueError("A fine feature is represented by leaves; got only bins.")
     sizes = np.empty(len(coded.bins), np.int64)
     leaf_codes = coded.bins if coded.leaves is None else coded.leaves
     size_rows(coded.bins, leaf_codes, layout, sizes)
@@ -680,19 +680,19 @@ def normalize_rows(matrix: sp.csr_array, n_features: int, power: float = 1.0) ->
 
 @dataclass(frozen=True)
 class FullScore:
-    """What a row with exactly the values of a row would score with it.
+    """The score that counts as similarity 1: of a row with exactly the query's values.
 
-    The similarity that a search reports is the share of this: from 0 to 1. Where
-    `rarity` is 0 it is 1. Else it is the sum over the row's cells of their weights, by
-    their probabilities where the cell was estimated; a category not seen at fit counts
-    as a common cell.
+    A search divides scores by it, so that similarities are from 0 to 1. Where `rarity`
+    is 0 it is 1. Else it is the sum over the row's cells of their weights, by their
+    probabilities where the cell was estimated; a category not seen at fit counts as a
+    common cell.
 
     Attributes
     ----------
     n_features : float
         Number of features that a similarity averages.
     weights : ndarray of shape (n_columns,), float64, or None
-        What an entry adds to the number of features; None means nothing.
+        The full score is ``n_features + z @ weights`` of a row z; None means 0.
     normalize : float
         The power by which the rows were normalized, below 1.
     """
@@ -702,7 +702,7 @@ class FullScore:
     normalize: float = 0.0
 
     def of(self, matrix: sp.csr_array) -> NDArray[np.float64]:
-        """Measure it for represented rows, times the number of features."""
+        """Compute this score of represented rows, times the number of features."""
         if self.weights is None:
             return np.full(matrix.shape[0], self.n_features)
         added = matrix @ self.weights
@@ -720,20 +720,20 @@ class Layout(NamedTuple):
 
     A leaf is a bin or, at the "fine" scale, a part of one. An observed cell has the
     entries of its leaf. A missing cell has one entry in each of its feature's
-    columns for them: the sum over the bins of probability times share.
+    `spread_columns`: the sum over the bins of probability times share.
     """
 
     n_bins: NDArray[np.int64]  # (n_features,) codes, with that of informative missing
     offsets: NDArray[np.int64]  # (n_features,) number of its first code
     first_leaf: NDArray[np.int64]  # (n_features,) number of its first leaf
     leaf_bins: NDArray[np.int64]  # (n_leaves,) the code that a leaf belongs to
-    entry_start: NDArray[np.int64]  # (n_leaves + 1,) its entries; the first is its own
+    entry_start: NDArray[np.int64]  # (n_leaves + 1,) entries; first, the leaf's column
     entry_columns: NDArray[np.int64]  # (n_entries,)
     entry_weights: NDArray[np.float64]  # (n_entries,)
     spread_start: NDArray[np.int64]  # (n_features + 1,)
-    spread_columns: NDArray[np.int64]  # (n_spread,) those that a fitted row has
-    bin_start: NDArray[np.int64]  # (n_codes + 1,) the shares of a bin
-    slots: NDArray[np.int64]  # (n_shares,) which of these columns
+    spread_columns: NDArray[np.int64]  # (n_spread,) columns of codes of fitted rows
+    bin_start: NDArray[np.int64]  # (n_codes + 1,) start of the shares of each bin
+    slots: NDArray[np.int64]  # (n_shares,) index in the feature's `spread_columns`
     shares: NDArray[np.float64]  # (n_shares,)
 
 
@@ -761,7 +761,7 @@ def fill_rows(
     row_start: Any, start: Any, probabilities: Any, indptr: Any, indices: Any,
     data: Any,
 ) -> None:  # fmt: skip
-    """Write a part of the representation: row i is ``rows[inverse[i]]``.
+    """Write entries of the CSR matrix; its row i represents ``rows[inverse[i]]``.
 
     An observed cell has the entries of its leaf, a missing cell the shares of its
     estimate, and a category not seen at fit has no entry.
@@ -796,7 +796,7 @@ def fill_rows(
 
 @compiled
 def pack_digits(codes: NDArray[Any], firsts: Any, radices: Any, digits: Any) -> None:
-    """Write the codes of each group of features as one number, most significant first.
+    """Write the codes of each group of features as one mixed-radix number.
 
     Group g has the features from ``firsts[g]`` up to ``firsts[g + 1]``. ``radices[j]``
     is the number of bins of feature j. The codes for an unknown category and for a

@@ -16,7 +16,7 @@ the one that gives the observed one after rounding to the observed values; it co
 the Hermite series of the scores.
 
 Each of the ten samples gives a number, and the most frequent one is taken. The
-stability in a sample is known from few halves only, so it is drawn toward the mean of
+stability in a sample is known from few halves only, so it is shrunk toward the mean of
 all samples, by as much as halves of one sample differ (James and Stein), but at most by
 about half, because the mean is uncertain, too. Rows are sampled from the sorted
 distinct rows with a fixed seed, so the result depends on the table alone, not on the
@@ -56,13 +56,13 @@ _STEADIEST = 0.05  # numbers whose stability differs by less are equally stable
 _STEADIER = 0.2  # a smaller number is preferred if it is more stable by this
 _CONNECTED = 0.7  # stability of all numbers between a steadier one and a larger one
 _NULLS = 3  # null tables for each sample
-_LEAST_KEPT = 0.45  # of the difference of a sample to the mean of all
+_LEAST_KEPT = 0.45  # least shrinkage factor of differences from the mean
 _ALWAYS = (2, 3, 4)  # numbers whose spread among the null tables is pooled
 _DEVIATIONS = 2.5  # of the null tables, by which the inertia must be lower
 _N_TERMS = 40  # of the Hermite series
 _STEPS = 50  # to the first axis
 _LEAST_PAIRS = 10  # rows that observe both columns
-_CHANCE = 1.15  # times the eigenvalue of independent columns is a main direction
+_CHANCE = 1.15  # a main axis exceeds this multiple of the eigenvalue by chance
 _N_ALONG = 2
 _OPTIONS: dict[str, Any] = {"n_init": 3, "max_iter": 100, "tol": 1e-4}
 _Floats = NDArray[np.float64]
@@ -230,7 +230,7 @@ def _draw(rows: Rows, share: float, rng: np.random.Generator) -> _Ints:
     Returns
     -------
     ndarray of shape (n_drawn,)
-        Where they are among the distinct rows.
+        Their indices among the distinct rows.
     """
     ends = np.cumsum(rows.counts.astype(np.int64))
     n_drawn = min(round(share * int(ends[-1])), _MOST_ROWS)
@@ -269,7 +269,7 @@ def _choose_stable(strengths: dict[int, list[list[float]]]) -> list[list[int]]:
     groups into smaller ones.
     """
     estimates = {
-        k: _draw_to_mean(np.array(own))
+        k: _shrink_to_mean(np.array(own))
         for k, own in strengths.items()
         if len(own) == N_SAMPLES and k <= _MOST_CLUSTERS
     }
@@ -286,8 +286,8 @@ def _choose_stable(strengths: dict[int, list[list[float]]]) -> list[list[int]]:
     return stable
 
 
-def _draw_to_mean(strengths: _Floats) -> _Floats:
-    """Estimate the stability in each sample, from (n_samples, n_halvings) strengths."""
+def _shrink_to_mean(strengths: _Floats) -> _Floats:
+    """Shrink the mean strength of each sample toward that of all, (n_samples,)."""
     own = strengths.mean(axis=1)
     within = strengths.var(axis=1, ddof=1).mean() / strengths.shape[1]
     between = own.var(ddof=1)
@@ -396,7 +396,7 @@ def _measure_falls(matrix: sp.csr_array, numbers: list[int]) -> list[list[float]
 
 
 def first_axis(matrix: sp.csr_array) -> _Floats:
-    """Find the places of rows on their first principal axis, by power iteration.
+    """Compute rows' coordinates on their first principal axis, by power iteration.
 
     Parameters
     ----------
@@ -428,9 +428,9 @@ class _Copula:
     coded : CodedTable
         Distinct rows of a table, with their model.
     drawn : ndarray of shape (n_rows,), int64
-        Where the rows of the table are among them.
+        For each row of the table, its index among them.
     axis : ndarray of shape (n_rows,)
-        Places of the rows on their first axis.
+        Coordinates of the rows on their first principal axis.
     """
 
     def __init__(self, coded: CodedTable, drawn: _Ints, axis: _Floats) -> None:
@@ -458,7 +458,7 @@ class _Copula:
         return ranks
 
     def _find_root(self) -> _Floats:
-        """Find a square root of the correlations of the copula."""
+        """Compute a square root of the correlation matrix of the copula."""
         shape = self._ranks.shape
         scores, series = np.zeros(shape), np.zeros((shape[1], _N_TERMS))
         for j in range(shape[1]):
@@ -555,7 +555,7 @@ def _correlate(scores: _Floats, seen: _Floats) -> _Floats:
 
 
 def _undo_ties(observed: _Floats, series: _Floats) -> _Floats:
-    """Find the normal correlations that give the observed ones of ranks with ties."""
+    """Compute the normal correlations that give those observed of ranks with ties."""
     tried = np.sin(np.linspace(-np.pi / 2, np.pi / 2, 81))
     powers = tried[:, None] ** np.arange(1, _N_TERMS + 1)
     found = np.eye(len(series))

@@ -87,11 +87,11 @@ def estimate_missing(
     """
     parts: list[list[_Decoded]] = [[] for _ in model.types]
     for j, rows, shares in _estimate_shares(model, coded, n_threads):
-        parts[j].append(_decode(model, learned, j, rows, shares, level))
+        parts[j].append(_decode_cells(model, learned, j, rows, shares, level))
     found = []
     for j, own in enumerate(parts):
-        fill = _spread_over(model, coded, j, own, strategy, learned)
-        found.append(_refine(learned, coded, j, fill, strategy, level))
+        fill = _copy_to_rows(model, coded, j, own, strategy, learned)
+        found.append(_apply_regression(learned, coded, j, fill, strategy, level))
     return found
 
 
@@ -144,7 +144,7 @@ def list_chances(
 def _label_shares(
     model: Model, learned: NumberModel, j: int, shares: _Floats
 ) -> tuple[NDArray[np.object_], _Floats] | None:
-    """Find the labels of a feature, and their probabilities in each cell.
+    """Return the labels of a feature, and their probabilities in each missing cell.
 
     None for numbers and times.
     """
@@ -162,14 +162,14 @@ def _label_shares(
 
 
 def rows_at_a_time(model: Model) -> int:
-    """Find how many rows to estimate together, to limit memory."""
+    """Compute how many rows to estimate together, to limit memory."""
     return max(1, min(_MOST_ROWS, _MOST_SHARES // max(1, int(model.n_bins.sum()))))
 
 
 def _estimate_shares(
     model: Model, coded: CodedTable, n_threads: int
 ) -> Iterator[tuple[int, NDArray[np.int64], _Floats]]:
-    """Estimate the missing cells of distinct rows, some rows at a time.
+    """Yield estimates of the missing cells of distinct rows, feature by feature.
 
     Yields
     ------
@@ -200,6 +200,7 @@ def _estimate_shares(
 def _split_features(
     model: Model, estimates: Estimates, features: Iterable[int]
 ) -> Iterator[tuple[int, NDArray[np.int64], _Floats]]:
+    """Yield each of `features` with missing cells: their rows and distributions."""
     order = np.argsort(estimates.feature, kind="stable")
     ends = np.searchsorted(estimates.feature[order], np.arange(len(model.types) + 1))
     for j in features:
@@ -210,7 +211,7 @@ def _split_features(
             yield j, rows, drop_missing(model, j, shares)
 
 
-def _decode(
+def _decode_cells(
     model: Model,
     learned: NumberModel,
     j: int,
@@ -218,6 +219,7 @@ def _decode(
     shares: _Floats,
     level: float,
 ) -> _Decoded:
+    """Decode distributions over bins to picks, means, uncertainty and intervals."""
     t = learned.place(j)
     if t is None:
         # The likeliest label, and the probability of any other.
@@ -237,7 +239,7 @@ def _decode(
     ends = np.zeros((len(rows), 2))
     if level > 0:
         for k, place in enumerate(((1 - level) / 2, (1 + level) / 2)):
-            ends[:, k] = learned.invert(t, shares, np.full(len(rows), place))[0]
+            ends[:, k] = learned.find_quantiles(t, shares, np.full(len(rows), place))[0]
     return _Decoded(rows, shares.argmax(axis=1), means, deviation, ends)
 
 
@@ -249,7 +251,7 @@ def open_missing(model: Model, rows: NDArray[Any]) -> NDArray[Any]:
     return out
 
 
-def _spread_over(
+def _copy_to_rows(
     model: Model,
     coded: CodedTable,
     j: int,
@@ -278,7 +280,7 @@ def _spread_over(
     return Fill(column, rows, values, uncertainty, means, ends)
 
 
-def _refine(
+def _apply_regression(
     learned: NumberModel,
     coded: CodedTable,
     j: int,
@@ -286,7 +288,7 @@ def _refine(
     strategy: Strategy,
     level: float,
 ) -> Fill:
-    """Move numbers by the regression, and take away the spread that it explains."""
+    """Add the predicted residuals to numbers, and reduce their uncertainty."""
     t = learned.place(j)
     if t is None or not fill.fillable:
         return fill
@@ -296,17 +298,17 @@ def _refine(
         i = int(learned.features[s])
         return coded.columns[i].values[fill.rows], coded.bins[index, i]
 
-    shift, left = learned.refine(t, read, len(fill.rows))
+    shift, left = learned.predict(t, read, len(fill.rows))
     means = np.clip(fill.means + shift, learned.low[t], learned.high[t])
     unsure = fill.uncertainty * np.sqrt(left)
     values = means if strategy == "mean" else fill.values
-    ends = learned.bound(t, means, unsure, level) if level > 0 else None
+    ends = learned.compute_intervals(t, means, unsure, level) if level > 0 else None
     ends = fill.ends if ends is None else ends
     return replace(fill, values=values, means=means, ends=ends, uncertainty=unsure)
 
 
 def label_bins(column: ColumnType, typical: Typical) -> NDArray[np.object_]:
-    """Find the label to which each bin is decoded."""
+    """Return the label to which each bin is decoded."""
     labels: Sequence[Any] = tuple(typical.values)
     if column.order is not None:
         labels = [column.order[int(rank)] for rank in labels]
@@ -394,13 +396,13 @@ def _draw_feature(
     if t is None:
         rows[at, j] = _pick_bins(shares, places)
         return
-    found, frequent = learned.invert(t, shares, places)
+    found, frequent = learned.find_quantiles(t, shares, places)
     expected = (shares * learned.means[t, : shares.shape[1]]).sum(axis=1)
 
     def read(s: int) -> tuple[_Floats, NDArray[Any]]:
         return numbers[s][at], held[:, learned.features[s]]
 
-    shift, left = learned.refine(t, read, len(at))
+    shift, left = learned.predict(t, read, len(at))
     drawn = expected + shift + np.sqrt(left) * (found - expected)
     drawn = np.clip(drawn, learned.low[t], learned.high[t])
     drawn = np.where(frequent, found, drawn)
@@ -409,7 +411,7 @@ def _draw_feature(
 
 
 def _pick_bins(shares: _Floats, places: _Floats) -> NDArray[np.int64]:
-    """Find the bin in which each place of a distribution lies, shape (n_rows,)."""
+    """Invert the cumulative distributions over bins at `places`, shape (n_rows,)."""
     reached = np.cumsum(shares, axis=1)
     # The last bin at most, even if the place is rounded up to the sum.
     below: NDArray[np.int64] = (
@@ -421,7 +423,7 @@ def _pick_bins(shares: _Floats, places: _Floats) -> NDArray[np.int64]:
 def draw_model(
     model: Model, learned: NumberModel, random: np.random.Generator
 ) -> tuple[Model, NumberModel]:
-    """Draw a model as another sample of as many rows could have given it.
+    """Draw a model that differs by the sampling error of a fit to as many rows.
 
     Parameters
     ----------
@@ -444,6 +446,7 @@ def draw_model(
 
 
 def _draw_pairwise(matcher: Pairwise, random: np.random.Generator) -> Pairwise:
+    """Draw the counts of codes and pairs from Poisson distributions."""
     held = matcher.counts
     pairs = random.poisson(np.triu(held.pairs) if held.pairs.ndim == 2 else held.pairs)
     if held.pairs.ndim == 2:  # symmetric
@@ -459,6 +462,7 @@ def _draw_pairwise(matcher: Pairwise, random: np.random.Generator) -> Pairwise:
 
 
 def _draw_cascade(matcher: Cascade, random: np.random.Generator) -> Cascade:
+    """Draw the counts of the fitted rows from Poisson distributions."""
     maps = matcher.bitmaps
     counts = random.poisson(maps.counts)
     some = counts > 0
@@ -470,7 +474,7 @@ def _draw_cascade(matcher: Cascade, random: np.random.Generator) -> Cascade:
 def _draw_numbers(
     model: Model, learned: NumberModel, random: np.random.Generator
 ) -> NumberModel:
-    """Draw the means of bins and the slopes."""
+    """Draw the means of bins and the slopes, by their standard errors."""
     totals = np.ones(learned.means.shape)
     for s, j in enumerate(learned.features.tolist()):
         own = model.totals_by_feature[j][: len(model.typical[j].spread)]

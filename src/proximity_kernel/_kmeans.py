@@ -153,7 +153,7 @@ def gather_rows(matrix: sp.csr_array, counts: NDArray[Any], n_threads: int = 1) 
 def weigh_rows(
     rows: Rows, sample_weight: Any, index: NDArray[np.int64]
 ) -> tuple[Rows, NDArray[np.bool_]]:
-    """Replace the counts of distinct rows by weights; leave out rows of weight 0.
+    """Replace the counts of distinct rows by sums of weights; drop rows of weight 0.
 
     Parameters
     ----------
@@ -161,13 +161,13 @@ def weigh_rows(
     sample_weight : array-like of shape (n_samples,)
         The option, which is checked.
     index : ndarray of shape (n_samples,), int64
-        Where each row of the table is among `rows`.
+        For each row of the table, its index in `rows`.
 
     Returns
     -------
     Rows
     ndarray of shape (n_rows,), bool
-        Which rows were kept.
+        Mask of the rows that were kept.
     """
     given = check_sample_weight(sample_weight, len(index))
     weights: Any = np.bincount(index, given, len(rows.counts))
@@ -179,7 +179,7 @@ def weigh_rows(
     return Rows(*some, rows.n_threads), kept
 
 
-def tabulate(centers: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+def tabulate_centers(centers: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     """Lay out centers for the compiled loops: ``-2 c`` by columns, and the squares.
 
     Parameters
@@ -429,7 +429,7 @@ def _measure(
     distances : ndarray of shape (n_rows, n_centers)
         The squared distances.
     """
-    table, offsets = tabulate(centers)
+    table, offsets = tabulate_centers(centers)
     distances = np.empty((len(closest), len(centers)))
     potentials = np.zeros((rows.n_pieces, len(centers)))
     sums, alike = rows.make_sums(offsets), rows.alike
@@ -479,10 +479,10 @@ class _State:
         centers : ndarray of shape (n_clusters, n_columns)
         falls : ndarray of shape (n_clusters,), float64
             The most by which the slack of a cluster's rows can have fallen since the
-            last assignment; see `_fall`.
+            last assignment; see `_bound_falls`.
         """
         rows, n_pieces = self.rows, self.rows.n_pieces
-        table, offsets = tabulate(centers.astype(rows.matrix.dtype, copy=False))
+        table, offsets = tabulate_centers(centers.astype(rows.matrix.dtype, copy=False))
         lost = falls.astype(rows.matrix.dtype)
         margin = _find_margin(rows, offsets[: len(centers)])
         sums, alike = rows.make_sums(offsets), rows.alike
@@ -505,7 +505,7 @@ class _State:
         return int(changed)
 
     def fill_empty(self, centers: NDArray[Any]) -> int:
-        """Move the farthest rows to the empty clusters; returns how many."""
+        """Move the farthest rows to the empty clusters, one each; returns how many."""
         empty = np.flatnonzero(self.sums.sizes <= 0)
         if not len(empty):
             return 0
@@ -555,7 +555,7 @@ def iterate(rows: Rows, seeds: NDArray[Any], max_iter: int, tol: float) -> Clust
                 break
             before, centers = centers, state.sums.means(centers)
             moved = np.square(centers - before, dtype=np.float64).sum(axis=1)
-            falls = _fall(np.sqrt(moved))
+            falls = _bound_falls(np.sqrt(moved))
             if moved.sum() <= tol:
                 break
         if changed:  # the centers have moved since
@@ -563,14 +563,14 @@ def iterate(rows: Rows, seeds: NDArray[Any], max_iter: int, tol: float) -> Clust
     return Clustering(centers, state.labels, state.sums.inertia(centers), n_iter)
 
 
-def _fall(moved: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Add to each center's movement the largest movement of the others.
+def _bound_falls(moved: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Bound the fall of the slack of each cluster's rows, from the centers' movements.
 
-    The slack of a cluster's rows falls by at most this sum.
+    The bound is the movement of its center plus the largest movement of the others.
 
     Examples
     --------
-    >>> _fall(np.array([1.0, 3.0, 2.0])).tolist()
+    >>> _bound_falls(np.array([1.0, 3.0, 2.0])).tolist()
     [4.0, 5.0, 5.0]
     """
     if len(moved) == 1:

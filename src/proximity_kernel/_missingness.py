@@ -42,7 +42,7 @@ TOGETHER = 0.7
 """Overlap with another feature from which missing cells are informative."""
 FEW = 5
 """Rows added to those that could be missing together."""
-_MOST_ROWS, _FEWEST_ROWS = 20_000, 1_000  # distinct rows that are looked at
+_MOST_ROWS, _FEWEST_ROWS = 20_000, 1_000  # distinct rows that are compared
 _MOST_OTHERS = 1024  # features that each is compared with
 _PRODUCTS = 1 << 30  # multiplications of counting, some tenths of a second
 _STEP = 256  # features that are compared with the others at a time
@@ -64,8 +64,8 @@ class MissingCells:
     missing : int
         Number of fitted rows in which it is missing.
     overlap : float or None
-        How far it is missing together with another feature, from 0 (as by chance) to
-        below 1 (always). None if no cell, or every cell, is missing.
+        Largest overlap with another feature, from 0 (as by chance) to below 1 (always).
+        None if no cell, or every cell, is missing.
     reason : str
     """
 
@@ -79,7 +79,7 @@ class MissingCells:
 def spread_missingness(
     given: MissingnessOption, default: Missingness, types: Sequence[ColumnType]
 ) -> list[Missingness]:
-    """List the word for each feature; the default for those that a mapping omits.
+    """List the option of each feature; the default for those that a mapping omits.
 
     Parameters
     ----------
@@ -114,11 +114,11 @@ def decide_missingness(
     Parameters
     ----------
     fitted : RowSummary
-        The summary of all rows; the rows that it keeps are looked at.
+        The summary of all rows; overlaps are measured in the rows that it keeps.
     names : sequence of str
         Names of the features.
     words : sequence of {"ignorable", "informative", "auto"}
-        One for each feature.
+        The option of each feature.
 
     Returns
     -------
@@ -150,7 +150,7 @@ def decide_missingness(
 def measure_overlaps(
     coded: CodedTable, at: _Ints
 ) -> dict[int, tuple[float, list[int]]]:
-    """Measure how far each of some features is missing together with another.
+    """Measure the overlap of the missing cells of each feature with other features.
 
     Parameters
     ----------
@@ -172,10 +172,10 @@ def measure_overlaps(
     >>> measure_overlaps(codes, np.array([1, 2]))  # (30 - 12) / (30 - 12 + 5)
     {1: (0.782608695652174, [2]), 2: (0.782608695652174, [1])}
     """
-    others = at[_spread(len(at), _MOST_OTHERS)]
+    others = at[_mask_evenly(len(at), _MOST_OTHERS)]
     most = _PRODUCTS // max(1, len(at) * len(others))
     most = min(max(most, _FEWEST_ROWS), _MOST_ROWS)
-    looked = _spread(len(coded.bins), most)
+    looked = _mask_evenly(len(coded.bins), most)
     missing = coded.bins[looked] == coded.missing
     # Counts are whole numbers below 2**53, so that sums do not depend on their order.
     counts = np.where(missing.all(axis=1), 0.0, coded.counts[looked])
@@ -199,7 +199,7 @@ def measure_overlaps(
     return found
 
 
-def _spread(n: int, most: int) -> NDArray[np.bool_]:
-    """Mark about `most` of n places, evenly spread and following no period; or all."""
+def _mask_evenly(n: int, most: int) -> NDArray[np.bool_]:
+    """Return a mask of about `most` of n positions, evenly spread without a period."""
     golden = (np.sqrt(5) - 1) / 2
     return np.asarray(np.arange(n) * golden % 1 < most / max(n, 1))

@@ -25,7 +25,7 @@ from ._bins import (
     Typical,
     learn_bins,
     list_bin_counts,
-    list_cells_of,
+    list_cell_scores,
     name_bins,
 )
 from ._cascade import Cascade, build_cascade
@@ -36,9 +36,9 @@ from ._coded import (
     build_representation,
     code_columns,
     code_missing,
-    lay_out,
+    compute_frequencies,
+    lay_out_columns,
     normalize_rows,
-    share_cells,
 )
 from ._missingness import MissingCells, decide_missingness, spread_missingness
 from ._pairwise import Pairwise, learn_pairwise
@@ -118,7 +118,7 @@ class Model:
     def layout(self) -> Layout:
         """The columns of the representation that belong to each code."""
         totals, leaves = self.totals_by_feature, self.leaf_totals
-        return lay_out(totals, self.bins, self.scales, self.rarity, leaves)
+        return lay_out_columns(totals, self.bins, self.scales, self.rarity, leaves)
 
     @cached_property
     def leaf_totals(self) -> list[_Ints]:
@@ -141,12 +141,12 @@ class Model:
 
     @cached_property
     def column_shares(self) -> NDArray[np.float64]:
-        """The share of the fitted rows in the cell of each column, (n_columns,)."""
-        cells = [list_cells_of(bins)[1] for bins in self.bins]
-        return np.concatenate(list(map(share_cells, self.leaf_totals, cells)))
+        """The frequency at fit of the cell of each column, (n_columns,)."""
+        cells = [list_cell_scores(bins)[1] for bins in self.bins]
+        return np.concatenate(list(map(compute_frequencies, self.leaf_totals, cells)))
 
     def full_score(self, normalize: float) -> FullScore:
-        """Make the measure of what a row with exactly the same values would score."""
+        """Return the `FullScore` by which similarities are divided, given the power."""
         whole = float(max(self.n_counted, 1))
         if not self.rarity or normalize == 1:
             return FullScore(whole)
@@ -161,7 +161,7 @@ class Model:
     @cached_property
     def n_columns(self) -> _Ints:
         """Number of columns of each feature in the representation."""
-        cells = map(list_cells_of, self.bins)
+        cells = map(list_cell_scores, self.bins)
         sizes = np.array([len(own) + len(larger) for own, larger in cells])
         return sizes + self.informative
 
@@ -206,14 +206,14 @@ class Model:
         return self.take_codes(coded)
 
     def take_codes(self, coded: CodedTable) -> CodedTable:
-        """Finish codes of the bins: informative missing cells have their own."""
+        """Code informative missing cells as bins, and attach this model."""
         coded = code_missing(coded, self.bins, self.informative)
         return replace(coded, model=self)
 
     def share_bins(self, matrix: sp.csr_array) -> sp.csr_array:
-        """Find the share of each bin in represented rows, (n_samples, total bins).
+        """Recover the probability of each bin from rows, (n_samples, total bins).
 
-        The bins of a feature of weight 0 have none.
+        Normalization of a row scales them; those of a feature of weight 0 are 0.
         """
         layout = self.layout
         own = layout.entry_start[:-1]
@@ -250,7 +250,7 @@ class Model:
     ) -> sp.csr_array:
         """Represent coded rows, of shape (n_samples, n_columns).
 
-        The table keeps its representation, so it is made once for each way to ask.
+        The result is cached in the table, by dtype and normalization.
         """
 
         def make() -> sp.csr_array:
@@ -262,7 +262,7 @@ class Model:
                 normalize_rows(matrix, self.n_counted, float(normalize))
             return matrix
 
-        return coded.keep((np.dtype(dtype), float(normalize)), make)
+        return coded.compute_once((np.dtype(dtype), float(normalize)), make)
 
 
 def fit_model(
@@ -275,7 +275,7 @@ def fit_model(
     columns : sequence of Column
     options : FitOptions
     sample_weight : array-like of shape (n_samples,), or None
-        How often each row counts.
+        Weights of the rows.
 
     Returns
     -------

@@ -332,7 +332,7 @@ def _read_totals(
 def _read_missing_cells(
     held: Mapping[str, Any], bins: Bins, column: ColumnType
 ) -> MissingCells:
-    """Rebuild what is known about the missing cells of a feature."""
+    """Rebuild the `MissingCells` of a feature."""
     cells = MissingCells(**held)
     check(type(cells.informative) is bool, "informative is neither true nor false")
     check(bins.n_bins or not cells.informative, "a bin for missing cells alone")
@@ -364,10 +364,10 @@ def _read_rows(
 
 
 def drop_rare(model: Model, min_count: int) -> Model:
-    """Leave out labels of fewer rows than `min_count`, and smaller counts of pairs.
+    """Remove labels of fewer rows than `min_count`; set smaller counts of pairs to 0.
 
-    A label that is left out is unknown to the new model, like one that was never
-    seen. Raises ValueError for what cannot be left out: bins of numbers, fitted rows.
+    A removed label is unknown to the new model, like one that was never seen. Raises
+    ValueError for what cannot be removed: bins of numbers, fitted rows.
 
     Parameters
     ----------
@@ -437,7 +437,7 @@ def _keep_codes(
     n_bins: NDArray[np.int64],
     min_count: int,
 ) -> PairCounts:
-    """Keep the counts of some codes, and of their pairs in `min_count` rows or more."""
+    """Select the codes `held`; set their counts of pairs below `min_count` to 0."""
     pairs = np.where(counts.pairs < min_count, 0, counts.pairs)
     totals, marginals = counts.totals[held], counts.marginals[held]
     marginals = np.where(marginals < min_count, 0, marginals)

@@ -58,7 +58,7 @@ Mode = Literal["connectivity", "distance", "similarity"]
 CLASSES = 32
 _OBSERVED = 16  # classes of cells with one leaf; the others are of estimated cells
 _ZONES = 4  # estimated cells are classed by their likely bins and the probability
-_FEW = (1, 4, 16, 64)  # sizes; a row outside so few rows is among their nearest
+_FEW = (1, 4, 16, 64)  # sizes: of size + 1 nearest rows, one is outside
 _Edges = tuple[_Ints, _Ints, NDArray[np.float64]]
 
 
@@ -71,7 +71,7 @@ def kernel_matrix(
     *,
     limited: bool = True,
 ) -> NDArray[Any]:
-    """Compare all rows of `a` with all rows of `b`, or with each other.
+    """Compute the similarity of each row of `a` to each row of `b`, or of `a`.
 
     Products are summed in float64 and rounded once. In float32, BLAS gives other last
     digits for other shapes, so that partitions would differ from the whole table.
@@ -87,7 +87,7 @@ def kernel_matrix(
         Bytes to use in addition to the result.
     n_threads : int
     limited : bool
-        Whether no similarity can exceed 1, except by rounding; such are set to 1.
+        Whether only rounding can make a similarity exceed 1; it is then set to 1.
 
     Returns
     -------
@@ -148,7 +148,7 @@ class Groups:
     ----------
     matrix : csr_array of shape (n_groups, n_columns)
     inverse : ndarray of shape (n,), int64
-        Which distinct row each row is.
+        Index of the distinct row that equals each row.
     starts : ndarray of shape (n_groups + 1,), int64
         Where the rows of each group begin in `members`.
     members : ndarray of shape (n,), int64
@@ -171,7 +171,7 @@ class Index:
     search : Search
         The distinct rows, laid out for the loops.
     full : FullScore
-        What the similarities of a query are shares of.
+        Computes the score that is similarity 1 for a query.
     """
 
     groups: Groups
@@ -184,7 +184,7 @@ class Index:
         return len(self.search.indptr) - 1
 
     def tiles(self) -> list[tuple[int, int]]:
-        """First row, and the one after the last, of parts that stay in cache."""
+        """List ranges (first, last + 1) of distinct rows that stay in cache."""
         starts = range(0, self.n_groups, _TILE_ROWS)
         return [(start, min(start + _TILE_ROWS, self.n_groups)) for start in starts]
 
@@ -203,9 +203,9 @@ class Nearest:
     similarities : ndarray of shape (n_queries, n_found)
         Largest first; ties go to the lower index.
     indices : ndarray of shape (n_queries, n_found), int64
-        Row numbers, counted from the first of these parts.
+        Row numbers, counted from the first of these chunks.
     n_rows : int
-        Number of rows of these parts.
+        Number of rows of these chunks.
     wanted : int
         Number of neighbors to find; fewer are found if there are fewer rows.
     """
@@ -300,7 +300,7 @@ def build_index(
         Number of columns of each feature, and of leaves, which are its first columns.
         If not given, every column is a feature.
     full : FullScore or None
-        What the similarities of a query are shares of; None means 1.
+        Computes the score that is similarity 1 for a query; None means 1.
 
     Returns
     -------
@@ -336,7 +336,7 @@ def spread_index(index: Index, inverse: NDArray[np.int64]) -> Index:
     ----------
     index : Index
     inverse : ndarray of shape (n,), int64
-        Which row of the index each row is; each occurs, in order of first occurrence.
+        The row of the index that equals each row; first occurrences are 0, 1, 2, ...
 
     Examples
     --------
@@ -384,7 +384,7 @@ def find_nearest(
     found = np.zeros((n, n_kept), np.int64)
 
     def search_some(first: int, last: int) -> None:
-        asking, room = _prepare(index, asked.matrix, first, last)
+        asking, room = _prepare_queries(index, asked.matrix, first, last)
         floors = np.full(last - first, -1.0)
         if index.n_groups > _SAMPLE * LOOKUP_ROWS * n_kept:
             best = np.zeros((2, n_kept), np.int64)
@@ -435,7 +435,7 @@ def find_near(
     def search_some(first: int, last: int) -> None:
         hits = np.empty((2, step * _TILE_ROWS), np.int64)
         values = np.empty(hits.shape[1], dtype)
-        asking, room = _prepare(index, asked.matrix, first, last)
+        asking, room = _prepare_queries(index, asked.matrix, first, last)
         for tile in index.tiles():
             arguments = (*asking, *tile, *room, similarity, *hits, values)
             count = list_near(*arguments)
@@ -450,7 +450,7 @@ def find_near(
 def _gather_near(
     groups: Groups, asked: Groups, parts: list[tuple[NDArray[Any], ...]], dtype: Any
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any]]:
-    """Replace groups by their rows on both sides, and sort the results."""
+    """Expand hits of distinct rows to all rows, sorted by query, then by row."""
     none = (np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, dtype))
     query, group, value = map(np.concatenate, zip(none, *parts, strict=True))
     sizes = np.diff(groups.starts)[group]
@@ -467,14 +467,14 @@ def _gather_near(
     return starts, members[picked], value[picked]
 
 
-def _prepare(
+def _prepare_queries(
     index: Index, matrix: sp.csr_array, first: int, last: int
 ) -> tuple[Any, Any]:
-    """Tabulate the scores of the queries from `first` up to `last`; allocate memory."""
+    """Tabulate queries `first` up to `last`; return arguments for the loops."""
     search = index.search
     size = CLASSES * search.n_lines
-    whole = index.full.of(matrix[first:last])
-    queries = Queries(matrix.indptr, matrix.indices, matrix.data, first, whole)
+    full = index.full.of(matrix[first:last])
+    queries = Queries(matrix.indptr, matrix.indices, matrix.data, first, full)
     tables, scales = np.empty((last - first) * size, np.uint8), np.empty(last - first)
     most = min(_MOST_LEVELS, _MOST_BOUND // search.n_lines)
     tabulate_scores(
@@ -506,7 +506,7 @@ def split_answers(values: NDArray[Any], starts: _Ints) -> NDArray[np.object_]:
 
 
 class Search(NamedTuple):
-    """Rows to compare queries with."""
+    """Distinct rows to compare queries with, laid out for the loops."""
 
     indptr: NDArray[Any]  # of the rows, sparse
     indices: NDArray[Any]
@@ -524,19 +524,21 @@ class Queries(NamedTuple):
     indptr: NDArray[Any]
     indices: NDArray[Any]
     data: NDArray[Any]
-    first: int  # the query that the first entry of `whole` is of
-    whole: NDArray[np.float64]  # what an inner product is divided by
+    first: int  # index of the query of ``full[0]``
+    full: NDArray[np.float64]  # inner products are divided by it
 
 
 def _bound_by_vectors(
     s: Search, start: int, tables: Any, at: int, n: int, least: Any, bounds: Any
 ) -> Any:
+    """Write the bounds of 64 rows by vector lookups; tell if one reaches `least`."""
     return add_looked_up(s.classes, s.stride, start, tables, at, n, least, bounds)
 
 
 def _bound_by_bytes(
     s: Search, start: int, tables: Any, at: int, n: int, least: Any, bounds: Any
 ) -> Any:
+    """Write the bounds of 64 rows, byte by byte; tell if one reaches `least`."""
     for r in range(LOOKUP_ROWS):
         bounds[r] = 0
     for j in range(n):
@@ -549,7 +551,6 @@ def _bound_by_bytes(
     return found
 
 
-# Bounds the rows from `start` on; returns whether any bound is at least `least`.
 _bound_rows = inlined(_bound_by_vectors if LOOKS_UP else _bound_by_bytes)
 
 
@@ -565,7 +566,7 @@ def connect_rows(
     ----------
     index : Index
     build : callable
-        Makes an index of some of the represented rows.
+        Builds an index of represented rows.
     nearest : tuple of ndarray of shape (n, k)
         Similarities and numbers of the nearest other rows of each row of the index.
     n_threads : int
@@ -580,28 +581,29 @@ def connect_rows(
     similarities, others = nearest
     n, k = others.shape
     of_row = full[groups.inverse]
-    edges = [_weigh(np.repeat(np.arange(n), k), others.ravel(), similarities, of_row)]
+    row = np.repeat(np.arange(n), k)
+    edges = [_make_edges(row, others.ravel(), similarities, of_row)]
     first = groups.members[groups.starts[:-1]]
     # Rows with the same representation, so that only distinct rows are to be joined.
-    edges.append(_weigh_equal(index, first))
-    graph = _join(edges, n)
+    edges.append(_link_equal_rows(index, first))
+    graph = _build_graph(edges, n)
     distinct = build(groups.matrix)
     while True:
         n_parts, part = connected_components(graph, directed=False)
         if n_parts == 1:
             break
-        a, b, alike = _leave_parts(distinct, build, part[first], n_threads)
-        edges.append(_weigh(first[a], first[b], alike, of_row))
-        graph = _join(edges, n)
+        a, b, alike = _find_nearest_outside(distinct, build, part[first], n_threads)
+        edges.append(_make_edges(first[a], first[b], alike, of_row))
+        graph = _build_graph(edges, n)
     graph.setdiag(0.0)
     graph.sort_indices()
     return graph
 
 
-def _leave_parts(
+def _find_nearest_outside(
     distinct: Index, build: Callable[[sp.csr_array], Index], part: _Ints, n_threads: int
 ) -> _Edges:
-    """Find the nearest row outside each component but the largest.
+    """Find the most similar pair that leads out of each component but the largest.
 
     Parameters
     ----------
@@ -640,16 +642,16 @@ def _leave_parts(
     return inside[first], outside[first], alike[first]
 
 
-def _weigh(
+def _make_edges(
     a: _Ints, b: _Ints, similarities: NDArray[Any], full: NDArray[np.float64]
 ) -> _Edges:
-    """Make edges with the larger of the two distances, from similarities of a."""
+    """Make edges with the larger of two distances, from similarities to queries a."""
     kernel = similarities.ravel().astype(np.float64) * full[a]
     distances = 1 - kernel / np.maximum(full[a], full[b])
     return a, b, np.maximum(distances, GRID)
 
 
-def _weigh_equal(index: Index, first: _Ints) -> _Edges:
+def _link_equal_rows(index: Index, first: _Ints) -> _Edges:
     """Join each row to the first one with the same representation."""
     groups = index.groups
     later = np.flatnonzero(first[groups.inverse] != np.arange(len(groups.inverse)))
@@ -659,7 +661,7 @@ def _weigh_equal(index: Index, first: _Ints) -> _Edges:
     return later, first[groups.inverse[later]], distances
 
 
-def _join(edges: list[_Edges], n: int) -> sp.csr_array:
+def _build_graph(edges: list[_Edges], n: int) -> sp.csr_array:
     """Make a symmetric graph; of several edges of two rows the longest is kept."""
     a, b, distances = (np.concatenate(column) for column in zip(*edges, strict=True))
     low, high = np.minimum(a, b), np.maximum(a, b)
@@ -677,7 +679,7 @@ def classify_cells(
     indptr: Any, indices: Any, data: Any, first_column: Any, n_leaves: Any,
     feature: Any, stride: int, classes: Any, largest: Any,
 ) -> None:  # fmt: skip
-    """Class the cells of sparse rows, and find the largest entries of each class."""
+    """Write the class of each cell of sparse rows, and each class's largest entries."""
     for r in range(indptr.shape[0] - 1):
         p = indptr[r]
         while p < indptr[r + 1]:
@@ -709,7 +711,7 @@ def tabulate_scores(
     queries: Queries, first: int, last: int, s: Search, most: float, scores: Any,
     tables: Any, scales: Any,
 ) -> None:  # fmt: skip
-    """Write the highest score of each class with each query, in levels.
+    """Write the highest score of a cell of each class with each query, in levels.
 
     `scales` becomes the number of levels for a similarity of one, or 0 without bounds.
     """
@@ -729,37 +731,37 @@ def tabulate_scores(
         at = (q - first) * s.n_lines * CLASSES
         for c in range(scores.shape[0]):
             tables[at + c] = np.uint8(min(np.ceil(scores[c] * scale), most))
-        scales[q - first] = scale * queries.whole[q - queries.first]
+        scales[q - first] = scale * queries.full[q - queries.first]
 
 
 @inlined
-def _compare(s: Search, r: int, row: Any, whole: float, out: Any) -> None:
+def _compute_similarity(s: Search, r: int, row: Any, full: float, out: Any) -> None:
     """Write the similarity of sparse row r and a dense row, rounded to the grid."""
     total = 0.0
     for p in range(s.indptr[r], s.indptr[r + 1]):
         total += np.float64(s.data[p]) * row[np.uint64(s.indices[p])]
-    out[0] = min(np.rint(total / whole * _STEPS) * GRID, 1.0)
+    out[0] = min(np.rint(total / full * _STEPS) * GRID, 1.0)
 
 
 @inlined
-def _spread(queries: Queries, q: int, row: Any, clear: bool) -> None:
-    """Write a sparse row into a dense one, or zeros where it has entries."""
+def _write_dense(queries: Queries, q: int, row: Any, clear: bool) -> None:
+    """Write a sparse row into a dense one or, to `clear` it, zeros at its entries."""
     for p in range(queries.indptr[q], queries.indptr[q + 1]):
         row[np.uint64(queries.indices[p])] = 0.0 if clear else queries.data[p]
 
 
 @inlined
-def _least_bound(similarity: Any, scale: float) -> Any:
-    """Find the lowest bound that a greater similarity can have."""
-    if similarity < 0 or scale == 0:  # before anything is found, or without bounds
+def _bound_to_exceed(similarity: Any, scale: float) -> Any:
+    """Return the least quantized upper bound of a row that can exceed `similarity`."""
+    if similarity < 0 or scale == 0:  # no neighbor yet, or no bounds
         return np.uint16(0)
     least = np.floor(similarity * scale * (1 - 1e-6)) + 1
     return np.uint16(min(max(least, 0.0), 65535.0))
 
 
 @inlined
-def _reaching_bound(similarity: Any, scale: float) -> Any:
-    """Find the lowest bound that a similarity at least as great can have."""
+def _bound_to_reach(similarity: Any, scale: float) -> Any:
+    """Return the least quantized upper bound of a row that can reach `similarity`."""
     if similarity < 0 or scale == 0:
         return np.uint16(0)
     least = max(similarity - GRID, 0.0)  # it may have been rounded up
@@ -796,12 +798,12 @@ def find_floors(
                 if place < k:
                     best[0, place] = bounds[c]
                     best[1, place] = start + c
-        _spread(queries, q, row, False)
-        floor, whole = 1.0, queries.whole[q - queries.first]
+        _write_dense(queries, q, row, False)
+        floor, full = 1.0, queries.full[q - queries.first]
         for place in range(k):
-            _compare(s, best[1, place], row, whole, one)
+            _compute_similarity(s, best[1, place], row, full, one)
             floor = min(floor, one[0])
-        _spread(queries, q, row, True)
+        _write_dense(queries, q, row, True)
         floors[q - first_query] = floor
 
 
@@ -822,17 +824,17 @@ def keep_nearest(
         if worst >= 1:
             continue
         at, scale = (q - first_query) * n * CLASSES, scales[q - first_query]
-        _spread(queries, q, row, False)
-        whole = queries.whole[q - queries.first]
-        floor = _reaching_bound(floors[q - first_query], scale)
-        least = max(_least_bound(worst, scale), floor)
+        _write_dense(queries, q, row, False)
+        full = queries.full[q - queries.first]
+        floor = _bound_to_reach(floors[q - first_query], scale)
+        least = max(_bound_to_exceed(worst, scale), floor)
         for start in range(first, last, LOOKUP_ROWS):
             if not _bound_rows(s, start, tables, at, n, least, bounds):
                 continue
             for c in range(min(LOOKUP_ROWS, last - start)):
                 if bounds[c] < least:
                     continue
-                _compare(s, start + c, row, whole, one)
+                _compute_similarity(s, start + c, row, full, one)
                 value = one[0]
                 if value <= worst:
                     continue
@@ -844,8 +846,8 @@ def keep_nearest(
                 values[q, place] = value
                 found[q, place] = start + c
                 worst = values[q, k - 1]
-                least = max(_least_bound(worst, scale), floor)
-        _spread(queries, q, row, True)
+                least = max(_bound_to_exceed(worst, scale), floor)
+        _write_dense(queries, q, row, True)
 
 
 @compiled
@@ -854,26 +856,26 @@ def list_near(
     s: Search, first: int, last: int, bounds: Any, row: Any, one: Any,
     similarity: float, which: Any, found: Any, values: Any,
 ) -> int:  # fmt: skip
-    """List the rows of a tile that reach a similarity with each query; count them."""
+    """List the rows of a tile that reach `similarity` with a query; return how many."""
     n, count = s.n_lines, 0
     for q in range(first_query, last_query):
         at, scale = (q - first_query) * n * CLASSES, scales[q - first_query]
-        _spread(queries, q, row, False)
-        whole = queries.whole[q - queries.first]
-        least = _reaching_bound(similarity, scale)
+        _write_dense(queries, q, row, False)
+        full = queries.full[q - queries.first]
+        least = _bound_to_reach(similarity, scale)
         for start in range(first, last, LOOKUP_ROWS):
             if not _bound_rows(s, start, tables, at, n, least, bounds):
                 continue
             for c in range(min(LOOKUP_ROWS, last - start)):
                 if bounds[c] < least:
                     continue
-                _compare(s, start + c, row, whole, one)
+                _compute_similarity(s, start + c, row, full, one)
                 if one[0] >= similarity:
                     which[count] = q
                     found[count] = start + c
                     values[count] = one[0]
                     count += 1
-        _spread(queries, q, row, True)
+        _write_dense(queries, q, row, True)
     return count
 
 
@@ -881,7 +883,7 @@ def list_near(
 def spread_groups(
     values: Any, groups: Any, starts: Any, members: Any, out_values: Any, out: Any
 ) -> None:
-    """Replace the nearest groups of equal rows by the nearest rows.
+    """Expand the nearest groups of equal rows to the k nearest rows.
 
     Group g has the rows ``members[starts[g]:starts[g + 1]]``, in ascending order. Rows
     of equal similarity are put in ascending order, also across groups.

@@ -40,10 +40,10 @@ MOST_SOURCES = 16
 PENALTIES = 10.0 ** (np.arange(-8, 17) / 4)
 """Penalties of the ridge regression to choose from, in rows."""
 PLACES = np.array([0, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 1])
-"""Quantiles of the numbers of a bin that are kept."""
+"""Probabilities of the quantiles that are stored of the numbers of each bin."""
 TAILS = np.array([0, 0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4])
 SCORES = np.concatenate([TAILS, [0.5], 1 - TAILS[::-1]])
-"""Quantiles of the errors of the fitted numbers that are kept."""
+"""Probabilities of the quantiles that are stored of the errors at fit."""
 
 _MOST_NUMBERS = 1000  # columns of numbers; with more there is no regression
 _MOST_VALUES = 1 << 20  # in the sample
@@ -51,7 +51,7 @@ _MOST_CELLS = 1 << 18  # probabilities that are computed at a time
 _FEWEST_ROWS = 100
 _LIMIT = 5.0  # standard deviations
 _MOST_SCORE = 20.0  # stated standard deviations
-_EXACT = 1e-12  # share of the squares that counts as none
+_EXACT = 1e-12  # share of the sum of squares that counts as 0
 _PIECE = 16384  # rows
 _STIRS = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 _Floats = NDArray[np.float64]
@@ -89,12 +89,13 @@ class NumberSample:
 
 @dataclass(frozen=True)
 class NumberModel:
-    """What is learned about numbers within their bins.
+    """The fitted regression, and the moments and quantiles of numbers in their bins.
 
     Attributes
     ----------
     features : ndarray of shape (n_numbers,), int64
-        The features that are numbers or times; the others below are by their places.
+        Indices of the features that are numbers or times; the place of one is its
+        position here, and its line in the arrays below.
     centers, scales : ndarray of shape (n_numbers,), float64
         Mean and standard deviation; a scale of 0 if the column takes no part.
     low, high : ndarray of shape (n_numbers,), float64
@@ -109,7 +110,7 @@ class NumberModel:
     slopes : ndarray of shape (n_numbers, n_sources, 2), float64
         Of the offset from the mean of the bin, and of the value.
     errors : ndarray of shape (n_numbers, 2 n_sources, 2 n_sources), float64
-        Times independent standard normal numbers, the errors of the slopes.
+        A square root of the covariance of the slopes.
     explained : ndarray of shape (n_numbers, n_sources), float64
         The share of each source in what the regression explains; the sum is 1 or 0.
     left : ndarray of shape (n_numbers, 2), float64, from 0 to 1
@@ -136,22 +137,22 @@ class NumberModel:
     scores: _Floats
 
     def place(self, j: int) -> int | None:
-        """Find the place of a feature among the numbers."""
+        """Find the place of a feature among the numbers; None if it is not there."""
         at = int(np.searchsorted(self.features, j))
         found = at < len(self.features) and self.features[at] == j
         return at if found else None
 
-    def bound(
+    def compute_intervals(
         self, t: int, means: _Floats, deviations: _Floats, level: float
     ) -> _Floats | None:
-        """Find the ends of intervals, by how large the errors were at fit.
+        """Compute prediction intervals from the quantiles of the errors at fit.
 
         Parameters
         ----------
         t : int
             The place of the number.
         means, deviations : ndarray of shape (n_cells,)
-            What is filled in, and its stated standard deviations.
+            The filled numbers, and their stated standard deviations.
         level : float
             The probability of an interval.
 
@@ -165,10 +166,10 @@ class NumberModel:
         found = means[:, None] + deviations[:, None] * ends
         return np.asarray(np.clip(found, self.low[t], self.high[t]))
 
-    def invert(
+    def find_quantiles(
         self, t: int, shares: _Floats, places: _Floats
     ) -> tuple[_Floats, NDArray[np.bool_]]:
-        """Find the number below which a given part of a distribution over bins lies.
+        """Compute quantiles of a number from distributions over its bins.
 
         Parameters
         ----------
@@ -177,13 +178,14 @@ class NumberModel:
         shares : ndarray of shape (n_cells, n_bins)
             Probabilities of the bins.
         places : ndarray of shape (n_cells,), from 0 to 1
+            The probability of each cell's quantile.
 
         Returns
         -------
         ndarray of shape (n_cells,)
-            The numbers.
+            The quantiles.
         ndarray of shape (n_cells,), bool
-            Whether it is a frequent value, of which the bin has several quantiles.
+            Whether it is a frequent value: two stored quantiles of the bin equal it.
         """
         reached = np.cumsum(shares, axis=1)
         places = places * reached[:, -1]
@@ -194,10 +196,10 @@ class NumberModel:
         at = np.clip(np.searchsorted(PLACES, inside, side="right"), 1, len(PLACES) - 1)
         above = (inside - PLACES[at - 1]) / (PLACES[at] - PLACES[at - 1])
         low, high = self.quantiles[t, picks, at - 1], self.quantiles[t, picks, at]
-        return _mix(low, high, above), low == high
+        return _interpolate(low, high, above), low == high
 
-    def refine(self, t: int, read: _Reader, n_rows: int) -> tuple[_Floats, _Floats]:
-        """Predict the residual of a number of some rows.
+    def predict(self, t: int, read: _Reader, n_rows: int) -> tuple[_Floats, _Floats]:
+        """Predict the residuals of a number from other numbers of the rows.
 
         Parameters
         ----------
@@ -210,23 +212,23 @@ class NumberModel:
         Returns
         -------
         shift : ndarray of shape (n_rows,)
-            To be added to the expected value.
+            The predicted residuals, to be added to the expected values.
         left : ndarray of shape (n_rows,), from 0 to 1
-            The share of the variance that is left.
+            The share of the variance that stays unexplained.
         """
         shift, known = np.zeros(n_rows), np.zeros(n_rows)
         for k, s in enumerate(self.sources[t].tolist()):
             if s >= 0:
-                offsets, values, observed = self.scale(s, *read(s))
+                offsets, values, observed = self.standardize(s, *read(s))
                 shift += self.slopes[t, k, 0] * offsets + self.slopes[t, k, 1] * values
                 known += self.explained[t, k] * observed
         none, every = self.left[t]
         return self.scales[t] * shift, none + (every - none) * np.minimum(known, 1)
 
-    def scale(
+    def standardize(
         self, s: int, values: _Floats, codes: NDArray[Any]
     ) -> tuple[_Floats, _Floats, NDArray[np.bool_]]:
-        """Compute the offsets and values of a number in standard deviations.
+        """Standardize the values of a number, and their offsets from the bin means.
 
         Returns
         -------
@@ -240,17 +242,18 @@ class NumberModel:
         # Where the cell is missing, the mean of any bin does: the offset is 0.
         means = self.means[s][np.minimum(codes, self.means.shape[1] - 1)]
         return (
-            _limit((values - means) / self.scales[s]),
-            _limit((values - self.centers[s]) / self.scales[s]),
+            _clip((values - means) / self.scales[s]),
+            _clip((values - self.centers[s]) / self.scales[s]),
             observed,
         )
 
 
-def _limit(scaled: _Floats) -> _Floats:
+def _clip(scaled: _Floats) -> _Floats:
+    """Clip to five standard deviations; NaN becomes 0."""
     return np.clip(np.nan_to_num(scaled), -_LIMIT, _LIMIT)
 
 
-def _mix(low: _Floats, high: _Floats, share: _Floats) -> _Floats:
+def _interpolate(low: _Floats, high: _Floats, share: _Floats) -> _Floats:
     """Interpolate; equal numbers exactly, and large ones without overflow."""
     return np.asarray(np.where(low == high, low, low * (1 - share) + high * share))
 
@@ -285,7 +288,7 @@ def sample_numbers(
     coded : CodedTable
     n_threads : int
     copies : ndarray of shape (n_samples,), or None
-        How often each row counts; None means once.
+        The weight of each row; None means 1.
 
     Returns
     -------
@@ -302,13 +305,14 @@ def sample_numbers(
         for values in held:
             plain = values[first:last] + 0.0  # no -0.0
             plain[np.isnan(plain)] = np.nan  # of one kind
-            _stir(own, plain.view(np.uint64))
+            _mix_hashes(own, plain.view(np.uint64))
 
     run_pieces(hash_some, n_rows, _PIECE, n_threads)
     if copies is None:
         copies = np.ones(n_rows, np.int64)
     some = np.flatnonzero(copies)
-    at, counts, sampled = find_lowest(hashes[some], copies[some], _size(len(held)))
+    most = _choose_sample_size(len(held))
+    at, counts, sampled = find_lowest(hashes[some], copies[some], most)
     at = some[at]
     low, high = (
         np.array([reduce(values[some]) for values in held], np.float64)
@@ -321,12 +325,12 @@ def sample_numbers(
     return NumberSample(hashes[at], rows, values, counts, low, high, sampled)
 
 
-def _size(n_numbers: int) -> int:
+def _choose_sample_size(n_numbers: int) -> int:
     """Choose the size of the sample from the number of columns."""
     return min(MOST_ROWS, max(_FEWEST_ROWS, _MOST_VALUES // max(1, n_numbers)))
 
 
-def _stir(hashes: NDArray[np.uint64], bits: NDArray[np.uint64]) -> None:
+def _mix_hashes(hashes: NDArray[np.uint64], bits: NDArray[np.uint64]) -> None:
     """Mix 64 bits into each hash, by the finalizer of splitmix64."""
     hashes += bits
     for shift, stir in zip((30, 27), _STIRS, strict=True):
@@ -348,7 +352,7 @@ def merge_samples(a: NumberSample, b: NumberSample) -> NumberSample:
     """
     hashes = np.concatenate([a.hashes, b.hashes])
     counts = np.concatenate([a.counts, b.counts])
-    at, counts, sampled = find_lowest(hashes, counts, _size(len(a.low)))
+    at, counts, sampled = find_lowest(hashes, counts, _choose_sample_size(len(a.low)))
     return NumberSample(
         hashes[at],
         np.concatenate([a.rows, b.rows])[at],
@@ -416,16 +420,16 @@ def _learn_slopes(
     def read(s: int) -> tuple[_Floats, NDArray[Any]]:
         return sample.values[:, s], sample.rows[:, features[s]]
 
-    scaled = [learned.scale(s, *read(s)) for s in range(len(features))]
+    scaled = [learned.standardize(s, *read(s)) for s in range(len(features))]
     inputs = np.array([part[:2] for part in scaled])
     observed = np.array([part[2] for part in scaled])
     expected, variances = _expect(model, learned, sample.rows, n_threads)
     safe = np.where(scales > 0, scales, 1)[:, None]
     with np.errstate(over="ignore"):  # of numbers that take no part
-        residuals = _limit((sample.values.T - expected) / safe)  # 0 if missing
+        residuals = _clip((sample.values.T - expected) / safe)  # 0 if missing
     wanted = [scales[t] > 0 and model.types[j].form != "boolean"
               for t, j in enumerate(features)]  # fmt: skip
-    candidates = _list_candidates(model.matcher, learned.features, scales)
+    candidates = _mark_candidates(model.matcher, learned.features, scales)
     related = _relate(inputs, residuals, observed, weights)
     for t in np.flatnonzero(wanted).tolist():
         some = np.flatnonzero(observed[t])
@@ -433,19 +437,19 @@ def _learn_slopes(
         sources = np.sort(best[: min(MOST_SOURCES, int(candidates[t].sum()))])
         if len(sources):
             own = np.ix_(sources, some)
-            _regress(
+            _fit_regression(
                 learned, t, sources, inputs[sources][..., some], observed[own],
                 residuals[t, some], weights[some],
             )  # fmt: skip
-        shift, left = learned.refine(t, read, len(sample.rows))
+        shift, left = learned.predict(t, read, len(sample.rows))
         means = np.clip(expected[t] + shift, learned.low[t], learned.high[t])
         stated = np.sqrt(variances[t] * left) / scales[t]
         errors = (sample.values[:, t] - means) / scales[t]
         scores = (errors / np.maximum(stated, _EXACT))[some]
-        learned.scores[t] = _rank_scores(scores, weights[some])
+        learned.scores[t] = _find_error_quantiles(scores, weights[some])
 
 
-def _rank_scores(scores: _Floats, weights: _Floats) -> _Floats:
+def _find_error_quantiles(scores: _Floats, weights: _Floats) -> _Floats:
     """Find the quantiles of errors in stated standard deviations."""
     scores = np.clip(scores, -_MOST_SCORE, _MOST_SCORE)
     order = np.argsort(scores, kind="stable")
@@ -482,7 +486,7 @@ def _expect(
 
 
 def drop_missing(model: Model, j: int, shares: _Floats) -> _Floats:
-    """Leave the bin for missing of an informative feature out of its estimates.
+    """Drop the bin for missing of an informative feature, and normalize the others.
 
     Parameters
     ----------
@@ -507,7 +511,7 @@ def drop_missing(model: Model, j: int, shares: _Floats) -> _Floats:
 
 
 def _find_moments(values: _Floats, weights: _Floats) -> tuple[float, float]:
-    """Find mean and standard deviation of a number; (0, 0) if there is no use."""
+    """Compute mean and standard deviation of a number; (0, 0) if it does not vary."""
     seen = ~np.isnan(values)
     if not seen.any():
         return 0.0, 0.0
@@ -516,10 +520,10 @@ def _find_moments(values: _Floats, weights: _Floats) -> tuple[float, float]:
     return (mean, scale) if useful else (0.0, 0.0)
 
 
-def _list_candidates(
+def _mark_candidates(
     matcher: Any, features: _Ints, scales: _Floats
 ) -> NDArray[np.bool_]:
-    """Mark the numbers that can be sources of each other one."""
+    """Mark which numbers (columns) can be sources of which (lines), as a mask."""
     good = np.tile(scales > 0, (len(features), 1))
     np.fill_diagonal(good, False)
     if matcher.counts.sources is not None:
@@ -536,8 +540,8 @@ def _relate(
     Returns
     -------
     ndarray of shape (n_numbers, n_numbers)
-        The squares that its offsets and its values explain alone. The first is the
-        number whose residuals they are.
+        Line t, column s: the sum of the squares of t's residuals that the offsets of s
+        explain, plus that which its values explain, each in a regression of its own.
     """
     found = np.zeros((len(inputs), len(inputs)))
     for k in range(inputs.shape[1]):
@@ -547,7 +551,7 @@ def _relate(
     return found
 
 
-def _regress(
+def _fit_regression(
     learned: NumberModel, t: int, sources: _Ints, inputs: _Floats,
     observed: NDArray[np.bool_], residuals: _Floats, weights: _Floats,
 ) -> None:  # fmt: skip
@@ -583,7 +587,7 @@ def _regress(
     learned.errors[t, : 2 * size, : 2 * size] = noise * errors
     learned.explained[t, :size] = explained
     known = (explained[:, None] * observed).sum(axis=0)
-    learned.left[t] = _find_left(known, squares, after, weights.sum())
+    learned.left[t] = _fit_unexplained(known, squares, after, weights.sum())
 
 
 def solve_ridge(
@@ -602,8 +606,7 @@ def solve_ridge(
     -------
     slopes : ndarray of shape (n_inputs,)
     errors : ndarray of shape (n_inputs, n_inputs)
-        Times independent normal numbers of the deviation of the noise, the errors of
-        the slopes.
+        A square root of the covariance of the slopes, for noise of variance 1.
     degrees : float
         The effective degrees of freedom.
 
@@ -628,13 +631,13 @@ def solve_ridge(
     return axes @ (along / best), axes / np.sqrt(best), degrees
 
 
-def _find_left(
+def _fit_unexplained(
     known: _Floats, before: _Floats, after: _Floats, n_rows: float
 ) -> _Floats:
-    """Find the share of the squared residuals that the regression leaves.
+    """Fit the unexplained share of the variance, without any source and with all.
 
-    It goes linearly from none of the sources to all of them (`known` is 1). One row
-    more, of which everything is left, keeps it defined.
+    Between them the share is linear in `known`, from 0 to 1. One more row, with nothing
+    explained, keeps the fit defined.
     """
     share = np.stack([1 - known, known])
     one = before.sum() / n_rows * np.eye(2)
@@ -651,8 +654,8 @@ def _summarize_bins(
 ) -> None:
     """Write mean, standard deviation and quantiles of the bins of a number.
 
-    A bin without sampled rows has its center. The range is widened to all of them if
-    no row of this table observes the number.
+    A bin without sampled rows has its center. If no row of this table observes the
+    number, its range is that of the centers.
     """
     j = int(learned.features[s])
     centers = model.bins[j].centers  # type: ignore[union-attr]  # it is a number
@@ -675,7 +678,7 @@ def _summarize_bins(
 
 
 def _average(values: _Floats, weights: _Floats, center: float) -> tuple[float, float]:
-    """Find mean and standard deviation; less the center, to keep digits."""
+    """Compute mean and standard deviation, less `center` first, to keep digits."""
     shares = weights / weights.sum()
     with np.errstate(over="ignore", invalid="ignore"):
         shift = (shares * (values - center)).sum()
@@ -685,7 +688,7 @@ def _average(values: _Floats, weights: _Floats, center: float) -> tuple[float, f
 
 
 def _weighted_quantiles(values: _Floats, weights: _Floats, wanted: _Floats) -> _Floats:
-    """Take the quantiles of ascending values that occur `weights` times."""
+    """Interpolate the quantiles `wanted` of ascending values with `weights`."""
     reached = np.cumsum(weights)
     places = wanted * (reached[-1] - 1)
     below = np.searchsorted(reached, np.floor(places), side="right")
@@ -693,19 +696,19 @@ def _weighted_quantiles(values: _Floats, weights: _Floats, wanted: _Floats) -> _
     share = places - np.floor(places)
     last = len(values) - 1
     low, high = values[np.minimum(below, last)], values[np.minimum(above, last)]
-    return np.maximum.accumulate(_mix(low, high, share))  # not lower by rounding
+    return np.maximum.accumulate(_interpolate(low, high, share))  # despite rounding
 
 
 # -------------------------------------------------------------------------- the file
 
 
 def pack_numbers(learned: NumberModel) -> State:
-    """Split what was learned about numbers into arrays."""
+    """Convert a `NumberModel` to the state of a model file."""
     return State({}, {one.name: getattr(learned, one.name) for one in fields(learned)})
 
 
 def unpack_numbers(state: State, model: Model) -> NumberModel:
-    """Rebuild what was learned about numbers, if a fit can have produced it."""
+    """Rebuild a `NumberModel`; raise ValueError if no fit can produce it."""
     features, room = list_numbers(model), state.array("sources", np.int64, 2).shape[1]
     n_numbers = len(features)
     most = max((len(model.typical[j].spread) for j in features), default=0)

@@ -45,7 +45,7 @@ The scored rows are the first of a sample that depends on the rows and the seed 
 wide tables they are fewer; even a dozen improve the weights. A feature with so many
 bins and sources that not even these are affordable keeps the common weight.
 
-In the arrays, a slot is a bin other than the row's own (see `tell_rows`). Features are
+In the arrays, a slot is a bin other than the row's (see `write_log_odds`). Features are
 minimized in batches, which do not depend on the number of threads; nor do the results.
 """
 
@@ -59,7 +59,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ._coded import CodedTable, Estimates, Part, count_bins, lay_out_cells
+from ._coded import CodedTable, Estimates, Part, allocate_estimates, count_bins
 from ._compile import compiled
 from ._shared.resources import one_blas_thread, run_pieces
 
@@ -70,7 +70,7 @@ SMOOTHINGS = (1, 4, 16)
 MOST_WEIGHT = 1.5
 """The largest weight of a source."""
 DECIDES = 14
-"""A code decides if chance would do as much once in ``exp(14)``, 1.2 million, times."""
+"""A code decides if N rows fall in one bin by chance with probability < exp(-14)."""
 _PIECE = 4096  # rows
 _Floats = NDArray[np.float64]
 _Ints = NDArray[np.int64]
@@ -88,24 +88,24 @@ STEP = 0.05
 POWERS = (0, 1, 2, 3, 4, 6, 8, 10, 13, 16, 20)
 """The common weights to choose from, in steps."""
 FLOOR, PULL = 0.05, 10
-"""The least common weight that others are compared with, and the penalty."""
+"""The lower limit of m, and the factor of the penalty, in the loss above."""
 _COARSE_ROWS = 1024  # to choose the smoothing and the common weights
 _COARSE_FEATURES = 1024  # whose errors choose the smoothing, evenly spaced
 _REFINED_ROWS = 3000  # to learn the weights of sources; more improve them by 0.1 %
-_CURVED_ROWS = 1024  # of these, to compute the curvature
+_CURVED_ROWS = 1024  # of these, to compute the Hessian
 _FEWEST_SCORED = 8  # if fewer are affordable, the weights stay the common one
 _MOST_SCORED = 1 << 25  # rows x features x sources used to choose common weights
 _MOST_REFINED = 1 << 25  # rows x features x sources x bins used to refine them
-_MOST_TOLD = 1 << 22  # the same for one feature, which are all in memory
+_MOST_ODDS = 1 << 22  # the same for one feature: its log-odds are all in memory
 _BATCH = 1 << 18  # the same for a batch of features: what fits in a cache
-_HELD = 8  # numbers held for a slot where sources are added up
-_DIRECT = 64  # most sources for which the curvature is a matrix
+_SUMMED = 8  # numbers in memory for a slot where sources are added up
+_DIRECT = 64  # most sources for which the Hessian is stored
 _DIGITS = 9  # digits of errors compared, so that ties are equal on every machine
 _MOST_STEPS = 60  # about six are needed
 _CLOSE = 1e-5  # a step shorter than this is the last: the next is shorter by far
-_NEAR = 0.1  # after a step shorter than this, the curvature is computed again only if
+_NEAR = 0.1  # after a step shorter than this, the Hessian is computed again only if
 _SLOW = 0.3  # it is not shorter by this factor than the step before
-_REMAINING = 1e-4  # share of the squared slope that remains after a step
+_REMAINING = 1e-4  # squared residual, as a share, at which conjugate gradients stop
 _ROUNDING = 1e-12  # an increase of the loss by less than this share is no increase
 
 
@@ -124,7 +124,7 @@ class Evidence(NamedTuple):
     place: NDArray[np.int64]  # (total bins,) among the feature's codes; -1: no evidence
     n_places: NDArray[np.int64]  # (n_features,)
     placed: NDArray[np.float64]  # (total bins,) the prior again, in order of the places
-    rest: NDArray[np.float64]  # (n_features, 2) prior of bins without place, squares
+    rest: NDArray[np.float64]  # (n_features, 2) sum of prior, prior**2 without place
     source_start: NDArray[np.int64]  # (n_features + 1,)
     source: NDArray[np.int64]  # (n_sources,) features
     base: NDArray[np.int64]  # (n_sources,)
@@ -143,7 +143,7 @@ class Deciders(NamedTuple):
     start: NDArray[np.int64]  # (n_features + 1,)
     source: NDArray[np.int64]  # (n_entries,) features
     first: NDArray[np.int64]  # (n_entries,)
-    support: NDArray[np.int64]  # in how many rows it came with the bin; 0: decides not
+    support: NDArray[np.int64]  # rows in which it came with the bin; 0: undecided
     bins: NDArray[np.int64]  # the bin
 
 
@@ -179,7 +179,7 @@ class PairCounts:
 
     @property
     def n_entries(self) -> int:
-        """Number of sources of all features together."""
+        """Number of pairs of a feature and one of its sources."""
         if self.sources is not None:
             return self.sources.size
         n_features, n_sources = len(self.n_bins), np.count_nonzero(self.n_bins)
@@ -223,13 +223,13 @@ class Pairwise:
         )
 
     def measure_evidence(self) -> _Floats:
-        """Measure how much each feature tells about each other, in bits.
+        """Average the weighted evidence of each feature for each other one, in bits.
 
         Returns
         -------
         ndarray of shape (n_features, n_features)
-            Row i, column j: the mean over the counted rows that observe both of the
-            weighted evidence of feature i for the row's own bin of feature j.
+            Row i, column j: the mean, over the counted rows that observe both, of the
+            weighted evidence of feature i for the bin of feature j that the row is in.
         """
         n_bins, pairs = self.counts.n_bins, self.counts.pairs
         n_features, e = len(n_bins), self.evidence
@@ -260,7 +260,7 @@ class Pairwise:
         -------
         Estimates
         """
-        cells = lay_out_cells(coded, self.counts.n_bins)
+        cells = allocate_estimates(coded, self.counts.n_bins)
         row = np.repeat(np.arange(len(coded.bins)), np.diff(cells.row_start))
         n_features = len(self.counts.n_bins)
         room = int(self.evidence.n_places.max(initial=1))
@@ -285,7 +285,7 @@ class Pairwise:
     def estimate_features(
         self, rows: NDArray[Any], features: Sequence[int]
     ) -> list[NDArray[np.float64]]:
-        """Estimate some features of every row, each from the row's other cells.
+        """Estimate the listed features of every row, each from the row's other cells.
 
         Parameters
         ----------
@@ -312,7 +312,7 @@ class Pairwise:
         return [part.reshape(n_rows, -1) for part in parts[: len(features)]]
 
     def by_parts(self, coded: CodedTable, n_threads: int) -> Callable[[int, int], Part]:  # noqa: ARG002
-        """Estimate each part only when it is needed, to save memory."""
+        """Return a function that estimates a part when it is called, to save memory."""
 
         def estimate_part(first: int, last: int) -> Part:
             some = CodedTable.of_rows(coded.bins[coded.index[first:last]])
@@ -324,7 +324,7 @@ class Pairwise:
 def restore_pairwise(counts: PairCounts, smoothing: int, weights: _Floats) -> Pairwise:
     """Rebuild the pairwise rule from its counts, smoothing and weights."""
     layout = lay_out_evidence(counts)
-    evidence, _ = weigh(counts, layout, smoothing)
+    evidence, _ = compute_evidence(counts, layout, smoothing)
     deciders = find_deciders(counts, layout)
     return Pairwise(counts, smoothing, weights, evidence, deciders)
 
@@ -352,7 +352,7 @@ def find_places(layout: Evidence, codes: NDArray[Any], other: int = -1) -> _Ints
 
 
 def lay_out_evidence(counts: PairCounts) -> Evidence:
-    """Lay out codes and sources, without the evidence itself."""
+    """Compute the index arrays and priors of `Evidence`; its `values` stay empty."""
     n_bins, totals = counts.n_bins, counts.totals
     n_features, n_codes = len(n_bins), len(totals)
     offsets = np.cumsum(n_bins) - n_bins
@@ -456,10 +456,10 @@ def _find_lone_bins(counts: PairCounts, layout: Evidence) -> tuple[_Ints, ...]:
     return target, source, place, together[found], bins
 
 
-def weigh(
+def compute_evidence(
     counts: PairCounts, layout: Evidence, smoothing: int, features: _Ints | None = None
 ) -> tuple[Evidence, _Floats]:
-    """Compute the evidence of all pairs, and its values with one row of each less.
+    """Compute the evidence of all pairs, also with one row less of each pair.
 
     Parameters
     ----------
@@ -474,7 +474,7 @@ def weigh(
     -------
     evidence : Evidence
     without : ndarray, float64
-        As ``evidence.values``, with one row less.
+        As ``evidence.values``, but one row with the code and the bin is not counted.
     """
     n_bins, pairs = counts.n_bins, counts.pairs
     owner = np.repeat(np.arange(len(n_bins)), n_bins)
@@ -486,34 +486,36 @@ def weigh(
         starts = layout.offsets[n_bins > 0]
         by_feature = np.add.reduceat(pairs, starts, axis=0)
         totals = np.repeat(by_feature, n_bins[n_bins > 0], axis=0)
-        found = _compare(pairs, totals, frequency[:, None], smoothing)
+        found = _compute_log_ratios(pairs, totals, frequency[:, None], smoothing)
     else:
         kept = np.where(counts.kept >= 0, layout.offsets[:, None] + counts.kept, 0)
         of_kept = np.where(counts.kept >= 0, frequency[kept], 0)
         some = slice(None) if features is None else features
         of_source = np.pad(of_kept, ((0, 0), (0, 1)))[counts.sources[some]][..., None]
         totals = pairs[some].sum(axis=2, keepdims=True)
-        found = _compare(pairs[some], totals, of_source, smoothing)
+        found = _compute_log_ratios(pairs[some], totals, of_source, smoothing)
         if features is not None:
             of_some, found = found, np.zeros((2, *pairs.shape))
             found[:, features] = of_some
     return layout._replace(values=found[0].ravel()), found[1].ravel()
 
 
-def _compare(n: _Ints, totals: _Ints, frequency: _Floats, smoothing: int) -> _Floats:
-    """Log of the frequency of a code among rows of a bin relative to all rows.
+def _compute_log_ratios(
+    n: _Ints, totals: _Ints, frequency: _Floats, smoothing: int
+) -> _Floats:
+    """Compute ``log [P(code | bin) / P(code)]``, smoothed, of shape (2, *n.shape).
 
-    The first of two arrays has all rows, the second one row less.
+    The first of the two arrays counts all rows, the second one row of the pair less.
     """
     usual = np.where(frequency > 0, frequency, 1)
     out = np.empty((2, *n.shape))
     for left_out in (0, 1):
-        told = out[left_out]
-        np.add(np.maximum(n - left_out, 0), smoothing * usual, out=told)
-        told /= (np.maximum(totals - left_out, 0) + smoothing) * usual
-        np.log(told, out=told)
+        ratio = out[left_out]
+        np.add(np.maximum(n - left_out, 0), smoothing * usual, out=ratio)
+        ratio /= (np.maximum(totals - left_out, 0) + smoothing) * usual
+        np.log(ratio, out=ratio)
         if not frequency.all():
-            np.copyto(told, 0.0, where=~(frequency > 0))
+            np.copyto(ratio, 0.0, where=~(frequency > 0))
     return out
 
 
@@ -570,7 +572,7 @@ def choose_sources(
     coded : CodedTable
     n_bins : ndarray of shape (n_features,), int64
     marginals : ndarray of shape (total bins,), int64
-        How often each code occurs in `codes`.
+        How often each code occurs in `coded`.
     n_sources : int
     n_threads : int
 
@@ -584,23 +586,23 @@ def choose_sources(
     affordable = _PRODUCTS / (n_features * len(candidates))  # rows x numbers squared
     n_rows = int(min(len(coded.bins), max(_FEWEST_ROWS, affordable)))
     n_numbers = int(np.clip(np.sqrt(affordable / n_rows), 1, _MOST_NUMBERS))
-    numbers = _number_codes(coded, n_bins, marginals, n_numbers, n_rows)
+    numbers = _map_codes(coded, n_bins, marginals, n_numbers, n_rows)
     chosen = np.empty((n_features, n_sources), np.int64)
 
     def choose_some(first: int, last: int) -> None:
-        told = np.zeros((last - first, len(candidates)), np.float32)
+        related = np.zeros((last - first, len(candidates)), np.float32)
         for one in numbers:
             for other in numbers:
-                told += (one[first:last] @ other[candidates].T) ** 2
-        told[candidates == np.arange(first, last)[:, None]] = -1
-        least = np.partition(told, -n_sources, axis=1)[:, -n_sources, None]
-        among = told > least
-        row, at = np.nonzero(told == least)  # of these, the first that are needed
-        needed = n_sources - np.count_nonzero(among, axis=1)
+                related += (one[first:last] @ other[candidates].T) ** 2
+        related[candidates == np.arange(first, last)[:, None]] = -1
+        least = np.partition(related, -n_sources, axis=1)[:, -n_sources, None]
+        is_source = related > least
+        row, at = np.nonzero(related == least)  # of these, the first that are needed
+        needed = n_sources - np.count_nonzero(is_source, axis=1)
         before = np.arange(len(row)) - np.searchsorted(row, row)
         some = before < needed[row]
-        among[row[some], at[some]] = True
-        of_row = np.nonzero(among)[1].reshape(last - first, n_sources)
+        is_source[row[some], at[some]] = True
+        of_row = np.nonzero(is_source)[1].reshape(last - first, n_sources)
         chosen[first:last] = candidates[of_row]
 
     with one_blas_thread():
@@ -608,24 +610,24 @@ def choose_sources(
     return chosen
 
 
-def _number_codes(
+def _map_codes(
     coded: CodedTable, n_bins: _Ints, marginals: _Ints, n_numbers: int, n_rows: int
 ) -> list[_Singles]:
-    """Write codes as numbers: each entry of the list has shape (n_features, n_rows)."""
+    """Map codes to polynomials times sqrt(count): (n_features, n_rows) per degree."""
     offsets = np.cumsum(n_bins) - n_bins
     past = np.minimum(coded.bins[:n_rows].T, n_bins[:, None])
     at = (offsets + np.arange(len(n_bins)))[:, None] + past  # with one more code: none
     weight = np.sqrt(coded.counts[:n_rows])
     return [
         (np.insert(one, offsets + n_bins, 0)[at] * weight).astype(np.float32)
-        for one in _orthogonal(n_bins, marginals, n_numbers)
+        for one in _compute_polynomials(n_bins, marginals, n_numbers)
     ]
 
 
-def _orthogonal(
+def _compute_polynomials(
     n_bins: _Ints, marginals: _Ints, n_numbers: int
 ) -> list[NDArray[np.float64]]:
-    """Make polynomials of the codes, each feature's orthogonal under its counts."""
+    """Compute polynomials of the codes, orthonormal under each feature's counts."""
     owner = np.repeat(np.arange(len(n_bins)), n_bins)
     seen = np.bincount(owner, marginals, len(n_bins))[owner]
     share = marginals / np.maximum(seen, 1)
@@ -649,24 +651,24 @@ def _orthogonal(
 
 
 class _Scored(NamedTuple):
-    """The rows that choices are scored on, feature by feature."""
+    """The rows on which smoothing and weights are scored, one line per feature."""
 
     codes: NDArray[Any]  # (n_features, n_rows)
     counts: _Ints  # (n_rows,)
     places: _Ints  # (n_features, n_rows)
 
 
-class _Told(NamedTuple):
-    """What rows tell about the features of a batch, relative to their own bins."""
+class _LogOdds(NamedTuple):
+    """Log-odds of the slots against the bins of rows, for a batch of features."""
 
     rows: _Ints  # (n_features, n_rows) padded with -1
-    counts: _Floats  # (n_features, n_rows) how often a row counts, 0 for no row
-    logs: _Floats  # (n_features, n_slots, n_rows) of the priors of slots
-    told: _Floats  # (n_features, n_sources, n_slots, n_rows)
+    counts: _Floats  # (n_features, n_rows) counts of the rows, 0 for the padding
+    prior: _Floats  # (n_features, n_slots, n_rows)
+    by_source: _Floats  # (n_features, n_sources, n_slots, n_rows) not weighted
 
 
 def learn_pairwise(counts: PairCounts, coded: CodedTable, n_threads: int) -> Pairwise:
-    """Choose the smoothing and the weights by leaving one row out.
+    """Choose the smoothing and the weights by leave-one-out estimates.
 
     Parameters
     ----------
@@ -689,18 +691,19 @@ def learn_pairwise(counts: PairCounts, coded: CodedTable, n_threads: int) -> Pai
     every = np.arange(len(layout.n_bins))
     some = every[:: -(-len(every) // _COARSE_FEATURES)]
     smoothing, least = 0, np.inf
+    scored = some if len(some) < len(every) else None
     for s in SMOOTHINGS:
-        told = weigh(counts, layout, s, some if len(some) < len(every) else None)
-        errors = np.round(_score(*told, few, some, n_threads), _DIGITS)
+        tried = compute_evidence(counts, layout, s, scored)
+        errors = np.round(_score_weights(*tried, few, some, n_threads), _DIGITS)
         total = round(float(errors.min(axis=0).sum()), _DIGITS)
         if total < least:
-            smoothing, least, best, best_errors = s, total, told, errors
+            smoothing, least, best, best_errors = s, total, tried, errors
     if len(some) < len(every):
-        best = weigh(counts, layout, smoothing)
-        best_errors = np.round(_score(*best, few, every, n_threads), _DIGITS)
+        best = compute_evidence(counts, layout, smoothing)
+        best_errors = np.round(_score_weights(*best, few, every, n_threads), _DIGITS)
     common = (np.array(POWERS) / POWERS[-1])[np.argmin(best_errors, axis=0)]
     with one_blas_thread():
-        weights = _refine(*best, many, common, affordable, n_threads)
+        weights = _learn_weights(*best, many, common, affordable, n_threads)
     deciders = find_deciders(counts, layout)
     return Pairwise(counts, smoothing, weights, best[0], deciders)
 
@@ -708,68 +711,69 @@ def learn_pairwise(counts: PairCounts, coded: CodedTable, n_threads: int) -> Pai
 def _take_rows(
     layout: Evidence, coded: CodedTable, affordable: int, most: int
 ) -> _Scored:
+    """Take the first rows of a table, at most `affordable` and `most`."""
     n_rows = max(1, min(affordable, most))
     codes = np.ascontiguousarray(coded.bins[:n_rows].T)
     return _Scored(codes, coded.counts[:n_rows], find_places(layout, codes))
 
 
-def _count_affordable(layout: Evidence, most_told: int) -> _Ints:
-    """Count the rows that each feature's weights can be learned from."""
+def _count_affordable(layout: Evidence, most_numbers: int) -> _Ints:
+    """Compute how many rows each feature's weights are learned from, by their cost."""
     cost = np.diff(layout.source_start) * layout.n_places
-    for_all = most_told // max(1, int(cost.sum()))
-    return np.asarray(np.minimum(for_all, _MOST_TOLD // np.maximum(cost, 1)))
+    for_all = most_numbers // max(1, int(cost.sum()))
+    return np.asarray(np.minimum(for_all, _MOST_ODDS // np.maximum(cost, 1)))
 
 
 def _make_batches(
     evidence: Evidence, most: _Ints, each: bool
 ) -> Iterator[NDArray[np.int64]]:
-    """Group features with equal numbers of slots and sources, if rows are scored.
+    """Yield batches of features with equal numbers of slots and sources.
 
-    `most` is the number of rows, shape (n_features,). `each` is whether what each
-    source tells is kept.
+    `most` is the number of rows to score, (n_features,); a feature with 0 is left out.
+    `each` is whether the log-odds are kept by source, or summed.
     """
     n_sources = np.diff(evidence.source_start)
     kinds = np.stack([_count_slots(evidence), evidence.rest[:, 0] > 0, n_sources])
     for kind in np.unique(kinds, axis=1).T:
         alike = np.flatnonzero((kinds == kind[:, None]).all(axis=0) & (most > 0))
         if kind[0] and kind[2] and len(alike):
-            width = kind[2] if each else _HELD
+            width = kind[2] if each else _SUMMED
             step = max(1, _BATCH // int(most[alike].max() * kind[0] * width))
             yield from np.split(alike, range(step, len(alike), step))
 
 
 def _count_slots(evidence: Evidence) -> _Ints:
-    """Count the values that a row adds about each feature, shape (n_features,)."""
+    """Count the slots of a row in each feature, see `write_log_odds`, (n_features,)."""
     beside = np.where(evidence.rest[:, 0] > 0, 1, -1)
     return np.asarray(np.maximum(evidence.n_places + beside, 0))
 
 
-def _tell(
+def _find_odds(
     evidence: Evidence, without: _Floats, scored: _Scored, features: _Ints,
     most: _Ints, each: bool,
-) -> _Told:  # fmt: skip
-    """Collect what rows tell about the features of a batch, each source or all."""
+) -> _LogOdds:  # fmt: skip
+    """Compute the log-odds for a batch of features, of each source or their sum."""
     j, n_rows = features[0], int(most.max())
     n_slots = int(_count_slots(evidence)[j])
     n_sources = int(evidence.source_start[j + 1] - evidence.source_start[j])
     rows = np.full((len(features), n_rows), -1)
-    logs = np.full((len(features), n_slots, n_rows), -np.inf)
-    told = np.zeros((len(features), n_sources if each else 1, n_slots, n_rows))
-    tell_rows(
+    prior = np.full((len(features), n_slots, n_rows), -np.inf)
+    by_source = np.zeros((len(features), n_sources if each else 1, n_slots, n_rows))
+    write_log_odds(
         scored.codes, scored.places, features, most, evidence, without, rows,
-        np.empty(n_rows, np.int64), logs, told,
+        np.empty(n_rows, np.int64), prior, by_source,
     )  # fmt: skip
     counts = np.where(rows < 0, 0.0, scored.counts[rows])
-    return _Told(rows, counts, logs, told)
+    return _LogOdds(rows, counts, prior, by_source)
 
 
-def _score(
+def _score_weights(
     evidence: Evidence, without: _Floats, scored: _Scored, features: _Ints,
     n_threads: int,
 ) -> _Floats:  # fmt: skip
-    """Add up the squared errors of common weights, shape (n_weights, n_features).
+    """Sum the squared errors (Brier) of common weights, shape (n_weights, n_features).
 
-    Only those of some features are computed; the others are 0.
+    Only those of `features` are computed; the others are 0.
     """
     observed = np.zeros(len(scored.codes), np.int64)
     known = scored.codes[features] < evidence.n_bins[features, None]
@@ -779,12 +783,12 @@ def _score(
 
     def score_some(first: int, last: int) -> None:
         for own in batches[first:last]:
-            tell = _tell(evidence, without, scored, own, observed[own], each=False)
-            top = np.maximum(tell.told[:, 0].max(axis=1), 0)
-            grow = np.exp(STEP * (tell.told[:, 0] - top[:, None]))
+            odds = _find_odds(evidence, without, scored, own, observed[own], each=False)
+            top = np.maximum(odds.by_source[:, 0].max(axis=1), 0)
+            grow = np.exp(STEP * (odds.by_source[:, 0] - top[:, None]))
             grow_own, hit = np.exp(-STEP * top), np.ones(top.shape)
-            shares, power = np.exp(tell.logs), 0
-            spread = _spread(evidence, scored, own, tell.rows)
+            shares, power = np.exp(odds.prior), 0
+            spread = _sum_rest_squares(evidence, scored, own, odds.rows)
             for w, wanted in enumerate(POWERS):
                 for _ in range(power, wanted):
                     shares *= grow
@@ -794,16 +798,16 @@ def _score(
                 squares = (shares * shares).sum(axis=1)
                 squares += (spread - 1) * shares[:, -1] ** 2
                 error = (squares + missed**2) / (hit + missed) ** 2
-                errors[w, own] = (tell.counts * error).sum(axis=1)
+                errors[w, own] = (odds.counts * error).sum(axis=1)
 
     run_pieces(score_some, len(batches), 1, n_threads)
     return errors
 
 
-def _spread(
+def _sum_rest_squares(
     evidence: Evidence, scored: _Scored, features: _Ints, rows: _Ints
 ) -> _Floats:
-    """Sum the squared shares of the bins in the last slot, (n_features, n_rows)."""
+    """Sum the squared probabilities of the bins within the last slot, given it."""
     if not evidence.rest[features[0], 0] > 0:  # it is one bin
         return np.ones(1)
     codes = scored.codes[features[:, None], rows].astype(np.int64)
@@ -813,7 +817,7 @@ def _spread(
     return np.asarray(squares / np.where(mass > 0, mass, 1) ** 2)
 
 
-def _refine(
+def _learn_weights(
     evidence: Evidence, without: _Floats, scored: _Scored, common: _Floats,
     affordable: _Ints, n_threads: int,
 ) -> _Floats:  # fmt: skip
@@ -826,33 +830,33 @@ def _refine(
     weights = np.repeat(center, n_sources)
     batches = list(_make_batches(evidence, most, each=True))
 
-    def refine_some(first: int, last: int) -> None:
+    def learn_some(first: int, last: int) -> None:
         for own in batches[first:last]:
-            tell = _tell(evidence, without, scored, own, most[own], each=True)
-            at = evidence.source_start[own, None] + np.arange(tell.told.shape[1])
+            odds = _find_odds(evidence, without, scored, own, most[own], each=True)
+            at = evidence.source_start[own, None] + np.arange(odds.by_source.shape[1])
             with_bins = evidence.n_bins[evidence.source[at]] > 0
             pull = 2 * PULL / with_bins.sum(axis=1).clip(1) / center[own] ** 2
-            weights[at] = _minimize(tell, center[own, None], pull[:, None])
+            weights[at] = _minimize(odds, center[own, None], pull[:, None])
 
-    run_pieces(refine_some, len(batches), 1, n_threads)
+    run_pieces(learn_some, len(batches), 1, n_threads)
     return weights
 
 
-def _minimize(tell: _Told, center: _Floats, pull: _Floats) -> _Floats:
+def _minimize(odds: _LogOdds, center: _Floats, pull: _Floats) -> _Floats:
     """Find the weights of least loss, (n_features, n_sources), by Newton's method.
 
-    A step that would increase the loss is halved. Each feature of the batch takes its
-    own steps, and none once it has arrived.
+    A step that would increase the loss is halved. Each feature of the batch takes
+    separate steps, and none once it has converged.
     """
-    n_features, n_sources = tell.told.shape[:2]
-    few = n_sources <= _DIRECT  # the curvature is then computed as a matrix
+    n_features, n_sources = odds.by_source.shape[:2]
+    few = n_sources <= _DIRECT  # the Hessian is then stored
     own = trial = np.tile(center, n_sources)
     slope = step = np.zeros(own.shape)
-    curvature = np.zeros((n_features, n_sources, n_sources if few else 0))
+    hessian = np.zeros((n_features, n_sources, n_sources if few else 0))
     reached, far, before = np.full((3, n_features), np.inf)
     part, left = np.ones(n_features), np.ones(n_features, bool)
     for _ in range(_MOST_STEPS):
-        loss, rising, shares = _evaluate(tell, trial)
+        loss, rising, shares = _evaluate(odds, trial)
         loss += (pull * (trial - center) ** 2).sum(axis=1) / 2
         better = left & (loss <= reached * (1 + _ROUNDING))
         if better.any():
@@ -862,12 +866,12 @@ def _minimize(tell: _Told, center: _Floats, pull: _Floats) -> _Floats:
             slope = np.where(at, rising + pull * (trial - center), slope)
             held = ((own <= 0) & (slope > 0)) | ((own >= MOST_WEIGHT) & (slope < 0))
             if not few:
-                new = _solve_roughly(tell, shares, pull, slope, held)
+                new = _solve_iteratively(odds, shares, pull, slope, held)
             else:
                 if fresh.any():
-                    again = fresh[:, None, None]
-                    curvature = np.where(again, _curve(tell, shares, pull), curvature)
-                new = _solve(curvature, slope, held)
+                    new = _find_hessian(odds, shares, pull)
+                    hessian = np.where(fresh[:, None, None], new, hessian)
+                new = _solve(hessian, slope, held)
             step = np.where(at, new, step)
         part = np.where(better, 1, part / 2)
         new = np.clip(own + part[:, None] * step, 0, MOST_WEIGHT)
@@ -879,54 +883,54 @@ def _minimize(tell: _Told, center: _Floats, pull: _Floats) -> _Floats:
     return trial
 
 
-def _evaluate(tell: _Told, weights: _Floats) -> tuple[_Floats, _Floats, _Floats]:
-    """Compute the loss without the penalty, its slope, and the shares of the slots."""
-    flat = tell.told.reshape(*weights.shape, -1)
-    scores = tell.logs + (weights[:, None] @ flat).reshape(tell.logs.shape)
+def _evaluate(odds: _LogOdds, weights: _Floats) -> tuple[_Floats, _Floats, _Floats]:
+    """Compute the loss without the penalty, its gradient, and slot probabilities."""
+    flat = odds.by_source.reshape(*weights.shape, -1)
+    scores = odds.prior + (weights[:, None] @ flat).reshape(odds.prior.shape)
     top = np.maximum(scores.max(axis=1), 0)
     shares = np.exp(scores - top[:, None])
     mass = np.exp(-top) + shares.sum(axis=1)
     shares /= mass[:, None]
-    loss = (tell.counts * (top + np.log(mass))).sum(axis=1)
-    counted = (tell.counts[:, None] * shares).reshape(len(weights), -1, 1)
+    loss = (odds.counts * (top + np.log(mass))).sum(axis=1)
+    counted = (odds.counts[:, None] * shares).reshape(len(weights), -1, 1)
     return loss, (flat @ counted)[:, :, 0], shares
 
 
-def _curve(tell: _Told, shares: _Floats, pull: _Floats) -> _Floats:
-    """Compute the curvature from the first rows, (n_features, n_sources, n_sources)."""
-    told, part = tell.told[..., :_CURVED_ROWS], shares[:, None, :, :_CURVED_ROWS]
-    counts = tell.counts[:, :_CURVED_ROWS]
-    n_features, n_sources, n_slots, n_rows = told.shape
-    mean = (part * told).sum(axis=2)
+def _find_hessian(odds: _LogOdds, shares: _Floats, pull: _Floats) -> _Floats:
+    """Compute the Hessian from the first rows, (n_features, n_sources, n_sources)."""
+    logits, part = odds.by_source[..., :_CURVED_ROWS], shares[:, None, :, :_CURVED_ROWS]
+    counts = odds.counts[:, :_CURVED_ROWS]
+    n_features, n_sources, n_slots, n_rows = logits.shape
+    mean = (part * logits).sum(axis=2)
     apart = np.empty((n_features, n_sources, n_slots + 1, n_rows))
-    np.subtract(told, mean[:, :, None], out=apart[:, :, :-1])
+    np.subtract(logits, mean[:, :, None], out=apart[:, :, :-1])
     apart[:, :, -1] = mean
     apart[:, :, :-1] *= np.sqrt(counts[:, None, None] * part)
     apart[:, :, -1] *= np.sqrt(counts * (1 - part[:, 0].sum(axis=1)).clip(0))[:, None]
     flat = apart.reshape(n_features, n_sources, -1)
-    scale = tell.counts.sum(axis=1) / counts.sum(axis=1)
-    curvature: _Floats = flat @ flat.transpose(0, 2, 1) * scale[:, None, None]
-    curvature[:, range(n_sources), range(n_sources)] += pull
-    return curvature
+    scale = odds.counts.sum(axis=1) / counts.sum(axis=1)
+    hessian: _Floats = flat @ flat.transpose(0, 2, 1) * scale[:, None, None]
+    hessian[:, range(n_sources), range(n_sources)] += pull
+    return hessian
 
 
-def _solve(curvature: _Floats, slope: _Floats, held: NDArray[np.bool_]) -> _Floats:
-    """Find Newton's steps; weights that are held at a bound stay."""
-    matrix = np.where(held[:, :, None] | held[:, None], 0, curvature)
+def _solve(hessian: _Floats, slope: _Floats, held: NDArray[np.bool_]) -> _Floats:
+    """Solve for Newton's steps; weights that are `held` at a bound stay."""
+    matrix = np.where(held[:, :, None] | held[:, None], 0, hessian)
     matrix[:, range(slope.shape[1]), range(slope.shape[1])] += held
     return np.linalg.solve(matrix, np.where(held, 0, -slope)[:, :, None])[:, :, 0]
 
 
-def _solve_roughly(
-    tell: _Told, shares: _Floats, pull: _Floats, slope: _Floats,
+def _solve_iteratively(
+    odds: _LogOdds, shares: _Floats, pull: _Floats, slope: _Floats,
     held: NDArray[np.bool_],
 ) -> _Floats:  # fmt: skip
-    """Find about Newton's steps by conjugate gradients, without the curvature.
+    """Approximate Newton's steps by conjugate gradients, without storing the Hessian.
 
-    They are scaled by its diagonal, less what rows share among slots.
+    The preconditioner is its diagonal without the term of the squared means.
     """
-    flat = tell.told.reshape(*slope.shape, -1)
-    counted = tell.counts[:, None] * shares
+    flat = odds.by_source.reshape(*slope.shape, -1)
+    counted = odds.counts[:, None] * shares
     diagonal = (flat**2 @ counted.reshape(len(flat), -1, 1))[:, :, 0] + pull
     scale = np.where(held, 0, 1 / diagonal)
     step, residual = np.zeros(slope.shape), -slope
@@ -973,23 +977,23 @@ def count_kept_pairs(
 
 
 @compiled
-def tell_rows(
+def write_log_odds(
     codes: NDArray[Any], places: Any, features: Any, most: Any, evidence: Evidence,
-    without: Any, rows: Any, owns: Any, logs: Any, told: Any,
+    without: Any, rows: Any, owns: Any, prior: Any, by_source: Any,
 ) -> None:  # fmt: skip
-    """Write what the cells of rows tell about features, relative to the own bin.
+    """Write the log-odds of each slot against the bin of the row, prior and by source.
 
     ``codes[j, r]`` is row r's code of feature j and ``places[j, r]`` its place, or -1
     without one. `without` is the evidence without the row itself. The first rows that
     observe ``features[f]``, at most ``most[f]``, are written to ``rows[f]``, which must
     be -1 at the start.
 
-    A row has a slot for each place but that of its own bin, and one for the bins
-    without place, if there are any. ``logs[f, slot, x]`` becomes the logarithm of the
-    slot's prior relative to that of the own bin; it must be -inf at the start.
-    ``told[f, s, slot, x]`` becomes the evidence of source s, less that for the own bin;
-    it must be 0. If it has room for one source, it becomes the sum over the sources.
-    `owns` is scratch memory for a number of each row.
+    A row has a slot for each place but that of its bin, and one for the bins without
+    place, if there are any. ``prior[f, slot, x]`` becomes the log of the slot's prior
+    relative to that of the row's bin; it must be -inf at the start.
+    ``by_source[f, s, slot, x]`` becomes the evidence of source s for the slot, less
+    that for the row's bin; it must be 0. If it has room for one source, it becomes the
+    sum over the sources. `owns` is scratch memory for the place of each row's bin.
     """
     e = evidence
     for f in range(features.shape[0]):
@@ -1007,13 +1011,13 @@ def tell_rows(
             for b in range(n_places):
                 if b != own and e.placed[offset + b] > 0:
                     slot = b - shift * (b > own)
-                    logs[f, slot, x] = np.log(e.placed[offset + b] / e.prior[code])
+                    prior[f, slot, x] = np.log(e.placed[offset + b] / e.prior[code])
             rest = e.rest[j, 0] - (e.prior[code] if own < 0 else 0.0)
             if not shift and rest > 0:
-                logs[f, n_places, x] = np.log(rest / e.prior[code])
+                prior[f, n_places, x] = np.log(rest / e.prior[code])
         for s in range(n_sources):
             i, base = e.source[start + s], e.base[start + s]
-            line = told[f, min(s, told.shape[1] - 1)]
+            line = by_source[f, min(s, by_source.shape[1] - 1)]
             for x in range(n_rows):
                 place = places[i, rows[f, x]]
                 if place >= 0:
@@ -1033,7 +1037,7 @@ def estimate_cells(
     rows: NDArray[Any], row: Any, feature: Any, start: Any, order: Any,
     evidence: Evidence, weights: Any, deciders: Deciders, at: Any, total: Any, out: Any,
 ) -> None:  # fmt: skip
-    """Write the distributions of the missing cells of rows, cell after cell in `order`.
+    """Write the distributions of missing cells, in the sequence `order` of the cells.
 
     ``weights[m]`` is the weight of the source at entry m of the evidence. `at` and
     `total` are scratch memory for places of codes and for the evidence.
@@ -1066,8 +1070,8 @@ def estimate_cells(
             share = e.prior[offset + k]
             if share > 0:
                 b = e.place[offset + k]
-                told = total[b] if b >= 0 else 0.0
-                share *= np.exp(told - largest)
+                added = total[b] if b >= 0 else 0.0
+                share *= np.exp(added - largest)
             out[start[cell] + k] = share
             mass += share
         support, decided = 0, 0

@@ -90,7 +90,7 @@ def list_cells(model: Model, coded: CodedTable, n_threads: int) -> NDArray[np.vo
 def _find_movers(
     matcher: Pairwise, rows: NDArray[Any], j: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
-    """Find the cells that change the estimates of feature j most, and by how much.
+    """Rank the cells of rows by how much they change the estimate of feature j.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def _find_movers(
     scores = prior + told.sum(axis=1)[:, None] - without
     shares = np.exp(scores - scores.max(axis=2, keepdims=True))
     shares /= shares.sum(axis=2, keepdims=True)
-    decider, support = _decide(matcher, rows, j, sources, shares)
+    decider, support = _apply_deciders(matcher, rows, j, sources, shares)
     moved = np.abs(shares[:, 1:] - shares[:, :1]).sum(axis=2) / 2
     moved[moved < _ROUNDING] = 0
     rank = moved.copy()
@@ -134,14 +134,14 @@ def _find_movers(
     return columns, far, support
 
 
-def _decide(
+def _apply_deciders(
     matcher: Pairwise,
     rows: NDArray[Any],
     j: int,
     sources: NDArray[np.int64],
     shares: NDArray[np.float64],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Apply the rule of cells that decide to estimates with and without each source.
+    """Update estimates with and without each source by the codes that decide.
 
     Parameters
     ----------
@@ -155,9 +155,9 @@ def _decide(
     Returns
     -------
     decider : ndarray of shape (n,), int64
-        Which of the sources decides.
+        Index of the source that decides, if one does.
     support : ndarray of shape (n,), int64
-        The number of rows by which it does; 0 if none does.
+        The number of fitted rows behind it; 0 if none decides.
     """
     e, deciders = matcher.evidence, matcher.deciders
     n, at_row = len(rows), np.arange(len(rows))

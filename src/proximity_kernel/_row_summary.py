@@ -32,7 +32,7 @@ SAMPLE = 10_000
 """Maximum number of distinct rows that the pairwise rule chooses its weights from."""
 _MOST_PAIRS = 1 << 32  # pairs of cells in the same row, a few seconds
 _MOST_COPIES = 100  # in a sample, counts are limited to this multiple of the median
-_EVERY = (1 << 64) - 1
+_EVERY = (1 << 64) - 1  # the largest hash: no row is above it
 _PIECE = 16384  # rows
 _NO_INDEX: NDArray[np.int64] = np.empty(0, np.int64)
 _Ints = NDArray[np.int64]
@@ -43,7 +43,7 @@ _STIR_2 = np.uint64(0x94D049BB133111EB)
 
 @dataclass(frozen=True)
 class RowPlan:
-    """What to keep of the rows of a table.
+    """Which rows, and which counts of pairs, to keep in a pass over a table.
 
     Attributes
     ----------
@@ -149,7 +149,7 @@ class RowSummary:
 
     @property
     def counted(self) -> NDArray[np.bool_]:
-        """Which of the kept rows are among those whose pairs were counted."""
+        """Mask of the kept rows whose pairs were counted, shape (n_kept,)."""
         if not self.plan.limit or not self.sampled:
             return np.ones(len(self.rows), bool)
         return np.asarray(self.hashes <= np.uint64(self.plan.limit))
@@ -235,7 +235,7 @@ def keep_rows(coded: CodedTable, plan: RowPlan, n_threads: int) -> RowSummary:
             ),
             len(rows), _PIECE, n_threads,
         )  # fmt: skip
-    totals, pairs = _count(coded, hashes, plan, n_threads)
+    totals, pairs = _count_by_plan(coded, hashes, plan, n_threads)
     n_samples, leaves = int(np.ceil(counts.sum())), _count_leaves(coded, n_threads)
     state = RowSummary(plan, n_samples, totals, leaves, pairs, rows, counts, hashes)
     return state if plan.every_row else _keep_lowest(state)
@@ -305,8 +305,8 @@ def find_lowest(
     Parameters
     ----------
     hashes : ndarray of shape (n_rows,), uint64
-    counts : ndarray of shape (n_rows,), int64
-        How often each row counts.
+    counts : ndarray of shape (n_rows,), int64 or float64
+        The weight of each row.
     most : int
         Maximum number of distinct rows to return.
 
@@ -341,7 +341,7 @@ def find_lowest(
     return some[first[:most]], totals[:most], len(found) > most
 
 
-def _count(
+def _count_by_plan(
     coded: CodedTable, hashes: NDArray[np.uint64], plan: RowPlan, n_threads: int
 ) -> tuple[_Ints, _Ints]:
     """Count the codes of rows, and their pairs if the plan asks for them."""
@@ -402,7 +402,7 @@ def count_pairs(
     informative: NDArray[np.bool_],
     n_threads: int,
 ) -> PairCounts:
-    """Collect the counts from which evidence is computed.
+    """Select or compute the counts of codes and pairs for the pairwise rule.
 
     Parameters
     ----------
@@ -447,7 +447,7 @@ def hash_rows(rows: NDArray[Any], seed: Any, hashes: Any) -> None:
 
 @compiled
 def count_leaves(leaves: NDArray[Any], counts: Any, found: Any) -> None:
-    """Count the leaves of rows; row r counts ``counts[r]`` times."""
+    """Add ``counts[r]`` to the count of each leaf of row r."""
     for r in range(leaves.shape[0]):
         for j in range(leaves.shape[1]):
             leaf = np.int64(leaves[r, j])
@@ -462,8 +462,8 @@ def count_codes(
 ) -> None:  # fmt: skip
     """Count codes in all rows, and pairs of codes in rows with a hash up to `limit`.
 
-    Row r counts ``counts[r]`` times. A missing cell is the code after the last bin; an
-    unknown category is not counted. `pairs` has no rows if pairs are not wanted;
+    ``counts[r]`` is the weight of row r. A missing cell is the code after the last bin;
+    an unknown category is not counted. `pairs` has no rows if pairs are not wanted;
     `found` is scratch memory for a row.
     """
     missing = np.int64(np.iinfo(rows.dtype).max)

@@ -58,7 +58,7 @@ _EPOCH = (1980, 1, 1, 0, 0, 0)  # date of every entry, so equal models make equa
 _PICKLED = "model_file"  # key of the bytes of the model file in a pickled estimator
 _ROUTING = ("_metadata_request",)  # other attributes that scikit-learn sets
 _AGAIN = "copy it again, or save the model again"
-_LONGEST = 200  # characters of an error's message that are repeated
+_LONGEST = 200  # characters of a text from a file that a message quotes
 
 _PLAIN = (type(None), bool, int, str)
 _KINDS = "biufUO"  # kinds of arrays among the options
@@ -205,8 +205,8 @@ class State:
     size: float = math.inf
     needs: int = 0
 
-    def inner(self, name: str) -> State:
-        """Return the state of a part."""
+    def part(self, name: str) -> State:
+        """Return the state that was added under `name`."""
         start = f"{name}/"
         arrays = {
             key.removeprefix(start): array
@@ -215,8 +215,8 @@ class State:
         }
         return State(self.values[name], arrays, self.size)
 
-    def holding(self, name: str, part: State) -> State:
-        """Return this state with that of a part added."""
+    def add_part(self, name: str, part: State) -> State:
+        """Return a copy to which the state of `part` is added under `name`."""
         arrays = {f"{name}/{key}": array for key, array in part.arrays.items()}
         return State(
             {**self.values, name: part.values},
@@ -231,7 +231,7 @@ class State:
         return array
 
     def check_growth(self, n_bytes: int, what: str) -> None:
-        """Raise ValueError if a part would take far more memory than the file."""
+        """Raise ValueError if `n_bytes` exceed ``FLOOR + GROWTH * size``."""
         small = n_bytes <= FLOOR + GROWTH * self.size
         check(small, f"{what} would take {n_bytes / 1e9:,.1f} GB")
 
@@ -263,7 +263,7 @@ def pack_sparse(matrix: sp.csr_array) -> dict[str, NDArray[Any]]:
 
 
 def unpack_sparse(state: State, dtype: Any, n_columns: int) -> sp.csr_array:
-    """Rebuild a sparse matrix; raise ValueError if it is invalid or has a negative."""
+    """Rebuild a sparse matrix; raise ValueError if invalid or an entry is negative."""
     data = state.array("data", np.dtype(dtype))
     wide = state.arrays["indices"].dtype == np.int64
     indices = state.array("indices", np.int64 if wide else np.int32)
@@ -401,7 +401,7 @@ def decode(value: Any) -> Any:
 
 
 def _is(kind: type) -> Callable[[Any], bool]:
-    """Make a test whether a value has exactly this type."""
+    """Return a predicate that tests for exactly this type."""
     return lambda value: type(value) is kind
 
 
@@ -411,7 +411,7 @@ def _is_scalar_type(value: Any) -> bool:
 
 
 def _is_pandas(name: str) -> Callable[[Any], bool]:
-    """Recognize a type of pandas by its name, without importing pandas."""
+    """Return a predicate for objects of a pandas class, without importing pandas."""
     return lambda value: (
         type(value).__name__ == name
         and type(value).__module__.partition(".")[0] == "pandas"
@@ -419,7 +419,7 @@ def _is_pandas(name: str) -> Callable[[Any], bool]:
 
 
 def _from_pandas(name: str) -> Callable[[Any], Any]:
-    """Make a function that builds a type of pandas from its parts."""
+    """Return a function that builds an object of a pandas class from its arguments."""
     return lambda parts: getattr(require("pandas", extra="cli"), name)(*parts)
 
 
@@ -469,11 +469,11 @@ def _fits_array(value: Any) -> bool:
     """Whether a value is an array that can be saved as one, not only as a list."""
     if type(value) is not np.ndarray or value.dtype.kind not in _KINDS:
         return False
-    return value.dtype.kind != "U" or _is_even(value.ravel().tolist())
+    return value.dtype.kind != "U" or _is_dense(value.ravel().tolist())
 
 
-def _is_even(texts: list[str]) -> bool:
-    """Whether an array of texts takes about as much memory as the texts.
+def _is_dense(texts: list[str]) -> bool:
+    """Whether an array of these texts takes at most `GROWTH` times their memory.
 
     Numpy reserves room for the longest text in each cell.
     """
@@ -489,7 +489,7 @@ def _read_array(parts: Any) -> Any:
     check(dtype.kind in _KINDS, "an array of an unknown type")
     if dtype.kind == "U":
         check(all(type(item) is str for item in items), "an array of text")
-        check(_is_even(items), "an array of text would be much larger than its texts")
+        check(_is_dense(items), "an array of text would be much larger than its texts")
         dtype = np.dtype("U")  # length by the texts, not by the file
     return np.array(items, dtype=dtype).reshape(shape)
 
@@ -610,8 +610,8 @@ def read_estimator(
     # The checksum matches, but no fit produces such a model.
     except Exception as error:
         raise ModelFileError(
-            f"{path} holds no model that can be used ({_shorten(str(error))}); save "
-            "the model again."
+            f"{path} contains no usable model ({_shorten(str(error))}); save the model "
+            "again."
         ) from error
 
 
@@ -668,9 +668,9 @@ def read_archive(path: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]], fl
     size : float
         Bytes of the file; infinity for a pickle, which is trusted anyway.
     """
-    inner = isinstance(path, io.BytesIO)
-    name = "The pickled model" if inner else os.fspath(path)
-    with _translating(name), path if inner else Path(name).open("rb") as file:
+    pickled = isinstance(path, io.BytesIO)
+    name = "The pickled model" if pickled else os.fspath(path)
+    with _translating(name), path if pickled else Path(name).open("rb") as file:
         _check_begin(file, name)
         _check_seal(file, name)
         size = file.seek(0, os.SEEK_END)
@@ -682,7 +682,7 @@ def read_archive(path: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]], fl
                 for entry in archive.namelist()
                 if entry != _HEADER
             }
-    return header, arrays, math.inf if inner else size
+    return header, arrays, math.inf if pickled else size
 
 
 @contextlib.contextmanager
@@ -707,7 +707,7 @@ def _translating(name: Any) -> Iterator[None]:
 
 
 def _shorten(text: str) -> str:
-    """Shorten a text of a file, and show its control characters as escapes."""
+    """Truncate a text of a file, and show its control characters as escapes."""
     return show_controls(text[:_LONGEST]) + "..." * (len(text) > _LONGEST)
 
 

@@ -24,8 +24,8 @@ the one with the smallest e does.
   many ordinary cells do not add up to an unusual row.
 - The score of a row is the sum of the scores of its cells.
 
-What the model itself expects of these scores is known by drawing: each cell of a fitted
-row is replaced by one drawn from its P, and its place in the tail by a random one.
+The distribution of these scores under the model is simulated: each cell of a fitted row
+is replaced by one drawn from its P, and its place in the tail by a random one.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ from ._pairwise import (
     Evidence,
     PairCounts,
     Pairwise,
+    compute_evidence,
     lay_out_evidence,
-    weigh,
 )
 from ._row_summary import RowPlan, keep_rows
 from ._shared.resources import check_memory, run_pieces
@@ -58,7 +58,7 @@ TAIL = 0.1
 SLACK = 1.0
 """By how much a cell may exceed what is expected before it scores."""
 MARKS = (950, 990, 999)
-"""Per mille of the rows that a value is compared with, from either end."""
+"""Quantiles, in per mille from either end, that a value is compared with."""
 FALSE_ALARMS = 0.01
 """Share of the rows drawn from the model that lie beyond the automatic limit."""
 FEWEST_ROWS = 5
@@ -70,7 +70,7 @@ _FEWEST_BEYOND = 10  # values from which the unit of a tail is learned
 _MOST_TAIL = 1e12  # keeps sums finite
 _PIECE = 4096  # rows
 _N_DRAWN = 20_000  # rows drawn from the model
-_MOST_DRAWN = 1 << 31  # evidence added up for them
+_MOST_DRAWN = 1 << 31  # entries of evidence that are added up for them
 _FEWEST_DRAWN = 1000
 _TINY = 1e-12
 _LANES = 8  # bins whose evidence is added up at once
@@ -89,7 +89,7 @@ class Tails:
     units : ndarray of shape (n_features, 2), float64
         The unit of the lower and of the upper tail.
     marks : ndarray of shape (n_features, 2, n_marks), float64
-        Values that nearly all others are above, or below.
+        The quantiles `MARKS`, from the lower and from the upper end.
     """
 
     ends: _Floats
@@ -102,7 +102,7 @@ class Tails:
         return ~np.isnan(self.ends[:, 0])
 
     def measure(self, j: int, values: NDArray[Any]) -> _Floats:
-        """Measure how far values of feature j lie in a tail; 0 if they do not."""
+        """Compute how many units values of feature j lie beyond an end, at least 0."""
         with np.errstate(over="ignore"):
             below = (self.ends[j, 0] - values) / self.units[j, 0]
             above = (values - self.ends[j, 1]) / self.units[j, 1]
@@ -110,10 +110,10 @@ class Tails:
         return np.asarray(np.minimum(far, _MOST_TAIL))
 
     def find_ordinary(self, j: int, n_values: int) -> tuple[float, float]:
-        """Find where the ordinary values of feature j end.
+        """Return the lower and the upper limit of the ordinary values of feature j.
 
-        These are the last marks that an exponential tail of so many values reaches;
-        at least 90 % of the values lie between them.
+        These are the outermost marks within reach of an exponential tail of `n_values`
+        values; at least 90 % of the values lie between them.
         """
         reach = self.units[j] * np.log(max(TAIL * n_values, 1))
         low, high = self.marks[j]
@@ -121,8 +121,8 @@ class Tails:
         most = max(np.count_nonzero(high <= self.ends[j, 1] + reach[1]) - 1, 0)
         return float(low[least]), float(high[most])
 
-    def compare(self, j: int, value: float) -> tuple[str, int]:
-        """Say on which side of how many rows, in per mille, a value lies."""
+    def find_mark(self, j: int, value: float) -> tuple[str, int]:
+        """Return "above" or "below", and in per mille the outermost mark passed."""
         above = int(np.count_nonzero(value > self.marks[j, 1]))
         below = int(np.count_nonzero(value < self.marks[j, 0]))
         if above or below:
@@ -137,12 +137,12 @@ def has_tails(column: ColumnType) -> bool:
 
 
 def learn_tails(columns: Sequence[Column], copies: NDArray[Any] | None = None) -> Tails:
-    """Learn the tails of typed columns; row i counts ``copies[i]`` times."""
-    return collect_tails([_order(column, copies) for column in columns])
+    """Learn the tails of typed columns; ``copies[i]`` is the weight of row i."""
+    return learn_sorted_tails([_sort_column(column, copies) for column in columns])
 
 
-def collect_tails(columns: Sequence[SortedValues | None]) -> Tails:
-    """Learn the tails of columns whose values can be read in order.
+def learn_sorted_tails(columns: Sequence[SortedValues | None]) -> Tails:
+    """Learn the ends, units and marks of tails from sorted values.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ def collect_tails(columns: Sequence[SortedValues | None]) -> Tails:
 
     Examples
     --------
-    >>> tails = collect_tails([count_values(np.arange(101.0)), None])
+    >>> tails = learn_sorted_tails([count_values(np.arange(101.0)), None])
     >>> tails.ends[0].tolist(), (tails.units[0] * np.log(2)).tolist()
     ([10.0, 90.0], [6.0, 6.0])
     >>> tails.measure(0, np.array([50.0, 90 + 6.0])).round(2).tolist()
@@ -166,7 +166,8 @@ def collect_tails(columns: Sequence[SortedValues | None]) -> Tails:
     return Tails(np.array(ends), np.array(units), np.array(marks))
 
 
-def _order(column: Column, copies: NDArray[Any] | None) -> SortedValues | None:
+def _sort_column(column: Column, copies: NDArray[Any] | None) -> SortedValues | None:
+    """Sort the observed values of a column with tails; None for other columns."""
     if not has_tails(column.type):
         return None
     values = column.values + 0.0  # a contiguous copy, without -0.0
@@ -181,7 +182,7 @@ def _order(column: Column, copies: NDArray[Any] | None) -> SortedValues | None:
 def _learn_tail(
     values: SortedValues | None,
 ) -> tuple[list[float], list[float], list[list[float]]]:
-    """Find the ends, the units and the marks of one column."""
+    """Learn the ends, units and marks of one column; NaN if it has no tails."""
     nan = [np.nan] * 2, [np.nan] * 2, [[np.nan] * len(MARKS)] * 2
     if values is None or not len(values) or values.few(2) is not None:
         return nan
@@ -206,11 +207,11 @@ def _learn_tail(
 
 
 def _choose_unit(excess: float | None, n_beyond: int, usual: float) -> float:
-    """Choose the unit of a tail: by its median, at least a tenth of the usual range.
+    """Choose the unit of a tail by its median, at least a tenth of the range `usual`.
 
     In few values the median is uncertain, and rounded ones have ties. If few values lie
-    beyond, they could all be errors that hide themselves: the unit is then at most the
-    usual range.
+    beyond, they could all be errors that mask each other: the unit is then at most
+    `usual`, the range of the central 80 % (of all values, if that is 0).
     """
     unit = usual if excess is None else max(excess / np.log(2), _LEAST_UNIT * usual)
     return float(unit if n_beyond >= _FEWEST_BEYOND else min(unit, usual))
@@ -228,14 +229,14 @@ class Decisions(NamedTuple):
     source: _Ints  # (n_entries,) features
     entry: _Ints  # (n_entries,) where the source is in the evidence
     first: _Ints  # (n_entries,)
-    support: NDArray[Any]  # in how many rows the code came with the bin
+    support: NDArray[Any]  # rows in which the code came with the bin
     bins: _Ints  # the bin; -1: the code decides nothing
-    exceptions: NDArray[Any]  # in how many rows it came with another bin
-    pairs: NDArray[Any]  # how often two codes occur together, in the evidence's layout
+    exceptions: NDArray[Any]  # rows in which it came with another bin
+    pairs: NDArray[Any]  # counts of pairs of codes, in the layout of the evidence
 
 
 def find_decisions(counts: PairCounts, layout: Evidence) -> Decisions:
-    """Find the codes that have come with one bin of a feature, or nearly always.
+    """Find the codes that have come with one bin of a feature always, or nearly so.
 
     Parameters
     ----------
@@ -277,7 +278,7 @@ def find_decisions(counts: PairCounts, layout: Evidence) -> Decisions:
 def _list_pairs(
     counts: PairCounts, layout: Evidence, j: int
 ) -> Iterator[tuple[int, NDArray[Any]]]:
-    """List each entry of feature j, with the counts of codes by its bins."""
+    """Yield each source's entry for feature j, and its counts (codes, bins of j)."""
     n_bins, own = counts.n_bins, int(layout.offsets[j])
     for m in range(int(layout.source_start[j]), int(layout.source_start[j + 1])):
         i = int(layout.source[m])
@@ -289,8 +290,8 @@ def _list_pairs(
             yield m, held[: layout.n_places[i], : n_bins[j]]
 
 
-def _is_known(counts: PairCounts, layout: Evidence) -> NDArray[np.bool_]:
-    """Whether enough rows have a code to be evidence, in the layout of the evidence."""
+def _mark_known(counts: PairCounts, layout: Evidence) -> NDArray[np.bool_]:
+    """Mark the values of the evidence whose code enough rows have, as a flat mask."""
     if counts.sources is not None:
         n_rows = counts.pairs.sum(axis=3, keepdims=True)
     else:
@@ -302,14 +303,14 @@ def _is_known(counts: PairCounts, layout: Evidence) -> NDArray[np.bool_]:
 
 @dataclass(frozen=True)
 class Judge:
-    """The pairwise rule, laid out to judge cells.
+    """The pairwise rule, laid out to estimate observed cells by leave-one-out.
 
     Attributes
     ----------
     evidence : Evidence
         The layout of the evidence.
     told, taken : ndarray, float64
-        The values of the evidence times their weights; and what is added to them if one
+        The values of the evidence times their weights; and the change of each if one
         row with that pair of codes is left out.
     logs : ndarray of shape (total bins,), float64
         Logarithms of the priors.
@@ -327,13 +328,13 @@ class Judge:
 
     @classmethod
     def of_model(cls, model: Model) -> Judge:
-        """Lay out the rule of a model."""
+        """Lay out the rule of a model; raise TypeError unless it is pairwise."""
         rule = model.matcher
         if not isinstance(rule, Pairwise):
-            raise TypeError("Only the pairwise rule judges cells.")
+            raise TypeError("Scores of cells need a model with matching='pairwise'.")
         evidence, counts = rule.evidence, rule.counts
-        _, without = weigh(counts, lay_out_evidence(counts), rule.smoothing)
-        weights = _spread_weights(rule) * _is_known(counts, evidence)
+        _, without = compute_evidence(counts, lay_out_evidence(counts), rule.smoothing)
+        weights = _broadcast_weights(rule) * _mark_known(counts, evidence)
         told = np.append(weights * evidence.values, np.zeros(_LANES))
         taken = weights * (without - evidence.values)
         with np.errstate(divide="ignore"):
@@ -344,14 +345,14 @@ class Judge:
             find_decisions(counts, evidence),
         )  # fmt: skip
 
-    def make_room(self) -> tuple[_Ints, _Floats]:
+    def allocate_scratch(self) -> tuple[_Ints, _Floats]:
         """Allocate scratch memory for the loops."""
         n_features = len(self.evidence.n_bins)
         room = int(self.evidence.n_bins.max(initial=1)) + _LANES
         return np.empty((2, n_features), np.int64), np.empty((2, room))
 
     def explain(self, row: NDArray[Any], j: int) -> tuple[_Floats, _Floats, int]:
-        """Estimate one cell of a coded row, and find what the other cells add.
+        """Estimate one cell of a coded row, and return what each other cell adds.
 
         Parameters
         ----------
@@ -406,15 +407,15 @@ class Judge:
         return bool(decided[2] >= 0)
 
     def _find_places(self, row: NDArray[Any]) -> _Ints:
-        """Find the place of each code of a row among those that are counted, or -1."""
+        """Look up the place of each code of a row in the evidence; -1 for none."""
         e, known = self.evidence, row < self.evidence.n_bins
         places = np.full(len(row), -1)
         places[known] = e.place[e.offsets[known] + row[known]]
         return places
 
 
-def _spread_weights(rule: Pairwise) -> _Floats:
-    """Give each value of the evidence its weight."""
+def _broadcast_weights(rule: Pairwise) -> _Floats:
+    """Broadcast the weights of sources to the values of the evidence, flat."""
     n_bins, sources = rule.counts.n_bins, rule.counts.sources
     if sources is None:
         by_pair = rule.weight_table.toarray().T
@@ -450,7 +451,7 @@ def score_rows(coded: CodedTable, tails: Tails, n_threads: int) -> _Floats:
 
 
 def _score(coded: CodedTable, tails: Tails, n_threads: int, out: _Floats) -> _Floats:
-    """Write the scores of cells, or their sums if there is one place for each row."""
+    """Write the scores of cells to a 2-d `out`, or their sums by row to a 1-d one."""
     judge, bins = Judge.of_model(coded.model), coded.model.bins
     measured = np.flatnonzero(tails.measured)
 
@@ -463,7 +464,7 @@ def _score(coded: CodedTable, tails: Tails, n_threads: int, out: _Floats) -> _Fl
             far[:, j] = tails.measure(j, values)
         judge_rows(
             rows, toward, judge.evidence, judge.told, judge.taken, judge.logs,
-            judge.decisions, judge.unseen, *judge.make_room(), cells, expected,
+            judge.decisions, judge.unseen, *judge.allocate_scratch(), cells, expected,
         )  # fmt: skip
         cells -= expected
         cells += far
@@ -512,12 +513,12 @@ def sample_fitted(
 ) -> CodedTable:
     """Sample the distinct rows that a fit in batches keeps, with their counts.
 
-    Row i of the table counts ``copies[i]`` times.
+    ``copies[i]`` is the weight of row i of the table.
     """
     model: Model = coded.model
     n_bins = np.array([own.n_bins for own in model.bins], np.int64)
     rows = CodedTable.of_rows(coded.bins[coded.index])
-    if model.informative.any():  # code again, because the sample goes by these codes
+    if model.informative.any():  # the fit hashed codes before missing had a bin
         rows = code_columns(coded.columns, model.bins, n_threads)
     if copies is not None:
         some = np.flatnonzero(copies)
@@ -533,7 +534,7 @@ def take_sample(model: Model, rows: NDArray[Any], counts: _Ints) -> CodedTable:
 
 
 def find_limit(sample: CodedTable, tails: Tails, n_threads: int) -> float:
-    """Find the threshold that the share FALSE_ALARMS of simulated rows exceeds.
+    """Find the score that the share `FALSE_ALARMS` of simulated rows exceeds.
 
     Parameters
     ----------
@@ -545,7 +546,6 @@ def find_limit(sample: CodedTable, tails: Tails, n_threads: int) -> float:
     Returns
     -------
     float
-        The score that the share `FALSE_ALARMS` of the drawn rows exceeds.
     """
     model: Model = sample.model
     judge, n_rows = Judge.of_model(model), len(sample.bins)
@@ -554,7 +554,7 @@ def find_limit(sample: CodedTable, tails: Tails, n_threads: int) -> float:
     wanted = max(_FEWEST_DRAWN, min(_N_DRAWN, _MOST_DRAWN // cost))
     at = np.arange(wanted) % n_rows
     scores = np.empty(len(at))
-    before, width = _place_bins(model, tails)
+    before, width = _compute_bin_shares(model, tails)
     n_numbers = np.array([own.n_bins for own in model.bins], np.int64)
 
     def draw_some(first: int, last: int) -> None:
@@ -563,7 +563,7 @@ def find_limit(sample: CodedTable, tails: Tails, n_threads: int) -> float:
         draw_rows(
             some, e, judge.told, judge.taken, judge.logs, judge.decisions,
             model.scales, n_numbers, before, width, rng.random((*some.shape, 2)),
-            *judge.make_room(), scores[first:last],
+            *judge.allocate_scratch(), scores[first:last],
         )  # fmt: skip
 
     run_pieces(draw_some, len(at), _PIECE, n_threads)
@@ -574,13 +574,13 @@ def find_limit(sample: CodedTable, tails: Tails, n_threads: int) -> float:
     return float(scores[order[place]])
 
 
-def _place_bins(model: Model, tails: Tails) -> tuple[_Floats, _Floats]:
-    """Find the share of a column's values below each bin, and the share inside it.
+def _compute_bin_shares(model: Model, tails: Tails) -> tuple[_Floats, _Floats]:
+    """Compute the share of a column's values below each bin, and inside it.
 
     Returns
     -------
     before, width : ndarray of shape (total bins,), float64
-        The width is 0 for a bin that is not of numbers with tails.
+        The width is 0 for a bin of a column without tails.
     """
     before, width = [], []
     for j, (totals, bins) in enumerate(
@@ -596,7 +596,7 @@ def _place_bins(model: Model, tails: Tails) -> tuple[_Floats, _Floats]:
 
 @merged
 def _find_places(e: Evidence, rows: NDArray[Any], r: int, places: Any) -> None:
-    """Find the places of the codes of a row; -1 for none."""
+    """Write the place of each code of row r in the evidence; -1 for none."""
     for i in range(rows.shape[1]):
         code = np.int64(rows[r, i])
         places[i] = -1
@@ -609,7 +609,7 @@ def decide_cell(
     evidence: Evidence, decisions: Decisions, logs: Any, j: int, own: Any, places: Any,
     wanted: int = -1,
 ) -> Any:  # fmt: skip
-    """Find the code that decides a cell, with one row like the judged one left out.
+    """Find the code that decides a cell, leaving out one row like that of the cell.
 
     The code of the cell is `own`. Decisions for other bins than `wanted` are left out,
     unless it is -1. Returns the share that the code leaves to the other bins, the bin
@@ -633,7 +633,7 @@ def decide_cell(
         least = _EXCEPTIONS * others if others > 1 else _ONE_EXCEPTION
         if others > 0 and rows < least:
             continue
-        # Chance has to place the exceptions, too: log((N + x over x)) at most.
+        # The exceptions can be any x of N + x rows: log of the binomial, at most.
         by_chance = rows * logs[offset + b]
         if others > 0:
             by_chance += others * (1 + np.log((rows + others) / others))
@@ -647,7 +647,7 @@ def decide_cell(
 
 @merged
 def _mix_bins(logit: Any, k: Any, toward: Any) -> Any:
-    """Find the logarithm of the share of a number between the centers of two bins."""
+    """Return the log-probability of a number, interpolated between two bins."""
     if toward == 0:
         return logit[k]
     part, other = abs(toward), k + (1 if toward > 0 else -1)
@@ -660,10 +660,9 @@ def _estimate_cell(
     e: Evidence, told: Any, taken: Any, logs: Any, decisions: Decisions, j: int,
     own: Any, places: Any, total: Any, logit: Any,
 ) -> Any:  # fmt: skip
-    """Write the logarithms of the shares of the bins of a cell.
+    """Write the log-probabilities of a cell's bins to `logit`; return their entropy.
 
-    The code of the cell is `own`; if it is not a bin, no row is left out. Returns the
-    expected surprise.
+    The code of the cell is `own`; if it is not a bin, no row is left out.
     """
     n_bins, offset, lines = e.n_bins[j], e.offsets[j], places[1]
     held = -1
@@ -731,7 +730,7 @@ def judge_rows(
     logs: Any, decisions: Decisions, unseen: Any, places: Any, room: Any,
     surprise: Any, expected: Any,
 ) -> None:  # fmt: skip
-    """Write the surprise of each cell that is not missing, and what is expected.
+    """Write the surprise and the expected surprise of each observed cell.
 
     `places` and `room` are scratch memory.
     """
@@ -762,8 +761,8 @@ def draw_rows(
     """Write the score of each row after its cells were drawn from their estimates.
 
     ``before`` and ``width`` are the share of a column's values below a bin and in it;
-    a value drawn in a tail is as far there as an exponential distribution has it. A
-    drawn number lies anywhere in its bin; the last one has code ``n_numbers[j] - 1``.
+    the tail of a drawn value is the exponential quantile of its rank. A number is
+    uniform in its bin; the last bin of numbers has code ``n_numbers[j] - 1``.
     """
     e, missing = evidence, np.int64(np.iinfo(rows.dtype).max)
     total, logit = room[0], room[1]

@@ -165,7 +165,9 @@ def check_sample_weight(sample_weight: Any, n_samples: int) -> NDArray[np.float6
             f"sample_weight must be at least 0, got {weights[i]:g} for row {i}."
         )
     if not weights.any():
-        raise ValueError("sample_weight is 0 for every row; weigh at least one row.")
+        raise ValueError(
+            "sample_weight is 0 for every row; give at least one row a weight above 0."
+        )
     if not 1 / _MOST < weights.sum() < _MOST:
         raise ValueError(
             f"The sum of sample_weight must be between {1 / _MOST:.1g} and "
@@ -176,7 +178,7 @@ def check_sample_weight(sample_weight: Any, n_samples: int) -> NDArray[np.float6
 
 
 def weights_to_counts(sample_weight: Any, n_samples: int) -> NDArray[Any]:
-    """Convert sample weights to the number of times that each row is counted.
+    """Convert sample weights to counts of rows.
 
     Fractions are rounded, see `round_weights`.
 
@@ -202,7 +204,7 @@ def weights_to_counts(sample_weight: Any, n_samples: int) -> NDArray[Any]:
 
 
 def round_weights(weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Round weights to multiples of a power of two, about 1e-15 of their sum.
+    """Round weights to multiples of a power of two near 1e-15 times their sum.
 
     Sums of them are then exact in any order. A weight above 0 stays above 0.
     """

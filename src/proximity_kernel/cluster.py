@@ -360,7 +360,7 @@ class ProximityKMeans(NumberedTransformer, Clusterer, KernelEstimator):
                     "n_clusters='auto' samples the rows, so sample_weight must be "
                     "whole numbers; give the number of clusters, or round the weights."
                 )
-            some = coded.each_once().take(kept)
+            some = coded.take_stored_rows().take(kept)
             found = find_clusters(self, weighted, some, kernel)
             labels = nearest_centers(rows, found.centers).labels
             labels[kept] = found.labels

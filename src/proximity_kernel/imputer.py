@@ -491,7 +491,7 @@ class ProximityImputer(Weighted, Transformer, KernelEstimator):
 
     def __get_model_state__(self) -> State:
         state = State({"objects": list(self._objects)}, {})
-        state = state.holding("numbers", pack_numbers(self.number_model_))
+        state = state.add_part("numbers", pack_numbers(self.number_model_))
         return pack_with_kernel(self.kernel_, state)
 
     def __set_model_state__(self, state: State) -> None:
@@ -500,7 +500,7 @@ class ProximityImputer(Weighted, Transformer, KernelEstimator):
         objects = tuple(state.values["objects"])
         check(len(objects) == len(kernel.model_.types), "objects of other columns")
         check(all(one in OBJECTS for one in objects), "unknown objects")
-        self.number_model_ = unpack_numbers(state.inner("numbers"), kernel.model_)
+        self.number_model_ = unpack_numbers(state.part("numbers"), kernel.model_)
         self.kernel_, self._objects = kernel, objects
 
 

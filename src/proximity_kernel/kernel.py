@@ -713,7 +713,7 @@ def represent_distinct(
     """
     coded = code_table(kernel, X)
     coded = coded.distinct(coded.model.n_bins)
-    return coded, represent(kernel, coded.each_once())
+    return coded, represent(kernel, coded.take_stored_rows())
 
 
 def represent_kept(
@@ -752,12 +752,12 @@ def index_rows(kernel: ProximityKernel, matrix: sp.csr_array) -> Index:
 
 def pack_with_kernel(kernel: ProximityKernel, state: State) -> State:
     """Add a fitted kernel to the state of its estimator."""
-    return state.holding("kernel", pack_estimator(kernel))
+    return state.add_part("kernel", pack_estimator(kernel))
 
 
 def unpack_kernel(state: State) -> ProximityKernel:
     """Rebuild the kernel from a state."""
-    kernel: ProximityKernel = unpack_estimator(ProximityKernel, state.inner("kernel"))
+    kernel: ProximityKernel = unpack_estimator(ProximityKernel, state.part("kernel"))
     return kernel
 
 

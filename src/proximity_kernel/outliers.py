@@ -51,9 +51,9 @@ from ._surprise import (
     MARKS,
     Judge,
     Tails,
-    collect_tails,
     find_limit,
     has_tails,
+    learn_sorted_tails,
     learn_tails,
     sample_fitted,
     score_cells,
@@ -514,7 +514,7 @@ class _Writer:
         shares, told, decided = self._judge.explain(row, j)
         own, side, mark = int(row[j]), "", 0
         if has_tails(column.type) and own < len(shares):
-            side, mark = self._tails.compare(j, float(column.values[i]))
+            side, mark = self._tails.find_mark(j, float(column.values[i]))
         prior, known = self._keep_known(j, own, shares, decided)
         likely = _find_likely(known, self._names[j].n_ordered)
         if own in likely and not side:
@@ -689,8 +689,8 @@ def _take_share(ranked: ValueCounts, share: Any) -> float:
 
 def _learn_tails_of(columns: BinSummary, types: Sequence[ColumnType]) -> Tails:
     """Learn the tails of columns from the summary of batches or partitions."""
-    pairs = zip((column.held for column in columns.columns), types, strict=True)
-    return collect_tails(
+    pairs = zip((column.distribution for column in columns.columns), types, strict=True)
+    return learn_sorted_tails(
         [
             None
             if isinstance(own, Labels) or not has_tails(t)

@@ -24,7 +24,7 @@ from strategies import (
 
 from proximity_kernel import ProximityKernel
 from proximity_kernel._bins import NumericBins, learn_bins
-from proximity_kernel._coded import lay_out
+from proximity_kernel._coded import lay_out_columns
 from proximity_kernel._table.columns import read_columns
 
 
@@ -268,7 +268,7 @@ def test_a_coarse_bin_of_one_bin_has_no_column():
         NumericBins(np.arange(4.0), np.array([0, 0, 0, 1])),
     ]
     totals = [np.ones(n, np.int64) for n in (3, 3, 4)]  # the second has one for missing
-    layout = lay_out(totals, bins, np.ones(len(bins)))
+    layout = lay_out_columns(totals, bins, np.ones(len(bins)))
     columns = np.split(layout.entry_columns, layout.entry_start[1:-1])
     assert [own[0] for own in columns] == [0, 1, 2, 4, 5, 6, 7, 8, 9, 10]
     coarse = [own[1] if len(own) > 1 else -1 for own in columns]
@@ -281,7 +281,7 @@ def test_a_coarse_bin_of_one_bin_has_no_column():
 def test_a_gap_needs_room_for_the_bins_that_were_observed():
     bins = [NumericBins(np.arange(4.0), np.array([0, 0, 1, 1]))]
     for totals, room in (([1, 1, 1, 1], 6), ([1, 0, 1, 1], 5), ([0, 0, 1, 1], 3)):
-        layout = lay_out([np.array(totals)], bins, np.ones(1))
+        layout = lay_out_columns([np.array(totals)], bins, np.ones(1))
         assert np.diff(layout.spread_start).tolist() == [room]
         assert (np.diff(layout.bin_start) > 0).tolist() == [n > 0 for n in totals]
 

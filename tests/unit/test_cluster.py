@@ -382,7 +382,9 @@ def test_rows_that_are_not_looked_at_would_have_stayed(n_clusters, dtype, monkey
     rows = gather_rows(matrix, rng.integers(1, 4, len(table)))
     seeds = matrix[:n_clusters].toarray()
     quick = iterate(rows, seeds, 60, 0.0)
-    monkeypatch.setattr(iterations, "_fall", lambda moved: np.full(len(moved), np.inf))
+    monkeypatch.setattr(
+        iterations, "_bound_falls", lambda moved: np.full(len(moved), np.inf)
+    )
     whole = iterate(rows, seeds, 60, 0.0)
     assert quick.n_iter == whole.n_iter > 1
     assert_array_equal(quick.labels, whole.labels)

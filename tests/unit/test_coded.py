@@ -90,7 +90,7 @@ def test_a_command_with_a_report_reads_the_table_once(
     arguments = [command, str(path)]
     if command == "cluster":
         arguments += ["-o", str(tmp_path / "o.csv")]
-    wanted = ("read_columns", "find_distinct", "check_outputs", "lay_out")
+    wanted = ("read_columns", "find_distinct", "check_outputs", "lay_out_columns")
     with counting(*wanted) as found:
         assert main([*arguments, "--report", str(page)]) == 0
     capsys.readouterr()
@@ -98,7 +98,7 @@ def test_a_command_with_a_report_reads_the_table_once(
     assert found["read_columns"] == 1
     assert found["find_distinct"] <= 1
     assert found["check_outputs"] == 1
-    assert found["lay_out"] == n_kernels
+    assert found["lay_out_columns"] == n_kernels
 
 
 @pytest.mark.parametrize("matching", ["pairwise", "cascade"])
@@ -116,7 +116,7 @@ def test_a_coded_table_stands_for_the_table(matching, n_bins):
     some = pk.transform(coded.take(slice(40, 60)))
     assert_same_bits(some, pk.transform(TABLE[40:60]))
     distinct = coded.distinct(pk.n_bins_)
-    once = represent(pk, distinct.each_once())
+    once = represent(pk, distinct.take_stored_rows())
     assert_same_bits(once[distinct.index], represent(pk, coded))
     assert_same_bits(pk.kernel(coded, coded.take(rows)), pk.kernel(TABLE)[:, rows])
 

@@ -15,7 +15,7 @@ from proximity_kernel import ProximityKernel
 from proximity_kernel import _compile as compiling
 from proximity_kernel import _row_summary as row_summary
 from proximity_kernel._cascade import match_rows
-from proximity_kernel._pairwise import estimate_cells, tell_rows
+from proximity_kernel._pairwise import estimate_cells, write_log_odds
 from proximity_kernel._row_summary import count_codes
 
 pytestmark = pytest.mark.slow
@@ -153,7 +153,7 @@ def test_only_our_own_loops_are_announced(caplog, module, told):
 @pytest.mark.parametrize(
     ("matching", "loops"),
     [
-        ("pairwise", [count_codes, tell_rows, estimate_cells]),
+        ("pairwise", [count_codes, write_log_odds, estimate_cells]),
         ("cascade", [match_rows]),
     ],
 )

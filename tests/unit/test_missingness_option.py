@@ -335,7 +335,7 @@ def test_large_tables_are_decided_from_some_rows(monkeypatch):
         monkeypatch.setattr(module, "_MOST_ROWS", most)
         assert decided(table)[1] == whole
     for n, most in ((10, 10), (10, 20), (0, 5), (1000, 100), (12_345, 1000)):
-        looked = module._spread(n, most)
+        looked = module._mask_evenly(n, most)
         assert abs(looked.sum() - min(n, most)) <= 1
         if n > most:  # evenly spread: no step between two is much longer than usual
             assert np.diff(np.flatnonzero(looked)).max() <= 3 * n / most
