@@ -199,6 +199,13 @@ def test_totals_in_any_row_and_column_are_left_out():
     assert len(read(SALES, keep_totals=True).frame) == 7
 
 
+@pytest.mark.parametrize("last", ["Total,150,", "Total,150,EUR"])
+def test_a_total_is_left_out_beside_a_column_of_one_text(last):
+    rows = [f"{item},{10 * i},EUR" for i, item in enumerate("abcde", 1)]
+    table = read("\n".join(["item,amount,currency", *rows, last]))
+    assert len(table.frame) == 5
+
+
 def test_rows_keep_their_numbers_beside_totals(tmp_path):
     (tmp_path / "t.csv").write_text(SALES)
     run_inside("neighbors", tmp_path / "t.csv", "-k", 1, "-o", tmp_path / "n.csv")

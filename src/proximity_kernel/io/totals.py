@@ -107,8 +107,11 @@ def _find_sums(frame: Any, rows: list[int]) -> set[int]:
     if not columns:
         return set()
     values = np.column_stack(columns)
-    texts = frame[[name for name in frame if read[name] is None]]
-    n_texts = (~texts.map(_is_empty)).sum(axis=1).to_numpy()
+    n_texts = np.zeros(len(frame), int)
+    for name in frame:
+        if read[name] is None:
+            codes, cells = pd.factorize(frame[name])  # -1 is missing
+            n_texts += np.array([*(not _is_empty(cell) for cell in cells), False])[codes]
     others = np.setdiff1d(np.arange(len(values)), rows)
     usual = np.median(n_texts[others]) if len(others) else 0
     found, last = set(), -1
