@@ -370,14 +370,14 @@ class ProximityKMeans(NumberedTransformer, Clusterer, KernelEstimator):
         return table
 
     def _gather(self, kernel: ProximityKernel, X: Any) -> tuple[CodedTable, Rows]:
-        """Represent each distinct row of a table once."""
+        """Represent each distinct row of a table once, as the `Rows` of k-means."""
         coded, matrix = represent_distinct(kernel, X)
         if coded.model is not kernel.model_:
             raise ValueError("The table was coded by another kernel than this one.")
         return coded, gather_rows(matrix, coded.counts, count_threads(self.n_jobs))
 
     def _gather_fitted(self, X: Any) -> tuple[CodedTable, Rows]:
-        """Represent each distinct row of a table once, by the fitted kernel."""
+        """Represent rows as `_gather` does, by the fitted kernel."""
         check_is_fitted(self)
         self._check_options()
         return self._gather(self.kernel_, X)
@@ -442,7 +442,7 @@ class ProximityKMeans(NumberedTransformer, Clusterer, KernelEstimator):
 
 
 def take_clusters(estimator: Any, kernel: ProximityKernel, found: Clusters) -> None:
-    """Set a fitted kernel and the clusters that were found in an estimator."""
+    """Set the fitted attributes of an estimator: its kernel and clusters."""
     take_kernel(estimator, kernel)
     estimator.cluster_centers_ = found.centers
     estimator.profiles_ = found.profiles
@@ -452,7 +452,7 @@ def take_clusters(estimator: Any, kernel: ProximityKernel, found: Clusters) -> N
 
 
 def _pack_groups(groups: Groups) -> dict[str, Any]:
-    """Turn groups into plain values for a model file; its keys must be texts."""
+    """Convert groups to JSON values for a model file: int keys become pairs."""
     return {
         "n_groups": groups.n_groups,
         "samples": [*groups.samples.items()],
@@ -462,7 +462,7 @@ def _pack_groups(groups: Groups) -> dict[str, Any]:
 
 
 def _unpack_groups(held: dict[str, Any]) -> Groups:
-    """Turn plain values of a model file back into groups."""
+    """Restore groups from the JSON values of a model file."""
     samples = {int(k): int(n) for k, n in held["samples"]}
     stability = {int(k): float(share) for k, share in held["stability"]}
     return Groups(int(held["n_groups"]), samples, stability, tuple(held["along"]))
@@ -504,7 +504,7 @@ class Clusters:
     n_iter : int
         Iterations of k-means, and passes over the table.
     groups : Groups or None
-        What the number of clusters was chosen by, if it was.
+        The test that chose the number of clusters; None if the number was given.
     """
 
     centers: NDArray[Any]

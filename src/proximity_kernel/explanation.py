@@ -131,7 +131,7 @@ class Feature:
 
     @property
     def reason(self) -> str:
-        """How the values are alike, and whether they count more as they are rare."""
+        """`alike`, with the share of the rows that have the value, if it is rare."""
         if self.shared is None or self.shared > _RARE or self.weight < _MORE:
             return self.alike
         return f"{self.alike}, shared by only {write_share(self.shared)} of the rows"
@@ -149,7 +149,7 @@ class Explanation(Tabular):
     features : tuple of Feature
         In the order of the table.
     library : str
-        Whose frame `to_frame` makes: that of the rows, else pandas.
+        The data frame library of `to_frame`: that of row `a`, else pandas.
     """
 
     similarity: float
@@ -164,8 +164,8 @@ class Explanation(Tabular):
                 "agreement": feature.agreement,
                 "alike": feature.alike,
                 "shared": feature.shared,
-                **_flatten(feature.a, "a"),
-                **_flatten(feature.b, "b"),
+                **_flatten_cell(feature.a, "a"),
+                **_flatten_cell(feature.b, "b"),
             }
             for feature in self.features
         ]
@@ -227,7 +227,7 @@ def explain(kernel: BaseEstimator, a: Any, b: Any) -> Explanation:
     plain = _without_weights(model)
     agreements = plain.agree_by_feature(left.plain.multiply(right.plain))[0]
     weighted = model.agree_by_feature(left.matrix.multiply(right.matrix))[0]
-    parts = weighted * model.scales / _whole(kernel, left, right, of_query)
+    parts = weighted * model.scales / _compute_divisor(kernel, left, right, of_query)
     total = float(parts.sum())
     if of_query or is_limited(kernel, model):
         total = min(total, 1.0)
@@ -238,7 +238,7 @@ def explain(kernel: BaseEstimator, a: Any, b: Any) -> Explanation:
             column.name,
             contribution=float(parts[j]),
             agreement=float(agreements[j]),
-            alike=_compare(j, agreements[j], left, right),
+            alike=_classify_likeness(j, agreements[j], left, right),
             a=left.cells[j],
             b=right.cells[j],
             shared=shared[j],
@@ -250,21 +250,24 @@ def explain(kernel: BaseEstimator, a: Any, b: Any) -> Explanation:
 
 
 def _without_weights(model: Model) -> Model:
+    """Copy a model, without feature weights and rarity."""
     return replace(model, feature_weights=None, rarity=0.0)
 
 
-def _whole(kernel: ProximityKernel, left: _Row, right: _Row, of_query: bool) -> float:
-    """Find what the sum over the features is divided by."""
+def _compute_divisor(
+    kernel: ProximityKernel, left: _Row, right: _Row, of_query: bool
+) -> float:
+    """Compute the divisor of the sum over the features."""
     model, power = kernel.model_, float(kernel.normalize)
-    whole = float(model.n_counted or 1)
+    divisor = float(model.n_counted or 1)
     if power:
         for row in (left, right):
             square = float(row.matrix.power(2).sum()) / (model.n_counted or 1)
-            whole *= (square or 1.0) ** (power / 2)
+            divisor *= (square or 1.0) ** (power / 2)
     if of_query:
         full = model.full_score(0.0)
-        whole *= float(full.of(left.matrix)[0] / full.n_features) ** (1 - power)
-    return whole
+        divisor *= float(full.of(left.matrix)[0] / full.n_features) ** (1 - power)
+    return divisor
 
 
 def _share_cells(model: Model, left: _Row, right: _Row) -> list[float | None]:
@@ -347,8 +350,8 @@ def _make_cell(
     )
 
 
-def _compare(j: int, agreement: float, left: _Row, right: _Row) -> Alike:
-    """Find the word for how similar two rows are in feature j."""
+def _classify_likeness(j: int, agreement: float, left: _Row, right: _Row) -> Alike:
+    """Classify how alike two rows are in feature j, as `Feature.alike`."""
     if left.cells[j].assumed or right.cells[j].assumed:
         return "perhaps"
     a, b = left.shares[j], right.shares[j]
@@ -417,7 +420,7 @@ def _read_value(column: Column) -> Any:
     return float(value)
 
 
-def _flatten(cell: Cell, which: str) -> dict[str, Any]:
+def _flatten_cell(cell: Cell, which: str) -> dict[str, Any]:
     """Make the entries of a record for one cell; `which` is its row, a or b."""
     parts = {
         "bin": cell.bin,

@@ -378,7 +378,7 @@ class ProximityImputer(Weighted, Transformer, KernelEstimator):
         for child in np.random.SeedSequence(seed).spawn(n_draws):
             rng = np.random.default_rng(child)
             fills = draw_missing(coded.model, learned, coded, rng, self._threads)
-            filled.append(self._fill(table, self._finish(fills)))
+            filled.append(self._fill(table, self._restore_types(fills)))
         return filled
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
@@ -407,7 +407,7 @@ class ProximityImputer(Weighted, Transformer, KernelEstimator):
 
     @property
     def _kept(self) -> list[int]:
-        """The features that results have."""
+        """The features in results: all, or those with an observed cell at fit."""
         bins = self.kernel_.model_.bins
         return [j for j, b in enumerate(bins) if b.n_bins or self.keep_empty_features]
 
@@ -458,10 +458,10 @@ class ProximityImputer(Weighted, Transformer, KernelEstimator):
         coded, strategy = self._code(table), strategy or self.strategy
         learned, threads = self.number_model_, self._threads
         fills = estimate_missing(coded.model, learned, coded, strategy, threads, level)
-        return self._finish(fills)
+        return self._restore_types(fills)
 
-    def _finish(self, fills: list[Fill]) -> list[Fill]:
-        """Make values of the types that the columns had at fit."""
+    def _restore_types(self, fills: list[Fill]) -> list[Fill]:
+        """Adapt the fills to the types that the columns had at fit."""
         if self.keep_empty_features:
             warn_of_unfilled(fills)
         pairs = zip(fills, self._objects, strict=True)

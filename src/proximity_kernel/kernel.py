@@ -285,8 +285,8 @@ class ProximityKernel(ModelFileMixin, Weighted, Transformer, Estimator):
 
         For methods that take a matrix of distances: silhouette, linkage, HDBSCAN, TSNE.
         An incomplete row has distance 0 to itself; its similarity can be below 1.
-        With `rarity` the kernel is first divided by what an equal row would score, for
-        the one of the two rows where that is more.
+        With `rarity`, the kernel of two rows is first divided by the larger of the
+        scores that rows equal to the one and to the other would have.
 
         Parameters
         ----------
@@ -352,15 +352,15 @@ class ProximityKernel(ModelFileMixin, Weighted, Transformer, Estimator):
         return cells
 
     def column_evidence(self) -> Matrix:
-        """Measure which columns tell about which, for estimates of missing cells.
+        """Measure how much each column tells about each other one, in bits.
 
         Returns
         -------
         pandas.DataFrame of shape (n_features, n_features)
-            Row "age", column "dose": the evidence, in bits, that the age of a row gives
-            for its own bin of dose, on average, as the estimates weigh it. Columns that
-            repeat each other share it. 0 on the diagonal. Weights go up to 1.5, so it
-            can be more bits than there are to know.
+            Row "age", column "dose": the mean evidence that the age of a row gives for
+            its bin of dose, as estimates of missing cells weigh it. Columns that repeat
+            each other share it. 0 on the diagonal. Weights go up to 1.5, so it can
+            exceed the entropy of the estimated column.
 
         Examples
         --------
@@ -619,7 +619,7 @@ def fit_coded(estimator: Any, X: Any) -> CodedTable:
 
 
 def check_kernel(kernel: Any, name: str = "kernel") -> None:
-    """Refuse a value that is neither a kernel, a frozen fitted kernel, nor None."""
+    """Raise ValueError unless a value is a kernel, a frozen fitted one or None."""
     frozen = isinstance(kernel, FrozenEstimator)
     inner = kernel.estimator if frozen else kernel
     if inner is not None and not isinstance(inner, ProximityKernel):
@@ -632,7 +632,7 @@ def check_kernel(kernel: Any, name: str = "kernel") -> None:
 
 
 def check_not_frozen(kernel: Any) -> None:
-    """Refuse a frozen kernel where the kernel must be fitted too."""
+    """Raise ValueError for a frozen kernel, where the kernel must be fitted too."""
     if isinstance(kernel, FrozenEstimator):
         raise ValueError(
             "fit_batches fits the kernel too; pass the kernel without FrozenEstimator."
@@ -642,7 +642,7 @@ def check_not_frozen(kernel: Any) -> None:
 def copy_kernel(
     kernel: Any, n_jobs: int | None, default: ProximityKernel | None = None
 ) -> ProximityKernel:
-    """Make the kernel to fit: one that is given is used with its own options.
+    """Copy the kernel to fit: the one given, with its options, or the default.
 
     Parameters
     ----------
@@ -719,7 +719,7 @@ def represent_distinct(
 def represent_kept(
     kernel: ProximityKernel, kept: RowSummary
 ) -> tuple[CodedTable, sp.csr_array]:
-    """Represent the distinct rows that a fit kept.
+    """Represent the distinct rows that a fit to batches kept in its summary.
 
     Returns
     -------
@@ -762,7 +762,7 @@ def unpack_kernel(state: State) -> ProximityKernel:
 
 
 def take_kernel(estimator: Any, kernel: ProximityKernel) -> None:
-    """Set a fitted kernel and the columns it was fitted to in an estimator."""
+    """Set the fitted kernel of an estimator, and the columns it was fitted to."""
     estimator.kernel_ = kernel
     estimator.n_features_in_ = kernel.n_features_in_
     vars(estimator).pop("feature_names_in_", None)
@@ -774,7 +774,7 @@ class KernelEstimator(ModelFileMixin, Estimator):
     """An estimator with the option `kernel` and the fitted attribute ``kernel_``."""
 
     _kernel_class = ProximityKernel
-    _reports_shares = False  # of what a row with exactly the query's values would score
+    _reports_shares = False  # of the score of a row with exactly the query's values
     kernel: ProximityKernel | FrozenEstimator | None
     n_jobs: int | None
     kernel_: ProximityKernel
@@ -828,7 +828,7 @@ class KernelEstimator(ModelFileMixin, Estimator):
 
 
 def find_kernel(estimator: Any) -> ProximityKernel:
-    """Find the fitted kernel of a kernel or of another estimator."""
+    """Return a fitted kernel, or that of another fitted estimator; else raise."""
     if hasattr(estimator, "fit") and hasattr(estimator, "kernel"):
         check_is_fitted(estimator)
     kernel = getattr(estimator, "kernel_", estimator)

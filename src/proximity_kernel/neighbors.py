@@ -97,10 +97,10 @@ class _NearestRows(KernelEstimator):
         kernel, coded = fit_kernel(self.kernel, X, self.n_jobs, default)
         index = index_rows(kernel, represent_for_search(kernel, coded))
         take_kernel(self, kernel)
-        self._take_index(index)
+        self._set_index(index)
         return coded
 
-    def _take_index(self, index: Index) -> None:
+    def _set_index(self, index: Index) -> None:
         self._index = index
         self.n_samples_fit_ = len(index.groups.inverse)
 
@@ -207,7 +207,7 @@ class _NearestRows(KernelEstimator):
         check(ordered and inverse.max() < len(first), "rows of the index")
         state.check_growth(matrix.shape[0] * len(kernel.n_bins_), "the index")
         self.kernel_ = kernel
-        self._take_index(spread_index(index_rows(kernel, matrix), inverse))
+        self._set_index(spread_index(index_rows(kernel, matrix), inverse))
 
 
 class ProximityNeighbors(NumberedTransformer, _NearestRows):
@@ -318,7 +318,7 @@ class ProximityNeighbors(NumberedTransformer, _NearestRows):
         Parameters
         ----------
         n_neighbors : int, optional
-            With the row itself; None is the option of the estimator and the row itself.
+            Counts the row itself; None is the option of the estimator plus 1.
 
         Returns
         -------
@@ -460,7 +460,7 @@ class ProximityNeighbors(NumberedTransformer, _NearestRows):
         distances, indices : ndarray of shape (n_queries,) of arrays
         """
         asked = _check_answers(return_distance, return_similarity)
-        starts, indices, similarities = self._within(X, radius, sort_results)
+        starts, indices, similarities = self._find_within(X, radius, sort_results)
         found = _choose_answers(*asked, similarities, indices)
         if isinstance(found, tuple):
             return tuple(split_answers(one, starts) for one in found)
@@ -486,12 +486,13 @@ class ProximityNeighbors(NumberedTransformer, _NearestRows):
             Symmetric if `X` is None and the kernel's `rarity` is 0.
         """
         check_choice("mode", mode, MODES)
-        found = self._within(X, radius, sort_results)
+        found = self._find_within(X, radius, sort_results)
         return make_graph(*found, mode, self.n_samples_fit_)
 
-    def _within(
+    def _find_within(
         self, X: Any, radius: float | None, nearest_first: bool
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any]]:
+        """Find the rows within a distance; those of query i begin at starts[i]."""
         check_flag("sort_results", nearest_first)
         check_is_fitted(self)
         reach = _check_radius(self.radius if radius is None else radius)
@@ -555,7 +556,7 @@ def _choose_answers(
     similarities: NDArray[Any],
     indices: NDArray[np.int64],
 ) -> Any:
-    """Return what a search was asked for: values and indices, or one of them."""
+    """Return (distances or similarities, indices), or similarities or indices alone."""
     if with_distance:
         return (similarities if with_similarity else 1 - similarities), indices
     return similarities if with_similarity else indices
@@ -691,7 +692,7 @@ class ProximityKNNClassifier(Classifier, _ProximityKNN):
         -------
         self
         """
-        _check_given(self, y)
+        _check_target_given(self, y)
         y = check_array(y, ensure_2d=False, dtype=None, input_name="y")
         y = column_or_1d(y, warn=True)
         check_classification_targets(y)
@@ -796,7 +797,7 @@ class ProximityKNNRegressor(Regressor, _ProximityKNN):
         -------
         self
         """
-        _check_given(self, y)
+        _check_target_given(self, y)
         targets = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
         if targets.ndim == 2 and targets.shape[1] == 1:
             targets = column_or_1d(targets, warn=True)
@@ -841,7 +842,7 @@ def _check_weights(found: Any, shape: tuple[int, ...]) -> NDArray[np.float64]:
     return weights
 
 
-def _check_given(estimator: Any, y: Any) -> None:
+def _check_target_given(estimator: Any, y: Any) -> None:
     if y is None:
         raise ValueError(
             f"{type(estimator).__name__} requires y to be passed, but the target y is "

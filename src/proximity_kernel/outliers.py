@@ -1,4 +1,4 @@
-"""`ProximityOutliers`: cells and rows that the rest of the table makes unlikely.
+"""`ProximityOutliers`: cells and rows that are unlikely, given the rest of the table.
 
 Every observed cell is judged by what the other cells of its row suggest, and a number
 also by how far it lies beyond the others of its column. `_surprise` has the definition.
@@ -112,8 +112,8 @@ class Reason:
         The share of the fitted values of its column that it lies above or below, at
         least; 0 if that is less than 95 %.
     usual : str
-        The central 80 % of the column, if the cell is unusual in its column and not
-        beside the rest of its row; then nothing else is expected.
+        The central 80 % of the column, if the cell fits the rest of its row but is
+        unusual in its column; then `expected` is empty.
     """
 
     feature: str
@@ -140,7 +140,7 @@ class ProximityOutliers(Weighted, OutlierDetector, KernelEstimator):
     """Unusual cells and rows of an incomplete, mixed-type table, with reasons.
 
     Every observed cell is compared with what the other cells of its row suggest. The
-    score of a row is the sum of what its cells exceed. See Notes.
+    score of a row is the sum of the scores of its cells. See Notes.
 
     Parameters
     ----------
@@ -175,9 +175,9 @@ class ProximityOutliers(Weighted, OutlierDetector, KernelEstimator):
     bins of its column, from the other observed cells of its row. The surprise of a cell
     is minus the logarithm of the probability of its own bin. For a number, its tail is
     added: how far it lies beyond the central 80 % of its column, in units of an
-    exponential distribution fitted to the values beyond. A cell scores what this
-    exceeds the expected surprise by, less 1, and at least 0. Missing cells score 0,
-    unless they have their own bin.
+    exponential distribution fitted to the values beyond. The score of a cell is this,
+    minus the expected surprise, minus 1, but at least 0. Missing cells score 0, unless
+    they have their own bin.
 
     One row like the scored row is taken out of the counts, so a row is no evidence for
     itself; a row has the same score whether it was fitted or not.
@@ -256,7 +256,7 @@ class ProximityOutliers(Weighted, OutlierDetector, KernelEstimator):
         rows, columns = fit_to_batches(kernel, read)
         threads = resolve_options(kernel).n_threads
 
-        def hold_scores(tails: Tails) -> Any:
+        def collect_scores(tails: Tails) -> Any:
             model = kernel.model_
             return merge_all(
                 (
@@ -269,7 +269,7 @@ class ProximityOutliers(Weighted, OutlierDetector, KernelEstimator):
                 merge_values,
             )
 
-        self.__learn_summaries__(kernel, rows, columns, hold_scores)
+        self.__learn_summaries__(kernel, rows, columns, collect_scores)
         return self
 
     def __learn_summaries__(
@@ -277,26 +277,26 @@ class ProximityOutliers(Weighted, OutlierDetector, KernelEstimator):
         kernel: ProximityKernel,
         rows: RowSummary,
         columns: BinSummary,
-        hold_scores: Callable[[Tails], Any],
+        collect_scores: Callable[[Tails], Any],
     ) -> None:
-        """Learn tails and the limit from the summaries of batches or partitions.
+        """Learn tails and the threshold from the summaries of batches or partitions.
 
-        `hold_scores` collects the scores of all rows, if the limit needs them.
+        `collect_scores` summarizes the scores of all rows, if `contamination` needs it.
         """
-        tails = _learn_tails_of(columns, kernel.model_.types)
+        tails = _learn_tails_from_summary(columns, kernel.model_.types)
         if self.contamination == _AUTO:
             sample = take_sample(kernel.model_, rows.rows, rows.counts)
             limit = find_limit(sample, tails, resolve_options(kernel).n_threads)
         else:
-            limit = _take_share(
-                list_value_counts(hold_scores(tails)), self.contamination
+            limit = _find_upper_quantile(
+                list_value_counts(collect_scores(tails)), self.contamination
             )
-        self._take(kernel, tails, limit)
+        self._set_fitted(kernel, tails, limit)
 
     def _learn(
         self, kernel: ProximityKernel, coded: CodedTable, sample_weight: Any
     ) -> None:
-        """Learn tails and the limit from the coded rows of the fitted table."""
+        """Learn tails and the threshold from the coded rows of the fitted table."""
         check_rule(kernel)
         threads, copies = resolve_options(kernel).n_threads, None
         if sample_weight is not None:
@@ -310,10 +310,13 @@ class ProximityOutliers(Weighted, OutlierDetector, KernelEstimator):
             scores = score_rows(coded, tails, threads)
             some = slice(None) if copies is None else copies > 0
             weights = None if copies is None else copies[some]
-            limit = _take_share(count_values(scores[some], weights), self.contamination)
-        self._take(kernel, tails, limit)
+            limit = _find_upper_quantile(
+                count_values(scores[some], weights), self.contamination
+            )
+        self._set_fitted(kernel, tails, limit)
 
-    def _take(self, kernel: ProximityKernel, tails: Tails, limit: float) -> None:
+    def _set_fitted(self, kernel: ProximityKernel, tails: Tails, limit: float) -> None:
+        """Set the fitted attributes; the scores of outliers are above `limit`."""
         take_kernel(self, kernel)
         self._tails = tails
         self.offset_ = -limit
@@ -337,7 +340,7 @@ class ProximityOutliers(Weighted, OutlierDetector, KernelEstimator):
         return -score_rows(self._code(X), self._tails, self._threads)
 
     def score_cells(self, X: TableT) -> TableT:
-        """Score every cell: by how much it exceeds what is expected of it.
+        """Score every cell: how much more surprising it is than expected.
 
         Parameters
         ----------
@@ -515,11 +518,11 @@ class _Writer:
         own, side, mark = int(row[j]), "", 0
         if has_tails(column.type) and own < len(shares):
             side, mark = self._tails.find_mark(j, float(column.values[i]))
-        prior, known = self._keep_known(j, own, shares, decided)
+            prior, known = self._keep_frequent_bins(j, own, shares, decided)
         likely = _find_likely(known, self._names[j].n_ordered)
         if own in likely and not side:
             likely = _find_half(known, own)
-        expected, usual = self._name(j, likely) if likely else "", ""
+        expected, usual = self._name_bins(j, likely) if likely else "", ""
         if not column.observed[i]:
             expected, likely = "a value", list(range(own))
         elif own in likely:  # then it is its place in the tail that is unusual
@@ -545,13 +548,13 @@ class _Writer:
             usual=usual,
         )
 
-    def _keep_known(
+    def _keep_frequent_bins(
         self, j: int, own: int, shares: NDArray[np.float64], decided: int
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Keep the bins of a cell's distribution that can be called expected.
+        """Keep the bins of a cell's distribution that a reason may name as expected.
 
-        At least five other rows have them, unless another cell decides. That an
-        observed cell is missing is expected only if it is nearly sure.
+        At least five other rows have them, unless another cell decides. For an observed
+        cell, "missing" is kept only if it has at least 80 % of the probability.
 
         Returns
         -------
@@ -569,10 +572,11 @@ class _Writer:
         prior = np.maximum(totals, 0) / max(totals.sum(), 1)
         return prior, np.asarray(kept / max(kept.sum(), 1e-300))
 
-    def _name(self, j: int, likely: list[int]) -> str:
+    def _name_bins(self, j: int, likely: list[int]) -> str:
+        """Name the expected bins of feature j: a range, or categories with "or"."""
         names = self._names[j]
         if names.n_ordered and likely[-1] < names.n_ordered:
-            clipped = self._clip(j, likely[0], likely[-1])
+            clipped = self._name_clipped_range(j, likely[0], likely[-1])
             if clipped:
                 return clipped
             name = names.name(likely[0], likely[-1])
@@ -582,7 +586,7 @@ class _Writer:
             named[-1] = "another value"
         return " or ".join([", ".join(named[:-1]), named[-1]] if named[1:] else named)
 
-    def _clip(self, j: int, first: int, last: int) -> str:
+    def _name_clipped_range(self, j: int, first: int, last: int) -> str:
         """Name a range of bins that reaches beyond ordinary values; else "".
 
         A bin ends midway to the next center, and that can be an outlier. So such a
@@ -661,9 +665,9 @@ def _raise_odds(
 
 
 def _find_likely(shares: NDArray[np.float64], n_ordered: int) -> list[int]:
-    """Find the fewest bins that have most of the probability; ordered ones adjoin.
+    """Find the fewest bins with 80 % of the probability; ordered ones are adjacent.
 
-    They are none if the shares are all 0.
+    There are none if the shares are all 0.
     """
     if not shares.any():
         return []
@@ -679,15 +683,17 @@ def _find_likely(shares: NDArray[np.float64], n_ordered: int) -> list[int]:
     return [int(k) for k in order[:n_likely]]
 
 
-def _take_share(ranked: ValueCounts, share: Any) -> float:
-    """Find the value that a share of all values exceeds, between two of them."""
+def _find_upper_quantile(ranked: ValueCounts, share: Any) -> float:
+    """Find the value that a share of all values exceed, interpolated linearly."""
     place = (1 - float(share)) * (len(ranked) - 1)
     below = int(place)
     low, high = ranked.at([below, min(below + 1, len(ranked) - 1)]).tolist()
     return float(low + (place - below) * (high - low))
 
 
-def _learn_tails_of(columns: BinSummary, types: Sequence[ColumnType]) -> Tails:
+def _learn_tails_from_summary(
+    columns: BinSummary, types: Sequence[ColumnType]
+) -> Tails:
     """Learn the tails of columns from the summary of batches or partitions."""
     pairs = zip((column.distribution for column in columns.columns), types, strict=True)
     return learn_sorted_tails(

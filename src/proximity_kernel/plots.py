@@ -140,7 +140,7 @@ def plot_profiles(clusters: Any, *, n_values: int = 4, ax: Axes | None = None) -
 
 
 def plot_evidence(estimator: Any, *, ax: Axes | None = None) -> Axes:
-    """Draw which columns tell about which: `ProximityKernel.column_evidence`.
+    """Draw how much each column tells about each other one: `column_evidence`.
 
     Parameters
     ----------

@@ -126,7 +126,7 @@ def test_text_is_never_a_formula_in_excel(tmp_path):
     ("frame", "form", "says"),
     [
         ({"a": ["x", "b\x07"]}, "xlsx", "'a' holds the control character '.x07'"),
-        ({"a": ["x" * 32_768]}, "xlsx", "'a' holds a text of 32,768 characters"),
+        ({"a": ["x" * 32_768]}, "xlsx", "'a' has a text of 32,768 characters"),
         ({"a\x00": [1]}, "xlsx", "control character"),
         ({"a": [b"x"]}, "json", "'a' holds binary data; name the file .parquet"),
         ({"a": [b"x"]}, "jsonl", "'a' holds binary data"),

@@ -124,7 +124,7 @@ class Threads:
 
 
 @cache
-def _blas() -> ThreadpoolController:
+def _find_blas() -> ThreadpoolController:
     """Find the loaded BLAS libraries, once, because that takes milliseconds."""
     return ThreadpoolController()
 
@@ -137,7 +137,7 @@ def one_blas_thread() -> Iterator[None]:
     found. If two overlapped, the second would find the limit of the first, and could
     restore it last. So only one is active at a time.
     """
-    with _BLAS_LIMIT, _blas().limit(limits=1, user_api="blas"):
+    with _BLAS_LIMIT, _find_blas().limit(limits=1, user_api="blas"):
         yield
 
 

@@ -24,7 +24,7 @@ class Matrix(Protocol):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Number of rows and columns."""
+        """Number of rows and columns of the sparse or dense matrix."""
 
     def __getitem__(self, key: Any) -> Any: ...
     def __matmul__(self, other: Any) -> Any: ...
@@ -43,7 +43,7 @@ def make_csr(content: Any, shape: tuple[int, int] | None = None) -> Matrix:
 
 
 class Estimator(base.BaseEstimator):  # type: ignore[misc]  # as all below: untyped
-    """Any estimator."""
+    """scikit-learn's `BaseEstimator`, with types and the link to a page of our site."""
 
     _doc_link_module = "proximity_kernel"
     n_features_in_: int
@@ -115,7 +115,7 @@ class OutlierDetector(base.OutlierMixin):  # type: ignore[misc]
 
 
 class _Scored:
-    """A predictor that can be scored."""
+    """A predictor with scikit-learn's method `score`."""
 
     if TYPE_CHECKING:
 

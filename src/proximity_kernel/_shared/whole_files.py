@@ -28,7 +28,7 @@ _LONGEST = 100  # characters of the file's name that the temporary name begins w
 
 
 def is_device(path: Path) -> bool:
-    """Whether a path is neither a file nor a folder nor free, such as /dev/null."""
+    """Whether a path exists, but is neither a file nor a folder, such as /dev/null."""
     try:
         mode = path.stat().st_mode
     except (OSError, ValueError):  # free, or an invalid name
@@ -158,7 +158,7 @@ def _open_stream(path: Path, before: os.stat_result) -> BinaryIO | None:
 
 
 def _create_locked(path: Path) -> tuple[Path, BinaryIO]:
-    """Create a temporary file for another; it is locked until it is closed."""
+    """Create the temporary file beside a file; it is locked until it is closed."""
     while True:
         part = name_beside(path)
         file = part.open("x+b")

@@ -21,7 +21,7 @@ _INSIDE = (__name__.partition(".")[0], "sklearn", "joblib")
 
 
 def listed(names: Sequence[Any], most: int = 5) -> str:
-    """List names; if there are many, only the first few.
+    """List names, quoted; of more than `most`, the first ones and how many more.
 
     >>> listed(["a", "b"]), listed(range(8), most=2)
     ("'a' and 'b'", '0, 1 and 6 more')
@@ -30,7 +30,7 @@ def listed(names: Sequence[Any], most: int = 5) -> str:
 
 
 def join_names(names: Sequence[str], most: int = 5) -> str:
-    """Join names that are quoted already."""
+    """Join names by commas and "and"; of more than `most`, the first ones."""
     shown = names[:most]
     more = len(names) - len(shown)
     if more:
@@ -39,7 +39,7 @@ def join_names(names: Sequence[str], most: int = 5) -> str:
 
 
 def join_sentences(parts: Sequence[str], most: int = 3) -> str:
-    """Join parts of one sentence; if there are many, only the first few.
+    """Join clauses by semicolons; of more than `most`, the first and how many more.
 
     >>> join_sentences(["'a': 1", "'b': 2"]), join_sentences("wxyz", most=2)
     ("'a': 1; 'b': 2", 'w; x; and 2 more')
@@ -121,7 +121,7 @@ def suggest(name: str, known: Iterable[Any]) -> str:
 
 
 def fold_rows(rows: Sequence[Sequence[str]], width: int) -> list[str]:
-    """Lay out rows in lines of a width; long cells of the last two columns fold."""
+    """Lay out a table in lines of a width; long cells of its last two columns wrap."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     room = width - sum(widths[:-2]) - 2 * (len(widths) - 1)
     half = max(room // 2, _LEAST_ROOM)

@@ -56,7 +56,7 @@ _Array: TypeAlias = NDArray[Any]
 _Labels: TypeAlias = tuple[Hashable, ...]
 _Codes: TypeAlias = tuple[NDArray[np.int32], list[Any]]
 NOTHING = "nothing"
-"""The family of a column with nothing observed."""
+"""The family of a column without an observed cell."""
 # NA and NaT are recognized by the names of their types, without importing pandas. The
 # last is `np.ma.masked`.
 _MISSING = frozenset({"NoneType", "NAType", "NaTType", "MaskedConstant"})
@@ -206,7 +206,7 @@ def read_columns(
         read = _read_series if isinstance(held, nw.Series) else _read_array
         column = read(held, header)
         if fitted is not None:
-            column = _agree(column, fitted[j])
+            column = _match_fitted_type(column, fitted[j])
         elif column.type.kind == "numeric" and column.type.order is None:
             booleans = _holds_booleans(held, column.values)
             form: Form = "boolean" if booleans else "decimal"
@@ -261,7 +261,7 @@ def mark_whole(found: ColumnType, values: NDArray[np.float64]) -> ColumnType:
     return replace(found, form="whole")
 
 
-def _numeric(
+def _make_numeric(
     values: _Array, family: str, header: Header, order: _Labels | None = None
 ) -> Column:
     """Make a numeric column."""
@@ -272,7 +272,7 @@ def _numeric(
     return Column(found, values)
 
 
-def _categorical(
+def _make_categorical(
     codes: _Array, labels: list[Any], family: str, header: Header, unasked: bool = False
 ) -> Column:
     """Make a categorical column."""
@@ -290,7 +290,7 @@ def _read_series(series: nw.Series[Any], header: Header) -> Column:
         # Integers in a column with nulls would become floats and lose digits.
         observed = ~series.is_null().to_numpy().astype(bool)
         present = series.drop_nulls().to_numpy()
-        return _categorical(*label_numbers(present, observed), "numbers", header)
+        return _make_categorical(*label_numbers(present, observed), "numbers", header)
     if isinstance(dtype, nw.Boolean | nw.Decimal):
         series = series.cast(nw.Float64)
     values = narrow_floats(series.to_numpy())
@@ -323,9 +323,9 @@ def _read_labels(series: nw.Series[Any], header: Header) -> Column:
         codes = coded.to_numpy()
     if by_rank:
         ranks = np.where(codes < 0, np.nan, codes)
-        return _numeric(ranks, family, header, tuple(labels))
+        return _make_numeric(ranks, family, header, tuple(labels))
     unasked = isinstance(series.dtype, nw.String) and not header.named
-    return _categorical(codes, labels, family, header, unasked)
+    return _make_categorical(codes, labels, family, header, unasked)
 
 
 def _read_array(values: _Array, header: Header) -> Column:
@@ -340,16 +340,16 @@ def _read_array(values: _Array, header: Header) -> Column:
         header.refuse({what: values[0]})
     family = {"m": "durations", "M": "dates"}.get(kind, "numbers")
     if family == "dates" and header.named:
-        return _categorical(*label_dates(values, header), family, header)
+        return _make_categorical(*label_dates(values, header), family, header)
     if family != "numbers":
         values = count_seconds(values, header)
     if not header.named:
         with np.errstate(invalid="ignore"):  # a signaling NaN is missing too
             values = np.asarray(values, dtype=np.float64)
-        return _numeric(values, family, header)
+        return _make_numeric(values, family, header)
     observed = ~np.isnan(values)
     coded = label_numbers(values[observed], observed)
-    return _categorical(*coded, family, header)
+    return _make_categorical(*coded, family, header)
 
 
 def _read_objects(cells: _Array, header: Header) -> Column:
@@ -357,8 +357,8 @@ def _read_objects(cells: _Array, header: Header) -> Column:
     family = find_family(cells, header)
     if family == "text" or header.named:
         coded = label_cells(cells, family, header)
-        return _categorical(*coded, family, header, unasked=not header.named)
-    return _numeric(number_cells(cells, family, header), family, header)
+        return _make_categorical(*coded, family, header, unasked=not header.named)
+    return _make_numeric(number_cells(cells, family, header), family, header)
 
 
 def _decode_text(values: _Array, header: Header) -> _Array:
@@ -379,16 +379,16 @@ def _decode_text(values: _Array, header: Header) -> _Array:
     return cells.astype(object)
 
 
-def _agree(column: Column, fitted: ColumnType) -> Column:
+def _match_fitted_type(column: Column, fitted: ColumnType) -> Column:
     """Convert the column to its fitted type, or raise an error with the reason."""
     found = column.type
     if NOTHING in (found.family, fitted.family):
-        return _stand_in(column.observed, fitted)
+        return _make_placeholder(column.observed, fitted)
     if replace(found, name=fitted.name) == fitted:
         return replace(column, type=fitted)
     labels = found.order or column.labels
     if fitted.order is not None and labels:
-        return Column(fitted, _rank(column, labels, fitted.order))
+        return Column(fitted, _rank_labels(column, labels, fitted.order))
     raise ValueError(
         f"{found.place} was {fitted} when fitted and is {found} now; convert it to "
         "the fitted type, or fit again (categorical_features makes numbers "
@@ -396,8 +396,8 @@ def _agree(column: Column, fitted: ColumnType) -> Column:
     )
 
 
-def _stand_in(observed: NDArray[np.bool_], fitted: ColumnType) -> Column:
-    """Make a column of the fitted type that only shows which cells are observed.
+def _make_placeholder(observed: NDArray[np.bool_], fitted: ColumnType) -> Column:
+    """Make a column of the fitted type with one value for all observed cells.
 
     It is used if no cell is observed in this table, or none was at fit.
     """
@@ -407,8 +407,8 @@ def _stand_in(observed: NDArray[np.bool_], fitted: ColumnType) -> Column:
     return Column(fitted, np.where(observed, np.int32(0), np.int32(-1)), labels)
 
 
-def _rank(column: Column, labels: _Labels, order: _Labels) -> _Array:
-    """Rank a column of labels in the fitted order."""
+def _rank_labels(column: Column, labels: _Labels, order: _Labels) -> _Array:
+    """Replace labels by their ranks in the fitted order; raise if one has none."""
     codes = np.where(column.observed, column.values, -1).astype(np.intp)
     if lost := [
         labels[k] for k in np.unique(codes) if k >= 0 and labels[k] not in order
@@ -448,7 +448,7 @@ def find_family(cells: Collection[Any], header: Header, any_type: bool = False) 
 
 
 def examples(cells: Collection[Any]) -> dict[str, Any]:
-    """Find one observed value of each family of types among the cells."""
+    """Find one observed cell of each family of types, as family -> cell."""
     found: dict[str, Any] = {}
     for held in sorted(set(map(type, cells)), key=str):
         fits = (name for name, types in _FAMILIES.items() if issubclass(held, types))
@@ -456,7 +456,7 @@ def examples(cells: Collection[Any]) -> dict[str, Any]:
         if family in found or family in _MISSING:
             continue
         for cell in cells:  # NaN in a text column is a float, but missing
-            if type(cell) is held and _plain(cell) is not None:
+            if type(cell) is held and _to_plain(cell) is not None:
                 found[family] = cell
                 break
     return found
@@ -479,11 +479,11 @@ def number_cells(cells: _Array, family: str, header: Header) -> NDArray[np.float
     ndarray of float64
     """
     if family in ("dates", "durations"):
-        counts = (_count(cell, header) for cell in cells)
+        counts = (_count_nanoseconds(cell, header) for cell in cells)
         seconds = (np.nan if n is None else n / _SECOND for n in counts)
         return np.fromiter(seconds, np.float64, len(cells))
     ready = set(map(type, cells)) <= {int, float, bool, type(None)}  # for numpy
-    plain = cells if ready else np.fromiter(map(_plain, cells), object)
+    plain = cells if ready else np.fromiter(map(_to_plain, cells), object)
     try:
         values = plain.astype(np.float64)
     except OverflowError:  # an int too large for float64
@@ -516,7 +516,7 @@ def label_cells(cells: Collection[Any], family: str, header: Header) -> _Codes:
     (array([ 1, -1,  0], dtype=int32), ['2020-01-01', '2020-01-01T12:00:00'])
     """
     if family == "dates":  # dates of different types do not compare
-        counts = [_count(cell, header) for cell in cells]
+        counts = [_count_nanoseconds(cell, header) for cell in cells]
         codes, distinct = _label_plain(counts, counts)
         return codes, list(map(write_date, distinct))
     if family in ("numbers", "durations"):
@@ -529,9 +529,9 @@ def label_cells(cells: Collection[Any], family: str, header: Header) -> _Codes:
     try:
         known = set(cells)
     except TypeError:  # a signaling NaN or a masked cell has no hash
-        cells = [_plain(cell) for cell in cells]
+        cells = [_to_plain(cell) for cell in cells]
         known = set(cells)
-    plain = {cell: _plain(cell) for cell in known}
+    plain = {cell: _to_plain(cell) for cell in known}
     try:
         return _label_plain(map(plain.__getitem__, cells), plain.values())
     except TypeError:  # such as periods of different lengths
@@ -539,10 +539,10 @@ def label_cells(cells: Collection[Any], family: str, header: Header) -> _Codes:
 
 
 def name_label(label: Any, header: Header) -> Any:
-    """Find the label of one cell, as in `label_cells`; None if it is missing."""
+    """Convert one cell to its label, as `label_cells` does; None if it is missing."""
     family = next(iter(examples([label])), NOTHING)
     if family not in ("dates", "durations"):
-        return _plain(label)
+        return _to_plain(label)
     return label_cells([label], family, header)[1][0]
 
 
@@ -559,7 +559,7 @@ def label_dates(dates: _Array, header: Header) -> _Codes:
     observed = ~np.isnat(dates)
     if not observed.any():  # perhaps without a unit
         return np.full(len(dates), -1, np.int32), []
-    present, size, step = _measure(dates[observed], header)
+    present, size, step = _count_steps(dates[observed], header)
     codes, counts = label_numbers(present, observed)
     return codes, [write_date(n * size * step) for n in counts]
 
@@ -569,7 +569,7 @@ def count_seconds(times: _Array, header: Header) -> NDArray[np.float64]:
     missing = np.isnat(times)
     if missing.all():  # perhaps without a unit
         return np.full(len(times), np.nan)
-    counts, size, step = _measure(times, header)
+    counts, size, step = _count_steps(times, header)
     seconds: NDArray[np.float64]
     if size >= _SECOND:
         seconds = counts * float(size // _SECOND * step)
@@ -588,13 +588,13 @@ def count_seconds(times: _Array, header: Header) -> NDArray[np.float64]:
 
 
 def _label_plain(cells: Any, distinct: Any) -> _Codes:
-    """Find the index of each cell among the sorted distinct ones; None is -1."""
+    """Encode plain cells as indices into their sorted distinct values; None is -1."""
     labels = sorted(set(distinct) - {None})
     index = {None: -1} | {label: k for k, label in enumerate(labels)}
     return np.fromiter(map(index.__getitem__, cells), np.int32), labels
 
 
-def _plain(cell: Any) -> Any:
+def _to_plain(cell: Any) -> Any:
     """Convert a cell to a plain Python value; None if missing, times unchanged."""
     if type(cell).__name__ in _MISSING:
         return None
@@ -609,8 +609,8 @@ def _plain(cell: Any) -> Any:
     return cell
 
 
-def _count(cell: Any, header: Header) -> int | None:
-    """Count a time in nanoseconds, a date since 1970 in UTC; None if it is missing."""
+def _count_nanoseconds(cell: Any, header: Header) -> int | None:
+    """Convert a time to nanoseconds, a date since 1970 in UTC; None if missing."""
     cell = getattr(cell, "asm8", cell)  # pandas times are finer and have a wider range
     if isinstance(cell, dt.datetime):
         # Not by conversion to UTC, which fails near the ends of the range.
@@ -622,12 +622,12 @@ def _count(cell: Any, header: Header) -> int | None:
         return cell // dt.timedelta(microseconds=1) * 1000
     if not isinstance(cell, np.datetime64 | np.timedelta64) or np.isnat(cell):
         return None
-    count, size, step = _measure(cell, header)
+    count, size, step = _count_steps(cell, header)
     return int(count) * size * step
 
 
-def _measure(times: Any, header: Header) -> tuple[Any, int, int]:
-    """Count numpy times in steps of a unit, which must have a fixed length.
+def _count_steps(times: Any, header: Header) -> tuple[Any, int, int]:
+    """Convert numpy times to counts of their step; its unit must have a fixed length.
 
     Returns
     -------
@@ -702,7 +702,7 @@ def select_column_rows(
 def find_columns(
     option: str, given: Mapping[Any, Any], types: Sequence[ColumnType]
 ) -> dict[int, tuple[Any, Any]]:
-    """Find the columns that are keys of a mapping, by their names or positions.
+    """Resolve an option that maps names or positions of columns to values.
 
     Parameters
     ----------

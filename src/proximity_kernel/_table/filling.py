@@ -36,7 +36,7 @@ OBJECTS = (
     "", "bool", "int", "float", "Decimal", "date", "datetime", "datetime, UTC",
     "timedelta", "pandas", "pandas, UTC", *(f"numpy {unit}" for unit in _UNITS),
 )  # fmt: skip
-"""What the cells of a column of objects are; of two parts, the later one counts."""
+"""Types of the cells of an object column; of two batches, the later here counts."""
 _Array = NDArray[Any]
 _HOLDING: dict[str, Any] = {"dates": nw.Datetime | nw.Date, "durations": nw.Duration}
 # The kinds of arrays that hold each family.
@@ -63,7 +63,7 @@ class Fill:
     ends : ndarray of shape (n_missing, 2), float64
         Where the interval of a number begins and ends.
     objects : one of OBJECTS
-        What the cells were at fit, if the column was one of Python objects.
+        The type of the cells at fit, if the column was one of Python objects.
     """
 
     type: ColumnType
@@ -85,7 +85,7 @@ class Fill:
         return self.type.form == "boolean" and not self.type.has_labels
 
     def decide(self, round_whole: bool) -> Fill:
-        """Make values that the fitted column could have.
+        """Round the values to the form of the fitted column.
 
         Booleans are 0 or 1, with the uncertainty of labels. With `round_whole` numbers
         are whole where all of them were at fit, and dates have no time of day where
@@ -134,7 +134,7 @@ class Fill:
         objects = self.objects or name_objects(known)
         made: list[Any] = self.values.tolist()
         if self.type.family in TIMES and not isinstance(example, str):
-            made = [_like_time(one, example, objects) for one in self.as_times()]
+            made = [_convert_time(one, example, objects) for one in self.as_times()]
         elif self.values.dtype.kind == "O":
             pass
         elif objects == "bool" or (self.is_boolean and not objects):
@@ -147,7 +147,7 @@ class Fill:
 
 
 def name_objects(cells: Sequence[Any]) -> str:
-    """Name what observed Python objects are, numbers or times.
+    """Name the common type of observed Python objects: of numbers or of times.
 
     Parameters
     ----------
@@ -156,7 +156,7 @@ def name_objects(cells: Sequence[Any]) -> str:
     Returns
     -------
     one of OBJECTS
-        Empty for anything else.
+        Empty for other types, and for mixed ones without a common type.
 
     Examples
     --------
@@ -193,8 +193,8 @@ def count_micros(seconds: _Array, dtype: str) -> _Array:
     return np.round(seconds * 1e6).astype(dtype)
 
 
-def _like_time(moment: Any, example: Any, objects: str) -> Any:
-    """Convert a time to an object like those of the fit, in the zone of the example."""
+def _convert_time(moment: Any, example: Any, objects: str) -> Any:
+    """Convert a numpy time to a type of `OBJECTS`, in the time zone of an example."""
     if objects.startswith("numpy"):
         return moment.astype(f"{moment.dtype.kind}8[{objects.split()[1]}]")
     zone = getattr(example, "tzinfo", None) or dt.UTC
@@ -276,7 +276,7 @@ def make_table(table: Any, columns: Sequence[_Array]) -> Any:
 
 
 def find_objects(table: Any, columns: Sequence[Column]) -> tuple[str, ...]:
-    """Find what the cells of each column of Python objects are; see `OBJECTS`.
+    """Find the type of the cells of each column of Python objects; see `OBJECTS`.
 
     Parameters
     ----------
@@ -345,7 +345,7 @@ def select_columns(table: Any, kept: Sequence[int]) -> Any:
 
 
 def make_records(table: Any, columns: dict[str, _Array]) -> Any:
-    """Make a table of other columns, of the kind of `table`.
+    """Make a table of named columns of any length, of the kind of `table`.
 
     Parameters
     ----------
@@ -375,6 +375,7 @@ def make_records(table: Any, columns: dict[str, _Array]) -> Any:
 
 
 def _fill_rows(rows: Any, fills: Sequence[Fill]) -> list[Any]:
+    """Fill the missing cells of a list of rows, in a copy; tuples stay tuples."""
     out = [list(row) for row in rows]
     for j, own in enumerate(fills):
         if own.fillable:
@@ -388,6 +389,7 @@ def _fill_rows(rows: Any, fills: Sequence[Fill]) -> list[Any]:
 
 
 def _fill_array(table: Any, fills: Sequence[Fill]) -> _Array:
+    """Fill a copy of an array, of dtype object if its own cannot hold the values."""
     masked = np.ma.isMaskedArray(table)
     out = np.array(np.ma.getdata(table) if masked else table)
     hidden = np.array(np.ma.getmaskarray(table)) if masked else None
@@ -457,13 +459,14 @@ def _make_frame(frame: Any, names: Sequence[str], columns: Iterable[_Array]) -> 
 
 
 def _map_labels(fill: Fill, held: Sequence[Any]) -> tuple[list[Any], _Array]:
-    """Find labels among those of a column; new ones are appended.
+    """Find the filled labels among the labels of a column; append new ones.
 
     Returns
     -------
     held : list
         The labels of the column, then the new ones.
     places : ndarray of shape (n_missing,), int64
+        Index into `held` of each filled label.
     """
     header = Header(fill.type.name, fill.type.place, named=True)
     held = list(held)
@@ -485,8 +488,8 @@ def _needs_own_type(series: Any, fill: Fill) -> bool:
     return not isinstance(dtype, _HOLDING.get(fill.type.family, _LABELS))
 
 
-def _make_natural(fill: Fill) -> Any:
-    """Convert the values to the type that follows from them alone."""
+def _infer_values(fill: Fill) -> Any:
+    """Convert the values to the type that fits them, whatever the column's dtype."""
     if fill.type.family in TIMES:
         return fill.as_times()
     if fill.is_boolean:
@@ -494,7 +497,7 @@ def _make_natural(fill: Fill) -> Any:
     return fill.values.tolist() if fill.type.has_labels else fill.values
 
 
-def _make_values(series: Any, fill: Fill) -> Any:
+def _convert_values(series: Any, fill: Fill) -> Any:
     """Convert the values to the type of a column; dates are in UTC."""
     dtype = nw.from_native(series, series_only=True).dtype
     # narwhals does not know date64 of arrow.
@@ -516,6 +519,7 @@ def _make_values(series: Any, fill: Fill) -> Any:
 
 
 def _fill_pandas(series: Any, fill: Fill) -> Any:
+    """Fill a pandas column."""
     pd = import_module("pandas")
     dtype = series.dtype
     objects = isinstance(dtype, np.dtype) and dtype.kind == "O"
@@ -536,35 +540,37 @@ def _fill_pandas(series: Any, fill: Fill) -> Any:
     elif _needs_own_type(series, fill) and not (
         objects and (fill.objects or fill.type.family != "numbers")
     ):
-        made = pd.array(_make_natural(fill))
+        made = pd.array(_infer_values(fill))
     else:
         made = series.array.copy()
-        made[fill.rows] = _as_pandas(pd, series, fill)
+        made[fill.rows] = _make_pandas_values(pd, series, fill)
     # Set the dtype, because pandas would convert objects to times.
     return pd.Series(made, index=series.index, name=series.name, dtype=made.dtype)
 
 
-def _as_pandas(pd: Any, series: Any, fill: Fill) -> Any:
+def _make_pandas_values(pd: Any, series: Any, fill: Fill) -> Any:
+    """Convert the values to an array of the column's dtype, or to Python objects."""
     if isinstance(series.dtype, np.dtype) and series.dtype.kind == "O":
         return fill.as_cells(series.tolist())
-    values = _make_values(series, fill)
+    values = _convert_values(series, fill)
     if getattr(series.dtype, "tz", None) is not None:
         values = pd.to_datetime(values, utc=True).astype(series.dtype)
     return pd.array(values, dtype=series.dtype)
 
 
 def _fill_polars(series: Any, fill: Fill) -> Any:
+    """Fill a polars column."""
     pl = import_module("polars")
     dtype = series.dtype
     if _needs_own_type(series, fill):
-        return pl.Series(series.name, _make_natural(fill))
+        return pl.Series(series.name, _infer_values(fill))
     if dtype == pl.Object:
         cells = np.fromiter(series.to_list(), object)
         cells[fill.rows] = fill.as_cells(cells.tolist())
         return pl.Series(series.name, cells.tolist(), dtype=pl.Object)
     if dtype == pl.Enum:
         dtype = pl.Enum(_map_labels(fill, dtype.categories.to_list())[0])
-    values = _make_values(series, fill)
+    values = _convert_values(series, fill)
     made = pl.Series(values, dtype=dtype if isinstance(values, list) else None)
     if getattr(dtype, "time_zone", None) is not None:
         made = made.dt.replace_time_zone("UTC").dt.convert_time_zone(dtype.time_zone)
@@ -576,7 +582,7 @@ def _fill_chunks(chunks: Any, fill: Fill) -> Any:
     pa = import_module("pyarrow")
     dtype = chunks.type
     if _needs_own_type(chunks, fill):
-        return pa.chunked_array([pa.array(_make_natural(fill))])
+        return pa.chunked_array([pa.array(_infer_values(fill))])
     if pa.types.is_dictionary(dtype):
         return _fill_dictionary(pa, chunks, fill)
     if pa.types.is_run_end_encoded(dtype):
@@ -589,13 +595,14 @@ def _fill_chunks(chunks: Any, fill: Fill) -> Any:
     # only.
     places = np.arange(len(chunks))
     places[fill.rows] = len(chunks) + np.arange(len(fill.rows))
-    values = pa.array(_make_values(chunks, fill)).cast(dtype, safe=False)
+    values = pa.array(_convert_values(chunks, fill)).cast(dtype, safe=False)
     return pa.chunked_array(
         [pa.concat_arrays([*chunks.chunks, values]).take(pa.array(places))]
     )
 
 
 def _fill_dictionary(pa: Any, chunks: Any, fill: Fill) -> Any:
+    """Fill a dictionary-encoded arrow column; new labels extend the dictionary."""
     whole = chunks.unify_dictionaries().combine_chunks()
     if isinstance(whole, pa.ChunkedArray):  # of older versions
         whole = whole.chunk(0)

@@ -31,12 +31,12 @@ def find_library(table: Any) -> str:
 
 
 class Tabular:
-    """A result with columns.
+    """Base of results that become a data frame, and that a notebook shows as a table.
 
     Attributes
     ----------
     library : str
-        Whose frame `to_frame` makes: that of the table in question, else pandas.
+        The data frame library of `to_frame`: that of the input table, else pandas.
     """
 
     library = "pandas"
@@ -49,7 +49,7 @@ class Tabular:
         return "", self._list_columns()
 
     def to_frame(self) -> Any:
-        """Make a data frame, of the library of the table or else of pandas.
+        """Convert the result to a data frame of `library`.
 
         Returns
         -------
@@ -89,10 +89,10 @@ class Records(Tabular, list[_Item]):
     items : iterable
     library : str, default="pandas"
     names : iterable of str
-        Of the columns, if there are no records to tell.
+        Names of the columns, used if there are no records.
     text : str
-        Name of a column with the records as text, which a notebook shows instead of
-        what it is made of; "" for none.
+        Name of a column with each record as text, which a notebook shows in place of
+        most fields; "" for none.
 
     Examples
     --------
@@ -136,7 +136,7 @@ class Records(Tabular, list[_Item]):
 
 
 class CellRecords(Tabular, np.ndarray[Any, Any]):
-    """A structured array; a field of it is a plain array.
+    """A structured array with `to_frame`; a single field is a plain array.
 
     Examples
     --------
@@ -179,7 +179,7 @@ def _flatten(record: Any) -> Mapping[str, Any]:
 
 
 def unify_types(cells: list[Any]) -> list[Any]:
-    """Write cells of several types as text."""
+    """Convert all cells to text if their types differ, for libraries that need one."""
     kinds = {type(cell) for cell in cells if cell is not None}
     if len(kinds) < 2:
         return cells

@@ -291,11 +291,11 @@ def _split_frame(frame: nw.DataFrame[Any]) -> Table:
     _check_shape(frame.shape)
     names = [str(name) for name in frame.columns]  # in pandas, 1 and "1" differ
     _check_unique(names)
-    return Table([_unwrap(series) for series in frame.iter_columns()], names)
+    return Table([_unwrap_series(series) for series in frame.iter_columns()], names)
 
 
-def _unwrap(series: Any) -> Any:
-    """Return the cells of a series as an array, if its dtype cannot be used."""
+def _unwrap_series(series: Any) -> Any:
+    """Return a series, or an array of its cells if narwhals cannot use its dtype."""
     held = getattr(series.to_native(), "dtype", None)
     if isinstance(held, np.dtype) and held.kind == "O":  # narwhals guesses text
         return series.to_numpy()
@@ -336,7 +336,7 @@ def _split_rows(rows: Sequence[Any]) -> list[_Array]:
 
 
 def _is_nest(item: Any) -> bool:
-    """Whether an item of a list is a list itself; arrays of 0 dimensions are cells."""
+    """Whether an item of a list is a row: a list, tuple or array, but not 0-d."""
     return isinstance(item, list | tuple) or (
         isinstance(item, np.ndarray) and item.ndim > 0
     )

@@ -172,10 +172,10 @@ def _outliers(parser: argparse.ArgumentParser) -> None:
         "reasons")  # fmt: skip
     add("--cells", action="store_true",
         help="list cells instead of rows, the most unusual first: those of the "
-        "outliers, or the first N of the whole table with --top N")  # fmt: skip
+        "outliers or, with --top N, the first N of all rows")  # fmt: skip
     add("--share", type=_parse_share, metavar="S",
-        help="share of the rows to call outliers; chosen by what the table suggests "
-        "by default")  # fmt: skip
+        help="share of the rows to call outliers (rows that score higher than 99 %% "
+        "of the rows drawn from the fitted model)")  # fmt: skip
     add("--reasons", type=_whole_number(0), default=3, metavar="N",
         help="reasons for each row (3)")  # fmt: skip
     _add_kernel(parser)
@@ -189,7 +189,7 @@ def _compare(parser: argparse.ArgumentParser) -> None:
       proximity-kernel compare may.csv june.csv
       proximity-kernel compare may.csv june.csv -o unlike.csv
 
-    Which columns were added or removed, which values became more or less
+    Shows which columns were added or removed, which values became more or less
     frequent, and which new rows are unlike anything in the old file.
     A column is listed as changed if its values differ more than samples of
     one table usually do; if nothing changed, the chance that any column is
@@ -211,7 +211,7 @@ def _report(parser: argparse.ArgumentParser) -> None:
       proximity-kernel report patients.csv -o page.html --drop remark
 
     The page also shows surprising values, missing cells, and which columns
-    tell about which. It is one HTML file that loads nothing from the network.
+    predict which. It is one HTML file that loads nothing from the network.
     (cluster --report writes the same page with clusters.)
     """
     _add_input(parser)
@@ -252,13 +252,13 @@ def _explain(parser: argparse.ArgumentParser) -> None:
       proximity-kernel explain patients.csv 1 2
       proximity-kernel explain patients.csv 1 2 -o why.json
 
-    A row is named by its id, or by its number, from 1 (#12 is always a
-    number). The similarity is that of `neighbors`, and the sum of what the
-    columns add. Values in the "same range" count as equal; "close" values count
-    less the farther they are apart, and rare ones that both rows have count
-    more. A missing cell is shown as ?, with its most likely ranges or
-    categories and, in brackets, the columns that moved this estimate most, with
-    the share of the probability that each moved.
+    A row is named by its id, or by its number, counted from 1. Write #12 for
+    row 12 if 12 could also be an id. The similarity is that of `neighbors`, and
+    the sum of what the columns add. Values in the "same range" count as equal;
+    "close" values count less the farther they are apart, and rare ones that
+    both rows have count more. A missing cell is shown as ?, with its most
+    likely ranges or categories. In brackets: the columns that changed this
+    estimate most, and how much probability each shifted.
     """
     _add_input(parser)
     parser.add_argument("row_a", metavar="ROW_A", help="id or number of a row")
@@ -460,7 +460,7 @@ def add_general(parser: argparse.ArgumentParser) -> None:
 
 
 def _whole_number(least: int, *, auto: bool = False) -> Callable[[str], int | str]:
-    """Make a parser of whole numbers of at least `least`, and of the word auto.
+    """Make a parser of whole numbers from `least` on; with `auto`, also of that word.
 
     >>> _whole_number(1)("3")
     3

@@ -31,7 +31,7 @@ _MAX_CLUSTERS = 20  # in the summary
 
 
 def run(invocation: Invocation) -> None:
-    """Run the command."""
+    """Fit clusters or load them, assign the rows, and write what was asked for."""
     options = invocation.options
     model, source = fitting.open_source(invocation, "ProximityKMeans")
     if model is None:
@@ -59,7 +59,7 @@ def run(invocation: Invocation) -> None:
 
 
 def _assign_rows(invocation: Invocation, model: Any, source: fitting.Source) -> None:
-    """Write the cluster of each row; print the clusters and how reliable they are."""
+    """Write the cluster of each row; print the clusters and the test for groups."""
     options = invocation.options
     sizes: Any = 0
     shown = is_for_terminal(options)
@@ -73,9 +73,9 @@ def _assign_rows(invocation: Invocation, model: Any, source: fitting.Source) -> 
                 continue
             nearest = distances.min(axis=1).round(6)
             append(join_table(batch, {"cluster": clusters, "distance": nearest}))
-        groups = _find_groups(invocation, model, source)
+        groups = _get_groups(invocation, model, source)
         _summarize(invocation, model, sizes, groups)  # a terminal shows the rows below
-        _tell_groups(invocation, model, groups)
+        _print_groups(invocation, model, groups)
 
 
 def _make_report(invocation: Invocation, model: Any, source: fitting.Source) -> None:
@@ -85,8 +85,8 @@ def _make_report(invocation: Invocation, model: Any, source: fitting.Source) -> 
         write_report(invocation, source.whole, coded, model.kernel_, model)
 
 
-def _find_groups(invocation: Invocation, model: Any, source: Any) -> Any:
-    """Find out whether there are separate groups; None if that is not asked."""
+def _get_groups(invocation: Invocation, model: Any, source: Any) -> Any:
+    """Return the test for separate groups, run if it will be shown, else None."""
     if invocation.options.model is not None:
         return None
     if model.groups_ is None and source.whole is not None:
@@ -96,7 +96,7 @@ def _find_groups(invocation: Invocation, model: Any, source: Any) -> Any:
     return model.groups_
 
 
-def _tell_groups(invocation: Invocation, model: Any, groups: Any) -> None:
+def _print_groups(invocation: Invocation, model: Any, groups: Any) -> None:
     """Print whether there are separate groups, and how many samples have as many."""
     text = describe_groups(model.n_clusters_, groups)
     if text and invocation.options.n_clusters is None:

@@ -38,7 +38,7 @@ class _Change:
     size : float
         From 0 (the same shares) to 1 (nothing in common).
     chance : float
-        Probability of such a change without a reason.
+        Smallest p-value of the tests for a change.
     text : str
         The change in words.
     """
@@ -50,16 +50,16 @@ class _Change:
 
 
 def run(invocation: Invocation) -> None:
-    """Run the command."""
+    """Read the new file by the schema of the old one, and print what changed."""
     options = invocation.options
     fitting.check_pairwise(options)
     if options.new == STANDARD_STREAM:
         raise InputError("NEW is read twice; name a file, not standard input.")
     old = fitting.open_table(invocation, options.file)
-    own = fitting.open_table(invocation, options.new)
-    names = _find_shared(invocation, old.schema, own.schema)
+    inferred = fitting.open_table(invocation, options.new)
+    names = _find_shared_columns(invocation, old.schema, inferred.schema)
     columns = [one for one in old.schema.columns if one.name in names]
-    longer = [one.name for one in columns if _is_longer(one, own)]
+    longer = [one.name for one in columns if _has_new_labels(one, inferred)]
     # A scale with new labels has no known order.
     columns = [
         replace(one, kind="categories", order=()) if one.name in longer else one
@@ -71,7 +71,7 @@ def run(invocation: Invocation) -> None:
     with invocation.progress(f"reading {options.new}"):
         given = reading_options(options)
         new = read_table(options.new, schema=schema, **given)
-    new = replace(new, ids=own.ids.loc[new.frame.index])
+    new = replace(new, ids=inferred.ids.loc[new.frame.index])
     _compare_ids(invocation, old, new)
     changes = [_compare_column(n, old.frame[n], new.frame[n]) for n in new.frame]
     limit = _CHANCE / len(changes) / _N_TESTS
@@ -83,11 +83,11 @@ def run(invocation: Invocation) -> None:
     if n_others := len(changes) - len(changed):
         others = counted(n_others, "column differs", "columns differ")
         _print(invocation, f"{others} no more than samples of one table usually do.")
-    _find_unlike(invocation, old, new)
+    _print_unlike(invocation, old, new)
 
 
-def _is_longer(column: ColumnSchema, new: LoadedTable) -> bool:
-    """Whether a new table has labels that are not on the scale of an old column."""
+def _has_new_labels(column: ColumnSchema, new: LoadedTable) -> bool:
+    """Whether the new table has labels that are not on the old scale of a column."""
     if column.kind != "ordered":
         return False
     labels = {str(one) for one in new.frame[column.name].dropna().unique()}
@@ -99,8 +99,8 @@ def _print(invocation: Invocation, line: str) -> None:
     invocation.console(out=True).print(Text(line), soft_wrap=True)
 
 
-def _find_shared(invocation: Invocation, old: Schema, new: Schema) -> list[str]:
-    """Find the columns that both tables compare by; print which others there are."""
+def _find_shared_columns(invocation: Invocation, old: Schema, new: Schema) -> list[str]:
+    """List the columns to compare; print those of one file or read in another way."""
     kinds = [{one.name: one for one in schema.columns} for schema in (old, new)]
     only = [[n for n in kinds[i] if n not in kinds[1 - i]] for i in (0, 1)]
     for names, where in zip(only, ("old", "new"), strict=True):
@@ -123,7 +123,9 @@ def _find_shared(invocation: Invocation, old: Schema, new: Schema) -> list[str]:
     if differ:
         _print(invocation, f"Read in another way, not compared: {join_names(differ)}.")
     if not shared:
-        raise InputError(f"{invocation.options.new}: it shares no column with the old.")
+        raise InputError(
+            f"{invocation.options.new}: it shares no column with the old file."
+        )
     return shared
 
 
@@ -134,7 +136,7 @@ def _compare_ids(invocation: Invocation, old: LoadedTable, new: LoadedTable) -> 
         return
     a, b = (pd.Index(table.ids[name].astype(str)) for table in (old, new))
     if a.has_duplicates or b.has_duplicates:
-        _print(invocation, f"Rows are not matched by {name!r}: it repeats.")
+        _print(invocation, f"Rows are not matched by {name!r}: it has duplicates.")
         return
     both = a.intersection(b)
     rows = counted(len(both), "row is", "rows are")
@@ -145,7 +147,7 @@ def _compare_ids(invocation: Invocation, old: LoadedTable, new: LoadedTable) -> 
     before = old.frame[list(new.frame)].set_axis(a).loc[both]
     after = new.frame.set_axis(b).loc[both]
     n_changed = {
-        column: int((_write(before[column]) != _write(after[column])).sum())
+        column: int((_write_cells(before[column]) != _write_cells(after[column])).sum())
         for column in after
     }
     found = [f"{c!r} ({n:,})" for c, n in n_changed.items() if n]
@@ -153,7 +155,7 @@ def _compare_ids(invocation: Invocation, old: LoadedTable, new: LoadedTable) -> 
     _print(invocation, cells if found else "In the rows of both, no cell changed.")
 
 
-def _write(cells: Any) -> Any:
+def _write_cells(cells: Any) -> Any:
     """Write cells as texts, to compare them; missing ones are equal."""
     return cells.astype(str).where(cells.notna(), "")
 
@@ -215,8 +217,8 @@ def _count_values(old: Any, new: Any) -> Any:
     return pd.DataFrame(counts).fillna(0)
 
 
-def _find_beyond(old: Any, new: Any) -> dict[str, Any]:
-    """Find the cells with a category, or a number beyond all, of the old file.
+def _find_new_values(old: Any, new: Any) -> dict[str, Any]:
+    """Find the cells with a new category, or a number beyond those of the old file.
 
     Returns
     -------
@@ -243,7 +245,7 @@ def _find_beyond(old: Any, new: Any) -> dict[str, Any]:
     return found
 
 
-def _find_unlike(invocation: Invocation, old: LoadedTable, new: LoadedTable) -> None:
+def _print_unlike(invocation: Invocation, old: LoadedTable, new: LoadedTable) -> None:
     """Print which new rows are unlike the old ones, and write them if asked to."""
     options = invocation.options
     kernel = fitting.make_kernel(options, ProximityOutliers())
@@ -251,7 +253,7 @@ def _find_unlike(invocation: Invocation, old: LoadedTable, new: LoadedTable) -> 
     with invocation.progress("fitting"):
         model = ProximityOutliers(kernel=kernel, n_jobs=options.n_jobs).fit(known)
         before, scores = (-model.score_samples(one) for one in (known, new.frame))
-    limit, beyond = -model.offset_, _find_beyond(known, new.frame)
+    limit, beyond = -model.offset_, _find_new_values(known, new.frame)
     unlike = scores > limit
     by_score, usual = int(unlike.sum()), int((before > limit).sum())
     for own in beyond.values():

@@ -27,7 +27,7 @@ _N_SHOWN = 3  # bins of an estimate
 
 
 def run(invocation: Invocation) -> None:
-    """Run the command."""
+    """Print how well clusters of incomplete rows match the species; make a report."""
     whole = load_penguins().drop(columns=_NOT_MEASURED)
     species = whole.pop("species")
     hidden = np.random.default_rng(_SEED).random(whole.shape) < _HIDDEN
@@ -43,12 +43,12 @@ def run(invocation: Invocation) -> None:
     out.print(_compare_clusters(km, species), "")
     filled = _cluster_filled(penguins)
     out.print(
-        f"{write_share(_share_found(km.labels_, species))} of the penguins are in the "
+        f"{write_share(_find_purity(km.labels_, species))} of the penguins are in the "
         "cluster of their species. If the missing cells are filled in first (median, "
         "most common value; then scikit-learn's KMeans), "
-        f"{write_share(_share_found(filled, species))} are.\n"
+        f"{write_share(_find_purity(filled, species))} are.\n"
     )
-    out.print(_show_estimate(km.kernel_, penguins, whole))
+    out.print(_describe_estimate(km.kernel_, penguins, whole))
     out.print(
         "\nWith your own table:\n"
         "  proximity-kernel look FILE.csv\n"
@@ -78,12 +78,12 @@ def _cluster_filled(penguins: Any) -> Any:
     return make_pipeline(columns, KMeans(3, random_state=_SEED)).fit_predict(penguins)
 
 
-def _share_found(clusters: Any, species: Any) -> float:
-    """Compute the share of rows in the cluster where their species is most common."""
+def _find_purity(clusters: Any, species: Any) -> float:
+    """Compute the purity: the share of rows of the main species of their cluster."""
     return float(pd.crosstab(clusters, species).max(axis=1).sum() / len(species))
 
 
-def _show_estimate(kernel: Any, penguins: Any, whole: Any) -> str:
+def _describe_estimate(kernel: Any, penguins: Any, whole: Any) -> str:
     """Describe the estimate of a hidden body mass, and the true value."""
     name = "body_mass_g"
     hidden = penguins[name].isna() & (

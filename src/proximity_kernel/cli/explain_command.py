@@ -17,7 +17,7 @@ _DIGITS = 2  # of a contribution; one more if there are ten times as many column
 
 
 def run(invocation: Invocation) -> None:
-    """Run the command."""
+    """Print or write why two rows of a table are similar."""
     options = invocation.options
     kernel, table, _ = fitting.start(invocation, "ProximityKernel")
     a, b = find_row(table, options.row_a), find_row(table, options.row_b)

@@ -42,7 +42,7 @@ _ZONE = re.compile(r":\d\d.*?( ?(?:Z|UTC|GMT)| ?([+-]\d\d):?(\d\d)?)$")
 
 
 def fill_missing(table: LoadedTable, estimates: Any, *, as_text: bool) -> Any:
-    """Fill the missing cells of a table.
+    """Put estimates into the missing cells of a file, written like the other cells.
 
     Parameters
     ----------
@@ -92,20 +92,20 @@ def _fill_column(column: ColumnSchema, cells: Any, values: Any, estimates: Any) 
     if not len(estimates):
         return cells
     values = values.dropna()
-    new = _make_cells(column, cells, values, estimates)
+    new = _write_estimates(column, cells, values, estimates)
     rows = np.arange(len(cells))
     if new is not None:
         rows[estimates.index] = len(cells) + np.arange(len(new))
-        return _take(cells, new, rows)
+        return _take_cells(cells, new, rows)
     donors = _find_donors(values, estimates)
     unknown = estimates[donors.isna()]  # categories that only the model knows
     donors[donors.isna()] = len(cells) + np.arange(len(unknown))
     rows[estimates.index] = donors.astype(int)
-    return _take(cells, list(unknown), rows)
+    return _take_cells(cells, list(unknown), rows)
 
 
 def _find_donors(values: Any, estimates: Any) -> Any:
-    """Find a row that has each estimate, or the value nearest to it."""
+    """Find a row to copy each estimate from: one with that value, or the nearest."""
     distinct = values.drop_duplicates()
     if isinstance(values.dtype, pd.CategoricalDtype):
         rows = pd.Series(distinct.index, distinct.astype(object), dtype=float)
@@ -114,8 +114,8 @@ def _find_donors(values: Any, estimates: Any) -> Any:
     return pd.Series(distinct.index[nearest], estimates.index, dtype=float)
 
 
-def _take(cells: Any, new: list[Any], rows: Any) -> Any:
-    """Append new cells to a column, and take some rows of it."""
+def _take_cells(cells: Any, new: list[Any], rows: Any) -> Any:
+    """Append new cells to a column, and select cells by their positions."""
     if not isinstance(cells.dtype, pd.ArrowDtype):
         added = pd.Series(new, dtype=object)
         both = pd.concat([cells.astype(object), added], ignore_index=True)
@@ -134,10 +134,10 @@ def _take(cells: Any, new: list[Any], rows: Any) -> Any:
     return pd.Series(pd.arrays.ArrowExtensionArray(held.take(arrow.array(rows))))
 
 
-def _make_cells(
+def _write_estimates(
     column: ColumnSchema, cells: Any, values: Any, estimates: Any
 ) -> list[Any] | None:
-    """Write numbers or dates as cells; None if cells of other rows must be copied."""
+    """Write estimates in the column's form; None if cells must be copied instead."""
     held = None if isinstance(values.dtype, pd.CategoricalDtype) else _find_type(cells)
     if held is None:
         return None
@@ -150,7 +150,7 @@ def _make_cells(
         return [form.write(one) for one in estimates]
     if is_time:
         if held is date:  # the nearest day, not the day before
-            days = _round(estimates, "D").to_numpy().astype("M8[D]")
+            days = _round_to_unit(estimates, "D").to_numpy().astype("M8[D]")
             return [one.item() for one in days] if days.max() < _PAST else list(days)
         return list(estimates)
     if held is Decimal:
@@ -179,7 +179,7 @@ def _find_type(cells: Any) -> type | None:
 
 
 def _count_decimals(plain: Sequence[str]) -> int | None:
-    """Find the largest number of decimals of the values; None if above the limit."""
+    """Count the decimals of the number that has most; None if above 12."""
     exponents = [Decimal(one).as_tuple().exponent for one in plain]
     most = max((-e for e in exponents if isinstance(e, int)), default=_MAX_DECIMALS + 1)
     return None if most > _MAX_DECIMALS else max(most, 0)
@@ -312,7 +312,7 @@ def _find_shape(text: str) -> str:
 def _find_format(
     column: ColumnSchema, texts: Sequence[str], formats: Iterable[str]
 ) -> tuple[str, Any]:
-    """Find the format of a column's texts, which may differ from that at fit."""
+    """Find the format of texts (the fitted one first); return them without unit too."""
     cells = pd.Series(texts, dtype="str").astype("category")
     bare = remove_unit(TextColumn.from_categories(cells, []), column.unit).values
     known = [column.format, *formats] if column.format else [*formats]
@@ -337,14 +337,14 @@ def _convert_text(column: ColumnSchema, cells: Any) -> Any:
     if pd.isna(values).any() or (not is_number and has_zone(bare)):
         return cells
     if is_number:
-        values = _find_exact(list(to_plain_numbers(name, bare)), values)
+        values = _convert_exactly(list(to_plain_numbers(name, bare)), values)
     if values is None:
         return cells
     return pd.Series(values).reindex(codes).reset_index(drop=True)
 
 
-def _find_exact(plain: Sequence[str], floats: Any) -> Any:
-    """Find a type that holds all numbers exactly; None if there is none."""
+def _convert_exactly(plain: Sequence[str], floats: Any) -> Any:
+    """Convert numbers to a dtype that represents all exactly; None if none does."""
     if all(re.fullmatch(r"[+-]?\d+", one) for one in plain):
         whole = np.array([int(one) for one in plain], dtype=object)
         for dtype in ("Int64", "UInt64"):
@@ -358,12 +358,12 @@ def _find_exact(plain: Sequence[str], floats: Any) -> Any:
 
 def _round_times(observed: Any, times: Any) -> Any:
     """Round times to the unit of the observed ones: days, hours, minutes, ..."""
-    units = (u for u in _TIME_UNITS if (_round(observed, u) == observed).all())
+    units = (u for u in _TIME_UNITS if (_round_to_unit(observed, u) == observed).all())
     unit = next(units, None)
-    return times if unit is None else _round(times, unit)
+    return times if unit is None else _round_to_unit(times, unit)
 
 
-def _round(times: Any, unit: str) -> Any:
+def _round_to_unit(times: Any, unit: str) -> Any:
     """Round times, except those that occur twice when clocks are set back."""
     rounded = times.dt.round(unit, ambiguous="NaT", nonexistent="shift_forward")
     return rounded.fillna(times)

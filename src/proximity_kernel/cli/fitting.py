@@ -55,7 +55,7 @@ _SET_BY_MODEL = {
 def make_kernel(options: argparse.Namespace, estimator: Any = None) -> ProximityKernel:
     """Make a kernel from the options that were given.
 
-    Others are those of the default kernel of the estimator, if one is given.
+    The other options are defaults: of `estimator`, if given, or of `ProximityKernel`.
     """
     names = ("n_bins", "matching", "missingness", "feature_weights", "n_jobs")
     given = {name: getattr(options, name) for name in names}
@@ -71,7 +71,7 @@ def make_kernel(options: argparse.Namespace, estimator: Any = None) -> Proximity
 
 
 def check_pairwise(options: argparse.Namespace) -> None:
-    """Raise InputError if --matching cascade is given to judge cells by."""
+    """Raise InputError for --matching cascade, which cannot score cells."""
     if options.matching == "cascade":
         raise InputError(
             "--matching cascade: cells are judged by counts of pairs, which only "
@@ -99,7 +99,7 @@ def _find_source(path: str) -> Any:
     """Return the path, or the stream of standard input for ``-``."""
     if path != STANDARD_STREAM:
         if not path:
-            raise InputError("FILE is empty; name a file, or - for standard input.")
+            raise InputError("FILE is ''; name a file, or - for standard input.")
         return path
     if sys.stdin is None:
         raise InputError("standard input is closed; name a file.")
@@ -280,18 +280,21 @@ def _should_stream(invocation: Invocation) -> bool:
     file = open_large(options.file)
     obstacle = None
     if file is None:
-        obstacle = f"{options.file} is not a Parquet or Arrow file; convert it to one"
+        obstacle = (
+            f"{options.file} is not a Parquet or Arrow file; convert it to one, or "
+            "leave --stream out"
+        )
     elif file_format not in BATCHED_FORMATS:
         obstacle = (
             f"{file_format} cannot be written in batches; name an output that ends in "
-            ".parquet"
+            ".parquet, or leave --stream out"
         )
     elif getattr(options, "report", None) is not None:
-        obstacle = "a report needs the whole table; leave --report out"
+        obstacle = "a report needs the whole table; leave --report or --stream out"
     elif options.where is not None:
-        obstacle = "--where needs the whole table; leave --where out"
+        obstacle = "--where needs the whole table; leave --where or --stream out"
     if obstacle and options.stream:
-        raise InputError(f"--stream: {obstacle}, or leave --stream out.")
+        raise InputError(f"--stream: {obstacle}.")
     n_rows = 0 if file is None else file.n_rows
     return not obstacle and (bool(options.stream) or n_rows > LARGE)
 
@@ -327,7 +330,7 @@ class Source:
         ----------
         estimator
         *tasks : str
-            What each pass over the batches does; the last is that of later passes.
+            Names of the passes over the batches; the last is used for all later ones.
         """
         if self.whole is not None:
             self._coded = fit(self.invocation, estimator, self.whole)
@@ -340,7 +343,7 @@ class Source:
         return estimator
 
     def code(self, estimator: Any, batch: LoadedTable) -> Any:
-        """Code the rows of a batch for the methods of an estimator, a table once."""
+        """Return rows for a method: a batch as a frame; a table read at once, coded."""
         if batch is not self.table:
             return batch.frame
         if self._coded is None:

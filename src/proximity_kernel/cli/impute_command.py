@@ -29,7 +29,7 @@ _DAY = 86_400  # seconds
 
 
 def run(invocation: Invocation) -> None:
-    """Run the command."""
+    """Fill the missing cells of a table; write or show it and its uncertainty."""
     options = invocation.options
     formats = invocation.formats
     imputer, table, _ = fitting.start(invocation, "ProximityImputer")

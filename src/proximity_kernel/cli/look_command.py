@@ -13,7 +13,7 @@ _N_EXAMPLES = 3
 
 
 def run(invocation: Invocation) -> None:
-    """Run the command."""
+    """Print how each column of a file is read, with examples of its values."""
     table = open_table(invocation, invocation.options.file)
     rows = []
     for column in table.schema.columns:

@@ -32,7 +32,7 @@ _MAX_NAMES = 3  # of columns in which two rows are the same
 
 
 def run(invocation: Invocation) -> None:
-    """Run the command."""
+    """Find the nearest rows of the queries, and write or show them."""
     options = invocation.options
     if options.model is not None and options.queries is not None:
         raise InputError("--queries: with --model, name the new table as FILE.")
@@ -45,7 +45,7 @@ def run(invocation: Invocation) -> None:
         saved = {name: list(map(write_cell, ids[name])) for name in ids}
         if options.queries is not None:
             asked = fitting.open_table(invocation, options.queries, table.schema)
-        rows, k = _find_rows(options, asked, len(table.frame) - exclude_self)
+        rows, k = _find_query_rows(options, asked, len(table.frame) - exclude_self)
         kernel = fitting.make_kernel(options, ProximityNeighbors())
         model = ProximityNeighbors(kernel=kernel, n_jobs=options.n_jobs)
         numbers = table.frame.index.tolist()
@@ -53,7 +53,7 @@ def run(invocation: Invocation) -> None:
         more = {"rows": numbers} if left_out else {}
         coded = fitting.fit(invocation, model, table, ids=saved, **more)
     else:
-        rows, k = _find_rows(options, asked, model.n_samples_fit_)
+        rows, k = _find_query_rows(options, asked, model.n_samples_fit_)
         numbers = notes.get("rows", range(model.n_samples_fit_))
         ids = pd.DataFrame(notes.get("ids", {}), index=numbers)
     queries = coded if exclude_self else fitting.code(model, asked)
@@ -74,8 +74,8 @@ def run(invocation: Invocation) -> None:
         write_results(invocation, make(near))
 
 
-def _find_rows(options: Any, asked: Any, n_others: int) -> tuple[Any, int]:
-    """Find the rows to search neighbors of, and the number of neighbors."""
+def _find_query_rows(options: Any, asked: Any, n_others: int) -> tuple[Any, int]:
+    """Return the indices of the query rows, and the number of neighbors."""
     k = options.k or min(_DEFAULT_K, n_others)
     if n_others < 1:
         raise InputError(f"{asked.name}: there is no other row to search.")
@@ -96,7 +96,7 @@ class _Nearest:
     ----------
     asked : LoadedTable
     rows : ndarray of shape (n,)
-        Indices of the rows that were asked for.
+        Indices of the query rows in `asked`.
     indices, similarities : ndarray of shape (n, k)
         Their nearest rows, the most similar first.
     ids : pandas.DataFrame
@@ -111,7 +111,7 @@ class _Nearest:
     ids: Any
 
     def label(self, index: int) -> str:
-        """Name a row that was found."""
+        """Write the id of a searched row or, without ids, its number."""
         named = len(self.ids.columns) > 0
         if named:
             return write_cell(self.ids.iloc[index, 0])
@@ -202,7 +202,7 @@ def _list_shared(model: Any, a: Any, b: Any) -> str:
 
 
 def _list_neighbors(near: _Nearest) -> Any:
-    """Make the table that is written: a row for each pair."""
+    """Make the table of results: a row for each pair of a query and a neighbor."""
     n, k = near.indices.shape
     neighbors, queries = near.indices.ravel(), np.repeat(near.rows, k)
     frame = {

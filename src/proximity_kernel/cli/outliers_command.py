@@ -28,7 +28,7 @@ _BLOCK = 2048  # rows at a time
 
 
 def run(invocation: Invocation) -> None:
-    """Run the command."""
+    """Score the rows of a table; write or show its outliers, or unusual cells."""
     options = invocation.options
     fitting.check_pairwise(options)
     if options.join and options.cells:
@@ -48,13 +48,13 @@ def run(invocation: Invocation) -> None:
 
 
 def _list_outliers(invocation: Invocation, model: Any, table: Any, coded: Any) -> Any:
-
+    """Make the table of all rows, or of the most unusual: score, outlier, reasons."""
     options, shown = invocation.options, is_for_terminal(invocation.options)
     with invocation.progress("scoring"):
         scores = -model.score_samples(coded)
     outlying = scores > -model.offset_
     rows, explained = np.arange(len(scores)), np.flatnonzero(outlying)
-    invocation.note(_count_outliers(scores, model, fitted=options.model is None))
+    invocation.note(_describe_outliers(scores, model, fitted=options.model is None))
     top = options.top
     if top is None and shown:
         top = min(len(explained) or N_SHOWN, N_SHOWN, len(rows))
@@ -65,10 +65,10 @@ def _list_outliers(invocation: Invocation, model: Any, table: Any, coded: Any) -
         rows = explained = np.argsort(-scores, kind="stable")[:top]
     texts = np.full(len(scores), "", dtype=object)
     if options.reasons:
-        for row, reasons in _explain(
+        for row, reasons in _iterate_reasons(
             invocation, model, coded, explained, options.reasons
         ):
-            texts[row] = ("\n" if shown else "; ").join(map(_write, reasons))
+            texts[row] = ("\n" if shown else "; ").join(map(_write_reason, reasons))
     results = {"score": scores.round(6), "outlier": outlying, "reasons": texts}
     if shown and len(set(outlying[rows])) == 1:
         del results["outlier"]
@@ -79,12 +79,12 @@ def _list_outliers(invocation: Invocation, model: Any, table: Any, coded: Any) -
 
 
 def _list_cells(invocation: Invocation, model: Any, table: Any, coded: Any) -> Any:
-
+    """Make the table of --cells: the most unusual first, each with its reason."""
     options = invocation.options
     with invocation.progress("scoring"):
         cells = model.score_cells(coded)
     scores = cells.sum(axis=1)
-    invocation.note(_count_outliers(scores, model, fitted=options.model is None))
+    invocation.note(_describe_outliers(scores, model, fitted=options.model is None))
     if options.top is None:
         cells = np.where((scores > -model.offset_)[:, None], cells, 0)
     order = np.argsort(-cells, axis=None, kind="stable")[: options.top]
@@ -93,7 +93,9 @@ def _list_cells(invocation: Invocation, model: Any, table: Any, coded: Any) -> A
     names = list(table.frame)
     found = {
         (i, reason.feature): reason
-        for i, reasons in _explain(invocation, model, coded, np.unique(row), len(names))
+        for i, reasons in _iterate_reasons(
+            invocation, model, coded, np.unique(row), len(names)
+        )
         for reason in reasons
     }
     listed = [found[i, names[j]] for i, j in zip(row, feature, strict=True)]
@@ -101,13 +103,14 @@ def _list_cells(invocation: Invocation, model: Any, table: Any, coded: Any) -> A
         "column": [one.feature for one in listed],
         "value": [one.value for one in listed],
         "score": np.round([one.score for one in listed], 6),
-        "reason": [_write(one) for one in listed],
+        "reason": [_write_reason(one) for one in listed],
     }
     which = name_rows(table).iloc[row].reset_index(drop=True)
     return join_results(which, {k: pd.Series(v) for k, v in results.items()})
 
 
-def _count_outliers(scores: Any, model: Any, *, fitted: bool) -> str:
+def _describe_outliers(scores: Any, model: Any, *, fitted: bool) -> str:
+    """Write how many rows are outliers, above which score."""
     limit, of_all = -model.offset_, counted(len(scores), "row")
     n = int((scores > limit).sum())
     expected = model.expected_false_alarms_
@@ -128,10 +131,10 @@ def _count_outliers(scores: Any, model: Any, *, fitted: bool) -> str:
     )
 
 
-def _explain(
+def _iterate_reasons(
     invocation: Invocation, model: Any, coded: Any, rows: Any, most: int
 ) -> Iterator[tuple[int, Any]]:
-    """List the reasons of some rows."""
+    """Yield (row, its reasons) for each of `rows`, with a progress bar."""
     with invocation.progress("finding reasons", len(rows)) as advance:
         for start in range(0, len(rows), _BLOCK):
             block = rows[start : start + _BLOCK]
@@ -139,7 +142,7 @@ def _explain(
             advance(len(block))
 
 
-def _write(reason: Any) -> str:
+def _write_reason(reason: Any) -> str:
     """Write a reason in one line, with a long value cut off."""
     short = replace(reason, value=write_short(reason.value))
     return " ".join(str(short).split())

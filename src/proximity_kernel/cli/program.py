@@ -235,7 +235,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _refuse(given: list[str]) -> int:
-    """Handle a call without a valid command: print help or version, or an error."""
+    """Print the help or version if no command is given; report an unknown command."""
     first = {
         name: (add.__doc__ or "").partition(".\n")[0] for name, add in COMMANDS.items()
     }
@@ -261,7 +261,9 @@ def _run(invocation: Invocation) -> int:
             if find_spec(package) is None:
                 require(package, extra="cli")
         if sys.stdout is None:
-            raise InputError("standard output is closed; leave it open, and use -o.")
+            raise InputError(
+                "standard output is closed; leave it open. To write to a file, use -o."
+            )
         invocation.formats = check_files(name, options)
         inputs = [vars(options).get(name) for name in INPUTS]
         with invocation.warnings_as_notes(), private_like(inputs):

@@ -8,7 +8,7 @@ from .results import write_report
 
 
 def run(invocation: Invocation) -> None:
-    """Run the command."""
+    """Fit a kernel to a table, and write the page about it."""
     _, table, _ = fitting.start(invocation, "ProximityKernel")
     kernel = fitting.make_kernel(invocation.options)
     coded = fitting.fit(invocation, kernel, table)

@@ -17,7 +17,7 @@ _MAX_BYTES = 2**30  # of a dense table
 
 
 def run(invocation: Invocation) -> None:
-    """Run the command."""
+    """Write the rows of a table as vectors: sparse in one matrix, or dense."""
     options = invocation.options
     kernel, source = open_source(invocation, "ProximityKernel")
     if kernel is None:

@@ -122,7 +122,7 @@ def find_row(table: LoadedTable, text: str, option: str = "") -> int:
 
 
 def is_for_terminal(options: Any) -> bool:
-    """Whether a result is only shown: no file, format or pipe is given."""
+    """Whether a result is shown in a terminal: no file, format or pipe is given."""
     return options.output is None and options.format is None and sys.stdout.isatty()
 
 
@@ -155,7 +155,7 @@ def open_results(invocation: Invocation) -> Iterator[Callable[[Any], None]]:
 
 
 def write_results(invocation: Invocation, frame: Any) -> None:
-    """Write a whole result."""
+    """Write a result that is complete: to its file, a pipe or the terminal."""
     with open_results(invocation) as append:
         append(frame)
 

@@ -194,7 +194,7 @@ class DaskProximityKernel(BaseEstimator):  # type: ignore[misc]  # untyped
             )
             for left_by_lost_tasks in unfinished.glob(".*"):
                 left_by_lost_tasks.unlink()
-            _replace(unfinished, final)
+            _replace_folder(unfinished, final)
         finally:
             shutil.rmtree(unfinished, ignore_errors=True)
 
@@ -334,7 +334,7 @@ def share_kernel(kernel: ProximityKernel) -> Any:
 
 
 def map_method(estimator: Any, method: str, X: Any, empty: NDArray[Any]) -> Any:
-    """Make a lazy array of what a method returns for every partition of a table.
+    """Call a method of a fitted estimator for every partition, as a lazy array.
 
     Parameters
     ----------
@@ -407,7 +407,7 @@ def _search_part(
     return Nearest(*find_nearest(index, queries, min(wanted, n_rows)), n_rows, wanted)
 
 
-def _replace(unfinished: Path, final: Path) -> None:
+def _replace_folder(unfinished: Path, final: Path) -> None:
     """Move a folder to a path, replacing the file or folder that is there."""
     final = final.resolve()
     old = unfinished.with_name(f"{unfinished.name}.old")

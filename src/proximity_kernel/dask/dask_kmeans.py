@@ -228,7 +228,7 @@ class DaskProximityKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]  #
         self._in_memory().save(path)
 
     def _in_memory(self) -> ProximityKMeans:
-        """Make a `ProximityKMeans` with these clusters."""
+        """Make the `ProximityKMeans` that has these options and fitted attributes."""
         check_is_fitted(self)
         options = self.get_params(deep=False)
         del options["persist"]
@@ -256,7 +256,7 @@ class DaskProximityKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]  #
 
 
 def _gather_part(part: Any, kernel: ProximityKernel) -> Rows:
-    """Represent each distinct row of a partition once."""
+    """Gather the distinct rows of a partition, represented and counted."""
     coded, matrix = represent_distinct(kernel, part)
     return gather_rows(matrix, coded.counts)
 

@@ -66,7 +66,7 @@ class DaskProximityOutliers(BaseEstimator):  # type: ignore[misc]  # untyped
         self.contamination = contamination
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002  (scikit-learn's)
-        """Learn what is expected of each cell, and the limit; computes at once.
+        """Learn the distribution of each cell and the threshold; computes at once.
 
         Parameters
         ----------
@@ -86,11 +86,11 @@ class DaskProximityOutliers(BaseEstimator):  # type: ignore[misc]  # untyped
         fitted = DaskProximityKernel(kernel)
         rows, columns = fit_partitions(fitted, X)
 
-        def hold_scores(tails: Tails) -> Any:
+        def collect_scores(tails: Tails) -> Any:
             shared = share_kernel(fitted.kernel_), share(tails)
-            return split_parts(X).reduce(merge_values, _hold_part, *shared)
+            return split_parts(X).reduce(merge_values, _summarize_scores, *shared)
 
-        odd.__learn_summaries__(fitted.kernel_, rows, columns, hold_scores)
+        odd.__learn_summaries__(fitted.kernel_, rows, columns, collect_scores)
         take_kernel(self, fitted.kernel_)
         self.outliers_ = odd
         return self
@@ -110,7 +110,7 @@ class DaskProximityOutliers(BaseEstimator):  # type: ignore[misc]  # untyped
         return self._map(X, "score_samples", np.empty(0))
 
     def score_cells(self, X: Any) -> Any:
-        """Score every cell, lazily: by how much it exceeds what is expected of it.
+        """Score every cell, lazily: how much more surprising it is than expected.
 
         Parameters
         ----------
@@ -141,6 +141,6 @@ class DaskProximityOutliers(BaseEstimator):  # type: ignore[misc]  # untyped
         return map_method(self.outliers_, method, X, empty)
 
 
-def _hold_part(part: Any, kernel: ProximityKernel, tails: Tails) -> Any:
-    """Summarize the scores of the rows of a partition, so that they can be ranked."""
+def _summarize_scores(part: Any, kernel: ProximityKernel, tails: Tails) -> Any:
+    """Summarize the scores of a partition's rows, to merge and rank them."""
     return summarize_values(score_rows(kernel.model_.code(part, 1), tails, 1))

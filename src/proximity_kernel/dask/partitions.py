@@ -127,7 +127,7 @@ class Parts:
 
 
 def _call(part: Any, work: Callable[..., Any], empty: Any, *arguments: Any) -> Any:
-    """Run a task: call `work`, with the objects that are shared."""
+    """Return ``work(part, ...)`` with shared arguments unpacked; `empty` if no rows."""
     if has_no_rows(part):
         return empty
     plain = (one.get() if isinstance(one, Shared) else one for one in arguments)
@@ -146,7 +146,7 @@ class Shared:
         self._lock = Lock()
 
     def get(self) -> Any:
-        """Return the object."""
+        """Return the object, unpickled by the first call in a process."""
         with self._lock:
             if self._packed is not None:
                 self._held = pickle.loads(zlib.decompress(self._packed))
@@ -164,7 +164,7 @@ class Shared:
 
 
 def share(held: Any) -> Any:
-    """Make one node of the graph from an object; a task receives the object."""
+    """Wrap an object in one node of the dask graph, as an argument of many tasks."""
     dask = require("dask", extra="dask")
     return dask.delayed(Shared(held), pure=False, traverse=False)
 
@@ -190,13 +190,13 @@ def split_parts(table: Any, kernel: ProximityKernel | None = None) -> Parts:
     >>> split_parts(da.ones((5, 4), chunks=(2, 2))).sizes
     (2, 2, 1)
     """
-    parts = _split(table)
+    parts = _split_unchecked(table)
     if kernel is not None:
         parts.check_columns(kernel.model_.names)
     return parts
 
 
-def _split(table: Any) -> Parts:
+def _split_unchecked(table: Any) -> Parts:
     """Split a table into its partitions, without a check of its columns."""
     dask = require("dask", extra="dask")
     if not dask.is_dask_collection(table):
@@ -207,10 +207,10 @@ def _split(table: Any) -> Parts:
         return Parts(parts, (math.nan,) * len(parts), table._meta)  # noqa: SLF001
     array = isinstance(table, require("dask.array", extra="dask").Array)
     if array and table.ndim == 2:
-        whole = table if table.numblocks[1] == 1 else table.rechunk({1: -1})
+        joined = table if table.numblocks[1] == 1 else table.rechunk({1: -1})
         width = table.shape[1]
         header = None if math.isnan(width) else np.empty((0, width), table.dtype)
-        return Parts(tuple(whole.to_delayed().ravel()), whole.chunks[0], header)
+        return Parts(tuple(joined.to_delayed().ravel()), joined.chunks[0], header)
     dimensions = f" of {table.ndim} dimensions" if array else ""
     raise TypeError(
         "Expected a dask DataFrame or a dask array of 2 dimensions, got a "

@@ -71,7 +71,7 @@ def read_named_categories(column: Column) -> Column:
 def read_booleans(column: Column) -> Column:
     """Read several spellings of true and false as two categories."""
     texts = column.get_text().values
-    only_if("numeric" not in column.named_in and _are_booleans(texts))
+    only_if("numeric" not in column.named_in and _are_mixed_booleans(texts))
     both = "read as true and false (`categorical` keeps the texts apart)"
     column = column.listed_as(both, listed(sorted(texts), 6))
     return column.read_as("categories", BOOLEAN)
@@ -168,10 +168,10 @@ def _fold(form: str, texts: Iterable[str]) -> list[str]:
     return [_SPELLINGS.get(one, one) for one in folded] if form == BOOLEAN else folded
 
 
-def _are_booleans(texts: Collection[str]) -> bool:
-    """Whether all strings are spellings of true and false, and there are more than two.
+def _are_mixed_booleans(texts: Collection[str]) -> bool:
+    """Whether strings spell true or false in more than two ways, one of them a word.
 
-    >>> _are_booleans(["TRUE", "Yes", "0"]), _are_booleans(["yes", "no"])
+    >>> _are_mixed_booleans(["TRUE", "Yes", "0"]), _are_mixed_booleans(["yes", "no"])
     (True, False)
     """
     if not 2 < len(texts) <= _MAX_SPELLINGS:
@@ -239,19 +239,22 @@ def _parse_range(text: str) -> tuple[float, float] | None:
     """
     text = _UNIT.sub("", text)
     if found := _RANGE.fullmatch(text):
-        low, high = _read(found[1], found[2] or found[4]), _read(found[3], found[4])
+        low, high = (
+            _parse_limit(found[1], found[2] or found[4]),
+            _parse_limit(found[3], found[4]),
+        )
         return (low, high) if low <= high else None
     if found := _BELOW.fullmatch(text):
-        return float("-inf"), _read(found[1], found[2])
+        return float("-inf"), _parse_limit(found[1], found[2])
     if found := _ABOVE.fullmatch(text):
         digits, thousands = found[1] or found[3], found[2] or found[4]
-        return _read(digits, thousands or ""), float("inf")
+        return _parse_limit(digits, thousands or ""), float("inf")
     if found := re.fullmatch(_LIMIT, text):
-        return (_read(found[1], found[2]),) * 2
+        return (_parse_limit(found[1], found[2]),) * 2
     return None
 
 
-def _read(digits: str, thousands: str) -> float:
+def _parse_limit(digits: str, thousands: str) -> float:
     """Parse the limit of a range, such as 10,000 or 10.5 or 10k."""
     plain = re.sub(r"[.,](?=\d{3}(\D|$))", "", digits).replace(",", ".")
     return float(plain) * (1000 if thousands else 1)

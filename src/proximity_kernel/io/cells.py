@@ -10,12 +10,12 @@ _NESTED = (list, dict, set, bytes)
 
 
 def simplify_columns(frame: Any) -> Any:
-    """Convert strings to categoricals, and columns of objects to their own dtype."""
-    return pd.DataFrame({name: _simplify(frame[name]) for name in frame.columns})
+    """Convert strings to categoricals, and columns of objects to their cells' dtype."""
+    return pd.DataFrame({name: _simplify_column(frame[name]) for name in frame.columns})
 
 
-def _simplify(column: Any) -> Any:
-    """Convert one column as in `simplify_columns`; nested objects stay as they are."""
+def _simplify_column(column: Any) -> Any:
+    """Convert one column for `simplify_columns`; nested cells are not converted."""
     dtype = column.dtype
     if isinstance(dtype, pd.CategoricalDtype):
         is_text = pd.api.types.infer_dtype(dtype.categories) == "string"
@@ -33,7 +33,7 @@ def _simplify(column: Any) -> Any:
     if kind == "boolean":
         return column.astype("boolean")
     if any(isinstance(cell, _NESTED) or hasattr(cell, "__array__") for cell in column):
-        return column  # left out
+        return column  # `leave_nested_out` leaves it out
     return to_categories(column)
 
 

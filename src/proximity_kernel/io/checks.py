@@ -27,7 +27,7 @@ _TARGET = re.compile(
 _MAX_CLASSES = 20  # distinct values of a target
 _REPEATED = [int(digit * n) for n in range(2, 7) for digit in "789"]  # 77, ..., 999999
 _CODES = [-7, -8, -9, -97, -98, *_REPEATED, *(-code for code in _REPEATED)]
-_MIN_OTHERS = 3  # other distinct values that a column with such codes must have
+_MIN_OTHERS = 3  # distinct values besides the codes that such a column must have
 _MIN_ROWS = 20  # with fewer rows, columns with few values may be equal by chance
 _MIN_DISTINCT = 3
 _MAX_FEW = 6  # distinct integers that may be codes
@@ -243,9 +243,9 @@ def hide_missing_codes(frame: Any) -> Any:
 
 
 def _advise_mark(frame: Any, code: float, columns: list[tuple[str, int]]) -> str:
-    """Write the value of `missing` that marks a code; with COL= if others have it too.
+    """Write the `missing` option for a code; with COL= if it is a value elsewhere.
 
-    `columns` are those in which it may be a code, with their numbers of cells.
+    `columns` are those in which it may be a code, each with its number of such cells.
     """
     names = [name for name, _ in columns]
     text = f"{code:g}"
@@ -265,7 +265,7 @@ def _is_far(code: float, others: Any) -> bool:
 
 
 def _find_codes(values: Any) -> list[tuple[float, int]]:
-    """Find the codes for missing cells in a column, each with its number of cells."""
+    """Find numbers that may mean "missing" in a column, each with its cell count."""
     values = values[np.isfinite(values)]
     if not len(values) or not np.isin([values.min(), values.max()], _CODES).any():
         return []
@@ -282,7 +282,7 @@ def _find_codes(values: Any) -> list[tuple[float, int]]:
 
 
 def _describe_code(code: float, columns: list[tuple[str, int]]) -> str:
-    """Write a code for missing cells, with its columns and number of cells."""
+    """Write where a code for missing cells occurs, and in how many cells."""
     names = [name for name, _ in columns]
     cells = counted(sum(n for _, n in columns), "cell")
     where = listed(names, 3) if len(names) < 5 else f"{len(names)} columns"
@@ -290,9 +290,9 @@ def _describe_code(code: float, columns: list[tuple[str, int]]) -> str:
 
 
 def find_frequent_marks(table: LoadedTable) -> list[str]:
-    """Report default missing-value markers that may be values.
+    """Report columns of one value and many default missing-value markers.
 
-    They are frequent in a column that has only one other value.
+    The markers may be a second value there, as "NA" or "-" for "no".
     """
     parts = []
     n_missing = table.missing.to_numpy().sum(axis=0)

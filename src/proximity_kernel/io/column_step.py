@@ -1,7 +1,7 @@
 """The interface of the steps that infer how to read a column.
 
-A step is a function that takes a `Column` and returns a copy in which something is
-decided: the type of its values, their format, or that it is an id. A step that does not
+A step is a function that takes a `Column` and returns a copy with one more decision:
+the type of its values, their format, or that it is an id. A step that does not
 apply to a column raises `DoesNotApply`, and the next one is tried. ``numbers``,
 ``dates``, ``categories`` and ``ids`` hold the steps, ``typed_columns`` their order.
 """
@@ -127,7 +127,7 @@ class TextColumn:
 
 
 def _cut_zeros(text: str, whole: Collection[str]) -> str:
-    """Convert "99.0" to "99" if "99" is one of the missing-value markers in `whole`.
+    """Convert "99.0" to "99" if that is in `whole`, the markers that are integers.
 
     >>> [_cut_zeros(text, ["99"]) for text in ("99.0", "99,00", "98.0")]
     ['99', '99', '98.0']
@@ -163,11 +163,11 @@ class Column:
     n_repeats : int
         Number of rows with a duplicate id, in a column that otherwise looks like an id.
     lists : tuple of (str, str)
-        Assumptions: a sentence start, which columns share, and what to list for this
-        column.
+        Assumptions that several columns can share: the start of the sentence, and this
+        column's entry in its list.
     remarks : tuple of str
-        Assumptions to write only if the column is used: ends of sentences that begin
-        with column names.
+        Assumptions reported only if the column is used; each continues a sentence that
+        begins with column names.
     """
 
     name: str
@@ -194,7 +194,7 @@ class Column:
         return self.text.n_observed
 
     def get_text(self) -> TextColumn:
-        """Return the strings; raise `DoesNotApply` if the file stores other types."""
+        """Return the cells as strings; raise `DoesNotApply` if they are not strings."""
         if self.text is None:
             raise DoesNotApply
         return self.text

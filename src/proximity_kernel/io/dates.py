@@ -71,7 +71,7 @@ def read_stored_dates(column: Column) -> Column:
 def read_compact_dates(column: Column) -> Column:
     """Read a column as dates if all strings are dates such as 20240131."""
     text = column.get_text()
-    only_if("numeric" not in column.named_in and _are_compact(text.values))
+    only_if("numeric" not in column.named_in and _are_compact_dates(text.values))
     return _read_format(column, text, "ymd")
 
 
@@ -106,10 +106,10 @@ def _read_format(column: Column, text: TextColumn, name: str) -> Column:
     return column.read_as("dates", chosen)
 
 
-def _are_compact(texts: Any) -> bool:
-    """Whether all strings are dates without separators, and there are at least two.
+def _are_compact_dates(texts: Any) -> bool:
+    """Whether two or more strings are all dates such as 20240131.
 
-    >>> _are_compact(["20240131", "20231224"]), _are_compact(["20249931"])
+    >>> _are_compact_dates(["20240131", "20231224"]), _are_compact_dates(["20249931"])
     (True, False)
     """
     return len(texts) > 1 and all(map(_COMPACT.fullmatch, texts))

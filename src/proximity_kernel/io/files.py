@@ -157,7 +157,8 @@ def check_size(name: str, n_bytes: int, n_held: int = 0) -> None:
     n_bytes : int
         Size of the content.
     n_held : int
-        Size of a Parquet or Arrow file: up to 100 times that is allowed. 0 for others.
+        Stored size of a Parquet or Arrow file, whose content may be 100 times as large;
+        0 for other types.
     """
     if n_bytes > max(MAX_BYTES, _MAX_RATIO * n_held):
         remedy = "decompress it, and convert the table to Parquet, which is read"

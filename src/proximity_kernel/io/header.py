@@ -106,10 +106,10 @@ def _doubt_header(rows: Sequence[Sequence[str]], n_header: int) -> list[str]:
 
 
 def _is_first_row_header(rows: list[list[str]]) -> bool:
-    """Whether a first row without values except years is a header.
+    """Whether a first row of texts and years is a header.
 
-    The years must be distinct, and not all there is. A row with several duplicates is
-    no header if each cell also occurs below it.
+    Its years must be distinct, and one cell at least must be no year. A row with
+    several duplicates is no header if each of its cells also occurs below it.
     """
     first = rows[0]
     if len(first) - len(set(first)) >= _MIN_REPEATED:
@@ -170,9 +170,9 @@ def _find_kind(cells: Sequence[str]) -> str:
 
 
 def _is_unlike(cell: str, kind: str) -> bool:
-    """Whether a cell differs from a column of this `kind`, so that it may be its name.
+    """Whether a cell is of another type than its column, so that it may be its name.
 
-    `kind` is a result of `_find_kind`.
+    `kind` is what `_find_kind` returns for the column.
     """
     if is_value(cell):  # a year
         return kind == "values"
@@ -192,7 +192,7 @@ def _take_names(
     if not n_header:
         names = [f"column_{j + 1}" for j in range(len(rows[0]))]
         return names, [f"no header line: columns are called column_1 to {names[-1]}"]
-    names, said = _join_rows(rows[:n_header]), []
+    names, said = _join_header_rows(rows[:n_header]), []
     if n_header > 1:
         example = next((name for name in names if " " in name), names[-1])
         joined = f"{n_header} header rows joined into names such as {example!r}"
@@ -211,12 +211,12 @@ def _take_names(
     return names, [*said, *renamed]
 
 
-def _join_rows(rows: Sequence[Sequence[str]]) -> list[str]:
+def _join_header_rows(rows: Sequence[Sequence[str]]) -> list[str]:
     """Join header rows into one name for each column.
 
     An empty cell takes the text on its left if both have a name below (merged cells).
 
-    >>> _join_rows([["shop", "2020", "", "2021"], ["", "sold", "cost", "sold"]])
+    >>> _join_header_rows([["shop", "2020", "", "2021"], ["", "sold", "cost", "sold"]])
     ['shop', '2020 sold', '2020 cost', '2021 sold']
     """
     cells = [[cell.strip() for cell in row] for row in rows]

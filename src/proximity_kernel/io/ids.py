@@ -56,8 +56,8 @@ def take_named_ids(column: Column) -> Column:
 def take_ids(column: Column) -> Column:
     """Take a column as an id if its cells are distinct and look like ids.
 
-    With a few duplicates it is left out; `choose_ids` decides when all columns are
-    known.
+    With a few duplicates it is left out for now, and `choose_ids` may take it as the id
+    when the roles of all columns are known.
     """
     only_if(not column.options.ids)
     text = column.text
@@ -107,19 +107,19 @@ def _use_if_correlated(column: Column, columns: Sequence[Column]) -> Column:
     """
     if column.n_repeats <= _MAX_REPEATED_NUMBER * column.n_observed:
         return column
-    own = _rank(column)
+    own = _rank_cells(column)
     some = np.unique(np.linspace(0, len(own) - 1, _N_SAMPLE).astype(int))
     for other in columns:
         if other.role != "used" or other.kind not in ("numbers", "dates"):
             continue
-        pair = pd.DataFrame({"a": own[some], "b": _rank(other)[some]}).dropna()
+        pair = pd.DataFrame({"a": own[some], "b": _rank_cells(other)[some]}).dropna()
         limit = max(_MAX_CORRELATION, 3 / np.sqrt(max(len(pair), 1)))
         if abs(pair["a"].rank().corr(pair["b"].rank())) > limit:
             return replace(column, role="used", n_repeats=0)
     return column
 
 
-def _rank(column: Column) -> Any:
+def _rank_cells(column: Column) -> Any:
     """Rank the numbers or dates of a column; missing cells are NaN."""
     cells = column.cells
     if column.text is not None:
@@ -132,7 +132,7 @@ def _rank(column: Column) -> Any:
 
 
 def _count_repeats(column: Column, text: TextColumn | None) -> int:
-    """Count the duplicates in a column of ids; raise `DoesNotApply` if it is none."""
+    """Count the duplicates in a column that looks like an id; else `DoesNotApply`."""
     name, kind, n_rows = column.name, column.kind, len(column.cells)
     is_number = bool(_NUMBER.search(name))
     named = is_number or bool(_NAMED_ID.search(name) or _CAMEL_ID.search(name))
@@ -173,7 +173,7 @@ def _count_repeats(column: Column, text: TextColumn | None) -> int:
 
 
 def _look_like_ids(texts: Any) -> bool:
-    """Whether strings are short, and most are single words and no values."""
+    """Whether strings are short, and most are single words, not times or amounts."""
     if max(map(len, texts)) > _MAX_LENGTH:
         return False
     n_several = sum(" " in text for text in texts)

@@ -68,8 +68,8 @@ class MissingMarks:
     def of_column(self, name: str, cells: Any) -> tuple[str, ...]:
         """List the markers of a column.
 
-        "-" is none in a column that also has "+". A given number is also one with the
-        unit of the column: 999 for "999 kg".
+        "-" is no marker in a column that also has "+". A given number also stands for
+        itself with the column's unit: 999 marks "999 kg".
         """
         usual, own = self.usual, self.by_column.get(name, ())
         if not is_text(cells):
@@ -78,7 +78,7 @@ class MissingMarks:
         if holds_plus(texts):
             usual = tuple(mark for mark in usual if mark not in _SIGNS)
         given = (*self.given, *own)
-        return (*usual, *given, *_add_unit(given, texts))
+        return (*usual, *given, *_find_marks_with_unit(given, texts))
 
     @property
     def as_given(self) -> list[str]:
@@ -110,10 +110,10 @@ class MissingMarks:
         return absent + [f"{name}={m}" for name, m in pairs if not has(name, m)]
 
 
-def _add_unit(marks: Collection[str], texts: list[str]) -> list[str]:
+def _find_marks_with_unit(marks: Collection[str], texts: list[str]) -> list[str]:
     """List the strings of a column that are a marker with the unit of the column.
 
-    >>> _add_unit(["999"], ["70 kg", "999 kg", "85.5 kg"])
+    >>> _find_marks_with_unit(["999"], ["70 kg", "999 kg", "85.5 kg"])
     ['999 kg']
     """
     unit = find_unit(texts) if any(one.lstrip("+-").isdigit() for one in marks) else ""
@@ -139,7 +139,7 @@ def _split_mark(text: str, names: Collection[str]) -> tuple[list[str], str]:
 
 
 def holds_plus(texts: Any) -> bool:
-    """Whether a column of few distinct strings has one of plus signs only.
+    """Whether at most 20 distinct strings include one of plus signs only.
 
     >>> holds_plus(["+", "-"]), holds_plus(["+1", "-"])
     (True, False)

@@ -79,7 +79,7 @@ def read_numbers(column: Column) -> Column:
     """
     form, has_zeros = _find_format(column, column.get_text())
     if has_zeros:
-        return _read_zeros(column)
+        return _read_leading_zeros(column)
     return column.read_as("numbers", form)
 
 
@@ -91,7 +91,7 @@ def read_numbers_with_unit(column: Column) -> Column:
     only_if(unit and text.is_mostly(has_unit, _MIN_WITH_UNIT))
     form, has_zeros = _find_format(column, remove_unit(text, unit))
     if has_zeros:
-        return _read_zeros(column)
+        return _read_leading_zeros(column)
     n_bare = count_numbers(column)
     lack = f", which {counted(n_bare, 'cell')} lack" if n_bare else ""
     column = column.listed_as("read as numbers, without the unit", f"{unit}{lack}")
@@ -110,7 +110,7 @@ def read_mixed_units(column: Column) -> Column:
     return column.read_as("numbers", "1.5", unit)
 
 
-def _read_zeros(column: Column) -> Column:
+def _read_leading_zeros(column: Column) -> Column:
     """Read a column of numbers with leading zeros as categories, and report it."""
     zeros = ": numbers with leading zeros, read as categories"
     return column.with_remark(zeros).read_as("categories")

@@ -284,14 +284,14 @@ class LargeTable:
             Index of the batch's first row in the file.
         LoadedTable
         """
-        columns, start = None if all_columns else self._find_columns(), 0
+        columns, start = None if all_columns else self._list_needed_columns(), 0
         for batch in self.file.read(columns):
             parsed = self.file.convert(batch, start)
             yield start, _apply_schema(parsed, self.schema, earlier=self.earlier)
             start += batch.num_rows
 
-    def _find_columns(self) -> list[str] | None:
-        """List the names of ids and used columns; None if some were renamed."""
+    def _list_needed_columns(self) -> list[str] | None:
+        """List the ids and used columns; None (read all) if names were changed."""
         used, known = self.schema.names("used"), set(self.file.columns)
         ids = self.schema.names("id")
         if self.earlier:  # ids may be absent
@@ -369,9 +369,9 @@ def _infer_from_first_rows(
     from .typed_columns import infer_schema
 
     schema, marks, lines = infer_schema(sample, options)
-    empty = _find_empty(sample.frame, schema.missing)
+    empty = _list_empty_columns(sample.frame, schema.missing)
     more = len(sample.frame) < file.n_rows
-    later = _find_later(file, empty, schema.missing) if more else []
+    later = _find_observing_batches(file, empty, schema.missing) if more else []
     if not later:
         return schema, marks, lines
     arrow = require("pyarrow", extra="cli")
@@ -385,7 +385,7 @@ def _infer_from_first_rows(
     return schema, marks, [*id_lines, *lines]
 
 
-def _find_empty(frame: Any, missing: Sequence[str]) -> list[str]:
+def _list_empty_columns(frame: Any, missing: Sequence[str]) -> list[str]:
     """List the columns in which all cells are missing."""
     from .column_step import TextColumn, is_text
 
@@ -397,16 +397,18 @@ def _find_empty(frame: Any, missing: Sequence[str]) -> list[str]:
     return [name for name in frame if is_empty(frame[name])]
 
 
-def _find_later(file: LargeFile, empty: list[str], missing: Sequence[str]) -> list[Any]:
-    """Read batches until each of the `empty` columns has an observed cell.
+def _find_observing_batches(
+    file: LargeFile, empty: list[str], missing: Sequence[str]
+) -> list[Any]:
+    """Find the batches that have the first observed cell of one of the `empty` columns.
 
-    Returns the batches that are the first to observe one of these columns.
+    Reads until each of these columns has one.
     """
     searched = [name for name in empty if name in file.columns]
     found = []
     for batch in file.read() if searched else ():
         frame = file.convert(batch.select(searched), 0).frame
-        still_empty = _find_empty(frame, missing)
+        still_empty = _list_empty_columns(frame, missing)
         if len(still_empty) < len(searched):
             found.append(batch)
             searched = still_empty

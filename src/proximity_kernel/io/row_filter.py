@@ -65,49 +65,49 @@ class _Condition:
 
     def evaluate(self) -> NDArray[np.bool_]:
         """Return a mask of the rows that meet the condition."""
-        rows = self._join_or()
+        rows = self._parse_or()
         if self.text[self.at :].strip():
             raise self._error(f"{self.text[self.at :].strip()!r} was not understood")
         return rows
 
-    def _join_or(self) -> NDArray[np.bool_]:
+    def _parse_or(self) -> NDArray[np.bool_]:
         """Parse terms joined by ``or``; return their mask of rows."""
-        rows = self._join_and()
-        while self._take(r"or\b"):
-            rows = rows | self._join_and()
+        rows = self._parse_and()
+        while self._match_next(r"or\b"):
+            rows = rows | self._parse_and()
         return rows
 
-    def _join_and(self) -> NDArray[np.bool_]:
+    def _parse_and(self) -> NDArray[np.bool_]:
         """Parse terms joined by ``and``; return their mask of rows."""
-        rows = self._read_term()
-        while self._take(r"and\b"):
-            rows = rows & self._read_term()
+        rows = self._parse_term()
+        while self._match_next(r"and\b"):
+            rows = rows & self._parse_term()
         return rows
 
-    def _read_term(self) -> NDArray[np.bool_]:
+    def _parse_term(self) -> NDArray[np.bool_]:
         """Parse a comparison, ``not`` or parentheses; return its mask of rows."""
-        if self._take(r"not\b(?!\s*[<>=!])"):
-            return ~self._read_term()
-        if self._take(r"\("):
-            rows = self._join_or()
-            if not self._take(r"\)"):
+        if self._match_next(r"not\b(?!\s*[<>=!])"):
+            return ~self._parse_term()
+        if self._match_next(r"\("):
+            rows = self._parse_or()
+            if not self._match_next(r"\)"):
                 raise self._error("a parenthesis is not closed")
             return rows
-        return self._compare()
+        return self._parse_comparison()
 
-    def _compare(self) -> NDArray[np.bool_]:
+    def _parse_comparison(self) -> NDArray[np.bool_]:
         """Parse a comparison or ``COL is missing``; return its mask of rows."""
         name = self._read_column()
-        if found := self._take(r"is\s+(not\s+)?missing\b"):
+        if found := self._match_next(r"is\s+(not\s+)?missing\b"):
             missing = np.asarray(pd.isna(self._get_cells(name)))
             return ~missing if found[1] else missing
-        sign = self._take("(==|!=|<=|>=|=|<|>)")
+        sign = self._match_next("(==|!=|<=|>=|=|<|>)")
         if sign is None:
             raise self._error(f"after {name!r} a sign is expected, as in {name} > 3")
         value = self._read_word(_VALUE)
         if not value:
             raise self._error(f"after {sign[1]} a value is expected")
-        return self._apply(name, sign[1], value)
+        return self._compare_cells(name, sign[1], value)
 
     def _read_column(self) -> str:
         """Parse the name of a column: the longest that fits, or one in quotes."""
@@ -141,7 +141,7 @@ class _Condition:
         numbers = pd.to_numeric(cells, errors="coerce")
         return cells if (numbers.isna() & cells.notna()).any() else numbers
 
-    def _apply(self, name: str, sign: str, value: str) -> NDArray[np.bool_]:
+    def _compare_cells(self, name: str, sign: str, value: str) -> NDArray[np.bool_]:
         """Compare the cells of a column with a value; return a mask of rows."""
         cells, kind = self._get_cells(name), "category"
         wanted: Any
@@ -179,10 +179,10 @@ class _Condition:
 
     def _read_word(self, pattern: str) -> str:
         """Read a string in quotes, or what a pattern matches; empty if neither."""
-        found = self._take(_QUOTED) or self._take(pattern)
+        found = self._match_next(_QUOTED) or self._match_next(pattern)
         return next(filter(None, found.groups()), "") if found else ""
 
-    def _take(self, pattern: str) -> re.Match[str] | None:
+    def _match_next(self, pattern: str) -> re.Match[str] | None:
         """Match a pattern after whitespace, ignoring case, and advance past it."""
         ignoring = re.compile(rf"\s*(?:{pattern})", re.IGNORECASE)
         found = ignoring.match(self.text, self.at)

@@ -125,7 +125,7 @@ def _find_layout(
         separator = separator or sep_line[1]
     skipped = options.skip_rows or 0
     text = text[sum(map(len, islice(_list_lines(text), skipped))) :]
-    lines = _sample(text)
+    lines = _sample_lines(text)
     if not lines:
         raise InputError(f"{file.name}: the file has no rows.")
     start = 0
@@ -177,9 +177,9 @@ def _find_start(lines: list[str], given: str | None, n_header: int | None) -> in
 
 
 def _skip_lines(text: str, n_lines: int) -> tuple[str, int]:
-    """Remove the first `n_lines` non-empty lines; also return how many lines went.
+    """Remove the first `n_lines` non-empty lines, and the empty ones around them.
 
-    Empty lines before and between them are removed too.
+    Also returns the number of lines removed.
     """
     at, skipped = 0, 0
     for line in _list_lines(text):
@@ -234,8 +234,8 @@ def _can_decode(data: bytes, encoding: str) -> bool:
         return False
 
 
-def _sample(text: str) -> list[str]:
-    """Take the first non-empty lines, with their line ends; of very long ones, a few.
+def _sample_lines(text: str) -> list[str]:
+    """Return the first non-empty lines with their line ends, fewer if they are long.
 
     A line end is part of a column name that is quoted and goes over two lines.
     """
@@ -259,12 +259,12 @@ def _split_lines(lines: list[str], separator: str) -> list[list[str]]:
     """Split lines into fields; ``" "`` splits at any whitespace."""
     if separator == " ":
         return [line.split() for line in lines]
-    with _any_length():
+    with _allow_long_cells():
         return list(csv.reader(lines, delimiter=separator))
 
 
 @contextmanager
-def _any_length() -> Iterator[None]:
+def _allow_long_cells() -> Iterator[None]:
     """Let the csv module read cells of any length, such as JSON or polygons."""
     before = csv.field_size_limit(2**31 - 1)
     try:
@@ -322,7 +322,7 @@ def _find_bad_line(text: str, n_columns: int, layout: FileLayout) -> str | None:
         # Quotes have no meaning there.
         lines = (" ".join(one.replace('"', "'").split()) for one in lines)
     reader = csv.reader(lines, delimiter=layout.separator or ",", strict=True)
-    with _any_length(), suppress(csv.Error):
+    with _allow_long_cells(), suppress(csv.Error):
         for row in reader:
             line = reader.line_num
             if len(row) not in (0, n_columns) and line > (layout.header_rows or 0):

@@ -58,10 +58,10 @@ def leave_totals_out(parsed: ParsedFile) -> ParsedFile:
     ("left out, a total or mean: row 3 ('TOTAL' in 'shop') (`keep_totals`)",)
     """
     frame, n_rows = parsed.frame, len(parsed.frame)
-    words = _find_words(frame) if n_rows > _MIN_ROWS else {}
+    words = _find_total_words(frame) if n_rows > _MIN_ROWS else {}
     if not 0 < len(words) <= max(1, _MAX_TOTALS * n_rows):
         return parsed
-    sums = _find_sums(frame, sorted(words))
+    sums = _find_sum_rows(frame, sorted(words))
     categories = {word for i, word in words.items() if i not in sums}
     totals, said = [], list[str]()
     for i, (name, text) in sorted(words.items()):
@@ -80,8 +80,8 @@ def leave_totals_out(parsed: ParsedFile) -> ParsedFile:
     return replace(parsed, frame=frame, assumptions=(*parsed.assumptions, *said))
 
 
-def _find_words(frame: Any) -> dict[int, tuple[str, str]]:
-    """Find the rows with a cell that calls them a total.
+def _find_total_words(frame: Any) -> dict[int, tuple[str, str]]:
+    """Find the rows with a cell such as "Total" or "North Total".
 
     Returns the row's position -> column and text of that cell.
     """
@@ -97,7 +97,7 @@ def _find_words(frame: Any) -> dict[int, tuple[str, str]]:
     return found
 
 
-def _find_sums(frame: Any, rows: list[int]) -> set[int]:
+def _find_sum_rows(frame: Any, rows: list[int]) -> set[int]:
     """Find which of `rows` are sums or means of the rows above, or of all other rows.
 
     Most strings of such a row must be missing, except the one that calls it a total.
@@ -125,7 +125,7 @@ def _find_sums(frame: Any, rows: list[int]) -> set[int]:
 
 
 def _is_total(row: NDArray[np.float64], part: NDArray[np.float64]) -> bool:
-    """Whether half of a row's numbers are the sums or means of the rows `part`."""
+    """Whether half of a row's numbers are the column sums or means of rows `part`."""
     known = ~np.isnan(row) & (row != 0)
     if len(part) < _MIN_ROWS or not known.any():
         return False
@@ -167,7 +167,7 @@ def leave_total_columns_out(table: LoadedTable, kept: set[str]) -> LoadedTable:
     only reported.
     """
     out, said = dict[str, str](), list[str]()
-    for name, parts, what in _find_summed(table.frame):
+    for name, parts, what in _find_sum_columns(table.frame):
         sums = f"{what} of {listed(parts, 3)}"
         if _NAMED.fullmatch(name) and name not in kept:
             out[name] = f"{name!r} ({sums})"
@@ -192,7 +192,7 @@ def leave_total_columns_out(table: LoadedTable, kept: set[str]) -> LoadedTable:
     )
 
 
-def _find_summed(frame: Any) -> Iterator[tuple[str, list[str], str]]:
+def _find_sum_columns(frame: Any) -> Iterator[tuple[str, list[str], str]]:
     """Find the columns that are sums or means of adjacent columns.
 
     Missing cells count as 0, as in a spreadsheet.

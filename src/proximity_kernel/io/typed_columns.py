@@ -127,7 +127,7 @@ def infer_schema(
     """
     frame, names = parsed.frame, list(parsed.frame.columns)
     named = {
-        option: _find_columns(parsed.name, option, getattr(options, option), names)
+        option: _resolve_columns(parsed.name, option, getattr(options, option), names)
         for option in _COLUMN_OPTIONS
     }
     marks = MissingMarks.from_options(options, names)
@@ -147,7 +147,7 @@ def infer_schema(
         columns.append(_apply_steps(column))
     columns, id_lists = ids.choose_ids(columns)
     schema = Schema(
-        tuple(_make_schema(column, marks) for column in columns), marks.of_table
+        tuple(_make_column_schema(column, marks) for column in columns), marks.of_table
     )
     lines = _describe_columns(columns, id_lists)
     if not schema.names("used"):
@@ -169,8 +169,8 @@ def infer_schema(
     return schema, written, lines + signs
 
 
-def _make_schema(column: Column, marks: MissingMarks) -> ColumnSchema:
-    """Make the schema of a column: what is needed to read other rows of it."""
+def _make_column_schema(column: Column, marks: MissingMarks) -> ColumnSchema:
+    """Make the schema of a column from the decisions of the steps."""
     role = column.role or "used"
     own = None
     if role != "left out" or column.kind != "unchanged":
@@ -183,9 +183,9 @@ def _make_schema(column: Column, marks: MissingMarks) -> ColumnSchema:
 def _describe_columns(
     columns: Iterable[Column], more: Iterable[tuple[str, str]]
 ) -> list[str]:
-    """Write what was assumed, in sentences: first ids, then columns left out.
+    """Write the assumptions in sentences: ids, then columns left out, then others.
 
-    `more` has entries like those of `Column.lists`.
+    `more` has further entries of `Column.lists`.
     """
     lists: dict[str, list[str]] = defaultdict(list)
     remarks: dict[str, list[str]] = defaultdict(list)
@@ -202,12 +202,12 @@ def _describe_columns(
     return lines + [f"{listed(names)}{remark}" for remark, names in remarks.items()]
 
 
-def _find_columns(
+def _resolve_columns(
     source: str, option: str, given: Iterable[str], names: list[str]
 ) -> frozenset[str]:
-    """Find the columns that an option names; an item may be several joined by commas.
+    """Find the columns that an option names; one text may name several, with commas.
 
-    >>> sorted(_find_columns("a.csv", "ids", ["a,b", "c, d"], ["a", "b", "c, d"]))
+    >>> sorted(_resolve_columns("a.csv", "ids", ["a,b", "c, d"], ["a", "b", "c, d"]))
     ['a', 'b', 'c, d']
     """
     found, known = set(), set(names)
@@ -288,7 +288,7 @@ class _Converter:
             return values, pd.isna(values)
         text = TextColumn.from_categories(cells, marks)
         if column.kind == "ordered":
-            values = self._order(column, text)
+            values = self._convert_ordered(column, text)
         elif column.kind in ("numbers", "dates"):
             values = self._convert_text(column, numbers.remove_unit(text, column.unit))
         else:
@@ -313,7 +313,7 @@ class _Converter:
         missing = np.array("NaT" if is_date else np.nan, values.dtype)
         return np.append(values, missing)[text.codes]  # the code -1 takes the last
 
-    def _order(self, column: ColumnSchema, text: TextColumn) -> Any:
+    def _convert_ordered(self, column: ColumnSchema, text: TextColumn) -> Any:
         """Convert strings to an ordered categorical; unknown labels become missing."""
         places = {one: k for k, one in enumerate(column.order)}
         ranks = np.array([*(places.get(one, -1) for one in text.values), -1])

@@ -38,11 +38,11 @@ _VIEWS = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary
 def parse_typed(file: InputFile, _: ReadOptions) -> ParsedFile:
     """Parse a Parquet or Arrow file into columns, unless it is too large."""
     name, size = file.name, len(file.data)
-    with _rename_errors(name, file.type):
+    with _convert_errors(name, file.type):
         if file.type == "parquet":
             table = _read_whole_parquet(file)
         else:
-            decoded = sum(map(_count_bytes, _list_messages(file.data)))
+            decoded = sum(map(_count_message_bytes, _list_messages(file.data)))
             check_size(name, decoded, size)
             opener = pa.ipc.open_stream if file.type == "stream" else pa.ipc.open_file
             table = opener(file.data).read_all()
@@ -64,7 +64,7 @@ def _read_whole_parquet(file: InputFile) -> Any:
         n_rows = max(_BUFFER // max(len(schema), 1), 1)
         for batch in parquet.iter_batches(batch_size=n_rows):
             batch.validate(full=True)
-            decoded += batch.nbytes + sum(map(_count_text, batch.columns))
+            decoded += batch.nbytes + sum(map(_count_decoded_bytes, batch.columns))
             check_size(file.name, decoded, size)
             batches.append(batch)
     plain = require("pyarrow.parquet", extra="cli").read_schema(io.BytesIO(file.data))
@@ -73,29 +73,28 @@ def _read_whole_parquet(file: InputFile) -> Any:
     return pa.Table.from_batches(batches, schema).cast(plain)
 
 
-def _count_text(column: Any) -> int:
-    """Count the bytes that encoded strings will take when they are decoded.
+def _count_decoded_bytes(column: Any) -> int:
+    """Count the bytes of dictionary- or run-end-encoded strings when decoded.
 
-    Dictionary and run-end encoding count, also inside lists and structs; any other
-    column counts 0.
+    Those inside lists and structs count too; a column without encoding counts 0.
     """
     if isinstance(column, pa.ChunkedArray):
-        return sum(map(_count_text, column.chunks))
+        return sum(map(_count_decoded_bytes, column.chunks))
     if pa.types.is_struct(column.type):
-        return sum(map(_count_text, column.flatten()))
+        return sum(map(_count_decoded_bytes, column.flatten()))
     if hasattr(column, "values") and hasattr(column, "offsets"):  # of lists
-        return _count_text(column.values)
+        return _count_decoded_bytes(column.values)
     if pa.types.is_run_end_encoded(column.type):
         n_times = np.diff(column.run_ends.to_numpy(), prepend=0)
-        return int(n_times @ _count_lengths(column.values))
+        return int(n_times @ _measure_strings(column.values))
     if not pa.types.is_dictionary(column.type):
         return 0
-    lengths = _count_lengths(column.dictionary)
+    lengths = _measure_strings(column.dictionary)
     codes = column.indices.drop_null().to_numpy()
     return int(np.bincount(codes, minlength=len(lengths)) @ lengths)
 
 
-def _count_lengths(texts: Any) -> Any:
+def _measure_strings(texts: Any) -> Any:
     """Count the bytes of each string of an Arrow array; 8 for values of other types."""
     compute = require("pyarrow.compute", extra="cli")
     try:
@@ -117,27 +116,27 @@ def _list_messages(data: Any) -> Iterator[Any]:
     length = struct.unpack_from("<i", data, end)[0]
     meta = data.slice(max(end - length, 0), length).to_pybytes()
     for number in (2, 3):
-        if not (field := _find_field(meta, _follow(meta, 0), number)):
+        if not (field := _find_field(meta, _follow_offset(meta, 0), number)):
             continue
-        blocks = _follow(meta, field)
+        blocks = _follow_offset(meta, field)
         for i in range(struct.unpack_from("<I", meta, blocks)[0]):
             start = struct.unpack_from("<q", meta, blocks + 4 + 24 * i)[0]
             yield pa.ipc.read_message(data.slice(start))
 
 
-def _count_bytes(message: Any) -> int:
+def _count_message_bytes(message: Any) -> int:
     """Count the decompressed bytes of the buffers of an Arrow message.
 
     Its metadata is a flatbuffer: Message.header -> RecordBatch.buffers, .compression. A
     compressed buffer begins with its decompressed size.
     """
     meta, body = message.metadata.to_pybytes(), message.body
-    batch = _follow(meta, _find_field(meta, _follow(meta, 0), 2))
+    batch = _follow_offset(meta, _find_field(meta, _follow_offset(meta, 0), 2))
     if message.type == "dictionary":
-        batch = _follow(meta, _find_field(meta, batch, 1))
+        batch = _follow_offset(meta, _find_field(meta, batch, 1))
     if message.type == "schema" or not _find_field(meta, batch, 3):
         return 0 if body is None else int(body.size)  # not compressed
-    buffers, total = _follow(meta, _find_field(meta, batch, 2)), 0
+    buffers, total = _follow_offset(meta, _find_field(meta, batch, 2)), 0
     for i in range(struct.unpack_from("<I", meta, buffers)[0]):
         start, length = struct.unpack_from("<qq", meta, buffers + 4 + 16 * i)
         size = struct.unpack_from("<q", body, start)[0] if length >= 8 else 0
@@ -154,13 +153,13 @@ def _find_field(meta: bytes, table: int, number: int) -> int:
     return int(table + offset) if offset else 0
 
 
-def _follow(meta: bytes, at: int) -> int:
+def _follow_offset(meta: bytes, at: int) -> int:
     """Return the position that the flatbuffer offset stored at `at` points to."""
     return int(at + struct.unpack_from("<I", meta, at)[0])
 
 
 @contextmanager
-def _rename_errors(name: str, file_type: str) -> Iterator[None]:
+def _convert_errors(name: str, file_type: str) -> Iterator[None]:
     """Convert errors of pyarrow to an InputError that names the damaged file."""
     try:
         yield
@@ -178,7 +177,7 @@ def _convert_arrow(name: str, file_type: str, table: Any) -> ParsedFile:
     """Convert an Arrow table to a parsed file of pandas columns."""
     table = _put_index_first(table)
     names, assumptions = make_unique(table.column_names)
-    table = _repeat_values(name, table.rename_columns(names))
+    table = _decode_runs_and_views(name, table.rename_columns(names))
     cells = map(pd.arrays.ArrowExtensionArray, table.columns)
     source = dict(zip(names, cells, strict=True))
     for j, field in enumerate(table.schema):
@@ -189,17 +188,17 @@ def _convert_arrow(name: str, file_type: str, table: Any) -> ParsedFile:
         elif field.type == pa.time64("ns"):  # Python's times have no nanoseconds
             table = table.set_column(j, field.name, table[j].cast(pa.string()))
     # Integers with missing cells stay integers: as floats, long ids would become equal.
-    frame = table.to_pandas(date_as_object=False, types_mapper=_mask_integers)
+    frame = table.to_pandas(date_as_object=False, types_mapper=_choose_integer_dtype)
     frame, layout = simplify_columns(frame), FileLayout(file_type)
     return ParsedFile(name, pd.DataFrame(source), frame, layout, tuple(assumptions))
 
 
-def _repeat_values(name: str, table: Any) -> Any:
-    """Decode run-end encoded columns and views, if the result is not too large."""
+def _decode_runs_and_views(name: str, table: Any) -> Any:
+    """Decode run-end encoded columns and string views; InputError if too large."""
     for j, field in enumerate(table.schema):
         column = table[j]
         if pa.types.is_run_end_encoded(field.type):
-            check_size(name, _count_text(column))
+            check_size(name, _count_decoded_bytes(column))
             decode = require("pyarrow.compute", extra="cli").run_end_decode
             column = pa.chunked_array(map(decode, column.chunks), field.type.value_type)
         elif field.type in _VIEWS:
@@ -207,7 +206,7 @@ def _repeat_values(name: str, table: Any) -> Any:
                 _convert_dictionary(chunk.dictionary_encode(), _VIEWS[field.type])
                 for chunk in column.chunks
             ]
-            check_size(name, sum(map(_count_text, parts)))
+            check_size(name, sum(map(_count_decoded_bytes, parts)))
             parts = [part.cast(_VIEWS[field.type]) for part in parts]
             column = pa.chunked_array(parts, _VIEWS[field.type])
         else:
@@ -238,7 +237,7 @@ def _put_index_first(table: Any) -> Any:
     return table.rename_columns([*index, *names])
 
 
-def _mask_integers(arrow_type: Any) -> Any:
+def _choose_integer_dtype(arrow_type: Any) -> Any:
     """Return the nullable integer dtype for an Arrow integer; None for other types."""
     is_integer = pa.types.is_integer(arrow_type)
     name = str(arrow_type).replace("int", "Int").replace("uI", "UI")
@@ -260,8 +259,8 @@ class LargeFile:
         `columns` are the names of those to read; all by default.
         """
         read = _read_parquet if self.type == "parquet" else _read_ipc
-        with _rename_errors(self.name, self.type):
-            yield from _make_even(read(self.name, columns))
+        with _convert_errors(self.name, self.type):
+            yield from _rebatch(read(self.name, columns))
 
     def convert(self, batch: Any, start: int) -> ParsedFile:
         """Convert an Arrow table whose first row has index `start` in the file."""
@@ -273,13 +272,13 @@ class LargeFile:
 
 def open_large_file(path: str, file_type: str) -> LargeFile:
     """Open a Parquet or Arrow file, check its size, and count its rows."""
-    with _rename_errors(path, file_type):
+    with _convert_errors(path, file_type):
         if file_type == "parquet":
             file = _open_parquet(path)
             n_rows, names = file.metadata.num_rows, file.schema_arrow.names
         else:
             for message in _list_messages(pa.memory_map(path).read_buffer()):
-                check_size(path, _count_bytes(message))
+                check_size(path, _count_message_bytes(message))
             with _open_ipc(path) as file:
                 names = file.schema.names
                 groups = range(file.num_record_batches)
@@ -316,7 +315,7 @@ def _read_parquet(path: str, columns: Sequence[str] | None) -> Iterator[Any]:
                 if wanted in texts:
                     arrays[j] = _convert_dictionary(arrays[j], wanted)
                 elif wanted != arrays[j].type:  # lists, or bytes
-                    check_size(path, _count_text(arrays[j]))
+                    check_size(path, _count_decoded_bytes(arrays[j]))
                     arrays[j] = arrays[j].cast(wanted)
             table = pa.record_batch(arrays, names=batch.schema.names)
             yield table.replace_schema_metadata(batch.schema.metadata)
@@ -335,7 +334,7 @@ def _read_ipc(path: str, columns: Sequence[str] | None) -> Iterator[Any]:
             yield part if columns is None else part.select(columns)
 
 
-def _make_even(parts: Iterable[Any]) -> Iterator[Any]:
+def _rebatch(parts: Iterable[Any]) -> Iterator[Any]:
     """Split and join record batches into tables of `BATCH_ROWS` rows."""
     waiting: list[Any] = []
     n_waiting = 0
@@ -343,16 +342,16 @@ def _make_even(parts: Iterable[Any]) -> Iterator[Any]:
         part.validate(full=True)
         while n_waiting + part.num_rows >= BATCH_ROWS:
             cut = BATCH_ROWS - n_waiting
-            yield _join([*waiting, part.slice(0, cut)])
+            yield _join_batches([*waiting, part.slice(0, cut)])
             waiting, n_waiting, part = [], 0, part.slice(cut)  # noqa: PLW2901
         if part.num_rows:
             waiting.append(part)
             n_waiting += part.num_rows
     if waiting:
-        yield _join(waiting)
+        yield _join_batches(waiting)
 
 
-def _join(parts: list[Any]) -> Any:
+def _join_batches(parts: list[Any]) -> Any:
     """Join record batches into a table with dictionary-encoded strings."""
     table = pa.Table.from_batches(parts)
     for j, field in enumerate(table.schema):

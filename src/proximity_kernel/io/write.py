@@ -197,8 +197,8 @@ def _write_json(cell: Any) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
-def _to_excel(cell: Any) -> Any:
-    """Convert a cell to a type that Excel stores without loss, if need be to str.
+def _convert_for_excel(cell: Any) -> Any:
+    """Convert a cell to a type that Excel stores without loss, else to str.
 
     Raises InputError if Excel cannot store the string.
     """
@@ -217,7 +217,7 @@ def _to_excel(cell: Any) -> Any:
     text = write_text(cell)
     if len(text) > _MAX_EXCEL_TEXT:
         raise InputError(
-            f"holds a text of {len(text):,} characters, and a cell of Excel at most "
+            f"has a text of {len(text):,} characters; Excel's limit is "
             f"{_MAX_EXCEL_TEXT:,}; name the file .csv or .parquet"
         )
     if found := _CONTROL.search(text):
@@ -301,10 +301,10 @@ def _open_excel(file: IO[bytes]) -> Iterator[Append]:
                 f"`output`: an Excel sheet holds at most {MAX_EXCEL_ROWS:,} rows, "
                 f"and there are {len(frame):,}; name the file .csv or .parquet."
             )
-        columns = _write_columns(frame, _to_excel)
+        columns = _write_columns(frame, _convert_for_excel)
         book = openpyxl.Workbook(write_only=True)
         sheet = book.create_sheet("Sheet1")
-        names = [_to_excel(str(name)) for name in frame.columns]
+        names = [_convert_for_excel(str(name)) for name in frame.columns]
         try:
             for row in (names, *zip(*columns, strict=True)):
                 sheet.append([_make_excel_cell(sheet, value) for value in row])
@@ -346,7 +346,7 @@ def _open_arrow(file: IO[bytes], module: str, opener: str) -> Iterator[Append]:
 
         def append(frame: Any) -> None:
             nonlocal writer, schema
-            columns = {str(name): _to_arrow(frame[name]) for name in frame.columns}
+            columns = {str(name): _make_arrow(frame[name]) for name in frame.columns}
             table = arrow.table(columns)
             if writer is None:
                 create = getattr(require(module, extra="cli"), opener)
@@ -357,7 +357,7 @@ def _open_arrow(file: IO[bytes], module: str, opener: str) -> Iterator[Append]:
         yield append
 
 
-def _to_arrow(column: Any) -> Any:
+def _make_arrow(column: Any) -> Any:
     """Convert a pandas column to an Arrow array; mixed types become strings."""
     arrow = require("pyarrow", extra="cli")
     try:

@@ -143,13 +143,13 @@ class DisplayColumn:
         if self.labels is not None or not len(self.known):
             return None
         known = np.sort(self.known)
-        first, last = _find_usual(known)
+        first, last = _find_usual_slice(known)
         low, high = float(known[first]), float(known[last - 1])
         return UsualRange(low, high, known[:first], known[last:])
 
     @cached_property
     def extremes(self) -> str:
-        """How far the lowest and the highest value lie from the next; "" for labels."""
+        """The lowest and highest value with their gaps to the next; "" for labels."""
         distinct, counts = np.unique(self.known, return_counts=True)
         if self.labels is not None or len(distinct) < _LEAST_DISTINCT:
             return ""
@@ -172,7 +172,7 @@ class DisplayColumn:
 
     @cached_property
     def far(self) -> list[str]:
-        """Lines about far values: one for each end of the range that has some."""
+        """Sentences about far values, one for each end of the range that has any."""
         if self.usual is None:
             return []
         ends = (
@@ -250,12 +250,12 @@ class DisplayColumn:
         return next((n for n in range(most) if (sizes.round(n) == sizes).all()), most)
 
 
-def _find_usual(known: _Floats) -> tuple[int, int]:
-    """Find the range of sorted values that excludes far ones: first and past-last.
+def _find_usual_slice(known: _Floats) -> tuple[int, int]:
+    """Find the slice of sorted values that leaves far ones out: its start and stop.
 
     Examples
     --------
-    >>> _find_usual(np.array([-500.0, *range(40), 4200.0]))
+    >>> _find_usual_slice(np.array([-500.0, *range(40), 4200.0]))
     (1, 41)
     """
     n = len(known)
@@ -271,7 +271,7 @@ def _find_usual(known: _Floats) -> tuple[int, int]:
 
 
 def _count_connected(ascending: _Floats, n_inside: int) -> int:
-    """Count the values up to the first large step after some that are inside."""
+    """Count the values before the first large step; `n_inside` of them are usual."""
     steps = np.diff(ascending[n_inside - 1 :])
     large = steps > _STEP * (ascending[n_inside - 1 : -1] - ascending[0])
     return n_inside + int(large.argmax() if large.any() else len(large))
@@ -352,7 +352,7 @@ def describe_columns(
         }
         usual = column.usual
         if column.labels is not None:
-            card["labels"] = _count_labels(column, column.labels)
+            card["labels"] = _list_label_shares(column, column.labels)
         elif usual and isinstance(bins, NumericBins) and usual.low < usual.high:
             shown = _cut_tails(column.known, usual)
             card["histogram"] = draw_histogram(column, shown, bins.midpoints, groups)
@@ -403,10 +403,10 @@ def _summarize(column: DisplayColumn) -> str:
     return f"{low} to {high}, median {middle}, {n_distinct:,} different"
 
 
-def _count_labels(
+def _list_label_shares(
     column: DisplayColumn, labels: tuple[str, ...]
 ) -> list[dict[str, Any]]:
-    """List the most common labels with their shares, by rank or else by share."""
+    """List the most common labels with shares: categories by share, others by rank."""
     counts = column.count_labels()
     shown = counts if len(counts) == _MAX_LABELS + 1 else counts[:_MAX_LABELS]
     rest = sum(n for _, n in counts[len(shown) :])
@@ -422,7 +422,7 @@ def _count_labels(
 
 
 def _cut_tails(known: NDArray[np.float64], usual: UsualRange) -> UsualRange:
-    """Cut off the outer 1 % of an end where it is wider than the middle 98 %."""
+    """Cut 1 % of the values off an end where they span more than the middle 98 %."""
     low, first, last, high = np.quantile(
         known[(known >= usual.low) & (known <= usual.high)] / 2, [0, 0.01, 0.99, 1]
     )

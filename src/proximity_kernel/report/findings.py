@@ -121,7 +121,7 @@ def write_findings(
 
 
 def _write_far(one: Mapping[str, Any], names: Sequence[str]) -> str:
-    """Write where the far values of a column are."""
+    """Write the far values of a column, with their rows."""
     held = zip(one["values"], one["rows"], strict=True)
     places = [f"{value} in row {names[row]}" for value, row in held]
     if one["more"]:
@@ -145,7 +145,7 @@ def _write_clusters(clusters: Sequence[Mapping[str, Any]], kind: str) -> str:
 
 
 def _write_missing(counts: Mapping[str, Any], missing: Mapping[str, Any]) -> str:
-    """Write how many cells are missing, where, and where that is informative."""
+    """Write how many cells are missing, in which columns, and which are informative."""
     if not counts["cells"]:
         return "No cell is missing."
     most = [f"{name} ({write_share(part)})" for name, part in counts["most"]]

@@ -139,7 +139,9 @@ class TableReport:
             used, coded = _choose_kernel(table, kernel, clusters)
             names = _name_rows(ids, len(coded))
             given = kernel is not None
-            content = _collect(coded, used, given, clusters, names, random_state)
+            content = _collect_content(
+                coded, used, given, clusters, names, random_state
+            )
         content["title"] = clean(title, 200) if title else content["size"]
         content["assumptions"] = [
             clean(one, 500) for one in assumptions if one not in doubts
@@ -209,7 +211,7 @@ def _choose_kernel(
 def _choose_comparison(
     kernel: ProximityKernel, coded: CodedTable, given: bool
 ) -> tuple[ProximityKernel, CodedTable]:
-    """Fit the kernel of neighbors, to compare rows, unless the bins are given."""
+    """Fit the default kernel of neighbors to compare rows, unless bins are given."""
     if given or kernel.n_bins is not None or kernel.matching != "pairwise":
         return kernel, coded
     return fit_like(kernel, coded.columns)
@@ -236,7 +238,7 @@ def _name_rows(ids: Sequence[Any] | None, n_rows: int) -> list[str]:
     return [clean(one) for one in ids]
 
 
-def _collect(
+def _collect_content(
     coded: CodedTable,
     kernel: ProximityKernel,
     given: bool,
@@ -244,7 +246,7 @@ def _collect(
     names: list[str],
     random_state: int,
 ) -> dict[str, Any]:
-    """Compute everything that the page shows."""
+    """Compute all sections of the page, as the template takes them."""
     labels, groups, kind, own = None, None, "cluster", coded
     if clusters is not None:  # first, because this needs most memory
         model = clusters.kernel_.model_
@@ -344,7 +346,7 @@ def _describe_clusters(
 
 
 class _KnownShares:
-    """Counts of the known cells of each cluster, by their bins."""
+    """Shares of the bins of a column among the observed cells of each cluster."""
 
     def __init__(self, coded: CodedTable, labels: NDArray[np.int64]) -> None:
         self._coded, self._labels, self._model = coded, labels, coded.model
@@ -362,7 +364,7 @@ class _KnownShares:
         cluster : int
         """
         if feature not in self._counts:
-            self._count(feature)
+            self._count_bins(feature)
         first, last = self._bins[feature][value]
         counts = self._counts[feature]
         sums = counts[cluster], counts.sum(axis=0)
@@ -371,7 +373,7 @@ class _KnownShares:
         )
         return {"share": own, "share_overall": overall}
 
-    def _count(self, feature: str) -> None:
+    def _count_bins(self, feature: str) -> None:
         """Count the bins of a column in each cluster, and name them."""
         j = self._places[feature]
         n_bins, names = int(self._model.n_bins[j]), self._model.bin_names[j]

@@ -100,7 +100,7 @@ def rank_rows(
     plain = replace(model, rarity=0.0, feature_weights=None)
     kinds = [one.kind for one in model.types]
     ranks = [
-        _rank(column, rows) if kind == "numeric" else None
+        _rank_cells(column, rows) if kind == "numeric" else None
         for column, kind in zip(columns, kinds, strict=True)
     ]
     ends = np.cumsum(model.n_bins)
@@ -127,7 +127,7 @@ def rank_rows(
     return sp.csr_array(sp.vstack(parts, format="csr"))
 
 
-def _rank(column: DisplayColumn, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+def _rank_cells(column: DisplayColumn, rows: NDArray[np.int64]) -> NDArray[np.float64]:
     """Rank the cells of rows, from 0 to 1; NaN if missing."""
     known, values = np.sort(column.known), column.values[rows]
     places = [np.searchsorted(known, values, side) for side in ("left", "right")]
@@ -273,7 +273,7 @@ def describe_rows(
         "n": n,
         "n_cells": len(detailed),
         "places": np.round(places, 3).tolist(),
-        "kept": _measure_kept(matrix[:n], places[:n]),
+        "kept": _measure_kept_neighbors(matrix[:n], places[:n]),
         "near": near.tolist(),
         "similarity": np.round(1000 * similarity).astype(int).tolist(),
         "agreement": np.round(100 * agreement)
@@ -282,7 +282,7 @@ def describe_rows(
         .tolist(),
         "estimates": estimates,
         "columns": [
-            cell | _grade(column, rows)
+            cell | _grade_cells(column, rows)
             for cell, column in zip(cells, columns, strict=True)
         ],
     }
@@ -317,7 +317,7 @@ def _find_nearest(
     return drop_itself(nearest.similarities, nearest.indices, compared)
 
 
-def _measure_kept(matrix: sp.csr_array, places: NDArray[np.float64]) -> float:
+def _measure_kept_neighbors(matrix: sp.csr_array, places: NDArray[np.float64]) -> float:
     """Measure the share of the nearest rows that are also nearest on the map."""
     k = min(N_KEPT, len(places) - 1)
     if k < 1 or not matrix.shape[1]:
@@ -329,7 +329,7 @@ def _measure_kept(matrix: sp.csr_array, places: NDArray[np.float64]) -> float:
     return float((near[:, :, None] == on_map[:, None, :]).any(axis=2).mean())
 
 
-def _grade(column: DisplayColumn, rows: NDArray[np.int64]) -> dict[str, Any]:
+def _grade_cells(column: DisplayColumn, rows: NDArray[np.int64]) -> dict[str, Any]:
     """Grade the cells of rows for colors: by label, or from low to high."""
     values, known = column.values[rows], column.known
     if not len(known):

@@ -93,7 +93,7 @@ def find_surprising_rows(
             if cells[i, j] and (one.side or not judge.is_confirmed(coded_row, j))
         ][:_N_CELLS]
         if shown:
-            texts = [_describe(columns[j], i, one) for j, one in shown]
+            texts = [_describe_reason(columns[j], i, one) for j, one in shown]
             rows.append({"row": i, "cells": texts})
         else:
             found -= 1
@@ -106,8 +106,8 @@ def find_surprising_rows(
     }
 
 
-def _describe(column: DisplayColumn, i: int, reason: Reason) -> dict[str, str]:
-    """Write a reason as the page writes values."""
+def _describe_reason(column: DisplayColumn, i: int, reason: Reason) -> dict[str, str]:
+    """Write a reason for a surprising cell, with values as the page writes them."""
     missing = bool(column.missing[i])
     value = "missing" if missing else column.write(column.values[i])
     expected = column.write_bin(reason.expected)
