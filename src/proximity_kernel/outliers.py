@@ -518,7 +518,7 @@ class _Writer:
         own, side, mark = int(row[j]), "", 0
         if has_tails(column.type) and own < len(shares):
             side, mark = self._tails.find_mark(j, float(column.values[i]))
-            prior, known = self._keep_frequent_bins(j, own, shares, decided)
+        prior, known = self._keep_frequent_bins(j, own, shares, decided)
         likely = _find_likely(known, self._names[j].n_ordered)
         if own in likely and not side:
             likely = _find_half(known, own)

@@ -111,7 +111,8 @@ def _find_sum_rows(frame: Any, rows: list[int]) -> set[int]:
     for name in frame:
         if read[name] is None:
             codes, cells = pd.factorize(frame[name])  # -1 is missing
-            n_texts += np.array([*(not _is_empty(cell) for cell in cells), False])[codes]
+            is_filled = [*(not _is_empty(cell) for cell in cells), False]
+            n_texts += np.array(is_filled)[codes]
     others = np.setdiff1d(np.arange(len(values)), rows)
     usual = np.median(n_texts[others]) if len(others) else 0
     found, last = set(), -1
