@@ -262,7 +262,9 @@ def _gather_part(part: Any, kernel: ProximityKernel) -> Rows:
 
 
 def _sum_rows(
-    rows: Rows, centers: NDArray[Any], kernel: ProximityKernel | None
+    rows: Rows | None, centers: NDArray[Any], kernel: ProximityKernel | None
 ) -> Sums | None:
     """Add up the rows of a partition by their nearest centers."""
+    if rows is None:  # gathered from a partition without rows
+        return None
     return sum_part(rows, centers, None if kernel is None else kernel.model_)
