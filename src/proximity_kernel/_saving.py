@@ -377,6 +377,8 @@ def encode(value: Any, what: str) -> Any:
     for tag, (fits, write, _) in _TAGGED.items():
         if fits(value):
             return {tag: encode(write(value), what)}
+    if isinstance(value, str):  # a member of an enum, or another class of strings
+        return str.__str__(value)
     raise ValueError(
         f"{what} is or contains a {kind.__name__}, {_shorten(repr(value))}, which "
         "cannot be saved; convert it to text or numbers and fit again."
@@ -460,8 +462,10 @@ def _read_moment(parts: Any) -> Any:
 
 def _is_list_like(value: Any) -> bool:
     """Whether a value can be saved as a list: a series, an index, a range, a set."""
-    return hasattr(value, "__iter__") and (
-        hasattr(value, "__getitem__") or isinstance(value, set | frozenset)
+    return (
+        hasattr(value, "__iter__")
+        and not isinstance(value, str)
+        and (hasattr(value, "__getitem__") or isinstance(value, set | frozenset))
     )
 
 

@@ -23,7 +23,6 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.frozen import FrozenEstimator
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ._batches import fit_to_batches, make_reader, merge_all
@@ -44,7 +43,7 @@ from ._kmeans import (
 )
 from ._model import Model
 from ._saving import State, check
-from ._shared.options import check_count, check_seed, is_number
+from ._shared.options import check_count, check_seed, is_number, make_random_state
 from ._shared.resources import count_threads
 from ._shared.sklearn_bases import Clusterer, NumberedTransformer
 from ._shared.wording import warn_user
@@ -566,7 +565,7 @@ def find_clusters(
             f"n_clusters={n_clusters} is more than the {model.n_samples} samples "
             "of the table; ask for fewer."
         )
-    seed = int(check_random_state(estimator.random_state).randint(2**31))
+    seed = int(make_random_state(estimator.random_state).randint(2**31))
     if n_clusters == AUTO:
         groups = find_groups(rows, coded, partial(represent, kernel))
         n_clusters = groups.n_groups

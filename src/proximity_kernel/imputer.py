@@ -9,7 +9,6 @@ from typing import Any, Self, overload
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.frozen import FrozenEstimator
-from sklearn.utils import check_random_state
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
@@ -24,6 +23,7 @@ from ._imputation import (
     list_chances,
     warn_of_unfilled,
 )
+from ._model import Model
 from ._number_model import (
     NumberModel,
     NumberSample,
@@ -40,6 +40,7 @@ from ._shared.options import (
     check_flag,
     check_seed,
     is_number,
+    make_random_state,
 )
 from ._shared.resources import count_threads
 from ._shared.sklearn_bases import TableT, Transformer, Weighted
@@ -371,7 +372,7 @@ class ProximityImputer(Weighted, Transformer, KernelEstimator):
         """
         self._check_options()
         check_count("n_draws", n_draws, 1)
-        seed = check_random_state(self.random_state).randint(2**31)
+        seed = make_random_state(self.random_state).randint(2**31)
         table = self._collect(X)
         coded = self._code(table)
         learned, filled = self.number_model_, []
@@ -397,13 +398,13 @@ class ProximityImputer(Weighted, Transformer, KernelEstimator):
         check_is_fitted(self)
         names = _check_feature_names_in(self, input_features)
         kept = names[self._kept]
-        return np.array([*kept, *self._indicator_names(names)], dtype=object)
+        new = self._name_indicators(self.kernel_.model_, names)
+        return np.array([*kept, *new], dtype=object)
 
     @property
     def indicator_features_(self) -> NDArray[np.int64]:
         """The features with missing cells at fit."""
-        missingness = self.kernel_.model_.missingness
-        return np.flatnonzero([cells.missing > 0 for cells in missingness])
+        return _find_incomplete(self.kernel_.model_)
 
     @property
     def _kept(self) -> list[int]:
@@ -411,10 +412,17 @@ class ProximityImputer(Weighted, Transformer, KernelEstimator):
         bins = self.kernel_.model_.bins
         return [j for j, b in enumerate(bins) if b.n_bins or self.keep_empty_features]
 
-    def _indicator_names(self, names: Any) -> list[str]:
+    def _name_indicators(self, model: Model, names: Any) -> list[str]:
+        """Name the columns of `add_indicator`; raise ValueError if one is taken."""
         if not self.add_indicator:
             return []
-        return [f"missingindicator_{names[j]}" for j in self.indicator_features_]
+        new = [f"missingindicator_{names[j]}" for j in _find_incomplete(model)]
+        if taken := sorted({*new} & {*names}):
+            raise ValueError(
+                f"add_indicator makes a column {taken[0]!r}, which the table has; "
+                "rename it, or leave out add_indicator."
+            )
+        return new
 
     def _learn(
         self,
@@ -427,6 +435,7 @@ class ProximityImputer(Weighted, Transformer, KernelEstimator):
         If there is one batch, row i of it counts ``copies[i]`` times.
         """
         threads, model = count_threads(kernel.n_jobs), kernel.model_
+        self._name_indicators(model, model.names)
 
         def look(batch: tuple[Any, CodedTable]) -> _Learned:
             table, coded = batch
@@ -472,7 +481,8 @@ class ProximityImputer(Weighted, Transformer, KernelEstimator):
         filled = self._drop_empty(fill_table(table, fills))
         if not self.add_indicator:
             return filled
-        names = self._indicator_names(self.kernel_.model_.names)
+        model = self.kernel_.model_
+        names = self._name_indicators(model, model.names)
         marks = mark_missing(table)[:, self.indicator_features_]
         return append_columns(filled, names, marks)
 
@@ -502,6 +512,11 @@ class ProximityImputer(Weighted, Transformer, KernelEstimator):
         check(all(one in OBJECTS for one in objects), "unknown objects")
         self.number_model_ = unpack_numbers(state.part("numbers"), kernel.model_)
         self.kernel_, self._objects = kernel, objects
+
+
+def _find_incomplete(model: Model) -> NDArray[np.int64]:
+    """Find the features with missing cells at fit."""
+    return np.flatnonzero([cells.missing > 0 for cells in model.missingness])
 
 
 def _take_end(fill: Fill, end: int) -> Fill:

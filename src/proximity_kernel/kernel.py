@@ -694,7 +694,9 @@ def fit_kernel(
     """
     check_kernel(kernel)
     if isinstance(kernel, FrozenEstimator):
-        frozen: ProximityKernel = kernel.estimator
+        frozen: ProximityKernel = copy(
+            kernel.estimator
+        )  # another fit replaces its model
         return frozen, code_table(frozen, X)
     fitted = copy_kernel(kernel, n_jobs, default)
     return fitted, fitted.__fit_coded__(X, sample_weight)

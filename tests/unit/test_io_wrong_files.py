@@ -1,6 +1,8 @@
 """Files that are no tables, and options that do not fit: errors that name them."""
 
 import gzip
+import io
+import zipfile
 
 import pandas as pd
 import pytest
@@ -57,6 +59,34 @@ def test_what_is_no_table_is_named(put, content, said):
     with pytest.raises(InputError, match=said) as caught:
         read(path)
     assert str(caught.value).startswith(str(path))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"numeric": "a", "categorical": "a"}, "`numeric` and `categorical` both name"),
+        ({"only": "a,b", "drop": "b"}, "`drop` and `only` both name b; leave it out"),
+        ({"ids": "a", "numeric": ["b", "a"]}, "`ids` and `numeric` both name a"),
+        ({"ids": "a", "drop": "a"}, "`drop` and `ids` both name a"),
+    ],
+)
+def test_options_that_contradict_each_other(put, options, message):
+    with pytest.raises(InputError, match=message):
+        read_table(put("x.csv", b"a,b,c\n1,2,x\n3,4,y\n"), **options)
+
+
+def test_a_misspelt_column_of_a_marker_is_suggested(put):
+    table = read_table(put("x.csv", b"age,b\n34,2\n31,4\n"), missing="agee=34")
+    line = "`missing` agee=34: not found in any cell, did you mean 'age'?"
+    assert any(line in said for said in table.assumptions)
+
+
+def test_a_zip_archive_is_no_excel_file(put):
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as archive:
+        archive.writestr("a.csv", "a,b\n1,2\n")
+    with pytest.raises(InputError, match="a zip archive, but no Excel file; extract"):
+        read_table(put("x.zip", data.getvalue()))
 
 
 def test_wrong_names_and_options(put, tmp_path):

@@ -201,10 +201,18 @@ def check_seed(random_state: Any) -> None:
         check_count("random_state", random_state, 0)
 
 
+def make_random_state(random_state: Any) -> np.random.RandomState:
+    """Make a RandomState from a checked option; numpy takes 32 bits of a seed."""
+    if isinstance(random_state, np.random.RandomState | None):
+        made: np.random.RandomState = check_random_state(random_state)
+        return made
+    return np.random.RandomState(int(random_state) % (1 << 32))
+
+
 def draw_seed(random_state: Any) -> int:
     """Return a 64-bit seed for the sample of rows; None gives a new one each time."""
     if isinstance(random_state, np.random.RandomState | None):
-        return int(check_random_state(random_state).randint(1 << 31))
+        return int(make_random_state(random_state).randint(1 << 31))
     return int(random_state) % (1 << 64)
 
 

@@ -548,6 +548,8 @@ def name_label(label: Any, header: Header) -> Any:
 
 def label_numbers(present: _Array, observed: _Array) -> _Codes:
     """Turn the observed numbers of a column into labels; other cells are missing."""
+    if present.dtype.kind == "f":
+        present = present + 0.0  # not -0.0: equal labels must be written alike
     labels, found = np.unique(present, return_inverse=True)
     codes = np.full(len(observed), -1, dtype=np.int32)
     codes[observed] = found
@@ -602,6 +604,10 @@ def _to_plain(cell: Any) -> Any:
         return None if cell.is_nan() else float(cell)
     if isinstance(cell, np.generic | float) and cell != cell:
         return None
+    if isinstance(cell, str):  # a member of an enum, or another class of strings
+        return str.__str__(cell)
+    if type(cell) is float:
+        return cell + 0.0  # not -0.0: equal labels must be written alike
     if isinstance(cell, np.longdouble):
         return float(cell)
     if isinstance(cell, np.number | np.bool_ | np.str_) and cell.dtype.kind != "m":

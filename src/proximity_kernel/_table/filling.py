@@ -338,6 +338,8 @@ def select_columns(table: Any, kept: Sequence[int]) -> Any:
     """Keep some columns of a frame, array or list of rows."""
     if _is_frame(table):
         frame = nw.from_native(table, eager_only=True)
+        if frame.implementation.is_pandas_like():  # without columns it keeps its rows
+            return table.iloc[:, list(kept)]
         return frame[:, list(kept)].to_native()
     if isinstance(table, list | tuple):
         return [type(row)(row[j] for j in kept) for row in table]

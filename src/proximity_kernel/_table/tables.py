@@ -243,6 +243,13 @@ def find_categorical(asked: Any, names: Sequence[str], n_features: int) -> set[i
             index = {name: j for j, name in enumerate(names)}
             found = {item: index.get(item, item) for item in items}
             wrong = [item for item, j in found.items() if j not in range(n_features)]
+            for item in found if types == {int} else ():
+                if index.get(str(item), item) != item:
+                    raise ValueError(
+                        f"categorical_features has {item!r}, which is the position of "
+                        f"column {names[item]!r} and the name of another; list the "
+                        f"name as text, {str(item)!r} or {names[item]!r}."
+                    )
             if not wrong:
                 return set(found.values())
             if types == {str}:

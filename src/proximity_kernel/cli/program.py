@@ -46,6 +46,7 @@ detected, and printed. Each command has its own --help.
 """
 # Names that other programs give to the option -k.
 _SHORT = re.compile(r"(n[_-]?)?(clusters?|neighbou?rs?)|k|num[_-]?clusters?")
+_LEAST_WIDTH = 40  # of a screen; COLUMNS=0 would print nothing
 _BROKEN_PIPE = 141  # as shells report it
 
 
@@ -100,7 +101,9 @@ class Invocation:
                     shown = text if control else show_controls(text)
                     yield Segment(shown, style, control)
 
-        return VisibleConsole(stderr=not out, highlight=False)
+        console = VisibleConsole(stderr=not out, highlight=False)
+        console.width = max(console.width, _LEAST_WIDTH)
+        return console
 
     @contextmanager
     def progress(

@@ -50,6 +50,11 @@ def parse_sheet(file: InputFile, options: ReadOptions) -> ParsedFile:
     except InputError:
         raise
     except Exception as error:  # noqa: BLE001  (openpyxl raises errors of many types)
+        if "[Content_Types].xml" in str(error):
+            raise InputError(
+                f"{file.name}: this is a zip archive, but no Excel file; extract the "
+                "table from it."
+            ) from None
         raise InputError(
             f"{file.name}: this Excel file is damaged ({error}); save it again."
         ) from None

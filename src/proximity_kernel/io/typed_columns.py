@@ -27,6 +27,11 @@ from .schema import ColumnSchema, InputError, ParsedFile, ReadOptions, Schema
 _EXPECTED = {"dates": "a date", "numbers": "a number", "ordered": "on the scale"}
 _MAX_SHOWN = 6  # columns in a list with details
 _COLUMN_OPTIONS = ("ids", "only", "drop", "categorical", "numeric")
+_OPPOSITES = (
+    ("numeric", "categorical"), ("drop", "only"), ("drop", "ids"),
+    ("drop", "categorical"), ("drop", "numeric"),
+    ("ids", "categorical"), ("ids", "numeric"),
+)  # fmt: skip
 
 
 # ------------------------------------------------------------------------------ steps
@@ -130,6 +135,11 @@ def infer_schema(
         option: _resolve_columns(parsed.name, option, getattr(options, option), names)
         for option in _COLUMN_OPTIONS
     }
+    for option, other in _OPPOSITES:
+        if both := sorted(named[option] & named[other]):
+            raise InputError(
+                f"`{option}` and `{other}` both name {both[0]}; leave it out of one."
+            )
     marks = MissingMarks.from_options(options, names)
     texts = {
         name: TextColumn.from_categories(cells, marks.of_column(name, cells))
@@ -160,7 +170,11 @@ def infer_schema(
     absent = marks.list_absent(frame, texts)
     used = set(schema.names("used"))
     signs = report_minus_values({name: texts[name] for name in texts if name in used})
-    lines = [f"`missing` {one}: not found in any cell" for one in absent] + lines
+    hints = [suggest(one.rpartition("=")[0], names) for one in absent]
+    lines = [
+        f"`missing` {one}: not found in any cell{hint}"
+        for one, hint in zip(absent, hints, strict=True)
+    ] + lines
     found = marks.list_found(texts) | ({*marks.as_given} - {*absent})
     written = ", decimal comma" if decimal == "," else ""
     if found:
