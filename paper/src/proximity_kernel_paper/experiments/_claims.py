@@ -12,7 +12,7 @@ labels to choose parameters, and the best number of bins or four.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -95,6 +95,17 @@ def grade(share: float) -> str:
     return YES if share >= 1 else PARTLY if share >= 0.5 else NO
 
 
+def grade_checks(checks: Iterable[bool]) -> str:
+    """Give the verdict on a claim by its checks.
+
+    Examples
+    --------
+    >>> grade_checks([True, False])
+    'partly'
+    """
+    return grade(float(np.mean(list(checks))))
+
+
 def judge_claims(chapters: Chapters, claims: tuple[Claim, ...]) -> list[Verdict]:
     """Judge claims, those that the results suffice for.
 
@@ -171,7 +182,7 @@ def judge_top_two(results: pd.DataFrame) -> Judged:
     told = f"{counts[0]} of {total}"
     if counts[0] != counts[1]:
         told += f"; {counts[1]} of {total} beside bin0"
-    return f"{wanted} of {total}", told, grade(np.mean(counts) / wanted)
+    return f"{wanted} of {total}", told, grade(sum(counts) / (len(counts) * wanted))
 
 
 def judge_mean(results: pd.DataFrame) -> Judged:
@@ -189,7 +200,7 @@ def judge_mean(results: pd.DataFrame) -> Judged:
     return (
         f"{printed[PAPER]:.4f}; {other} {printed[other]:.4f}",
         f"{mean[PAPER]:.3f}; {other} {mean[other]:.3f}; without labels {without}",
-        grade(np.mean([place == 1 for place in places.values()])),
+        grade_checks(place == 1 for place in places.values()),
     )
 
 
@@ -219,7 +230,7 @@ def judge_tests(results: pd.DataFrame) -> Judged:
         counts.append(len({*ranks.find_worse(scores)} & {*others}))
     printed = len(ranks.find_worse(ranks.read_printed()))
     total = len(others)
-    share = np.mean(counts) / total
+    share = sum(counts) / (len(counts) * total)
     return f"{printed} of {total}", f"{counts[0]} of {total}", grade(share)
 
 
@@ -232,7 +243,7 @@ def judge_median(results: pd.DataFrame) -> Judged:
     return (
         f"{printed[PAPER]:.3f}; next {printed.drop(PAPER).max():.3f}",
         f"{here[PAPER]:.3f}; HI-PMK {first:.3f} and {second:.3f} (bin0)",
-        grade(np.mean(checks)),
+        grade_checks(checks),
     )
 
 
@@ -327,7 +338,7 @@ def judge_choice_of_bins(results: pd.DataFrame) -> Judged:
     checks = [*(inside > means[2]), *(inside > above - differences.LARGE)]
     gaps = f"{inside.max() - means[2]:+.3f} over two bins"
     here = f"the best of them {gaps}, {inside.max() - above:+.3f} over more than six"
-    return WORDS, here.replace("-0.000", "0.000"), grade(np.mean(checks))
+    return WORDS, here.replace("-0.000", "0.000"), grade_checks(checks)
 
 
 # ----------------------------------------------------------------- hidden cells
@@ -437,7 +448,7 @@ def judge_density(results: pd.DataFrame) -> Judged:  # noqa: ARG001 (own samples
         for name, (sparse, dense) in {"skewed": skewed, "bell": bell}.items()
     )
     checks = [sparse > dense for sparse, dense in (skewed, bell)]
-    return WORDS, here.replace(" in one bin", "", 1), grade(np.mean(checks))
+    return WORDS, here.replace(" in one bin", "", 1), grade_checks(checks)
 
 
 def judge_range(results: pd.DataFrame) -> Judged:  # noqa: ARG001 (a table of its own)

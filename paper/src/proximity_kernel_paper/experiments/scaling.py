@@ -54,7 +54,7 @@ def plan(request: Request, done: pd.DataFrame) -> list[Trial]:  # noqa: ARG001 (
     """List the trials: every table, imputer and seed, and two kernels on one table."""
     chosen = request.choose((*METHODS, *KERNELS))
     tables = request.choose((*TABLES, KERNEL_TABLE), QUICK_TABLES)
-    pairs = [
+    pairs: list[tuple[str, str, Mapping[str, Any]]] = [
         (table, method, {})
         for table in tables
         if table != KERNEL_TABLE
