@@ -8,9 +8,10 @@ import pytest
 from sklearn.metrics import adjusted_mutual_info_score
 
 from proximity_kernel_paper.baselines import _clusterers as clusterers
-from proximity_kernel_paper.datasets import list_held_out
-from proximity_kernel_paper.experiments import Request, peers, scaling
+from proximity_kernel_paper.datasets import list_held_out, load
+from proximity_kernel_paper.experiments import Request, peers, scaling, spaces
 from proximity_kernel_paper.experiments._ledger import Ledger
+from proximity_kernel_paper.experiments._trials import Trial
 
 PACKAGES = {"k-prototypes": "kmodes", "latent classes": "stepmix"}
 
@@ -159,3 +160,33 @@ def test_what_the_note_on_scaling_says_is_so_in_the_results():
     assert (others[variance] > others[unit]).mean() > 0.5
     assert off.loc[("Mean", "credit"), one] < off.loc[("Mean", "credit"), unit]
     assert (off.min(axis=1) > scaling.NEAR).any()
+
+
+# ------------------------------------------------------------------------ spaces
+
+
+def test_the_proximity_kernel_has_its_own_feature_space():
+    """k-means on the representation, and on what the matrix gives, is the same."""
+    for label in (spaces.OURS, "HI-PMK"):
+        method, parameters = spaces.COLUMNS[label]
+        trial = Trial("penguins", method, 0, parameters=parameters)
+        found = spaces.measure(trial, None)
+        assert set(found) == {*spaces.WAYS, "fit_seconds"}
+        assert found[spaces.FEATURES] > 0.5
+    frame = load("penguins").frame
+    points, _ = spaces.represent("PK", {}, frame, 0)
+    again = spaces.find_features(points @ points.T)
+    np.testing.assert_array_equal(
+        spaces.cluster(points, 3, 0), spaces.cluster(again, 3, 0)
+    )
+
+
+def test_kernels_are_summed_up_over_tables(tmp_path):
+    def score(trial):
+        low = 0.1 * (trial.method == "PK")
+        return {spaces.FEATURES: 0.5 + low, spaces.ROWS: 0.5, "fit_seconds": 1.0}
+
+    results = fill(tmp_path, spaces.EXPERIMENT, score)
+    (table,) = spaces.render(results, Request()).tables
+    assert table.frame.loc[spaces.OURS].to_list() == ["0.600", "0.500"]
+    assert table.frame.loc["HI-PMK"].to_list() == ["0.500", "0.500"]

@@ -46,8 +46,8 @@ ORDER = (
     "runtime",
 )
 DETAILS = (
-    "ranks", "peers", "missing-rate", "levels", "scaling", "options", "differences",
-    "tables",
+    "ranks", "peers", "spaces", "missing-rate", "levels", "scaling", "options",
+    "differences", "tables",
 )  # fmt: skip
 # Sections on both pages: tables and figures on the first.
 SPLIT = {"ranks": (1, 1), "peers": (2, 0), "missing-rate": (1, 1)}
@@ -285,10 +285,10 @@ def write_text(
             tables, figures = tables[:n_tables], figures[:n_figures]
         parts += _write_chapter(chapters[name], tables, figures)
     parts.append(
-        f"[Details]({details}): the other ranks, each held-out table, Messidor, who "
-        "answers for a missing cell, why some printed numbers differ, what the options "
-        "give, where the method departs from the paper, the tables, what the verdicts "
-        "count, and what was run."
+        f"[Details]({details}): the other ranks, each held-out table, kernels "
+        "clustered alike, Messidor, who answers for a missing cell, why some printed "
+        "numbers differ, what the options give, where the method departs from the "
+        "paper, the tables, what the verdicts count, and what was run."
     )
     return _join(parts)
 
