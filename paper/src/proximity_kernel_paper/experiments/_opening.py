@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from . import classification, encoding, fidelity, nmi, peers, runtime
+from . import classification, encoding, fidelity, nmi, peers, runtime, spaces
 from ._claims import (
     ALPHA,
     BOTH,
@@ -61,8 +61,7 @@ READING = (
         "MIWAE, MissForest and EM are implemented here from their papers, where the "
         "paper took them from hyperimpute; HI-PMK too is implemented here. HI-PMK "
         "bin0 is what its published code computes, with missing cells in the first "
-        "bin. HI-PMK is clustered by k-means on the rows of its matrix of "
-        "similarities, PK by k-means on its representation of the rows."
+        "bin."
     ),
     (
         "**Two protocols.** `paper`, with labels: these choose the parameters of every "
@@ -126,6 +125,7 @@ def open_page(chapters: Chapters) -> list[str]:
     lines = [line for line in added if line]
     reading = [
         *READING,
+        _tell(chapters, "spaces", tell_spaces),
         _tell(chapters, "peers", tell_chance),
         _tell(chapters, "nmi", tell_constants),
         _tell(chapters, "nmi", tell_objections),
@@ -438,6 +438,22 @@ def tell_objections(results: pd.DataFrame) -> str:
         "of a competitor. On kidney the imputers are off their printed NMI by "
         f"{off.min():+.2f} to {off.max():+.2f}, and scaling explains a part of it only "
         f"(see the details). {OBJECTIONS}"
+    )
+
+
+def tell_spaces(results: pd.DataFrame) -> str:
+    """Say how the kernels are clustered, and what both ways give."""
+    require_tables(results["dataset"])
+    means = spaces.summarise(results)
+
+    def tell(way: str) -> str:
+        return ", ".join(f"{name} {score:.3f}" for name, score in means[way].items())
+
+    return (
+        "**Not clustered alike.** HI-PMK is clustered by k-means on the rows of its "
+        "matrix of similarities, PK by k-means on its representation of the rows. Both "
+        f"by the rows of the matrix, without labels: {tell(spaces.ROWS)}; both in "
+        f"feature space: {tell(spaces.FEATURES)} (at most {spaces.MOST_ROWS:,} rows)."
     )
 
 

@@ -361,7 +361,7 @@ def _notes(repeats: int) -> tuple[str, ...]:
         f"{FEWEST_SIZES} or more. A dash: not run, out of proportion in memory "
         "(HI-PMK) or time (MIWAE)."
     )
-    return table, methods
+    return (f"{table} {methods}",)
 
 
 def _memory_notes(repeats: int) -> tuple[str, ...]:
