@@ -238,9 +238,18 @@ def test_binning_counts_all_pairs_so_far_apart():
         for i, j in itertools.combinations(range(len(cells)), 2)
         if abs(sample.values[j] - sample.values[i] - 0.5) <= 0.05
     ]
-    share, count = sample.share_alike(-np.inf, np.inf)
+    share, count = sample.share_alike(((0.0, 1.0),))
     assert count == len(near)
     assert share == pytest.approx(np.mean(near))
+
+
+def test_pairs_of_several_parts_are_counted_together():
+    sample = binning.make_bell()
+    parts = [sample.share_alike((part,)) for part in sample.sparse]
+    alike = sum(share * count for share, count in parts)
+    share, count = sample.share_alike(sample.sparse)
+    assert count == sum(count for _, count in parts)
+    assert share == pytest.approx(alike / count)
 
 
 def test_binning_draws_both_pairs():

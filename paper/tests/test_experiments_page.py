@@ -11,6 +11,7 @@ from proximity_kernel import ProximityKernel
 from proximity_kernel_paper.experiments import (
     Request,
     differences,
+    encoding,
     fidelity,
     find_experiment,
     list_experiments,
@@ -164,19 +165,50 @@ def test_verdicts_are_computed_from_the_numbers(text):
     assert verdict(text, "best or second") == [
         "10 of 12", "12 of 12", "**reproduced**",
     ]  # fmt: skip
-    assert verdict(text, "highest mean") == [
-        "0.4245; HI-PMK 0.3773", "0.340; HI-PMK 0.280", "**reproduced**",
+    assert verdict(text, '"superior performance"') == [
+        "0.4245; HI-PMK 0.3773", "0.340; HI-PMK 0.280; without labels first",
+        "**reproduced**",
     ]  # fmt: skip
     assert verdict(text, "lead over") == [
-        "+0.047", "+0.060; without labels +0.060", "**reproduced**",
+        "+0.047", "+0.060; over bin0 +0.050", "**reproduced**",
     ]  # fmt: skip
     assert verdict(text, "significantly better") == ["8 of 8", "6 of 8", "**partly**"]
     assert verdict(text, "time linear") == [
-        "linear", "slope 1.00; 1.50 if rows of bins differ", "**not reproduced**",
+        "linear", "rows to the power 1.00; 1.50 if rows differ", "**partly**",
     ]  # fmt: skip
     assert verdict(text, "faster than")[2] == "**reproduced**"
     assert verdict(text, "memory linear")[1:] == ["slope 1.00", "**reproduced**"]
     assert verdict(text, "positive semi")[2] == "**not measured**"
+    assert verdict(text, "highest median") == [
+        "0.374; next 0.332", "0.340; HI-PMK 0.280 and 0.290 (bin0)", "**reproduced**",
+    ]  # fmt: skip
+    assert verdict(text, "MIWAE is the best deep") == [
+        "MIWAE 0.354, GAIN 0.339", "MIWAE 0.270, MIRACLE 0.260", "**reproduced**",
+    ]  # fmt: skip
+    assert verdict(text, "3 to 6 bins")[2] == "**partly**"  # all are equal here
+
+
+def test_a_gain_needs_its_sign_and_a_test(tmp_path):
+    """Of three fills: the bins gain in all means, by one table; the cascade in none."""
+
+    def score(trial):
+        level = 0.5 + 0.3 * (trial.dataset == "kidney") * (trial.method != "cascade")
+        scores = dict.fromkeys(encoding.ENCODINGS, level) | {encoding.CODES: 0.5}
+        return scores | {"fit_seconds": 1.0}
+
+    fill(tmp_path, "encoding", score)
+    text = write_text(read_chapters(tmp_path))
+    assert verdict(text, "bins raise")[1].startswith("+0.025; +0.000 without kidney")
+    assert verdict(text, "bins raise")[2] == "**partly**"
+    assert verdict(text, "matching rows")[1:] == [
+        "-0.025 over mean or mode; +0.000 without kidney", "**not reproduced**",
+    ]  # fmt: skip
+
+
+def test_every_claim_says_what_is_counted(full):
+    details = write_details(read_chapters(full))
+    for claim in (*claims.MAIN, *claims.SMALLER):
+        assert f"| {claim.text} | {claim.checks} |" in details
 
 
 def test_cells_of_verdicts_have_at_most_two_numbers():
@@ -184,7 +216,8 @@ def test_cells_of_verdicts_have_at_most_two_numbers():
     published = (Path(__file__).parents[1] / "docs" / "paper.md").read_text()
     for found in (*claims.MAIN, *claims.SMALLER):
         for cell in verdict(published, found.text)[:2]:
-            told = re.sub(r"\d+ of \d+|[\d.-]+ (?:to|and) [\d.]+", "1", cell)
+            told = re.sub(r"bin0|\([\d,]+ rows\)", "", cell)
+            told = re.sub(r"\d+ of \d+|[\d.-]+ (?:to|and) [\d.]+", "1", told)
             assert len(re.findall(r"\d[\d.,e-]*", told)) <= 2, cell
 
 
@@ -196,31 +229,33 @@ def test_the_first_sentence_follows_the_verdicts():
         ]
         return opening.summarise_verdicts(found).partition(" The experiments")[0]
 
-    assert say(matching=claims.NO, lead=claims.NO) == (
-        "**The encoding reproduces; the rule for missing cells and the lead over "
-        "HI-PMK do not.**"
+    assert say(bins=claims.PARTLY, matching=claims.NO, lead=claims.NO) == (
+        "**The gain from the encoding reproduces in part; a gain from the rule for "
+        "missing cells and the printed lead over HI-PMK were not found.**"
     )
     assert say() == (
-        "**The encoding and the rule for missing cells and the lead over HI-PMK "
-        "reproduce.**"
+        "**The gain from the encoding, a gain from the rule for missing cells and the "
+        "printed lead over HI-PMK reproduce.**"
     )
-    assert say(bins=claims.NO).endswith("; the encoding does not.**")
+    assert say(bins=claims.NO).endswith("; the gain from the encoding was not found.**")
 
 
 def test_the_first_screen_is_short_and_says_what_saw_the_labels(text):
     screen = text.partition("\n## ")[0]
-    assert len(screen.splitlines()) < 30
+    assert len(screen.splitlines()) < 32
     assert (
-        "similarities are off by 0.100 with our counts of pairs, by 0.100 with the "
-        "paper's rule in the same bins. The best found (MICE, draws) has 0.300 and "
-        "takes 0 s a table." in screen
+        "similarities (0 to 1) are off by 0.100 with our rule, by 0.100 with the "
+        "paper's, in the same bins; ours was developed on these tables. The best of "
+        "the others (MICE, draws) has 0.300 and takes 0.3 s a table, ours 0.1 s."
+        in screen
     )
+    assert "No difference is shown" not in screen  # it is 0.05 on all tables
     reading = text.partition("\n## How to read this")[2].partition("\n## ")[0]
     assert (
         "gains most over PK (paper), mean NMI without labels: PK (ours) 0.3" in reading
     )
     named = re.findall(r"`(docs/decisions/.*?)`", reading)
-    assert len(named) == 2
+    assert len(named) == 5
     assert all((Path(__file__).parents[2] / name).is_file() for name in named)
 
 
@@ -282,7 +317,7 @@ def test_numbers_that_lack_trials_are_not_shown_but_named(tmp_path):
     assert row.split("|")[7].strip() == "-"  # GAIN
     assert row.split("|")[6].strip() != "-"
     assert "10 methods on 11 tables" in text
-    assert verdict(text, "highest mean")[2] == "**not measured**"
+    assert verdict(text, '"superior')[2] == "**not measured**"
 
 
 def test_failures_are_counted_and_named(tmp_path):
@@ -394,8 +429,11 @@ def test_a_loss_on_held_out_tables_is_on_the_first_screen(tmp_path):
     chapters = read_chapters(tmp_path)
     screen = write_text(chapters).partition("## How to read this")[0]
     assert "26 held-out tables" in screen
-    assert "ours is number 2 of 10 by mean NMI: PK (ours) 0.100, HI-PMK 0.500" in screen
-    assert "Against HI-PMK, the best of the others, p is 0.00." in screen
+    assert (
+        "number 2 of 10 methods by mean NMI (0.100; HI-PMK 0.500, PK (paper) 0.000), "
+        "number 2 by adjusted Rand index, number 2 on the 19 tables of numbers alone. "
+        "Against one-hot k-means: better on 0, worse on 0." in screen
+    )
     assert "**NMI by held-out table**" in write_details(chapters)
 
 

@@ -8,9 +8,10 @@ import pytest
 from sklearn.metrics import adjusted_mutual_info_score
 
 from proximity_kernel_paper.baselines import _clusterers as clusterers
-from proximity_kernel_paper.datasets import list_held_out
-from proximity_kernel_paper.experiments import Request, peers, scaling
+from proximity_kernel_paper.datasets import list_held_out, load
+from proximity_kernel_paper.experiments import Request, peers, scaling, spaces
 from proximity_kernel_paper.experiments._ledger import Ledger
+from proximity_kernel_paper.experiments._trials import Trial
 
 PACKAGES = {"k-prototypes": "kmodes", "latent classes": "stepmix"}
 
@@ -126,6 +127,9 @@ def test_scaling_counts_what_is_near_to_the_printed_number(tmp_path):
 
     def score(trial):
         number = printed.loc[trial.dataset, trial.method]
+        if trial.dataset == scaling.KERNEL_TABLE:
+            one = number if trial.parameters and trial.seed == 3 else number + 0.2
+            return {scaling.TEN: 0.5, scaling.ONE: one, "fit_seconds": 1.0}
         far = dict.fromkeys(scaling.WAYS, number + 0.3) | {"fit_seconds": 1.0}
         return far | {scaling.WAYS[2]: number + 0.01}
 
@@ -134,12 +138,20 @@ def test_scaling_counts_what_is_near_to_the_printed_number(tmp_path):
     assert table.iloc[0].to_list() == ["", "0", "0", "15", "0"]
     assert table.iloc[1].to_list() == ["", "0.300", "0.300", "0.010", "0.300"]
     assert table.loc["Mean on kidney"].to_list()[0] == "0.546"
+    assert (
+        table.loc["HI-PMK bin0 on mushroom"].to_list()[1:]
+        == ["0.500", "0.486"] + ["-"] * 2
+    )
+    notes = scaling.render(results, Request()).tables[0].notes
+    assert "has the printed 0.3061 with 1 of 10 seeds (3)," in notes[1]
+    assert "0.0472, would be 0.0310." in notes[1]  # (0.5 - 0.3061) / 12 less
 
 
 def test_what_the_note_on_scaling_says_is_so_in_the_results():
     folder = Path(__file__).parents[1] / "results"
     results = Ledger(folder / "scaling.csv", scaling.EXPERIMENT.scores).read()
-    found = scaling.compare(results)
+    every = scaling.compare(results)
+    found = every.drop(index=list(scaling.KERNELS), level="label")
     off = found[list(scaling.WAYS)].sub(found["printed"], axis=0).abs()
     unit, one, variance, _ = scaling.WAYS
     kidney = off.xs("kidney", level="dataset")
@@ -148,3 +160,33 @@ def test_what_the_note_on_scaling_says_is_so_in_the_results():
     assert (others[variance] > others[unit]).mean() > 0.5
     assert off.loc[("Mean", "credit"), one] < off.loc[("Mean", "credit"), unit]
     assert (off.min(axis=1) > scaling.NEAR).any()
+
+
+# ------------------------------------------------------------------------ spaces
+
+
+def test_the_proximity_kernel_has_its_own_feature_space():
+    """k-means on the representation, and on what the matrix gives, is the same."""
+    for label in (spaces.OURS, "HI-PMK"):
+        method, parameters = spaces.COLUMNS[label]
+        trial = Trial("penguins", method, 0, parameters=parameters)
+        found = spaces.measure(trial, None)
+        assert set(found) == {*spaces.WAYS, "fit_seconds"}
+        assert found[spaces.FEATURES] > 0.5
+    frame = load("penguins").frame
+    points, _ = spaces.represent("PK", {}, frame, 0)
+    again = spaces.find_features(points @ points.T)
+    np.testing.assert_array_equal(
+        spaces.cluster(points, 3, 0), spaces.cluster(again, 3, 0)
+    )
+
+
+def test_kernels_are_summed_up_over_tables(tmp_path):
+    def score(trial):
+        low = 0.1 * (trial.method == "PK")
+        return {spaces.FEATURES: 0.5 + low, spaces.ROWS: 0.5, "fit_seconds": 1.0}
+
+    results = fill(tmp_path, spaces.EXPERIMENT, score)
+    (table,) = spaces.render(results, Request()).tables
+    assert table.frame.loc[spaces.OURS].to_list() == ["0.600", "0.500"]
+    assert table.frame.loc["HI-PMK"].to_list() == ["0.500", "0.500"]

@@ -434,6 +434,22 @@ def test_tables_with_the_same_pairs_have_the_same_evidence():
     np.testing.assert_array_equal(found[:, 1], [0, 1, 1, 0])
 
 
+def test_tables_with_the_same_pairs_can_have_another_smoothing():
+    """The smoothing is chosen on rows; for a given one the evidence is the same."""
+    counts = (
+        [[[10, 0, 5], [2, 5, 7]], [[4, 4, 5], [3, 5, 1]]],
+        [[[7, 3, 5], [5, 2, 7]], [[7, 1, 5], [0, 8, 1]]],
+    )
+    tables = []
+    for cells in counts:
+        codes = np.argwhere(np.ones((2, 2, 3))).astype(float)
+        tables.append(np.repeat(codes, np.ravel(cells), axis=0))
+    one, two = (fit_labels(table).model_.matcher for table in tables)
+    np.testing.assert_array_equal(one.counts.pairs, two.counts.pairs)
+    assert one.smoothing != two.smoothing
+    assert (one.evidence.values != two.evidence.values).any()
+
+
 def test_an_exclusive_or_is_not_seen_in_a_random_table():
     rng = np.random.default_rng(6)
     table = rng.integers(2, size=(2000, 3)).astype(float)

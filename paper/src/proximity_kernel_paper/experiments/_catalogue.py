@@ -24,6 +24,7 @@ NAMES = (
     "bins",
     "encoding",
     "peers",
+    "spaces",
     "scaling",
     "classification",
     "fidelity",

@@ -200,7 +200,7 @@ def wilcoxon_holm(scores: pd.DataFrame, against: str) -> pd.DataFrame:
         {
             "wins": (differences > 0).sum(),
             "losses": (differences < 0).sum(),
-            "p_value": differences.apply(_signed_rank_p),
+            "p_value": differences.apply(signed_rank_p),
         }
     )
     table["p_holm"] = _holm(table["p_value"].to_numpy())
@@ -212,13 +212,27 @@ def _rank_spread(n_methods: int, n_tables: int) -> float:
     return float(np.sqrt(n_methods * (n_methods + 1) / (6 * n_tables)))
 
 
-def _signed_rank_p(differences: pd.Series) -> float:
-    """Give Wilcoxon's p-value of the differences that are not zero.
+def signed_rank_p(differences: pd.Series) -> float:
+    """Give Wilcoxon's two-sided p-value of the differences that are not zero.
 
     With zeros among more than 13 differences, scipy would drop these too, but then
     approximate where the exact distribution of the rest is at hand.
+
+    Parameters
+    ----------
+    differences : pandas.Series of shape (n_tables,)
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> signed_rank_p(pd.Series([0.1, 0.2, 0.3, 0.0, 0.4]))
+    0.125
     """
-    untied = differences[differences != 0]
+    rounded = differences.round(DECIMALS)
+    untied = rounded[rounded != 0]
     if untied.empty:
         return 1.0
     return float(stats.wilcoxon(untied, alternative="two-sided").pvalue)

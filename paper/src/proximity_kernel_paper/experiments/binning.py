@@ -5,9 +5,11 @@ around them. The same here, on a skewed (lognormal) sample, with what follows fr
 a pair in the dense region lies in two cells and has similarity 0, a pair just as far
 apart in the sparse region lies in one cell and has similarity 1.
 
-One pair proves little, since any two values on both sides of a border differ. So the
-distance is larger than any cell below the median is wide, and the note counts all pairs
-of the sample that are about as far apart.
+One pair proves little, since any two values on both sides of a border differ. So all
+pairs of the sample that are about as far apart are counted. In the skewed sample the
+distance is larger than any cell below the median is wide, so that no dense pair can be
+alike. A second sample, bell-shaped, shows that this is no rule: its end centers are the
+extremes, so its sparse ends are cut by a border too, and its middle has wide cells.
 
 Nothing is tried here: a sample and a fit are no work.
 """
@@ -34,11 +36,16 @@ if TYPE_CHECKING:
 N_ROWS, SIGMA, SEED = 500, 0.6, 0
 N_BINS = 8
 DISTANCE, NEAR = 0.5, 0.05
+# The second sample: values of Beta(2, 2), in the bins of the paper's comparisons.
+BELL_ROWS, BELL_SHAPE, BELL_BINS = 4_000, (2, 2), 4
+BELL_DISTANCE, BELL_NEAR = 0.1, 0.01
+# Shares of the values, from and to, that are sparse and dense.
+Parts = tuple[tuple[float, float], ...]
 
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """A skewed sample and its bins.
+    """A sample and its bins.
 
     Attributes
     ----------
@@ -46,10 +53,18 @@ class Sample:
         Rising.
     model : ProximityKernel
         Fitted on them.
+    distance, near : float
+        How far apart pairs are, and by how much they may miss that.
+    sparse, dense : tuple of (float, float)
+        Shares of the values, from and to, between which both values of a pair lie.
     """
 
     values: NDArray[np.float64]
     model: ProximityKernel
+    distance: float = DISTANCE
+    near: float = NEAR
+    sparse: Parts = ((0.9, 1.0),)
+    dense: Parts = ((0.0, 0.5),)
 
     @property
     def centers(self) -> NDArray[np.float64]:
@@ -78,18 +93,27 @@ class Sample:
         """Compare two values by the kernel."""
         return float(self.model.kernel([[first]], [[second]])[0, 0])
 
-    def share_alike(self, low: float, high: float) -> tuple[float, int]:
-        """Give the mean similarity of pairs about `DISTANCE` apart, and their number.
+    def share_alike(self, parts: Parts) -> tuple[float, int]:
+        """Give the share of pairs in one cell, of those in a part, and their number.
 
         Parameters
         ----------
-        low, high : float
-            Both values of a pair lie between.
+        parts : tuple of (float, float)
+            As `sparse`.
         """
-        values = self.values[(self.values >= low) & (self.values <= high)]
-        apart = np.abs(values[:, None] - values)
-        pairs = np.triu(np.abs(apart - DISTANCE) <= NEAR)
-        return float(self.model.kernel(values[:, None])[pairs].mean()), int(pairs.sum())
+        alike, count = 0.0, 0
+        for part in parts:
+            low, high = np.quantile(self.values, part)
+            values = self.values[(self.values >= low) & (self.values <= high)]
+            apart = np.abs(values[:, None] - values)
+            pairs = np.triu(np.abs(apart - self.distance) <= self.near)
+            alike += float(self.model.kernel(values[:, None])[pairs].sum())
+            count += int(pairs.sum())
+        return alike / count, count
+
+    def compare_parts(self) -> tuple[float, float]:
+        """Give the share of pairs in one cell, of sparse pairs and of dense ones."""
+        return self.share_alike(self.sparse)[0], self.share_alike(self.dense)[0]
 
 
 @cache
@@ -108,6 +132,44 @@ def make_sample() -> Sample:
     """
     values = np.sort(np.random.default_rng(SEED).lognormal(0, SIGMA, N_ROWS))
     return Sample(values, ProximityKernel(n_bins=N_BINS).fit(values[:, None]))
+
+
+@cache
+def make_bell() -> Sample:
+    """Draw the second sample, whose dense pairs are more alike than its sparse ones.
+
+    Returns
+    -------
+    Sample
+
+    Examples
+    --------
+    >>> sparse, dense = make_bell().compare_parts()
+    >>> sparse < dense
+    True
+    """
+    values = np.sort(np.random.default_rng(SEED).beta(*BELL_SHAPE, BELL_ROWS))
+    model = ProximityKernel(n_bins=BELL_BINS).fit(values[:, None])
+    quarters: Parts = ((0.0, 0.25), (0.75, 1.0))
+    return Sample(
+        values, model, BELL_DISTANCE, BELL_NEAR, sparse=quarters, dense=((0.25, 0.75),)
+    )
+
+
+def tell_samples() -> str:
+    """Say what the two samples are that pairs are counted in."""
+    (_, skewed), (_, bell) = (
+        sample.share_alike(sample.dense) for sample in (make_sample(), make_bell())
+    )
+    return (
+        f"Sparse and dense pairs. Skewed: {N_ROWS} lognormal values, sigma {SIGMA}, "
+        f"{N_BINS} bins, pairs {DISTANCE} ± {NEAR} apart, wider than any cell below "
+        "the median; sparse: both values above the 90th percentile; dense: below the "
+        f"median ({skewed:,} pairs). Bell-shaped: {BELL_ROWS:,} values of Beta(2, 2), "
+        f"{BELL_BINS} bins, pairs {BELL_DISTANCE} ± {BELL_NEAR} apart; sparse: both "
+        "values in the lowest or in the highest quarter; dense: in the middle half "
+        f"({bell:,} pairs)."
+    )
 
 
 def render(results: pd.DataFrame, request: Request) -> Rendering:  # noqa: ARG001
@@ -144,13 +206,12 @@ def _render_pairs(sample: Sample) -> Table:
     ]
     columns = ["pair", "first", "second", "distance", "similarity"]
     frame = pd.DataFrame(rows, columns=columns).set_index("pair")
-    median, tail = np.quantile(sample.values, [0.5, 0.9])
     told = [
         f"Of the {count:,} pairs of the sample that are {DISTANCE} ± {NEAR} apart and "
         f"both {where}, {alike:.0%} lie in one cell."
         for where, (alike, count) in {
-            "below the median": sample.share_alike(-np.inf, median),
-            "above the 90th percentile": sample.share_alike(tail, np.inf),
+            "below the median": sample.share_alike(sample.dense),
+            "above the 90th percentile": sample.share_alike(sample.sparse),
         }.items()
     ]
     title = "Pairs equally far apart"

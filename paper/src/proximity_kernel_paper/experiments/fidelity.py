@@ -247,9 +247,10 @@ def render(results: pd.DataFrame, request: Request) -> Rendering:
     summary = summarise(results)
     means = arrange(summary)
     down = ["kernel_error", "relative_error", "fit_seconds"]
-    marks = mark_best(
-        means.assign(**{name: -means[name] for name in down}), axis=0, digits=4
-    )
+    own = [name for name in OWN if name in means.index]
+    ranked = means.assign(**{name: -means[name] for name in down})
+    ranked.loc[own, ["relative_error", "top10"]] = float("nan")
+    marks = mark_best(ranked, axis=0, digits=4)
     text = write_numbers(means, 4).assign(
         fit_seconds=means["fit_seconds"].map("{:.2g}".format)
     )
@@ -276,7 +277,9 @@ def render(results: pd.DataFrame, request: Request) -> Rendering:
         "of the complete table, for which a distribution is better than a single "
         "value of equal merit; spread: standard deviation of these similarities. Top "
         f"10: the {NEIGHBORS} nearest rows by the method, their true similarity as a "
-        f"share of the best possible. {', '.join(OWN)} are compared with themselves. "
+        f"share of the best possible. {', '.join(OWN)} are compared with themselves; "
+        "their top-10 quality has a level by chance of its own, so it does not compare "
+        "with the others and is not marked. "
         "All columns are of one draw of rows and hidden cells, which all methods "
         f"have; over seeds: kernel error, mean ± standard deviation of {SEEDS} such "
         "draws, where a trial does not take long. Seconds: mean of a trial, one "

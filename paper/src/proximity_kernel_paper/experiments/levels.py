@@ -8,6 +8,7 @@ positive semi-definite: here, the smallest eigenvalue of its matrix, beside the 
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
@@ -59,6 +60,29 @@ def pivot(results: pd.DataFrame) -> pd.DataFrame:
     return wide.loc[[name for name in TABLES if name in wide.index]]
 
 
+def count_most(results: pd.DataFrame) -> pd.Series:
+    """Count the tables on which the intersection answers for most incomplete rows.
+
+    Parameters
+    ----------
+    results : pandas.DataFrame
+        Of a ledger.
+
+    Returns
+    -------
+    pandas.Series of int
+        By number of bins, where all twelve tables were run.
+    """
+    n_bins = results["parameters"].map(lambda text: json.loads(text)["n_bins"])
+    wide = results.assign(n_bins=n_bins).pivot_table(
+        index="dataset", columns="n_bins", values="rows"
+    )
+    lacking = set(TABLES) - set(wide.index)
+    if lacking:
+        raise ValueError(f"tables are missing: {', '.join(sorted(lacking))}.")
+    return (wide.loc[list(TABLES)] > 0.5).sum()
+
+
 def render(results: pd.DataFrame, request: Request) -> Rendering:  # noqa: ARG001
     """Show the levels with four bins."""
     wide = pivot(results)
@@ -68,10 +92,14 @@ def render(results: pd.DataFrame, request: Request) -> Rendering:  # noqa: ARG00
     )
     text.index.name, text.columns.name = "answered by", None
     least = (results["smallest"] / results["largest"]).min()
+    bins = results["parameters"].map(lambda text: json.loads(text)["n_bins"])
+    rows = results.groupby(bins)["rows"].mean()
+    told = ", ".join(f"{share:.0%} with {n}" for n, share in rows.items())
     note = (
         "Share of the missing cells that each level of the paper's rule answers, "
         "and of the incomplete rows all of whose cells the intersection answers; 4 "
-        "bins, whole tables. Of the matrices of the kernel (2 to 8 bins, at most "
+        f"bins, whole tables. Whole rows by number of bins, mean: {told}. Of the "
+        "matrices of the kernel (2 to 8 bins, at most "
         f"{MOST_ROWS:,} rows) the smallest eigenvalue is {least:.0e} of the largest."
     )
     return Rendering((Table("Who answers for a missing cell", text, notes=(note,)),))

@@ -310,8 +310,8 @@ _RULES = {
         "this and the default are run with all seeds, and the better is shown."
     ),
     "clean": (
-        "Real classes, one default for each method. Labels only judge, but two "
-        "constants of PK (ours) were chosen with them in view: see the top of the page."
+        "Real classes, one default for each method. Labels only judge, but PK (ours) "
+        "was developed with them in view: see How to read this."
     ),
 }
 

@@ -183,8 +183,8 @@ def render(results: pd.DataFrame, request: Request) -> Rendering:
         "cells of its row, or else any of them. Pairwise multiplies the column's bin "
         "frequencies by what each known cell of the row tells about it, from counts of "
         "pairs of bins. Auto bins: four bins in two halves; values in the same half "
-        "are similar too. Auto gaps: a gap is a bin of its own in columns whose gaps "
-        "depend on other columns and come together with other gaps."
+        "are similar too. Auto gaps: a gap is a bin of its own in columns whose "
+        "missing cells come together with those of another column."
     )
     by_table = summary.drop(columns=["relative_error", "top10"])
     return Rendering(

@@ -19,7 +19,15 @@ import pandas as pd
 from .._whole import whole_file
 from ..plots import save_figure
 from ._catalogue import find_experiment, list_experiments, list_failures
-from ._opening import open_page, tell_classes, tell_encoding, tell_runs
+from ._opening import (
+    list_checks,
+    open_page,
+    tell_classes,
+    tell_encoding,
+    tell_leads,
+    tell_neighbors,
+    tell_runs,
+)
 from ._rendering import Rendering, Table, write_markdown
 from ._run import keep_planned, open_ledger, survey
 from ._trials import KEY, Experiment, Request, Trial
@@ -38,12 +46,18 @@ ORDER = (
     "runtime",
 )
 DETAILS = (
-    "ranks", "peers", "levels", "scaling", "options", "differences", "tables",
+    "ranks", "peers", "spaces", "missing-rate", "levels", "scaling", "options",
+    "differences", "tables",
 )  # fmt: skip
 # Sections on both pages: tables and figures on the first.
-SPLIT = {"ranks": (1, 1), "peers": (2, 0)}
+SPLIT = {"ranks": (1, 1), "peers": (2, 0), "missing-rate": (1, 1)}
 JOINED = {"nmi": "boxplot", "bins": "binning"}  # figures shown in another's section
-LEADING = {"encoding": tell_encoding, "classification": tell_classes}
+LEADING = {
+    "encoding": tell_encoding,
+    "nmi": tell_leads,
+    "fidelity": tell_neighbors,
+    "classification": tell_classes,
+}
 CAPTIONS = {
     "nmi-beside-paper": (
         "NMI here against NMI printed, a point for each table and method. On the "
@@ -87,8 +101,8 @@ CAPTIONS = {
         "one is cut by a border, the sparse one is not."
     ),
     "runtime": (
-        "Seconds and memory against rows, first table. Look at the slopes: a line that "
-        "is twice as steep takes four times as long for twice the rows."
+        "Seconds and memory against rows, first table. Look at the slopes: a line of "
+        "slope 2 takes four times as long for twice the rows."
     ),
 }
 NAMED = 12  # groups of gaps that are named
@@ -271,9 +285,10 @@ def write_text(
             tables, figures = tables[:n_tables], figures[:n_figures]
         parts += _write_chapter(chapters[name], tables, figures)
     parts.append(
-        f"[Details]({details}): the other ranks, each held-out table, who answers for "
-        "a missing cell, why some printed numbers differ, what the options give, where "
-        "the method departs from the paper, the tables, and what was run."
+        f"[Details]({details}): the other ranks, each held-out table, kernels "
+        "clustered alike, Messidor, who answers for a missing cell, why some printed "
+        "numbers differ, what the options give, where the method departs from the "
+        "paper, the tables, what the verdicts count, and what was run."
     )
     return _join(parts)
 
@@ -305,6 +320,7 @@ def write_details(
         figures = [*chapters[name].rendering.figures][n_figures:]
         tables = _list_tables(chapters[name])[n_tables:]
         parts += _write_chapter(chapters[name], tables, figures)
+    parts += ["## What the verdicts count", list_checks()]
     return _join([*parts, "## What was run", *tell_runs(chapters)])
 
 
@@ -333,12 +349,20 @@ def _write_chapter(
     if chapter.problem:
         parts.append(f"Cannot be shown from what is there: {chapter.problem}.")
     if name in LEADING and tables and chapter.shown is not None:
-        parts.append(LEADING[name](chapter.shown))
+        parts.append(_lead(chapter))
     parts += [write_markdown(table) for table in tables]
     for stem in figures:
         picture = f"![{stem}]({(PICTURES / stem).as_posix()}.svg)"
         parts.append(f"{picture}\\\n*{CAPTIONS[stem]}*")
     return parts
+
+
+def _lead(chapter: Chapter) -> str:
+    """Say in words what a section shows, if all of it was run."""
+    try:
+        return LEADING[chapter.experiment.name](chapter.shown)
+    except (LookupError, ValueError):
+        return ""
 
 
 def _tell_gaps(chapter: Chapter) -> str:

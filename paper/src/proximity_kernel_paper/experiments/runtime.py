@@ -318,7 +318,8 @@ def _tabulate_slopes(title: str, results: pd.DataFrame) -> Table:
         "Slopes of log seconds against log rows. In the first table numbers are "
         "normal: their four percentile bins are in effect two, because the end "
         "centers are the extremes, so rows of bins repeat. In the second hardly two "
-        f"rows are alike, and {PAPER} compares all with all ({OURS} has its own bins)."
+        f"rows are alike, as it was made to be, and {PAPER} compares all with all: the "
+        f"worst case that the paper names ({OURS} has its own bins)."
     )
     return Table(title, text, notes=(note,))
 
@@ -353,12 +354,14 @@ def _notes(repeats: int) -> tuple[str, ...]:
     )
     methods = (
         f"MIWAE trains for {EPOCHS} epochs at every size (the paper's grid starts at "
-        "100); HI-PMK makes its square matrix, PK its representation. Slope: of log "
-        "seconds against log rows, over the upper half of the sizes, if these are "
+        "100). PK is compiled code, HI-PMK is in numpy, MIWAE in torch. HI-PMK makes "
+        "its square matrix, PK a representation of the rows, from which a matrix would "
+        "have to be computed first where a method takes one. Slope: of log seconds "
+        "against log rows, over the upper half of the sizes, if these are "
         f"{FEWEST_SIZES} or more. A dash: not run, out of proportion in memory "
         "(HI-PMK) or time (MIWAE)."
     )
-    return table, methods
+    return (f"{table} {methods}",)
 
 
 def _memory_notes(repeats: int) -> tuple[str, ...]:
