@@ -105,7 +105,7 @@ class Reason:
     expected : str
         The bins that have at least 80 % of the probability, in words. Bins that fewer
         than five other rows have are left out. Empty where the bins do not say enough:
-        the cell is among the likely ones, rare bins have over a fifth of the
+        a number is among the likely ones, rare categories have over a fifth of the
         probability, or extremes of the row suggest an outer bin for a number in the bin
         next to it, or reversed.
     given : tuple of str
@@ -121,8 +121,7 @@ class Reason:
     confirmed : str
         The rows that speak for the cell: at least five other rows have the same value
         as the cells of the row that suggest another one, and most of them agree with
-        this cell. Then `expected` is empty, and the score comes from comparing numbers
-        in ranges.
+        this cell. Then `expected` is empty.
     """
 
     feature: str
@@ -576,16 +575,17 @@ class _Writer:
     def _find_expected(
         self, j: int, own: int, known: _Floats, kept: _Floats
     ) -> list[int]:
-        """Find the bins to name as expected; none if the cell or rare ones are likely."""
-        n_ordered = self._names[j].n_ordered
-        if kept.sum() < _LIKELY:
-            return []
-        if own not in _find_likely(known, n_ordered):
+        """Find the bins to name as expected; none if it or rare ones are likely."""
+        n_ordered, is_number = self._names[j].n_ordered, self._tails.measured[j]
+        likely = _find_likely(known, n_ordered)
+        if own not in likely and kept.sum() >= _LIKELY:
             return _find_likely(kept / kept.sum(), n_ordered)
-        if self._tails.measured[j]:
+        if is_number and own in likely:
             return []
-        half = _find_half(kept, own)
-        return half if kept[half].sum() >= _MOST else []
+        if not is_number:
+            likely = _find_half(kept, own) if kept.sum() >= _LIKELY else []
+        # A range of numbers may end in a rare bin; rare categories are not named.
+        return likely if kept[likely].sum() >= _MOST else []
 
     def _lies_beyond(self, i: int, j: int) -> bool:
         """Whether a cell is a number outside the central 80 % of its column."""
