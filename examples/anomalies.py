@@ -76,7 +76,7 @@ for row in np.argsort(scores)[:5]:
 found = odd[np.argsort(scores)[:20]].sum()
 print(f"\n{found} of the 10 planted wines are among the first 20 of {len(wines)}")
 print(f"marked by predict: {(outliers.predict(wines) == -1).sum()}")
-print(f"expected false alarms: {outliers.expected_false_alarms_:.1f}")
+print(f"of as many drawn rows: {outliers.expected_false_alarms_:.1f}")
 
 # %%
 # Each cell is compared with what the other cells of its row suggest, and the scores of

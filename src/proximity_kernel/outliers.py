@@ -44,7 +44,7 @@ from ._shared.options import (
     resolve_options,
 )
 from ._shared.sklearn_bases import OutlierDetector, TableT, Weighted
-from ._shared.wording import write_plain
+from ._shared.wording import join_names, write_plain, write_share
 from ._surprise import (
     FALSE_ALARMS,
     FEWEST_ROWS,
@@ -82,9 +82,11 @@ _AUTO: Literal["auto"] = "auto"
 _N_BINS = 8
 _ROUNDING = 1e-9
 _LIKELY = 0.8  # probability of the bins that are named as expected
+_MOST = 0.5  # more than this share are most
 _MOST_NAMED = 3  # expected categories
 _N_GIVEN = 2  # other cells that are named
 _LEAST_TOLD = 0.1  # logarithm of the odds by which a named cell changes them
+_Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -102,7 +104,10 @@ class Reason:
         The probability of the cell's bin, given the other cells of the row.
     expected : str
         The bins that have at least 80 % of the probability, in words. Bins that fewer
-        than five other rows have are left out.
+        than five other rows have are left out. Empty where the bins do not say enough:
+        a number is among the likely ones, rare categories have over a fifth of the
+        probability, or extremes of the row suggest an outer bin for a number in the bin
+        next to it, or reversed.
     given : tuple of str
         The cells of the row that each make the expected value likelier than it is in
         the whole column, the most important first; at most two.
@@ -112,8 +117,11 @@ class Reason:
         The share of the fitted values of its column that it lies above or below, at
         least; 0 if that is less than 95 %.
     usual : str
-        The central 80 % of the column, if the cell fits the rest of its row but is
-        unusual in its column; then `expected` is empty.
+        The central 80 % of the column, if the cell is outside and `expected` is empty.
+    confirmed : str
+        The rows that speak for the cell: at least five other rows have the same value
+        as the cells of the row that suggest another one, and most of them agree with
+        this cell. Then `expected` is empty.
     """
 
     feature: str
@@ -125,14 +133,20 @@ class Reason:
     side: str = ""
     beyond: float = 0.0
     usual: str = ""
+    confirmed: str = ""
 
     def __str__(self) -> str:
         parts = [f"usually {self.usual}"] if self.usual else []
         if self.expected:
             given = f" with {' and '.join(self.given)}" if self.given else ""
             parts.append(f"{self.expected} expected{given}")
+        if self.confirmed:
+            parts.append(f"as in {self.confirmed}")
         if self.side:
             parts.append(f"{self.side} {100 * self.beyond:g} % of all values")
+        if not parts and self.probability:
+            share = write_share(self.probability)
+            parts.append(f"{share} likely, given the other cells")
         return f"{self.feature} {self.value}: {', '.join(parts) or 'rare'}"
 
 
@@ -163,8 +177,9 @@ class ProximityOutliers(Weighted, OutlierDetector, KernelEstimator):
     offset_ : float
         The score below which a row is an outlier.
     expected_false_alarms_ : float or None
-        How many of the fitted rows would be called outliers if the model were right
-        about every cell; None if `contamination` is a number.
+        1 % of the fitted rows, as many as would be called outliers if the rows were
+        drawn from the model; of a real table without errors, fewer can be. None if
+        `contamination` is a number.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
         Only when the table had column names, all of them strings.
@@ -392,7 +407,9 @@ class ProximityOutliers(Weighted, OutlierDetector, KernelEstimator):
         """
         return np.where(self.decision_function(X) < 0, -1, 1)
 
-    def reasons(self, X: Any, n: int = 3) -> Records[list[Reason]]:
+    def reasons(
+        self, X: Any, n: int = 3, *, among: Any = None
+    ) -> Records[list[Reason]]:
         """List the cells that make each row unusual.
 
         Parameters
@@ -400,6 +417,11 @@ class ProximityOutliers(Weighted, OutlierDetector, KernelEstimator):
         X : frame, array or list of rows, of shape (n_samples, n_features)
         n : int, default=3
             Most cells of a row.
+        among : frame, array or list of rows, or None, default=None
+            Rows in which an expectation is checked, best those of the fit, which keeps
+            none itself: numbers are compared in ranges, and the rows with the very same
+            number can differ from the rest of its range. None is X. Where `among` has
+            fewer than five such rows, nothing is checked.
 
         Returns
         -------
@@ -411,7 +433,8 @@ class ProximityOutliers(Weighted, OutlierDetector, KernelEstimator):
         most = check_count("n", n, 1)
         coded = self._code(X)
         cells = score_cells(coded, self._tails, self._threads)
-        writer = _Writer(coded, self._tails)
+        others = coded if among is None else self._code(among)
+        writer = _Writer(coded, self._tails, others)
         found = (
             [
                 writer.write(i, j, float(own[j]))
@@ -504,10 +527,12 @@ class _Writer:
     ----------
     coded : CodedTable
     tails : Tails
+    among : CodedTable
+        Rows in which expectations are checked.
     """
 
-    def __init__(self, coded: CodedTable, tails: Tails) -> None:
-        self._coded, self._tails = coded, tails
+    def __init__(self, coded: CodedTable, tails: Tails, among: CodedTable) -> None:
+        self._coded, self._tails, self._among = coded, tails, among
         self._judge = Judge.of_model(coded.model)
         self._names: list[BinNames] = coded.model.bin_names
 
@@ -515,22 +540,24 @@ class _Writer:
         """Write the reason for the cell of feature j in row i."""
         row, column = self._coded.bins[self._coded.index[i]], self._coded.columns[j]
         shares, told, decided = self._judge.explain(row, j)
-        own, side, mark = int(row[j]), "", 0
+        own, side, mark, usual = int(row[j]), "", 0, ""
         if has_tails(column.type) and own < len(shares):
             side, mark = self._tails.find_mark(j, float(column.values[i]))
-        prior, known = self._keep_frequent_bins(j, own, shares, decided)
-        likely = _find_likely(known, self._names[j].n_ordered)
-        if own in likely and not side:
-            likely = _find_half(known, own)
-        expected, usual = self._name_bins(j, likely) if likely else "", ""
+        prior, known, kept = self._keep_frequent_bins(j, own, shares, decided)
+        likely = self._find_expected(j, own, known, kept)
+        expected = self._name_bins(j, likely) if likely else ""
         if not column.observed[i]:
             expected, likely = "a value", list(range(own))
-        elif own in likely:  # then it is its place in the tail that is unusual
-            expected, usual = "", self._name_usual(j)
         raised = _raise_odds(prior, told, likely)
         # Where most of the column is as expected, no other cell is needed to say so.
         most = _N_GIVEN if expected and prior[likely].sum() < _LIKELY else 0
         order = np.argsort(-raised, kind="stable")[:most].tolist()
+        given = [k for k in order if raised[k] > _LEAST_TOLD]
+        confirmed = self._find_confirming_rows(i, j, own, given)
+        if confirmed or self._are_extremes(i, j, own, likely, given):
+            expected, given = "", []
+        if not expected and self._lies_beyond(i, j):
+            usual = self._name_usual(j)
         types = self._coded.model.types
         return Reason(
             feature=types[j].name,
@@ -538,19 +565,92 @@ class _Writer:
             score=score,
             probability=float(shares[own]) if own < len(shares) else 0.0,
             expected=expected,
-            given=tuple(
-                f"{types[k].name} {self._write_value(i, k)}"
-                for k in order
-                if raised[k] > _LEAST_TOLD
-            ),
+            given=tuple(f"{types[k].name} {self._write_value(i, k)}" for k in given),
             side=side,
             beyond=mark / 1000,
             usual=usual,
+            confirmed=confirmed,
         )
 
+    def _find_expected(
+        self, j: int, own: int, known: _Floats, kept: _Floats
+    ) -> list[int]:
+        """Find the bins to name as expected; none if it or rare ones are likely."""
+        n_ordered, is_number = self._names[j].n_ordered, self._tails.measured[j]
+        likely = _find_likely(known, n_ordered)
+        if own not in likely and kept.sum() >= _LIKELY:
+            return _find_likely(kept / kept.sum(), n_ordered)
+        if is_number and own in likely:
+            return []
+        if not is_number:
+            likely = _find_half(kept, own) if kept.sum() >= _LIKELY else []
+        # A range of numbers may end in a rare bin; rare categories are not named.
+        return likely if kept[likely].sum() >= _MOST else []
+
+    def _lies_beyond(self, i: int, j: int) -> bool:
+        """Whether a cell is a number outside the central 80 % of its column."""
+        value = self._coded.columns[j].values[i : i + 1]
+        return bool(self._tails.measured[j] and self._tails.measure(j, value)[0] > 0)
+
+    def _are_extremes(
+        self, i: int, j: int, own: int, likely: list[int], given: list[int]
+    ) -> bool:
+        """Whether extremes suggest an outer bin for a number in the next, or reversed.
+
+        An outer bin is wide and has few rows, so that the bins cannot tell how far out
+        an extreme should be.
+        """
+        last = self._coded.model.bins[j].n_bins - 1
+        pairs = (0, 1), (1, 0), (last, last - 1), (last - 1, last)
+        if not any(own == one and other in likely for one, other in pairs):
+            return False
+        extreme = [self._lies_beyond(i, k) for k in (j, *given)]
+        return extreme[0] and any(extreme[1:])
+
+    def _find_confirming_rows(self, i: int, j: int, own: int, given: list[int]) -> str:
+        """Find whether rows with the same values as `given` agree with cell j of row i.
+
+        At least five other rows must have the values of both, or of the first, and most
+        of them the same bin as the cell. They are described in words; "" for none.
+        """
+        rows, found = np.arange(len(self._among)), ""
+        if own >= self._coded.model.bins[j].n_bins:
+            given = []
+        for n, k in enumerate(given, 1):
+            rows = rows[self._have_same(i, k, rows)]
+            codes = self._among.bins[self._among.index[rows], j]
+            codes = codes[codes != self._among.missing]
+            agreeing = int(np.count_nonzero(codes == own))
+            n_rows = len(codes) - min(agreeing, 1)  # one row like this one is left out
+            agreeing -= min(agreeing, 1)
+            if n_rows < FEWEST_ROWS:
+                break
+            types, found = self._coded.model.types, ""
+            if agreeing > _MOST * n_rows:
+                cells = [
+                    f"{types[g].name} {self._write_value(i, g)}" for g in given[:n]
+                ]
+                found = (
+                    f"{agreeing:,} of {n_rows:,} other rows with {join_names(cells)}"
+                )
+        return found
+
+    def _have_same(self, i: int, k: int, rows: NDArray[Any]) -> NDArray[np.bool_]:
+        """Whether some of the other rows have the same value of feature k as row i."""
+        column, other = self._coded.columns[k], self._among.columns[k]
+        if not column.observed[i]:
+            return np.asarray(~other.observed[rows])
+        if column.type.kind != "categorical":
+            return np.asarray(other.values[rows] == column.values[i])
+        label = column.labels[column.values[i]]
+        place = (
+            other.labels.index(label) if label in other.labels else len(other.labels)
+        )
+        return np.asarray(other.values[rows] == place)
+
     def _keep_frequent_bins(
-        self, j: int, own: int, shares: NDArray[np.float64], decided: int
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        self, j: int, own: int, shares: _Floats, decided: int
+    ) -> tuple[_Floats, _Floats, _Floats]:
         """Keep the bins of a cell's distribution that a reason may name as expected.
 
         At least five other rows have them, unless another cell decides. For an observed
@@ -558,19 +658,21 @@ class _Writer:
 
         Returns
         -------
-        prior, shares : ndarray of shape (n_bins,)
-            0 for other bins, among those that are compared.
+        prior, known, kept : ndarray of shape (n_bins,)
+            The shares in the column; in the distribution, among the bins that are
+            compared; and the same with 0 for rare bins.
         """
         model, bins = self._coded.model, np.arange(len(shares))
         totals = model.totals_by_feature[j].astype(np.float64)
         missing = model.bins[j].n_bins  # the code, if it is one
         if own < missing < len(shares) and shares[missing] < _LIKELY:
             totals[missing] = 0
+            shares = np.where(bins == missing, 0, shares / (1 - shares[missing]))
         totals[own : own + 1] -= 1
         enough = totals >= FEWEST_ROWS
         kept = np.where(enough | (bins == decided), shares, 0)
         prior = np.maximum(totals, 0) / max(totals.sum(), 1)
-        return prior, np.asarray(kept / max(kept.sum(), 1e-300))
+        return prior, shares, kept
 
     def _name_bins(self, j: int, likely: list[int]) -> str:
         """Name the expected bins of feature j: a range, or categories with "or"."""

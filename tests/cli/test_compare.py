@@ -1,5 +1,7 @@
 """Two files of the same table, compared; and the page about a table."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -85,7 +87,28 @@ def test_rows_unlike_the_old_ones_are_written_with_reasons(compare):
     assert "P0008" in reasons
     assert len(rows) < 12
     assert list(rows) == [*new, "score", "reasons"]
-    assert f"{len(rows)} new rows are unlike the old ones" in said
+    assert "2 of 100 new rows are unlike the old ones by the score: it is above" in said
+    assert "\nrow P0009: " in said.split("unlike the old ones")[1]
+    assert "1 other row has cells beyond those of the old file:\nrow P0007: " in said
+
+
+def test_two_halves_of_one_file_are_as_unlike_as_parts_of_the_first(compare):
+    """The old rows are scored by models that do not know them, like the new ones."""
+    rng = np.random.default_rng(0)
+    whole = pd.DataFrame(rng.lognormal(size=(600, 1)) * rng.lognormal(size=(600, 12)))
+    whole.columns = [f"x{k}" for k in range(12)]
+    shares = []
+    for seed in range(3):
+        half = np.random.default_rng(seed).random(600) < 0.5
+        said, rows = compare(whole[half], whole[~half])
+        pattern = r"(\d+) of (\d+) new rows?\b.*?(\d+) of (\d+) old rows?"
+        found = [list(map(int, one)) for one in re.findall(pattern, said)]
+        shares.append([(a / b, c / d) for a, b, c, d in found])
+        assert found[1][2] <= 0.01 * found[1][3]  # the limit is that of 99 %
+        assert len(rows) >= found[0][0]
+    beyond, unlike = np.mean(shares, axis=0)
+    assert beyond[0] == pytest.approx(beyond[1], rel=0.3)
+    assert unlike[0] < 0.02
 
 
 def test_moments_with_a_time_zone_and_in_another_unit(tmp_path, capfd):

@@ -7,6 +7,7 @@ import pandas as pd
 from report_pages import section, visible, write
 
 from proximity_kernel import ProximityKernel, ProximityOutliers
+from proximity_kernel.report.findings import _choose_clearest
 
 NONE = "No row has values that are less likely, taken together, than in 99 % of rows"
 
@@ -91,3 +92,43 @@ def test_a_cell_is_not_listed_if_one_column_decides_for_it_against_others(tmp_pa
     text = section(write(tmp_path, table), "surprising")
     assert read_rows(text) == [4]
     assert "summary : adult" not in visible(text)
+
+
+def test_the_page_says_why_the_command_outliers_lists_more_rows(tmp_path):
+    """Two refunds are far from all others: named once, and compared no more."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"amount": np.arange(400.0) % 50})
+    table["refund"] = rng.uniform(10, 20, 400).round(1)
+    table.loc[[7, 90], "refund"] = [-48_000.0, -24_000.0]
+    words = visible(write(tmp_path, table))
+    assert (ProximityOutliers().fit_predict(table) < 0).sum() == 2
+    assert "798 other observed cells compared" in words
+    assert "apart from the numbers above, no row is less likely than 99 %" in words
+    assert "Apart from the values above, no row has values that are" in words
+    assert "The command outliers lists 2 rows, for the numbers above." in words
+    table["amount"] = rng.normal(50, 9, 400).round()
+    words = visible(write(tmp_path, table))
+    assert (ProximityOutliers().fit_predict(table) < 0).sum() == 3
+    assert "1 other row has a value that is unusual in its column" in words
+    assert "lists all of them, and 2 more rows, for the numbers above." in words
+    assert "in a table without errors" not in words
+
+
+def test_a_value_is_not_listed_if_rows_with_the_same_number_have_it(tmp_path):
+    """The limit of the groups, 65, is inside a range of ages."""
+    rng = np.random.default_rng(2)
+    age = np.append(rng.integers(18, 90, 900), [65] * 5)
+    table = pd.DataFrame({"age": age, "pressure": 90 + age + rng.normal(0, 3, 905)})
+    table["group"] = np.select([age < 45, age <= 65], ["young", "middle"], "old")
+    table.loc[900:904, "pressure"] = [310, 311, 312, 313, 314]  # unusual rows, too
+    words = visible(section(write(tmp_path, table), "surprising"))
+    assert "pressure : 310" in words
+    assert "group : middle" not in words
+
+
+def test_the_clearest_is_a_contradiction_if_there_is_one():
+    extreme = {"feature": "size", "text": "99: above 99 %", "expected": False}
+    wrong = {"feature": "sex", "text": "m: f expected", "expected": True}
+    rows = [{"row": 3, "cells": [extreme]}, {"row": 5, "cells": [extreme, wrong]}]
+    assert _choose_clearest(rows) == ("clearest", 5, wrong)
+    assert _choose_clearest(rows[:1]) == ("most unusual", 3, extreme)

@@ -1,6 +1,7 @@
 """Surprising cells against loops over the definition, and the reasons for them."""
 
 import math
+import re
 
 import numpy as np
 import pandas as pd
@@ -531,3 +532,88 @@ def test_what_is_called_expected_has_at_least_half_of_the_probability():
     assert _find_half(shares, own=0) == [1, 3]
     assert _find_half(shares, own=1) == [0, 3]
     assert _find_half(np.array([0.1, 0.9]), own=0) == [1]
+
+
+def make_circles():
+    """Radius, perimeter and area of circles; one column follows from another."""
+    radius = np.random.default_rng(1).lognormal(2.6, 0.25, 570)
+    noise = np.random.default_rng(51).normal(1, 0.03, (2, 570))
+    circles = {"perimeter": 2 * np.pi * radius, "area": np.pi * radius**2}
+    circles = {name: c * e for (name, c), e in zip(circles.items(), noise, strict=True)}
+    return pd.DataFrame({"radius": radius, **circles})
+
+
+def test_an_extreme_is_no_contradiction_of_the_extremes_it_follows_from():
+    table = make_circles()
+    largest = table["radius"].nlargest(5).index
+    for reasons in ProximityOutliers().fit(table).reasons(table.loc[largest]):
+        for reason in reasons:
+            assert not reason.given, reason
+            assert str(reason) == (
+                f"{reason.feature} {reason.value}: usually {reason.usual}, above "
+                f"{100 * reason.beyond:g} % of all values"
+            )
+    wrong = table.loc[[7]].assign(area=table["area"].max())  # of a circle of that size
+    ((reason, *_),) = ProximityOutliers().fit(table).reasons(wrong)
+    assert reason.feature == "area"
+    assert reason.given
+
+
+def test_a_number_that_is_likely_has_no_other_one_expected():
+    rng = np.random.default_rng(0)
+    table = rng.normal(size=(400, 1)) + 0.7 * rng.normal(size=(400, 5))
+    found = ProximityOutliers().fit(table).reasons(table, n=5).to_frame()
+    named = found["expected"] != ""
+    assert named.sum() > 20
+    assert found["probability"][named].max() <= 0.2
+    # Those within the central 80 % have nothing but their probability.
+    likely = found[~named & (found["usual"] == "") & (found["side"] == "")]
+    assert len(likely) > 2
+    assert likely["reason"].str.contains(" % likely, given the other cells").all()
+
+
+def test_nothing_is_expected_where_rare_categories_are_likely():
+    table = pd.DataFrame({"city": ["Rome", "Pisa"] * 150, "group": ["a"] * 300})
+    rare = pd.DataFrame({"city": [f"town {k % 5}" for k in range(20)], "group": "b"})
+    odd = ProximityOutliers().fit(pd.concat([table, rare]))
+    reasons = odd.reasons(pd.DataFrame({"city": ["Rome"], "group": ["b"]}))[0]
+    (city,) = (str(reason) for reason in reasons if reason.feature == "city")
+    assert re.fullmatch("city Rome: .* % likely, given the other cells", city)
+
+
+def make_ages():
+    """Ages, and groups of them whose limit of 65 is inside a bin of the ages."""
+    rng = np.random.default_rng(2)
+    age = rng.integers(18, 90, 900)
+    table = pd.DataFrame({"age": age, "pressure": 90 + age / 2 + rng.normal(0, 5, 900)})
+    table["group"] = np.select([age < 45, age <= 65], ["young", "middle"], "old")
+    return table
+
+
+def test_rows_with_the_very_same_value_are_asked_before_another_is_expected():
+    table = make_ages()
+    odd = ProximityOutliers().fit(table)
+    found = [one for row in odd.reasons(table) for one in row if one.feature == "group"]
+    assert not [one for one in found if one.expected]
+    asked = [one.confirmed for one in found if one.confirmed]
+    n_rows = (table["age"] == 65).sum() - 1
+    assert f"{n_rows} of {n_rows} other rows with age 65" in asked
+    assert str(found[0]) == f"group {found[0].value}: as in {found[0].confirmed}"
+
+
+def test_the_rows_that_are_asked_can_be_others_than_those_that_are_judged():
+    table = make_ages()
+    odd = ProximityOutliers().fit(table)
+    whole = odd.reasons(table)
+    at = [i for i, row in enumerate(whole) if any(one.confirmed for one in row)][:3]
+    assert odd.reasons(table.iloc[at], among=table) == [whole[i] for i in at]
+    alone = [one for i in at for one in odd.reasons(table.iloc[[i]])[0]]
+    assert not [one for one in alone if one.confirmed]
+    with raises_naming(ValueError, "age"):
+        odd.reasons(table, among=table.drop(columns="age"))
+    # A wrong group stays one: the other rows with this age contradict it.
+    wrong = table.iloc[[at[0]]].assign(group="young")
+    (reason,) = (
+        one for one in odd.reasons(wrong, among=table)[0] if one.feature == "group"
+    )
+    assert reason.given

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 import pandas as pd
 from rich.text import Text
 from scipy.stats import chi2_contingency, ks_2samp
+from sklearn.base import clone
 
 from .. import ProximityOutliers
 from .._bins import write_numbers
@@ -23,7 +25,9 @@ from .results import draw_grid, join_table, label_rows, write_results, write_sho
 _CHANCE = 0.02  # that a column is listed although nothing changed
 _N_TESTS = 2  # of a column: missing cells, and values
 _MIN_ROWS = 20  # in both files, for a test
-_N_ROWS = 5  # unlike the old ones, that are shown
+_N_ROWS = 5  # unlike the old ones, that are shown of each kind
+_N_FOLDS = 5
+_TYPICAL = 0.99  # of the old rows score at most the limit
 _MIN_COUNT = 10  # cells of a category in both files; rarer ones are tested as one
 _N_VALUES = 2  # of a column, whose shares are shown
 
@@ -245,38 +249,69 @@ def _find_new_values(old: Any, new: Any) -> dict[str, Any]:
     return found
 
 
+def _cross_fit(model: ProximityOutliers, known: Any) -> tuple[Any, Any]:
+    """Compare each fifth of the old rows with the rest, as the new rows with all.
+
+    Returns
+    -------
+    scores : ndarray of shape (n_rows,)
+        By a model fitted to the other fifths. A model of all rows knows the row itself.
+    beyond : ndarray of shape (n_rows,), bool
+        Whether a row has a category or number beyond those of the other fifths.
+    """
+    scores, beyond = np.zeros(len(known)), np.zeros(len(known), dtype=bool)
+    fold = np.random.default_rng(0).permutation(len(known)) % _N_FOLDS
+    for k in range(_N_FOLDS if len(known) > 1 else 0):
+        own, rest = np.flatnonzero(fold == k), known[fold != k]
+        if not len(own):
+            continue
+        with warnings.catch_warnings():  # those of the whole file have been printed
+            warnings.simplefilter("ignore")
+            scores[own] = -clone(model).fit(rest).score_samples(known.iloc[own])
+        for said in _find_new_values(rest, known.iloc[own]).values():
+            beyond[own] |= (said != "").to_numpy()
+    return scores, beyond
+
+
 def _print_unlike(invocation: Invocation, old: LoadedTable, new: LoadedTable) -> None:
     """Print which new rows are unlike the old ones, and write them if asked to."""
     options = invocation.options
     kernel = fitting.make_kernel(options, ProximityOutliers())
     known = old.frame[list(new.frame)]
+    model = ProximityOutliers(kernel=kernel, n_jobs=options.n_jobs)
     with invocation.progress("fitting"):
-        model = ProximityOutliers(kernel=kernel, n_jobs=options.n_jobs).fit(known)
-        before, scores = (-model.score_samples(one) for one in (known, new.frame))
-    limit, beyond = -model.offset_, _find_new_values(known, new.frame)
-    unlike = scores > limit
-    by_score, usual = int(unlike.sum()), int((before > limit).sum())
-    for own in beyond.values():
-        unlike |= (own != "").to_numpy()
-    if beyond:
-        cells = [f"{n!r} ({int((own != '').sum()):,})" for n, own in beyond.items()]
+        before, were_beyond = _cross_fit(model, known)
+        scores = -model.fit(known).score_samples(new.frame)
+    high = float(np.quantile(before, _TYPICAL, method="higher"))
+    limit = max(-model.offset_, high)
+    found = _find_new_values(known, new.frame)
+    unlike, beyond = scores > limit, np.zeros(len(scores), dtype=bool)
+    for own in found.values():
+        beyond |= (own != "").to_numpy()
+    rows, others = counted(len(scores), "new row"), counted(len(known), "old row")
+    fifths = "if each fifth of these is"
+    if found:
+        cells = [f"{n!r} ({int((own != '').sum()):,})" for n, own in found.items()]
         what = "Cells with a new category, or a number beyond those of the old file"
-        _print(invocation, f"{what}: {join_names(cells, 8)}.")
-    rows = counted(int(unlike.sum()), "new row is", "new rows are")
-    others = counted(len(known), "old row")
-    n_rest = int(unlike.sum()) - by_score
-    rest = f", {n_rest:,} by such cells alone"
+        _print(
+            invocation,
+            f"{what}: {join_names(cells, 8)}. They are in {int(beyond.sum()):,} of "
+            f"{rows}, and in {int(were_beyond.sum()):,} of {others}, {fifths} compared "
+            "with the rest.",
+        )
+    n, usual = int(unlike.sum()), int((before > limit).sum())
     _print(
         invocation,
-        f"{rows} unlike the old ones: {by_score:,} by the score (above {limit:.1f}, as "
-        f"{usual:,} of {others} have)" + (f"{rest}." if n_rest else "."),
+        f"{n:,} of {rows} {'is' if n == 1 else 'are'} unlike the old ones by the "
+        f"score: it is above {limit:.1f}, as for {usual:,} of {others}, {fifths} "
+        "scored by a model of the rest.",
     )
     order = np.argsort(-scores, kind="stable")
-    order = order[unlike[order]]
+    order = order[(unlike | beyond)[order]]
     texts = np.full(len(scores), "", dtype=object)
-    reasons = model.reasons(new.frame.iloc[order]) if len(order) else []
+    reasons = model.reasons(new.frame.iloc[order], among=known) if len(order) else []
     for i, own in zip(order, reasons, strict=True):
-        odd = {name: said.iloc[i] for name, said in beyond.items() if said.iloc[i]}
+        odd = {name: said.iloc[i] for name, said in found.items() if said.iloc[i]}
         parts = [
             f"{name} {write_short(new.frame[name].iloc[i])}: {said}"
             for name, said in odd.items()
@@ -284,10 +319,15 @@ def _print_unlike(invocation: Invocation, old: LoadedTable, new: LoadedTable) ->
         parts += [str(one) for one in own if one.feature not in odd]
         texts[i] = "; ".join(parts)
     labels = label_rows(new)
-    for i in order[:_N_ROWS]:
-        _print(invocation, f"row {labels[i]}: {texts[i]}")
+    alone = order[~unlike[order]]
+    for some in (order[unlike[order]], alone):
+        if len(some) and some is alone:
+            only = counted(len(alone), "other row has", "other rows have")
+            _print(invocation, f"{only} cells beyond those of the old file:")
+        for i in some[:_N_ROWS]:
+            _print(invocation, f"row {labels[i]}: {texts[i]}")
     if options.output is None and options.format is None:
-        if len(order) > _N_ROWS:
+        if max(len(alone), len(order) - len(alone)) > _N_ROWS:
             invocation.note("-o FILE writes all of these rows, with all columns")
         return
     joined = join_table(new, {"score": scores.round(6), "reasons": texts})

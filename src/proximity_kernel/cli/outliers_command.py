@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import compress
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from .. import ProximityOutliers
-from .._shared.wording import counted
+from .._shared.wording import counted, write_share
+from .._surprise import FALSE_ALARMS
 from ..io import InputError
 from . import fitting
 from .program import Invocation
@@ -99,6 +101,8 @@ def _list_cells(invocation: Invocation, model: Any, table: Any, coded: Any) -> A
         for reason in reasons
     }
     listed = [found[i, names[j]] for i, j in zip(row, feature, strict=True)]
+    wrong = [not one.confirmed or bool(one.side) for one in listed]
+    row, listed = row[wrong], list(compress(listed, wrong))
     results = {
         "column": [one.feature for one in listed],
         "value": [one.value for one in listed],
@@ -113,12 +117,10 @@ def _describe_outliers(scores: Any, model: Any, *, fitted: bool) -> str:
     """Write how many rows are outliers, above which score."""
     limit, of_all = -model.offset_, counted(len(scores), "row")
     n = int((scores > limit).sum())
-    expected = model.expected_false_alarms_
     alarms = ""
-    if fitted and expected is not None:
+    if fitted and model.expected_false_alarms_ is not None:
         alarms = (
-            f" About {expected:.1f} would be so if every cell were as the model "
-            "expects."
+            f" {write_share(FALSE_ALARMS)} of rows drawn from the model score higher."
         )
     if not n:
         return (
@@ -138,7 +140,8 @@ def _iterate_reasons(
     with invocation.progress("finding reasons", len(rows)) as advance:
         for start in range(0, len(rows), _BLOCK):
             block = rows[start : start + _BLOCK]
-            yield from zip(block, model.reasons(coded.take(block), most), strict=True)
+            reasons = model.reasons(coded.take(block), most, among=coded)
+            yield from zip(block, reasons, strict=True)
             advance(len(block))
 
 

@@ -101,23 +101,43 @@ def write_findings(
     if far:
         places = [_write_far(one, names) for one in far]
         lines.append(f"Far from all other numbers: {join_sentences(places)}.")
-    checked = counted(surprising["n_cells"], "observed cell")
+    other = "other " if far else ""
+    checked = counted(surprising["n_cells"], f"{other}observed cell")
     if surprising["rows"]:
-        first = surprising["rows"][0]
-        cell = first["cells"][0]
-        rows = counted(surprising["found"], "row has", "rows have")
+        which, row, cell = _choose_clearest(surprising["rows"])
+        rows = counted(surprising["found"], f"{other}row has", f"{other}rows have")
         lines.append(
             f"{rows} a value that is unusual in its column or does not fit the rest of "
-            f"the row ({checked} compared). The clearest is row {names[first['row']]}: "
+            f"the row ({checked} compared). The {which} is row {names[row]}: "
             f"{cell['feature']} {cell['text']}."
         )
     else:
         lines.append(
-            f"{checked} compared with the rest of their row: no row is less likely "
-            "than 99 % of the rows that the table suggests. A wrong value that is "
-            "likely is not found; the extremes of each column are on its card."
+            f"{checked} compared with the rest of their row: {_write_apart(surprising)}"
+            "no row is less likely than 99 % of the rows that the table suggests. A "
+            "wrong value that is likely is not found; the extremes of each column are "
+            "on its card."
         )
     return [*lines, _write_missing(counts, missing)]
+
+
+def _write_apart(surprising: Mapping[str, Any]) -> str:
+    """Write which unusual values do not count here, if there are any."""
+    apart = ["the numbers above"] if surprising["n_far"] else []
+    if surprising["n_confirmed"]:
+        apart.append("values that other cells of their row confirm")
+    return f"apart from {join_names(apart)}, " if apart else ""
+
+
+def _choose_clearest(
+    rows: Sequence[Mapping[str, Any]],
+) -> tuple[str, int, Mapping[str, Any]]:
+    """Choose the first cell that contradicts others of its row; else the first cell."""
+    for one in rows:
+        for cell in one["cells"]:
+            if cell["expected"]:
+                return "clearest", one["row"], cell
+    return "most unusual", rows[0]["row"], rows[0]["cells"][0]
 
 
 def _write_far(one: Mapping[str, Any], names: Sequence[str]) -> str:

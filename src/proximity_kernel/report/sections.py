@@ -2,9 +2,9 @@
 
 *Surprising cells.* The scores are those of `ProximityOutliers`: each observed cell is
 compared with what the other cells of its row suggest, and the scores of the cells of a
-row add up. Two kinds of cells are left out here: numbers that the page lists as far
-from all others, and values that one other cell of the row decides for, whatever the
-others suggest.
+row add up. Three kinds of cells are left out here: numbers that the page lists as far
+from all others, values that one other cell of the row decides for, whatever the
+others suggest, and values that most rows with the same other cells have.
 
 *Missing cells.* An estimate is a probability distribution over the bins of its column.
 Where the other columns do not help, it is the share of each bin in the whole column.
@@ -30,7 +30,7 @@ from ..outliers import Reason, fit_like
 from .display_columns import DisplayColumn, clean
 
 _N_ROWS = 10
-_N_LOOKED_AT = 30  # rows, some of which may have nothing to list
+_N_LOOKED_AT = 1000  # rows, some of which may have nothing to list
 _N_CELLS = 3  # of a row
 MAX_ROWS = 20_000
 """Maximum number of rows whose missing cells are estimated."""
@@ -66,21 +66,27 @@ def find_surprising_rows(
     Returns
     -------
     dict
-        ``found``: how many rows are outliers by such values. ``expected``: how many
-        would be by chance. ``rows``: the first ten, the most surprising first: row (its
-        index) and cells, a list of dict: feature and text. ``n_cells``: how many
-        observed cells were compared.
+        ``found``: how many rows are outliers by such values. ``n_far``,
+        ``n_confirmed``: how many more are outliers by the cells that are left out here,
+        by numbers and by others. ``rows``: the first ten, the most surprising first:
+        row (its index) and cells, a list of dict: feature, text and expected (whether
+        another value is). ``n_cells``: how many observed cells were compared.
     """
     odd, own = fit_like(kernel, coded.columns)
     cells: NDArray[np.float64] = odd.score_cells(own)
+    n_cells = sum(len(column.known) for column in columns)
+    n_outliers = int(np.count_nonzero(-cells.sum(axis=1) < odd.offset_))
     for j, column in enumerate(columns):
         if column.usual is not None:
             usual, values = column.usual, column.values
-            cells[(values < usual.low) | (values > usual.high), j] = 0
+            far = (values < usual.low) | (values > usual.high)
+            cells[far, j] = 0
+            n_cells -= int(np.count_nonzero(far))
     total = cells.sum(axis=1)
     found = int(np.count_nonzero(-total < odd.offset_))
+    n_far, n_confirmed = n_outliers - found, 0
     order = np.argsort(-total, kind="stable")[: min(_N_LOOKED_AT, found)]
-    every = odd.reasons(own.take(order), len(columns))
+    every = odd.reasons(own.take(order), len(columns), among=own)
     judge = Judge.of_model(own.model)
     places = {kind.name: j for j, kind in enumerate(own.model.types)}
     rows: list[dict[str, Any]] = []
@@ -90,29 +96,31 @@ def find_surprising_rows(
         shown = [
             (j, one)
             for j, one in listed
-            if cells[i, j] and (one.side or not judge.is_confirmed(coded_row, j))
+            if cells[i, j]
+            and (one.side or not (one.confirmed or judge.is_confirmed(coded_row, j)))
         ][:_N_CELLS]
         if shown:
             texts = [_describe_reason(columns[j], i, one) for j, one in shown]
             rows.append({"row": i, "cells": texts})
         else:
-            found -= 1
-    n_cells = sum(len(column.known) for column in columns)
+            n_confirmed += 1
     return {
-        "found": found,
-        "expected": odd.expected_false_alarms_,
+        "found": found - n_confirmed,
+        "n_far": n_far,
+        "n_confirmed": n_confirmed,
         "rows": rows[:_N_ROWS],
         "n_cells": n_cells,
     }
 
 
-def _describe_reason(column: DisplayColumn, i: int, reason: Reason) -> dict[str, str]:
+def _describe_reason(column: DisplayColumn, i: int, reason: Reason) -> dict[str, Any]:
     """Write a reason for a surprising cell, with values as the page writes them."""
     missing = bool(column.missing[i])
     value = "missing" if missing else column.write(column.values[i])
     expected = column.write_bin(reason.expected)
     written = replace(reason, feature="", value=value, expected=expected)
-    return {"feature": column.name, "text": clean(str(written).strip(), 300)}
+    text = clean(str(written).strip(), 300)
+    return {"feature": column.name, "text": text, "expected": bool(expected)}
 
 
 def count_missing_cells(columns: Sequence[DisplayColumn]) -> dict[str, Any]:
