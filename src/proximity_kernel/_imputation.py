@@ -53,6 +53,7 @@ class _Decoded:
 
     rows: NDArray[np.int64]
     picks: NDArray[np.int64]  # the likeliest bin
+    modes: _Floats  # and its mean, of numbers
     means: _Floats
     uncertainty: _Floats
     ends: _Floats  # of intervals, shape (n_cells, 2)
@@ -87,7 +88,8 @@ def estimate_missing(
     """
     parts: list[list[_Decoded]] = [[] for _ in model.types]
     for j, rows, shares in _estimate_shares(model, coded, n_threads):
-        parts[j].append(_decode_cells(model, learned, j, rows, shares, level))
+        held = coded.bins[rows]
+        parts[j].append(_decode_cells(model, learned, j, rows, held, shares, level))
     found = []
     for j, own in enumerate(parts):
         fill = _copy_to_rows(model, coded, j, own, strategy, learned)
@@ -216,31 +218,45 @@ def _decode_cells(
     learned: NumberModel,
     j: int,
     rows: NDArray[np.int64],
+    held: NDArray[Any],
     shares: _Floats,
     level: float,
 ) -> _Decoded:
-    """Decode distributions over bins to picks, means, uncertainty and intervals."""
+    """Decode distributions over bins to picks, means, uncertainty and intervals.
+
+    The codes of the rows are `held`.
+    """
+    picks = shares.argmax(axis=1)
     t = learned.place(j)
     if t is None:
         # The likeliest label, and the probability of any other.
         chances = shares * (1 - model.typical[j].spread)
         none, unsure = np.zeros((len(rows), 2)), 1 - chances.max(axis=1)
         picks = chances.argmax(axis=1)
-        return _Decoded(rows, picks, none[:, 0], np.clip(unsure, 0, 1), none)
-    n_bins = shares.shape[1]
-    values, spread = learned.means[t, :n_bins], learned.spreads[t, :n_bins]
-    means = (shares * values).sum(axis=1)  # BLAS could round by row count
-    widest = max(float(np.abs(values).max()), float(spread.max()))
-    scale = max(widest, _TINY)  # squares overflow
-    apart = values / scale - means[:, None] / scale
-    apart = apart**2 + (spread / scale) ** 2
-    with np.errstate(over="ignore"):  # a model file can have any spread
-        deviation = np.sqrt((shares * apart).sum(axis=1)) * scale
+        zeros = none[:, 0]
+        return _Decoded(rows, picks, zeros, zeros, np.clip(unsure, 0, 1), none)
+    values, spread = learned.find_moments(t, held, shares.shape[1])
+    means, deviation = _average(shares, values, spread)
     ends = np.zeros((len(rows), 2))
     if level > 0:
         for k, place in enumerate(((1 - level) / 2, (1 + level) / 2)):
-            ends[:, k] = learned.find_quantiles(t, shares, np.full(len(rows), place))[0]
-    return _Decoded(rows, shares.argmax(axis=1), means, deviation, ends)
+            places = np.full(len(rows), place)
+            ends[:, k] = learned.find_quantiles(t, held, shares, places)[0]
+    modes = values[np.arange(len(rows)), picks]
+    return _Decoded(rows, picks, modes, means, deviation, ends)
+
+
+def _average(
+    shares: _Floats, values: _Floats, spread: _Floats
+) -> tuple[_Floats, _Floats]:
+    """Compute mean and standard deviation of mixtures of bins, one in each row."""
+    means = (shares * values).sum(axis=1)  # BLAS could round by row count
+    widest = np.maximum(np.abs(values), spread).max(axis=1, keepdims=True)
+    scale = np.maximum(widest, _TINY)  # squares overflow
+    apart = (values / scale - means[:, None] / scale) ** 2 + (spread / scale) ** 2
+    with np.errstate(over="ignore"):  # a model file can have any spread
+        deviations = np.sqrt((shares * apart).sum(axis=1)) * scale[:, 0]
+    return means, deviations
 
 
 def open_missing(model: Model, rows: NDArray[Any]) -> NDArray[Any]:
@@ -269,14 +285,14 @@ def _copy_to_rows(
         return Fill(column, rows, np.empty(0), np.empty(0), np.empty(0))
     held = np.concatenate([one.rows for one in parts])
     at = np.searchsorted(held, coded.index[rows])
-    means, picks, uncertainty, ends = (
+    means, picks, modes, uncertainty, ends = (
         np.concatenate([getattr(one, name) for one in parts])[at]
-        for name in ("means", "picks", "uncertainty", "ends")
+        for name in ("means", "picks", "modes", "uncertainty", "ends")
     )
     if t is None:
         values = label_bins(column, typical)[picks]
     else:
-        values = means if strategy == "mean" else learned.means[t][picks]
+        values = means if strategy == "mean" else modes
     return Fill(column, rows, values, uncertainty, means, ends)
 
 
@@ -298,7 +314,7 @@ def _apply_regression(
         i = int(learned.features[s])
         return coded.columns[i].values[fill.rows], coded.bins[index, i]
 
-    shift, left = learned.predict(t, read, len(fill.rows))
+    shift, left = learned.predict(t, read, fill.uncertainty)
     means = np.clip(fill.means + shift, learned.low[t], learned.high[t])
     unsure = fill.uncertainty * np.sqrt(left)
     values = means if strategy == "mean" else fill.values
@@ -396,13 +412,14 @@ def _draw_feature(
     if t is None:
         rows[at, j] = _pick_bins(shares, places)
         return
-    found, frequent = learned.find_quantiles(t, shares, places)
-    expected = (shares * learned.means[t, : shares.shape[1]]).sum(axis=1)
+    found, frequent = learned.find_quantiles(t, held, shares, places)
+    moments = learned.find_moments(t, held, shares.shape[1])
+    expected, deviations = _average(shares, *moments)
 
     def read(s: int) -> tuple[_Floats, NDArray[Any]]:
         return numbers[s][at], held[:, learned.features[s]]
 
-    shift, left = learned.predict(t, read, len(at))
+    shift, left = learned.predict(t, read, deviations)
     drawn = expected + shift + np.sqrt(left) * (found - expected)
     drawn = np.clip(drawn, learned.low[t], learned.high[t])
     drawn = np.where(frequent, found, drawn)
@@ -488,5 +505,9 @@ def _draw_numbers(
     quantiles = np.maximum.accumulate(moved, axis=2)
     errors = learned.errors * random.normal(size=learned.errors.shape[:2])[:, None]
     slopes = learned.slopes + errors.sum(axis=2).reshape(learned.slopes.shape)
-    means = learned.means + shift
-    return replace(learned, means=means, quantiles=quantiles, slopes=slopes)
+    # Where a label decides the number, the mean of the bin does not matter.
+    offsets = learned.label_offsets - shift[:, None] * (1 - learned.label_ratios)
+    return replace(
+        learned, means=learned.means + shift, label_offsets=offsets,
+        quantiles=quantiles, slopes=slopes,
+    )  # fmt: skip

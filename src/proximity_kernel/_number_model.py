@@ -12,6 +12,14 @@ f is filled almost exactly if c is observed. The slopes are those of a ridge reg
 with the penalty of the highest marginal likelihood. Offsets, values and residuals are
 limited to five standard deviations, and a filled number to the observed range.
 
+The slopes hold for a typical cell of the column. Where the bins leave less open than
+typical, the prediction is combined with them by precision: a cell whose bins leave
+nothing open is not moved.
+
+The mean and standard deviation of a bin may depend on one label of the row, such as the
+product that a price belongs to. They are those of the rows with both codes, shrunk to
+those of the bin by analysis of variance.
+
 All of it, also the means of the bins, is learned from a sample of distinct rows: those
 with the lowest hashes of their content. The sample depends on the rows only, not on how
 the table was divided or ordered, so a fit to batches learns the same to the bit.
@@ -20,7 +28,7 @@ the table was divided or ordered, so a fit to batches learns the same to the bit
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -52,6 +60,7 @@ _FEWEST_ROWS = 100
 _LIMIT = 5.0  # standard deviations
 _MOST_SCORE = 20.0  # stated standard deviations
 _EXACT = 1e-12  # share of the sum of squares that counts as 0
+_USEFUL = 0.95  # share of the variance within bins that a useful label leaves, at most
 _PIECE = 16384  # rows
 _STIRS = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 _Floats = NDArray[np.float64]
@@ -116,9 +125,20 @@ class NumberModel:
     left : ndarray of shape (n_numbers, 2), float64, from 0 to 1
         The share of the variance that is left where no source is observed, and where
         all are.
+    typical : ndarray of shape (n_numbers,), float64
+        The standard deviation that the bins leave in the fitted rows (root mean
+        square), in those of the column.
     scores : ndarray of shape (n_numbers, n_scores), float64
         Quantiles of the errors of the fitted numbers, in stated standard deviations; 0
         if they are not known.
+    labels : ndarray of shape (n_numbers,), int64
+        The feature whose labels tell most about each number within its bins; -1 for
+        none.
+    label_offsets : ndarray of shape (n_numbers, n_codes + 1, n_bins), float64
+        Mean of the numbers with a code of that feature, less the mean of the bin. The
+        last line, all zeros, is for a missing label.
+    label_ratios : ndarray of shape (n_numbers, n_codes + 1, n_bins), float64
+        Their standard deviation over that of the bin; ones in the last line.
     """
 
     features: _Ints
@@ -134,13 +154,39 @@ class NumberModel:
     errors: _Floats
     explained: _Floats
     left: _Floats
+    typical: _Floats
     scores: _Floats
+    labels: _Ints
+    label_offsets: _Floats
+    label_ratios: _Floats
 
     def place(self, j: int) -> int | None:
         """Find the place of a feature among the numbers; None if it is not there."""
         at = int(np.searchsorted(self.features, j))
         found = at < len(self.features) and self.features[at] == j
         return at if found else None
+
+    def find_moments(
+        self, t: int, rows: NDArray[Any], n_bins: int
+    ) -> tuple[_Floats, _Floats]:
+        """Find mean and standard deviation of a number in each bin, by a label.
+
+        Parameters
+        ----------
+        t : int
+            The place of the number.
+        rows : ndarray of shape (n_rows, n_features)
+            The codes of the rows.
+        n_bins : int
+            Bins of the number.
+
+        Returns
+        -------
+        means, spreads : ndarray of shape (n_rows, n_bins)
+        """
+        at = np.minimum(rows[:, self.labels[t]], self.label_offsets.shape[1] - 1)
+        means = self.means[t, :n_bins] + self.label_offsets[t, at, :n_bins]
+        return means, self.spreads[t, :n_bins] * self.label_ratios[t, at, :n_bins]
 
     def compute_intervals(
         self, t: int, means: _Floats, deviations: _Floats, level: float
@@ -167,7 +213,7 @@ class NumberModel:
         return np.asarray(np.clip(found, self.low[t], self.high[t]))
 
     def find_quantiles(
-        self, t: int, shares: _Floats, places: _Floats
+        self, t: int, rows: NDArray[Any], shares: _Floats, places: _Floats
     ) -> tuple[_Floats, NDArray[np.bool_]]:
         """Compute quantiles of a number from distributions over its bins.
 
@@ -175,6 +221,8 @@ class NumberModel:
         ----------
         t : int
             The place of the number.
+        rows : ndarray of shape (n_cells, n_features)
+            The codes of the rows of the cells.
         shares : ndarray of shape (n_cells, n_bins)
             Probabilities of the bins.
         places : ndarray of shape (n_cells,), from 0 to 1
@@ -185,20 +233,31 @@ class NumberModel:
         ndarray of shape (n_cells,)
             The quantiles.
         ndarray of shape (n_cells,), bool
-            Whether it is a frequent value: two stored quantiles of the bin equal it.
+            Whether it is a frequent value: two stored quantiles of the bin equal it,
+            and it is within two standard deviations of those with the row's label.
         """
         reached = np.cumsum(shares, axis=1)
         places = places * reached[:, -1]
         picks = (reached[:, :-1] <= places[:, None]).sum(axis=1)
-        rows = np.arange(len(shares))
-        own = np.maximum(shares[rows, picks], np.finfo(float).tiny)
-        inside = np.clip((places - reached[rows, picks]) / own + 1, 0, 1)
+        cells = np.arange(len(shares))
+        own = np.maximum(shares[cells, picks], np.finfo(float).tiny)
+        inside = np.clip((places - reached[cells, picks]) / own + 1, 0, 1)
         at = np.clip(np.searchsorted(PLACES, inside, side="right"), 1, len(PLACES) - 1)
         above = (inside - PLACES[at - 1]) / (PLACES[at] - PLACES[at - 1])
         low, high = self.quantiles[t, picks, at - 1], self.quantiles[t, picks, at]
-        return _interpolate(low, high, above), low == high
+        found = _interpolate(low, high, above)
+        if self.labels[t] < 0:
+            return found, low == high
+        means, spreads = self.find_moments(t, rows, shares.shape[1])
+        mean, spread = means[cells, picks], spreads[cells, picks]
+        frequent = (low == high) & (np.abs(found - mean) <= 2 * spread)
+        whole = np.where(self.spreads[t, picks] > 0, self.spreads[t, picks], 1)
+        moved = mean + (found - self.means[t, picks]) * (spread / whole)
+        return np.where(frequent, found, moved), frequent
 
-    def predict(self, t: int, read: _Reader, n_rows: int) -> tuple[_Floats, _Floats]:
+    def predict(
+        self, t: int, read: _Reader, deviations: _Floats
+    ) -> tuple[_Floats, _Floats]:
         """Predict the residuals of a number from other numbers of the rows.
 
         Parameters
@@ -207,7 +266,8 @@ class NumberModel:
             The place of the number.
         read : callable
             Reads another number by its place: its values and codes in these rows.
-        n_rows : int
+        deviations : ndarray of shape (n_rows,)
+            The standard deviations that the bins leave.
 
         Returns
         -------
@@ -216,14 +276,23 @@ class NumberModel:
         left : ndarray of shape (n_rows,), from 0 to 1
             The share of the variance that stays unexplained.
         """
-        shift, known = np.zeros(n_rows), np.zeros(n_rows)
+        shift, known = np.zeros((2, len(deviations)))
         for k, s in enumerate(self.sources[t].tolist()):
             if s >= 0:
                 offsets, values, observed = self.standardize(s, *read(s))
                 shift += self.slopes[t, k, 0] * offsets + self.slopes[t, k, 1] * values
                 known += self.explained[t, k] * observed
         none, every = self.left[t]
-        return self.scales[t] * shift, none + (every - none) * np.minimum(known, 1)
+        left = none + (every - none) * np.minimum(known, 1)
+        # At the typical variance the prediction explains the share 1 - left, so its
+        # own error has the variance left / (1 - left) in units of the typical one.
+        with np.errstate(over="ignore"):  # a model file can have any scale
+            ratio = deviations / (self.scales[t] * self.typical[t] or 1)
+        ratio = np.clip(ratio, 1e-15, 1e15) ** 2
+        weight = 1 / np.maximum(1, 1 - left + left / ratio)
+        unexplained = (1 - (1 - left) * weight) ** 2
+        unexplained += (1 - left) * left * weight**2 / ratio
+        return self.scales[t] * shift * weight, unexplained
 
     def standardize(
         self, s: int, values: _Floats, codes: NDArray[Any]
@@ -400,10 +469,15 @@ def learn_numbers(model: Model, sample: NumberSample, n_threads: int) -> NumberM
         errors=np.zeros((n_numbers, 2 * room, 2 * room)),
         explained=np.zeros((n_numbers, room)),
         left=np.ones((n_numbers, 2)),
+        typical=np.zeros(n_numbers),
         scores=np.zeros((n_numbers, len(SCORES))),
+        labels=np.full(n_numbers, -1),
+        label_offsets=np.zeros((n_numbers, 1, most)),
+        label_ratios=np.ones((n_numbers, 1, most)),
     )  # fmt: skip
     for s in range(n_numbers):
         _summarize_bins(model, learned, s, sample, weights)
+    learned = _learn_labels(model, learned, sample, weights)
     if isinstance(model.matcher, Pairwise) and 0 < n_numbers <= _MOST_NUMBERS:
         with one_blas_thread():  # threads would cost more than they save
             _learn_slopes(model, learned, sample, weights, n_threads)
@@ -423,16 +497,18 @@ def _learn_slopes(
     scaled = [learned.standardize(s, *read(s)) for s in range(len(features))]
     inputs = np.array([part[:2] for part in scaled])
     observed = np.array([part[2] for part in scaled])
-    expected, variances = _expect(model, learned, sample.rows, n_threads)
-    safe = np.where(scales > 0, scales, 1)[:, None]
+    safe = np.where(scales > 0, scales, 1)
+    expected, variances = _expect(model, learned, sample.rows, safe, n_threads)
     with np.errstate(over="ignore"):  # of numbers that take no part
-        residuals = _clip((sample.values.T - expected) / safe)  # 0 if missing
+        residuals = _clip((sample.values.T - expected) / safe[:, None])  # 0 if missing
     wanted = [scales[t] > 0 and model.types[j].form != "boolean"
               for t, j in enumerate(features)]  # fmt: skip
     candidates = _mark_candidates(model.matcher, learned.features, scales)
     related = _relate(inputs, residuals, observed, weights)
     for t in np.flatnonzero(wanted).tolist():
         some = np.flatnonzero(observed[t])
+        own_variances = variances[t, some] * weights[some]
+        learned.typical[t] = np.sqrt(own_variances.sum() / weights[some].sum())
         best = np.argsort(-np.where(candidates[t], related[t], -1), kind="stable")
         sources = np.sort(best[: min(MOST_SOURCES, int(candidates[t].sum()))])
         if len(sources):
@@ -441,9 +517,10 @@ def _learn_slopes(
                 learned, t, sources, inputs[sources][..., some], observed[own],
                 residuals[t, some], weights[some],
             )  # fmt: skip
-        shift, left = learned.predict(t, read, len(sample.rows))
+        deviations = np.sqrt(variances[t])
+        shift, left = learned.predict(t, read, scales[t] * deviations)
         means = np.clip(expected[t] + shift, learned.low[t], learned.high[t])
-        stated = np.sqrt(variances[t] * left) / scales[t]
+        stated = deviations * np.sqrt(left)
         errors = (sample.values[:, t] - means) / scales[t]
         scores = (errors / np.maximum(stated, _EXACT))[some]
         learned.scores[t] = _find_error_quantiles(scores, weights[some])
@@ -457,13 +534,15 @@ def _find_error_quantiles(scores: _Floats, weights: _Floats) -> _Floats:
 
 
 def _expect(
-    model: Model, learned: NumberModel, rows: NDArray[Any], n_threads: int
-) -> tuple[_Floats, _Floats]:
+    model: Model, learned: NumberModel, rows: NDArray[Any], scales: _Floats,
+    n_threads: int,
+) -> tuple[_Floats, _Floats]:  # fmt: skip
     """Compute expected values and variances of numbers, from the row's other cells.
 
     Returns
     -------
     expected, variances : ndarray of shape (n_numbers, n_rows)
+        Variances are in units of the squares of `scales`.
     """
     features = learned.features.tolist()
     expected, variances = np.empty((2, len(features), len(rows)))
@@ -472,12 +551,12 @@ def _expect(
         shares = model.matcher.estimate_features(rows[first:last], features)
         for t, (j, own) in enumerate(zip(features, shares, strict=True)):
             known = drop_missing(model, j, own)
-            means = learned.means[t, : known.shape[1]]
-            spreads = learned.spreads[t, : known.shape[1]]
-            mean = (known * means).sum(axis=1)
+            held = learned.find_moments(t, rows[first:last], known.shape[1])
+            mean = (known * held[0]).sum(axis=1)
             expected[t, first:last] = mean
             with np.errstate(over="ignore"):  # then the number takes no part
-                apart = (means - mean[:, None]) ** 2 + spreads**2
+                apart = ((held[0] - mean[:, None]) / scales[t]) ** 2
+                apart += (held[1] / scales[t]) ** 2
                 variances[t, first:last] = (known * apart).sum(axis=1)
 
     piece = max(1, _MOST_CELLS // max(1, int(model.n_bins[features].sum())))
@@ -649,6 +728,88 @@ def _fit_unexplained(
 # --------------------------------------------------------- numbers within their bins
 
 
+def _learn_labels(
+    model: Model, learned: NumberModel, sample: NumberSample, weights: _Floats
+) -> NumberModel:
+    """Learn of which feature the labels tell most about each number within its bins."""
+    n_bins = learned.means.shape[1]
+    codes = {
+        i: np.minimum(sample.rows[:, i], model.n_bins[i]).astype(np.intp) * n_bins
+        for i, column in enumerate(model.types)
+        if model.n_bins[i] > 1 and (column.has_labels or column.form == "boolean")
+    }
+    labels, found = learned.labels.copy(), {}
+    for t, j in enumerate(learned.features.tolist()):
+        bins = np.minimum(sample.rows[:, j], n_bins - 1).astype(np.intp)
+        spreads = learned.spreads[t]
+        some = np.flatnonzero(~np.isnan(sample.values[:, t]) & (spreads[bins] > 0))
+        if model.types[j].form == "boolean" or not len(some):
+            continue
+        bins = bins[some]
+        apart = (sample.values[some, t] - learned.means[t, bins]) / spreads[bins]
+        parts = weights[some] * np.stack([np.ones(len(some)), apart, apart**2])
+        least = _USEFUL
+        for i, held in codes.items():
+            shape = int(model.n_bins[i]) + 1, n_bins  # with those of a missing label
+            left, offsets, ratios = _compare_labels(held[some] + bins, parts, shape)
+            if left < least:
+                least, labels[t], found[t] = left, i, (offsets * spreads, ratios)
+    most = max((len(own[0]) for own in found.values()), default=0)
+    by_label = [np.full((len(labels), most + 1, n_bins), x) for x in (0.0, 1.0)]
+    for t, own in found.items():
+        for whole, part in zip(by_label, own, strict=True):
+            whole[t, : len(part)] = part
+    offsets, ratios = by_label
+    return replace(learned, labels=labels, label_offsets=offsets, label_ratios=ratios)
+
+
+def _compare_labels(
+    groups: _Ints, parts: _Floats, shape: tuple[int, int]
+) -> tuple[float, _Floats, _Floats]:
+    """Compare the numbers in each bin between labels, in deviations of the bin.
+
+    Parameters
+    ----------
+    groups : ndarray of shape (n_rows,)
+        Number of code and bin of each row.
+    parts : ndarray of shape (3, n_rows)
+        Its weight, alone and times the number less the mean of its bin, and the square.
+    shape : tuple
+        Number of codes, the last for a missing label, and of bins.
+
+    Returns
+    -------
+    float
+        The share of the variance within bins that the labels are expected to leave in
+        new rows, mean over the rows.
+    ndarray of shape (n_codes - 1, n_bins)
+        Offsets from the means of the bins: best linear predictions, with random effects
+        of the labels.
+    ndarray of shape (n_codes - 1, n_bins)
+        Standard deviations of such predictions.
+    """
+    n, total, squares = (
+        np.bincount(groups, part, shape[0] * shape[1]).reshape(shape)[:-1]
+        for part in parts
+    )
+    if not squares.any():
+        return 1.0, np.zeros(n.shape), np.ones(n.shape)
+    between = total**2 / np.maximum(n, 1)
+    inside = np.maximum(squares - between, 0)
+    # One more row, as far off as others of the bin, keeps the noise above 0.
+    rows = np.maximum(n.sum(axis=0), 1)
+    noise = inside.sum(axis=0) + squares.sum(axis=0) / rows
+    noise /= np.maximum(rows - (n > 0).sum(axis=0), 0) + 1
+    effect = between.sum(axis=0) - (n > 0).sum(axis=0) * noise
+    useful = effect > 0
+    prior = noise * rows / np.where(useful, effect, 1)
+    unsure = noise / np.where(n + prior > 0, n + prior, 1)  # of the offsets
+    left = np.where(useful, n * (noise + unsure), squares).sum() / squares.sum()
+    offsets = np.where(useful, total / np.where(n + prior > 0, n + prior, 1), 0)
+    ratios = np.sqrt((inside + noise) / np.maximum(n, 1) + unsure)
+    return float(left), offsets, np.where(useful, ratios, 1)
+
+
 def _summarize_bins(
     model: Model, learned: NumberModel, s: int, sample: NumberSample, weights: _Floats
 ) -> None:
@@ -710,7 +871,7 @@ def pack_numbers(learned: NumberModel) -> State:
 def unpack_numbers(state: State, model: Model) -> NumberModel:
     """Rebuild a `NumberModel`; raise ValueError if no fit can produce it."""
     features, room = list_numbers(model), state.array("sources", np.int64, 2).shape[1]
-    n_numbers = len(features)
+    n_numbers, codes = len(features), state.array("label_ratios", float, 3).shape[1]
     most = max((len(model.typical[j].spread) for j in features), default=0)
     shapes = {
         "features": (n_numbers,), "centers": (n_numbers,), "scales": (n_numbers,),
@@ -718,11 +879,15 @@ def unpack_numbers(state: State, model: Model) -> NumberModel:
         "spreads": (n_numbers, most), "quantiles": (n_numbers, most, len(PLACES)),
         "sources": (n_numbers, room), "slopes": (n_numbers, room, 2),
         "errors": (n_numbers, 2 * room, 2 * room), "explained": (n_numbers, room),
-        "left": (n_numbers, 2), "scores": (n_numbers, len(SCORES)),
+        "left": (n_numbers, 2), "typical": (n_numbers,),
+        "scores": (n_numbers, len(SCORES)), "labels": (n_numbers,),
+        "label_offsets": (n_numbers, codes, most),
+        "label_ratios": (n_numbers, codes, most),
     }  # fmt: skip
     held = {}
     for name, shape in shapes.items():
-        dtype = np.int64 if name in ("features", "sources") else np.float64
+        whole = name in ("features", "sources", "labels")
+        dtype = np.int64 if whole else np.float64
         held[name] = state.array(name, dtype, len(shape))
         check(held[name].shape == shape, f"{name} of other numbers")
         check(is_finite(held[name]), f"{name} are not finite")
@@ -732,7 +897,10 @@ def unpack_numbers(state: State, model: Model) -> NumberModel:
     check((np.diff(learned.scores, axis=1) >= 0).all(), "scores do not rise")
     check((learned.low <= learned.high).all(), "a range")
     check((learned.scales >= 0).all(), "a negative scale")
-    check((learned.spreads >= 0).all(), "a negative spread")
+    for spreads in (learned.spreads, learned.typical, learned.label_ratios):
+        check((spreads >= 0).all(), "a negative spread")
+    inside = (learned.labels >= -1) & (learned.labels < len(model.types))
+    check(codes > 0 and bool(inside.all()), "labels of numbers")
     inside = (learned.sources >= -1) & (learned.sources < n_numbers)
     check(inside.all(), "sources of numbers")
     for shares in (learned.left, learned.explained):

@@ -43,7 +43,7 @@ from ._shared.whole_files import is_device, whole_file
 from ._shared.wording import show_controls
 
 FORMAT = "proximity-kernel model"
-FORMAT_VERSION = 4  # the only one that is read
+FORMAT_VERSION = 5  # the only one that is read
 GROWTH = 64
 """Maximum bytes of memory that loading may take for each byte of the file."""
 FLOOR = 1 << 26  # bytes of memory that loading may always take

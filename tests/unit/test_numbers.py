@@ -38,6 +38,7 @@ class Loops:
         self.sd = {c: np.std(table[c].dropna(), ddof=0) for c in self.names}
         self.at = {c: list(table).index(c) for c in table}
         self.bins = {c: self._bins(c) for c in self.names}
+        self.labeled = {c: self._by_label(c) for c in self.names}
 
     def _code(self, c, x):
         centers = self.kernel.bin_centers_[self.at[c]]
@@ -49,17 +50,59 @@ class Loops:
             held.setdefault(self._code(c, x), []).append(x)
         return {k: (np.mean(xs), np.var(xs)) for k, xs in held.items()}
 
+    def _by_label(self, c):
+        """Bins of a number by the label e: of each bin and label mean and variance.
+
+        Empty if e tells too little.
+        """
+        label, found, before, after = self.table["e"], {}, 0.0, 0.0
+        for k, (mean, variance) in self.bins[c].items():
+            some = [
+                i
+                for i, x in self.table[c].items()
+                if pd.notna(x) and pd.notna(label[i]) and self._code(c, x) == k
+            ]
+            if not some or variance == 0:
+                continue
+            off = {}
+            for i in some:
+                off.setdefault(label[i], []).append(self.table[c][i] - mean)
+            n, groups = len(some), len(off)
+            squares = sum(x**2 for xs in off.values() for x in xs)
+            within = sum(len(xs) * np.var(xs) for xs in off.values())
+            noise = (within + squares / n) / (n - groups + 1)
+            effect = (squares - within - groups * noise) / n
+            before += squares / variance
+            if effect <= 0:
+                after += squares / variance
+                continue
+            for name in "xy":
+                xs = off.get(name, [])
+                unsure = noise / (len(xs) + noise / effect)
+                own = (len(xs) * np.var(xs) if xs else 0) + noise
+                found[k, name] = (
+                    mean + sum(xs) / (len(xs) + noise / effect),
+                    own / max(len(xs), 1) + unsure,
+                )
+                after += len(xs) * (noise + unsure) / variance
+        return found if after < 0.95 * before else {}
+
+    def moments(self, row, c):
+        """Mean and variance of each bin of a number in the rows like this one."""
+        found = self.labeled[c]
+        return {k: found.get((k, row["e"]), own) for k, own in self.bins[c].items()}
+
     def expect(self, row, c):
         """Mean and variance of a number given the bins of the other cells."""
         hidden = row.to_frame().T.astype(self.table.dtypes)
         hidden[c] = np.nan
         first = int(self.kernel.n_bins_[: self.at[c]].sum())
         dense = self.kernel.transform(hidden).toarray()[0].astype(float)
-        shares = {k: dense[first + k] for k in self.bins[c]}
-        mean = sum(p * self.bins[c][k][0] for k, p in shares.items())
+        moments = self.moments(row, c)
+        shares = {k: dense[first + k] for k in moments}
+        mean = sum(p * moments[k][0] for k, p in shares.items())
         square = sum(
-            p * (self.bins[c][k][1] + (self.bins[c][k][0] - mean) ** 2)
-            for k, p in shares.items()
+            p * (moments[k][1] + (moments[k][0] - mean) ** 2) for k, p in shares.items()
         )
         return mean, square
 
@@ -80,10 +123,14 @@ class Loops:
         return [float(pd.notna(row[c])) for c in self.names if c != target]
 
     def learn(self, c):
-        """Slopes, shares of the sources, and how much variance is left."""
+        """Slopes, shares of the sources, what variance is left, and of how much."""
         rows = [row for _, row in self.table.iterrows() if pd.notna(row[c])]
         X = np.array([self.inputs(row, c) for row in rows])
-        off = [(row[c] - self.expect(row, c)[0]) / self.sd[c] for row in rows]
+        expected = [self.expect(row, c) for row in rows]
+        off = [
+            (row[c] - mean) / self.sd[c]
+            for row, (mean, _) in zip(rows, expected, strict=True)
+        ]
         r = np.clip(off, -5, 5)
         n = len(r)
 
@@ -113,10 +160,11 @@ class Loops:
             y += new * both
         A += np.mean(r**2) * np.eye(2)
         y += np.mean(r**2)
-        return slopes, power, np.clip(np.linalg.solve(A, y), 0, 1)
+        left = np.clip(np.linalg.solve(A, y), 0, 1)
+        return slopes, power, left, np.mean([variance for _, variance in expected])
 
 
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("seed", [0, 1, 2])
 def test_numbers_are_filled_as_the_definition_says(seed):
     table = linear_table(80, seed)
     kernel = plain_kernel(dtype=np.float64).fit(table)
@@ -124,17 +172,32 @@ def test_numbers_are_filled_as_the_definition_says(seed):
     filled, uncertainty = imputer.transform(table), imputer.uncertainty(table)
     loops = Loops(table, kernel)
     for c in loops.names:
-        slopes, power, left = loops.learn(c)
+        slopes, power, left, typical = loops.learn(c)
         for i in np.flatnonzero(table[c].isna()):
             row = table.iloc[i]
             mean, variance = loops.expect(row, c)
-            want = mean + loops.sd[c] * float(np.dot(slopes, loops.inputs(row, c)))
-            want = min(max(want, table[c].min()), table[c].max())
-            assert filled[c].iloc[i] == pytest.approx(want, rel=1e-6)
             known = float(np.dot(power, loops.seen(row, c)))
             rest = left[0] * (1 - known) + left[1] * known
-            want = np.sqrt(variance * rest)
+            # The regression sees the residual with an error; the share of the residual
+            # in what it sees is that of the typical variance.
+            rest = min(rest, 1 - 1e-9)
+            error = typical * rest / (1 - rest)
+            weight = min(1, variance / (variance + error) / (1 - rest))
+            shift = loops.sd[c] * float(np.dot(slopes, loops.inputs(row, c)))
+            want = min(max(mean + weight * shift, table[c].min()), table[c].max())
+            assert filled[c].iloc[i] == pytest.approx(want, rel=1e-6)
+            gain = weight * (1 - rest)
+            want = np.sqrt((1 - gain) ** 2 * variance + gain**2 * error)
             assert uncertainty[c].iloc[i] == pytest.approx(want, rel=1e-6, abs=1e-9)
+
+
+def test_the_definition_is_tested_with_a_label_that_tells_something():
+    table = linear_table(80, 0)
+    learned = ProximityImputer(kernel=plain_kernel()).fit(table).number_model_
+    loops = Loops(table, plain_kernel().fit(table))
+    found = [name for name in "abcd" if loops.labeled[name]]
+    assert found
+    assert found == [name for s, name in enumerate("abcd") if learned.labels[s] == 4]
 
 
 def equal(a, b):
@@ -249,6 +312,87 @@ def test_at_most_so_many_sources_the_most_related(monkeypatch):
     assert (ProximityImputer().fit(table).number_model_.sources < 0).all()
 
 
+def sales(n, seed):
+    """Eight products, of one price each, and amounts."""
+    rng = np.random.default_rng(seed)
+    prices = pd.Series({
+        "Chair": 89.9, "Desk": 249.0, "Lamp": 39.9, "Shelf": 129.5,
+        "Sofa": 799.0, "Rug": 119.0, "Mug": 7.5, "Plate": 5.9,
+    })  # fmt: skip
+    product = rng.choice(prices.index, n)
+    price, quantity = prices[product].to_numpy(), rng.integers(1, 9, n) * 1.0
+    return pd.DataFrame({
+        "product": product, "price": price, "quantity": quantity,
+        "amount": price * quantity,
+    })  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_a_label_determines_is_filled_with_it(seed):
+    whole = sales(600, seed)
+    hidden = np.random.default_rng(seed + 9).random(whole.shape) < 0.08
+    holed = whole.mask(hidden)
+    imputer = ProximityImputer(random_state=0).fit(holed)
+    filled, unsure = imputer.transform(holed), imputer.uncertainty(holed)
+    known = holed.price.isna() & holed["product"].notna()
+    error = (filled.price - whole.price)[known]
+    assert error.abs().max() < 0.5  # of prices from 5.9 to 799
+    assert (error.abs() <= unsure.price[known]).all()
+    lower, upper = imputer.interval(holed, 0.99)
+    assert (upper.price - lower.price)[known].median() < 3
+    drawn = imputer.draw(holed, 1)[0]
+    assert ((drawn.price - whole.price)[known].abs() / whole.price).median() < 0.02
+
+
+def test_many_labels_and_none_that_tells_anything():
+    rng = np.random.default_rng(0)
+    code = rng.integers(0, 120, 3000)
+    price = rng.normal(size=120)[code]
+    table = pd.DataFrame({
+        "code": [f"p{c}" for c in code],
+        "noise": rng.choice(list("abc"), 3000), "price": price,
+        "other": rng.normal(size=3000),
+    })  # fmt: skip
+    holed = table.copy()
+    holed.loc[::10, "price"] = np.nan
+    imputer = ProximityImputer().fit(holed)
+    assert imputer.number_model_.labels.tolist() == [0, -1]
+    assert (imputer.transform(holed).price - price).abs().max() < 0.1
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_stated_deviations_are_true_where_columns_determine_each_other(seed):
+    whole = sales(600, seed)
+    hidden = np.random.default_rng(seed + 9).random(whole.shape) < 0.1
+    holed = whole.mask(hidden)
+    imputer = ProximityImputer().fit(holed)
+    filled, unsure = imputer.transform(holed), imputer.uncertainty(holed)
+    off = []
+    for name in ("price", "quantity", "amount"):
+        some = holed[name].isna()
+        off += ((filled[name] - whole[name]).abs() / unsure[name])[some].tolist()
+    off = np.array(off)
+    assert 0.6 < (off <= 1).mean() < 0.9
+    assert (off <= 2).mean() > 0.95
+    assert off.max() < 5
+
+
+def test_a_number_whose_bins_leave_nothing_open_is_not_moved():
+    learned = ProximityImputer().fit(linear_table(500, 0)).number_model_
+    typical = learned.scales[0] * learned.typical[0]
+
+    def read(_):
+        return np.full(3, 11.0), np.full(3, 3)
+
+    deviations = np.array([0.0, typical, 9 * typical])
+    shift, left = learned.predict(0, read, deviations)
+    assert shift[0] == pytest.approx(0, abs=1e-9)
+    assert left[0] == pytest.approx(1)
+    assert abs(shift[1]) > 0.1
+    assert shift[2] == shift[1]  # not more than the regression says
+    assert left[1] < 0.9
+
+
 def test_large_and_constant_numbers():
     rng = np.random.default_rng(0)
     table = rng.uniform(-1, 1, size=(50, 4)) * [1e300, 1.7e308, 0, 1e-310]
@@ -298,6 +442,8 @@ def test_quantiles_do_not_fall_by_rounding():
         ("slopes", lambda x: x * np.nan, "finite"),
         ("low", lambda x: x + 1e9, "range"),
         ("centers", lambda x: x[1:], "other"),
+        ("labels", lambda x: x + 9, "labels"),
+        ("label_ratios", lambda x: -x, "spread"),
         ("features", lambda x: x + 1, "other columns"),
     ],
 )
