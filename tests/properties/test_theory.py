@@ -267,13 +267,13 @@ def test_wide_tables_have_few_sources_and_keep_the_frequent_codes(d, bins):
 )
 def test_wide_tables_are_scored_on_fewer_rows(d, scored, monkeypatch):
     """For the common weights, and for those of sources."""
-    seen, tell = set(), pairwise._tell
+    seen, find = set(), pairwise._find_odds
 
     def note(*given, each):
         seen.add(int(given[4].max()))
-        return tell(*given, each=each)
+        return find(*given, each=each)
 
-    monkeypatch.setattr(pairwise, "_tell", note)
+    monkeypatch.setattr(pairwise, "_find_odds", note)
     n = 9000 if d < 600 else 3000
     plan = row_summary.plan_rows("pairwise", np.full(d, 4), n, seed=0)
     state = row_summary.keep_rows(coded(n, d), plan, 1)
