@@ -322,6 +322,16 @@ def test_clusters_and_their_profiles(page, clusters):
     assert names[0].startswith(f"{first['feature']} {first['value']}")
 
 
+def test_values_that_set_no_cluster_apart_are_not_listed(tmp_path):
+    table = pd.DataFrame({"x": ["a", "b"] * 50, "y": [1.0, 9.0] * 50, "z": ["q"] * 100})
+    table["u"] = ["a", "a", "b", "b"] * 25
+    km = ProximityKMeans(2, random_state=0).fit(table)
+    assert {one["feature"] for one in km.profiles_} == {*"xyzu"}
+    words = visible(section(write(tmp_path, table, clusters=km), "rows"))
+    assert "x a 100 %, all rows 50 %" in words
+    assert not re.search(r"[zu] \w (100|50) %, all rows", words)
+
+
 def test_shares_are_those_of_the_known_cells(penguins, tmp_path):
     rng = np.random.default_rng(0)
     table = penguins[["species", "island", "body_mass_g"]].mask(
