@@ -189,15 +189,18 @@ def _fold(form: str, texts: Iterable[str]) -> list[str]:
 
 
 def _are_mixed_booleans(texts: Collection[str]) -> bool:
-    """Whether strings spell true or false in more than two ways, one of them a word.
+    """Whether strings spell true and false in more than two ways, one of them a word.
 
     >>> _are_mixed_booleans(["TRUE", "Yes", "0"]), _are_mixed_booleans(["yes", "no"])
     (True, False)
+    >>> _are_mixed_booleans(["true", "yes", "t"])  # never false
+    False
     """
     if not 2 < len(texts) <= _MAX_SPELLINGS:
         return False
     folded = {text.casefold() for text in texts}
-    return bool(folded <= _SPELLINGS.keys() and folded & _BOOLEAN_WORDS)
+    both = {_SPELLINGS.get(one) for one in folded} == {"true", "false"}
+    return bool(both and folded & _BOOLEAN_WORDS)
 
 
 def _is_code_name(name: str) -> bool:
