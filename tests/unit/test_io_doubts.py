@@ -123,6 +123,28 @@ def test_remarks_are_free_text_however_few_there_are(name):
     assert "noted" in read(text.replace(name, "noted")).frame
 
 
+def test_rows_that_equal_an_earlier_one_are_reported():
+    rows = [f"{i / 8},{i % 3},{'abcde'[i % 5]},{'xy'[i % 2]}\n" for i in range(40)]
+    rows[7] = ",1,a,x\n"  # no measured number
+    text = "kg,n,who,side\n"
+    again = [rows[3], ",1,a,x\n"]
+    table = read("id," + text + "".join(
+        f"K{i},{row}" for i, row in enumerate([*rows, *again])
+    ))  # fmt: skip
+    line = "row 41 equals row 4 in all compared columns: it may have been entered twice"
+    assert table.doubts == (line,)
+    line = (
+        "2 rows equal an earlier one in all compared columns, as row 41 equals row 4: "
+        "they may have been entered twice"
+    )
+    assert read(text + "".join([*rows, *again, rows[3]])).doubts == (line,)
+    assert not read(text + "".join(rows)).doubts
+    three = [row.rpartition(",")[0] + "\n" for row in [*rows, *again]]
+    assert not read("kg,n,who\n" + "".join(three)).doubts
+    often = [re.sub(r"\d+\.\d+", str(i % 9), row) for i, row in enumerate(rows * 2)]
+    assert not read(text + "".join(often)).doubts  # measured, but often the same
+
+
 def test_rows_without_an_observed_cell_are_named():
     rows = ["1,a\n", "?,\n", "2,b\n", "3,a\n"]
     assert "row 2 has no observed cell" in read("x,y\n" + "".join(rows)).assumptions

@@ -29,6 +29,7 @@ _REPEATED = [int(digit * n) for n in range(2, 7) for digit in "789"]  # 77, ...,
 _CODES = [-7, -8, -9, -97, -98, *_REPEATED, *(-code for code in _REPEATED)]
 _MIN_OTHERS = 3  # distinct values besides the codes that such a column must have
 _MIN_ROWS = 20  # with fewer rows, columns with few values may be equal by chance
+_MIN_COLUMNS = 4  # with fewer columns, rows may be equal by chance
 _MIN_DISTINCT = 3
 _MIN_EVIDENCE = 5  # rows in which columns with missing cells agree not by chance
 _TIE = 1.0
@@ -82,6 +83,7 @@ def find_doubts(table: LoadedTable) -> list[str]:
         *find_targets(frame),
         *find_constants(frame),
         *find_same_columns(frame),
+        *find_repeated_rows(frame),
     )
     return [Doubt(one) for one in sentences]
 
@@ -260,6 +262,31 @@ def find_empty_rows(frame: Any) -> list[str]:
         return []
     which = f"row {rows[0]} has" if len(rows) == 1 else f"rows {join_names(rows)} have"
     return [f"{which} no observed cell"]
+
+
+def find_repeated_rows(frame: Any) -> list[str]:
+    """Report rows that equal an earlier one, where a number differs in most rows.
+
+    >>> frame = pd.DataFrame({"kg": [*range(25), 7.5, 7.5], "a": 1, "b": 2, "c": 3})
+    >>> find_repeated_rows(frame)
+    ['row 27 equals row 26 in all compared columns: it may have been entered twice']
+    """
+    numbers = frame.select_dtypes("float")
+    differ = numbers.loc[:, 2 * numbers.nunique() > len(frame)]
+    if min(len(frame) / _MIN_ROWS, len(frame.columns) / _MIN_COLUMNS) < 1:
+        return []
+    hashes = hash_pandas_object(frame, index=False)
+    repeats = hashes[hashes.duplicated() & differ.notna().any(axis=1)]
+    if not len(repeats):
+        return []
+    row = repeats.index[0]
+    first = hashes.index[hashes == hashes[row]][0]
+    rows = f"row {row + 1:,} equals row {first + 1:,}"
+    where = "in all compared columns"
+    if len(repeats) == 1:
+        return [f"{rows} {where}: it may have been entered twice"]
+    which = f"{len(repeats):,} rows equal an earlier one {where}, as {rows}"
+    return [f"{which}: they may have been entered twice"]
 
 
 def find_constants(frame: Any) -> list[str]:
