@@ -20,8 +20,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from ._bins import name_leaves, write_moment
-from ._coded import CodedTable
+from ._bins import write_moment
 from ._model import Model
 from ._provenance import list_cells
 from ._shared.wording import fold_rows, write_plain, write_share
@@ -324,19 +323,13 @@ def _read_row(model: Model, row: Any, names: list[list[str]], which: str) -> _Ro
         shares.append(share)
         value = _read_value(coded.columns[j])
         cells.append(_make_cell(value, share, names[j], listed.get(j), features))
-        leaves.append("" if value is None else _name_leaf(model, coded, j))
+        own = model.leaf_names.get(j, []) if value is not None else []
+        codes = coded.bins if coded.leaves is None else coded.leaves
+        leaves.append(own[codes[0, j]] if own else "")
     plain = _without_weights(model).represent(coded, np.float64, 0.0, 1)
     coded.release()
     matrix = model.represent(coded, np.float64, 0.0, 1)
     return _Row(matrix, plain, cells, shares, leaves)
-
-
-def _name_leaf(model: Model, coded: CodedTable, j: int) -> str:
-    """Name the leaf of the first row in feature j; empty if the leaves are the bins."""
-    if coded.leaves is None or getattr(model.bins[j], "cuts", None) is None:
-        return ""
-    names = name_leaves(model.bins[j], model.types[j], model.typical[j], missing=False)
-    return names.each()[int(coded.leaves[0, j])]
 
 
 def _make_cell(

@@ -170,7 +170,10 @@ def check_estimates(text, kernel, table, rows):
             bin_ = column["bins"][i]
             if not cell.assumed:
                 assert (i, j) not in estimates
-                assert column["names"][str(bin_)] == cell.bin
+                assert str(bin_) in column["names"]
+                leaf = column["leaves"][i] if "leaves" in column else -1
+                shown = ("names", bin_) if leaf < 0 else ("leaf_names", leaf)
+                assert column[shown[0]][str(shown[1])] == cell.bin
                 continue
             n_matching, n_movers, *rest = estimates[i, j]
             movers, assumed = rest[:n_movers], rest[n_movers:]
