@@ -112,6 +112,14 @@ def test_numbers_and_dates_that_are_left_out_as_free_text_are_a_doubt(cells, adv
         assert "x" in read(text, numeric="x").frame
 
 
+def test_distinct_dates_in_several_formats_are_no_id():
+    days = pd.date_range("2020-01-01", periods=40)
+    forms = ["%Y-%m-%d", "%d.%m.%Y"]
+    table = read(column("day", [d.strftime(forms[d.day % 2]) for d in days]))
+    assert list(table.left_out) == ["day"]
+    assert "look like numbers or dates" in table.doubts[0]
+
+
 def test_numeric_needs_only_half_of_the_cells():
     cells = [*range(30), *("abcdefghijklmno")]
     assert "x" not in read(column("x", cells)).frame  # free text

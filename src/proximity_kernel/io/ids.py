@@ -14,7 +14,7 @@ import pandas as pd
 from .._shared.wording import counted, join_names
 from .cells import write_cell
 from .column_step import Column, DoesNotApply, TextColumn, only_if
-from .dates import parse_dates
+from .dates import DATE_FORMATS, match_dates, parse_dates
 from .numbers import parse_numbers, remove_unit
 
 MIN_ROWS = 20
@@ -176,8 +176,11 @@ def _count_repeats(column: Column, text: TextColumn | None) -> int:
 
 
 def _look_like_ids(texts: Any) -> bool:
-    """Whether strings are short, and most are single words, not times or amounts."""
+    """Whether strings are short, and most are single words, not dates or amounts."""
     if max(map(len, texts)) > _MAX_LENGTH:
+        return False
+    in_format = [match_dates(name, texts) for name in DATE_FORMATS]
+    if np.any(in_format, axis=0).mean() > _MAX_UNUSUAL:  # dates in several formats
         return False
     n_several = sum(" " in text for text in texts)
     n_values = sum(map(bool, map(_VALUE.fullmatch, texts)))
