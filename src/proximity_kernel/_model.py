@@ -27,6 +27,7 @@ from ._bins import (
     list_bin_counts,
     list_cell_scores,
     name_bins,
+    name_leaves,
 )
 from ._cascade import Cascade, build_cascade
 from ._coded import (
@@ -186,6 +187,16 @@ class Model:
         """Names of the bins of each feature."""
         held = zip(self.bins, self.types, self.typical, self.informative, strict=True)
         return [name_bins(*feature) for feature in held]
+
+    @cached_property
+    def leaf_names(self) -> dict[int, list[str]]:
+        """Names of the leaves of each "fine" feature, by its place."""
+        held = zip(self.bins, self.types, self.typical, strict=True)
+        return {
+            j: name_leaves(*feature, missing=False).each()
+            for j, feature in enumerate(held)
+            if getattr(feature[0], "cuts", None) is not None
+        }
 
     @cached_property
     def n_counted(self) -> int:

@@ -69,6 +69,9 @@ PROFILE_KEYS = (
 )  # fmt: skip
 """Keys that describe a bin in the profile of a cluster."""
 _LEAST_SHARE = 0.05  # a rarer bin is listed only if it is the most common one
+# A bin that most rows of a cluster have, and clearly fewer of all rows:
+_COMMON_SHARE = 0.8
+_CLEAR_LIFT = 1.25
 
 
 class ProximityKMeans(NumberedTransformer, Clusterer, KernelEstimator):
@@ -624,7 +627,9 @@ def describe_clusters(
     Returns
     -------
     Records of dict
-        With the keys of `PROFILE_KEYS`; the most distinctive bins come first.
+        With the keys of `PROFILE_KEYS`. Bins that most rows of the cluster have, and
+        clearly fewer of all rows, come first; of these, and of the others, the most
+        distinctive.
     """
     feature = np.repeat(np.arange(len(model.n_bins)), model.n_bins)
     shares = _to_shares(totals, feature)
@@ -651,8 +656,14 @@ def describe_clusters(
                         "lift": share / share_overall,
                     }
                 )
-        out += sorted(bins, key=lambda one: -one["share"] * np.log(one["lift"]))
+        out += sorted(bins, key=_rank_profile)
     return out
+
+
+def _rank_profile(one: dict[str, Any]) -> tuple[bool, float]:
+    """Rank a typical bin: those that most rows of the cluster have come first."""
+    common = one["share"] >= _COMMON_SHARE and one["lift"] >= _CLEAR_LIFT
+    return not common, -one["share"] * np.log(one["lift"])
 
 
 def _find_typical(

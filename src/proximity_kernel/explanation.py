@@ -50,7 +50,8 @@ class Cell:
     value
         As it was read: a number, a label, a date as text; None if it is missing.
     bin : str
-        In words: "12.5 to 30", a category; empty for an estimated cell.
+        In words: "12.5 to 30", a category; empty for an estimated cell. Of two cells
+        observed in a "fine" feature, the range in which values count as equal.
     missing : bool
     assumed : tuple of (str, float)
         Bins and probabilities of an estimated cell, the most likely first. Empty for
@@ -239,8 +240,8 @@ def explain(kernel: BaseEstimator, a: Any, b: Any) -> Explanation:
             contribution=float(parts[j]),
             agreement=float(agreements[j]),
             alike=_classify_likeness(j, agreements[j], left, right),
-            a=left.cells[j],
-            b=right.cells[j],
+            a=left.show(j, right),
+            b=right.show(j, left),
             shared=shared[j],
             weight=float(counted[j] / agreements[j]) if agreements[j] else 1.0,
         )
@@ -286,13 +287,21 @@ def _share_cells(model: Model, left: _Row, right: _Row) -> list[float | None]:
 class _Row:
     """A row: its unnormalized representation, its cells, and its bin probabilities.
 
-    `plain` is the representation without weights of features and rarity.
+    `plain` is the representation without weights of features and rarity, `leaves` the
+    names of the leaves of observed cells in "fine" features.
     """
 
     matrix: sp.csr_array
     plain: sp.csr_array
     cells: list[Cell]
     shares: list[NDArray[np.float64]]
+    leaves: list[str]
+
+    def show(self, j: int, other: _Row) -> Cell:
+        """Return the cell of feature j, with its leaf if both cells are observed."""
+        if self.leaves[j] and other.leaves[j]:
+            return replace(self.cells[j], bin=self.leaves[j])
+        return self.cells[j]
 
 
 def _read_row(model: Model, row: Any, names: list[list[str]], which: str) -> _Row:
@@ -304,7 +313,7 @@ def _read_row(model: Model, row: Any, names: list[list[str]], which: str) -> _Ro
         raise
     estimates = model.matcher.estimate(coded, 1)
     listed = {int(cell["feature"]): cell for cell in list_cells(model, coded, 1)}
-    features, cells, shares = model.names, [], []
+    features, cells, shares, leaves = model.names, [], [], []
     for j, n_bins in enumerate(model.n_bins.tolist()):
         share = np.zeros(n_bins)
         if j in listed:
@@ -314,10 +323,13 @@ def _read_row(model: Model, row: Any, names: list[list[str]], which: str) -> _Ro
         shares.append(share)
         value = _read_value(coded.columns[j])
         cells.append(_make_cell(value, share, names[j], listed.get(j), features))
+        own = model.leaf_names.get(j, []) if value is not None else []
+        codes = coded.bins if coded.leaves is None else coded.leaves
+        leaves.append(own[codes[0, j]] if own else "")
     plain = _without_weights(model).represent(coded, np.float64, 0.0, 1)
     coded.release()
     matrix = model.represent(coded, np.float64, 0.0, 1)
-    return _Row(matrix, plain, cells, shares)
+    return _Row(matrix, plain, cells, shares, leaves)
 
 
 def _make_cell(

@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 from report_pages import SENTINEL, messy, missing_table, section, visible, write
 
-from proximity_kernel.report.display_columns import DisplayColumn
+from proximity_kernel._shared.wording import write_share
+from proximity_kernel.report.display_columns import DisplayColumn, draw_histogram
 
 
 @pytest.fixture(scope="module")
@@ -153,6 +154,20 @@ def test_whole_numbers_have_a_bar_each(page, table):
         bars[:, 3], 88 * counts[counts > 0] / counts.max(), atol=0.01
     )
     assert f"the tallest bar, {counts.argmax()}, holds" in card(page, "visits")
+
+
+@pytest.mark.parametrize("step", [1, 2, 0.5, 1 / 3])
+@pytest.mark.parametrize("common", [11, 42, 60])
+def test_the_tallest_bar_is_named_by_the_values_it_holds(step, common):
+    values = np.append(np.arange(-5, 61), [common] * 9) * step
+    column = DisplayColumn("x", "number", values)
+    text = draw_histogram(column, column.usual, np.array([]), None)["text"]
+    found = re.search(r"tallest bar, (\S+?)(?: to (\S+))?, holds (.*)\.", text)
+    assert found is not None
+    first, last = float(found[1]), float(found[2] or found[1])
+    inside = (values > first - 1e-3) & (values < last + 1e-3)
+    assert common * step in values[inside]
+    assert found[3] == write_share(np.mean(inside))
 
 
 def shown_bars(text):

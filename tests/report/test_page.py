@@ -170,7 +170,10 @@ def check_estimates(text, kernel, table, rows):
             bin_ = column["bins"][i]
             if not cell.assumed:
                 assert (i, j) not in estimates
-                assert column["names"][str(bin_)] == cell.bin
+                assert str(bin_) in column["names"]
+                leaf = column["leaves"][i] if "leaves" in column else -1
+                shown = ("names", bin_) if leaf < 0 else ("leaf_names", leaf)
+                assert column[shown[0]][str(shown[1])] == cell.bin
                 continue
             n_matching, n_movers, *rest = estimates[i, j]
             movers, assumed = rest[:n_movers], rest[n_movers:]
@@ -320,6 +323,16 @@ def test_clusters_and_their_profiles(page, clusters):
         assert f"Cluster {c} {names[c]} {size} rows" in words
     first = clusters.profiles_[0]
     assert names[0].startswith(f"{first['feature']} {first['value']}")
+
+
+def test_values_that_set_no_cluster_apart_are_not_listed(tmp_path):
+    table = pd.DataFrame({"x": ["a", "b"] * 50, "y": [1.0, 9.0] * 50, "z": ["q"] * 100})
+    table["u"] = ["a", "a", "b", "b"] * 25
+    km = ProximityKMeans(2, random_state=0).fit(table)
+    assert {one["feature"] for one in km.profiles_} == {*"xyzu"}
+    words = visible(section(write(tmp_path, table, clusters=km), "rows"))
+    assert "x a 100 %, all rows 50 %" in words
+    assert not re.search(r"[zu] \w (100|50) %, all rows", words)
 
 
 def test_shares_are_those_of_the_known_cells(penguins, tmp_path):

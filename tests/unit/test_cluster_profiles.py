@@ -55,10 +55,27 @@ def test_profiles_count_estimates_and_rank_by_what_sets_apart(fitted, frame):
         checked += 1
     assert checked
     apart = told["share"] * np.log(told["lift"])
-    for _, of_cluster in apart.groupby(told["cluster"]):
+    common = (told["share"] >= 0.8) & (told["lift"] >= 1.25)
+    for c, is_common in common.groupby(told["cluster"]):
+        assert is_common.is_monotonic_decreasing, c
+    for _, of_cluster in apart.groupby([told["cluster"], common]):
         assert of_cluster.is_monotonic_decreasing
     features = told.groupby("cluster")["feature"].nunique()
     assert (features == frame.shape[1]).all()
+
+
+def test_a_value_that_most_rows_have_comes_before_a_rarer_one():
+    rng = np.random.default_rng(0)
+    product = rng.choice(["Chair", "Desk", "Mug", "Lamp"], 400)
+    big = np.isin(product, ["Chair", "Desk"])
+    table = pd.DataFrame({"product": product, "place": np.where(big, "floor", "shelf")})
+    table["heavy"] = np.where(big | (rng.random(400) < 0.5), "yes", "no")
+    km = ProximityKMeans(2, random_state=0).fit(table)
+    c = km.labels_[np.flatnonzero(big)[0]]
+    own = [one for one in km.profiles_ if one["cluster"] == c]
+    values = ["floor", "yes", "Chair", "Desk"]  # half of the rows are chairs
+    assert [one["value"] for one in own][:2] == values[:2]
+    assert sorted(one["value"] for one in own) == sorted(values)
 
 
 def test_profiles_speak_of_dates_ranks_gaps_and_numbers():

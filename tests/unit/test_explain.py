@@ -196,6 +196,19 @@ def test_moments_close_together_have_different_names(step):
         assert [pd.Timestamp(value) for value in values] == [times[1], times[11]]
 
 
+def test_close_values_of_fine_bins_have_different_ranges():
+    near = ProximityNeighbors(kernel=ProximityKernel("fine")).fit(
+        pd.DataFrame({"n": [*np.arange(1.0, 9)] * 20, "x": np.linspace(0, 1, 160)})
+    )
+    why = explain(near, {"n": 5, "x": 0.51}, {"n": 6, "x": 0.512})
+    n, x = why.features
+    assert (n.alike, str(n.a), str(n.b)) == ("close", "5", "6")
+    assert x.alike == "same range"
+    assert x.a.bin == x.b.bin
+    gap = explain(near, {"n": 5, "x": 0.51}, {"n": None, "x": 0.512}).features[0]
+    assert gap.a.bin in [name for name, _ in gap.b.assumed]  # what is compared
+
+
 def test_informative_gaps_are_bins():
     rows = [[1.0, "a"], [None, "a"], [None, "b"], [9.0, "b"]]
     pk = ProximityKernel(n_bins=2, missingness="informative").fit(rows)

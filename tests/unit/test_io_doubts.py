@@ -1,12 +1,14 @@
 """What may be wrong with a table: reported in one line each, and not changed."""
 
 import io
+import re
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from proximity_kernel.io import read_table
-from proximity_kernel.io.checks import find_dependent_missing
+from proximity_kernel.io.checks import find_dependent_missing, find_same_columns
 
 
 def read(text, **options):
@@ -25,7 +27,14 @@ def test_a_column_that_is_empty_exactly_where_another_has_a_value():
     )
     assert line in read(text).assumptions
     almost = text.replace("3,yes,3\n", "3,yes,\n")
-    assert not any("exactly" in line for line in read(almost).assumptions)
+    line = line.replace("exactly where 'back' is 'no'", "W").replace("empty W", "W")
+    line = line.replace("W", "always empty where 'back' is 'no' (60 rows)")
+    assert line in read(almost).assumptions
+    assert not any("always" in line for line in read(text).assumptions)
+    often = re.sub(r"yes,\d?[2468]\n", "yes,\n", text)  # empty in many other rows too
+    assert not any("empty where" in line for line in read(often).assumptions)
+    other = text.replace("0,no,\n", "0,no,5\n", 1)  # not in all of them
+    assert not any("empty where" in line for line in read(other).assumptions)
 
 
 def test_a_column_that_is_observed_exactly_where_another_has_a_value():
@@ -39,8 +48,31 @@ def test_a_column_that_is_observed_exactly_where_another_has_a_value():
         "'when' is empty exactly where 'level' is '0'; "
         "'why' is empty exactly where 'level' is '0': that reveals 'level'"
     )
+    frame.loc[3, "dose"] = None
+    (line,) = find_dependent_missing(frame)
+    assert line.startswith("'dose' is always empty where 'level' is not '2' (60 rows)")
     assert not find_dependent_missing(frame[["when", "why"]])  # missing together
     assert not find_dependent_missing(frame[:45])  # too few rows
+
+
+def test_columns_that_go_together_where_both_are_observed():
+    rng = np.random.default_rng(0)
+    price = {"Rug": 119.0, "Mug": 7.5, "Chair": 89.9}
+    frame = pd.DataFrame({"product": rng.choice([*price], 200), "kg": rng.random(200)})
+    frame["price"] = frame["product"].map(price)
+    frame["mass"], frame["other"] = frame["kg"], rng.random(200)
+    frame["flag"] = (frame["kg"] > 0.99).astype(float)
+    for name in ("product", "price", "mass", "other", "flag"):
+        frame[name] = frame[name].mask(rng.random(200) < 0.06)
+    how = "go together one to one in the rows that have both"
+    assert [line.partition(":")[0] for line in find_same_columns(frame)] == [
+        f"'product' and 'price' {how}",
+        f"'kg' and 'mass' {how}",
+    ]
+    wrong = frame["price"].replace({7.5: 89.9})
+    assert len(find_same_columns(frame.assign(price=wrong))) == 1
+    sparse = frame.mask(rng.random(frame.shape) < 0.6)  # too few rows have both
+    assert not find_same_columns(sparse)
 
 
 def test_a_text_that_is_no_number_but_a_category_elsewhere_may_be_a_mark():
@@ -89,6 +121,28 @@ def test_remarks_are_free_text_however_few_there_are(name):
     assert name in read(text, categorical=name).frame
     assert name in read(text.replace("see file", "file")).frame
     assert "noted" in read(text.replace(name, "noted")).frame
+
+
+def test_rows_that_equal_an_earlier_one_are_reported():
+    rows = [f"{i / 8},{i % 3},{'abcde'[i % 5]},{'xy'[i % 2]}\n" for i in range(40)]
+    rows[7] = ",1,a,x\n"  # no measured number
+    text = "kg,n,who,side\n"
+    again = [rows[3], ",1,a,x\n"]
+    table = read("id," + text + "".join(
+        f"K{i},{row}" for i, row in enumerate([*rows, *again])
+    ))  # fmt: skip
+    line = "row 41 equals row 4 in all compared columns: it may have been entered twice"
+    assert table.doubts == (line,)
+    line = (
+        "2 rows equal an earlier one in all compared columns, as row 41 equals row 4: "
+        "they may have been entered twice"
+    )
+    assert read(text + "".join([*rows, *again, rows[3]])).doubts == (line,)
+    assert not read(text + "".join(rows)).doubts
+    three = [row.rpartition(",")[0] + "\n" for row in [*rows, *again]]
+    assert not read("kg,n,who\n" + "".join(three)).doubts
+    often = [re.sub(r"\d+\.\d+", str(i % 9), row) for i, row in enumerate(rows * 2)]
+    assert not read(text + "".join(often)).doubts  # measured, but often the same
 
 
 def test_rows_without_an_observed_cell_are_named():

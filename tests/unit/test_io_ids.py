@@ -1,5 +1,6 @@
 """Columns that name rows: found, left out where rows repeat them, and said."""
 
+import numpy as np
 import pytest
 
 from proximity_kernel.io import InputError, read_table
@@ -79,6 +80,29 @@ def test_whole_numbers_named_as_numbers_of_something_are_ids(put, name):
     assert list(read(put("t.csv", f"x,{name}\n" + "".join(lines))).ids) == [name]
     few = [f"{i % 3},{4000 + i % 9}\n" for i in range(60)]
     assert not list(read(put("u.csv", f"x,{name}\n" + "".join(few))).ids)
+
+
+@pytest.mark.parametrize(
+    ("name", "start", "is_id"),
+    [
+        ("patient_nbr", 1000, True),
+        ("Kundennummer", 4000, True),
+        ("MRN", 50_000, True),
+        ("house_no", 1, False),
+        ("no_of_children", 1000, False),
+        ("nr_rooms", 1000, False),
+    ],
+)
+def test_numbers_without_gaps_that_repeat_are_ids_if_they_begin_high(
+    put, name, start, is_id
+):
+    numbers = np.random.default_rng(0).integers(180, size=500)
+    lines = [f"{i % 7},{start + n}\n" for i, n in enumerate(numbers)]
+    table = read(put("t.csv", f"x,{name}\n" + "".join(lines)))
+    assert list(table.ids) == ([name] if is_id else [])
+    near = [f"{start + n + i % 9},{start + n}\n" for i, n in enumerate(numbers)]
+    table = read(put("u.csv", f"x,{name}\n" + "".join(near)))
+    assert not list(table.ids)  # it goes with another column
 
 
 def test_nothing_but_a_repeated_id_is_named(put):

@@ -7,6 +7,7 @@ import openpyxl
 import pandas as pd
 import pytest
 
+from proximity_kernel.cli.filled_cells import fill_missing
 from proximity_kernel.io import InputError, Schema, read_table
 
 
@@ -69,6 +70,54 @@ def test_some_numbers_may_lack_the_unit():
 )
 def test_a_rare_or_doubtful_unit_is_not_removed(cells):
     assert read(column("w", cells)).schema.columns[0].unit == ""
+
+
+def test_a_few_cells_in_another_unit_stay_unread():
+    cells = [f"{60 + i / 10} kg" for i in range(98)] + ["82 lb", "64"]
+    table = read(column("weight", cells))
+    assert table.frame["weight"].isna().sum() == 1
+    assert table.frame["weight"][99] == 64
+    assert table.doubts == (
+        "1 cell read as missing, not a number in kg: '82 lb' (1), in 'weight'",
+    )
+    filled = fill_missing(table, table.frame.ffill(), as_text=True)
+    assert filled["weight"].tolist() == cells  # as written
+    many = [*cells, *["90 lb"] * 8]
+    assert "weight" not in read(column("weight", many)).frame
+    assert "weight" in read(column("weight", many), numeric="weight").frame
+
+
+@pytest.mark.parametrize(
+    ("cells", "advice"),
+    [
+        ([*(f"{i} kg" for i in range(30)), *(f"{i} lb" for i in range(9))], "numeric"),
+        ([*range(30), *"abcdefgh"], "numeric"),
+        ([f"1.{i},50 ?" for i in range(100, 140)], "write them in one format"),
+        (
+            [f"2020-01-{i}" for i in range(10, 30)]
+            + [f"{i} Mar 2020" for i in range(10, 30)]
+            + [f"{i}/04/2020" for i in range(10, 30)],
+            "write them in one format",
+        ),
+    ],
+)
+def test_numbers_and_dates_that_are_left_out_as_free_text_are_a_doubt(cells, advice):
+    twice = cells[:9]  # so that it is no id
+    text = column("x", [f'"{cell}"' for cell in [*cells, *twice]])
+    (doubt,) = read(text).doubts
+    assert doubt.startswith("left out, free text, but most cells")
+    assert advice in doubt
+    assert not read(text, drop="x").doubts
+    if advice == "numeric":
+        assert "x" in read(text, numeric="x").frame
+
+
+def test_distinct_dates_in_several_formats_are_no_id():
+    days = pd.date_range("2020-01-01", periods=40)
+    forms = ["%Y-%m-%d", "%d.%m.%Y"]
+    table = read(column("day", [d.strftime(forms[d.day % 2]) for d in days]))
+    assert list(table.left_out) == ["day"]
+    assert "look like numbers or dates" in table.doubts[0]
 
 
 def test_numeric_needs_only_half_of_the_cells():

@@ -14,12 +14,14 @@ from collections.abc import Collection, Iterable
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
-from .._shared.wording import listed
+from .._shared.wording import counted, listed
+from . import dates, numbers
 from .column_step import Column, TextColumn, only_if
 from .ids import MIN_ROWS
-from .numbers import count_numbers
+from .schema import Doubt
 
 BOOLEAN = "boolean"
 """`ColumnSchema.format` of categories that are spellings of true and false."""
@@ -36,11 +38,14 @@ _CODE_NAME = re.compile(
 )
 _FREE_TEXT = 0.5  # minimum distinct strings per cell of free text
 _MIN_FREE_TEXT = 20  # minimum distinct strings of free text
+_MIN_MEASURED = 0.5  # share of cells like numbers or dates that makes it doubtful
 # Names of columns of comments: with several words in a cell, they are free text.
 _REMARKS = re.compile(
     r"(^|[_\s.\-])(comment|remark|note|bemerkung|anmerkung|kommentar)(s|en|e)?$",
     re.IGNORECASE,
 )
+# A number, perhaps with signs that are no currency, as a wrong encoding leaves them.
+_AMOUNT = re.compile(r"[^\w\s]{0,2}\s?\d[\d.,]*\s?[^\w\s]{0,3}")
 _MAX_CATEGORIES = 255  # that the kernel keeps apart
 _MIN_TEXTS = 3  # the order of two categories makes no difference
 _MAX_TEXTS = 30
@@ -80,7 +85,7 @@ def read_booleans(column: Column) -> Column:
 def read_categories(column: Column) -> Column:
     """Read a column of strings as categories; report if most of them are numbers."""
     text = column.get_text()
-    if text.n_observed and count_numbers(column) > 0.5 * text.n_observed:
+    if text.n_observed and numbers.count_numbers(column) > 0.5 * text.n_observed:
         column = column.with_remark(": numbers and texts, read as categories")
     return column.read_as("categories", ANY_CASE if column.options.ignore_case else "")
 
@@ -118,7 +123,22 @@ def leave_free_text_out(column: Column) -> Column:
     is_remark = _REMARKS.search(column.name) and any(" " in one for one in text.values)
     only_if(differ or is_remark)
     assumed = "left out, free text (`categorical` keeps it)"
-    return column.with_role("left out", assumed, f"{n_texts:,} distinct texts")
+    if numbers.has_numbers(column):
+        most = "left out, free text, but most cells are numbers"
+        assumed = Doubt(f"{most} (`numeric` reads these, `drop` confirms it)")
+    elif _look_measured(text):
+        most = "left out, free text, but most cells look like numbers or dates"
+        assumed = Doubt(f"{most} (write them in one format; `drop` confirms it)")
+    n = counted(n_texts, "distinct text")
+    return column.with_role("left out", assumed, n)
+
+
+def _look_measured(text: TextColumn) -> bool:
+    """Whether most cells look like numbers or dates, in whatever formats."""
+    matched = np.array([bool(_AMOUNT.fullmatch(one)) for one in text.values], bool)
+    for name in dates.DATE_FORMATS:
+        matched |= dates.match_dates(name, text.values)
+    return text.is_mostly(matched, _MIN_MEASURED)
 
 
 def use_categories(column: Column) -> Column:
@@ -169,15 +189,18 @@ def _fold(form: str, texts: Iterable[str]) -> list[str]:
 
 
 def _are_mixed_booleans(texts: Collection[str]) -> bool:
-    """Whether strings spell true or false in more than two ways, one of them a word.
+    """Whether strings spell true and false in more than two ways, one of them a word.
 
     >>> _are_mixed_booleans(["TRUE", "Yes", "0"]), _are_mixed_booleans(["yes", "no"])
     (True, False)
+    >>> _are_mixed_booleans(["true", "yes", "t"])  # never false
+    False
     """
     if not 2 < len(texts) <= _MAX_SPELLINGS:
         return False
     folded = {text.casefold() for text in texts}
-    return bool(folded <= _SPELLINGS.keys() and folded & _BOOLEAN_WORDS)
+    both = {_SPELLINGS.get(one) for one in folded} == {"true", "false"}
+    return bool(both and folded & _BOOLEAN_WORDS)
 
 
 def _is_code_name(name: str) -> bool:

@@ -29,7 +29,12 @@ _REPEATED = [int(digit * n) for n in range(2, 7) for digit in "789"]  # 77, ...,
 _CODES = [-7, -8, -9, -97, -98, *_REPEATED, *(-code for code in _REPEATED)]
 _MIN_OTHERS = 3  # distinct values besides the codes that such a column must have
 _MIN_ROWS = 20  # with fewer rows, columns with few values may be equal by chance
+_MIN_COLUMNS = 4  # with fewer columns, rows may be equal by chance
 _MIN_DISTINCT = 3
+_MIN_EVIDENCE = 5  # rows in which columns with missing cells agree not by chance
+_TIE = 1.0
+_MAX_ELSEWHERE = 0.1  # share of empty cells in the rows where a column may be observed
+_N_SAMPLE = 1000  # rows that show which pairs of columns to compare in full
 _MAX_FEW = 6  # distinct integers that may be codes
 _MAX_MARKED = 0.2  # share of missing-value markers next to one other value
 
@@ -78,6 +83,7 @@ def find_doubts(table: LoadedTable) -> list[str]:
         *find_targets(frame),
         *find_constants(frame),
         *find_same_columns(frame),
+        *find_repeated_rows(frame),
     )
     return [Doubt(one) for one in sentences]
 
@@ -107,43 +113,103 @@ def find_same_columns(frame: Any) -> list[str]:
         times = "twice" if len(group) == 2 else f"{len(group)} times"
         drop = f"`drop` leaves {'one' if len(group) == 2 else 'them'} out"
         lines.append(f"{listed(list(group))} {how}: counted {times} ({drop})")
+    firsts = [next(iter(group)) for group in groups.values()]
+    for pair in _find_same_where_observed(frame[firsts]):
+        how = "go together one to one in the rows that have both"
+        lines.append(f"{listed(pair)} {how}: counted twice (`drop` leaves one out)")
     return lines
 
 
+def _find_same_where_observed(frame: Any) -> list[tuple[str, str]]:
+    """Find pairs of columns whose values map one to one where both are observed.
+
+    In at least half of the rows they must be. Columns without missing cells are not
+    compared with each other. A sample of the rows shows which pairs to check in full.
+    """
+    n, names = len(frame), list(frame)
+    observed = frame.notna().to_numpy()
+    complete = observed.all(axis=0)
+    if n < _MIN_ROWS or complete.all():
+        return []
+    rows = np.unique(np.linspace(0, n - 1, _N_SAMPLE).astype(int))
+    marked = [_mark_cells(frame[name].iloc[rows]) for name in names]
+    marks = np.column_stack([mark for mark, _ in marked])
+    pairs = []
+    for j, name in enumerate(names):
+        equal = marks[:, :j] == marks[:, [j]]
+        agree = (equal | np.isnan(marks[:, :j] + marks[:, [j]])).all(axis=0)
+        agree &= (equal & (marks[:, [j]] != _TIE)).sum(axis=0) >= _MIN_EVIDENCE
+        for i in np.flatnonzero(agree & ~(complete[:j] & complete[j])).tolist():
+            both = observed[:, i] & observed[:, j]
+            cells = [frame[one][both] for one in (names[i], name)]
+            if marked[i][1]:
+                cells = [pd.Series(pd.factorize(one)[0]) for one in cells]
+            if both.sum() >= n / 2 and np.array_equal(*cells):
+                pairs.append((names[i], name))
+    return pairs
+
+
+def _mark_cells(cells: Any) -> tuple[NDArray[np.float64], bool]:
+    """Mark cells such that columns that map one to one have the same marks.
+
+    Where values repeat, the mark says whether the row before has the same value;
+    otherwise it is a hash of the value. NaN: the cell or the one before is missing.
+    Also returns whether values repeat.
+    """
+    codes, values = pd.factorize(cells)
+    known = codes >= 0
+    if 2 * len(values) > known.sum():
+        hashes = hash_pandas_object(cells, index=False).to_numpy().astype(float)
+        return np.where(known, hashes, np.nan)[1:], False
+    ties = np.where(codes[1:] == codes[:-1], _TIE, 0.0)
+    return np.where(known[1:] & known[:-1], ties, np.nan), True
+
+
 def find_dependent_missing(frame: Any) -> list[str]:
-    """Report columns that are empty exactly where another column has a certain value.
+    """Report columns that are always empty where another column has a certain value.
+
+    In the other rows they must be seldom empty. A column that is observed where another
+    has a certain value, and empty in all other rows, is reported too.
 
     >>> asked = ["no"] * 20 + ["yes"] * 20
     >>> frame = pd.DataFrame({"asked": asked, "days": [None] * 20 + [3.0] * 20})
     >>> find_dependent_missing(frame)[0].partition(":")[0]
     "'days' is empty exactly where 'asked' is 'no'"
     """
-    missing = frame.isna().to_numpy()
+    n, missing = len(frame), frame.isna().to_numpy()
     n_missing = missing.sum(axis=0)
-    some = (n_missing >= _MIN_ROWS) & (len(frame) - n_missing >= _MIN_ROWS)
-    # Each row has a random number; equal sums of these show equal sets of rows.
-    keys = np.random.default_rng(0).integers(1, 2**24, len(frame)).astype(float)
-    groups: dict[float, list[int]] = {}
-    for j in np.flatnonzero(some).tolist():
-        groups.setdefault(float(keys[missing[:, j]].sum()), []).append(j)
-    found: dict[int, tuple[str, str]] = {}
-    for name in frame if groups else ():
+    some = (n_missing >= _MIN_ROWS) & (n - n_missing >= _MIN_ROWS)
+    # Column -> missing cells in other rows, the column that it depends on, and how.
+    found: dict[int, tuple[int, str, str]] = {}
+    for name in frame if some.any() else ():
         codes, values = pd.factorize(frame[name])
         if not 1 < len(values) <= _MAX_CLASSES:
             continue
-        sums = np.bincount(codes + 1, keys, len(values) + 1)[1:]
-        for what, same in (("empty", sums), ("observed", keys.sum() - sums)):
-            for k, key in enumerate(same.tolist()):
-                for j in (j for j in groups.get(key, ()) if j not in found):
-                    if ((codes == k) == (missing[:, j] == (what == "empty"))).all():
-                        where = f"{name!r} is {write_cell(values[k])!r}"
-                        found[j] = (name, f"{what} exactly where {where}")
+        counts = np.bincount(codes + 1, minlength=len(values) + 1)[1:]
+        for is_value, sizes in ((True, counts), (False, n - counts)):
+            for k, size in enumerate(sizes.tolist()):
+                n_more = n_missing - size  # if all these cells are missing
+                may = some & (n_more >= 0) & (n_more <= _MAX_ELSEWHERE * (n - size))
+                if size < _MIN_ROWS or not may.any():
+                    continue
+                empty = missing[(codes == k) == is_value]
+                for j in np.flatnonzero(may).tolist():
+                    more = int(n_more[j])
+                    if not empty[:, j].all() or more >= found.get(j, (n,))[0]:
+                        continue
+                    value = write_cell(values[k])
+                    where = f"always empty where {name!r} is "
+                    where += f"{'' if is_value else 'not '}{value!r} ({size:,} rows)"
+                    if not more:
+                        what = "empty" if is_value else "observed"
+                        where = f"{what} exactly where {name!r} is {value!r}"
+                    found[j] = more, str(name), where
     if not found:
         return []
     parts = [
-        f"{frame.columns[j]!r} is {where}" for j, (_, where) in sorted(found.items())
+        f"{frame.columns[j]!r} is {where}" for j, (*_, where) in sorted(found.items())
     ]
-    given = listed(list(dict.fromkeys(name for name, _ in found.values())))
+    given = listed(list(dict.fromkeys(name for _, name, _ in found.values())))
     effect = f"that reveals {given}, and filling the missing cells invents values"
     return [f"{join_sentences(parts)}: {effect} (`drop` leaves a column out)"]
 
@@ -196,6 +262,31 @@ def find_empty_rows(frame: Any) -> list[str]:
         return []
     which = f"row {rows[0]} has" if len(rows) == 1 else f"rows {join_names(rows)} have"
     return [f"{which} no observed cell"]
+
+
+def find_repeated_rows(frame: Any) -> list[str]:
+    """Report rows that equal an earlier one, where a number differs in most rows.
+
+    >>> frame = pd.DataFrame({"kg": [*range(25), 7.5, 7.5], "a": 1, "b": 2, "c": 3})
+    >>> find_repeated_rows(frame)
+    ['row 27 equals row 26 in all compared columns: it may have been entered twice']
+    """
+    numbers = frame.select_dtypes("float")
+    differ = numbers.loc[:, 2 * numbers.nunique() > len(frame)]
+    if min(len(frame) / _MIN_ROWS, len(frame.columns) / _MIN_COLUMNS) < 1:
+        return []
+    hashes = hash_pandas_object(frame, index=False)
+    repeats = hashes[hashes.duplicated() & differ.notna().any(axis=1)]
+    if not len(repeats):
+        return []
+    row = repeats.index[0]
+    first = hashes.index[hashes == hashes[row]][0]
+    rows = f"row {row + 1:,} equals row {first + 1:,}"
+    where = "in all compared columns"
+    if len(repeats) == 1:
+        return [f"{rows} {where}: it may have been entered twice"]
+    which = f"{len(repeats):,} rows equal an earlier one {where}, as {rows}"
+    return [f"{which}: they may have been entered twice"]
 
 
 def find_constants(frame: Any) -> list[str]:

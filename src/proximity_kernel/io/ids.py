@@ -14,7 +14,7 @@ import pandas as pd
 from .._shared.wording import counted, join_names
 from .cells import write_cell
 from .column_step import Column, DoesNotApply, TextColumn, only_if
-from .dates import parse_dates
+from .dates import DATE_FORMATS, match_dates, parse_dates
 from .numbers import parse_numbers, remove_unit
 
 MIN_ROWS = 20
@@ -24,7 +24,8 @@ _MAX_REPEATED = 0.05  # share of rows with a duplicate id
 _MAX_REPEATED_NUMBER = 0.2  # the same, of integers in a column named "number"
 # Integers named like ids with more duplicates, uncorrelated with any other column:
 _MIN_DISTINCT = 0.5  # distinct values per row
-# In a column named "number" fewer suffice, if they are many and their range is wide:
+# In a column named "number" fewer suffice, if they are many, and their range is wide or
+# far from 0 (patients 1000 to 1179):
 _MIN_DISTINCT_NUMBER = 0.1  # distinct values per row
 _MIN_NUMBERS = 100  # distinct values
 _MIN_RANGE = 2  # range per distinct value
@@ -160,8 +161,10 @@ def _count_repeats(column: Column, text: TextColumn | None) -> int:
         if is_number and is_whole and not enough:
             numbers = distinct.astype(float)
             least = max(_MIN_NUMBERS, _MIN_DISTINCT_NUMBER * len(cells))
-            wide = numbers.max() - numbers.min() >= _MIN_RANGE * len(distinct)
-            enough = len(distinct) >= least and wide
+            extent = numbers.max() - numbers.min()
+            # Counts, and numbers of houses or rooms, begin low and are dense.
+            assigned = extent >= _MIN_RANGE * len(distinct) or numbers.min() > extent
+            enough = len(distinct) >= least and assigned
         if is_whole and named and many and enough:
             return n_repeats
     counts_rows = column.is_first and is_whole and many and len(cells) == n_rows
@@ -173,8 +176,11 @@ def _count_repeats(column: Column, text: TextColumn | None) -> int:
 
 
 def _look_like_ids(texts: Any) -> bool:
-    """Whether strings are short, and most are single words, not times or amounts."""
+    """Whether strings are short, and most are single words, not dates or amounts."""
     if max(map(len, texts)) > _MAX_LENGTH:
+        return False
+    in_format = [match_dates(name, texts) for name in DATE_FORMATS]
+    if np.any(in_format, axis=0).mean() > _MAX_UNUSUAL:  # dates in several formats
         return False
     n_several = sum(" " in text for text in texts)
     n_values = sum(map(bool, map(_VALUE.fullmatch, texts)))

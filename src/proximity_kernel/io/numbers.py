@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import replace
 from decimal import Context, Decimal
 from typing import Any
 
@@ -61,6 +63,7 @@ _DIGITS = Context(prec=15)  # of a converted number
 _SAMPLE = 50  # strings that are matched first, to reject a format quickly
 _MIN_NUMERIC = 0.5  # share of numbers in a column that `numeric` names
 _MIN_WITH_UNIT = 0.1  # share of cells that have the unit of the column
+_MIN_ONE_UNIT = 0.95  # the same, in a column where others have another unit
 
 
 # ------------------------------------------------------------------------------ steps
@@ -108,6 +111,36 @@ def read_mixed_units(column: Column) -> Column:
     converted = f"{' and '.join(units[1:])} to {units[0]}"
     column = column.listed_as("read as numbers, converted to one unit", converted)
     return column.read_as("numbers", "1.5", unit)
+
+
+def read_numbers_mostly_with_unit(column: Column) -> Column:
+    """Read a column as numbers if nearly all have one unit; others stay unread.
+
+    If `numeric` names the column, half of the cells suffice.
+    """
+    text = column.get_text()
+    least = _MIN_NUMERIC if "numeric" in column.named_in else _MIN_ONE_UNIT
+    units = [_split_unit(one) for one in text.values]
+    unit = Counter(filter(None, units)).most_common(1)
+    only_if(unit)
+    has_unit = np.array([one == unit[0][0] for one in units], bool)
+    bare = remove_unit(text, unit[0][0])
+    for name in _list_formats(column):
+        matched = match_numbers(name, bare.values)
+        if bare.is_mostly(matched & has_unit, least):
+            column = column.listed_as("read as numbers, without the unit", unit[0][0])
+            return column.read_as("numbers", name, unit[0][0])
+    raise DoesNotApply
+
+
+def has_numbers(column: Column) -> bool:
+    """Whether `numeric` would read a column of strings as numbers."""
+    named = replace(column, named_in=column.named_in | {"numeric"})
+    for read in (read_numbers, read_numbers_mostly_with_unit):
+        with suppress(DoesNotApply):
+            read(named)
+            return True
+    return False
 
 
 def _read_leading_zeros(column: Column) -> Column:
@@ -240,6 +273,17 @@ def find_unit(texts: Any) -> str:
         if len(own) < len(units) and len(unit) == 1 and unit.isalpha():
             return ""
     return unit
+
+
+def _split_unit(text: str) -> str:
+    """Return the unit or currency of a number; empty if it has none or two.
+
+    >>> _split_unit("5 kg"), _split_unit("$5"), _split_unit("5")
+    ('kg', '$', '')
+    """
+    found = re.fullmatch(_WITH_UNIT, text)
+    before, after = found.groups("") if found else ("", "")
+    return "" if before and after else before or after
 
 
 def find_mixed_units(texts: Any, n_cells: NDArray[np.int64]) -> tuple[str, ...]:

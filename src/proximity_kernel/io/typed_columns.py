@@ -22,7 +22,7 @@ from . import categories, dates, ids, numbers
 from .cells import to_categories
 from .column_step import MIN_MATCHED, Column, DoesNotApply, TextColumn, is_text, only_if
 from .missing_marks import MissingMarks, report_minus_values
-from .schema import ColumnSchema, InputError, ParsedFile, ReadOptions, Schema
+from .schema import ColumnSchema, Doubt, InputError, ParsedFile, ReadOptions, Schema
 
 _EXPECTED = {"dates": "a date", "numbers": "a number", "ordered": "on the scale"}
 _MAX_SHOWN = 6  # columns in a list with details
@@ -83,6 +83,7 @@ _STAGES: tuple[tuple[Callable[[Column], Column], ...], ...] = (
         dates.read_dates,
         numbers.read_numbers_with_unit,
         numbers.read_mixed_units,
+        numbers.read_numbers_mostly_with_unit,
         categories.read_categories,
         dates.read_stored_dates,
         numbers.read_stored_numbers,
@@ -212,7 +213,10 @@ def _describe_columns(
         lists[assumed].append(shown)
     starts = sorted(lists, key=lambda start: not start.startswith("left out"))
     starts.sort(key=lambda start: not start.startswith("taken as id"))
-    lines = [f"{start}: {join_names(lists[start], _MAX_SHOWN)}" for start in starts]
+    lines = [
+        type(start)(f"{start}: {join_names(lists[start], _MAX_SHOWN)}")
+        for start in starts
+    ]
     return lines + [f"{listed(names)}{remark}" for remark, names in remarks.items()]
 
 
@@ -347,6 +351,8 @@ class _Converter:
             return
         texts = list(text.values[unmatched])
         expected = _EXPECTED[column.kind]
+        if column.unit and ", " not in column.unit:
+            expected += f" in {column.unit}"
         too_many = n_cells > (1 - MIN_MATCHED) * text.n_observed + 1
         if too_many and not self.inferred:
             raise InputError(
@@ -367,7 +373,7 @@ class _Converter:
         texts = [f"{text!r} ({n:,})" for text, n in self.unmatched.most_common()]
         where = listed(list(self.unmatched_in), 3)
         not_read = f"{n_cells} read as missing, not {expected}"
-        return [f"{not_read}: {join_names(texts, 3)}, in {where}"]
+        return [Doubt(f"{not_read}: {join_names(texts, 3)}, in {where}")]
 
     def _convert_typed(
         self, column: ColumnSchema, cells: Any, marks: Sequence[str]

@@ -472,8 +472,9 @@ def draw_histogram(
     positions = np.interp(inside / size, ends, places)
     counts, edges = np.histogram(positions, n_bars, places)
     peak = int(counts.argmax())
-    tallest = size * np.interp(edges[peak : peak + 2], places, ends)
-    where = [usual.low + peak] if whole else tallest.tolist()
+    # An edge may belong to either bar, so the bar is named by the values that it holds.
+    held = inside[np.searchsorted(edges[1:-1], positions, "right") == peak]
+    where = dict.fromkeys(map(column.write, (held.min(), held.max())))
     middles = limits / size
     return {
         **_draw_bars(edges, counts, usual),
@@ -484,7 +485,7 @@ def draw_histogram(
         "high": column.write(usual.high),
         "cut": _write_cut(column, usual),
         "text": f"Values from {column.write(usual.low)} to {column.write(usual.high)}; "
-        f"the tallest bar, {' to '.join(map(column.write, where))}, holds "
+        f"the tallest bar, {' to '.join(where)}, holds "
         f"{write_share(counts[peak] / len(known))}.",
     }
 

@@ -49,6 +49,7 @@ from .sections import (
 )
 
 _SAMPLE_ROWS = 5
+_MIN_DIFFERENCE = 0.05  # between shares, for a value to set a cluster apart
 # Characters that join words: a name may break after them.
 _JOINERS = re.compile("([_.\N{OPEN BOX}-])(?=.)")
 # Numbers, dates and times, with their units, and options: they stay on one line, unless
@@ -339,7 +340,12 @@ def _describe_clusters(
             "name": names.get(c, "no rows"),
             "size": size,
             "share_text": write_share(size / len(labels)),
-            "values": [one for one in profiles if one["cluster"] == c],
+            "values": [
+                one
+                for one in profiles
+                if one["cluster"] == c
+                and abs(one["share"] - one["share_overall"]) >= _MIN_DIFFERENCE
+            ],
         }
         for c, size in enumerate(np.bincount(labels, minlength=clusters.n_clusters_))
     ]

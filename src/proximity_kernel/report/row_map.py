@@ -400,6 +400,12 @@ def _describe_cells(
                 "names": {k: column.write_bin(names[j][k]) for k in sorted(used[j])},
             }
         )
+    codes = codes if coded.leaves is None else coded.leaves.astype(np.int64)
+    for j, own in kernel.model_.leaf_names.items():
+        leaves = np.where(columns[j].missing[rows], ESTIMATED, codes[:, j])
+        held = np.unique(leaves[leaves >= 0]).tolist()
+        out[j]["leaves"] = leaves.tolist()
+        out[j]["leaf_names"] = {k: columns[j].write_bin(own[k]) for k in held}
     return out
 
 

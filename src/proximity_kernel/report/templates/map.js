@@ -38,8 +38,9 @@ function judge(j, a, b, agreement) {
   return agreement ? "close" : "different";
 }
 
-// The value of a cell; if it is missing, its estimate and where this comes from.
-function describeCell(j, row) {
+// The value of a cell; if it is missing, its estimate and where this comes from. Two
+// values are compared by finer ranges than a value and an estimate.
+function describeCell(j, row, other) {
   const column = data.columns[j];
   const bin = column.bins[row];
   const value = column.texts[column.cells[row]];
@@ -66,8 +67,10 @@ function describeCell(j, row) {
   }
   const cell = [make("bdi", {}, ...whole(value))];
   if (bin === UNKNOWN) cell.push(make("span", { class: "note", text: "not in the fitted table" }));
-  else if (column.measured && column.names[bin] !== value) {
-    cell.push(make("span", { class: "note" }, ...whole(column.names[bin])));
+  else if (column.measured) {
+    const fine = column.leaves && column.leaves[row] >= 0 && column.leaves[other] >= 0;
+    const range = fine ? column.leaf_names[column.leaves[row]] : column.names[bin];
+    if (range !== value) cell.push(make("span", { class: "note" }, ...whole(range)));
   }
   return cell;
 }
@@ -90,8 +93,8 @@ function compare(row, nth) {
         make("th", { scope: "row" },
           breakable(data.columns[j].name),
           make("span", { class: "verdict" }, make("span", { "aria-hidden": "true", text: mark + " " }), label)),
-        make("td", {}, ...describeCell(j, row)),
-        make("td", {}, ...describeCell(j, other))),
+        make("td", {}, ...describeCell(j, row, other)),
+        make("td", {}, ...describeCell(j, other, row))),
     );
   }
   const parts = Object.keys(VERDICTS).filter((one) => tally[one])
