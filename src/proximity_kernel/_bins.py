@@ -1024,7 +1024,7 @@ def _find_empty_bins(
 
 
 def write_numbers(numbers: Sequence[float], family: str) -> list[str]:
-    """Format numbers with few digits, but enough to tell them apart.
+    """Format the limits of bins with few digits, but enough to tell them apart.
 
     `family` is "numbers", "dates" or "durations"; the last two are in seconds.
     """

@@ -287,7 +287,7 @@ def _choose_stable(strengths: dict[int, list[list[float]]]) -> list[list[int]]:
 
 
 def _shrink_to_mean(strengths: _Floats) -> _Floats:
-    """Shrink the mean strength of each sample toward that of all, (n_samples,)."""
+    """Shrink each sample's mean prediction strength toward the mean of all samples."""
     own = strengths.mean(axis=1)
     within = strengths.var(axis=1, ddof=1).mean() / strengths.shape[1]
     between = own.var(ddof=1)

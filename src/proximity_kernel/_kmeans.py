@@ -69,7 +69,7 @@ class Rows:
 
     @property
     def n_pieces(self) -> int:
-        """Number of pieces."""
+        """Number of pieces in which the threads take the rows."""
         return -(-len(self.counts) // self.piece)
 
     @cached_property
@@ -564,7 +564,7 @@ def iterate(rows: Rows, seeds: NDArray[Any], max_iter: int, tol: float) -> Clust
 
 
 def _bound_falls(moved: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Bound the fall of the slack of each cluster's rows, from the centers' movements.
+    """Bound how much the slack of a row can fall when the centers move, by cluster.
 
     The bound is the movement of its center plus the largest movement of the others.
 

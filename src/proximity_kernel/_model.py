@@ -168,7 +168,7 @@ class Model:
 
     @cached_property
     def n_leaves(self) -> _Ints:
-        """Number of columns of each feature for leaves or missing; they come first."""
+        """Columns of each feature for its leaves and missing; larger cells follow."""
         leaves = np.array([len(bins.parents) for bins in self.bins], np.int64)
         return leaves + self.informative
 

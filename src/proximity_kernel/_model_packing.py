@@ -367,7 +367,7 @@ def drop_rare(model: Model, min_count: int) -> Model:
     """Remove labels of fewer rows than `min_count`; set smaller counts of pairs to 0.
 
     A removed label is unknown to the new model, like one that was never seen. Raises
-    ValueError for what cannot be removed: bins of numbers, fitted rows.
+    ValueError for a rarer bin of numbers, and for a model that holds fitted rows.
 
     Parameters
     ----------

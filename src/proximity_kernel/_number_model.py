@@ -766,14 +766,15 @@ def _learn_labels(
 def _compare_labels(
     groups: _Ints, parts: _Floats, shape: tuple[int, int]
 ) -> tuple[float, _Floats, _Floats]:
-    """Compare the numbers in each bin between labels, in deviations of the bin.
+    """Compare the numbers in each bin between labels of another column.
 
     Parameters
     ----------
     groups : ndarray of shape (n_rows,)
-        Number of code and bin of each row.
+        Index of the pair (code, bin) of each row.
     parts : ndarray of shape (3, n_rows)
-        Its weight, alone and times the number less the mean of its bin, and the square.
+        w, w * d and w * d**2: w is the weight of a row, d its number less the mean of
+        its bin, in standard deviations of the bin.
     shape : tuple
         Number of codes, the last for a missing label, and of bins.
 

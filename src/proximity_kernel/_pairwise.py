@@ -216,7 +216,7 @@ class Pairwise:
 
     @property
     def weight_table(self) -> sp.csr_array:
-        """The weights: row j, column i has w_ij, if i is a source of j."""
+        """Weights: entry [j, i] is that of source i in estimates of feature j."""
         e, n_features = self.evidence, len(self.counts.n_bins)
         return sp.csr_array(
             (self.weights, e.source, e.source_start), (n_features, n_features)
@@ -613,7 +613,10 @@ def choose_sources(
 def _map_codes(
     coded: CodedTable, n_bins: _Ints, marginals: _Ints, n_numbers: int, n_rows: int
 ) -> list[_Singles]:
-    """Map codes to polynomials times sqrt(count): (n_features, n_rows) per degree."""
+    """Evaluate polynomials of the codes, times the square root of each row's count.
+
+    One array of shape (n_features, n_rows) for each degree.
+    """
     offsets = np.cumsum(n_bins) - n_bins
     past = np.minimum(coded.bins[:n_rows].T, n_bins[:, None])
     at = (offsets + np.arange(len(n_bins)))[:, None] + past  # with one more code: none
@@ -718,7 +721,7 @@ def _take_rows(
 
 
 def _count_affordable(layout: Evidence, most_numbers: int) -> _Ints:
-    """Compute how many rows each feature's weights are learned from, by their cost."""
+    """Compute from how many rows to learn each feature's weights at a limited cost."""
     cost = np.diff(layout.source_start) * layout.n_places
     for_all = most_numbers // max(1, int(cost.sum()))
     return np.asarray(np.minimum(for_all, _MOST_ODDS // np.maximum(cost, 1)))
@@ -1037,10 +1040,10 @@ def estimate_cells(
     rows: NDArray[Any], row: Any, feature: Any, start: Any, order: Any,
     evidence: Evidence, weights: Any, deciders: Deciders, at: Any, total: Any, out: Any,
 ) -> None:  # fmt: skip
-    """Write the distributions of missing cells, in the sequence `order` of the cells.
+    """Write the distribution of each missing cell, taking the cells in `order`.
 
-    ``weights[m]`` is the weight of the source at entry m of the evidence. `at` and
-    `total` are scratch memory for places of codes and for the evidence.
+    ``weights[m]`` is the weight of source ``evidence.source[m]``. `at` (places of
+    codes) and `total` (sums of evidence) are scratch memory.
     """
     e = evidence
     for r in range(rows.shape[0]):

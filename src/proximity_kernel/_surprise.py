@@ -182,7 +182,7 @@ def _sort_column(column: Column, copies: NDArray[Any] | None) -> SortedValues | 
 def _learn_tail(
     values: SortedValues | None,
 ) -> tuple[list[float], list[float], list[list[float]]]:
-    """Learn the ends, units and marks of one column; NaN if it has no tails."""
+    """Learn the tails of one column, as in `Tails`; NaN if it has none."""
     nan = [np.nan] * 2, [np.nan] * 2, [[np.nan] * len(MARKS)] * 2
     if values is None or not len(values) or values.few(2) is not None:
         return nan

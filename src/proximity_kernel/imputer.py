@@ -520,7 +520,7 @@ def _find_incomplete(model: Model) -> NDArray[np.int64]:
 
 
 def _take_end(fill: Fill, end: int) -> Fill:
-    """Take one end of the intervals as values; labels and booleans have none."""
+    """Fill with the lower or upper ends of intervals; labels and booleans with none."""
     values = fill.ends[:, end]
     if fill.is_boolean or fill.type.has_labels:
         values = values[:0]

@@ -492,7 +492,7 @@ class ProximityNeighbors(NumberedTransformer, _NearestRows):
     def _find_within(
         self, X: Any, radius: float | None, nearest_first: bool
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any]]:
-        """Find the rows within a distance; those of query i begin at starts[i]."""
+        """Find the fitted rows within a radius; those of query i begin at starts[i]."""
         check_flag("sort_results", nearest_first)
         check_is_fitted(self)
         reach = _check_radius(self.radius if radius is None else radius)

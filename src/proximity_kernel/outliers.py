@@ -767,9 +767,9 @@ def _raise_odds(
 
 
 def _find_likely(shares: NDArray[np.float64], n_ordered: int) -> list[int]:
-    """Find the fewest bins with 80 % of the probability; ordered ones are adjacent.
+    """Find the fewest bins with 80 % of the probability; adjacent ones if ordered.
 
-    There are none if the shares are all 0.
+    The list is empty if all shares are 0.
     """
     if not shares.any():
         return []

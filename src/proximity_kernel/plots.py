@@ -140,7 +140,7 @@ def plot_profiles(clusters: Any, *, n_values: int = 4, ax: Axes | None = None) -
 
 
 def plot_evidence(estimator: Any, *, ax: Axes | None = None) -> Axes:
-    """Draw how much each column tells about each other one: `column_evidence`.
+    """Draw `column_evidence`: how much each column tells about every other.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ def plot_evidence(estimator: Any, *, ax: Axes | None = None) -> Axes:
     Returns
     -------
     matplotlib.axes.Axes
-        The evidence, in bits, that the feature of a row gives for that of a column.
+        A heat map, in bits: what the feature at the left tells about the one below.
 
     Examples
     --------

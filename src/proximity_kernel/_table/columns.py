@@ -657,7 +657,7 @@ def _count_steps(times: Any, header: Header) -> tuple[Any, int, int]:
 
 
 def write_date(count: int) -> str:
-    """Write nanoseconds since 1970 in ISO format, without the time at midnight."""
+    """Write the label of a date, in ISO format, from nanoseconds since 1970."""
     days, time = divmod(count, _DAY)
     text = str(np.datetime64(days, "D"))
     if time:

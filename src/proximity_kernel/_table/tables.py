@@ -262,7 +262,7 @@ def find_categorical(asked: Any, names: Sequence[str], n_features: int) -> set[i
 
 
 def check_finite(values: _Array, places: Sequence[str]) -> None:
-    """Raise ValueError if an array contains infinity; `places` are its columns."""
+    """Raise ValueError if a table contains infinity; `places` name its columns."""
     if values.dtype.kind == "f" and (infinite := np.isinf(values)).any():
         place = places[int(infinite.reshape(-1, len(places)).any(0).argmax())]
         raise ValueError(

@@ -161,7 +161,7 @@ def write_results(invocation: Invocation, frame: Any) -> None:
 
 
 def draw_rows(frame: Any) -> Table:
-    """Lay out the rows of a frame as a table of rich."""
+    """Lay out the rows of a frame as a `rich.table.Table`."""
     shown = frame.iloc[:, :_MAX_COLUMNS]
     names = [str(name) for name in shown]
     if frame.shape[1] > _MAX_COLUMNS:
@@ -175,7 +175,7 @@ def draw_rows(frame: Any) -> Table:
 def draw_grid(
     names: Iterable[str], rows: Iterable[Iterable[Any]], numbers: Collection[int] = ()
 ) -> Table:
-    """Lay out cells as a table of rich.
+    """Lay out cells as a `rich.table.Table`.
 
     Parameters
     ----------

@@ -381,9 +381,9 @@ def _describe_code(code: float, columns: list[tuple[str, int]]) -> str:
 
 
 def find_frequent_marks(table: LoadedTable) -> list[str]:
-    """Report columns of one value and many default missing-value markers.
+    """Report columns with one value where many cells are read as missing by default.
 
-    The markers may be a second value there, as "NA" or "-" for "no".
+    Their markers may be a second value, such as "NA" or "-" for "no".
     """
     parts = []
     n_missing = table.missing.to_numpy().sum(axis=0)

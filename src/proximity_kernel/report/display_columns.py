@@ -251,7 +251,7 @@ class DisplayColumn:
 
 
 def _find_usual_slice(known: _Floats) -> tuple[int, int]:
-    """Find the slice of sorted values that leaves far ones out: its start and stop.
+    """Find start and stop of the slice of sorted values without outliers.
 
     Examples
     --------
