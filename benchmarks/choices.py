@@ -198,6 +198,7 @@ def _without_regression(
     means = replace(
         learned,
         sources=np.full_like(learned.sources, -1),
+        labels=np.full_like(learned.labels, -1),
         left=np.ones_like(learned.left),
     )
     centers = np.zeros_like(learned.means)

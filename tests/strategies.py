@@ -133,6 +133,7 @@ class Filler:
             self.imputer.number_model_ = replace(
                 learned,
                 sources=np.full_like(learned.sources, -1),
+                labels=np.full_like(learned.labels, -1),
                 left=np.ones_like(learned.left),
             )
         return self
