@@ -87,9 +87,8 @@ def estimate_missing(
     list of Fill, one per feature
     """
     parts: list[list[_Decoded]] = [[] for _ in model.types]
-    for j, rows, shares in _estimate_shares(model, coded, n_threads):
-        held = coded.bins[rows]
-        parts[j].append(_decode_cells(model, learned, j, rows, held, shares, level))
+    for j, rows, codes, shares in _estimate_shares(model, coded, n_threads):
+        parts[j].append(_decode_cells(model, learned, j, rows, codes, shares, level))
     found = []
     for j, own in enumerate(parts):
         fill = _copy_to_rows(model, coded, j, own, strategy, learned)
@@ -120,7 +119,7 @@ def list_chances(
     parts: list[tuple[NDArray[Any], ...]] = [
         (none, none, np.empty(0, object), np.empty(0))
     ]
-    for j, rows, shares in _estimate_shares(model, coded, n_threads):
+    for j, rows, _, shares in _estimate_shares(model, coded, n_threads):
         found = _label_shares(model, learned, j, shares)
         if found is not None:
             labels, chances = found
@@ -170,7 +169,7 @@ def rows_at_a_time(model: Model) -> int:
 
 def _estimate_shares(
     model: Model, coded: CodedTable, n_threads: int
-) -> Iterator[tuple[int, NDArray[np.int64], _Floats]]:
+) -> Iterator[tuple[int, NDArray[np.int64], NDArray[Any], _Floats]]:
     """Yield estimates of the missing cells of distinct rows, feature by feature.
 
     Yields
@@ -179,6 +178,8 @@ def _estimate_shares(
         A feature.
     ndarray of shape (n_cells,), int64
         The rows of its missing cells, ascending.
+    ndarray of shape (n_cells, n_features)
+        The codes of these rows that the estimates come from.
     ndarray of shape (n_cells, n_bins)
         The probabilities of its bins, without that for missing.
     """
@@ -188,7 +189,7 @@ def _estimate_shares(
         rows = coded.bins[first : first + step]
         found = model.matcher.estimate(CodedTable.of_rows(rows), n_threads)
         for j, cells, shares in _split_features(model, found, range(len(model.types))):
-            yield j, cells + first, shares
+            yield j, cells + first, rows[cells], shares
         own_bin = rows[:, informative] == (model.n_bins - 1)[informative]
         some = np.flatnonzero(own_bin.any(axis=1))
         if len(some):  # informative features, which were not estimated above
@@ -196,7 +197,7 @@ def _estimate_shares(
             found = model.matcher.estimate(opened, n_threads)
             again = _split_features(model, found, informative.tolist())
             for j, cells, shares in again:
-                yield j, some[cells] + first, shares
+                yield j, some[cells] + first, opened.bins[cells], shares
 
 
 def _split_features(
@@ -218,14 +219,11 @@ def _decode_cells(
     learned: NumberModel,
     j: int,
     rows: NDArray[np.int64],
-    held: NDArray[Any],
+    codes: NDArray[Any],
     shares: _Floats,
     level: float,
 ) -> _Decoded:
-    """Decode distributions over bins to picks, means, uncertainty and intervals.
-
-    The codes of the rows are `held`.
-    """
+    """Decode distributions over bins to picks, means, uncertainty and intervals."""
     picks = shares.argmax(axis=1)
     t = learned.place(j)
     if t is None:
@@ -235,13 +233,14 @@ def _decode_cells(
         picks = chances.argmax(axis=1)
         zeros = none[:, 0]
         return _Decoded(rows, picks, zeros, zeros, np.clip(unsure, 0, 1), none)
-    values, spread = learned.find_moments(t, held, shares.shape[1])
+    values, spread = learned.find_moments(t, codes, shares.shape[1])
     means, deviation = _average(shares, values, spread)
     ends = np.zeros((len(rows), 2))
     if level > 0:
         for k, place in enumerate(((1 - level) / 2, (1 + level) / 2)):
             places = np.full(len(rows), place)
-            ends[:, k] = learned.find_quantiles(t, held, shares, places)[0]
+            ends[:, k] = learned.find_quantiles(t, codes, shares, places)[0]
+        ends.sort(axis=1)  # a label moves an end, unless it is a frequent value
     modes = values[np.arange(len(rows)), picks]
     return _Decoded(rows, picks, modes, means, deviation, ends)
 

@@ -42,6 +42,7 @@ from ._shared.resources import one_blas_thread, run_pieces
 from ._shared.sklearn_bases import Matrix, make_csr
 from ._vectors import LOOKS_UP, LOOKUP_ROWS, add_looked_up
 
+_DOUBLE = 8  # bytes of a float64
 _TILE = 512  # most rows and columns of a tile, so that it stays in cache
 _SPARSE_FROM = 6  # columns per entry; from here on, skipping zeros is faster than BLAS
 _TILE_ROWS = 8192  # their classes stay in cache, unless there are many features
@@ -101,18 +102,17 @@ def kernel_matrix(
            [0.5 , 0.5 , 0.25],
            [0.75, 0.25, 0.75]])
     """
-    dtype, n_columns = a.dtype, a.shape[1]
-    a = a.astype(np.float64, copy=False)
-    other = a if b is None else b.astype(np.float64, copy=False)
-    step = max(1, min(_TILE, memory // (2 * a.dtype.itemsize * (n_columns + _TILE))))
+    other, n_columns = a if b is None else b, a.shape[1]
+    step = max(1, min(_TILE, memory // (2 * _DOUBLE * (n_columns + _TILE))))
     sparse = other.shape[0] * n_columns > _SPARSE_FROM * other.nnz
     # If memory allows, make it dense once for all tiles.
-    dense = not sparse and other.shape[0] * n_columns * a.dtype.itemsize <= memory // 2
-    held = other.toarray() if dense else other
-    out = np.empty((a.shape[0], other.shape[0]), dtype)
+    dense = not sparse and other.shape[0] * n_columns * _DOUBLE <= memory // 2
+    held = other.astype(np.float64).toarray() if dense else other
+    out = np.empty((a.shape[0], other.shape[0]), a.dtype)
 
     def fill_some(first: int, last: int) -> None:
-        left = a[first:last] if sparse else a[first:last].toarray()
+        left = a[first:last].astype(np.float64)
+        left = left if sparse else left.toarray()
         for start in range(first if b is None else 0, other.shape[0], step):
             stop = min(start + step, other.shape[0])
             if b is None and start == first and not sparse:
@@ -120,7 +120,7 @@ def kernel_matrix(
             elif dense:
                 right = held[start:stop].T
             else:  # C order after transposing: the product runs along its rows
-                right = held[start:stop].T.toarray(order="C")
+                right = held[start:stop].T.astype(np.float64).toarray(order="C")
             tile = np.asarray(left @ right)
             # The sum is divided, not its terms, so that a complete row has similarity
             # exactly 1 with itself. With two resolutions, whose weights are square

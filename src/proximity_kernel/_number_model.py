@@ -33,6 +33,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import fdtrc
 
 from ._coded import CodedTable
 from ._model import Model
@@ -61,6 +62,9 @@ _LIMIT = 5.0  # standard deviations
 _MOST_SCORE = 20.0  # stated standard deviations
 _EXACT = 1e-12  # share of the sum of squares that counts as 0
 _USEFUL = 0.95  # share of the variance within bins that a useful label leaves, at most
+_CHANCE = 0.01  # that any of the labels which tell nothing seems to tell something
+_MOST_COMPARED = 1 << 26  # rows compared between labels, of all pairs of columns
+_ROWS_OF_A_PAIR = 1300  # that take as long as what a pair takes besides its rows
 _PIECE = 16384  # rows
 _STIRS = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 _Floats = NDArray[np.float64]
@@ -136,7 +140,7 @@ class NumberModel:
         none.
     label_offsets : ndarray of shape (n_numbers, n_codes + 1, n_bins), float64
         Mean of the numbers with a code of that feature, less the mean of the bin. The
-        last line, all zeros, is for a missing label.
+        last line, all zeros, is for a missing label, as are others after its codes.
     label_ratios : ndarray of shape (n_numbers, n_codes + 1, n_bins), float64
         Their standard deviation over that of the bin; ones in the last line.
     """
@@ -253,6 +257,7 @@ class NumberModel:
         frequent = (low == high) & (np.abs(found - mean) <= 2 * spread)
         whole = np.where(self.spreads[t, picks] > 0, self.spreads[t, picks], 1)
         moved = mean + (found - self.means[t, picks]) * (spread / whole)
+        moved = np.clip(moved, self.low[t], self.high[t])
         return np.where(frequent, found, moved), frequent
 
     def predict(
@@ -731,13 +736,20 @@ def _fit_unexplained(
 def _learn_labels(
     model: Model, learned: NumberModel, sample: NumberSample, weights: _Floats
 ) -> NumberModel:
-    """Learn of which feature the labels tell most about each number within its bins."""
+    """Learn of which feature the labels tell most about each number within its bins.
+
+    In a table of very many columns nothing is learned, because each is compared with
+    each.
+    """
     n_bins = learned.means.shape[1]
     codes = {
         i: np.minimum(sample.rows[:, i], model.n_bins[i]).astype(np.intp) * n_bins
         for i, column in enumerate(model.types)
         if model.n_bins[i] > 1 and (column.has_labels or column.form == "boolean")
     }
+    n_pairs = len(codes) * len(learned.features)
+    if n_pairs * (len(sample.rows) + _ROWS_OF_A_PAIR) > _MOST_COMPARED:
+        return learned
     labels, found = learned.labels.copy(), {}
     for t, j in enumerate(learned.features.tolist()):
         bins = np.minimum(sample.rows[:, j], n_bins - 1).astype(np.intp)
@@ -751,8 +763,10 @@ def _learn_labels(
         least = _USEFUL
         for i, held in codes.items():
             shape = int(model.n_bins[i]) + 1, n_bins  # with those of a missing label
-            left, offsets, ratios = _compare_labels(held[some] + bins, parts, shape)
-            if left < least:
+            left, chance, offsets, ratios = _compare_labels(
+                held[some] + bins, parts, shape
+            )
+            if left < least and chance * len(codes) < _CHANCE:
                 least, labels[t], found[t] = left, i, (offsets * spreads, ratios)
     most = max((len(own[0]) for own in found.values()), default=0)
     by_label = [np.full((len(labels), most + 1, n_bins), x) for x in (0.0, 1.0)]
@@ -765,7 +779,7 @@ def _learn_labels(
 
 def _compare_labels(
     groups: _Ints, parts: _Floats, shape: tuple[int, int]
-) -> tuple[float, _Floats, _Floats]:
+) -> tuple[float, float, _Floats, _Floats]:
     """Compare the numbers in each bin between labels of another column.
 
     Parameters
@@ -783,6 +797,8 @@ def _compare_labels(
     float
         The share of the variance within bins that the labels are expected to leave in
         new rows, mean over the rows.
+    float
+        The p-value of an F test: labels that tell nothing differ as much by chance.
     ndarray of shape (n_codes - 1, n_bins)
         Offsets from the means of the bins: best linear predictions, with random effects
         of the labels.
@@ -794,8 +810,8 @@ def _compare_labels(
         for part in parts
     )
     if not squares.any():
-        return 1.0, np.zeros(n.shape), np.ones(n.shape)
-    between = total**2 / np.maximum(n, 1)
+        return 1.0, 1.0, np.zeros(n.shape), np.ones(n.shape)
+    between = total**2 / np.where(n > 0, n, 1)
     inside = np.maximum(squares - between, 0)
     # One more row, as far off as others of the bin, keeps the noise above 0.
     rows = np.maximum(n.sum(axis=0), 1)
@@ -807,8 +823,14 @@ def _compare_labels(
     unsure = noise / np.where(n + prior > 0, n + prior, 1)  # of the offsets
     left = np.where(useful, n * (noise + unsure), squares).sum() / squares.sum()
     offsets = np.where(useful, total / np.where(n + prior > 0, n + prior, 1), 0)
-    ratios = np.sqrt((inside + noise) / np.maximum(n, 1) + unsure)
-    return float(left), offsets, np.where(useful, ratios, 1)
+    ratios = np.sqrt((inside + noise) / np.where(n > 0, n, 1) + unsure)
+    n_cells, n_filled = np.count_nonzero(n), np.count_nonzero(n.any(axis=0))
+    freedom = n_cells - n_filled, n.sum() - n_cells
+    chance = 1.0
+    if min(freedom) > 0:
+        share = between.sum() / freedom[0] * freedom[1]
+        chance = float(fdtrc(*freedom, share / max(inside.sum(), _EXACT * share)))
+    return float(left), chance, offsets, np.where(useful, ratios, 1)
 
 
 def _summarize_bins(
@@ -902,6 +924,7 @@ def unpack_numbers(state: State, model: Model) -> NumberModel:
         check((spreads >= 0).all(), "a negative spread")
     inside = (learned.labels >= -1) & (learned.labels < len(model.types))
     check(codes > 0 and bool(inside.all()), "labels of numbers")
+    check(not learned.label_offsets[:, -1].any(), "offsets of missing labels")
     inside = (learned.sources >= -1) & (learned.sources < n_numbers)
     check(inside.all(), "sources of numbers")
     for shares in (learned.left, learned.explained):

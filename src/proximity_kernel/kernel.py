@@ -694,9 +694,8 @@ def fit_kernel(
     """
     check_kernel(kernel)
     if isinstance(kernel, FrozenEstimator):
-        frozen: ProximityKernel = copy(
-            kernel.estimator
-        )  # another fit replaces its model
+        # A copy keeps its model when the frozen kernel is fitted again.
+        frozen: ProximityKernel = copy(kernel.estimator)
         return frozen, code_table(frozen, X)
     fitted = copy_kernel(kernel, n_jobs, default)
     return fitted, fitted.__fit_coded__(X, sample_weight)

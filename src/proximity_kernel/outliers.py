@@ -84,6 +84,7 @@ _ROUNDING = 1e-9
 _LIKELY = 0.8  # probability of the bins that are named as expected
 _MOST = 0.5  # more than this share are most
 _MOST_NAMED = 3  # expected categories
+_SIDES: tuple[Literal["left"], Literal["right"]] = ("left", "right")
 _N_GIVEN = 2  # other cells that are named
 _LEAST_TOLD = 0.1  # logarithm of the odds by which a named cell changes them
 _Floats = NDArray[np.float64]
@@ -533,6 +534,7 @@ class _Writer:
 
     def __init__(self, coded: CodedTable, tails: Tails, among: CodedTable) -> None:
         self._coded, self._tails, self._among = coded, tails, among
+        self._sorted: dict[int, tuple[NDArray[Any], NDArray[Any], dict[Any, int]]] = {}
         self._judge = Judge.of_model(coded.model)
         self._names: list[BinNames] = coded.model.bin_names
 
@@ -613,11 +615,12 @@ class _Writer:
         At least five other rows must have the values of both, or of the first, and most
         of them the same bin as the cell. They are described in words; "" for none.
         """
-        rows, found = np.arange(len(self._among)), ""
+        rows, found = np.empty(0, np.int64), ""
         if own >= self._coded.model.bins[j].n_bins:
             given = []
         for n, k in enumerate(given, 1):
-            rows = rows[self._have_same(i, k, rows)]
+            same = self._find_same(i, k)
+            rows = same if n == 1 else np.intersect1d(rows, same)
             codes = self._among.bins[self._among.index[rows], j]
             codes = codes[codes != self._among.missing]
             agreeing = int(np.count_nonzero(codes == own))
@@ -635,18 +638,21 @@ class _Writer:
                 )
         return found
 
-    def _have_same(self, i: int, k: int, rows: NDArray[Any]) -> NDArray[np.bool_]:
-        """Whether some of the other rows have the same value of feature k as row i."""
+    def _find_same(self, i: int, k: int) -> NDArray[np.int64]:
+        """Find the rows of `among` with the same value of feature k as row i."""
         column, other = self._coded.columns[k], self._among.columns[k]
         if not column.observed[i]:
-            return np.asarray(~other.observed[rows])
-        if column.type.kind != "categorical":
-            return np.asarray(other.values[rows] == column.values[i])
-        label = column.labels[column.values[i]]
-        place = (
-            other.labels.index(label) if label in other.labels else len(other.labels)
-        )
-        return np.asarray(other.values[rows] == place)
+            return np.flatnonzero(~other.observed)
+        if k not in self._sorted:
+            order = np.argsort(other.values, kind="stable")
+            places = {label: at for at, label in enumerate(other.labels or ())}
+            self._sorted[k] = order, other.values[order], places
+        order, values, places = self._sorted[k]
+        value = column.values[i]
+        if column.type.kind == "categorical":
+            value = places.get(column.labels[value], len(places))
+        first, last = (np.searchsorted(values, value, side) for side in _SIDES)
+        return np.asarray(order[first:last])
 
     def _keep_frequent_bins(
         self, j: int, own: int, shares: _Floats, decided: int

@@ -2,6 +2,7 @@
 
 import enum
 import pickle
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -109,9 +110,13 @@ def test_a_position_that_is_the_name_of_another_column():
         ProximityKernel(categorical_features=[1]).fit(X)
 
 
+@pytest.mark.parametrize(
+    "kind", [float, np.float64, np.float32, np.longdouble, Decimal], ids=str
+)
 @pytest.mark.parametrize("dtype", [float, object])
-def test_minus_zero_is_zero_in_any_order(dtype):
-    zeros = pd.DataFrame({"k": [0.0, -0.0, 1.0], "b": [1.0, 2.0, 3.0]}).astype(dtype)
+def test_minus_zero_is_zero_in_any_order(kind, dtype):
+    cells = pd.Series([kind("0.0"), kind("-0.0"), kind("1.0")], dtype=object)
+    zeros = pd.DataFrame({"k": cells.astype(dtype), "b": [1.0, 2.0, 3.0]})
     for table in (zeros, zeros.iloc[[1, 0, 2]]):
         pk = ProximityKernel(categorical_features=["k"]).fit(table)
         assert [*map(str, pk.categories_[0])] == ["0.0", "1.0"]

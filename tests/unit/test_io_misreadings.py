@@ -82,9 +82,24 @@ def test_a_few_cells_in_another_unit_stay_unread():
     )
     filled = fill_missing(table, table.frame.ffill(), as_text=True)
     assert filled["weight"].tolist() == cells  # as written
+    assert "(kg, which 1 cell lack)" in "".join(table.assumptions)
     many = [*cells, *["90 lb"] * 8]
     assert "weight" not in read(column("weight", many)).frame
     assert "weight" in read(column("weight", many), numeric="weight").frame
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        [*(f"{i:05} AB" for i in range(400)), *["25 CD"] * 9],
+        [*(f"{i} A" for i in range(400)), *["25 B"] * 9],
+        [*(f"{i} kg" for i in range(400)), *(f"note {i} lb" for i in range(9))],
+    ],
+    ids=["leading zeros", "letters", "notes"],
+)
+def test_codes_and_notes_are_not_numbers_with_a_unit(cells):
+    kinds = {c.name: c.kind for c in read(column("code", cells)).schema.columns}
+    assert kinds["code"] != "numbers"
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from dataclasses import fields, replace
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 from sklearn.frozen import FrozenEstimator
 from strategies import mixed_table
 
@@ -53,9 +54,10 @@ class Loops:
     def _by_label(self, c):
         """Bins of a number by the label e: of each bin and label mean and variance.
 
-        Empty if e tells too little.
+        Empty if e tells too little, or no more than by chance.
         """
         label, found, before, after = self.table["e"], {}, 0.0, 0.0
+        between, inside, n_between, n_inside = 0.0, 0.0, 0, 0
         for k, (mean, variance) in self.bins[c].items():
             some = [
                 i
@@ -73,6 +75,10 @@ class Loops:
             noise = (within + squares / n) / (n - groups + 1)
             effect = (squares - within - groups * noise) / n
             before += squares / variance
+            between += (squares - within) / variance
+            inside += within / variance
+            n_between += groups - 1
+            n_inside += n - groups
             if effect <= 0:
                 after += squares / variance
                 continue
@@ -85,7 +91,10 @@ class Loops:
                     own / max(len(xs), 1) + unsure,
                 )
                 after += len(xs) * (noise + unsure) / variance
-        return found if after < 0.95 * before else {}
+        with np.errstate(divide="ignore"):
+            ratio = between / n_between / np.float64(inside / n_inside)
+        chance = stats.f.sf(ratio, n_between, n_inside)  # of one column of labels
+        return found if after < 0.95 * before and chance < 0.01 else {}
 
     def moments(self, row, c):
         """Mean and variance of each bin of a number in the rows like this one."""
@@ -358,6 +367,50 @@ def test_many_labels_and_none_that_tells_anything():
     imputer = ProximityImputer().fit(holed)
     assert imputer.number_model_.labels.tolist() == [0, -1]
     assert (imputer.transform(holed).price - price).abs().max() < 0.1
+
+
+@pytest.mark.parametrize(("n_rows", "n_labels"), [(60, 4), (150, 20), (300, 3)])
+def test_the_best_of_many_labels_is_no_better_by_chance(n_rows, n_labels):
+    rng = np.random.default_rng(n_rows)
+    numbers = {f"n{k}": rng.normal(size=n_rows) for k in range(30)}
+    drawn = rng.integers(n_labels, size=(100, n_rows)).astype(str)
+    table = pd.DataFrame(numbers | {f"l{k}": one for k, one in enumerate(drawn)})
+    found = ProximityImputer().fit(table).number_model_.labels
+    assert np.count_nonzero(found >= 0) <= 2
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("level", [0.5, 0.9, 0.99])
+def test_intervals_by_labels_rise_and_stay_in_the_observed_range(level, seed):
+    whole = sales(300, seed)
+    hidden = np.random.default_rng(seed).random(len(whole)) < 0.25
+    holed = whole.assign(price=whole.price.mask(hidden))
+    kernel = ProximityKernel(4, matching="cascade")
+    imputer = ProximityImputer(kernel=kernel).fit(holed)
+    assert (imputer.number_model_.labels >= 0).any()
+    ends = imputer.interval(holed, level)
+    lower, upper = (np.asarray(part.price)[hidden] for part in ends)
+    assert (lower <= upper).all()
+    assert holed.price.min() <= lower.min()
+    assert upper.max() <= holed.price.max()
+
+
+def test_labels_that_are_missing_with_the_number_are_not_used():
+    whole = sales(600, 0)
+    hidden = np.random.default_rng(0).random(len(whole)) < 0.2
+    holed = whole.copy()
+    holed.loc[hidden, ["product", "price"]] = np.nan
+    kernel = ProximityKernel(missingness="informative")
+    imputer = ProximityImputer(kernel=kernel).fit(holed)
+    model = imputer.number_model_
+    at = model.features.tolist().index(list(holed).index("price"))
+    names = imputer.kernel_.model_.names
+    assert names[model.labels[at]] == "product"
+    filled = imputer.transform(holed).price[hidden]
+    zeroed = replace(model, label_offsets=model.label_offsets * 0)
+    zeroed = replace(zeroed, label_ratios=np.ones_like(model.label_ratios))
+    imputer.number_model_ = zeroed
+    np.testing.assert_allclose(imputer.transform(holed).price[hidden], filled)
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -597,22 +597,21 @@ def _label_plain(cells: Any, distinct: Any) -> _Codes:
 
 
 def _to_plain(cell: Any) -> Any:
-    """Convert a cell to a plain Python value; None if missing, times unchanged."""
+    """Convert a cell to a plain Python value; None if missing, times unchanged.
+
+    -0.0 becomes 0.0, and a string of any class a str: equal labels are written alike.
+    """
     if type(cell).__name__ in _MISSING:
         return None
     if isinstance(cell, Decimal):  # a signaling NaN cannot be compared
-        return None if cell.is_nan() else float(cell)
+        return None if cell.is_nan() else float(cell) + 0.0
     if isinstance(cell, np.generic | float) and cell != cell:
         return None
-    if isinstance(cell, str):  # a member of an enum, or another class of strings
+    if isinstance(cell, np.number | np.bool_) and cell.dtype.kind != "m":
+        cell = float(cell) if isinstance(cell, np.longdouble) else cell.item()
+    if isinstance(cell, str):
         return str.__str__(cell)
-    if type(cell) is float:
-        return cell + 0.0  # not -0.0: equal labels must be written alike
-    if isinstance(cell, np.longdouble):
-        return float(cell)
-    if isinstance(cell, np.number | np.bool_ | np.str_) and cell.dtype.kind != "m":
-        return cell.item()
-    return cell
+    return cell + 0.0 if type(cell) is float else cell
 
 
 def _count_nanoseconds(cell: Any, header: Header) -> int | None:

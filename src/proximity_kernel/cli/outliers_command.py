@@ -89,20 +89,25 @@ def _list_cells(invocation: Invocation, model: Any, table: Any, coded: Any) -> A
     invocation.note(_describe_outliers(scores, model, fitted=options.model is None))
     if options.top is None:
         cells = np.where((scores > -model.offset_)[:, None], cells, 0)
-    order = np.argsort(-cells, axis=None, kind="stable")[: options.top]
+    order = np.argsort(-cells, axis=None, kind="stable")
     order = order[cells.ravel()[order] > 0]
-    row, feature = np.divmod(order, cells.shape[1])
-    names = list(table.frame)
-    found = {
-        (i, reason.feature): reason
-        for i, reasons in _iterate_reasons(
-            invocation, model, coded, np.unique(row), len(names)
-        )
-        for reason in reasons
-    }
-    listed = [found[i, names[j]] for i, j in zip(row, feature, strict=True)]
-    wrong = [not one.confirmed or bool(one.side) for one in listed]
-    row, listed = row[wrong], list(compress(listed, wrong))
+    names, n = list(table.frame), options.top or len(order)
+    while True:  # until enough are left of the first n
+        row, feature = np.divmod(order[:n], cells.shape[1])
+        found = {
+            (i, reason.feature): reason
+            for i, reasons in _iterate_reasons(
+                invocation, model, coded, np.unique(row), len(names)
+            )
+            for reason in reasons
+        }
+        listed = [found[i, names[j]] for i, j in zip(row, feature, strict=True)]
+        wrong = [not one.confirmed or bool(one.side) for one in listed]
+        if n >= len(order) or sum(wrong) >= options.top:
+            break
+        n *= 2
+    row = row[wrong][: options.top]
+    listed = list(compress(listed, wrong))[: options.top]
     results = {
         "column": [one.feature for one in listed],
         "value": [one.value for one in listed],

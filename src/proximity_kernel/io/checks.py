@@ -32,6 +32,7 @@ _MIN_ROWS = 20  # with fewer rows, columns with few values may be equal by chanc
 _MIN_COLUMNS = 4  # with fewer columns, rows may be equal by chance
 _MIN_DISTINCT = 3
 _MIN_EVIDENCE = 5  # rows in which columns with missing cells agree not by chance
+_MOST_PAIRED = 1000  # columns that are compared with each other
 _TIE = 1.0
 _MAX_ELSEWHERE = 0.1  # share of empty cells in the rows where a column may be observed
 _N_SAMPLE = 1000  # rows that show which pairs of columns to compare in full
@@ -124,12 +125,13 @@ def _find_same_where_observed(frame: Any) -> list[tuple[str, str]]:
     """Find pairs of columns whose values map one to one where both are observed.
 
     In at least half of the rows they must be. Columns without missing cells are not
-    compared with each other. A sample of the rows shows which pairs to check in full.
+    compared with each other, and very many columns not at all. A sample of the rows
+    shows which pairs to check in full.
     """
     n, names = len(frame), list(frame)
     observed = frame.notna().to_numpy()
     complete = observed.all(axis=0)
-    if n < _MIN_ROWS or complete.all():
+    if n < _MIN_ROWS or complete.all() or len(names) > _MOST_PAIRED:
         return []
     rows = np.unique(np.linspace(0, n - 1, _N_SAMPLE).astype(int))
     marked = [_mark_cells(frame[name].iloc[rows]) for name in names]

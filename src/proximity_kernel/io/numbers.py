@@ -95,10 +95,7 @@ def read_numbers_with_unit(column: Column) -> Column:
     form, has_zeros = _find_format(column, remove_unit(text, unit))
     if has_zeros:
         return _read_leading_zeros(column)
-    n_bare = count_numbers(column)
-    lack = f", which {counted(n_bare, 'cell')} lack" if n_bare else ""
-    column = column.listed_as("read as numbers, without the unit", f"{unit}{lack}")
-    return column.read_as("numbers", form, unit)
+    return _read_with_unit(column, form, unit)
 
 
 def read_mixed_units(column: Column) -> Column:
@@ -118,19 +115,29 @@ def read_numbers_mostly_with_unit(column: Column) -> Column:
 
     If `numeric` names the column, half of the cells suffice.
     """
-    text = column.get_text()
-    least = _MIN_NUMERIC if "numeric" in column.named_in else _MIN_ONE_UNIT
+    text, named = column.get_text(), "numeric" in column.named_in
     units = [_split_unit(one) for one in text.values]
-    unit = Counter(filter(None, units)).most_common(1)
-    only_if(unit)
-    has_unit = np.array([one == unit[0][0] for one in units], bool)
-    bare = remove_unit(text, unit[0][0])
-    for name in _list_formats(column):
-        matched = match_numbers(name, bare.values)
-        if bare.is_mostly(matched & has_unit, least):
-            column = column.listed_as("read as numbers, without the unit", unit[0][0])
-            return column.read_as("numbers", name, unit[0][0])
-    raise DoesNotApply
+    common = Counter(filter(None, units)).most_common(1)
+    only_if(common and (named or all(map(_is_with_one_unit, text.values))))
+    ((unit, _),) = common
+    only_if(len(unit) > 1 or not unit.isalpha())  # codes, such as 2a and 3b
+    has_unit = np.array([one == unit for one in units])
+    least = _MIN_NUMERIC if named else _MIN_ONE_UNIT
+    only_if(text.is_mostly(has_unit, least))
+    form, has_zeros = _find_format(column, remove_unit(text, unit))
+    if has_zeros:
+        return _read_leading_zeros(column)
+    return _read_with_unit(column, form, unit)
+
+
+def _read_with_unit(column: Column, form: str, unit: str) -> Column:
+    """Read a column as numbers with a unit, and report how many cells lack it."""
+    text = column.get_text()
+    is_bare = [_is_with_one_unit(one) and not _split_unit(one) for one in text.values]
+    n_bare = text.count(np.array(is_bare))
+    lack = f", which {counted(n_bare, 'cell')} lack" if n_bare else ""
+    column = column.listed_as("read as numbers, without the unit", f"{unit}{lack}")
+    return column.read_as("numbers", form, unit)
 
 
 def has_numbers(column: Column) -> bool:
@@ -284,6 +291,12 @@ def _split_unit(text: str) -> str:
     found = re.fullmatch(_WITH_UNIT, text)
     before, after = found.groups("") if found else ("", "")
     return "" if before and after else before or after
+
+
+def _is_with_one_unit(text: str) -> bool:
+    """Whether a string is a number with one unit or none."""
+    found = re.fullmatch(_WITH_UNIT, text)
+    return found is not None and not all(found.groups(""))
 
 
 def find_mixed_units(texts: Any, n_cells: NDArray[np.int64]) -> tuple[str, ...]:

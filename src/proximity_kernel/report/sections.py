@@ -30,7 +30,7 @@ from ..outliers import Reason, fit_like
 from .display_columns import DisplayColumn, clean
 
 _N_ROWS = 10
-_N_LOOKED_AT = 1000  # rows, some of which may have nothing to list
+_N_LOOKED_AT = 200  # rows, some of which may have nothing to list
 _N_CELLS = 3  # of a row
 MAX_ROWS = 20_000
 """Maximum number of rows whose missing cells are estimated."""
