@@ -234,7 +234,7 @@ def _decode_cells(
         zeros = none[:, 0]
         return _Decoded(rows, picks, zeros, zeros, np.clip(unsure, 0, 1), none)
     values, spread = learned.find_moments(t, codes, shares.shape[1])
-    means, deviation = _average(shares, values, spread)
+    means, deviation = _average_bins(shares, values, spread)
     ends = np.zeros((len(rows), 2))
     if level > 0:
         for k, place in enumerate(((1 - level) / 2, (1 + level) / 2)):
@@ -245,7 +245,7 @@ def _decode_cells(
     return _Decoded(rows, picks, modes, means, deviation, ends)
 
 
-def _average(
+def _average_bins(
     shares: _Floats, values: _Floats, spread: _Floats
 ) -> tuple[_Floats, _Floats]:
     """Compute mean and standard deviation of mixtures of bins, one in each row."""
@@ -413,7 +413,7 @@ def _draw_feature(
         return
     found, frequent = learned.find_quantiles(t, held, shares, places)
     moments = learned.find_moments(t, held, shares.shape[1])
-    expected, deviations = _average(shares, *moments)
+    expected, deviations = _average_bins(shares, *moments)
 
     def read(s: int) -> tuple[_Floats, NDArray[Any]]:
         return numbers[s][at], held[:, learned.features[s]]

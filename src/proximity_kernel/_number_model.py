@@ -462,7 +462,7 @@ def learn_numbers(model: Model, sample: NumberSample, n_threads: int) -> NumberM
     features = list_numbers(model)
     n_numbers = len(features)
     room = min(MOST_SOURCES, max(0, n_numbers - 1))
-    moments = [_find_moments(own, weights) for own in sample.values.T]
+    moments = [_measure_column(own, weights) for own in sample.values.T]
     centers, scales = np.array(moments).reshape(-1, 2).T.copy()
     most = max((len(model.typical[j].spread) for j in features), default=0)
     means, spreads = np.zeros((n_numbers, most)), np.zeros((n_numbers, most))
@@ -594,7 +594,7 @@ def drop_missing(model: Model, j: int, shares: _Floats) -> _Floats:
     return np.asarray(np.where(mass > 0, known, prior / prior.sum()))
 
 
-def _find_moments(values: _Floats, weights: _Floats) -> tuple[float, float]:
+def _measure_column(values: _Floats, weights: _Floats) -> tuple[float, float]:
     """Compute mean and standard deviation of a number; (0, 0) if it does not vary."""
     seen = ~np.isnan(values)
     if not seen.any():
