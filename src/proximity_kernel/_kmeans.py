@@ -20,7 +20,7 @@ start with the same entries as the row before and reuse its partial sums.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
@@ -37,6 +37,7 @@ from ._weights import check_sample_weight, round_weights
 _PIECE = 8192  # minimum number of rows
 _MOST_PIECES = 64  # limited because each piece has its own sums
 _BINS_AT_ONCE = 1 << 14  # rows whose bins are added up at a time
+_EXACT_AT_ONCE = 1 << 14  # rows converted to float64 at a time
 _LANES = 8  # centers are padded to a multiple of this, the width of a vector
 _NEAR = 1e-6  # share of the mean square; rows nearer than this are equal up to rounding
 _FEW = 8192  # up to this number of rows, one thread is used
@@ -122,7 +123,10 @@ class Rows:
 
     def variance(self) -> float:
         """Mean of the variances of the columns."""
-        mean = self.counts @ self.matrix / self.counts.sum()
+        sums, weights = np.zeros((1, self.matrix.shape[1])), np.zeros(1)
+        one = np.zeros(len(self.counts), np.int32)
+        add_rows(*self.csr, self.counts, one, sums, weights)
+        mean = sums[0] / self.counts.sum()
         spread = self.total_square / self.counts.sum() - mean @ mean
         return max(0.0, float(spread)) / max(1, len(mean))
 
@@ -215,12 +219,17 @@ def distances_to(rows: Rows, centers: NDArray[Any]) -> NDArray[np.float64]:
     -------
     ndarray of shape (n_rows, n_clusters)
     """
-    exact = replace(rows, matrix=rows.matrix.astype(np.float64))
-    exact.__dict__["alike"] = rows.alike  # a cached property
-    nowhere = np.full(len(rows.counts), np.inf)
+    centers = centers.astype(np.float64)
+    distances = np.empty((len(rows.counts), len(centers)))
     with Threads(rows.n_threads) as threads:
-        _, squares = _measure(exact, centers.astype(np.float64), nowhere, threads)
-    return np.sqrt(squares, out=squares)
+        for first in range(0, len(distances), _EXACT_AT_ONCE):
+            some = slice(first, first + _EXACT_AT_ONCE)
+            matrix = rows.matrix[some].astype(np.float64)
+            counts, squares = rows.counts[some], rows.squares[some]
+            part = Rows(matrix, counts, squares, rows.n_threads)
+            nowhere = np.full(len(counts), np.inf)
+            distances[some] = _measure(part, centers, nowhere, threads)[1]
+    return np.sqrt(distances, out=distances)
 
 
 @dataclass(frozen=True)
@@ -288,10 +297,9 @@ def sum_clusters(
     -------
     Sums
     """
-    k, n = len(centers), len(labels)
-    member = sp.csr_array((rows.counts, (labels, np.arange(n))), shape=(k, n))
-    by_cluster = (member @ rows.matrix).toarray().astype(np.float64)
-    sizes: Any = np.bincount(labels, rows.counts, k)
+    k = len(centers)
+    by_cluster, sizes = np.zeros(centers.shape), np.zeros(k)
+    add_rows(*rows.csr, rows.counts, labels, by_cluster, sizes)
     bins = np.zeros((k, 0)) if model is None else total_bins(model, rows, labels, k)
     return Sums(by_cluster, sizes, np.asarray(rows.total_square), bins)
 
@@ -688,6 +696,16 @@ def _move_row(
     for p in range(indptr[i], indptr[i + 1]):
         sums[c, indices[p]] += weight * data[p]
     weights[c] += weight
+
+
+@compiled
+def add_rows(
+    data: Any, indices: Any, indptr: Any, counts: Any, labels: Any, sums: Any,
+    weights: Any,
+) -> None:  # fmt: skip
+    """Add each row, as often as it occurs, to the sums of its cluster."""
+    for i in range(labels.shape[0]):
+        _move_row(i, data, indices, indptr, counts[i], labels[i], sums, weights)
 
 
 @compiled

@@ -89,7 +89,10 @@ def _parse_csv(text: str, names: list[str], layout: FileLayout) -> Any:
             raise
         reading.block_size = min(len(data), 2**31 - 1)  # a row longer than a block
         table = csv.read_csv(io.BytesIO(data), reading, parsing, converting)
-    return table.unify_dictionaries().to_pandas()
+    frame = table.unify_dictionaries().to_pandas()
+    del table
+    arrow.default_memory_pool().release_unused()
+    return frame
 
 
 def _parse_blanks(text: str, names: list[str], layout: FileLayout) -> Any:

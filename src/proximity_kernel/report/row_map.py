@@ -47,7 +47,8 @@ ESTIMATED, UNKNOWN = -1, -2  # instead of the number of a bin
 _MAX_CELLS = 170_000  # of the rows that are compared
 _MAX_GRADES = 2_500_000  # of the rows on the map
 _MIN_ROWS = 100
-_ROWS_AT_ONCE = 1 << 14  # represented at a time, to save memory
+_ROWS_AT_ONCE = 1 << 14  # represented at a time for the search, to save memory
+_RANKED_AT_ONCE = 1 << 12  # represented at a time for the map
 _MIN_SPREAD, _MAX_SPREAD = 100, 5_000  # rows on a map by t-SNE
 _GRADES = "0123456789abcdefghijklmnopqrstuvwxyz"  # colors of a column, one per cell
 _NO_GRADE = "-"  # of a missing cell
@@ -105,8 +106,8 @@ def rank_rows(
     ]
     ends = np.cumsum(model.n_bins)
     parts = []
-    for first in range(0, len(rows), _ROWS_AT_ONCE):
-        some = slice(first, first + _ROWS_AT_ONCE)
+    for first in range(0, len(rows), _RANKED_AT_ONCE):
+        some = slice(first, first + _RANKED_AT_ONCE)
         matrix = plain.represent(coded.take(some), np.float64, 0.0, n_threads)
         shares = plain.share_bins(matrix)
         blocks = [sp.csr_array((shares.shape[0], 1))]
