@@ -439,7 +439,10 @@ def _pick_bins(shares: _Floats, places: _Floats) -> NDArray[np.int64]:
 def draw_model(
     model: Model, learned: NumberModel, random: np.random.Generator
 ) -> tuple[Model, NumberModel]:
-    """Draw a model that differs by the sampling error of a fit to as many rows.
+    """Draw a model from the sampling distribution of the fitted one.
+
+    Counts are drawn from Poisson distributions; the means of bins and the slopes of the
+    number model are drawn from normal distributions with their standard errors.
 
     Parameters
     ----------

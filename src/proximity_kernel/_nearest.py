@@ -605,7 +605,9 @@ def connect_rows(
 def _find_nearest_outside(
     distinct: Index, build: Callable[[sp.csr_array], Index], part: _Ints, n_threads: int
 ) -> _Edges:
-    """Find the most similar pair that leads out of each component but the largest.
+    """Find the most similar pair of a row in a component and a row outside it.
+
+    There is one pair for each component but the largest, in the order of components.
 
     Parameters
     ----------
@@ -619,7 +621,7 @@ def _find_nearest_outside(
     Returns
     -------
     inside, outside : ndarray of shape (n_components - 1,), int64
-        Numbers of distinct rows.
+        Indices of distinct rows.
     similarities : ndarray of shape (n_components - 1,), float64
     """
     matrix, sizes = distinct.groups.matrix, np.bincount(part)

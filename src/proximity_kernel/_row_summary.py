@@ -79,7 +79,11 @@ class RowPlan:
 
 
 def plan_rows(matching: str, n_bins: _Ints, n_samples: int, seed: int) -> RowPlan:
-    """Plan the summary of a table: all rows, or counts of codes and a sample.
+    """Plan which rows and counts to keep in the second pass over a table.
+
+    The cascade keeps all distinct rows. The pairwise rule keeps a sample of them, and
+    counts pairs of codes: in all rows, in a part of a very large table, or, if there
+    are more than `MOST_CODES` codes, in none.
 
     Parameters
     ----------
@@ -205,8 +209,8 @@ def summarize_rows(
     if unknown.any():
         raise ValueError(
             f"{binned.types[int(unknown.argmax())].place} has a value that did not "
-            "occur when the bins were learned; learn the bins and the rows from the "
-            "same batches."
+            "occur in the first pass over the table; make sure that the second pass "
+            "reads the same rows."
         )
     return keep_rows(coded, plan, n_threads)
 

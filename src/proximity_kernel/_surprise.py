@@ -328,7 +328,7 @@ class Judge:
 
     @classmethod
     def of_model(cls, model: Model) -> Judge:
-        """Lay out the rule of a model; raise TypeError unless it is pairwise."""
+        """Build a judge from a model; raise TypeError unless its rule is pairwise."""
         rule = model.matcher
         if not isinstance(rule, Pairwise):
             raise TypeError("Scores of cells need a model with matching='pairwise'.")

@@ -477,7 +477,10 @@ class ProximityImputer(Weighted, Transformer, KernelEstimator):
         return [replace(g, objects=o).decide(self.round_whole) for g, o in pairs]
 
     def _fill(self, table: Any, fills: list[Fill]) -> Any:
-        """Fill a table, without empty columns and with indicators."""
+        """Fill the missing cells of a table; append indicators if requested.
+
+        Columns that were empty at fit are dropped unless `keep_empty_features`.
+        """
         filled = self._drop_empty(fill_table(table, fills))
         if not self.add_indicator:
             return filled

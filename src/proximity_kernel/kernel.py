@@ -357,10 +357,11 @@ class ProximityKernel(ModelFileMixin, Weighted, Transformer, Estimator):
         Returns
         -------
         pandas.DataFrame of shape (n_features, n_features)
-            Row "age", column "dose": the mean evidence that the age of a row gives for
-            its bin of dose, as estimates of missing cells weigh it. Columns that repeat
-            each other share it. 0 on the diagonal. Weights go up to 1.5, so it can
-            exceed the entropy of the estimated column.
+            Row "age", column "dose": the evidence that age gives for the bin of dose,
+            averaged over the fitted rows that observe both, times the weight that it
+            has in estimates of missing cells. Columns that repeat each other have lower
+            weights. The diagonal is 0. Weights go up to 1.5, so an entry can exceed the
+            entropy of the estimated column.
 
         Examples
         --------

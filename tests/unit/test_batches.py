@@ -251,7 +251,7 @@ def test_what_can_be_read_only_once_is_refused(frame):
 
 def test_rows_with_what_the_bins_never_saw_are_refused():
     passes = iter([[one(["x", "y"])], [one(["x", "new"])]])
-    with raises_naming(ValueError, "column 'a'", "when the bins were learned"):
+    with raises_naming(ValueError, "column 'a'", "the first pass"):
         ProximityKernel().fit_batches(lambda: iter(next(passes)))
 
 

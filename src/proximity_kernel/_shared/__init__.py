@@ -1,1 +1,1 @@
-"""Used by every stage: options, threads, optional packages, safe writing of files."""
+"""What the whole package uses: options, threads, messages, safe writing of files."""

@@ -299,7 +299,11 @@ def _read_series(series: nw.Series[Any], header: Header) -> Column:
 
 
 def _read_labels(series: nw.Series[Any], header: Header) -> Column:
-    """Encode labels in the frame's own library, without making Python objects."""
+    """Read a column of labels as codes, or as ranks if the labels are ordered.
+
+    The frame's own library encodes the cells, so only distinct labels become Python
+    objects. A column named in `categorical_features` has codes even if it is ordered.
+    """
     # An old polars reports every Categorical as ordered, by first occurrence.
     ordered = isinstance(series.dtype, nw.Enum) or (
         series.implementation.is_pyarrow() and nw.is_ordered_categorical(series)
@@ -615,7 +619,10 @@ def _to_plain(cell: Any) -> Any:
 
 
 def _count_nanoseconds(cell: Any, header: Header) -> int | None:
-    """Convert a time to nanoseconds, a date since 1970 in UTC; None if missing."""
+    """Convert a duration to nanoseconds, or a date to nanoseconds since 1970 in UTC.
+
+    None if the cell is missing.
+    """
     cell = getattr(cell, "asm8", cell)  # pandas times are finer and have a wider range
     if isinstance(cell, dt.datetime):
         # Not by conversion to UTC, which fails near the ends of the range.

@@ -1,4 +1,4 @@
-"""Results that show themselves as a table in a notebook, and become a frame."""
+"""Results that a notebook shows as a table, and `to_frame` as a data frame."""
 
 from __future__ import annotations
 

@@ -194,9 +194,12 @@ def _compare(parser: argparse.ArgumentParser) -> None:
     A column is listed as changed if its values differ more than samples of
     one table usually do; if nothing changed, the chance that any column is
     listed is at most about 2 %. A new row is unlike the old ones if it has a
-    category or number that is not in the old file (or beyond it), or if the
-    command outliers, fitted to the old file, calls it unusual. With -o FILE:
-    these rows, all columns, with their score and the reasons.
+    category that is not in the old file, or a number or date outside the
+    range of the old file. It is also unlike them if its outlier score is
+    above the limit of the command outliers, fitted to the old file, and above
+    the scores of 99 % of the old rows, each scored by a model of other old
+    rows. -o FILE writes these rows with all columns, their scores and the
+    reasons.
     """
     _add_input(parser, metavar="OLD")
     parser.add_argument("new", metavar="NEW", help="another file of the same table")
@@ -304,8 +307,8 @@ def _demo(parser: argparse.ArgumentParser) -> None:
       proximity-kernel demo
       proximity-kernel demo --report penguins.html
 
-    The penguins come with the package. Their clusters are compared with the
-    species, and an estimate with the hidden value.
+    The penguins come with the package. The clusters are compared with
+    the species, and the estimate of one hidden body mass with its true value.
     """
     parser.add_argument("--report", metavar="FILE", help="write a report, FILE.html")
 

@@ -138,7 +138,7 @@ class DaskProximityKernel(BaseEstimator):  # type: ignore[misc]  # untyped
         return parts.stack(empty, _represent_part, share_kernel(kernel), kind)
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:  # noqa: ARG002
-        """Fit to a table, which computes at once, and represent it lazily.
+        """Fit to a table immediately, and represent it lazily.
 
         Parameters
         ----------
@@ -149,7 +149,7 @@ class DaskProximityKernel(BaseEstimator):  # type: ignore[misc]  # untyped
         Returns
         -------
         dask array of shape (n_samples, n_columns)
-            As `transform`.
+            As returned by `transform`.
         """
         return self.fit(X).transform(X)
 

@@ -124,9 +124,10 @@ def find_same_columns(frame: Any) -> list[str]:
 def _find_same_where_observed(frame: Any) -> list[tuple[str, str]]:
     """Find pairs of columns whose values map one to one where both are observed.
 
-    In at least half of the rows they must be. Columns without missing cells are not
-    compared with each other, and very many columns not at all. A sample of the rows
-    shows which pairs to check in full.
+    Both must be observed in at least half of the rows. Two columns without missing
+    cells are not compared here; `find_same_columns` does that. Nothing is compared in a
+    table of fewer than 20 rows or more than 1,000 columns. A sample of the rows shows
+    which pairs to check in full.
     """
     n, names = len(frame), list(frame)
     observed = frame.notna().to_numpy()

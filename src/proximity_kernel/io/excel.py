@@ -211,9 +211,9 @@ def _choose_sheet(name: str, book: Any, asked: str | None) -> tuple[str, list[st
 
 
 def _measure_table(sheet: Any) -> int:
-    """Count the cells of a sheet in rows with several cells; 0 for a chart.
+    """Count the filled cells in rows with more than one; 0 for a chart sheet.
 
-    The count stops at the maximum number of cells.
+    Counting stops once more than `_MAX_CELLS` cells, filled or empty, have been read.
     """
     if not hasattr(sheet, "reset_dimensions"):
         return 0

@@ -1,10 +1,13 @@
 """Totals: leave out rows and columns that are sums or means of others.
 
-A row is a total if one of its cells says so ("Total", "Summe", "North Total") and its
-numbers are the sums or means of other rows; or if it is the last row, and all cells
-left of the word are empty. A column is a total if its name says so and its numbers are
-the sums or means of other columns. Both are left out and reported; what only looks like
-a total is reported and kept.
+A row is left out if one of its cells is called a total ("Total", "Summe", "North
+Total") and at least half of its numbers are sums or means of other rows. The last row
+is also left out if it has a word such as "Total" in a cell, and all cells to the left
+of that cell are empty. A column is left out if its name has such a word and its numbers
+are sums or means of adjacent columns. All of these are reported.
+
+Two doubtful cases are kept and reported: a last row that is called a total but does not
+add up, and a column that is a sum or mean of others but is not called a total.
 """
 
 from __future__ import annotations

@@ -65,8 +65,8 @@ def check_numeric(column: Column) -> Column:
     """Raise InputError if `numeric` names a column that was not read as numbers."""
     only_if("numeric" in column.named_in and column.kind != "numbers")
     raise InputError(
-        f"`numeric` {column.name}: too few of its cells are numbers; correct them, or "
-        "mark them as missing (`missing`)."
+        f"`numeric` {column.name}: too few of its cells are numbers; correct the "
+        "others, or mark them as missing (`missing`)."
     )
 
 

@@ -233,21 +233,26 @@ def describe_rows(
     Returns
     -------
     dict
-        ``rows``: indices of the rows on the map. The first ``n`` are compared; up to
-        ``n_cells`` come their nearest rows, then others.
-        ``places``: positions of these rows.
-        ``kept``: share of the ten most similar rows of a row that are also among its
-        ten nearest on the map.
+        ``rows``: indices of the rows on the map: first the ``n`` compared rows; then,
+        up to position ``n_cells``, their nearest rows that are not compared; then
+        others.
+        ``places``: positions of these rows on the map.
+        ``kept``: among the compared rows only, the mean share of the ten nearest rows
+        of a row that are also its ten nearest on the map.
         ``near``: for each compared row, its nearest rows in the whole table, as
-        positions in ``rows``.
-        ``similarity``: of a compared row to its nearest rows, in thousandths.
-        ``agreement``: of these pairs, for each feature, in hundredths.
-        ``columns``: name, kind, measured, cells (places among texts, -1 if missing),
-        texts, bins, and names of the bins, of the first ``n_cells`` rows;
-        grades, for the colors of all rows, and their legend.
-        ``estimates``: for each missing cell the position of its row, the feature, the
-        number of matching rows (0 without any), how many features moved it most and
-        which, then bins with their probabilities in hundredths.
+        indices into ``rows``.
+        ``similarity``: of each compared row to these rows, in thousandths.
+        ``agreement``: of each of these pairs in each feature, in hundredths.
+        ``columns``: a dict for each column, with its name, its kind, and whether it is
+        measured (has no labels). For the first ``n_cells`` rows: ``cells``, as indices
+        into the distinct ``texts`` (-1 if missing); ``bins`` (-1 if estimated, -2 if
+        unknown), with the ``names`` of the bins that occur; and for a "fine" column,
+        ``leaves`` and ``leaf_names``. For all rows: ``grades``, which give the colors,
+        and their ``legend``.
+        ``estimates``: for each estimated cell a list of integers: the position of its
+        row, the feature, the number of matching rows (0 if none was matched), the
+        number of features that changed the estimate most, these features, and up to
+        three bins, each followed by its probability in hundredths.
     """
     model, n, k = kernel.model_, len(compared), min(N_NEAREST, len(coded) - 1)
     similarity, nearest = _find_nearest(kernel, coded, compared, k)

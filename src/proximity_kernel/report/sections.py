@@ -175,7 +175,11 @@ def sample_rows(n_rows: int, most: int, rng: np.random.Generator) -> NDArray[np.
 
 
 def _name_pattern(is_missing: NDArray[np.bool_], names: NDArray[np.str_]) -> str:
-    """Name the columns of a pattern; if most are missing, name the others."""
+    """Name the missing columns of a missingness pattern.
+
+    In a table of more than eight columns, if more than half are missing, the observed
+    ones are named instead, after "all but".
+    """
     if is_missing.all() and len(names) > 1:
         return "every column"
     most = is_missing.sum() > len(names) / 2 > _MAX_NAMES
