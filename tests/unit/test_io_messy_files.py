@@ -1,5 +1,7 @@
 """Tables that are messier still: units, sheets with titles, codes for missing cells."""
 
+import io
+
 import numpy as np
 import openpyxl
 import pandas as pd
@@ -225,3 +227,14 @@ def test_a_column_without_values_has_no_other_format(tmp_path):
     table = read_table(new, schema=read_table(old).schema)
     assert not [one for one in table.assumptions if "another format" in one]
     assert table.frame["w"].isna().all()
+
+
+@pytest.mark.parametrize("separator", [",", ";", "|", "\t"])
+@pytest.mark.parametrize("above", [["My title"], ["# x", "Ward"], ["Ward", "June"]])
+def test_titles_are_skipped_whatever_separates_the_cells(separator, above):
+    """A title has no separator, so it must not decide which one the table has."""
+    rows = ["a;b;c", "1;2;x", "3;4;y", "5;6;x", "2;2;y"]
+    text = "\n".join([*above, *(row.replace(";", separator) for row in rows)])
+    table = read_table(io.StringIO(text))
+    assert list(table.frame.columns) == ["a", "b", "c"]
+    assert len(table.frame) == len(rows) - 1

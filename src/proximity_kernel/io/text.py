@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from itertools import islice
+from itertools import islice, takewhile
 from textwrap import shorten
 from typing import Any
 
@@ -163,20 +163,23 @@ def _find_start(lines: list[str], given: str | None, n_header: int | None) -> in
         separator = given or _detect_separator(lines[start:])
         rows = _split_lines(lines[start:], separator)
         share, n_fields = _measure_evenness(rows)
-        fields = [cell.strip() for cell in rows[0]]
-        filled = sum(map(bool, fields))
-        if line.startswith(_COMMENTS):
+        if line.startswith(_COMMENTS) or n_fields < _MIN_COLUMNS or share < _MIN_EVEN:
             continue
-        is_row = n_header == 0 and len(fields) == n_fields
-        is_row |= filled > 1 or any(map(is_value, fields))
-        if n_fields >= _MIN_COLUMNS and share >= _MIN_EVEN and is_row:
-            return start
-        if n_fields < _MIN_COLUMNS and share >= _MIN_EVEN:
-            all_comments = all(one.startswith(_COMMENTS) for one in lines[:start])
-            return start if all_comments else 0
-        if filled > 1:
-            break
-    return 0
+        is_row = n_header == 0 and len(rows[0]) == n_fields
+        if _is_title(line, separator) and not is_row:
+            continue
+        return start if all(_is_title(one, separator) for one in lines[:start]) else 0
+    n_comments = sum(1 for _ in takewhile(lambda one: one.startswith(_COMMENTS), lines))
+    rest = lines[n_comments:]
+    share, _ = _measure_evenness(_split_lines(rest, given or _detect_separator(rest)))
+    return n_comments if share >= _MIN_EVEN else 0
+
+
+def _is_title(line: str, separator: str) -> bool:
+    """Whether a line is a comment, or has one field that is not a number or date."""
+    cells = (cell.strip() for cell in _split_lines([line], separator)[0])
+    fields = list(filter(None, cells))
+    return line.startswith(_COMMENTS) or (len(fields) == 1 and not is_value(fields[0]))
 
 
 def _skip_lines(text: str, n_lines: int) -> tuple[str, int]:
