@@ -420,8 +420,8 @@ def _draw_feature(
 
     shift, left = learned.predict(t, read, deviations)
     drawn = expected + shift + np.sqrt(left) * (found - expected)
-    drawn = np.clip(drawn, learned.low[t], learned.high[t])
     drawn = np.where(frequent, found, drawn)
+    drawn = np.clip(drawn, learned.low[t], learned.high[t])
     numbers[t][at] = drawn
     rows[at, j] = np.searchsorted(model.bins[j].midpoints, drawn)  # type: ignore[union-attr]
 
@@ -504,7 +504,11 @@ def _draw_numbers(
         flat, ((0, 0), (0, 0), (0, 1))
     )
     moved = learned.quantiles + np.where(at_flat, 0, shift[..., None])
+    next_flat = np.where(at_flat, learned.quantiles, np.inf)[..., ::-1]
+    moved = np.minimum(moved, np.minimum.accumulate(next_flat, axis=2)[..., ::-1])
     quantiles = np.maximum.accumulate(moved, axis=2)
+    ends = learned.low[:, None, None], learned.high[:, None, None]
+    quantiles = np.clip(quantiles, *ends)
     errors = learned.errors * random.normal(size=learned.errors.shape[:2])[:, None]
     slopes = learned.slopes + errors.sum(axis=2).reshape(learned.slopes.shape)
     # Where a label decides the number, the mean of the bin does not matter.

@@ -516,9 +516,10 @@ def _learn_slopes(
         learned.typical[t] = np.sqrt(own_variances.sum() / weights[some].sum())
         best = np.argsort(-np.where(candidates[t], related[t], -1), kind="stable")
         sources = np.sort(best[: min(MOST_SOURCES, int(candidates[t].sum()))])
+        degrees = 0.0
         if len(sources):
             own = np.ix_(sources, some)
-            _fit_regression(
+            degrees = _fit_regression(
                 learned, t, sources, inputs[sources][..., some], observed[own],
                 residuals[t, some], weights[some],
             )  # fmt: skip
@@ -528,14 +529,24 @@ def _learn_slopes(
         stated = deviations * np.sqrt(left)
         errors = (sample.values[:, t] - means) / scales[t]
         scores = (errors / np.maximum(stated, _EXACT))[some]
-        learned.scores[t] = _find_error_quantiles(scores, weights[some])
+        j = features[t]
+        totals = model.totals_by_feature[j][: len(model.typical[j].spread)]
+        degrees += np.count_nonzero(totals)  # each bin has a mean
+        learned.scores[t] = _find_error_quantiles(scores, weights[some], degrees)
 
 
-def _find_error_quantiles(scores: _Floats, weights: _Floats) -> _Floats:
-    """Find the quantiles of errors in stated standard deviations."""
+def _find_error_quantiles(scores: _Floats, weights: _Floats, degrees: float) -> _Floats:
+    """Find the quantiles of errors of new numbers, in stated standard deviations.
+
+    The errors of the fitted numbers are smaller, because the fit had `degrees` of
+    freedom, and the next number lies beyond all n with the probability 2 / (n + 1).
+    """
+    n_rows = weights.sum()
+    scores = scores * np.sqrt(n_rows / max(n_rows - degrees, 1.0))
     scores = np.clip(scores, -_MOST_SCORE, _MOST_SCORE)
     order = np.argsort(scores, kind="stable")
-    return _weighted_quantiles(scores[order], weights[order], SCORES)
+    places = (SCORES * (n_rows + 1) - 1) / max(n_rows - 1, 1.0)
+    return _weighted_quantiles(scores[order], weights[order], np.clip(places, 0.0, 1.0))
 
 
 def _expect(
@@ -638,7 +649,7 @@ def _relate(
 def _fit_regression(
     learned: NumberModel, t: int, sources: _Ints, inputs: _Floats,
     observed: NDArray[np.bool_], residuals: _Floats, weights: _Floats,
-) -> None:  # fmt: skip
+) -> float:  # fmt: skip
     """Fit the coefficients of one numeric feature, and store them in the model.
 
     Parameters
@@ -650,10 +661,15 @@ def _fit_regression(
         Their offsets and values.
     observed : ndarray of shape (n_sources, n_rows), bool
     residuals, weights : ndarray of shape (n_rows,)
+
+    Returns
+    -------
+    float
+        The effective degrees of freedom; 0 if nothing is explained.
     """
     squares = weights * residuals**2
     if not squares.sum() > 0:
-        return
+        return 0.0
     size = len(sources)
     chosen = inputs.reshape(2 * size, -1)
     slopes, errors, degrees = solve_ridge(chosen, residuals, weights)
@@ -663,7 +679,7 @@ def _fit_regression(
     seen = np.maximum((weights * observed).sum(axis=1), 1)
     explained = (weights * parts**2).sum(axis=1) / seen
     if not explained.sum() > 0:
-        return
+        return 0.0
     explained /= explained.sum()
     learned.sources[t, :size] = sources
     learned.slopes[t, :size] = slopes.reshape(-1, 2)
@@ -672,6 +688,7 @@ def _fit_regression(
     learned.explained[t, :size] = explained
     known = (explained[:, None] * observed).sum(axis=0)
     learned.left[t] = _fit_unexplained(known, squares, after, weights.sum())
+    return degrees
 
 
 def solve_ridge(

@@ -246,6 +246,21 @@ def test_intervals_hold_as_many_values_as_they_say():
     assert upper[holed.notna()].equals(holed)
 
 
+@pytest.mark.parametrize(("n_rows", "least"), [(30, 0.72), (80, 0.81), (300, 0.865)])
+def test_intervals_allow_for_what_few_rows_teach(n_rows, least):
+    # Errors of the fitted numbers alone would give .57, .77 and .86.
+    inside = []
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        factor, noise = rng.normal(size=(n_rows, 1)), rng.normal(size=(n_rows, 12))
+        whole = pd.DataFrame(factor + noise / 2).rename(columns=str)
+        hidden = rng.random(whole.shape) < 0.15
+        holed = whole.mask(hidden)
+        lower, upper = ProximityImputer().fit(holed).interval(holed, 0.9)
+        inside += ((lower <= whole) & (whole <= upper)).to_numpy()[hidden].tolist()
+    assert least < np.mean(inside) < 0.95
+
+
 def test_intervals_of_dates_and_what_has_none():
     day = np.datetime64("2020-01-01")
     table = pd.DataFrame({
@@ -417,6 +432,26 @@ def test_values_with_their_own_bin_are_drawn_as_they_are():
     drawn = ProximityImputer(random_state=0).fit(table).draw(table, 1)[0]
     share = (drawn["y"][table["y"].isna()] == 0).mean()
     assert abs(share - 0.6) < 0.12
+
+
+def test_a_drawn_model_keeps_frequent_values_and_the_observed_range():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=300)
+    y = np.where(rng.random(300) < 0.3, 0.0, rng.normal(size=300))
+    table = pd.DataFrame({"x": x, "y": y}).mask(rng.random((300, 2)) < 0.2)
+    imputer = ProximityImputer(random_state=0).fit(table)
+    learned = imputer.number_model_
+    flat = np.diff(learned.quantiles, axis=2) == 0
+    assert (flat & (learned.quantiles[..., 1:] == 0)).any()
+    for _ in range(50):
+        found = draw_model(imputer.kernel_.model_, learned, rng)[1].quantiles
+        kept = found[..., 1:] == learned.quantiles[..., 1:]
+        assert (kept | ~flat).all()
+        assert (np.diff(found, axis=2) >= 0).all()
+        assert (found >= learned.low[:, None, None]).all()
+        assert (found <= learned.high[:, None, None]).all()
+    for one in imputer.draw(table, 50):
+        assert ((one >= table.min()) & (one <= table.max())).all(axis=None)
 
 
 def test_many_numbers_in_batches_need_no_memory_of_all(frame):
