@@ -283,9 +283,11 @@ def tell_held_out(results: pd.DataFrame) -> str:
     level = (
         "level with" if wins == losses else "ahead of" if wins > losses else "behind"
     )
+    first = means["nmi"].idxmax() == OURS
     return (
-        f"Clusters: no better than those of others. On {len(peers.HELD_OUT)} tables "
-        f"not used for tuning: {_write_rank(means['nmi'])} of {len(means)} by NMI, "
+        f"Clusters{'' if first else ' no better than those of others'}: on "
+        f"{len(peers.HELD_OUT)} tables not used for tuning "
+        f"{_write_rank(means['nmi'])} of {len(means)} by NMI, "
         f"{_write_rank(means['ari'])} by adjusted Rand index, {level} {simple} "
         f"({wins}-{losses})."
     )
