@@ -49,7 +49,7 @@ DETAILS = (
     "scaling", "options", "differences", "tables",
 )  # fmt: skip
 # Sections on both pages: tables and figures on the first.
-SPLIT = {"nmi": (2, 3), "ranks": (1, 1), "peers": (2, 0), "missing-rate": (1, 1)}
+SPLIT = {"nmi": (2, 3), "ranks": (1, 0), "peers": (2, 0), "missing-rate": (1, 0)}
 BEYOND = {"nmi": "AMI"}  # what titles of tables begin with that the second page has
 JOINED = {"nmi": "boxplot", "bins": "binning"}  # figures shown in another's section
 LEADING = {
