@@ -12,6 +12,7 @@ from proximity_kernel_paper.experiments import (
     fidelity,
     levels,
     nmi,
+    peers,
 )
 from proximity_kernel_paper.experiments._claims import grade
 from proximity_kernel_paper.experiments._trials import KEY, Trial
@@ -127,13 +128,39 @@ def test_fidelity_compares_with_the_complete_table(label):
 def test_fidelity_tells_values_from_distributions_and_shows_the_time():
     results = make_results(fidelity, lambda _: dict.fromkeys(fidelity.SCORES, 0.25))
     rendering = fidelity.render(results, Request())
-    (table,) = rendering.tables
+    table, held_out = rendering.tables
+    assert list(held_out.frame.index) == list(fidelity.HELD_OUT_LABELS)
     assert table.frame.loc["KNN", "gives"] == "one value"
     assert table.frame.loc[nmi.PAPER, "gives"] == "distribution"
     assert table.frame.loc["Gower", "kernel error"] == "-"
     assert table.frame.loc["MICE, draws", "seconds"] == "0.25"
     figure = rendering.figures["fidelity"]()
     assert figure.axes[0].get_xscale() == "log"
+
+
+def test_fidelity_on_held_out_tables_is_apart_and_tested():
+    """The forest has one setting there, and is compared with ours in that one."""
+
+    def score(trial):
+        error = 0.1 + 0.2 * (trial.dataset in fidelity.HELD_OUT)
+        if fidelity.LABELS[nmi.PAIRWISE] != (trial.method, dict(trial.parameters)):
+            error += 0.05 if trial.dataset != "zoo" else -0.05
+        error += trial.setting["rate"] / 10
+        return dict.fromkeys(fidelity.SCORES, error)
+
+    results = make_results(fidelity, score)
+    paper, held_out = peers.split(results)
+    assert fidelity.summarise(paper)["kernel_error"].max() < 0.21
+    found = fidelity.tabulate_held_out(held_out)
+    assert found.loc[nmi.PAIRWISE, "kernel_error"] == pytest.approx(0.33)
+    assert found.loc[nmi.PAIRWISE, "one"] == pytest.approx(0.33)
+    assert np.isnan(found.loc[fidelity.FOREST, "kernel_error"])
+    assert found.loc[fidelity.FOREST, "one"] == pytest.approx(0.33 + 0.05 * 24 / 26)
+    others = found.drop(nmi.PAIRWISE)
+    assert (others["wins"] == 25).all()
+    assert (others["losses"] == 1).all()
+    forests = held_out[held_out["method"] == fidelity.FOREST]
+    assert len(forests) == len(fidelity.HELD_OUT)
 
 
 # ---------------------------------------------------------------------------- levels

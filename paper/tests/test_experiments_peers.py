@@ -74,9 +74,10 @@ def test_peers_are_shown_best_first(tmp_path):
     results = fill(tmp_path, peers.EXPERIMENT, score)
     assert peers.tabulate(results).index.to_list() == list(peers.COLUMNS)
     main, _, _, detail = peers.render(results, Request()).tables
-    assert main.frame.iloc[0].to_list() == ["0.500", "0.250", "-0.500"]
+    first = ["0.500", "0.250", "-0.500", "10", "-", "-"]
+    assert main.frame.iloc[0].to_list() == first
+    assert main.frame.loc["HI-PMK bin0", "PK (ours), wins-losses"] == "10-0"
     assert main.mark(len(main.frame) - 1, 2) == "best"  # the highest ARI
-    assert "Highest NMI on: PK (ours) 10." in main.notes[0]
     assert detail.frame.shape == (10, len(peers.COLUMNS))
 
 
@@ -100,9 +101,24 @@ def test_held_out_tables_are_hidden_in_part_and_shown_apart(tmp_path):
     other = table.frame.loc["HI-PMK"]
     assert other["PK (ours), wins-losses"] == f"{n - 2}-1"
     assert other["Wilcoxon-Holm p"] == "<0.001"
-    assert by_table.frame.shape == (n, len(peers.COLUMNS))
+    assert by_table.frame.shape == (n, len(peers.COLUMNS) - len(peers.LATER))
+    assert "HI-PMK bin0" not in table.frame.index
+    assert "HI-PMK bin0, run after the results were known: 0.019," in table.notes[0]
     assert len(peers.render(paper, Request()).tables) == 2
     assert len(peers.render(held_out, Request()).tables) == 2
+
+
+def test_scores_that_are_printed_alike_are_ties(tmp_path):
+    def score(trial):
+        height = 0.5 + 0.0004 * (trial.method == "HI-PMK")
+        return {"nmi": height, "ami": height, "ari": height, "fit_seconds": 1.0}
+
+    results = peers.drop_later(peers.split(fill(tmp_path, peers.EXPERIMENT, score))[1])
+    tests = peers.compare(results)
+    assert not tests[["wins", "losses"]].to_numpy().any()
+    table = peers.render(results, Request()).tables[0].frame
+    assert table.loc["HI-PMK", "highest NMI on"] == str(len(peers.HELD_OUT))
+    assert table.loc["PK (ours)", "highest NMI on"] == str(len(peers.HELD_OUT))
 
 
 def test_a_fifth_of_the_cells_of_a_held_out_table_is_hidden(monkeypatch):

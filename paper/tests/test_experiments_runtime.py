@@ -146,7 +146,7 @@ def test_tables_and_figure(results):
     assert labels[0] == "PK (ours)"  # three sizes are too few for a slope
 
 
-def test_slopes_of_both_tables_are_beside_each_other():
+def test_both_tables_are_shown_with_their_largest_size():
     sizes = runtime.list_sizes(128_000)
     linear = {rows: [rows / 1e4] for rows in sizes}
     square = {rows: [(rows / 1e4) ** 2] for rows in sizes}
@@ -156,12 +156,16 @@ def test_slopes_of_both_tables_are_beside_each_other():
         runtime.UNIFORM,
         runtime.UNIFORM_METHODS,
     )
-    seconds, slopes, _ = runtime.render(pd.concat([first, second]), Request()).tables
+    results = pd.concat([first, second])
+    seconds, uniform, _ = runtime.render(results, Request()).tables
     assert seconds.frame.loc["slope"].to_list() == ["1.00", "1.00"]
-    assert slopes.frame.to_numpy().tolist() == [
-        ["up to 128,000", "1.00", "1.00"],
-        ["up to 128,000", "1.00", "2.00"],
-    ]
+    rows = ["2,000", "8,000", "32,000", "128,000", "slope"]
+    assert uniform.frame.index.to_list() == rows
+    assert uniform.frame.loc["128,000"].to_list() == ["12.8", "164"]
+    assert uniform.frame.loc["slope"].to_list() == ["1.00", "2.00"]
+    assert "the slope of PK (paper) is 2.00, 2.00, 2.00." in uniform.notes[0]
+    local = runtime.list_local_slopes(results, runtime.UNIFORM)
+    assert local.index.to_list() == sizes[1:]
 
 
 def test_rows_of_the_uniform_table_hardly_repeat():

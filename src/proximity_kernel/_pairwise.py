@@ -11,8 +11,8 @@ and a missing cell of feature j is estimated by ::
     P_j(b) ~ q_j(b) exp( sum over observed i of w_ij e_ij(c_i, b) )
 
 This is naive Bayes with tempered evidence: a weight is below 1 because features repeat
-each other, and near 0 if feature i tells nothing that the others do not tell. The
-smoothing s and the weights are learned, as described at the end.
+each other. A feature of noise keeps about the common weight; its evidence is near 0.
+The smoothing s and the weights are learned, as described at the end.
 
 A code of feature i that has come with one bin b of j in all of N rows, and not by
 chance (``N log(1 / q_j(b)) > DECIDES``), decides: the estimate is then ::

@@ -38,6 +38,32 @@ def test_the_end_centers_of_a_normal_column_run_away():
     assert auto[2] < 0.01  # "auto" puts none on an extreme
 
 
+def test_an_end_center_runs_away_on_the_unbounded_side_only():
+    rng = np.random.default_rng(20)
+    small, large = (
+        ProximityKernel(4).fit(rng.exponential(size=(n, 1))) for n in (1000, 100_000)
+    )
+    assert 0 < large.bin_centers_[0][0] < small.bin_centers_[0][0] < 0.01
+    assert large.bin_centers_[0][-1] > small.bin_centers_[0][-1] + 2
+    assert large.prior_[0][0] == pytest.approx(small.prior_[0][0], abs=0.05)
+    assert large.prior_[0][-1] < small.prior_[0][-1] / 3
+
+
+def test_two_bins_of_a_normal_column_stay():
+    rng = np.random.default_rng(21)
+    for n in (1000, 1_000_000):
+        shares = ProximityKernel(2).fit(rng.normal(size=(n, 1))).prior_[0]
+        assert shares.min() > 0.3
+
+
+def test_auto_has_a_center_on_an_extreme_that_is_frequent():
+    """Or one of few distinct values."""
+    waits = np.array([0.0] * 10 + [1, 2, 3, 4, 5, 6, 9, 1000])[:, None]
+    assert ProximityKernel("auto").fit(waits).bin_centers_[0][0] == 0
+    few = np.array([[1.0], [2.0], [3.0]])
+    assert ProximityKernel("auto").fit(few).bin_centers_[0].tolist() == [1, 2, 3]
+
+
 @pytest.mark.parametrize("n", [100, 1000, 10_000, 100_000])
 def test_centers_at_a_jump_of_the_quantile_flip_for_ever(n):
     """Half of all values are 0, a fourth 1, a fourth 2; three bins.

@@ -305,6 +305,58 @@ def test_a_sample_of_frequent_rows_finds_the_same_weight(monkeypatch):
     assert max(weights(fit_labels(table)).mean() for table in drawn) < 0.65
 
 
+def test_columns_that_are_never_seen_together_leave_the_prior():
+    """Two forms, of which each row has one at random: completely at random, useless."""
+    rng = np.random.default_rng(16)
+    coin = rng.integers(2, size=20_000)
+    table = np.column_stack([coin, noisy_copy(coin, rng, 0.95)]).astype(float)
+    form = rng.random(len(coin)) < 0.5
+    table[form, 0] = table[~form, 1] = np.nan
+    pk = fit_labels(table)
+    found = estimate(pk, np.array([[1.0, np.nan]]))[0]
+    assert found == pytest.approx(pk.prior_[1], abs=1e-12)
+    assert found == pytest.approx([0.5, 0.5], abs=0.02)  # the truth is 0.95
+
+
+def test_a_frequent_row_is_in_the_counted_share_or_not(monkeypatch):
+    """Beyond the limit, here lowered, pairs are counted in a share of distinct rows."""
+    rng = np.random.default_rng(17)
+    n = 20_000
+    coin = rng.integers(2, size=n)
+    related = np.where(rng.random(n) < 0.6, coin, rng.integers(2, size=n))
+    table = np.column_stack([coin, rng.integers(4, size=(n, 6)), related]).astype(float)
+    table[rng.random(n) < 0.4] = [0] * 7 + [1]
+    row = np.array([[0.0] + [np.nan] * 7])
+    truth = (table[table[:, 0] == 0, -1] == 0).mean()
+    assert truth == pytest.approx(0.34, abs=0.005)
+    every = estimate(fit_labels(table), row)[0, 0]
+    assert every == pytest.approx(0.36, abs=0.005)
+    monkeypatch.setattr(row_summary, "SAMPLE", 1000)
+    monkeypatch.setattr(row_summary, "_MOST_PAIRS", int(0.2 * n * 8**2 / 2))
+    found = np.array(
+        [
+            estimate(fit_labels(table, random_state=seed), row)[0, 0]
+            for seed in range(30)
+        ]
+    )
+    low = found < 0.5
+    assert found[low] == pytest.approx(0.3, abs=0.02)
+    assert found[~low] == pytest.approx(0.65, abs=0.06)
+    assert 1 <= low.sum() <= 14  # 6 are expected: a share of 0.2
+
+
+def test_a_column_of_noise_keeps_the_common_weight():
+    """What docs/method.md says of the weights; its evidence is near 0."""
+    rng = np.random.default_rng(18)
+    coin = rng.integers(2, size=8000)
+    view, noise = noisy_copy(coin, rng), rng.integers(2, size=8000)
+    table = np.column_stack([view, view, noise, coin]).astype(float)
+    pk = fit_labels(table)
+    assert weights(pk) == pytest.approx([0.5] * 3, abs=0.1)
+    rows = np.array([[1, 1, a, np.nan] for a in (0, 1, np.nan)])
+    assert np.ptp(estimate(pk, rows)[:, 1]) < 0.02
+
+
 # 2d. What gaps may depend on
 
 
@@ -382,6 +434,19 @@ def test_an_assumption_about_hidden_values_can_find_them():
     found = estimate(fit_labels(table), np.array([[1.0, np.nan]]))[0, 1]
     assert found == pytest.approx(coin[shown & (told == 1)].mean(), abs=0.02)
     assert found > truth + 0.3
+
+
+def test_dependent_distributions_leave_the_hidden_shares_open():
+    """Three bins of j and two codes of i: two laws that show the same table.
+
+    The rows that show j are the same in both. Of those that miss it, both have as many
+    with each code of i, and one has none in the middle bin.
+    """
+    given = np.array([0.2, 0.5, 0.8])  # of code 1 of i, by the bin of j
+    one, other = np.array([0.1, 0.2, 0.1]), np.array([0.2, 0.0, 0.2])
+    assert np.linalg.matrix_rank([given, 1 - given]) < len(given)
+    for code in (given, 1 - given):
+        assert one @ code == pytest.approx(other @ code, abs=1e-15)
 
 
 def inside_bins(n, rng):

@@ -1,4 +1,4 @@
-"""Held-out tables: complete tables with classes on which nothing was ever tuned.
+"""Held-out tables: no constant of the kernel or the clustering was chosen on them.
 
 Some constants of the library were chosen with the classes of the catalogue's tables in
 view. These tables check that on others. So that nobody picks them, a rule chooses
@@ -204,7 +204,7 @@ def _describe(
         format="arff",
         columns=(*columns, Column(names[-1], "nominal", role="target")),
         counts={"missing_cells": 0, **counts},
-        about="Held out: no constant of the library was chosen on it.",
+        about="Held out: no constant of the kernel or the clustering was chosen on it.",
     )
 
 

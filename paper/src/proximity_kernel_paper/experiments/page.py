@@ -40,17 +40,17 @@ ORDER = (
     "ranks",
     "peers",
     "fidelity",
-    "classification",
     "missing-rate",
     "bins",
     "runtime",
 )
 DETAILS = (
-    "ranks", "peers", "spaces", "missing-rate", "levels", "scaling", "options",
-    "differences", "tables",
+    "nmi", "ranks", "peers", "spaces", "classification", "missing-rate", "levels",
+    "scaling", "options", "differences", "tables",
 )  # fmt: skip
 # Sections on both pages: tables and figures on the first.
-SPLIT = {"ranks": (1, 1), "peers": (2, 0), "missing-rate": (1, 1)}
+SPLIT = {"nmi": (2, 3), "ranks": (1, 0), "peers": (2, 0), "missing-rate": (1, 0)}
+BEYOND = {"nmi": "AMI"}  # what titles of tables begin with that the second page has
 JOINED = {"nmi": "boxplot", "bins": "binning"}  # figures shown in another's section
 LEADING = {
     "encoding": tell_encoding,
@@ -285,10 +285,11 @@ def write_text(
             tables, figures = tables[:n_tables], figures[:n_figures]
         parts += _write_chapter(chapters[name], tables, figures)
     parts.append(
-        f"[Details]({details}): the other ranks, each held-out table, kernels "
-        "clustered alike, Messidor, who answers for a missing cell, why some printed "
-        "numbers differ, what the options give, where the method departs from the "
-        "paper, the tables, what the verdicts count, and what was run."
+        f"[Details]({details}): AMI by table, the other ranks, each held-out table, "
+        "kernels clustered alike, classes of unseen rows, Messidor, who answers for a "
+        "missing cell, why some printed numbers differ, what the options give, where "
+        "the method departs from the paper, the tables, what the verdicts count, and "
+        "what was run."
     )
     return _join(parts)
 
@@ -319,7 +320,13 @@ def write_details(
         n_tables, n_figures = SPLIT.get(name, (0, 0))
         figures = [*chapters[name].rendering.figures][n_figures:]
         tables = _list_tables(chapters[name])[n_tables:]
-        parts += _write_chapter(chapters[name], tables, figures)
+        tables += [
+            replace(table, notes=())
+            for table in chapters[name].rendering.tables
+            if name in BEYOND and table.title.startswith(BEYOND[name])
+        ]
+        leading = name not in SPLIT
+        parts += _write_chapter(chapters[name], tables, figures, leading)
     parts += ["## What the verdicts count", list_checks()]
     return _join([*parts, "## What was run", *tell_runs(chapters)])
 
@@ -342,13 +349,13 @@ def _list_tables(chapter: Chapter) -> list[Table]:
 
 
 def _write_chapter(
-    chapter: Chapter, tables: list[Table], figures: list[str]
+    chapter: Chapter, tables: list[Table], figures: list[str], leading: bool = True
 ) -> list[str]:
     name = chapter.experiment.name
     parts = [f"## {chapter.experiment.title} (`{name}`)", _tell_gaps(chapter)]
     if chapter.problem:
         parts.append(f"Cannot be shown from what is there: {chapter.problem}.")
-    if name in LEADING and tables and chapter.shown is not None:
+    if leading and name in LEADING and tables and chapter.shown is not None:
         parts.append(_lead(chapter))
     parts += [write_markdown(table) for table in tables]
     for stem in figures:
