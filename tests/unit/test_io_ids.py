@@ -1,4 +1,4 @@
-"""Columns that name rows: found, left out where rows repeat them, and said."""
+"""Columns that identify rows: found, left out if ids repeat, and reported."""
 
 import numpy as np
 import pytest
