@@ -273,7 +273,7 @@ def _compute_divisor(
 
 
 def _share_cells(model: Model, left: _Row, right: _Row) -> list[float | None]:
-    """Find the share of fitted rows in the smallest range of both values, by feature."""
+    """Find the share of fitted rows in the smallest range of both values."""
     both = left.plain.multiply(right.plain).tocoo()
     features = np.repeat(np.arange(len(model.bins)), model.n_columns)
     out: list[float | None] = [None] * len(model.bins)
