@@ -280,7 +280,7 @@ class ProximityKMeans(NumberedTransformer, Clusterer, KernelEstimator):
         return self
 
     def predict(self, X: Any) -> NDArray[np.int32]:
-        """Find the cluster with the nearest center for each row; ties: lower number.
+        """Find the cluster with the nearest center for each row.
 
         Parameters
         ----------
@@ -289,6 +289,7 @@ class ProximityKMeans(NumberedTransformer, Clusterer, KernelEstimator):
         Returns
         -------
         ndarray of shape (n_samples,), int32
+            Numbers of clusters; ties go to the lower number.
         """
         coded, rows = self._gather_fitted(X)
         return nearest_centers(rows, self.cluster_centers_).labels[coded.index]

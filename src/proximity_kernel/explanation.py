@@ -76,7 +76,7 @@ class Cell:
     moved_by: tuple[tuple[str, float], ...] = ()
 
     def __str__(self) -> str:
-        """Write the cell in one line: its value and bin, or its estimate."""
+        """Format the cell in one line: its value and bin, or its estimate."""
         if not self.assumed:
             value = "" if self.value is None else self.value
             shown = write_plain(value) if isinstance(value, float) else str(value)

@@ -189,7 +189,7 @@ class ProximityImputer(Weighted, Transformer, KernelEstimator):
         return coded
 
     def fit_batches(self, batches: Any) -> Self:
-        """Learn from a table in batches, which are read three times.
+        """Learn to fill a table from its batches, which are read three times.
 
         Parameters
         ----------
@@ -411,7 +411,7 @@ class ProximityImputer(Weighted, Transformer, KernelEstimator):
 
     @property
     def _kept(self) -> list[int]:
-        """The features in results: all, or those with an observed cell at fit."""
+        """The features in results: all, or all with an observed cell at fit."""
         bins = self.kernel_.model_.bins
         return [j for j, b in enumerate(bins) if b.n_bins or self.keep_empty_features]
 
@@ -526,7 +526,7 @@ def _find_incomplete(model: Model) -> NDArray[np.int64]:
 
 
 def _take_end(fill: Fill, end: int) -> Fill:
-    """Take an end of the intervals as the values to fill; none for labels, booleans."""
+    """Fill with one end of the intervals; labels and booleans are not filled."""
     values = fill.ends[:, end]
     if fill.is_boolean or fill.type.has_labels:
         values = values[:0]

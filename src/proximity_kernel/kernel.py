@@ -232,11 +232,11 @@ class ProximityKernel(ModelFileMixin, Weighted, Transformer, Estimator):
         return self._make_output(code_table(self, X))
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Matrix:
-        """Learn from a table and represent it; the same as `fit`, then `transform`."""
+        """Learn the bins of a table and represent its rows: `fit`, then `transform`."""
         return self._make_output(self.__fit_coded__(X, sample_weight))
 
     def fit_batches(self, batches: Any) -> Self:
-        """Learn from a table in batches, which are read twice.
+        """Learn the bins from a table in batches, which are read twice.
 
         Parameters
         ----------
@@ -456,7 +456,7 @@ class ProximityKernel(ModelFileMixin, Weighted, Transformer, Estimator):
 
     @property
     def prior_(self) -> list[NDArray[np.float64]]:
-        """Frequencies of each feature's bins."""
+        """Frequencies of each feature's bins among the fitted rows."""
         return self.model_.prior
 
     @property
@@ -609,7 +609,7 @@ def represent(
 
 
 def represent_for_search(kernel: ProximityKernel, X: Any) -> sp.csr_array:
-    """Represent fitted rows or queries of a search in float64, whatever the option.
+    """Represent the rows of a neighbor search in float64, whatever the kernel's dtype.
 
     With the rounding errors of float32, equal similarities would differ.
     """
@@ -655,7 +655,7 @@ def check_not_frozen(kernel: Any) -> None:
 def copy_kernel(
     kernel: Any, n_jobs: int | None, default: ProximityKernel | None = None
 ) -> ProximityKernel:
-    """Copy the options of a kernel, or of the default kernel, to a kernel to be fitted.
+    """Make an unfitted kernel with the options of a kernel, or of the default kernel.
 
     Parameters
     ----------
@@ -795,7 +795,7 @@ class KernelEstimator(ModelFileMixin, Estimator):
     kernel_: ProximityKernel
 
     def set_params(self, **params: Any) -> Self:
-        """Set options; those of the kernel are called ``kernel__n_bins`` and so on.
+        """Set options; options of the kernel are called ``kernel__n_bins`` and so on.
 
         Parameters
         ----------
@@ -843,7 +843,10 @@ class KernelEstimator(ModelFileMixin, Estimator):
 
 
 def find_kernel(estimator: Any) -> ProximityKernel:
-    """Return a fitted kernel, or the kernel of a fitted estimator; else raise."""
+    """Return a fitted kernel, or the kernel of a fitted estimator; else raise an error.
+
+    It is a TypeError, or a NotFittedError.
+    """
     if hasattr(estimator, "fit") and hasattr(estimator, "kernel"):
         check_is_fitted(estimator)
     kernel = getattr(estimator, "kernel_", estimator)

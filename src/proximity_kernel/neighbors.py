@@ -500,7 +500,7 @@ class ProximityNeighbors(NumberedTransformer, _NearestRows):
     def _find_within(
         self, X: Any, radius: float | None, nearest_first: bool
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any]]:
-        """Find the fitted rows within a radius; those of query i begin at starts[i]."""
+        """Find fitted rows within a radius; the rows of query i begin at starts[i]."""
         check_flag("sort_results", nearest_first)
         check_is_fitted(self)
         reach = _check_radius(self.radius if radius is None else radius)
@@ -610,7 +610,7 @@ class _ProximityKNN(_NearestRows):
         self._targets = targets
 
     def _weigh(self, X: Any) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Find the neighbors of rows, and the weight of each in a mean (sum 1)."""
+        """Find the neighbors of rows, and their weights, which sum to 1 for a row."""
         check_is_fitted(self)
         self._check_options()
         distances, indices = self.kneighbors(X)

@@ -226,7 +226,7 @@ class ProximityOutliers(Weighted, OutlierDetector, KernelEstimator):
         self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: ARG002
-        """Learn the distribution of a cell given the others of its row; the threshold.
+        """Learn the distribution of each cell given its row, and the threshold.
 
         Parameters
         ----------
@@ -251,7 +251,7 @@ class ProximityOutliers(Weighted, OutlierDetector, KernelEstimator):
         return coded
 
     def fit_batches(self, batches: Any) -> Self:
-        """Learn from a table in batches, which are read two or three times.
+        """Learn what is usual in a table from its batches, read two or three times.
 
         Parameters
         ----------
@@ -359,7 +359,7 @@ class ProximityOutliers(Weighted, OutlierDetector, KernelEstimator):
         return -score_rows(self._code(X), self._tails, self._threads)
 
     def score_cells(self, X: TableT) -> TableT:
-        """Compute the score of each cell: by how much it is more surprising than usual.
+        """Compute the score of each cell: its surprise beyond the expected surprise.
 
         Parameters
         ----------
@@ -494,7 +494,7 @@ def check_rule(kernel: ProximityKernel) -> None:
 
 
 def fit_like(kernel: ProximityKernel, columns: tuple[Column, ...]) -> Any:
-    """Fit to typed columns, with the options of a kernel.
+    """Fit `ProximityOutliers` to typed columns, with the options of a kernel.
 
     Parameters
     ----------
@@ -616,7 +616,7 @@ class _Writer:
         return extreme[0] and any(extreme[1:])
 
     def _find_confirming_rows(self, i: int, j: int, own: int, given: list[int]) -> str:
-        """Describe the rows like row i in the features `given` that agree in cell j.
+        """Describe the rows that equal row i in features `given`, and agree in cell j.
 
         At least five other rows must have the values of all features `given`, or of the
         first, and most of these rows the bin of the cell; "" if not.

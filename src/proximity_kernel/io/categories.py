@@ -190,7 +190,7 @@ def _fold(form: str, texts: Iterable[str]) -> list[str]:
 
 
 def _are_mixed_booleans(texts: Collection[str]) -> bool:
-    """Whether strings spell true and false in over two ways, at least one a word.
+    """Whether strings spell true and false in three or more ways, at least one a word.
 
     >>> _are_mixed_booleans(["TRUE", "Yes", "0"]), _are_mixed_booleans(["yes", "no"])
     (True, False)
@@ -279,6 +279,6 @@ def _parse_range(text: str) -> tuple[float, float] | None:
 
 
 def _parse_limit(digits: str, thousands: str) -> float:
-    """Parse the limit of a range, such as 10,000 or 10.5, or 10 with thousands "k"."""
+    """Parse the limit of a range, such as 10,000; times 1,000 with `thousands`."""
     plain = re.sub(r"[.,](?=\d{3}(\D|$))", "", digits).replace(",", ".")
     return float(plain) * (1000 if thousands else 1)

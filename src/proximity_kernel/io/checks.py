@@ -346,7 +346,7 @@ def hide_missing_codes(frame: Any) -> Any:
 
 
 def _advise_mark(frame: Any, code: float, columns: list[tuple[str, int]]) -> str:
-    """Format the option `missing` for a code; with COL= if other columns have it, too.
+    """Format the option `missing` for a code; with COL= if other columns have it too.
 
     `columns` lists the columns in which it may be a code, each with its cell count.
     """

@@ -90,7 +90,7 @@ class TextColumn:
 
     @cached_property
     def n_cells(self) -> NDArray[np.int64]:
-        """Number of cells that have each string of `values`."""
+        """For each string of `values`, the number of cells that have it."""
         observed = self.codes[self.codes >= 0]
         return np.bincount(observed, minlength=len(self.values))
 
@@ -206,12 +206,12 @@ class Column:
         return replace(self, kind=kind, format=form, unit=unit, order=order)
 
     def with_role(self, role: Role, assumed: str = "", detail: str = "") -> Column:
-        """Return a copy with the given role; an assumption is added by `listed_as`."""
+        """Return a copy of the column with a role, and with an assumption if given."""
         column = self.listed_as(assumed, detail) if assumed else self
         return replace(column, role=role)
 
     def listed_as(self, assumed: str, detail: str = "") -> Column:
-        """Return a copy with an assumption in `lists`; `detail` follows the name."""
+        """Return a copy of the column with one more assumption in `lists`."""
         shown = f"{self.name!r} ({detail})" if detail else repr(self.name)
         return replace(self, lists=(*self.lists, (assumed, shown)))
 

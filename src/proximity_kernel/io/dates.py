@@ -87,7 +87,7 @@ def read_dates(column: Column) -> Column:
 
 
 def _read_format(column: Column, text: TextColumn, name: str) -> Column:
-    """Read a column as dates in a format, or in that with day and month swapped.
+    """Read a column as dates in a format, with day and month swapped if that fits more.
 
     The option `day_first` chooses between the two formats. Without it, the format that
     matches more cells is chosen; if both match as many, the column is read as

@@ -146,7 +146,7 @@ def _list_rows(sheet: Any, skip: int = 0) -> Iterator[tuple[Any, ...]]:
 
 
 def _unescape(text: str) -> str:
-    r"""Decode the escapes of characters that XML cannot have, as a carriage return.
+    r"""Decode escapes of characters that XML cannot store, such as a carriage return.
 
     >>> _unescape("a_x000D_b"), _unescape("_x005F_x000D_")
     ('a\rb', '_x000D_')

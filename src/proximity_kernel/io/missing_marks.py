@@ -95,7 +95,7 @@ class MissingMarks:
         }
 
     def list_absent(self, frame: Any, texts: dict[str, TextColumn]) -> list[str]:
-        """List the given markers that no cell has, as TEXT or COL=TEXT."""
+        """List the markers of `as_given` that no cell has."""
 
         def has(name: str, mark: str) -> bool:
             if name in texts:

@@ -336,7 +336,7 @@ def find_mixed_units(texts: Any, n_cells: NDArray[np.int64]) -> tuple[str, ...]:
 
 
 def remove_unit(text: TextColumn, unit: str) -> TextColumn:
-    """Remove the unit from numbers, after conversion to the first of several ("kg, g").
+    """Remove the unit from numbers; with several units ("kg, g"), convert to the first.
 
     >>> cells = pd.Series(["-$5", "7 $", "x"], dtype="category")
     >>> remove_unit(TextColumn.from_categories(cells, []), "$").values.tolist()

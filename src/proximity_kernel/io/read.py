@@ -273,7 +273,7 @@ class LargeTable:
     earlier: bool = False
 
     def read(self, *, all_columns: bool = False) -> Iterator[tuple[int, LoadedTable]]:
-        """Read all rows once, in batches.
+        """Read all rows of the file once, in batches.
 
         Parameters
         ----------

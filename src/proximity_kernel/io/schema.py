@@ -27,7 +27,9 @@ _LAYOUT_OPTIONS = {
 
 
 class InputError(ValueError):
-    """Raised for a file, table or option that cannot be used; says what to change.
+    """Raised for a file, table or option that cannot be used.
+
+    The message says what to change.
 
     Messages name parameters of `read_table` in backquotes, which the command line
     replaces by its options.
@@ -42,7 +44,7 @@ class Doubt(str):
 
 @dataclass(frozen=True)
 class ColumnSchema:
-    """How a column is read.
+    """How a column of a file is read.
 
     Attributes
     ----------
@@ -74,7 +76,7 @@ class ColumnSchema:
 
 @dataclass(frozen=True)
 class Schema:
-    """How the columns of a table are read.
+    """How the columns of a file are read.
 
     Attributes
     ----------
@@ -92,7 +94,7 @@ class Schema:
         return [column.name for column in self.columns if column.role == role]
 
     def to_dict(self) -> dict[str, Any]:
-        """Convert to dicts, lists and strings, to save it with a model."""
+        """Convert the schema to dicts, lists and strings, to save it with a model."""
         return asdict(self)
 
     @classmethod
@@ -186,7 +188,7 @@ class ReadOptions:
 
 @dataclass(frozen=True, eq=False)
 class ParsedFile:
-    """A file split into columns, whose strings are not parsed yet.
+    """The columns of a file, in which strings are not parsed as numbers or dates yet.
 
     Attributes
     ----------

@@ -235,9 +235,9 @@ def _find_sum_columns(frame: Any) -> Iterator[tuple[str, list[str], str]]:
 def _name_sum(
     total: NDArray[np.float64], sums: NDArray[np.float64], n_parts: int
 ) -> str:
-    """Find whether `total` is the "sum" or "mean" of `n_parts` columns; "" if neither.
+    """Return "sum" or "mean" if `total` is the sum or mean of columns, "" if neither.
 
-    `sums` has the row sums of these columns.
+    `sums` has the row sums of the `n_parts` columns.
     """
     for what, expected in (("sum", sums), ("mean", sums / n_parts)):
         same = np.isclose(total, expected, rtol=1e-4, atol=0.006)

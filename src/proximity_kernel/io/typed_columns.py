@@ -198,7 +198,7 @@ def _make_column_schema(column: Column, marks: MissingMarks) -> ColumnSchema:
 def _describe_columns(
     columns: Iterable[Column], more: Iterable[tuple[str, str]]
 ) -> list[str]:
-    """List the assumptions about columns in sentences, about ids and left out first.
+    """List the assumptions about columns in sentences: ids, left out columns, others.
 
     `more` has further entries in the form of `Column.lists`.
     """
@@ -223,7 +223,7 @@ def _describe_columns(
 def _resolve_columns(
     source: str, option: str, given: Iterable[str], names: list[str]
 ) -> frozenset[str]:
-    """Find the columns that an option names, in strings of one name or several ("a,b").
+    """Find the columns that an option names; a string may name several ("a,b").
 
     >>> sorted(_resolve_columns("a.csv", "ids", ["a,b", "c, d"], ["a", "b", "c, d"]))
     ['a', 'b', 'c, d']
@@ -299,7 +299,7 @@ class _Converter:
     unmatched_in: dict[str, str] = field(default_factory=dict)
 
     def convert(self, column: ColumnSchema, cells: Any) -> tuple[Any, Any]:
-        """Convert a column; also return a mask of the cells missing in the file."""
+        """Convert a column by its schema; also return a mask of its missing cells."""
         marks = self.schema.missing if column.missing is None else column.missing
         if not is_text(cells):
             values = self._convert_typed(column, cells, marks)
@@ -345,9 +345,10 @@ class _Converter:
     def _collect_unmatched(
         self, column: ColumnSchema, text: TextColumn, unmatched: NDArray[np.bool_]
     ) -> None:
-        """Collect the strings in the mask `unmatched`.
+        """Collect the strings that do not parse, which the mask `unmatched` selects.
 
-        Raises InputError if they are too many, and the schema is of another table.
+        Raises InputError if too many cells have them, and the schema was inferred from
+        another table.
         """
         n_cells = text.count(unmatched)
         if not n_cells:
@@ -368,7 +369,7 @@ class _Converter:
         self.unmatched_in[column.name] = expected
 
     def describe_unmatched(self) -> list[str]:
-        """List a sentence about the strings that did not parse; empty if all did."""
+        """Describe the strings that did not parse in a list of at most one sentence."""
         if not self.unmatched:
             return []
         n_cells = counted(self.unmatched.total(), "cell")

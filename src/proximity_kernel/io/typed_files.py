@@ -223,7 +223,7 @@ def _convert_dictionary(encoded: Any, value_type: Any) -> Any:
 
 
 def _put_index_first(table: Any) -> Any:
-    """Move the columns that pandas stored as an index to the front, and name them."""
+    """Move the columns that pandas stored as an index to the front, and rename them."""
     index: Any = None
     with suppress(KeyError, TypeError, ValueError):  # no metadata of pandas, or damaged
         index = table.schema.pandas_metadata["index_columns"]
