@@ -129,7 +129,7 @@ class ProximityKMeans(NumberedTransformer, Clusterer, KernelEstimator):
     inertia_ : float
         Sum of the squared distances of the rows to their centers.
     n_iter_ : int
-        Iterations of the run of lowest inertia.
+        Iterations of the run of lowest inertia, plus passes that move the centers.
     n_clusters_ : int
         Number of centers.
     groups_ : Groups or None

@@ -107,9 +107,8 @@ class Reason:
         The bins that have at least 80 % of the probability, in words. Bins that fewer
         than five other rows have are left out. Empty where the bins do not say enough:
         a number is itself in a likely bin; rare categories have over a fifth of the
-        probability; or an extreme number is in the bin next to the outermost bin, which
-        other extreme cells of the row suggest, or in the outermost, and they suggest
-        the next.
+        probability; or an extreme number is in the outermost bin or the bin next to it,
+        and other extreme cells of the row suggest the other of these two bins.
     given : tuple of str
         The cells of the row that each make the expected value likelier than it is in
         the whole column, the most important first; at most two.
@@ -162,8 +161,8 @@ class ProximityOutliers(Weighted, OutlierDetector, KernelEstimator):
     Parameters
     ----------
     kernel : ProximityKernel, FrozenEstimator or None, default=None
-        Its bins and its pairwise rule are used; ``matching="cascade"`` is an error. A
-        copy is fitted, unless it is a fitted kernel in a
+        Its bins and its pairwise rule are used; ``matching="cascade"`` raises
+        ValueError. A copy is fitted, unless it is a fitted kernel in a
         `sklearn.frozen.FrozenEstimator`. None is ``ProximityKernel(8)``: its first and
         last centers are the extremes of a column, so that extreme values are in rare
         bins. `feature_weights` multiply the scores of the cells.
