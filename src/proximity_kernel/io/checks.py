@@ -173,8 +173,8 @@ def _mark_cells(cells: Any) -> tuple[NDArray[np.float64], bool]:
 def find_dependent_missing(frame: Any) -> list[str]:
     """Report columns that are always empty where another column has a certain value.
 
-    Or where it does not have a certain value. In the remaining rows, at most 10 % of
-    the cells of a reported column are empty.
+    A column that is always empty where another column does not have a certain value is
+    reported, too. In the remaining rows, at most 10 % of the cells may be empty.
 
     >>> asked = ["no"] * 20 + ["yes"] * 20
     >>> frame = pd.DataFrame({"asked": asked, "days": [None] * 20 + [3.0] * 20})

@@ -299,7 +299,7 @@ class _Converter:
     unmatched_in: dict[str, str] = field(default_factory=dict)
 
     def convert(self, column: ColumnSchema, cells: Any) -> tuple[Any, Any]:
-        """Convert a column by its schema; also return a mask of its missing cells."""
+        """Convert a column; also return a mask of the cells missing in the file."""
         marks = self.schema.missing if column.missing is None else column.missing
         if not is_text(cells):
             values = self._convert_typed(column, cells, marks)
