@@ -96,7 +96,7 @@ def read_table(
         ``shop_id``) or look like dates (20240131).
     day_first : bool, optional
         Whether 3/4/2020 is in April. By default the other dates of the column decide;
-        if all of them fit both readings, the column is read as categories.
+        if they cannot decide, the column is read as categories.
     ignore_case : bool, default=False
         Whether strings that differ only in case or whitespace are one category.
     where : str, optional
@@ -313,7 +313,7 @@ def open_large_table(
     schema : Schema, optional
         Schema of an earlier table.
     **options
-        The other parameters of `read_table`. Those for text and sheets (`sep`,
+        The other parameters of `read_table`. Parameters for text and sheets (`sep`,
         `encoding`, `header_rows`, `skip_rows`, `names`, `sheet`) and `where` raise
         InputError.
 
@@ -330,7 +330,9 @@ def open_large_table(
     given = ReadOptions(**options)
     given.check_file_type(path, file.type)
     if given.where is not None:
-        raise InputError("`where`: rows of a table read in batches cannot be selected.")
+        raise InputError(
+            "`where`: rows can be selected only in a table that is read at once."
+        )
     first = next(file.read()).slice(0, SAMPLE_ROWS)
     sample = file.convert(first, 0)
     earlier, marks = schema is not None, ""
