@@ -648,7 +648,8 @@ def check_not_frozen(kernel: Any) -> None:
     """Raise ValueError for a frozen kernel, in a fit that has to fit the kernel."""
     if isinstance(kernel, FrozenEstimator):
         raise ValueError(
-            "fit_batches fits the kernel too; pass the kernel without FrozenEstimator."
+            "A fit to batches or partitions fits the kernel too; pass the kernel "
+            "without FrozenEstimator."
         )
 
 
