@@ -2,13 +2,13 @@
 
 k-means runs on distinct rows with counts. If these are all rows of the table, its
 result is final. If they are a sample, its centers are the start of passes over the
-whole table: each pass adds up all rows by their nearest center and moves the centers to
+whole table: each pass sums all rows by their nearest center and moves the centers to
 the means.
 
 The mean of a cluster's rows gives, for every feature, the shares of its bins. A bin is
-listed in the cluster's profile if it is more common there than elsewhere, or if it is
-the most common bin of its feature. Neighboring bins are listed as one range if that
-distinguishes the cluster more than each alone.
+listed in the cluster's profile if it is more common there than in all rows, or if it is
+the most common bin of its feature. Adjacent bins are listed as one range if the range
+distinguishes the cluster more than each bin alone.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ PROFILE_KEYS = (
     "cluster", "size", "feature", "value", "share", "share_overall", "lift",
 )  # fmt: skip
 """Keys that describe a bin in the profile of a cluster."""
-_LEAST_SHARE = 0.05  # a rarer bin is listed only if it is the most common one
+_LEAST_SHARE = 0.05  # a rarer bin is listed only if it is its feature's most common bin
 # A bin that most rows of a cluster have, and clearly fewer of all rows:
 _COMMON_SHARE = 0.8
 _CLEAR_LIFT = 1.25
@@ -86,16 +86,17 @@ class ProximityKMeans(NumberedTransformer, Clusterer, KernelEstimator):
     ----------
     n_clusters : int or "auto", default="auto"
         Number of clusters. "auto" takes the number of separate groups, up to 10, or 1
-        if the rows vary gradually. Ten samples of 90 % of the rows each give a number,
-        and the most frequent one is taken (`groups_`). It is the largest one that is
-        stable (`stability_` at least 0.72), if the inertia falls by more than in tables
-        that have the same columns, rank correlations and missing cells, but no groups.
-        At most 1,600 rows are used for each, which do not depend on `random_state`.
+        if the rows vary gradually. Each of ten samples of 90 % of the rows gives a
+        number, and the most frequent number is taken (`groups_`). A sample gives the
+        largest number that is stable (`stability_` at least 0.72), if the inertia falls
+        by more than in simulated tables that have the same columns, rank correlations
+        and missing cells, but no groups; else 1. The samples have at most 1,600 rows,
+        and do not depend on `random_state`.
     kernel : ProximityKernel, FrozenEstimator or None, default=None
         Represents the rows; a copy is fitted, unless it is a fitted kernel in a
         `sklearn.frozen.FrozenEstimator`. None is a kernel with default options.
     n_init : int, default=10
-        Runs of k-means, each with new seeds; the one with the least inertia is kept.
+        Runs of k-means, each from new first centers; the run of lowest inertia is used.
     max_iter : int, default=300
         Maximum number of iterations of a run.
     tol : float, default=1e-4
@@ -103,11 +104,11 @@ class ProximityKMeans(NumberedTransformer, Clusterer, KernelEstimator):
         times the mean variance of a column of the representation.
     random_state : int, RandomState instance or None, default=None
         Determines the first centers, which are sampled by greedy k-means++. An int
-        gives the same clusters every time; None gives new ones each time.
+        gives the same clusters every time; None can give other clusters each time.
     n_jobs : int or None, default=None
-        Threads; None is all cores that the process may use, not one as in scikit-learn.
-        Inside a joblib worker it is one. -1 is all. Also those of the kernel, unless it
-        has its own. The result does not depend on it.
+        Threads, for the kernel too; None is all cores that the process may use (not one
+        as in scikit-learn; one inside a joblib worker), and the kernel's own option for
+        the kernel. -1 is all. The result does not depend on it.
 
     Attributes
     ----------
@@ -122,24 +123,25 @@ class ProximityKMeans(NumberedTransformer, Clusterer, KernelEstimator):
         upper limit included), share (of the cluster's rows), share_overall (of all
         rows) and lift (the ratio of the two). Rows count by their weights, missing
         cells by their estimates. Each feature is listed with its most common value, and
-        those of at least 5 % that are more common than overall; adjacent bins are one
-        if that distinguishes more. A feature of weight 0 is not listed. What
-        distinguishes a cluster most comes first.
+        with values of at least 5 % that are more common than overall; adjacent bins are
+        one range if the range distinguishes the cluster more. A feature of weight 0 is
+        not listed. What distinguishes a cluster most comes first.
     inertia_ : float
         Sum of the squared distances of the rows to their centers.
     n_iter_ : int
-        Iterations of the run that was kept.
+        Iterations of the run of lowest inertia, plus passes that move the centers.
     n_clusters_ : int
         Number of centers.
     groups_ : Groups or None
         With "auto", whether there are separate groups: ``n_groups`` (1 if there are
         none), ``samples`` (how many of ten samples of the rows have 1, 2, 3, ...
         groups), ``stability``, and ``along`` (the columns that vary most along the
-        first axis of the rows).
+        first axis of the rows). None if `n_clusters` is a number.
     stability_ : dict of int to float, or None
-        With "auto", for 2, 3, ... clusters: the share of the pairs of rows of a cluster
-        that stay together when half of the rows are assigned to the centers of the
-        other half, in the cluster where it is lowest; the mean over random halves.
+        With "auto", the stability of 2, 3, ... clusters: the share of the pairs of rows
+        of a cluster that stay together when half of the rows are assigned to the
+        centers of the other half, in the cluster where this share is lowest; the mean
+        over random halves. None if `n_clusters` is a number.
     kernel_ : ProximityKernel
         The fitted kernel.
     n_features_in_ : int
@@ -202,8 +204,8 @@ class ProximityKMeans(NumberedTransformer, Clusterer, KernelEstimator):
         y : None
             Ignored.
         sample_weight : array-like of shape (n_samples,) or None, default=None
-            How many rows each row counts for: one of weight 3 counts as three equal
-            rows. Fractions need a given `n_clusters`.
+            How many rows each row counts for: a row of weight 3 counts as three equal
+            rows. Fractional weights need a number as `n_clusters`.
 
         Returns
         -------
@@ -218,7 +220,7 @@ class ProximityKMeans(NumberedTransformer, Clusterer, KernelEstimator):
         y: Any = None,  # noqa: ARG002
         sample_weight: Any = None,
     ) -> NDArray[np.float64]:
-        """Find clusters and measure the distances to them: `fit`, then `transform`."""
+        """Find clusters, and compute the distances to their centers."""
         coded, rows = self._gather_fitted(self.__fit_coded__(X, sample_weight))
         return distances_to(rows, self.cluster_centers_)[coded.index]
 
@@ -226,10 +228,10 @@ class ProximityKMeans(NumberedTransformer, Clusterer, KernelEstimator):
         """Find the clusters of a table in batches, which need not fit in memory.
 
         The batches are read twice to fit the kernel (`ProximityKernel.fit_batches`).
-        k-means on the rows that this keeps gives the first centers. If all rows are
-        kept (at most 10,000 distinct ones, or ``matching="cascade"``), the clusters are
-        those of `fit`. Otherwise the batches are read `max_passes` more times: all rows
-        are assigned, and the centers move to their means.
+        k-means on the rows that this fit keeps gives the first centers. If all rows are
+        kept (at most 10,000 distinct rows, or ``matching="cascade"``), the clusters are
+        those of `fit`. Otherwise the batches are read at most `max_passes` more times:
+        each time all rows are assigned, and the centers move to their rows' means.
 
         ``labels_`` is not set; call `predict` batch by batch. ``profiles_`` and
         ``inertia_`` describe all rows as the last pass assigned them.
@@ -239,8 +241,8 @@ class ProximityKMeans(NumberedTransformer, Clusterer, KernelEstimator):
         batches : list of tables, or callable
             As in `ProximityKernel.fit_batches`.
         max_passes : int, default=1
-            Maximum number of passes that move the centers; fewer if they converge
-            (`tol`).
+            Maximum number of passes that move the centers; fewer if the centers
+            converge (`tol`).
 
         Returns
         -------
@@ -263,7 +265,7 @@ class ProximityKMeans(NumberedTransformer, Clusterer, KernelEstimator):
         rows = gather_rows(matrix, coded.counts, count_threads(self.n_jobs))
 
         def add_up(centers: NDArray[Any], bins: bool) -> Sums:
-            """Add up all batches by their nearest centers, in one pass."""
+            """Sum the rows of all batches by their nearest center, in one pass."""
             model = kernel.model_ if bins else None
             parts = (
                 sum_part(self._gather(kernel, batch)[1], centers, model)
@@ -278,7 +280,7 @@ class ProximityKMeans(NumberedTransformer, Clusterer, KernelEstimator):
         return self
 
     def predict(self, X: Any) -> NDArray[np.int32]:
-        """Find the nearest center of each row; ties go to the lower number.
+        """Find the cluster with the nearest center for each row.
 
         Parameters
         ----------
@@ -287,12 +289,13 @@ class ProximityKMeans(NumberedTransformer, Clusterer, KernelEstimator):
         Returns
         -------
         ndarray of shape (n_samples,), int32
+            Numbers of clusters; ties go to the lower number.
         """
         coded, rows = self._gather_fitted(X)
         return nearest_centers(rows, self.cluster_centers_).labels[coded.index]
 
     def transform(self, X: Any) -> NDArray[np.float64]:
-        """Measure the distance of each row to each center.
+        """Compute the distance of each row to each center.
 
         Parameters
         ----------
@@ -325,7 +328,7 @@ class ProximityKMeans(NumberedTransformer, Clusterer, KernelEstimator):
         return -nearest_centers(rows, self.cluster_centers_).inertia
 
     def find_groups(self, X: Any) -> Groups:
-        """Find out whether the rows form separate groups, whatever `n_clusters` is.
+        """Test whether the rows form separate groups, whatever `n_clusters` is.
 
         Parameters
         ----------
@@ -334,7 +337,7 @@ class ProximityKMeans(NumberedTransformer, Clusterer, KernelEstimator):
         Returns
         -------
         Groups
-            As `groups_`, with the stability of `n_clusters_` clusters too.
+            As `groups_`, and with the stability of `n_clusters_` clusters.
 
         Examples
         --------
@@ -375,18 +378,18 @@ class ProximityKMeans(NumberedTransformer, Clusterer, KernelEstimator):
         """Represent each distinct row of a table once, as the `Rows` of k-means."""
         coded, matrix = represent_distinct(kernel, X)
         if coded.model is not kernel.model_:
-            raise ValueError("The table was coded by another kernel than this one.")
+            raise ValueError("The table was coded by a kernel other than `kernel_`.")
         return coded, gather_rows(matrix, coded.counts, count_threads(self.n_jobs))
 
     def _gather_fitted(self, X: Any) -> tuple[CodedTable, Rows]:
-        """Represent rows as `_gather` does, by the fitted kernel."""
+        """Represent each distinct row of a table once, by the fitted kernel."""
         check_is_fitted(self)
         self._check_options()
         return self._gather(self.kernel_, X)
 
     @property
     def stability_(self) -> dict[int, float] | None:
-        """Stability of each number of clusters, if the number was chosen."""
+        """Stability of each number of clusters; None if `n_clusters` was a number."""
         return None if self.groups_ is None else self.groups_.stability
 
     @property
@@ -412,7 +415,7 @@ class ProximityKMeans(NumberedTransformer, Clusterer, KernelEstimator):
         return pack_with_kernel(self.kernel_, State(values, arrays))
 
     def __set_model_state__(self, state: State) -> None:
-        """Restore what a fit learned; raise ValueError if no fit can produce it."""
+        """Restore what a fit learned; raise ValueError if no fit can give the state."""
         self._check_options()
         kernel = unpack_kernel(state)
         centers = state.array("centers", np.dtype(kernel.dtype), ndim=2)
@@ -472,18 +475,18 @@ def _unpack_groups(held: dict[str, Any]) -> Groups:
 
 @dataclass(frozen=True)
 class Passes:
-    """How to pass over a table that is not in memory.
+    """How k-means passes over a table that is not in memory.
 
     Attributes
     ----------
     add_up : callable
-        Adds up all rows by the nearest of the given centers, and their bins too if its
-        second argument is true.
+        Sums all rows by the nearest of the given centers, and their bins too if its
+        second argument is True.
     most : int
         Maximum number of passes that move the centers.
     closing : bool
-        Whether a last pass adds up the rows around the final centers; otherwise the
-        sums are those of the pass before the centers moved.
+        Whether a last pass sums the rows around the final centers; otherwise the sums
+        are those of the pass before the last move of the centers.
     """
 
     add_up: Callable[[NDArray[Any], bool], Sums]
@@ -501,7 +504,7 @@ class Clusters:
     labels : ndarray of shape (n_rows,), int32
         The cluster of each row that k-means ran on.
     profiles : list of dict
-        The typical bins of each cluster.
+        Typical bins of each cluster (`PROFILE_KEYS`).
     inertia : float
     n_iter : int
         Iterations of k-means, and passes over the table.
@@ -541,18 +544,18 @@ def find_clusters(
     kernel: ProximityKernel,
     passes: Passes | None = None,
 ) -> Clusters:
-    """Find the clusters of a table.
+    """Find the clusters of a table by k-means.
 
     Parameters
     ----------
     estimator : ProximityKMeans or DaskProximityKMeans
         Has the options of k-means, checked.
     rows : Rows
-        Distinct rows with their counts: all, or a sample.
+        Distinct rows with their counts: all rows of the table, or a sample.
     coded : CodedTable
         The codes of these rows.
     kernel : ProximityKernel
-        It represents the rows.
+        The fitted kernel, which represents the rows.
     passes : Passes or None
         The passes over the whole table, if the rows are a sample.
 
@@ -600,7 +603,7 @@ def find_clusters(
 
 
 def check_sums(sums: Sums | None, model: Model) -> Sums:
-    """Raise ValueError unless a pass read as many rows as the fit."""
+    """Return the sums of a pass; raise ValueError unless it read all fitted rows."""
     seen = 0 if sums is None else sums.sizes.sum()
     if sums is None or seen != model.n_samples:
         raise ValueError(
@@ -627,9 +630,9 @@ def describe_clusters(
     Returns
     -------
     Records of dict
-        With the keys of `PROFILE_KEYS`. Bins that most rows of the cluster have, and
-        clearly fewer of all rows, come first; of these, and of the others, the most
-        distinctive.
+        With the keys of `PROFILE_KEYS`, cluster by cluster. Bins that most rows of the
+        cluster have, and clearly fewer of all rows, come before other bins. Within both
+        parts, the most distinctive bins come first.
     """
     feature = np.repeat(np.arange(len(model.n_bins)), model.n_bins)
     shares = _to_shares(totals, feature)
@@ -661,7 +664,7 @@ def describe_clusters(
 
 
 def _rank_profile(one: dict[str, Any]) -> tuple[bool, float]:
-    """Rank a typical bin: those that most rows of the cluster have come first."""
+    """Return the sort key of a typical bin: bins that most rows have come first."""
     common = one["share"] >= _COMMON_SHARE and one["lift"] >= _CLEAR_LIFT
     return not common, -one["share"] * np.log(one["lift"])
 
@@ -671,7 +674,7 @@ def _find_typical(
 ) -> list[tuple[int, int]]:
     """Find the typical bins of a feature in a cluster, as ranges of bins.
 
-    The first `n_ordered` bins have an order. Typical ones that are neighbors are merged
+    The first `n_ordered` bins have an order. Adjacent typical bins of these are merged
     if together they distinguish the cluster more than either alone.
     """
 
@@ -698,7 +701,7 @@ def _find_typical(
 def _to_shares(
     totals: NDArray[np.float64], feature: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Turn the totals of bins into shares of their feature; a sum of 0 stays 0."""
+    """Divide the totals of bins by the total of their feature; 0 if that is 0."""
     if not len(feature):
         return totals
     same = sp.csr_array(feature[:, None] == np.arange(feature[-1] + 1), dtype=float)

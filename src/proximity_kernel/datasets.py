@@ -1,4 +1,4 @@
-"""A table with missing cells, for examples."""
+"""`load_penguins`: a table with missing cells, for examples."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ __all__ = ["load_penguins"]
 def load_penguins() -> pd.DataFrame:
     """Load the Palmer penguins table, which is part of this package.
 
-    344 penguins of three species: island, bill, flippers, weight, sex and year, with
-    19 missing cells. Gorman, Williams and Fraser (2014), CC0; the source is in the
-    README of the package's folder ``penguins``.
+    344 penguins: species, island, bill length and depth, flipper length, weight, sex
+    and year. 19 cells are missing. Gorman, Williams and Fraser (2014), CC0; the source
+    is in the README of the package's folder ``penguins``.
 
     Returns
     -------

@@ -1,8 +1,8 @@
 """`explain`: why two rows are similar, feature by feature.
 
 The similarity of two rows is a sum over the features, so each feature contributes a
-part. A missing cell is shown as the distribution over bins that was estimated for it,
-with the cells that influenced the estimate most.
+part. A missing cell is shown as its estimated distribution over bins, with the cells
+that influenced the estimate most.
 
 The module is not called `explain`: importing a submodule sets the attribute of that
 name in the package, which would replace the public function.
@@ -33,8 +33,8 @@ __all__ = ["Cell", "Explanation", "Feature", "explain"]
 _MOST_SHARES = 3  # bins of a distribution that a line shows
 _LEAST = 0.005  # least influence that a line shows: half a percent
 _WIDTH = 88  # of a printed explanation, in characters
-_RARE = 0.2  # a value that fewer rows share can be the reason of a similarity
-_MORE = 1.25  # and the match counts at least so much
+_RARE = 0.2  # a value is called rare if at most this share of the rows has it,
+_MORE = 1.25  # and its match has at least this weight
 _SAME = 1 - 1e-6  # agreement of the same bin, up to rounding
 _LEFT_OUT = "nothing observed at fit"
 UNKNOWN = "unknown category"
@@ -50,8 +50,8 @@ class Cell:
     value
         As it was read: a number, a label, a date as text; None if it is missing.
     bin : str
-        In words: "12.5 to 30", a category; empty for an estimated cell. Of two cells
-        observed in a "fine" feature, the range in which values count as equal.
+        In words: "12.5 to 30", a category; empty for an estimated cell. If both rows
+        observe a "fine" feature, the smaller range in which values count as equal.
     missing : bool
     assumed : tuple of (str, float)
         Bins and probabilities of an estimated cell, the most likely first. Empty for
@@ -59,8 +59,8 @@ class Cell:
     level : str
         What the estimate is based on, as in `ProximityKernel.provenance`.
     observed, support : int
-        Number of features observed in the row, and of fitted rows that the estimate is
-        based on.
+        Number of observed features of the row, and number of fitted rows that the
+        estimate is based on.
     moved_by : tuple of (str, float)
         The features whose cells influenced the estimate most, and by how much: the
         share of the probability that moves to other bins without that cell.
@@ -76,7 +76,7 @@ class Cell:
     moved_by: tuple[tuple[str, float], ...] = ()
 
     def __str__(self) -> str:
-        """Write the cell in one line: its value and bin, or its estimate."""
+        """Format the cell in one line: its value and bin, or its estimate."""
         if not self.assumed:
             value = "" if self.value is None else self.value
             shown = write_plain(value) if isinstance(value, float) else str(value)
@@ -115,10 +115,11 @@ class Feature:
         category not seen at fit, or a feature without observed values at fit.
     a, b : Cell
     shared : float or None
-        The share of the fitted rows in the smallest cell that has both values; None if
-        there is none, or a cell was estimated.
+        The share of the fitted rows in the smallest range that has both values (a bin,
+        a half, ...); None if there is no such range, or a cell was estimated.
     weight : float
-        How much the agreement counts because of `rarity`: more than 1 if it is rare.
+        How much the agreement counts because of `rarity`: more than 1 if the values
+        are rare.
     """
 
     name: str
@@ -132,7 +133,7 @@ class Feature:
 
     @property
     def reason(self) -> str:
-        """`alike`, with the share of the rows that have the value, if it is rare."""
+        """`alike`, and for a rare value also the share of the rows that have it."""
         if self.shared is None or self.shared > _RARE or self.weight < _MORE:
             return self.alike
         return f"{self.alike}, shared by only {write_share(self.shared)} of the rows"
@@ -145,8 +146,8 @@ class Explanation(Tabular):
     Attributes
     ----------
     similarity : float
-        As from `ProximityKernel.kernel`, or from `ProximityNeighbors.kneighbors` for a
-        query `a`, up to rounding.
+        As from `ProximityKernel.kernel`, or from `ProximityNeighbors.kneighbors` for
+        the query `a`, up to rounding.
     features : tuple of Feature
         In the order of the table.
     library : str
@@ -196,9 +197,9 @@ def explain(kernel: BaseEstimator, a: Any, b: Any) -> Explanation:
     ----------
     kernel : ProximityKernel
         Fitted; or a fitted estimator with the attribute ``kernel_``. The similarity is
-        that of the kernel. For neighbors and predictions from them it is the one that
-        they report for a query `a`: a share of what a row with exactly its values would
-        score.
+        that of the kernel. For `ProximityNeighbors` and the classifier and regressor it
+        is the similarity that they compute for the query `a`: a share of what a row
+        with exactly the values of `a` would score.
     a, b : mapping, Series, list of cells, or table of one row
         With the columns seen at fit; a mapping can have them in any order.
 
@@ -251,14 +252,14 @@ def explain(kernel: BaseEstimator, a: Any, b: Any) -> Explanation:
 
 
 def _without_weights(model: Model) -> Model:
-    """Copy a model, without feature weights and rarity."""
+    """Copy a model with equal feature weights and no rarity."""
     return replace(model, feature_weights=None, rarity=0.0)
 
 
 def _compute_divisor(
     kernel: ProximityKernel, left: _Row, right: _Row, of_query: bool
 ) -> float:
-    """Compute the divisor of the sum over the features."""
+    """Compute the divisor that makes the sum over the features a similarity."""
     model, power = kernel.model_, float(kernel.normalize)
     divisor = float(model.n_counted or 1)
     if power:
@@ -272,7 +273,7 @@ def _compute_divisor(
 
 
 def _share_cells(model: Model, left: _Row, right: _Row) -> list[float | None]:
-    """Find the share of the fitted rows in the smallest cell that has both values."""
+    """Find the share of fitted rows in the smallest range of both values."""
     both = left.plain.multiply(right.plain).tocoo()
     features = np.repeat(np.arange(len(model.bins)), model.n_columns)
     out: list[float | None] = [None] * len(model.bins)
@@ -287,8 +288,8 @@ def _share_cells(model: Model, left: _Row, right: _Row) -> list[float | None]:
 class _Row:
     """A row: its unnormalized representation, its cells, and its bin probabilities.
 
-    `plain` is the representation without weights of features and rarity, `leaves` the
-    names of the leaves of observed cells in "fine" features.
+    `plain` is the representation without feature weights and rarity. `leaves` has the
+    name of the leaf of each observed cell in a "fine" feature, else "".
     """
 
     matrix: sp.csr_array
@@ -298,7 +299,7 @@ class _Row:
     leaves: list[str]
 
     def show(self, j: int, other: _Row) -> Cell:
-        """Return the cell of feature j, with its leaf if both cells are observed."""
+        """Return the cell of feature j, with its leaf as bin if both rows have one."""
         if self.leaves[j] and other.leaves[j]:
             return replace(self.cells[j], bin=self.leaves[j])
         return self.cells[j]
@@ -339,7 +340,7 @@ def _make_cell(
     estimate: Any,
     features: list[str],
 ) -> Cell:
-    """Describe a cell; `estimate` is its provenance if it was estimated."""
+    """Make a `Cell`; `estimate` is its provenance, or None if it was not estimated."""
     if not names:
         return Cell(value, _LEFT_OUT, missing=value is None)
     if estimate is None:
@@ -376,7 +377,7 @@ def _classify_likeness(j: int, agreement: float, left: _Row, right: _Row) -> Ali
 
 
 def _as_table(model: Model, row: Any, which: str) -> Any:
-    """Make a table of one row, in the order of the fitted columns."""
+    """Convert a row to a table of one row, in the order of the fitted columns."""
     if isinstance(row, str | bytes | Integral) or row is None:
         hint = f"; pass table.iloc[[{row}]]" if isinstance(row, Integral) else ""
         raise TypeError(f"{which} must be a row of cells, got {row!r}{hint}.")
@@ -433,7 +434,7 @@ def _read_value(column: Column) -> Any:
 
 
 def _flatten_cell(cell: Cell, which: str) -> dict[str, Any]:
-    """Make the entries of a record for one cell; `which` is its row, a or b."""
+    """Make the entries of a record for one cell; `which` names its row, "a" or "b"."""
     parts = {
         "bin": cell.bin,
         "missing": cell.missing,

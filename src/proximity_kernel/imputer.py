@@ -79,13 +79,14 @@ _Learned = tuple[NumberSample, tuple[str, ...]]
 class ProximityImputer(Weighted, Transformer, KernelEstimator):
     """Fills missing cells with the estimates of a `ProximityKernel`.
 
-    A label is the most likely one. A number is the expected value given the bins of the
-    row's other cells, moved by a regression on where its other numbers lie.
+    A missing label is filled with the most likely label, a missing number with its
+    expected value given the bins of the row's other cells, corrected by a regression on
+    the positions of the row's other numbers in their bins and columns.
 
     Parameters
     ----------
     strategy : {"mean", "mode"}, default="mean"
-        How numbers and times are filled: with their expected value, or with the mean of
+        How numbers and dates are filled: with their expected value, or with the mean of
         the most likely bin. Other columns get the most likely label.
     add_indicator : bool, default=False
         Whether to append a column for each feature with missing cells at fit, which is
@@ -94,16 +95,16 @@ class ProximityImputer(Weighted, Transformer, KernelEstimator):
         Whether to keep columns without any observed value at fit. They stay missing,
         with a warning. Otherwise they are left out of all results.
     round_whole : bool, default=True
-        Whether a column in which all numbers were whole at fit is filled with whole
-        numbers, even if they are stored as floats, and one of dates without a time of
-        day with such dates. Columns of integers always are.
+        Whether a column of floats that were all whole numbers at fit is filled with
+        whole numbers, and a column of dates without a time of day with such dates.
+        Columns of integers are always filled with whole numbers.
     kernel : ProximityKernel, FrozenEstimator or None, default=None
         Estimates missing cells; a copy is fitted, unless it is a fitted kernel in a
         `sklearn.frozen.FrozenEstimator`. None is a kernel with default options.
     n_jobs : int or None, default=None
         Threads, as in `ProximityKernel`; None is the option of the kernel.
     random_state : int, RandomState instance or None, default=None
-        Used by `draw`. An int gives the same draws every time.
+        Used by `draw`. An int gives the same tables every time.
 
     Attributes
     ----------
@@ -119,9 +120,9 @@ class ProximityImputer(Weighted, Transformer, KernelEstimator):
 
     Notes
     -----
-    Values depend on the fitted rows and on the row itself, and so do their types. A
-    list of rows gives a list of rows, which scikit-learn's own transformers convert to
-    an array.
+    A filled value and its type depend on the fitted rows and on the row itself, not on
+    the other rows of the call. A list of rows gives a list of rows, which
+    scikit-learn's own transformers convert to an array.
 
     Examples
     --------
@@ -159,7 +160,7 @@ class ProximityImputer(Weighted, Transformer, KernelEstimator):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: ARG002
-        """Learn how the columns of a table depend on each other.
+        """Learn how the columns of a table depend on each other, to fill cells.
 
         Parameters
         ----------
@@ -188,7 +189,7 @@ class ProximityImputer(Weighted, Transformer, KernelEstimator):
         return coded
 
     def fit_batches(self, batches: Any) -> Self:
-        """Learn from a table in batches; they are read three times.
+        """Learn to fill a table from its batches, which are read three times.
 
         Parameters
         ----------
@@ -229,8 +230,8 @@ class ProximityImputer(Weighted, Transformer, KernelEstimator):
         Returns
         -------
         table of the type of X
-            Observed cells are unchanged. Columns keep their types if these can
-            represent the values. Indicators, if requested, are the last columns.
+            Observed cells are unchanged. Columns keep their types if these can hold the
+            filled values. Indicators, if requested, are the last columns.
         """
         self._check_options()
         table = self._collect(X)
@@ -242,7 +243,7 @@ class ProximityImputer(Weighted, Transformer, KernelEstimator):
     def fit_transform(
         self, X: TableT, y: Any = None, sample_weight: Any = None
     ) -> TableT:
-        """Learn from a table and fill it; the same as fit, then transform.
+        """Learn from a table and fill it; the same as `fit`, then `transform`.
 
         Parameters
         ----------
@@ -267,18 +268,19 @@ class ProximityImputer(Weighted, Transformer, KernelEstimator):
         Returns
         -------
         table of the type of X, with its columns
-            0 where a cell was observed. For numbers the standard deviation, for dates a
-            duration, for labels and booleans the probability that another is right.
+            0 where a cell was observed. For numbers the standard deviation, for dates
+            also, as a duration; for labels and booleans the probability that the filled
+            value is wrong.
         """
         table = self._collect(X)
         made = make_uncertainty(table, self._estimate(table, "mean"))
         return self._drop_empty(made)  # type: ignore[no-any-return]
 
     def interval(self, X: TableT, level: float = 0.9) -> tuple[TableT, TableT]:
-        """Find intervals in which missing numbers and times lie.
+        """Estimate intervals in which missing numbers and dates lie.
 
         Half of the remaining probability is below the interval, half above. In a skewed
-        column it says more than a standard deviation.
+        column an interval says more than a standard deviation.
 
         Parameters
         ----------
@@ -329,10 +331,11 @@ class ProximityImputer(Weighted, Transformer, KernelEstimator):
         Returns
         -------
         frame of the library of X, structured array, or list of tuples
-            One row for each missing cell of a column of labels or booleans and each
-            label, by row and column: ``row`` (position in X), ``column`` (its name),
-            ``label`` and ``probability``. The probabilities of a cell sum to 1. The
-            label None stands for all labels that share a bin with a more frequent one.
+            For each missing cell of a column of labels or booleans, one record for each
+            label, sorted by row and column: ``row`` (position in X), ``column`` (its
+            name), ``label`` and ``probability``. The probabilities of a cell sum to 1.
+            The label None stands for all labels that share a bin with a more frequent
+            label.
 
         Examples
         --------
@@ -351,12 +354,12 @@ class ProximityImputer(Weighted, Transformer, KernelEstimator):
     def draw(self, X: TableT, n_draws: int = 5) -> list[TableT]:
         """Draw filled tables at random, for multiple imputation.
 
-        Each table is drawn from a model that is itself drawn, as another sample of rows
-        would have given it, so that the tables differ by more if the fit had few rows.
+        Each table is drawn from its own model, which is drawn too, as if it were fitted
+        to another sample of rows. So the tables differ more if the fit had few rows.
         The missing cells of a row are drawn one after the other, in the order of the
-        columns, each given the observed cells and those drawn before. So they are
-        consistent with each other as far as the rule can tell. It uses pairs of columns
-        and no joint distribution, so another order of columns gives different
+        columns, each given the observed cells and the cells drawn before. So they are
+        consistent with each other, as far as pairs of columns can tell: there is no
+        joint distribution of all columns, so another order of columns gives different
         probabilities. A number is drawn within the observed range.
 
         Parameters
@@ -408,12 +411,12 @@ class ProximityImputer(Weighted, Transformer, KernelEstimator):
 
     @property
     def _kept(self) -> list[int]:
-        """The features in results: all, or those with an observed cell at fit."""
+        """The features in results: all, or all with an observed cell at fit."""
         bins = self.kernel_.model_.bins
         return [j for j, b in enumerate(bins) if b.n_bins or self.keep_empty_features]
 
     def _name_indicators(self, model: Model, names: Any) -> list[str]:
-        """Name the columns of `add_indicator`; raise ValueError if one is taken."""
+        """Name the columns of `add_indicator`; raise ValueError if a name is taken."""
         if not self.add_indicator:
             return []
         new = [f"missingindicator_{names[j]}" for j in _find_incomplete(model)]
@@ -430,7 +433,7 @@ class ProximityImputer(Weighted, Transformer, KernelEstimator):
         batches: Iterable[tuple[Any, CodedTable]],
         copies: NDArray[Any] | None = None,
     ) -> None:
-        """Learn about numbers from all batches and their codes; take the kernel.
+        """Fit the number model to all batches, and set the fitted attributes.
 
         If there is one batch, row i of it counts ``copies[i]`` times.
         """
@@ -463,7 +466,7 @@ class ProximityImputer(Weighted, Transformer, KernelEstimator):
     def _estimate(
         self, table: Any, strategy: Strategy | None = None, level: float = 0.0
     ) -> list[Fill]:
-        """Find values for the missing cells of a table."""
+        """Estimate values for the missing cells of a table."""
         coded, strategy = self._code(table), strategy or self.strategy
         learned, threads = self.number_model_, self._threads
         fills = estimate_missing(coded.model, learned, coded, strategy, threads, level)
@@ -523,7 +526,7 @@ def _find_incomplete(model: Model) -> NDArray[np.int64]:
 
 
 def _take_end(fill: Fill, end: int) -> Fill:
-    """Fill with the lower or upper ends of intervals; labels and booleans with none."""
+    """Fill with one end of the intervals; labels and booleans are not filled."""
     values = fill.ends[:, end]
     if fill.is_boolean or fill.type.has_labels:
         values = values[:0]

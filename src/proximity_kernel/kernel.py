@@ -61,15 +61,17 @@ class ProximityKernel(ModelFileMixin, Weighted, Transformer, Estimator):
     Every value is replaced by the bin of its nearest center; centers are close together
     where the data are dense. A missing cell is represented by a distribution over the
     feature's bins, estimated from the row's other cells. The similarity of two rows is
-    the mean over the features of how much their cells agree, as scored by `n_bins`.
+    the mean over the features of the agreement of their cells: 1 in the same bin, less
+    in two bins of one group (see `n_bins`), else 0.
 
     Parameters
     ----------
     n_bins : int, "auto", "fine", sequence, mapping of these or None, default=None
-        Bins of a numeric feature, at least 2: one number for all, one for each, or a
-        mapping from names or positions of columns (others have the default).
-        Equal centers are merged, so a feature can have fewer. "auto" makes at most
-        four, in two halves: values in the same bin score 1, in the same half 0.8.
+        Bins of a numeric feature, at least 2: one number for all features, a sequence
+        with one for each, or a mapping from column names or positions (other columns
+        have the default). Equal centers are merged, so a feature can have fewer bins.
+        "auto" makes at most four bins, in two halves: values in the same bin score 1,
+        in the same half 0.8.
         "fine" halves the observed rows four times: values in the same half score 0.4,
         quarter 0.7, eighth 0.9, sixteenth 1; the quarters are its bins. None is "auto",
         and 4 with ``matching="cascade"``, the paper's method.
@@ -78,39 +80,44 @@ class ProximityKernel(ModelFileMixin, Weighted, Transformer, Estimator):
         the feature by the evidence of each observed cell of the row, from counts of how
         often two codes occur together; the model keeps these counts and no row.
         "cascade" is the paper's rule: the mean over the fitted rows that share all of
-        the row's codes, else any of them, else over all rows.
+        the row's codes; if there are none, over the rows that share at least one code;
+        else over all rows.
     missingness : {"ignorable", "informative", "auto"}, mapping or None, default=None
         Whether missing cells have their own bin. "ignorable": never, all are estimated.
         "informative": in every feature with missing cells at fit. "auto": in features
-        that are missing together with another. Or a mapping to these, by name or
-        position. The default is "auto", "ignorable" with ``matching="cascade"``.
+        whose missing cells mostly coincide with those of another feature. Or a mapping
+        from column names or positions to these values. None is "auto", and "ignorable"
+        with ``matching="cascade"``.
     categorical_features : "from_dtype", mask, indices or names, default="from_dtype"
         Features to treat as categorical, besides text and unordered categoricals.
         Booleans, ordered categoricals (by rank) and dates (in seconds) are numeric.
     feature_weights : mapping, array-like of shape (n_features,) or None, default=None
-        How much each feature counts in the similarity: by name or position (others have
-        1), or one number for each. 0 leaves a feature out. Estimates use no weights.
+        How much each feature counts in the similarity: a mapping from column names or
+        positions (other columns have weight 1), or one number for each. 0 leaves a
+        feature out. Estimates of missing cells do not use the weights.
     max_categories : int, default=255
-        Most bins of a categorical feature; the rarest categories share the last.
+        Maximum number of bins of a categorical feature; the rarest categories share the
+        last bin.
     rarity : float, default=0
         How much more the match of a rare value counts, from 0 (not at all, the paper's
-        kernel) to 1. A match counts in proportion to ``frequency ** -rarity``, so that
-        a row has similarity 1 with itself on average: more if its values are rare.
+        kernel) to 1. A match counts in proportion to ``frequency ** -rarity``, scaled
+        so that a complete row has similarity 1 with itself on average: more if its
+        values are rare.
     normalize : float or bool, default=0
-        How far to make up for missing cells, from 0 to 1 (False to True). An incomplete
+        How far to correct for missing cells, from 0 to 1 (False to True). An incomplete
         row is less similar to all rows, itself included; similarities are divided by
         ``(K(x, x) * K(y, y)) ** (normalize / 2)``. With 1, the cosine form, each row
         has similarity 1 with itself.
     sparse_output : bool, default=True
-        Whether `transform` gives a CSR matrix or a dense array.
+        Whether `transform` returns a CSR matrix; otherwise a dense array.
     dtype : {numpy.float32, numpy.float64}, default=numpy.float32
         The dtype of the representation and the kernel.
     n_jobs : int or None, default=None
         Threads; None is all cores that the process may use, not one as in scikit-learn.
         Inside a joblib worker it is one. -1 is all. The result does not depend on it.
     random_state : int, RandomState instance or None, default=0
-        Chooses the 10,000 rows that "pairwise" learns its weights from. None chooses
-        other rows each time, if there are more.
+        Determines the sample of 10,000 rows from which "pairwise" learns its weights,
+        if the table has more distinct rows. None gives another sample each time.
 
     Attributes
     ----------
@@ -121,11 +128,13 @@ class ProximityKernel(ModelFileMixin, Weighted, Transformer, Estimator):
     bin_centers_ : list of length n_features
         Centers of a numeric feature, ascending; None for a categorical one.
     bin_groups_ : list of length n_features
-        The half, 0 or 1, of each bin of a feature that has them; else None.
+        The half, 0 or 1, to which each bin of a feature belongs; None for a feature
+        whose bins do not form halves.
     categories_ : list of length n_features
         Categories that have their own bin, sorted; None for a numeric feature.
     n_bins_ : ndarray of shape (n_features,)
-        Number of bins, with that of informative missing cells; 0 if none was observed.
+        Number of bins, including the bin of informative missing cells; 0 if no cell
+        was observed.
     prior_ : list of length n_features
         Frequencies of each feature's bins among the fitted rows.
     missingness_ : list of length n_features
@@ -197,9 +206,9 @@ class ProximityKernel(ModelFileMixin, Weighted, Transformer, Estimator):
         X : frame, array or list of rows, of shape (n_samples, n_features)
         y : ignored
         sample_weight : array-like of shape (n_samples,) or None, default=None
-            How many rows each row counts for, from 0 on: one of weight 3 counts as
-            three equal rows. Fractions should be about 1 on average, because the sum
-            is the number of rows that the estimates are based on.
+            How many rows each row counts for, at least 0: a row of weight 3 counts as
+            three equal rows. Fractional weights should be about 1 on average, because
+            their sum is taken as the number of rows.
 
         Returns
         -------
@@ -209,7 +218,7 @@ class ProximityKernel(ModelFileMixin, Weighted, Transformer, Estimator):
         return self
 
     def transform(self, X: Any) -> Matrix:
-        """Represent rows.
+        """Represent rows by bins, and missing cells by distributions over bins.
 
         Parameters
         ----------
@@ -218,22 +227,22 @@ class ProximityKernel(ModelFileMixin, Weighted, Transformer, Estimator):
         Returns
         -------
         CSR matrix or ndarray of shape (n_samples, n_columns)
-            The bin of an observed cell, a distribution for a missing one.
+            The bin of an observed cell, a distribution over bins for a missing cell.
         """
         return self._make_output(code_table(self, X))
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Matrix:
-        """Learn from a table and represent it; the same as `fit`, then `transform`."""
+        """Learn the bins of a table and represent its rows: `fit`, then `transform`."""
         return self._make_output(self.__fit_coded__(X, sample_weight))
 
     def fit_batches(self, batches: Any) -> Self:
-        """Learn from a table in batches; they are read twice.
+        """Learn the bins from a table in batches, which are read twice.
 
         Parameters
         ----------
         batches : list of tables, or callable
             Tables with the same columns, or a function that returns a new iterator of
-            the same tables each time; then only one is in memory at a time.
+            the same tables each time; then only one table is in memory at a time.
 
         Returns
         -------
@@ -251,7 +260,7 @@ class ProximityKernel(ModelFileMixin, Weighted, Transformer, Estimator):
         return self
 
     def kernel(self, X: Any, Y: Any = None) -> NDArray[Any]:
-        """Compare rows with rows.
+        """Compute the similarity of each row of a table to each row of another.
 
         Parameters
         ----------
@@ -281,12 +290,13 @@ class ProximityKernel(ModelFileMixin, Weighted, Transformer, Estimator):
         )  # fmt: skip
 
     def distance(self, X: Any, Y: Any = None) -> NDArray[np.float64]:
-        """Measure distances of rows: ``1 - kernel``, with zeros on the diagonal.
+        """Compute distances of rows: ``1 - kernel``, with zeros on the diagonal.
 
         For methods that take a matrix of distances: silhouette, linkage, HDBSCAN, TSNE.
         An incomplete row has distance 0 to itself; its similarity can be below 1.
-        With `rarity`, the kernel of two rows is first divided by the larger of the
-        scores that rows equal to the one and to the other would have.
+        With `rarity`, the kernel of two rows is first divided by the larger of two
+        scores: that of a row with exactly the values of the first row, compared with
+        it, and the same for the second row.
 
         Parameters
         ----------
@@ -329,13 +339,14 @@ class ProximityKernel(ModelFileMixin, Weighted, Transformer, Estimator):
             ``row`` and ``feature`` (``feature_name``) locate the cell; ``observed``
             counts the observed features with bins; ``certainty`` is the probability of
             the likeliest bin.
-            ``level`` is the basis of the estimate: "evidence" of the observed cells,
-            with "cascade" the rows of the "intersection" (all codes shared) or "union"
-            (any); "prior": bin frequencies alone. ``support`` counts the fitted rows
-            that observe the feature, with "cascade" those that match.
-            ``columns`` (``column_names``) are the three features whose cells changed
-            the estimate most (-1: none), and ``moved`` is how much: the share of the
-            probability that is in other bins without that cell. "cascade" has none.
+            ``level`` is the basis of the estimate: the "evidence" of the observed
+            cells, or with "cascade" the rows of the "intersection" (all codes shared)
+            or "union" (at least one shared); "prior": bin frequencies alone.
+            ``support`` counts the fitted rows that observe the feature, or with
+            "cascade" the matching rows. ``columns`` (``column_names``) are the three
+            features whose cells changed the estimate most (-1: no feature), and
+            ``moved`` is by how much: the share of the probability that is in other
+            bins without that cell. With "cascade", no features are listed.
 
         Examples
         --------
@@ -352,16 +363,16 @@ class ProximityKernel(ModelFileMixin, Weighted, Transformer, Estimator):
         return cells
 
     def column_evidence(self) -> Matrix:
-        """Measure how much each column tells about each other one, in bits.
+        """Measure the evidence that each column gives about each other column, in bits.
 
         Returns
         -------
         pandas.DataFrame of shape (n_features, n_features)
             Row "age", column "dose": the evidence that age gives for the bin of dose,
-            averaged over the fitted rows that observe both, times the weight that it
-            has in estimates of missing cells. Columns that repeat each other have lower
-            weights. The diagonal is 0. Weights go up to 1.5, so an entry can exceed the
-            entropy of the estimated column.
+            averaged over the fitted rows that observe both, times the weight of this
+            evidence in estimates of missing cells. Columns that repeat each other have
+            lower weights. The diagonal is 0. Weights go up to 1.5, so an entry can
+            exceed the entropy of the estimated column.
 
         Examples
         --------
@@ -375,7 +386,7 @@ class ProximityKernel(ModelFileMixin, Weighted, Transformer, Estimator):
         if not isinstance(model.matcher, Pairwise):
             raise ValueError(
                 "column_evidence needs matching='pairwise'; the cascade matches whole "
-                "rows, and weighs no column."
+                "rows, and has no weights of columns."
             )
         pandas = require("pandas", extra="cli")
         evidence = model.matcher.measure_evidence()
@@ -395,8 +406,8 @@ class ProximityKernel(ModelFileMixin, Weighted, Transformer, Estimator):
         ndarray of str of shape (n_columns,)
             Unique: "age 35-51" for a bin of a number, "age up to 51" for one of its
             halves, "blood a" for a category, "blood infrequent" for the bin that rare
-            ones share, "age missing" for the bin of informative missing cells. The
-            ranges are those of `bins_`.
+            categories share, "age missing" for the bin of informative missing cells.
+            `bins_` has the same ranges.
         """
         model = take_model(self)
         names = [str(name) for name in _check_feature_names_in(self, input_features)]
@@ -434,7 +445,7 @@ class ProximityKernel(ModelFileMixin, Weighted, Transformer, Estimator):
 
     @property
     def bin_groups_(self) -> list[NDArray[np.int64] | None]:
-        """The coarse bin of each bin."""
+        """The half to which each bin of a feature belongs; None if it has no halves."""
         return [getattr(bins, "groups", None) for bins in self.model_.bins]
 
     @property
@@ -445,7 +456,7 @@ class ProximityKernel(ModelFileMixin, Weighted, Transformer, Estimator):
 
     @property
     def prior_(self) -> list[NDArray[np.float64]]:
-        """Frequencies of each feature's bins."""
+        """Frequencies of each feature's bins among the fitted rows."""
         return self.model_.prior
 
     @property
@@ -464,9 +475,9 @@ class ProximityKernel(ModelFileMixin, Weighted, Transformer, Estimator):
         return coded
 
     def _make_output(self, coded: CodedTable) -> Matrix:
-        """Represent coded rows in the form that `transform` gives: sparse or dense.
+        """Represent coded rows as `transform` returns them: sparse or dense.
 
-        Frames cannot be made of a sparse matrix, and are refused.
+        Raises ValueError if `set_output` asks for frames and the matrix is sparse.
         """
         asked = _get_output_config("transform", self)["dense"]
         if self.sparse_output and asked != "default":
@@ -488,18 +499,19 @@ class ProximityKernel(ModelFileMixin, Weighted, Transformer, Estimator):
         path : str or path
             An existing file is replaced.
         min_count : int, default=1
-            Labels that fewer rows have are left out of the file: to the loaded kernel
-            they are unknown, like labels that it has never seen. Counts of pairs of
-            values in fewer rows are saved as 0. So estimates and similarities differ a
-            little from those of this kernel.
+            Categories that fewer rows have are left out of the file: to the loaded
+            kernel they are unknown, like categories that it has never seen. Counts of
+            pairs of values in fewer rows are saved as 0. So estimates and similarities
+            differ a little from those of this kernel.
 
         Raises
         ------
         ModelFileError
             If the file cannot be written.
         ValueError
-            If a category cannot be saved; if a bin of numbers has fewer rows than
-            `min_count`, or ``matching="cascade"``, which needs the rows.
+            If a category cannot be saved. With `min_count` above 1, also if a bin of
+            numbers has fewer rows, or with ``matching="cascade"``, whose model has the
+            fitted rows.
 
         Examples
         --------
@@ -537,7 +549,7 @@ class ProximityKernel(ModelFileMixin, Weighted, Transformer, Estimator):
 def take_model(kernel: Any) -> Model:
     """Return the model of a kernel; raise if it is not fitted or has bad options.
 
-    Read it once per call, because another thread may fit the kernel meanwhile.
+    A method calls this once, because another thread may fit the kernel meanwhile.
     """
     check_is_fitted(kernel)
     check_kernel_options(kernel)
@@ -546,15 +558,15 @@ def take_model(kernel: Any) -> Model:
 
 
 def code_table(kernel: Any, X: Any, model: Model | None = None) -> CodedTable:
-    """Code the rows of a table by a fitted kernel.
+    """Convert the rows of a table to codes of bins, by a fitted kernel.
 
     Parameters
     ----------
     kernel : ProximityKernel
     X : frame, array or list of rows, of shape (n_samples, n_features)
-        Or a CodedTable, which is returned.
+        Or a CodedTable, which is returned unchanged.
     model : Model or None
-        The model to use; None means that of the kernel.
+        The model to use; None means the model of the kernel.
 
     Returns
     -------
@@ -576,14 +588,14 @@ def code_table(kernel: Any, X: Any, model: Model | None = None) -> CodedTable:
 def represent(
     kernel: ProximityKernel, X: Any, dtype: DTypeLike | None = None
 ) -> sp.csr_array:
-    """Represent the rows of a table, or of a coded one, by a fitted kernel.
+    """Represent the rows of a table or of a coded table by a fitted kernel.
 
     Parameters
     ----------
     kernel : ProximityKernel
     X : frame, array, list of rows or CodedTable
     dtype : dtype or None
-        None means that of the kernel.
+        None means the option of the kernel.
 
     Returns
     -------
@@ -597,7 +609,7 @@ def represent(
 
 
 def represent_for_search(kernel: ProximityKernel, X: Any) -> sp.csr_array:
-    """Represent rows to search, or to search for, in float64 for every kernel.
+    """Represent the rows of a neighbor search in float64, whatever the kernel's dtype.
 
     With the rounding errors of float32, equal similarities would differ.
     """
@@ -612,15 +624,15 @@ def is_limited(kernel: ProximityKernel, model: Model) -> bool:
 def fit_coded(estimator: Any, X: Any) -> CodedTable:
     """Fit an estimator, and return the coded rows of its table.
 
-    The methods of the estimator take these in place of the table, so that it is read
-    and represented once.
+    The methods of the estimator take the coded rows in place of the table, so that the
+    table is read and coded once.
     """
     coded: CodedTable = estimator.__fit_coded__(X)
     return coded
 
 
 def check_kernel(kernel: Any, name: str = "kernel") -> None:
-    """Raise ValueError unless a value is a kernel, a frozen fitted one or None."""
+    """Raise ValueError unless a value is a kernel, a frozen fitted kernel or None."""
     frozen = isinstance(kernel, FrozenEstimator)
     inner = kernel.estimator if frozen else kernel
     if inner is not None and not isinstance(inner, ProximityKernel):
@@ -633,17 +645,18 @@ def check_kernel(kernel: Any, name: str = "kernel") -> None:
 
 
 def check_not_frozen(kernel: Any) -> None:
-    """Raise ValueError for a frozen kernel, where the kernel must be fitted too."""
+    """Raise ValueError for a frozen kernel, in a fit that has to fit the kernel."""
     if isinstance(kernel, FrozenEstimator):
         raise ValueError(
-            "fit_batches fits the kernel too; pass the kernel without FrozenEstimator."
+            "A fit to batches or partitions fits the kernel too; pass the kernel "
+            "without FrozenEstimator."
         )
 
 
 def copy_kernel(
     kernel: Any, n_jobs: int | None, default: ProximityKernel | None = None
 ) -> ProximityKernel:
-    """Copy the kernel to fit: the one given, with its options, or the default.
+    """Make an unfitted kernel with the options of a kernel, or of the default kernel.
 
     Parameters
     ----------
@@ -710,7 +723,7 @@ def represent_distinct(
     Returns
     -------
     CodedTable
-        The distinct rows, and the index among them of each row of the table.
+        The distinct rows, and for each row of the table the index of its distinct row.
     csr_array of shape (n_distinct, n_columns)
     """
     coded = code_table(kernel, X)
@@ -731,8 +744,8 @@ def represent_kept(
 
     Notes
     -----
-    The order is that of `represent_distinct`, so that results for a table whose rows
-    are all kept are equal to the bit.
+    The rows are in the order of `represent_distinct`, so that results are equal to the
+    bit for a table whose rows are all kept.
     """
     model = kernel.model_
     if any(getattr(bins, "cuts", None) is not None for bins in model.bins):
@@ -746,7 +759,7 @@ def represent_kept(
 
 
 def index_rows(kernel: ProximityKernel, matrix: sp.csr_array) -> Index:
-    """Build an index of represented rows, with which others can be compared."""
+    """Build an index of represented rows, in which the nearest rows can be searched."""
     model = kernel.model_
     full = model.full_score(kernel.normalize)
     return build_index(matrix, model.n_counted, model.n_columns, model.n_leaves, full)
@@ -758,7 +771,7 @@ def pack_with_kernel(kernel: ProximityKernel, state: State) -> State:
 
 
 def unpack_kernel(state: State) -> ProximityKernel:
-    """Rebuild the kernel from a state."""
+    """Rebuild the fitted kernel from the state of its estimator."""
     kernel: ProximityKernel = unpack_estimator(ProximityKernel, state.part("kernel"))
     return kernel
 
@@ -776,13 +789,14 @@ class KernelEstimator(ModelFileMixin, Estimator):
     """An estimator with the option `kernel` and the fitted attribute ``kernel_``."""
 
     _kernel_class = ProximityKernel
-    _reports_shares = False  # of the score of a row with exactly the query's values
+    # Whether similarities are shares of the score of a row with the query's values.
+    _reports_shares = False
     kernel: ProximityKernel | FrozenEstimator | None
     n_jobs: int | None
     kernel_: ProximityKernel
 
     def set_params(self, **params: Any) -> Self:
-        """Set options; those of the kernel are called ``kernel__n_bins`` and so on.
+        """Set options; options of the kernel are called ``kernel__n_bins`` and so on.
 
         Parameters
         ----------
@@ -803,7 +817,7 @@ class KernelEstimator(ModelFileMixin, Estimator):
         return self
 
     def __default_kernel__(self) -> ProximityKernel:
-        """Make the kernel that None stands for."""
+        """Make the kernel that is used if the option `kernel` is None."""
         return ProximityKernel()
 
     def _check_options(self) -> None:
@@ -830,7 +844,10 @@ class KernelEstimator(ModelFileMixin, Estimator):
 
 
 def find_kernel(estimator: Any) -> ProximityKernel:
-    """Return a fitted kernel, or that of another fitted estimator; else raise."""
+    """Return a fitted kernel, or the kernel of a fitted estimator; else raise an error.
+
+    It is a TypeError, or a NotFittedError.
+    """
     if hasattr(estimator, "fit") and hasattr(estimator, "kernel"):
         check_is_fitted(estimator)
     kernel = getattr(estimator, "kernel_", estimator)
@@ -852,8 +869,8 @@ def bin_names(kernel: ProximityKernel) -> list[list[str]]:
     -------
     list of length n_features, of lists of str
         Ranges of a numeric feature ("13-30" and "31 or more" if all values at fit were
-        whole numbers), "False" and "True", categories of others, and "missing" for the
-        bin of informative missing cells; empty if nothing was observed.
+        whole numbers), "False" and "True" for booleans, categories, and "missing" for
+        the bin of informative missing cells; empty if no cell was observed.
 
     Examples
     --------

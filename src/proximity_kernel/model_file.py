@@ -2,8 +2,8 @@
 
 Estimators have the methods ``save(path)`` and ``load(path)``. A model file is a zip
 archive with a header in JSON (the class, its options and the fitted values) and the
-arrays in the format of numpy. It ends with the checksum of the whole file
-(``docs/model-file.md``). Loading runs no code from the file, and checks everything
+arrays in the format of numpy. It ends with a checksum of its other bytes
+(``docs/model-file.md``). Loading runs no code from the file, and checks all of it
 before it is used: a file from somebody else can be wrong, but it cannot do harm.
 """
 
@@ -39,7 +39,7 @@ TRUSTED_TYPES = [f"{cls.__module__}.{name}" for name, cls in _CLASSES.items()]
 
 
 def load_model(path: Any) -> Any:
-    """Load an estimator of any class.
+    """Load a fitted estimator of any class of this library from a file.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def load_model(path: Any) -> Any:
     Returns
     -------
     estimator
-        Fitted; its results equal those of the saved one, bit for bit.
+        Its results equal those of the saved estimator, bit for bit.
 
     Raises
     ------
@@ -73,7 +73,7 @@ def _load_with_notes(path: Any) -> tuple[Any, dict[str, Any]]:
     """Load an estimator and the notes of the command line, which are JSON values."""
 
     def find_class(name: str) -> type[Any]:
-        """Return the class of this name; raise ModelFileError if there is none."""
+        """Return the class with this name; raise ModelFileError if there is none."""
         if name not in _CLASSES:
             raise ModelFileError(
                 f"{path} holds a {name}, which is not one of {', '.join(_CLASSES)}; "

@@ -1,12 +1,12 @@
-"""`ProximityNeighbors`: the most similar rows; predictions from them.
+"""`ProximityNeighbors`: find the most similar rows of a table, and predict from them.
 
 The similarity of a query and a row is their kernel, as a share of what a row with
-exactly the query's values would score: from 0 to 1. The distance is 1 less that. A
-complete row has distance 0 to itself; an incomplete row has more, because two rows that
-miss a value can differ there.
+exactly the query's values would score: from 0 to 1. The distance is 1 minus the
+similarity. A complete row has distance 0 to itself; an incomplete row has more, because
+two rows that miss a value can differ there.
 
-Where `rarity` is 0 that score is 1, so the similarity is the kernel. The distance is
-then symmetric and keeps the triangle inequality (unless the kernel is normalized).
+If `rarity` is 0, that score is 1, so the similarity is the kernel. The distance is then
+symmetric and satisfies the triangle inequality (unless the kernel is normalized).
 
 `ProximityKNNClassifier` and `ProximityKNNRegressor` predict from the nearest rows.
 """
@@ -146,24 +146,25 @@ class _NearestRows(KernelEstimator):
         *,
         return_similarity: bool = False,
     ) -> Any:
-        """Find the nearest of the fitted rows.
+        """Find the fitted rows that are nearest to each query.
 
         Parameters
         ----------
         X : frame, array or list of rows, of shape (n_queries, n_features), optional
-            None searches the neighbors of each fitted row, without the row itself.
+            The queries. None finds the neighbors of each fitted row, without the row
+            itself.
         n_neighbors : int, optional
             None is the option of the estimator.
         return_distance : bool, default=True
             False returns the indices alone.
         return_similarity : bool, default=False
-            Whether to return similarities, instead of distances, or instead of the
-            indices alone.
+            Whether to return similarities in place of the distances; with
+            ``return_distance=False``, the similarities alone.
 
         Returns
         -------
         distances : ndarray of shape (n_queries, n_neighbors)
-            1 less the similarity, smallest first; ties go to the lower index.
+            1 minus the similarity, smallest first; ties go to the lower index.
         indices : ndarray of shape (n_queries, n_neighbors), int64
         """
         asked = _check_answers(return_distance, return_similarity)
@@ -181,7 +182,8 @@ class _NearestRows(KernelEstimator):
         if k > most:
             others = " other than the row itself" if itself else ""
             raise ValueError(
-                f"Expected n_neighbors <= {most}, the fitted rows{others}, got {k}."
+                f"Expected n_neighbors <= {most}, the number of fitted rows{others}, "
+                f"got {k}."
             )
         rows = None if itself else represent_for_search(self.kernel_, X)
         found = find_nearest(self._index, rows, k + itself, self._threads)
@@ -201,7 +203,7 @@ class _NearestRows(KernelEstimator):
         matrix = unpack_sparse(state, np.float64, n_columns)
         inverse = state.array("inverse", np.int64)
         check(len(inverse) and inverse.min() >= 0, "rows of the index")
-        # Each distinct row is there, in the order of first occurrence.
+        # The inverse index must have each distinct row, in order of first occurrence.
         _, first = np.unique(inverse, return_index=True)
         ordered = len(first) == matrix.shape[0] and (np.diff(first) > 0).all()
         check(ordered and inverse.max() < len(first), "rows of the index")
@@ -211,7 +213,7 @@ class _NearestRows(KernelEstimator):
 
 
 class ProximityNeighbors(NumberedTransformer, _NearestRows):
-    """Nearest rows of an incomplete table, found exactly.
+    """Finds the nearest rows of an incomplete, mixed-type table, exactly.
 
     Parameters
     ----------
@@ -222,13 +224,14 @@ class ProximityNeighbors(NumberedTransformer, _NearestRows):
         `sklearn.frozen.FrozenEstimator`. None is
         ``ProximityKernel("fine", rarity=0.5)``.
     radius : float, default=0.25
-        Distance, from 0 to 1, up to which `radius_neighbors` finds rows.
+        Largest distance, from 0 to 1, at which `radius_neighbors` finds rows.
     n_jobs : int or None, default=None
-        Threads; None is those of the kernel: all cores, unless it has its own option.
+        Threads; None is the option of the kernel, by default all cores.
 
     Attributes
     ----------
     kernel_ : ProximityKernel
+        The fitted kernel.
     n_samples_fit_ : int
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,), if the table had column names
@@ -237,9 +240,9 @@ class ProximityNeighbors(NumberedTransformer, _NearestRows):
     -----
     The similarity of a query x and a row y is ``K(x, y) / F(x)``, from 0 to 1, where
     F(x) is what a row with exactly the values of x would score; it is 1 if the kernel's
-    `rarity` is 0. The distance is 1 less that, not the one of the kernel's feature
-    space, where a row with many missing cells is near every row. Similarities are
-    rounded to multiples of ``2**-24``, and ties go to the lower index.
+    `rarity` is 0. The distance is 1 minus the similarity, not the distance in the
+    kernel's feature space, where a row with many missing cells is near every row.
+    Similarities are rounded to multiples of ``2**-24``; ties go to the lower index.
 
     Examples
     --------
@@ -269,7 +272,7 @@ class ProximityNeighbors(NumberedTransformer, _NearestRows):
         self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002  (scikit-learn's)
-        """Learn the bins, and keep the rows to search.
+        """Learn the bins, and keep the rows among which neighbors are searched.
 
         Parameters
         ----------
@@ -289,14 +292,14 @@ class ProximityNeighbors(NumberedTransformer, _NearestRows):
         n_neighbors: int | None = None,
         mode: Mode = "connectivity",
     ) -> Matrix:
-        """Build the sparse graph that connects each row to its nearest fitted rows.
+        """Build a sparse graph that connects each row to its nearest fitted rows.
 
         Parameters
         ----------
         X, n_neighbors
             As in `kneighbors`.
         mode : {"connectivity", "distance", "similarity"}, default="connectivity"
-            The value of an edge: 1, the distance (0 is stored too), or the similarity.
+            The value of an edge: 1, the distance (0 is stored too) or the similarity.
 
         Returns
         -------
@@ -318,7 +321,8 @@ class ProximityNeighbors(NumberedTransformer, _NearestRows):
         Parameters
         ----------
         n_neighbors : int, optional
-            Counts the row itself; None is the option of the estimator plus 1.
+            Number of neighbors including the row itself; None is the option of the
+            estimator plus 1.
 
         Returns
         -------
@@ -335,16 +339,16 @@ class ProximityNeighbors(NumberedTransformer, _NearestRows):
         return indices, np.insert(distances, 0, 0, axis=1)
 
     def distance_graph(self, n_neighbors: int | None = None) -> Matrix:
-        """Join the fitted rows to their nearest ones, in one connected graph.
+        """Connect each fitted row to its nearest fitted rows, in one connected graph.
 
         For ``sklearn.cluster.HDBSCAN(metric="precomputed")`` and other methods that
-        take sparse distances and need a graph in one piece. If the nearest rows alone
-        leave several components, each is joined to the nearest row outside it.
+        take sparse distances and need a connected graph. If the nearest rows alone give
+        several components, each component is joined to the nearest row outside it.
 
         Parameters
         ----------
         n_neighbors : int, optional
-            Nearest rows to join each row to, at least the `min_samples` of HDBSCAN;
+            Number of nearest rows of each row, at least the `min_samples` of HDBSCAN;
             None is the option of the estimator.
 
         Returns
@@ -352,7 +356,8 @@ class ProximityNeighbors(NumberedTransformer, _NearestRows):
         CSR matrix of shape (n_samples_fit, n_samples_fit), float64
             Symmetric: an edge has the larger of the distances that its rows have to
             each other, as `ProximityKernel.distance`. Zeros on the diagonal are stored.
-            Other distances of 0 are ``2**-24``, because HDBSCAN drops edges of 0.
+            Other distances of 0 are stored as ``2**-24``, because HDBSCAN drops edges
+            of 0.
 
         Examples
         --------
@@ -371,11 +376,12 @@ class ProximityNeighbors(NumberedTransformer, _NearestRows):
         return make_csr(graph)
 
     def transform(self, X: Any) -> Matrix:
-        """Join rows to the ``n_neighbors + 1`` nearest, as `KNeighborsTransformer`.
+        """Build the graph of distances of rows to their nearest fitted rows.
 
-        For the fitted table itself this differs from `fit_transform`: an incomplete row
-        has a distance above 0 to itself, and equal rows with a lower index can take its
-        place.
+        As in scikit-learn's `KNeighborsTransformer`, these are ``n_neighbors + 1``
+        rows. For the fitted table itself the result differs from `fit_transform`: an
+        incomplete row has a distance above 0 to itself, and equal rows with a lower
+        index can take its place.
 
         Parameters
         ----------
@@ -390,11 +396,12 @@ class ProximityNeighbors(NumberedTransformer, _NearestRows):
         return self.kneighbors_graph(X, k, mode="distance")
 
     def fit_transform(self, X: Any, y: Any = None) -> Matrix:  # noqa: ARG002
-        """Fit, and join each row to itself, at distance 0, and to its nearest others.
+        """Fit, and build the graph of distances of each row to its nearest other rows.
 
-        This is not ``fit(X).transform(X)``, which treats the rows as new ones: there an
-        incomplete row has a distance above 0 to itself, because two rows that miss a
-        value can differ there.
+        Each row is also joined to itself, at distance 0. This differs from
+        ``fit(X).transform(X)``, which treats the rows as new rows: then an incomplete
+        row has a distance above 0 to itself, because two rows that miss a value can
+        differ there.
 
         Returns
         -------
@@ -444,16 +451,17 @@ class ProximityNeighbors(NumberedTransformer, _NearestRows):
         return_similarity: bool = False,
         sort_results: bool = False,
     ) -> Any:
-        """Find the fitted rows within a distance.
+        """Find the fitted rows within a distance of each query.
 
         Parameters
         ----------
         X, return_distance, return_similarity
             As in `kneighbors`.
         radius : float, optional
-            None is the option of the estimator. Rows at this distance are included.
+            The distance; rows at exactly this distance are found. None is the option of
+            the estimator.
         sort_results : bool, default=False
-            Whether the nearest row comes first; otherwise the lowest row number.
+            Whether to sort the rows by distance; otherwise they are sorted by index.
 
         Returns
         -------
@@ -473,7 +481,7 @@ class ProximityNeighbors(NumberedTransformer, _NearestRows):
         mode: Mode = "connectivity",
         sort_results: bool = False,
     ) -> Matrix:
-        """Join each row to the fitted rows within a distance.
+        """Build a sparse graph that connects each row to fitted rows within a distance.
 
         Parameters
         ----------
@@ -492,7 +500,7 @@ class ProximityNeighbors(NumberedTransformer, _NearestRows):
     def _find_within(
         self, X: Any, radius: float | None, nearest_first: bool
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any]]:
-        """Find the fitted rows within a radius; those of query i begin at starts[i]."""
+        """Find fitted rows within a radius; the rows of query i begin at starts[i]."""
         check_flag("sort_results", nearest_first)
         check_is_fitted(self)
         reach = _check_radius(self.radius if radius is None else radius)
@@ -521,12 +529,13 @@ class ProximityNeighbors(NumberedTransformer, _NearestRows):
 def fit_like(
     kernel: ProximityKernel, columns: tuple[Column, ...]
 ) -> tuple[ProximityKernel, CodedTable]:
-    """Fit the kernel of neighbors to typed columns, with the other options of a kernel.
+    """Fit the default kernel of neighbors to typed columns, with options of a kernel.
 
     Parameters
     ----------
     kernel : ProximityKernel
-        With default bins and the pairwise rule; its bins and its rarity are replaced.
+        With default bins and the pairwise rule. Its `n_bins` is replaced, and its
+        `rarity` if that is 0; its other options are used.
     columns : tuple of Column
 
     Returns
@@ -544,7 +553,7 @@ def fit_like(
 
 
 def _check_answers(return_distance: bool, return_similarity: bool) -> tuple[bool, bool]:
-    """Raise ValueError unless both options are True or False."""
+    """Return both options; raise ValueError unless each is True or False."""
     check_flag("return_distance", return_distance)
     check_flag("return_similarity", return_similarity)
     return return_distance, return_similarity
@@ -575,7 +584,7 @@ _WEIGHTS = ("uniform", "distance")
 
 
 class _ProximityKNN(_NearestRows):
-    """Base of classifier and regressor: fitted rows with their targets."""
+    """Base of the classifier and the regressor: keeps the rows with their targets."""
 
     _targets: NDArray[Any]
 
@@ -601,7 +610,7 @@ class _ProximityKNN(_NearestRows):
         self._targets = targets
 
     def _weigh(self, X: Any) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Find neighbors and the share of each in a prediction."""
+        """Find the neighbors of rows, and their weights, which sum to 1 for a row."""
         check_is_fitted(self)
         self._check_options()
         distances, indices = self.kneighbors(X)
@@ -647,11 +656,12 @@ class ProximityKNNClassifier(Classifier, _ProximityKNN):
     Parameters
     ----------
     n_neighbors : int, default=5
-        Fitted rows that vote.
+        Number of fitted rows that vote.
     weights : {"uniform", "distance"} or callable, default="uniform"
-        Whether votes count the same, or by the inverse of the distance. Rows at
-        distance 0 then vote alone. A function of the distances, of shape (n_queries,
-        n_neighbors), returns weights of the same shape; it cannot be saved to a file.
+        "uniform": votes count the same. "distance": votes count by the inverse of the
+        distance; if there are rows at distance 0, only these vote. A function takes the
+        distances, of shape (n_queries, n_neighbors), and returns weights of the same
+        shape; it cannot be saved to a file.
     kernel : ProximityKernel, FrozenEstimator or None, default=None
         Measures the similarity; a copy is fitted, unless it is a fitted kernel in a
         `sklearn.frozen.FrozenEstimator`. None is
@@ -757,11 +767,12 @@ class ProximityKNNRegressor(Regressor, _ProximityKNN):
     Parameters
     ----------
     n_neighbors : int, default=5
-        Fitted rows whose mean is predicted.
+        Number of fitted rows whose mean is predicted.
     weights : {"uniform", "distance"} or callable, default="uniform"
-        Whether rows count the same, or by the inverse of the distance. Rows at
-        distance 0 then count alone. A function of the distances, of shape (n_queries,
-        n_neighbors), returns weights of the same shape; it cannot be saved to a file.
+        "uniform": rows count the same. "distance": rows count by the inverse of the
+        distance; if there are rows at distance 0, only these count. A function takes
+        the distances, of shape (n_queries, n_neighbors), and returns weights of the
+        same shape; it cannot be saved to a file.
     kernel : ProximityKernel, FrozenEstimator or None, default=None
         As in `ProximityKNNClassifier`.
     n_jobs : int or None, default=None
@@ -805,7 +816,7 @@ class ProximityKNNRegressor(Regressor, _ProximityKNN):
         return self
 
     def predict(self, X: Any) -> NDArray[np.float64]:
-        """Predict the mean of the neighbors.
+        """Predict the weighted mean of the neighbors' targets.
 
         Parameters
         ----------
@@ -836,8 +847,8 @@ def _check_weights(found: Any, shape: tuple[int, ...]) -> NDArray[np.float64]:
     )
     if not good or not weights.any(axis=1).all():
         raise ValueError(
-            f"The function weights must return an array of shape {shape}, of finite "
-            "numbers from 0 on, and not only zeros for a query."
+            f"The function weights must return an array of shape {shape} of finite "
+            "numbers, at least 0, and above 0 for at least one neighbor of each query."
         )
     return weights
 

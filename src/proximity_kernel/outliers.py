@@ -1,9 +1,9 @@
 """`ProximityOutliers`: cells and rows that are unlikely, given the rest of the table.
 
 Every observed cell is judged by what the other cells of its row suggest, and a number
-also by how far it lies beyond the others of its column. `_surprise` has the definition.
-The score of a row is the sum of the scores of its cells, so the reasons for a row are
-its cells, and they add up to its score.
+also by how far it lies beyond the central values of its column. `_surprise` has the
+definition. The score of a row is minus the sum of the scores of its cells, so the
+reasons for a row are its cells with the highest scores.
 """
 
 from __future__ import annotations
@@ -82,11 +82,11 @@ _AUTO: Literal["auto"] = "auto"
 _N_BINS = 8
 _ROUNDING = 1e-9
 _LIKELY = 0.8  # probability of the bins that are named as expected
-_MOST = 0.5  # more than this share are most
-_MOST_NAMED = 3  # expected categories
+_MOST = 0.5  # share above which rows are called most rows
+_MOST_NAMED = 3  # expected categories that are named
 _SIDES: tuple[Literal["left"], Literal["right"]] = ("left", "right")
 _N_GIVEN = 2  # other cells that are named
-_LEAST_TOLD = 0.1  # logarithm of the odds by which a named cell changes them
+_LEAST_TOLD = 0.1  # minimum rise of the log odds by a cell that is named
 _Floats = NDArray[np.float64]
 
 
@@ -98,31 +98,32 @@ class Reason:
     ----------
     feature : str
     value : str
-        The cell as text; "missing" where missing cells have their own bin.
+        The cell as text; "missing" for a missing cell whose feature has a bin for it.
     score : float
-        What the cell adds to the score of the row.
+        The score of the cell; the score of the row is minus the sum over its cells.
     probability : float
         The probability of the cell's bin, given the other cells of the row.
     expected : str
         The bins that have at least 80 % of the probability, in words. Bins that fewer
         than five other rows have are left out. Empty where the bins do not say enough:
-        a number is among the likely ones, rare categories have over a fifth of the
-        probability, or extremes of the row suggest an outer bin for a number in the bin
-        next to it, or reversed.
+        a number is itself in a likely bin; rare categories have over a fifth of the
+        probability; or an extreme number is in the outermost bin or the bin next to it,
+        and other extreme cells of the row suggest the other of these two bins.
     given : tuple of str
         The cells of the row that each make the expected value likelier than it is in
         the whole column, the most important first; at most two.
     side : {"above", "below", ""}
-        Whether a number lies above or below nearly all others of its column.
+        Whether a number lies above or below nearly all fitted values of its column.
     beyond : float
-        The share of the fitted values of its column that it lies above or below, at
-        least; 0 if that is less than 95 %.
+        A lower bound of the share of fitted values that the number lies above or below;
+        0 if that share is less than 95 %.
     usual : str
-        The central 80 % of the column, if the cell is outside and `expected` is empty.
+        The range of the central 80 % of the column, if a number is outside this range
+        and `expected` is empty; else empty.
     confirmed : str
-        The rows that speak for the cell: at least five other rows have the same value
-        as the cells of the row that suggest another one, and most of them agree with
-        this cell. Then `expected` is empty.
+        The rows that agree with the cell, in words. They are named if at least five
+        other rows have the values of the cells that suggest another value, and most of
+        these rows agree with this cell. Then `expected` is empty.
     """
 
     feature: str
@@ -160,16 +161,16 @@ class ProximityOutliers(Weighted, OutlierDetector, KernelEstimator):
     Parameters
     ----------
     kernel : ProximityKernel, FrozenEstimator or None, default=None
-        Its bins and its pairwise rule are used; ``matching="cascade"`` has none. A copy
-        is fitted, unless it is a fitted kernel in a `sklearn.frozen.FrozenEstimator`.
-        None is ``ProximityKernel(8)``: the first and last centers are the extremes, so
-        that extreme values are rare ones. `feature_weights` multiply the scores of the
-        cells.
+        Its bins and its pairwise rule are used; ``matching="cascade"`` raises
+        ValueError. A copy is fitted, unless it is a fitted kernel in a
+        `sklearn.frozen.FrozenEstimator`. None is ``ProximityKernel(8)``: its first and
+        last centers are the extremes of a column, so that extreme values are in rare
+        bins. `feature_weights` multiply the scores of the cells.
     contamination : "auto" or float, default="auto"
         Share of the fitted rows to call outliers, above 0 and at most 0.5. "auto" takes
-        the rows that score higher than 99 % of rows drawn from the fitted model.
+        the rows that are more unusual than 99 % of rows drawn from the fitted model.
     n_jobs : int or None, default=None
-        Threads; None is those of the kernel: all cores, unless it has its own option.
+        Threads; None is the option of the kernel, by default all cores.
 
     Attributes
     ----------
@@ -178,9 +179,9 @@ class ProximityOutliers(Weighted, OutlierDetector, KernelEstimator):
     offset_ : float
         The score below which a row is an outlier.
     expected_false_alarms_ : float or None
-        1 % of the fitted rows, as many as would be called outliers if the rows were
-        drawn from the model; of a real table without errors, fewer can be. None if
-        `contamination` is a number.
+        1 % of the number of fitted rows: as many as would be called outliers if the
+        rows were drawn from the fitted model. A real table without errors can have
+        fewer. None if `contamination` is a number.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
         Only when the table had column names, all of them strings.
@@ -190,12 +191,12 @@ class ProximityOutliers(Weighted, OutlierDetector, KernelEstimator):
     The pairwise rule of the kernel gives each observed cell a distribution over the
     bins of its column, from the other observed cells of its row. The surprise of a cell
     is minus the logarithm of the probability of its own bin. For a number, its tail is
-    added: how far it lies beyond the central 80 % of its column, in units of an
-    exponential distribution fitted to the values beyond. The score of a cell is this,
-    minus the expected surprise, minus 1, but at least 0. Missing cells score 0, unless
-    they have their own bin.
+    added: how far it lies beyond the central 80 % of its column, in units of the mean
+    of an exponential distribution fitted to the values beyond. The score of a cell is
+    this sum, minus the expected surprise, minus 1, but at least 0. Missing cells score
+    0, unless they have their own bin.
 
-    One row like the scored row is taken out of the counts, so a row is no evidence for
+    One row like the scored row is taken out of the counts, so a row is not evidence for
     itself; a row has the same score whether it was fitted or not.
 
     The fit keeps no rows. Time grows linearly with the rows.
@@ -224,7 +225,7 @@ class ProximityOutliers(Weighted, OutlierDetector, KernelEstimator):
         self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:  # noqa: ARG002
-        """Learn the distribution of each cell given the others, and the threshold.
+        """Learn the distribution of each cell given its row, and the threshold.
 
         Parameters
         ----------
@@ -249,14 +250,14 @@ class ProximityOutliers(Weighted, OutlierDetector, KernelEstimator):
         return coded
 
     def fit_batches(self, batches: Any) -> Self:
-        """Learn from a table in batches; they are read twice.
+        """Learn what is usual in a table from its batches, read two or three times.
 
         Parameters
         ----------
         batches : list of tables, or callable
             Tables with the same columns, or a function that returns a new iterator of
-            the same tables each time; then only one is in memory at a time. They are
-            read a third time if `contamination` is a number.
+            the same tables each time; then only one table is in memory at a time. They
+            are read a third time if `contamination` is a number.
 
         Returns
         -------
@@ -297,7 +298,8 @@ class ProximityOutliers(Weighted, OutlierDetector, KernelEstimator):
     ) -> None:
         """Learn tails and the threshold from the summaries of batches or partitions.
 
-        `collect_scores` summarizes the scores of all rows, if `contamination` needs it.
+        `collect_scores` summarizes the scores of all rows; it is called if
+        `contamination` is a number.
         """
         tails = _learn_tails_from_summary(columns, kernel.model_.types)
         if self.contamination == _AUTO:
@@ -332,7 +334,7 @@ class ProximityOutliers(Weighted, OutlierDetector, KernelEstimator):
         self._set_fitted(kernel, tails, limit)
 
     def _set_fitted(self, kernel: ProximityKernel, tails: Tails, limit: float) -> None:
-        """Set the fitted attributes; the scores of outliers are above `limit`."""
+        """Set the fitted attributes; the cell scores of an outlier exceed `limit`."""
         take_kernel(self, kernel)
         self._tails = tails
         self.offset_ = -limit
@@ -342,7 +344,7 @@ class ProximityOutliers(Weighted, OutlierDetector, KernelEstimator):
             self.expected_false_alarms_ = FALSE_ALARMS * kernel.model_.n_samples
 
     def score_samples(self, X: Any) -> NDArray[np.float64]:
-        """Score rows: minus the sum of the scores of their cells.
+        """Compute the score of each row: minus the sum of the scores of its cells.
 
         Parameters
         ----------
@@ -356,7 +358,7 @@ class ProximityOutliers(Weighted, OutlierDetector, KernelEstimator):
         return -score_rows(self._code(X), self._tails, self._threads)
 
     def score_cells(self, X: TableT) -> TableT:
-        """Score every cell: how much more surprising it is than expected.
+        """Compute the score of each cell: its surprise beyond the expected surprise.
 
         Parameters
         ----------
@@ -365,8 +367,8 @@ class ProximityOutliers(Weighted, OutlierDetector, KernelEstimator):
         Returns
         -------
         frame, array or list of rows
-            Of the type and the shape of X. 0 for cells that are missing or not
-            unusual. The sum of a row is minus its score.
+            Of the type and the shape of X. 0 for cells that are not unusual, and for
+            missing cells without a bin. The sum over a row is minus the row's score.
 
         Examples
         --------
@@ -383,7 +385,7 @@ class ProximityOutliers(Weighted, OutlierDetector, KernelEstimator):
         return made
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Subtract `offset_` from the score: outliers are negative.
+        """Compute the score of each row minus `offset_`: negative for outliers.
 
         Parameters
         ----------
@@ -396,7 +398,7 @@ class ProximityOutliers(Weighted, OutlierDetector, KernelEstimator):
         return self.score_samples(X) - self.offset_
 
     def predict(self, X: Any) -> NDArray[np.int64]:
-        """Label outliers with -1, other rows with 1.
+        """Label outliers with -1 and other rows with 1.
 
         Parameters
         ----------
@@ -417,12 +419,12 @@ class ProximityOutliers(Weighted, OutlierDetector, KernelEstimator):
         ----------
         X : frame, array or list of rows, of shape (n_samples, n_features)
         n : int, default=3
-            Most cells of a row.
+            Maximum number of cells of a row.
         among : frame, array or list of rows, or None, default=None
-            Rows in which an expectation is checked, best those of the fit, which keeps
-            none itself: numbers are compared in ranges, and the rows with the very same
-            number can differ from the rest of its range. None is X. Where `among` has
-            fewer than five such rows, nothing is checked.
+            Rows in which an expectation is checked, best the fitted rows (the estimator
+            does not keep them). An expectation compares numbers by bins, and rows with
+            exactly the same number can differ from the rest of the bin. None is X. An
+            expectation for which `among` has fewer than five such rows is not checked.
 
         Returns
         -------
@@ -491,7 +493,7 @@ def check_rule(kernel: ProximityKernel) -> None:
 
 
 def fit_like(kernel: ProximityKernel, columns: tuple[Column, ...]) -> Any:
-    """Fit to typed columns, with the options of a kernel.
+    """Fit `ProximityOutliers` to typed columns, with the options of a kernel.
 
     Parameters
     ----------
@@ -515,7 +517,7 @@ def fit_like(kernel: ProximityKernel, columns: tuple[Column, ...]) -> Any:
 
 
 def _find_half(shares: NDArray[np.float64], own: int) -> list[int]:
-    """Find the likeliest bins other than `own` that have half of the probability."""
+    """Find the likeliest bins but `own` that together have half of the probability."""
     order = [k for k in np.argsort(-shares, kind="stable").tolist() if k != own]
     n_needed = int(np.searchsorted(np.cumsum(shares[order]), 0.5 * shares.sum())) + 1
     return sorted(order[:n_needed])
@@ -539,7 +541,7 @@ class _Writer:
         self._names: list[BinNames] = coded.model.bin_names
 
     def write(self, i: int, j: int, score: float) -> Reason:
-        """Write the reason for the cell of feature j in row i."""
+        """Describe why the cell of feature j in row i is unusual."""
         row, column = self._coded.bins[self._coded.index[i]], self._coded.columns[j]
         shares, told, decided = self._judge.explain(row, j)
         own, side, mark, usual = int(row[j]), "", 0, ""
@@ -551,7 +553,7 @@ class _Writer:
         if not column.observed[i]:
             expected, likely = "a value", list(range(own))
         raised = _raise_odds(prior, told, likely)
-        # Where most of the column is as expected, no other cell is needed to say so.
+        # If at least 80 % of the column are as expected, other cells are no reason.
         most = _N_GIVEN if expected and prior[likely].sum() < _LIKELY else 0
         order = np.argsort(-raised, kind="stable")[:most].tolist()
         given = [k for k in order if raised[k] > _LEAST_TOLD]
@@ -577,7 +579,10 @@ class _Writer:
     def _find_expected(
         self, j: int, own: int, known: _Floats, kept: _Floats
     ) -> list[int]:
-        """Find the bins to name as expected; none if it or rare ones are likely."""
+        """Find the bins to name as expected; none if bin `own` or rare bins are likely.
+
+        `known` and `kept` are results of `_keep_frequent_bins`.
+        """
         n_ordered, is_number = self._names[j].n_ordered, self._tails.measured[j]
         likely = _find_likely(known, n_ordered)
         if own not in likely and kept.sum() >= _LIKELY:
@@ -597,10 +602,10 @@ class _Writer:
     def _are_extremes(
         self, i: int, j: int, own: int, likely: list[int], given: list[int]
     ) -> bool:
-        """Whether extremes suggest an outer bin for a number in the next, or reversed.
+        """Whether extreme cells suggest the bin next to that of an extreme number.
 
-        An outer bin is wide and has few rows, so that the bins cannot tell how far out
-        an extreme should be.
+        Only for the outermost bin and the bin next to it: the outermost bin is wide and
+        has few rows, so that the bins cannot tell how far out a number should be.
         """
         last = self._coded.model.bins[j].n_bins - 1
         pairs = (0, 1), (1, 0), (last, last - 1), (last - 1, last)
@@ -610,10 +615,10 @@ class _Writer:
         return extreme[0] and any(extreme[1:])
 
     def _find_confirming_rows(self, i: int, j: int, own: int, given: list[int]) -> str:
-        """Find whether rows with the same values as `given` agree with cell j of row i.
+        """Describe the rows that equal row i in features `given`, and agree in cell j.
 
-        At least five other rows must have the values of both, or of the first, and most
-        of them the same bin as the cell. They are described in words; "" for none.
+        At least five other rows must have the values of all features `given`, or of the
+        first, and most of these rows the bin of the cell; "" if not.
         """
         rows, found = np.empty(0, np.int64), ""
         if own >= self._coded.model.bins[j].n_bins:
@@ -624,7 +629,7 @@ class _Writer:
             codes = self._among.bins[self._among.index[rows], j]
             codes = codes[codes != self._among.missing]
             agreeing = int(np.count_nonzero(codes == own))
-            n_rows = len(codes) - min(agreeing, 1)  # one row like this one is left out
+            n_rows = len(codes) - min(agreeing, 1)  # one row like row i is left out
             agreeing -= min(agreeing, 1)
             if n_rows < FEWEST_ROWS:
                 break
@@ -659,14 +664,19 @@ class _Writer:
     ) -> tuple[_Floats, _Floats, _Floats]:
         """Keep the bins of a cell's distribution that a reason may name as expected.
 
-        At least five other rows have them, unless another cell decides. For an observed
-        cell, "missing" is kept only if it has at least 80 % of the probability.
+        At least five other rows must have a bin, unless it is `decided`, the bin that
+        another cell decides for. For an observed cell, the bin of missing cells is kept
+        only if it has at least 80 % of the probability.
 
         Returns
         -------
-        prior, known, kept : ndarray of shape (n_bins,)
-            The shares in the column; in the distribution, among the bins that are
-            compared; and the same with 0 for rare bins.
+        prior : ndarray of shape (n_bins,)
+            Shares of the bins in the column.
+        known : ndarray of shape (n_bins,)
+            Probabilities of the cell's bins, without a bin of missing cells that is not
+            kept.
+        kept : ndarray of shape (n_bins,)
+            The same with 0 for rare bins.
         """
         model, bins = self._coded.model, np.arange(len(shares))
         totals = model.totals_by_feature[j].astype(np.float64)
@@ -695,10 +705,10 @@ class _Writer:
         return " or ".join([", ".join(named[:-1]), named[-1]] if named[1:] else named)
 
     def _name_clipped_range(self, j: int, first: int, last: int) -> str:
-        """Name a range of bins that reaches beyond ordinary values; else "".
+        """Name a range of bins, cut at the ordinary values; "" if it is within them.
 
-        A bin ends midway to the next center, and that can be an outlier. So such a
-        range ends where the ordinary values do.
+        A bin ends midway to the next center, which can be an outlier. So a range that
+        reaches beyond the ordinary values is named by the limits of these.
         """
         column, bins = self._coded.columns[j], self._coded.model.bins[j]
         if not self._tails.measured[j] or bins.n_bins < 2:
@@ -721,7 +731,7 @@ class _Writer:
         return f"{begin} to {end}" if begin else f"up to {end}"
 
     def _name_usual(self, j: int) -> str:
-        """Name the central 80 % of a column."""
+        """Name the range of the central 80 % of a column; "" if it has no tails."""
         low, high = self._tails.ends[j].tolist()
         if np.isnan(low):
             return ""
@@ -753,7 +763,7 @@ def _write_number(value: float, column: Column) -> str:
 def _raise_odds(
     prior: NDArray[np.float64], told: NDArray[np.float64], likely: list[int]
 ) -> NDArray[np.float64]:
-    """Compute by how much each cell alone raises the odds of some bins, in logarithms.
+    """Compute by how much each cell alone raises the log odds of the bins `likely`.
 
     Parameters
     ----------
@@ -773,9 +783,9 @@ def _raise_odds(
 
 
 def _find_likely(shares: NDArray[np.float64], n_ordered: int) -> list[int]:
-    """Find the fewest bins with 80 % of the probability; adjacent ones if ordered.
+    """Find the fewest bins with 80 % of the probability; none if all shares are 0.
 
-    The list is empty if all shares are 0.
+    If the first `n_ordered` bins have 80 %, the bins are adjacent bins of these.
     """
     if not shares.any():
         return []
@@ -792,7 +802,7 @@ def _find_likely(shares: NDArray[np.float64], n_ordered: int) -> list[int]:
 
 
 def _find_upper_quantile(ranked: ValueCounts, share: Any) -> float:
-    """Find the value that a share of all values exceed, interpolated linearly."""
+    """Find the quantile at level 1 - `share`, interpolated linearly."""
     place = (1 - float(share)) * (len(ranked) - 1)
     below = int(place)
     low, high = ranked.at([below, min(below + 1, len(ranked) - 1)]).tolist()
@@ -815,7 +825,7 @@ def _learn_tails_from_summary(
 
 
 def _read_tails(state: State, n_features: int) -> Tails:
-    """Read tails, if a fit can have produced them."""
+    """Read tails from a model file; raise ValueError if no fit can produce them."""
     ends, units = (state.array(name, np.float64, ndim=2) for name in ("ends", "units"))
     marks = state.array("marks", np.float64, ndim=2)
     check(ends.shape == units.shape == (n_features, 2), "tails")

@@ -52,7 +52,7 @@ def test_neighbors_are_those_of_the_whole_table(n_parts, k):
 
 def test_more_neighbors_than_rows(frame):
     got = DaskProximityKernel().fit(as_dask(cut(frame, 3)))
-    with pytest.raises(ValueError, match="n_neighbors <= 120, the rows of X, got 121"):
+    with pytest.raises(ValueError, match="<= 120, the number of rows of X, got 121"):
         got.kneighbors(as_dask(cut(frame, 3)), frame[:2], 121)
     with raises_naming(TypeError, "queries", "compute"):
         got.kneighbors(frame, as_dask([frame]))

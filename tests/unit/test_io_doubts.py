@@ -98,14 +98,17 @@ def test_dates_and_numbers_that_cannot_be_read_are_one_line():
 
 def test_few_whole_numbers_may_be_codes():
     rows = [f"{1 + i % 3},{i % 5},{1 + i % 2},{i / 4},{i % 4}\n" for i in range(60)]
-    line = "few whole numbers, compared as numbers; for codes, `categorical='a,b,year'`"
+    line = (
+        "columns of few distinct integers, compared as numbers; "
+        "for codes, `categorical='a,b,year'`"
+    )
     assert line in read("a,b,flag,x,year\n" + "".join(rows)).assumptions
     table = read("a,b,flag,x,year\n" + "".join(rows), categorical="a,b")  # one left
-    assert not any("few whole" in line for line in table.assumptions)
+    assert not any("few distinct" in line for line in table.assumptions)
     wide = [",".join(str(1 + (i + j) % 3) for j in range(7)) + "\n" for i in range(60)]
     line = (
-        "few whole numbers, compared as numbers: 'a', 'b', 'c', 'd', 'e' and 2 more; "
-        "for codes, `categorical`"
+        "columns of few distinct integers, compared as numbers: "
+        "'a', 'b', 'c', 'd', 'e' and 2 more; for codes, `categorical`"
     )
     assert line in read("a,b,c,d,e,f,g\n" + "".join(wide)).assumptions
 
@@ -134,7 +137,7 @@ def test_rows_that_equal_an_earlier_one_are_reported():
     line = "row 41 equals row 4 in all compared columns: it may have been entered twice"
     assert table.doubts == (line,)
     line = (
-        "2 rows equal an earlier one in all compared columns, as row 41 equals row 4: "
+        "2 rows equal an earlier row in all compared columns (row 41 equals row 4): "
         "they may have been entered twice"
     )
     assert read(text + "".join([*rows, *again, rows[3]])).doubts == (line,)

@@ -1,4 +1,4 @@
-"""Columns that name rows: found, left out where rows repeat them, and said."""
+"""Columns that identify rows: found, left out if ids repeat, and reported."""
 
 import numpy as np
 import pytest
@@ -68,7 +68,7 @@ def test_a_repeated_id_beside_another_is_left_out(put):
     table = read(put("t.csv", "email,row_id,x\n" + "".join(lines)))
     assert list(table.ids) == ["row_id"]
     assert list(table.left_out) == ["email"]
-    said = "left out: 'email' looks like an id, but 1 row repeats one (`ids='email'`"
+    said = "left out: 'email' looks like an id, but 1 row repeats an id (`ids='email'`"
     assert any(line.startswith(said) for line in table.assumptions)
 
 

@@ -216,7 +216,7 @@ def test_new_rows_that_are_written_otherwise(read_text):
     assert table.frame["w"].tolist() == [7.25, 8.5]
     assert table.frame["d"][1] == pd.Timestamp("2021-03-05")
     assert "'w' has another format than when fitted: 1.5" in table.assumptions
-    with pytest.raises(InputError, match=r"'d' .* are not a date, as '3/4/2021'"):
+    with pytest.raises(InputError, match=r"'d' .* are not a date, such as '3/4/2021'"):
         read_text("d,w\n3/4/2021,7.25\n3/5/2021,8.5\n3/6/2021,1.5\n", schema)
 
 

@@ -176,7 +176,7 @@ def test_codes_of_typed_files_are_categories_too(tmp_path):
 def test_many_codes_stay_numbers_and_are_reported():
     table = read(column("zip", [*range(10000, 10060), *range(10000, 10020)]))
     assert table.frame["zip"].dtype == float
-    assert has_line(table, "'zip': numbers named like codes, measured as numbers")
+    assert has_line(table, "'zip': numbers named like codes, compared as numbers")
 
 
 def test_numeric_refuses_words():

@@ -214,7 +214,7 @@ def test_many_categories_are_said(put):
     table = read(put("t.csv", "a,b\n" + "".join(lines)))
     assert list(table.frame) == ["a", "b"]
     assert (
-        "the rarest treated as one (`drop` leaves a column out): 'a' (300)"
+        "the rarest share one bin (`drop` leaves a column out): 'a' (300)"
         in table.assumptions[1]
     )
 
@@ -322,7 +322,7 @@ def test_names_for_a_table_without_a_header(put, tmp_path):
     ):
         read(path, names=["letter"])
     pd.DataFrame({"a": [1, 2]}).to_parquet(tmp_path / "t.parquet")
-    with pytest.raises(InputError, match=r"`names`: .* is parquet, where"):
+    with pytest.raises(InputError, match=r"`names`: .* is parquet, and the option"):
         read(tmp_path / "t.parquet", names=["a"])
     pd.DataFrame([[1, "u"], [2, "v"]]).to_excel(
         tmp_path / "t.xlsx", header=False, index=False
@@ -361,7 +361,7 @@ def test_later_rows_may_lack_an_id_and_have_more_columns(put):
     ):
         with pytest.raises(InputError, match=said):
             read(put("r.csv", f"{names}\n1,a\n"), schema=schema)
-    with pytest.raises(InputError, match=r"'x'.*not a number, as 'old' and 'new'"):
+    with pytest.raises(InputError, match=r"'x'.*not a number, such as 'old'"):
         read(put("d.csv", "x,y\nold,1\nnew,1\n"), schema=schema)
 
 

@@ -369,7 +369,7 @@ def test_a_second_id_that_repeats_is_left_out():
     table = read(frame.to_csv(index=False))
     assert list(table.ids) == ["encounter_id"]
     assert "patient_nbr" not in table.frame
-    assert said(table, "'patient_nbr' looks like an id, but 300 rows repeat one")
+    assert said(table, "'patient_nbr' looks like an id, but 300 rows repeat an id")
 
 
 def test_numbers_that_go_with_other_columns_are_compared():

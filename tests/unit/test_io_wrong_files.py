@@ -65,7 +65,7 @@ def test_what_is_no_table_is_named(put, content, said):
     ("options", "message"),
     [
         ({"numeric": "a", "categorical": "a"}, "`numeric` and `categorical` both name"),
-        ({"only": "a,b", "drop": "b"}, "`drop` and `only` both name b; leave it out"),
+        ({"only": "a,b", "drop": "b"}, "`drop` and `only` both name b; name it in"),
         ({"ids": "a", "numeric": ["b", "a"]}, "`ids` and `numeric` both name a"),
         ({"ids": "a", "drop": "a"}, "`drop` and `ids` both name a"),
     ],
@@ -85,7 +85,7 @@ def test_a_zip_archive_is_no_excel_file(put):
     data = io.BytesIO()
     with zipfile.ZipFile(data, "w") as archive:
         archive.writestr("a.csv", "a,b\n1,2\n")
-    with pytest.raises(InputError, match="a zip archive, but no Excel file; extract"):
+    with pytest.raises(InputError, match="zip archive, but not an Excel file; extract"):
         read_table(put("x.zip", data.getvalue()))
 
 

@@ -1,4 +1,4 @@
-"""The same estimators for tables in partitions, on dask.
+"""Estimators for dask tables: the kernel, k-means and outliers, fitted by partitions.
 
 Dask is imported when it is used; the extra ``dask`` installs it.
 """

@@ -66,7 +66,7 @@ class DaskProximityKernel(BaseEstimator):  # type: ignore[misc]  # untyped
     `transform` and `kernel` are lazy. If a table is slow to read and fits into the
     memory of the workers, persist it first.
 
-    The model is one node of the graph, and every worker unpacks it once.
+    The model is one node of the graph, and every worker process unpickles it once.
 
     Examples
     --------
@@ -116,7 +116,7 @@ class DaskProximityKernel(BaseEstimator):  # type: ignore[misc]  # untyped
         return self
 
     def transform(self, X: Any) -> Any:
-        """Represent rows, lazily.
+        """Represent the rows of a table as a lazy array.
 
         Parameters
         ----------
@@ -128,7 +128,7 @@ class DaskProximityKernel(BaseEstimator):  # type: ignore[misc]  # untyped
         dask array of shape (n_samples, n_columns)
             A block for each partition: a CSR matrix, or a dense array with
             ``sparse_output=False``; ``compute()`` gives one such matrix. The number of
-            rows is unknown (NaN) if that of `X` is.
+            rows is unknown (NaN) if that of `X` is unknown.
         """
         check_is_fitted(self)
         kernel = self.kernel_
@@ -199,7 +199,7 @@ class DaskProximityKernel(BaseEstimator):  # type: ignore[misc]  # untyped
             shutil.rmtree(unfinished, ignore_errors=True)
 
     def kernel(self, X: Any, Y: Any) -> Any:
-        """Compute the similarities of rows to those of a small second table, lazily.
+        """Compute similarities of rows to the rows of a small table, as a lazy array.
 
         Parameters
         ----------
@@ -246,7 +246,7 @@ class DaskProximityKernel(BaseEstimator):  # type: ignore[misc]  # untyped
         n_neighbors: int = 5,
         return_distance: bool = True,
     ) -> Any:
-        """Find the rows of a table that are nearest to a few rows; computes at once.
+        """Find the rows of a table that are nearest to each query; computes at once.
 
         The search is exact.
 
@@ -265,7 +265,7 @@ class DaskProximityKernel(BaseEstimator):  # type: ignore[misc]  # untyped
             As from `ProximityNeighbors.kneighbors`, smallest first.
         indices : ndarray of shape (n_queries, n_neighbors), int64
             Row numbers, counted through the partitions in their order; ties go to the
-            lower one.
+            lower number.
         """
         check_is_fitted(self)
         parts = split_parts(X, self.kernel_)
@@ -277,7 +277,8 @@ class DaskProximityKernel(BaseEstimator):  # type: ignore[misc]  # untyped
         n_rows = 0 if found is None else found.n_rows
         if n_rows < wanted:
             raise ValueError(
-                f"Expected n_neighbors <= {n_rows}, the rows of X, got {wanted}."
+                f"Expected n_neighbors <= {n_rows}, the number of rows of X, got "
+                f"{wanted}."
             )
         distances = (1 - found.similarities).astype(self.kernel_.dtype)
         return (distances, found.indices) if return_distance else found.indices
@@ -290,11 +291,11 @@ class DaskProximityKernel(BaseEstimator):  # type: ignore[misc]  # untyped
     def _represent_small(
         self, name: str, table: Any, dtype: DTypeLike | None = None
     ) -> sp.csr_array:
-        """Represent a table in memory; raise TypeError if it is one of dask."""
+        """Represent a table in memory; raise TypeError if it is a dask table."""
         if require("dask", extra="dask").is_dask_collection(table):
             raise TypeError(
-                f"{name} is a {type(table).__name__} of dask, and must be in memory; "
-                "call .compute() on it first."
+                f"{name} is a dask {type(table).__name__}, but must be in memory; call "
+                ".compute() on it first."
             )
         try:
             return represent(self.kernel_, table, dtype)
@@ -306,7 +307,7 @@ class DaskProximityKernel(BaseEstimator):  # type: ignore[misc]  # untyped
 def fit_partitions(
     estimator: DaskProximityKernel, X: Any
 ) -> tuple[RowSummary, BinSummary]:
-    """Fit to a table in partitions; returns the summaries of its rows and columns."""
+    """Fit an estimator's kernel to partitions; return the summaries of both passes."""
     given = estimator.estimator
     check_kernel(given, "estimator")
     kernel: ProximityKernel = ProximityKernel() if given is None else clone(given)
@@ -334,7 +335,7 @@ def share_kernel(kernel: ProximityKernel) -> Any:
 
 
 def map_method(estimator: Any, method: str, X: Any, empty: NDArray[Any]) -> Any:
-    """Call a method of a fitted estimator for every partition, as a lazy array.
+    """Call a method of a fitted estimator for each partition; make a lazy array.
 
     Parameters
     ----------
@@ -391,7 +392,7 @@ def _write_block(matrix: sp.csr_array, path: Path, names: Shared) -> None:
 
 
 def _compare_part(part: Any, kernel: ProximityKernel, right: Any) -> NDArray[Any]:
-    """Compute the similarities of a partition to the second table."""
+    """Compute the similarities of the rows of a partition to a second table."""
     memory = int(get_config()["working_memory"] * 2**20)
     left, model = represent(kernel, part), kernel.model_
     limited = is_limited(kernel, model)
@@ -401,7 +402,7 @@ def _compare_part(part: Any, kernel: ProximityKernel, right: Any) -> NDArray[Any
 def _search_part(
     part: Any, kernel: ProximityKernel, queries: sp.csr_array, wanted: int
 ) -> Nearest:
-    """Find the nearest rows of the queries in a partition."""
+    """Find the rows of a partition that are nearest to each query."""
     index = index_rows(kernel, represent(kernel, part, np.float64))
     n_rows = len(index.groups.inverse)
     return Nearest(*find_nearest(index, queries, min(wanted, n_rows)), n_rows, wanted)

@@ -49,10 +49,10 @@ class DaskProximityKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]  #
     """`ProximityKMeans` for tables in partitions, which need not fit into memory.
 
     k-means on the rows that the fit of the kernel keeps (distinct rows with their
-    counts) gives the first centers. If all rows are kept (at most 10,000 distinct ones,
-    or ``matching="cascade"``), the clusters are those of `ProximityKMeans`. If they are
-    a sample, the centers then move to the means of all rows: each pass sums every
-    partition and merges the sums.
+    counts) gives the first centers. If all rows are kept (at most 10,000 distinct rows,
+    or ``matching="cascade"``), the clusters are those of `ProximityKMeans`. If a sample
+    is kept, the centers then move to the means of all rows: each pass sums the rows of
+    every partition by cluster, and merges the sums.
 
     Parameters
     ----------
@@ -62,21 +62,22 @@ class DaskProximityKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]  #
     kernel : ProximityKernel or None, default=None
         Represents the rows; it is cloned. None is a kernel with default options.
     n_init : int, default=10
-        Runs of k-means on the rows kept at fit; the one with the least inertia is kept.
+        Runs of k-means on the rows kept at fit; the run of lowest inertia is used.
     max_iter : int, default=300
-        Maximum number of iterations of such a run, and of passes over the table.
+        Maximum number of iterations of a run, and of passes over the table.
     tol : float, default=1e-4
         Movement of the centers at which a run has converged, as in `ProximityKMeans`.
     random_state : int, RandomState instance or None, default=None
-        Determines the first centers; None gives new ones each time.
+        Determines the first centers; None gives new centers each time.
     persist : bool, default=True
         Whether the workers keep the representation (each distinct row of a partition
-        once) between passes. False computes it again in each pass, which is slower and
-        needs no memory.
+        once) between passes. False computes it again in each pass, which is slower but
+        keeps nothing in memory.
 
     Attributes
     ----------
     cluster_centers_ : ndarray of shape (n_clusters, n_columns)
+        Mean representation of the rows of each cluster.
     labels_ : dask array of shape (n_samples,), int32
         The cluster of each row, lazy. Cluster 0 is the largest.
     profiles_ : list of dict
@@ -165,12 +166,12 @@ class DaskProximityKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]  #
 
     @property
     def stability_(self) -> dict[int, float] | None:
-        """Stability of 2, 3, ... clusters, if their number was chosen."""
+        """Stability of 2, 3, ... clusters; None if `n_clusters` was given."""
         groups: Groups | None = self.groups_
         return None if groups is None else groups.stability
 
     def predict(self, X: Any) -> Any:
-        """Find the nearest center of each row, lazily; ties go to the lower number.
+        """Find the cluster with the nearest center for each row, as a lazy array.
 
         Parameters
         ----------
@@ -180,11 +181,12 @@ class DaskProximityKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]  #
         Returns
         -------
         dask array of shape (n_samples,), int32
+            Numbers of clusters; ties go to the lower number.
         """
         return map_method(self._in_memory(), "predict", X, np.empty(0, np.int32))
 
     def transform(self, X: Any) -> Any:
-        """Measure the distance of each row to each center, lazily.
+        """Compute the distance of each row to each center, as a lazy array.
 
         Parameters
         ----------
@@ -216,9 +218,9 @@ class DaskProximityKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]  #
         return float(parts.reduce(operator.add, call_method, shared, "score") or 0)
 
     def save(self, path: Any) -> None:
-        """Save the clusters as a `ProximityKMeans`, which loads and uses them.
+        """Save the clusters to a file that `ProximityKMeans.load` reads.
 
-        Its ``labels_`` are not in the file; call `predict`.
+        The file has no ``labels_``; call `predict` of the loaded estimator.
 
         Parameters
         ----------
@@ -239,7 +241,7 @@ class DaskProximityKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]  #
         return km
 
     def _plan_passes(self, parts: Parts, kernel: ProximityKernel) -> Passes:
-        """Prepare the passes that add up all rows by their nearest centers."""
+        """Prepare the passes that sum all rows by their nearest center."""
         shared = share_kernel(kernel)
         blocks = parts.map(_gather_part, shared)
         if self.persist:
@@ -256,7 +258,7 @@ class DaskProximityKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]  #
 
 
 def _gather_part(part: Any, kernel: ProximityKernel) -> Rows:
-    """Gather the distinct rows of a partition, represented and counted."""
+    """Represent each distinct row of a partition once, with its count."""
     coded, matrix = represent_distinct(kernel, part)
     return gather_rows(matrix, coded.counts)
 
@@ -264,7 +266,7 @@ def _gather_part(part: Any, kernel: ProximityKernel) -> Rows:
 def _sum_rows(
     rows: Rows | None, centers: NDArray[Any], kernel: ProximityKernel | None
 ) -> Sums | None:
-    """Add up the rows of a partition by their nearest centers."""
-    if rows is None:  # gathered from a partition without rows
+    """Sum the rows of a partition by their nearest center; None if it has no rows."""
+    if rows is None:
         return None
     return sum_part(rows, centers, None if kernel is None else kernel.model_)

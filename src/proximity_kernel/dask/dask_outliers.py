@@ -33,7 +33,7 @@ class DaskProximityOutliers(BaseEstimator):  # type: ignore[misc]  # untyped
     Attributes
     ----------
     outliers_ : ProximityOutliers
-        The fitted estimator, for all that needs no dask: ``reasons``, ``save``.
+        The fitted estimator, for everything that needs no dask: ``reasons``, ``save``.
     kernel_ : ProximityKernel
         The fitted kernel.
     n_features_in_ : int
@@ -66,7 +66,7 @@ class DaskProximityOutliers(BaseEstimator):  # type: ignore[misc]  # untyped
         self.contamination = contamination
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002  (scikit-learn's)
-        """Learn the distribution of each cell and the threshold; computes at once.
+        """Learn the distributions of cells and the threshold; computes at once.
 
         Parameters
         ----------
@@ -79,7 +79,7 @@ class DaskProximityOutliers(BaseEstimator):  # type: ignore[misc]  # untyped
         self
         """
         odd = ProximityOutliers(kernel=self.kernel, contamination=self.contamination)
-        odd._check_options()  # noqa: SLF001  (those are its own)
+        odd._check_options()  # noqa: SLF001  (of this library)
         check_not_frozen(self.kernel)
         kernel = copy_kernel(self.kernel, None, odd.__default_kernel__())
         check_rule(kernel)
@@ -96,7 +96,7 @@ class DaskProximityOutliers(BaseEstimator):  # type: ignore[misc]  # untyped
         return self
 
     def score_samples(self, X: Any) -> Any:
-        """Score rows, lazily: the lower, the more unusual.
+        """Score rows, as a lazy array: the lower, the more unusual.
 
         Parameters
         ----------
@@ -110,7 +110,7 @@ class DaskProximityOutliers(BaseEstimator):  # type: ignore[misc]  # untyped
         return self._map(X, "score_samples", np.empty(0))
 
     def score_cells(self, X: Any) -> Any:
-        """Score every cell, lazily: how much more surprising it is than expected.
+        """Score how unusual each cell is, as a lazy array; 0 if it is not unusual.
 
         Parameters
         ----------
@@ -124,7 +124,7 @@ class DaskProximityOutliers(BaseEstimator):  # type: ignore[misc]  # untyped
         return self._map(X, "score_cells", np.empty((0, self.n_features_in_)))
 
     def predict(self, X: Any) -> Any:
-        """Label outliers with -1, other rows with 1, lazily.
+        """Label outliers with -1 and other rows with 1, as a lazy array.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Split dask tables into partitions, and join their results to dask arrays.
+"""Split dask tables into partitions, and join results for partitions to dask arrays.
 
 Work is built from `dask.delayed`: one task for each partition, then a tree of tasks
 that merge, or an array of the blocks that the tasks return. The graph, and so the
@@ -25,7 +25,7 @@ from .._shared.extras import require
 from .._table.tables import Table, check_same_columns
 from ..kernel import ProximityKernel
 
-_SPLIT_EVERY = 4  # states that one task merges
+_SPLIT_EVERY = 4  # results that one task merges
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Parts:
     header: Any
 
     def check_columns(self, fitted: Sequence[str]) -> None:
-        """Raise ValueError unless the columns, if known, are the fitted ones."""
+        """Raise ValueError unless the columns, if known, are the fitted columns."""
         names = getattr(self.header, "columns", None)
         names = getattr(self.header, "column_names", names)  # pyarrow's
         shape: tuple[int, ...] = getattr(self.header, "shape", ())
@@ -56,13 +56,13 @@ class Parts:
             check_same_columns(Table([None] * shape[1], known), fitted)
 
     def map(self, work: Callable[..., Any], *arguments: Any, empty: Any = None) -> Any:
-        """Make the tasks ``work(part, *arguments)``, as Delayed of dask.
+        """Make the tasks ``work(part, *arguments)``, one for each partition.
 
         Parameters
         ----------
         work : callable
         *arguments
-            The same for all tasks; wrap large ones by `share`.
+            The same for all tasks; wrap large arguments by `share`.
         empty : object
             The result for a partition without rows; `work` is not called for it.
 
@@ -79,7 +79,7 @@ class Parts:
         work: Callable[..., Any],
         *arguments: Any,
     ) -> Any:
-        """Compute ``work(part, *arguments)``, and merge the results in a tree.
+        """Compute ``work(part, *arguments)`` for each partition; merge in a tree.
 
         Parameters
         ----------
@@ -102,7 +102,7 @@ class Parts:
         return level[0].compute()
 
     def stack(self, empty: Any, work: Callable[..., Any], *arguments: Any) -> Any:
-        """Make a lazy array of the results of ``work(part, *arguments)``.
+        """Make a lazy array of ``work(part, *arguments)`` for each partition.
 
         Parameters
         ----------
@@ -127,7 +127,10 @@ class Parts:
 
 
 def _call(part: Any, work: Callable[..., Any], empty: Any, *arguments: Any) -> Any:
-    """Return ``work(part, ...)`` with shared arguments unpacked; `empty` if no rows."""
+    """Return ``work(part, ...)``, or `empty` if the partition `part` has no rows.
+
+    Arguments that were wrapped by `share` are unwrapped.
+    """
     if has_no_rows(part):
         return empty
     plain = (one.get() if isinstance(one, Shared) else one for one in arguments)
@@ -178,7 +181,7 @@ def split_parts(table: Any, kernel: ProximityKernel | None = None) -> Parts:
         Blocks of an array are joined along the columns. A table in memory is one
         partition.
     kernel : ProximityKernel or None
-        A fitted one, whose columns the table must have.
+        A fitted kernel, whose columns the table must have.
 
     Returns
     -------
@@ -197,7 +200,7 @@ def split_parts(table: Any, kernel: ProximityKernel | None = None) -> Parts:
 
 
 def _split_unchecked(table: Any) -> Parts:
-    """Split a table into its partitions, without a check of its columns."""
+    """Split a table into its partitions, and do not check its columns."""
     dask = require("dask", extra="dask")
     if not dask.is_dask_collection(table):
         sizes = (len(table) if hasattr(table, "__len__") else math.nan,)

@@ -1,10 +1,9 @@
-"""Steps for categorical columns: booleans, codes, scales, free text, and others.
+"""Steps that read a column as categories, or leave it out as free text.
 
-Ordered categories are on a scale such as low, medium, high. The scales are in
-``scales.txt``: from the lowest value to the highest, synonyms separated by ``|``, an
-empty line between scales. Ranges of numbers ("under 18", "18-24", "65+") are ordered by
-their limits. Every string of a column must be on the scale, and no two of them may be
-synonyms.
+A column is read as ordered categories if all its strings are on one scale of
+``scales.txt``, such as low < medium < high, and no two of them are synonyms. In that
+file, ``|`` separates synonyms, and an empty line separates scales. Ranges of numbers
+("under 18", "18-24", "65+") are ordered by their limits if they do not overlap.
 """
 
 from __future__ import annotations
@@ -31,26 +30,26 @@ _SPELLINGS = {
     **dict.fromkeys(("true", "yes", "t", "y", "1"), "true"),
     **dict.fromkeys(("false", "no", "f", "n", "0"), "false"),
 }
-_MAX_SPELLINGS = 100  # there are fewer, upper and lower case counted
+_MAX_SPELLINGS = 100  # the words above have 70 in upper and lower case
 _BOOLEAN_WORDS = {"true", "false", "yes", "no"}
 _CODE_NAME = re.compile(
     r"(?i:(^|[_\s.\-])(ids?|code|zip|zipcode|postcode|plz)$)|[a-z](I[Dd]|Code|Zip)$"
 )
 _FREE_TEXT = 0.5  # minimum distinct strings per cell of free text
 _MIN_FREE_TEXT = 20  # minimum distinct strings of free text
-_MIN_MEASURED = 0.5  # share of cells like numbers or dates that makes it doubtful
-# Names of columns of comments: with several words in a cell, they are free text.
+_MIN_MEASURED = 0.5  # share of cells like numbers or dates that puts this in doubt
+# Column names of comments: the column is free text if a cell has several words.
 _REMARKS = re.compile(
     r"(^|[_\s.\-])(comment|remark|note|bemerkung|anmerkung|kommentar)(s|en|e)?$",
     re.IGNORECASE,
 )
-# A number, perhaps with signs that are no currency, as a wrong encoding leaves them.
+# A number, perhaps with symbols around it, such as a currency sign decoded wrongly.
 _AMOUNT = re.compile(r"[^\w\s]{0,2}\s?\d[\d.,]*\s?[^\w\s]{0,3}")
-_MAX_CATEGORIES = 255  # that the kernel keeps apart
-_MIN_TEXTS = 3  # the order of two categories makes no difference
-_MAX_TEXTS = 30
+_MAX_CATEGORIES = 255  # default `max_categories` of the kernel
+_MIN_TEXTS = 3  # distinct strings on a scale; the order of two makes no difference
+_MAX_TEXTS = 30  # distinct strings on a scale
 _SCALES = (Path(__file__).parent / "scales.txt").read_text(encoding="utf-8")
-# Of each scale: word -> place on it.
+# For each scale: word -> its rank.
 _RANKS = tuple(
     {word: i for i, step in enumerate(scale) for word in step.strip().split("|")}
     for scale in (
@@ -68,13 +67,13 @@ _UNIT = re.compile(r"\s*(years?( old)?|yrs?|jahre|kg|g|cm|km|m|days?|hours?|h|%)
 
 
 def read_named_categories(column: Column) -> Column:
-    """Read a column that the option `categorical` names as categories."""
+    """Read a column as categories if the option `categorical` names it."""
     only_if("categorical" in column.named_in)
     return column.read_as("categories")
 
 
 def read_booleans(column: Column) -> Column:
-    """Read several spellings of true and false as two categories."""
+    """Read a column as two categories if it spells true and false in several ways."""
     texts = column.get_text().values
     only_if("numeric" not in column.named_in and _are_mixed_booleans(texts))
     both = "read as true and false (`categorical` keeps the texts apart)"
@@ -83,7 +82,7 @@ def read_booleans(column: Column) -> Column:
 
 
 def read_categories(column: Column) -> Column:
-    """Read a column of strings as categories; report if most of them are numbers."""
+    """Read a column of strings as categories; report if most cells are numbers."""
     text = column.get_text()
     if text.n_observed and numbers.count_numbers(column) > 0.5 * text.n_observed:
         column = column.with_remark(": numbers and texts, read as categories")
@@ -93,7 +92,7 @@ def read_categories(column: Column) -> Column:
 def read_codes(column: Column) -> Column:
     """Read integers in a column named like codes (zip, shop_id) as categories.
 
-    If most of them differ, they stay numbers, and this is reported.
+    At least 20 integers that are mostly distinct stay numbers. Both cases are reported.
     """
     only_if(column.kind == "numbers" and "numeric" not in column.named_in)
     only_if(_is_code_name(column.name))
@@ -101,11 +100,11 @@ def read_codes(column: Column) -> Column:
     cells = pd.Series(cells)
     only_if(not (pd.to_numeric(cells, errors="coerce").dropna() % 1).any())
     start = ": numbers named like codes, "
-    # Where most cells differ, it is an id, or has too many categories.
+    # A column of mostly distinct cells is an id, or has too many categories.
     if 2 * cells.nunique() > column.n_observed >= MIN_ROWS:
-        read = "measured as numbers (`categorical` or `drop`)"
+        read = "compared as numbers (`categorical` or `drop`)"
         return column.with_remark(f"{start}{read}")
-    read = "read as categories (`numeric` measures them)"
+    read = "read as categories (`numeric` reads them as numbers)"
     return column.with_remark(f"{start}{read}").read_as("categories")
 
 
@@ -116,7 +115,7 @@ def use_named_categories(column: Column) -> Column:
 
 
 def leave_free_text_out(column: Column) -> Column:
-    """Leave out free text: most strings differ, or are comments of several words."""
+    """Leave out a column of free text: mostly distinct strings, or comments."""
     text = _get_categories(column)
     n_texts = len(text.values)
     differ = n_texts > max(_MIN_FREE_TEXT, _FREE_TEXT * text.n_observed)
@@ -134,7 +133,7 @@ def leave_free_text_out(column: Column) -> Column:
 
 
 def _look_measured(text: TextColumn) -> bool:
-    """Whether most cells look like numbers or dates, in whatever formats."""
+    """Whether at least half of the cells look like numbers or dates, in any format."""
     matched = np.array([bool(_AMOUNT.fullmatch(one)) for one in text.values], bool)
     for name in dates.DATE_FORMATS:
         matched |= dates.match_dates(name, text.values)
@@ -142,17 +141,17 @@ def _look_measured(text: TextColumn) -> bool:
 
 
 def use_categories(column: Column) -> Column:
-    """Use categories; report very many, and those that differ only in case."""
+    """Use a column of categories; report over 255, or any that differ only in case."""
     text = _get_categories(column)
     n_texts = len(text.values)
     if n_texts > _MAX_CATEGORIES:
-        many = "many texts, the rarest treated as one (`drop` leaves a column out)"
+        many = "many texts, the rarest share one bin (`drop` leaves a column out)"
         column = column.listed_as(many, f"{n_texts:,}")
     groups: dict[str, list[str]] = {}
     for one, folded in zip(text.values, _fold(ANY_CASE, text.values), strict=True):
         groups.setdefault(folded, []).append(one)
     if alike := next((group for group in groups.values() if len(group) > 1), None):
-        # Messages show several blanks as one.
+        # Messages show a single blank in place of several.
         same = sorted({" ".join(one.split()) for one in alike})
         differ = "texts differ only in case or blanks, kept apart"
         column = column.listed_as(
@@ -162,9 +161,9 @@ def use_categories(column: Column) -> Column:
 
 
 def _get_categories(column: Column) -> TextColumn:
-    """Return the strings of a column of categories, with their spellings merged.
+    """Return the strings of a column of categories, after `merge_spellings`.
 
-    Raises `DoesNotApply` for a column of another type.
+    Raises `DoesNotApply` unless the column is read as categories.
     """
     text = column.get_text()
     only_if(column.kind == "categories")
@@ -172,7 +171,9 @@ def _get_categories(column: Column) -> TextColumn:
 
 
 def merge_spellings(form: str, text: TextColumn) -> TextColumn:
-    """Merge strings that spell the same category; `form` is BOOLEAN or ANY_CASE.
+    """Merge strings that spell the same category; `form` is BOOLEAN, ANY_CASE or "".
+
+    The format "" merges nothing.
 
     >>> cells = pd.Series(["TRUE", "1", "no"], dtype="category")
     >>> text = TextColumn.from_categories(cells, [])
@@ -183,13 +184,13 @@ def merge_spellings(form: str, text: TextColumn) -> TextColumn:
 
 
 def _fold(form: str, texts: Iterable[str]) -> list[str]:
-    """Normalize case and whitespace; with `BOOLEAN`, replace by "true" or "false"."""
+    """Normalize case and whitespace; with `BOOLEAN`, map words to "true" or "false"."""
     folded = [" ".join(text.casefold().split()) for text in texts]
     return [_SPELLINGS.get(one, one) for one in folded] if form == BOOLEAN else folded
 
 
 def _are_mixed_booleans(texts: Collection[str]) -> bool:
-    """Whether strings spell true and false in more than two ways, one of them a word.
+    """Whether strings spell true and false in three or more ways, at least one a word.
 
     >>> _are_mixed_booleans(["TRUE", "Yes", "0"]), _are_mixed_booleans(["yes", "no"])
     (True, False)
@@ -213,7 +214,7 @@ def _is_code_name(name: str) -> bool:
 
 
 def read_scale(column: Column) -> Column:
-    """Read a column as ordered categories if all strings are on one known scale."""
+    """Read a column as ordered categories if all strings are on a scale, or ranges."""
     text = column.get_text()
     only_if("numeric" not in column.named_in)
     order = find_order(text.values)
@@ -226,7 +227,7 @@ def read_scale(column: Column) -> Column:
 
 
 def find_order(texts: Collection[str]) -> tuple[str, ...]:
-    """Order strings that are on one scale, the lowest first; empty if they are not.
+    """Order strings on one scale, or ranges, the lowest first; empty if neither.
 
     >>> find_order(["high", "Low", "medium"]), find_order(["high", "red", "low"])
     (('Low', 'medium', 'high'), ())
@@ -255,7 +256,7 @@ def _follow_each_other(ranges: list[tuple[float, float]]) -> bool:
 
 
 def _parse_range(text: str) -> tuple[float, float] | None:
-    """Parse a range of numbers, open or closed, or a single number.
+    """Parse a range of numbers or a single number; None for other strings.
 
     >>> _parse_range("3-5"), _parse_range("$10,000 - $20,000"), _parse_range("65+")
     ((3.0, 5.0), (10000.0, 20000.0), (65.0, inf))
@@ -278,6 +279,6 @@ def _parse_range(text: str) -> tuple[float, float] | None:
 
 
 def _parse_limit(digits: str, thousands: str) -> float:
-    """Parse the limit of a range, such as 10,000 or 10.5 or 10k."""
+    """Parse the limit of a range, such as 10,000; times 1,000 with `thousands`."""
     plain = re.sub(r"[.,](?=\d{3}(\D|$))", "", digits).replace(",", ".")
     return float(plain) * (1000 if thousands else 1)

@@ -1,4 +1,4 @@
-"""The cells of a file in pandas columns of few dtypes, and single cells as strings."""
+"""Convert the columns of a file to a few pandas dtypes, and single cells to strings."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _NESTED = (list, dict, set, bytes)
 
 
 def simplify_columns(frame: Any) -> Any:
-    """Convert strings to categoricals, and columns of objects to their cells' dtype."""
+    """Convert columns of strings to categoricals, of objects to their cells' dtype."""
     return pd.DataFrame({name: _simplify_column(frame[name]) for name in frame.columns})
 
 
@@ -48,12 +48,12 @@ def decode(frame: Any) -> Any:
 
 
 def to_categories(column: Any) -> Any:
-    """Convert cells of any type to a categorical of strings, by `write_cell`."""
+    """Convert cells of any type to a categorical of strings, made by `write_cell`."""
     return column.astype(object).map(write_cell, na_action="ignore").astype("category")
 
 
 def write_cell(cell: Any) -> str:
-    """Write a cell as a string: whole floats without a point, dates in ISO format.
+    """Format a cell as a string: whole floats without a point, dates in ISO format.
 
     >>> write_cell(3.0), write_cell(0.5), write_cell("x")
     ('3', '0.5', 'x')

@@ -1,7 +1,8 @@
-"""Checks of a table: drop repeated header lines, and report what else may be wrong.
+"""Checks of a table that was read: report in sentences what may be wrong with it.
 
-Each check reports what it finds in one sentence, and changes nothing. For `impute`,
-`hide_missing_codes` keeps numbers that may be missing-value codes out of the estimates.
+The functions ``find_...`` change nothing. `drop_repeated_headers` drops rows. For
+`impute`, `hide_missing_codes` masks numbers that may be codes for missing cells, so
+that they do not affect the estimates.
 """
 
 from __future__ import annotations
@@ -27,17 +28,17 @@ _TARGET = re.compile(
 _MAX_CLASSES = 20  # distinct values of a target
 _REPEATED = [int(digit * n) for n in range(2, 7) for digit in "789"]  # 77, ..., 999999
 _CODES = [-7, -8, -9, -97, -98, *_REPEATED, *(-code for code in _REPEATED)]
-_MIN_OTHERS = 3  # distinct values besides the codes that such a column must have
+_MIN_OTHERS = 3  # distinct values besides the codes, in a column with codes
 _MIN_ROWS = 20  # with fewer rows, columns with few values may be equal by chance
 _MIN_COLUMNS = 4  # with fewer columns, rows may be equal by chance
-_MIN_DISTINCT = 3
-_MIN_EVIDENCE = 5  # rows in which columns with missing cells agree not by chance
-_MOST_PAIRED = 1000  # columns that are compared with each other
-_TIE = 1.0
+_MIN_DISTINCT = 3  # with fewer distinct values in a small table, likewise
+_MIN_EVIDENCE = 5  # rows that must agree in two columns with missing cells
+_MOST_PAIRED = 1000  # columns of a table in which all pairs of columns are compared
+_TIE = 1.0  # mark of a cell that equals the cell above it
 _MAX_ELSEWHERE = 0.1  # share of empty cells in the rows where a column may be observed
-_N_SAMPLE = 1000  # rows that show which pairs of columns to compare in full
+_N_SAMPLE = 1000  # rows that show which pairs of columns to compare in all rows
 _MAX_FEW = 6  # distinct integers that may be codes
-_MAX_MARKED = 0.2  # share of missing-value markers next to one other value
+_MAX_MARKED = 0.2  # share of missing-value markers in a column with a single value
 
 
 # --------------------------------------------------------------------------------- rows
@@ -90,7 +91,7 @@ def find_doubts(table: LoadedTable) -> list[str]:
 
 
 def find_same_columns(frame: Any) -> list[str]:
-    """Report columns that are equal, or whose values map one to one.
+    """Report columns that are equal, or whose values correspond one to one.
 
     >>> frame = pd.DataFrame({"kg": [1.0, 2, 3], "mass": [1.0, 2, 3], "x": [1.0, 3, 2]})
     >>> find_same_columns(frame)
@@ -103,7 +104,7 @@ def find_same_columns(frame: Any) -> list[str]:
         if len(values) < 2 or (len(values) < _MIN_DISTINCT and not few):
             continue
         key = sha256(codes)
-        if not few:  # where most values differ, the codes are those of any such column
+        if not few:  # columns of distinct values all have the same codes
             key.update(hash_pandas_object(pd.Series(values), index=False).to_numpy())
         groups.setdefault(key.digest(), {})[name] = list(values)
     lines = []
@@ -122,12 +123,12 @@ def find_same_columns(frame: Any) -> list[str]:
 
 
 def _find_same_where_observed(frame: Any) -> list[tuple[str, str]]:
-    """Find pairs of columns whose values map one to one where both are observed.
+    """Find pairs of columns whose values correspond one to one where both are observed.
 
-    Both must be observed in at least half of the rows. Two columns without missing
-    cells are not compared here; `find_same_columns` does that. Nothing is compared in a
-    table of fewer than 20 rows or more than 1,000 columns. A sample of the rows shows
-    which pairs to check in full.
+    At least half of the rows must have both. Two columns without missing cells are not
+    compared here; `find_same_columns` does that. Nothing is compared in a table of
+    fewer than 20 rows or more than 1,000 columns. A sample of rows shows which pairs to
+    compare in all rows.
     """
     n, names = len(frame), list(frame)
     observed = frame.notna().to_numpy()
@@ -153,11 +154,12 @@ def _find_same_where_observed(frame: Any) -> list[tuple[str, str]]:
 
 
 def _mark_cells(cells: Any) -> tuple[NDArray[np.float64], bool]:
-    """Mark cells such that columns that map one to one have the same marks.
+    """Compute marks of a column's cells, equal for columns that correspond one to one.
 
-    Where values repeat, the mark says whether the row before has the same value;
-    otherwise it is a hash of the value. NaN: the cell or the one before is missing.
-    Also returns whether values repeat.
+    If at most half of the observed values are distinct, a mark says whether the cell
+    equals the cell above it; NaN if either is missing. Otherwise it is a hash of the
+    value; NaN if the cell is missing. The first row has no mark. Also returns whether
+    the marks compare a cell with the cell above.
     """
     codes, values = pd.factorize(cells)
     known = codes >= 0
@@ -171,8 +173,8 @@ def _mark_cells(cells: Any) -> tuple[NDArray[np.float64], bool]:
 def find_dependent_missing(frame: Any) -> list[str]:
     """Report columns that are always empty where another column has a certain value.
 
-    In the other rows they must be seldom empty. A column that is observed where another
-    has a certain value, and empty in all other rows, is reported too.
+    A column that is always empty where another column does not have a certain value is
+    reported, too. In the remaining rows, at most 10 % of the cells may be empty.
 
     >>> asked = ["no"] * 20 + ["yes"] * 20
     >>> frame = pd.DataFrame({"asked": asked, "days": [None] * 20 + [3.0] * 20})
@@ -182,7 +184,8 @@ def find_dependent_missing(frame: Any) -> list[str]:
     n, missing = len(frame), frame.isna().to_numpy()
     n_missing = missing.sum(axis=0)
     some = (n_missing >= _MIN_ROWS) & (n - n_missing >= _MIN_ROWS)
-    # Column -> missing cells in other rows, the column that it depends on, and how.
+    # Index of a column -> its missing cells in the remaining rows, the column that it
+    # depends on, and the sentence.
     found: dict[int, tuple[int, str, str]] = {}
     for name in frame if some.any() else ():
         codes, values = pd.factorize(frame[name])
@@ -233,13 +236,15 @@ def find_targets(frame: Any) -> list[str]:
 
 
 def find_few_numbers(frame: Any) -> list[str]:
-    """Report numeric columns of 3 to 6 distinct integers, which may be codes.
+    r"""Report two or more numeric columns of 3 to 6 distinct integers: perhaps codes.
 
-    Two numbers are compared like two categories, so such columns are not reported.
+    A column of two distinct integers is compared like two categories, so it does not
+    count. Nothing is reported for fewer than 20 rows.
 
     >>> values = {"pulse": [1.0, 2, 4, 2] * 5, "pain": [5.0, 3, 4, 1] * 5}
-    >>> find_few_numbers(pd.DataFrame(values))[0]
-    "few whole numbers, compared as numbers; for codes, `categorical='pulse,pain'`"
+    >>> print(*find_few_numbers(pd.DataFrame(values))[0].split("; "), sep="\n")
+    columns of few distinct integers, compared as numbers
+    for codes, `categorical='pulse,pain'`
     """
     names = []
     for name in frame.select_dtypes("float") if len(frame) >= _MIN_ROWS else ():
@@ -248,7 +253,7 @@ def find_few_numbers(frame: Any) -> list[str]:
             names.append(str(name))
     if len(names) < 2:
         return []
-    few = "few whole numbers, compared as numbers"
+    few = "columns of few distinct integers, compared as numbers"
     if len(names) > 5 or any("," in name for name in names):
         return [f"{few}: {listed(names)}; for codes, `categorical`"]
     return [f"{few}; for codes, `categorical='{','.join(names)}'`"]
@@ -268,7 +273,10 @@ def find_empty_rows(frame: Any) -> list[str]:
 
 
 def find_repeated_rows(frame: Any) -> list[str]:
-    """Report rows that equal an earlier one, where a number differs in most rows.
+    """Report rows that equal an earlier row, which may have been entered twice.
+
+    Such a row must have a number in a column of mostly distinct numbers. Nothing is
+    reported for fewer than 20 rows or 4 columns.
 
     >>> frame = pd.DataFrame({"kg": [*range(25), 7.5, 7.5], "a": 1, "b": 2, "c": 3})
     >>> find_repeated_rows(frame)
@@ -288,7 +296,7 @@ def find_repeated_rows(frame: Any) -> list[str]:
     where = "in all compared columns"
     if len(repeats) == 1:
         return [f"{rows} {where}: it may have been entered twice"]
-    which = f"{len(repeats):,} rows equal an earlier one {where}, as {rows}"
+    which = f"{len(repeats):,} rows equal an earlier row {where} ({rows})"
     return [f"{which}: they may have been entered twice"]
 
 
@@ -304,8 +312,9 @@ def find_constants(frame: Any) -> list[str]:
 def find_missing_codes(frame: Any) -> list[str]:
     """Report numbers such as -99 that may be codes for missing cells, in one sentence.
 
-    A number is reported if several cells have it and it is far outside the range of the
-    other values of its column.
+    The number must be in a list of usual codes, and at least two cells must have it. It
+    must be farther from the other values than they are from each other, or be negative
+    where they are not.
 
     >>> find_missing_codes(pd.DataFrame({"age": [31.0, 44, -99, 52, 28, -99]}))
     ["'age': -99 (2 cells) may stand for a missing cell (if so, `missing=-99`)"]
@@ -323,7 +332,7 @@ def find_missing_codes(frame: Any) -> list[str]:
 
 
 def hide_missing_codes(frame: Any) -> Any:
-    """Copy a frame, with numbers that may be codes for missing cells as missing.
+    """Copy a frame, and replace numbers that may be codes for missing cells by NaN.
 
     >>> frame = pd.DataFrame({"age": [31.0, 44, -99, 52, 28, -99]})
     >>> hide_missing_codes(frame)["age"].tolist()
@@ -337,9 +346,9 @@ def hide_missing_codes(frame: Any) -> Any:
 
 
 def _advise_mark(frame: Any, code: float, columns: list[tuple[str, int]]) -> str:
-    """Write the `missing` option for a code; with COL= if it is a value elsewhere.
+    """Format the option `missing` for a code; with COL= if other columns have it too.
 
-    `columns` are those in which it may be a code, each with its number of such cells.
+    `columns` lists the columns in which it may be a code, each with its cell count.
     """
     names = [name for name, _ in columns]
     text = f"{code:g}"
@@ -353,13 +362,13 @@ def _advise_mark(frame: Any, code: float, columns: list[tuple[str, int]]) -> str
 
 
 def _is_far(code: float, others: Any) -> bool:
-    """Whether a number is outside the range of others by more than that range."""
+    """Whether a number is outside the other values' range by more than its width."""
     low, high = others.min(), others.max()
     return bool(max(low - code, code - high) > high - low)
 
 
 def _find_codes(values: Any) -> list[tuple[float, int]]:
-    """Find numbers that may mean "missing" in a column, each with its cell count."""
+    """Find numbers of a column that may mean "missing", each with its cell count."""
     values = values[np.isfinite(values)]
     if not len(values) or not np.isin([values.min(), values.max()], _CODES).any():
         return []
@@ -376,7 +385,7 @@ def _find_codes(values: Any) -> list[tuple[float, int]]:
 
 
 def _describe_code(code: float, columns: list[tuple[str, int]]) -> str:
-    """Write where a code for missing cells occurs, and in how many cells."""
+    """Describe in which columns and how many cells a code for missing cells occurs."""
     names = [name for name, _ in columns]
     cells = counted(sum(n for _, n in columns), "cell")
     where = listed(names, 3) if len(names) < 5 else f"{len(names)} columns"
@@ -384,9 +393,9 @@ def _describe_code(code: float, columns: list[tuple[str, int]]) -> str:
 
 
 def find_frequent_marks(table: LoadedTable) -> list[str]:
-    """Report columns with one value where many cells are read as missing by default.
+    """Report columns that have one value and many default missing-value markers.
 
-    Their markers may be a second value, such as "NA" or "-" for "no".
+    There a marker may be a second value, such as "NA" or "-" for "no".
     """
     parts = []
     n_missing = table.missing.to_numpy().sum(axis=0)

@@ -2,7 +2,7 @@
 
 A step is a function that takes a `Column` and returns a copy with one more decision:
 the type of its values, their format, or that it is an id. A step that does not
-apply to a column raises `DoesNotApply`, and the next one is tried. ``numbers``,
+apply to a column raises `DoesNotApply`, and the next step is tried. ``numbers``,
 ``dates``, ``categories`` and ``ids`` hold the steps, ``typed_columns`` their order.
 """
 
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
     from .missing_marks import MissingMarks
 
 MIN_MATCHED = 0.8
-"""Minimum share of cells that parse as numbers (or dates) in a column read so."""
+"""Minimum share of cells that parse, in a column that is read as numbers or dates."""
 MAX_OTHERS = 5
-"""Maximum number of distinct strings in such a column that do not parse."""
+"""Maximum number of distinct strings that do not parse, in such a column."""
 
 
 class DoesNotApply(Exception):  # noqa: N818  (not an error: the next step is tried)
-    """Raised by a step that does not apply to a column, so that the next is tried."""
+    """Raised by a step that does not apply to a column; the next step is tried."""
 
 
 def only_if(condition: object) -> None:
-    """Raise `DoesNotApply` unless a condition is true."""
+    """Raise `DoesNotApply` unless the given condition is true."""
     if not condition:
         raise DoesNotApply
 
@@ -54,7 +54,7 @@ class TextColumn:
     values : ndarray of object
         The distinct strings that are not missing, without whitespace around them.
     codes : ndarray of shape (n_rows,)
-        Index into `values` of each cell; -1 is missing.
+        For each cell, the index of its string in `values`; -1 if it is missing.
     marks : tuple of str
         The missing-value markers found in the column; ``""`` for an empty cell.
     """
@@ -65,7 +65,7 @@ class TextColumn:
 
     @classmethod
     def from_categories(cls, cells: Any, missing: Iterable[str]) -> TextColumn:
-        """Strip the strings of a categorical; those in `missing` become missing.
+        """Strip the strings of a categorical; read the strings in `missing` as missing.
 
         >>> cells = pd.Series(["a ", "?", "b", "a"], dtype="category")
         >>> text = TextColumn.from_categories(cells, ["?"])
@@ -90,7 +90,7 @@ class TextColumn:
 
     @cached_property
     def n_cells(self) -> NDArray[np.int64]:
-        """Number of cells that hold each of `values`."""
+        """For each string of `values`, the number of cells that have it."""
         observed = self.codes[self.codes >= 0]
         return np.bincount(observed, minlength=len(self.values))
 
@@ -102,9 +102,9 @@ class TextColumn:
     def is_mostly(
         self, selected: NDArray[np.bool_], least: float = MIN_MATCHED
     ) -> bool:
-        """Whether the selected strings make up a share `least` of the observed cells.
+        """Whether at least the share `least` of the observed cells is selected.
 
-        `selected` is a mask of `values`.
+        `selected` is a mask of `values`. False if it selects no cell.
         """
         n_selected = self.count(selected)
         return n_selected > 0 and n_selected >= least * self.n_observed
@@ -114,7 +114,7 @@ class TextColumn:
         return int(self.n_cells[selected].sum())
 
     def replaced(self, values: Iterable[str]) -> TextColumn:
-        """Replace each of `values` by another string; equal ones are merged.
+        """Replace each string of `values` by a new string, and merge equal new strings.
 
         >>> text = TextColumn(np.array(["a", "b"], object), np.array([1, -1, 0]), ("",))
         >>> text.replaced(["A", "A"]).codes.tolist()
@@ -127,7 +127,7 @@ class TextColumn:
 
 
 def _cut_zeros(text: str, whole: Collection[str]) -> str:
-    """Convert "99.0" to "99" if that is in `whole`, the markers that are integers.
+    """Convert "99.0" to "99" if "99" is in `whole`, the markers that are integers.
 
     >>> [_cut_zeros(text, ["99"]) for text in ("99.0", "99,00", "98.0")]
     ['99', '99', '98.0']
@@ -159,7 +159,7 @@ class Column:
     kind, format, unit, order
         As in `ColumnSchema`.
     role : {"used", "id", "left out"} or None
-        None if it is not decided yet.
+        None until it is decided.
     n_repeats : int
         Number of rows with a duplicate id, in a column that otherwise looks like an id.
     lists : tuple of (str, str)
@@ -202,19 +202,19 @@ class Column:
     def read_as(
         self, kind: Kind, form: str = "", unit: str = "", order: tuple[str, ...] = ()
     ) -> Column:
-        """Return a copy of the column with another type and format of its values."""
+        """Return a copy of the column with the given type, format, unit and order."""
         return replace(self, kind=kind, format=form, unit=unit, order=order)
 
     def with_role(self, role: Role, assumed: str = "", detail: str = "") -> Column:
-        """Return a copy with a role, and with an assumption as in `listed_as`."""
+        """Return a copy of the column with a role, and with an assumption if given."""
         column = self.listed_as(assumed, detail) if assumed else self
         return replace(column, role=role)
 
     def listed_as(self, assumed: str, detail: str = "") -> Column:
-        """Return a copy with one more entry of `lists`: its name, and a detail."""
+        """Return a copy of the column with one more assumption in `lists`."""
         shown = f"{self.name!r} ({detail})" if detail else repr(self.name)
         return replace(self, lists=(*self.lists, (assumed, shown)))
 
     def with_remark(self, remark: str) -> Column:
-        """Return a copy with one more entry of `remarks`."""
+        """Return a copy of the column with one more assumption in `remarks`."""
         return replace(self, remarks=(*self.remarks, remark))

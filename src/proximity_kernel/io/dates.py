@@ -1,6 +1,6 @@
-"""Dates in strings: their formats, and the steps that parse them.
+"""Dates in strings: the formats of dates, and the steps that read columns as dates.
 
-The formats are a table of constants.
+The formats are in the table `DATE_FORMATS`.
 """
 
 from __future__ import annotations
@@ -46,15 +46,15 @@ DATE_FORMATS = {
     "m/d/yy": ("month/day/year, years 1969 to 2068", "%m/%d/%y"),
     "ymd": ("year, month, day without separators", "%Y%m%d"),
 }
-# Part of a format for pandas -> pattern.
+# Part of a format for pandas -> regular expression.
 _PARTS = {
     "%Y": r"\d{4}", "%y": r"\d{2}", "%m": r"\d{1,2}", "%d": r"\d{1,2}",
     "%b": r"[A-Za-z]{3,9}\.?", ".": r"\.", ",": ", ?",
 }  # fmt: skip
-# Formats that the same string may have.
+# Pairs of formats that the same string can match: day first, month first.
 _PAIRS = {"d/m/y": "m/d/y", "d-m-y": "m-d-y", "d/m/yy": "m/d/yy"}
 AMBIGUOUS = _PAIRS | {second: first for first, second in _PAIRS.items()}
-"""Format -> the other format that the same string may have."""
+"""Format -> the same format with day and month swapped."""
 _COMPACT = re.compile(r"(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])")
 _SAMPLE = 50  # strings that are matched first, to reject a format quickly
 
@@ -63,7 +63,7 @@ _SAMPLE = 50  # strings that are matched first, to reject a format quickly
 
 
 def read_stored_dates(column: Column) -> Column:
-    """Read a column as dates that the file stores as dates."""
+    """Read a column as dates if the file stores it as dates."""
     only_if(pd.api.types.is_datetime64_any_dtype(column.cells.dtype))
     return column.read_as("dates")
 
@@ -76,7 +76,7 @@ def read_compact_dates(column: Column) -> Column:
 
 
 def read_dates(column: Column) -> Column:
-    """Read a column as dates if nearly all strings are dates of one format."""
+    """Read a column as dates if nearly all strings are dates in one format."""
     text = column.get_text()
     only_if("numeric" not in column.named_in)
     for name in DATE_FORMATS:
@@ -87,10 +87,11 @@ def read_dates(column: Column) -> Column:
 
 
 def _read_format(column: Column, text: TextColumn, name: str) -> Column:
-    """Read a column as dates of a format, or of its day/month-swapped counterpart.
+    """Read a column as dates in a format, with day and month swapped if that fits more.
 
-    The option `day_first` chooses between them, else the format that more cells have. A
-    column that fits both is read as categories.
+    The option `day_first` chooses between the two formats. Without it, the format that
+    matches more cells is chosen; if both match as many, the column is read as
+    categories.
     """
     both = sorted({name, AMBIGUOUS.get(name, name)})  # d before m
     counts = [text.count(match_dates(one, text.values)) for one in both]
@@ -119,9 +120,9 @@ def _are_compact_dates(texts: Any) -> bool:
 
 
 def match_dates(name: str, texts: Any) -> NDArray[np.bool_]:
-    """Return a mask of the strings that are dates of a format.
+    """Return a mask of the strings that are dates in the given format.
 
-    If none of the first 50 is, the mask is False everywhere.
+    If none of the first 50 strings is, the mask is False everywhere.
 
     >>> match_dates("d/m/y", pd.Index(["31/12/2020", "12/31/2020"]))
     array([ True, False])
@@ -140,7 +141,7 @@ def has_zone(texts: Any) -> bool:
 
 @cache
 def _find_pattern(name: str) -> str:
-    """Return the regular expression of the dates in a format."""
+    """Return a regular expression that matches dates in the given format."""
     if name == "iso":
         return rf"{_ISO_DAY}|{_ISO_DAY}{_ISO_TIME}|{_ISO_ZONE}"
     parts = re.split(r"(%\w|[.,])", DATE_FORMATS[name][1])
@@ -148,7 +149,7 @@ def _find_pattern(name: str) -> str:
 
 
 def parse_dates(name: str, texts: Any) -> NDArray[Any]:
-    """Parse dates of a format to datetime64, in UTC; other strings become NaT.
+    """Parse dates in the given format to datetime64, in UTC; other strings become NaT.
 
     >>> parse_dates("d.m.y", pd.Index(["3.2.2020", "x"])).astype("datetime64[D]")
     array(['2020-02-03',        'NaT'], dtype='datetime64[D]')

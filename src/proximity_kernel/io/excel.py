@@ -39,7 +39,7 @@ def parse_sheet(file: InputFile, options: ReadOptions) -> ParsedFile:
         has_formulas = _check_archive(file.name, data)
         book = openpyxl.load_workbook(data, read_only=True, data_only=True)
         sheet, chosen = _choose_sheet(file.name, book, options.sheet)
-        # Of each formula, the value that Excel stored; without one, the formula.
+        # A formula cell has the value that Excel stored for it, else its formula.
         skip = options.skip_rows or 0
         values = _list_rows(book[sheet], skip)
         formulas: Iterable[tuple[Any, ...]] = repeat(())
@@ -52,14 +52,16 @@ def parse_sheet(file: InputFile, options: ReadOptions) -> ParsedFile:
     except Exception as error:  # noqa: BLE001  (openpyxl raises errors of many types)
         if "[Content_Types].xml" in str(error):
             raise InputError(
-                f"{file.name}: this is a zip archive, but no Excel file; extract the "
-                "table from it."
+                f"{file.name}: this is a zip archive, but not an Excel file; extract "
+                "the table from it."
             ) from None
         raise InputError(
             f"{file.name}: this Excel file is damaged ({error}); save it again."
         ) from None
     if not cells.size:
-        raise InputError(f"{file.name}: the sheet {sheet!r} is empty; see `sheet`.")
+        raise InputError(
+            f"{file.name}: the sheet {sheet!r} is empty; name another sheet (`sheet`)."
+        )
     starts = options.header_rows == 0 or options.skip_rows is not None
     table, skipped = (cells, list[str]()) if starts else _skip_titles(cells)
     head = [
@@ -138,13 +140,13 @@ def _has_formulas(archive: ZipFile, part: ZipInfo) -> bool:
 
 
 def _list_rows(sheet: Any, skip: int = 0) -> Iterator[tuple[Any, ...]]:
-    """Iterate over the rows of a sheet, at most as many as Excel allows."""
+    """Iterate over the rows of a sheet after the first `skip`, up to Excel's limit."""
     sheet.reset_dimensions()  # the stored size may be wrong
     return islice(sheet.values, skip, _MAX_ROWS)
 
 
 def _unescape(text: str) -> str:
-    r"""Decode escaped characters that XML cannot hold, such as a carriage return.
+    r"""Decode escapes of characters that XML cannot store, such as a carriage return.
 
     >>> _unescape("a_x000D_b"), _unescape("_x005F_x000D_")
     ('a\rb', '_x000D_')
@@ -153,7 +155,7 @@ def _unescape(text: str) -> str:
 
 
 def _collect_cells(name: str, rows: Iterable[tuple[Any, Any]]) -> Any:
-    """Collect the cells in a frame without empty rows and columns.
+    """Collect the cells of a sheet in a frame without empty rows and columns.
 
     A small file may have many rows with two cells that are far apart, so the empty
     columns between them must not take memory.
@@ -163,8 +165,8 @@ def _collect_cells(name: str, rows: Iterable[tuple[Any, Any]]) -> Any:
     name : str
         Of the file, for messages.
     rows : iterable of (tuple, tuple)
-        The cells of a row with the stored values of formulas, and with the text of
-        formulas; the latter is empty if the file has none.
+        For each row, its cells with the stored values of formulas, and its cells with
+        the text of formulas; the second tuple is empty if the file has no formulas.
     """
     columns: dict[int, list[Any]] = {}
     n_rows = n_looked_at = 0
@@ -189,7 +191,7 @@ def _collect_cells(name: str, rows: Iterable[tuple[Any, Any]]) -> Any:
 
 
 def _choose_sheet(name: str, book: Any, asked: str | None) -> tuple[str, list[str]]:
-    """Choose the sheet by name or number; if None, the one with the largest table.
+    """Choose a sheet by name or number; if None, the sheet with the largest table.
 
     Also returns what was assumed.
     """
@@ -211,7 +213,7 @@ def _choose_sheet(name: str, book: Any, asked: str | None) -> tuple[str, list[st
 
 
 def _measure_table(sheet: Any) -> int:
-    """Count the filled cells in rows with more than one; 0 for a chart sheet.
+    """Count the filled cells of a sheet in rows with at least two; 0 for a chart sheet.
 
     Counting stops once more than `_MAX_CELLS` cells, filled or empty, have been read.
     """
@@ -228,7 +230,7 @@ def _measure_table(sheet: Any) -> int:
 
 
 def _skip_titles(cells: Any) -> tuple[Any, list[str]]:
-    """Drop the rows above the table that have a single cell, of text.
+    """Drop the titles above the table: rows with a single filled cell, a string.
 
     Also returns what was assumed.
     """

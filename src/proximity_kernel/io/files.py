@@ -21,7 +21,7 @@ _PAGE = "a web page or XML (perhaps of a failed download)"
 _SUPPORTED = "supported are CSV, TSV, Parquet, Arrow and Excel (.xlsx)"
 MAX_BYTES = 2**31
 """Maximum size of a decompressed file."""
-_MAX_RATIO = 100  # of decompressed to stored size, for Parquet and Arrow above it
+_MAX_RATIO = 100  # of decompressed to stored size, in larger Parquet and Arrow files
 UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 # First bytes -> type.
 _TABLES = {
@@ -89,7 +89,7 @@ def open_file(source: str | os.PathLike[str] | IO[Any]) -> InputFile:
 
 
 def find_batched_type(path: str) -> str | None:
-    """Return "parquet" or "arrow" if a file is one of these types, else None."""
+    """Return "parquet" or "arrow" if a file has this type; None for other types."""
     if not Path(path).is_file():
         return None
     with suppress(OSError), Path(path).open("rb") as file:
@@ -115,7 +115,7 @@ def _read_buffer(buffer: Any) -> tuple[str, bytes, bool]:
 
 
 def _read_path(path: str) -> bytes:
-    """Read the bytes of a file; an error says what is wrong with the path."""
+    """Read the bytes of a file; an error message says what is wrong with its path."""
     try:
         return Path(path).read_bytes()
     except FileNotFoundError:
@@ -135,7 +135,7 @@ def _read_path(path: str) -> bytes:
 
 
 def _decompress(name: str, data: bytes) -> bytes:
-    """Decompress gzip; raise InputError if it is damaged or too large."""
+    """Decompress a gzip file; raise InputError if it is damaged or too large."""
     try:
         with gzip.open(io.BytesIO(data)) as file:
             content = file.read(MAX_BYTES + 1)
@@ -189,7 +189,7 @@ def _find_type(name: str, data: bytes, ending: str) -> str:
     if family != _TYPE_OF_ENDING.get(ending, family):
         content = "text" if found == "text" else found.capitalize()
         raise InputError(
-            f"{name}: it ends in {ending}, but its content is {content}; rename it to "
-            "the ending of its content."
+            f"{name}: it ends in {ending}, but its content is {content}; give it the "
+            "extension of its content."
         )
     return found

@@ -46,9 +46,9 @@ def read_header(
     rows : sequence of sequence of str
         First rows of the table, including the header.
     options : ReadOptions
-        Its `header_rows` is not inferred, and its `names` replace those of the file.
+        `header_rows` is inferred if it is None; `names` replace the names in the file.
     has_header : bool
-        Whether the first row is a header, whatever its cells are.
+        Whether the first row is a header even if its cells do not look like names.
 
     Returns
     -------
@@ -92,7 +92,7 @@ def count_header_rows(rows: Sequence[Sequence[str]]) -> int:
 
 
 def _doubt_header(rows: Sequence[Sequence[str]], n_header: int) -> list[str]:
-    """Report unnamed columns with text below, which may be a second header row."""
+    """Report unnamed columns if the row below the header may be a second header row."""
     if n_header != 1 or len(rows) < 2 or len(rows[0]) != len(rows[1]):
         return []
     first, second = ([cell.strip() for cell in row] for row in rows[:2])
@@ -108,8 +108,9 @@ def _doubt_header(rows: Sequence[Sequence[str]], n_header: int) -> list[str]:
 def _is_first_row_header(rows: list[list[str]]) -> bool:
     """Whether a first row of texts and years is a header.
 
-    Its years must be distinct, and one cell at least must be no year. A row with
-    several duplicates is no header if each of its cells also occurs below it.
+    Its years must be distinct, and at least one cell must not be a year. A row with
+    three or more duplicates is not a header if each of its cells occurs again in its
+    column.
     """
     first = rows[0]
     if len(first) - len(set(first)) >= _MIN_REPEATED:
@@ -121,16 +122,16 @@ def _is_first_row_header(rows: list[list[str]]) -> bool:
 
 
 def _may_be_name(cell: str) -> bool:
-    """Whether a cell may be a name: empty, a text, or a year."""
+    """Whether a cell may be a column name: empty, a text, or a year."""
     return not is_value(cell) or bool(_YEAR.match(cell))
 
 
 def _is_next_header_row(rows: list[list[str]], at: int) -> bool:
     """Whether row `at`, below a header row, is a header row too.
 
-    None of its cells may occur again below it. If the row above has empty or repeated
-    names, one cell that differs in type from its column is enough. Otherwise at least
-    half of the columns must be numbers or dates, each below a distinct name.
+    None of its cells may occur again in its column. If the row above has empty cells or
+    equal neighbors, one cell that differs in type from its column is enough. Otherwise
+    at least half of the columns must be numbers or dates, each below a distinct name.
     """
     if len(rows) < at + 3 or len(rows[at]) != len(rows[0]):
         return False
@@ -155,9 +156,9 @@ def _is_next_header_row(rows: list[list[str]], at: int) -> bool:
 
 
 def _find_kind(cells: Sequence[str]) -> str:
-    """Classify a column: "values" (numbers, dates), "years", "categories", "texts".
+    """Classify the cells below a header: "values", "years", "categories" or "texts".
 
-    "nothing" if all cells are missing.
+    "values" are numbers or dates. The result is "nothing" if all cells are missing.
     """
     known = [cell for cell in cells if cell and not _MARK.fullmatch(cell)]
     if not known:
@@ -170,7 +171,7 @@ def _find_kind(cells: Sequence[str]) -> str:
 
 
 def _is_unlike(cell: str, kind: str) -> bool:
-    """Whether a cell is of another type than its column, so that it may be its name.
+    """Whether a cell differs in type from the cells below, so that it may be a name.
 
     `kind` is what `_find_kind` returns for the column.
     """

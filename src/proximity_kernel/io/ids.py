@@ -24,8 +24,8 @@ _MAX_REPEATED = 0.05  # share of rows with a duplicate id
 _MAX_REPEATED_NUMBER = 0.2  # the same, of integers in a column named "number"
 # Integers named like ids with more duplicates, uncorrelated with any other column:
 _MIN_DISTINCT = 0.5  # distinct values per row
-# In a column named "number" fewer suffice, if they are many, and their range is wide or
-# far from 0 (patients 1000 to 1179):
+# In a column named "number" a smaller share is enough, if there are many distinct
+# values, and their range is wide or far from 0 (patients 1000 to 1179):
 _MIN_DISTINCT_NUMBER = 0.1  # distinct values per row
 _MIN_NUMBERS = 100  # distinct values
 _MIN_RANGE = 2  # range per distinct value
@@ -38,7 +38,7 @@ _NAMED_ID = re.compile(
     re.IGNORECASE,
 )
 _CAMEL_ID = re.compile(r"[a-z]I[Dd]$")
-# Names such as "patient no": if most of these numbers differ, they are no measurements.
+# Names such as "patient no": if most numbers are distinct, they are not measurements.
 _NUMBER = re.compile(
     r"(?i:(^|[_\s.\-])(no|num|number|mrn)\.?$|(nr|nbr|nummer)\.?$)|[a-z](No|Num|Number)$"
 )
@@ -49,7 +49,7 @@ _TAKEN = "taken as id, not compared"
 
 
 def take_named_ids(column: Column) -> Column:
-    """Take a column that the option `ids` names as an id."""
+    """Take a column as an id if the option `ids` names it."""
     only_if("ids" in column.named_in)
     return column.with_role("id")
 
@@ -90,7 +90,7 @@ def choose_ids(
         if is_known:
             repeats = counted(column.n_repeats, "row repeats", "rows repeat")
             said = (
-                f"{column.name!r} looks like an id, but {repeats} one "
+                f"{column.name!r} looks like an id, but {repeats} an id "
                 f"(`ids={column.name!r}` keeps it as id)"
             )
             lists.append(("left out", said))
@@ -133,13 +133,13 @@ def _rank_cells(column: Column) -> Any:
 
 
 def _count_repeats(column: Column, text: TextColumn | None) -> int:
-    """Count the duplicates in a column that looks like an id; else `DoesNotApply`."""
+    """Count the duplicates in a column of ids; `DoesNotApply` if it has no ids."""
     name, kind, n_rows = column.name, column.kind, len(column.cells)
     is_number = bool(_NUMBER.search(name))
     named = is_number or bool(_NAMED_ID.search(name) or _CAMEL_ID.search(name))
     if text is None:
         cells = pd.Index(column.cells.dropna())
-        # Floats count only where they are whole numbers.
+        # Floats may be ids only if all are whole numbers.
         is_float = pd.api.types.is_float_dtype(cells.dtype)
         is_whole = kind == "numbers" and not (is_float and (cells % 1).any())
     else:
@@ -162,7 +162,7 @@ def _count_repeats(column: Column, text: TextColumn | None) -> int:
             numbers = distinct.astype(float)
             least = max(_MIN_NUMBERS, _MIN_DISTINCT_NUMBER * len(cells))
             extent = numbers.max() - numbers.min()
-            # Counts, and numbers of houses or rooms, begin low and are dense.
+            # Counts, and house or room numbers, begin low and are dense.
             assigned = extent >= _MIN_RANGE * len(distinct) or numbers.min() > extent
             enough = len(distinct) >= least and assigned
         if is_whole and named and many and enough:
@@ -188,7 +188,7 @@ def _look_like_ids(texts: Any) -> bool:
 
 
 def _describe_repeats(column: Column) -> str:
-    """Write the first duplicate id, its rows, and how many other ids repeat."""
+    """Describe the first duplicate id, its rows, and how many other ids repeat."""
     cells, index = column.cells, column.cells.index
     if column.text is not None:
         cells = pd.Categorical.from_codes(column.text.codes, column.text.values)

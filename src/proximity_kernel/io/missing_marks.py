@@ -29,11 +29,11 @@ class MissingMarks:
     Attributes
     ----------
     usual : tuple of str
-        The defaults, for every column.
+        The default markers, for every column.
     given : tuple of str
-        Those that the option `missing` gives for all columns but ids.
+        The markers that the option `missing` gives for all columns but ids.
     by_column : dict of str to tuple of str
-        Those that it gives for single columns.
+        The markers that the option `missing` gives for single columns.
     """
 
     usual: tuple[str, ...]
@@ -42,7 +42,7 @@ class MissingMarks:
 
     @classmethod
     def from_options(cls, options: ReadOptions, names: list[str]) -> MissingMarks:
-        """Split the option `missing` into markers of all and of single columns.
+        """Split the option `missing` into markers for all and for single columns.
 
         >>> options = ReadOptions(missing=["unknown", "a,b=99", "x=1"])
         >>> MissingMarks.from_options(options, ["a", "b"]).by_column
@@ -62,14 +62,14 @@ class MissingMarks:
 
     @property
     def of_table(self) -> tuple[str, ...]:
-        """The markers for all columns: the defaults, then the given ones."""
+        """The markers for all columns: the default markers, then the given markers."""
         return (*self.usual, *self.given)
 
     def of_column(self, name: str, cells: Any) -> tuple[str, ...]:
-        """List the markers of a column.
+        """List the strings that are read as missing in a column.
 
-        "-" is no marker in a column that also has "+". A given number also stands for
-        itself with the column's unit: 999 marks "999 kg".
+        "-" is a value in a column that also has "+". A number in the option `missing`
+        also marks that number with the column's unit: 999 marks "999 kg".
         """
         usual, own = self.usual, self.by_column.get(name, ())
         if not is_text(cells):
@@ -82,7 +82,7 @@ class MissingMarks:
 
     @property
     def as_given(self) -> list[str]:
-        """The given markers as the user writes them: TEXT, or COL=TEXT."""
+        """The markers of the option `missing`, as TEXT or COL=TEXT."""
         own = [f"{name}={m}" for name, marks in self.by_column.items() for m in marks]
         return [*self.given, *own]
 
@@ -95,7 +95,7 @@ class MissingMarks:
         }
 
     def list_absent(self, frame: Any, texts: dict[str, TextColumn]) -> list[str]:
-        """List the given markers that no cell has, as TEXT or COL=TEXT."""
+        """List the markers of `as_given` that no cell has."""
 
         def has(name: str, mark: str) -> bool:
             if name in texts:
@@ -111,7 +111,7 @@ class MissingMarks:
 
 
 def _find_marks_with_unit(marks: Collection[str], texts: list[str]) -> list[str]:
-    """List the strings of a column that are a marker with the unit of the column.
+    """List the strings of a column that are a marker with the column's unit.
 
     >>> _find_marks_with_unit(["999"], ["70 kg", "999 kg", "85.5 kg"])
     ['999 kg']
@@ -121,14 +121,15 @@ def _find_marks_with_unit(marks: Collection[str], texts: list[str]) -> list[str]
 
 
 def _cut_unit(text: str) -> str:
-    """Remove the unit of a number, and decimals that are all zero."""
+    """Remove the unit of a number, and its decimals if all are zero."""
     return re.sub(r"[.,]0+$", "", re.sub(r"[^\d.,+-]", "", text))
 
 
 def _split_mark(text: str, names: Collection[str]) -> tuple[list[str], str]:
     """Split "COL=TEXT" or "COL,COL=TEXT" into columns and marker.
 
-    If the part before "=" does not name columns, there are none, and all is the marker.
+    If no part before a "=" names columns, the list is empty, and the whole text is the
+    marker.
     """
     for at in (at for at, sign in enumerate(text) if sign == "="):
         head = text[:at]
@@ -139,7 +140,7 @@ def _split_mark(text: str, names: Collection[str]) -> tuple[list[str], str]:
 
 
 def holds_plus(texts: Any) -> bool:
-    """Whether at most 20 distinct strings include one of plus signs only.
+    """Whether there are at most 20 strings, and one consists of plus signs only.
 
     >>> holds_plus(["+", "-"]), holds_plus(["+1", "-"])
     (True, False)
@@ -150,7 +151,7 @@ def holds_plus(texts: Any) -> bool:
 
 
 def report_minus_values(texts: dict[str, TextColumn]) -> list[str]:
-    """Report columns in which "-" is a value, because they have "+" too."""
+    """Report columns in which "-" is read as a value because they also have "+"."""
     signs = {name: text.values for name, text in texts.items() if "-" in text.values}
     kept = [name for name, values in signs.items() if holds_plus(values)]
     if not kept:

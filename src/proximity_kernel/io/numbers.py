@@ -1,6 +1,6 @@
-"""Numbers in strings: decimal and thousands separators, units, and steps to parse them.
+"""Numbers in strings: formats, units, and the steps that read columns as numbers.
 
-The formats and units are tables of constants.
+The decimal and thousands separators are in the table `NUMBER_FORMATS`.
 """
 
 from __future__ import annotations
@@ -63,22 +63,22 @@ _DIGITS = Context(prec=15)  # of a converted number
 _SAMPLE = 50  # strings that are matched first, to reject a format quickly
 _MIN_NUMERIC = 0.5  # share of numbers in a column that `numeric` names
 _MIN_WITH_UNIT = 0.1  # share of cells that have the unit of the column
-_MIN_ONE_UNIT = 0.95  # the same, in a column where others have another unit
+_MIN_ONE_UNIT = 0.95  # the same, in a column where other cells have another unit
 
 
 # ------------------------------------------------------------------------------ steps
 
 
 def read_stored_numbers(column: Column) -> Column:
-    """Read a column as numbers that the file stores as numbers or booleans."""
+    """Read a column as numbers if the file stores it as numbers or booleans."""
     only_if(pd.api.types.is_numeric_dtype(column.cells.dtype))
     return column.read_as("numbers")
 
 
 def read_numbers(column: Column) -> Column:
-    """Read a column as numbers if nearly all strings are numbers of one format.
+    """Read a column as numbers if nearly all strings are numbers in one format.
 
-    With leading zeros, as in the code 007, it is read as categories.
+    If some have leading zeros, as in the code 007, it is read as categories.
     """
     form, has_zeros = _find_format(column, column.get_text())
     if has_zeros:
@@ -99,7 +99,7 @@ def read_numbers_with_unit(column: Column) -> Column:
 
 
 def read_mixed_units(column: Column) -> Column:
-    """Read a column as numbers with several units, converted to the most common one."""
+    """Read a column as numbers with several units; convert to the most common unit."""
     text = column.get_text()
     units = find_mixed_units(text.values, text.n_cells)
     only_if(units)
@@ -111,9 +111,10 @@ def read_mixed_units(column: Column) -> Column:
 
 
 def read_numbers_mostly_with_unit(column: Column) -> Column:
-    """Read a column as numbers if nearly all have one unit; others stay unread.
+    """Read a column as numbers if at least 95 % of its cells have the same unit.
 
-    If `numeric` names the column, half of the cells suffice.
+    Numbers with another unit become missing. If the option `numeric` names the column,
+    half of the cells are enough.
     """
     text, named = column.get_text(), "numeric" in column.named_in
     units = [_split_unit(one) for one in text.values]
@@ -131,7 +132,7 @@ def read_numbers_mostly_with_unit(column: Column) -> Column:
 
 
 def _read_with_unit(column: Column, form: str, unit: str) -> Column:
-    """Read a column as numbers with a unit, and report how many cells lack it."""
+    """Read a column as numbers with a unit, and report how many cells lack the unit."""
     text = column.get_text()
     is_bare = [_is_with_one_unit(one) and not _split_unit(one) for one in text.values]
     n_bare = text.count(np.array(is_bare))
@@ -141,7 +142,7 @@ def _read_with_unit(column: Column, form: str, unit: str) -> Column:
 
 
 def has_numbers(column: Column) -> bool:
-    """Whether `numeric` would read a column of strings as numbers."""
+    """Whether a column would be read as numbers if the option `numeric` named it."""
     named = replace(column, named_in=column.named_in | {"numeric"})
     for read in (read_numbers, read_numbers_mostly_with_unit):
         with suppress(DoesNotApply):
@@ -151,28 +152,28 @@ def has_numbers(column: Column) -> bool:
 
 
 def _read_leading_zeros(column: Column) -> Column:
-    """Read a column of numbers with leading zeros as categories, and report it."""
+    """Read a column of numbers with leading zeros as categories, and report this."""
     zeros = ": numbers with leading zeros, read as categories"
     return column.with_remark(zeros).read_as("categories")
 
 
 def count_numbers(column: Column) -> int:
-    """Count the cells that are numbers, in the more common of the possible formats."""
+    """Count the cells that are numbers, in the possible format that matches most."""
     text = column.get_text()
     masks = (match_numbers(name, text.values) for name in _list_formats(column))
     return max(map(text.count, masks))
 
 
 def _list_formats(column: Column) -> tuple[str, str]:
-    """List the possible number formats, by the decimal separator of the table."""
+    """List the number formats to try, given the decimal separator of the table."""
     return ("1,5", "1.5") if column.options.decimal == "," else ("1.5", "1,234.5")
 
 
 def _find_format(column: Column, text: TextColumn) -> tuple[str, bool]:
-    """Find the format of nearly all strings, and whether some have leading zeros.
+    """Find the number format of nearly all strings; also whether any has leading zeros.
 
-    Raises `DoesNotApply` if there is none. If `numeric` names the column, half of the
-    cells suffice, and leading zeros do not count.
+    Raises `DoesNotApply` if there is no such format. If the option `numeric` names the
+    column, half of the cells are enough, and leading zeros are ignored.
     """
     named = "numeric" in column.named_in
     least = _MIN_NUMERIC if named else MIN_MATCHED
@@ -187,7 +188,8 @@ def _find_format(column: Column, text: TextColumn) -> tuple[str, bool]:
 def detect_decimal(texts: Iterable[TextColumn], separator: str | None) -> str:
     """Infer the decimal separator of a table from its columns of strings.
 
-    It is the comma if, in some column, more cells parse as numbers than with the point.
+    It is the comma if nearly all cells of a column are numbers with a decimal comma,
+    and more than are numbers with a decimal point; else the point.
     """
     # With semicolons as separators, commas are rarely thousands separators.
     points = ("1.5",) if separator == ";" else ("1.5", "1,234.5")
@@ -206,9 +208,9 @@ def detect_decimal(texts: Iterable[TextColumn], separator: str | None) -> str:
 
 
 def match_numbers(name: str, texts: Any) -> NDArray[np.bool_]:
-    """Return a mask of the strings that are numbers of a format.
+    """Return a mask of the strings that are numbers in the given format.
 
-    If none of the first 50 is, the mask is False everywhere.
+    If none of the first 50 strings is, the mask is False everywhere.
 
     >>> match_numbers("1,5", ["1,5", "2", "x"])
     array([ True,  True, False])
@@ -221,7 +223,7 @@ def match_numbers(name: str, texts: Any) -> NDArray[np.bool_]:
 
 
 def parse_numbers(name: str, texts: Any) -> NDArray[np.float64]:
-    """Parse numbers of a format; other strings become NaN.
+    """Parse strings that are numbers in the given format; other strings become NaN.
 
     >>> parse_numbers("1,5", ["1.234,5", "x"])
     array([1234.5,    nan])
@@ -237,9 +239,9 @@ def parse_numbers(name: str, texts: Any) -> NDArray[np.float64]:
 
 
 def to_plain_numbers(name: str, texts: Iterable[str]) -> list[str]:
-    """Rewrite numbers of a format for float(): decimal point, no thousands separators.
+    """Convert numbers in the given format to strings that `float` can parse.
 
-    Strings of another format become empty, except with the format "1.5".
+    Strings in another format become empty, or are kept if the given format is "1.5".
 
     >>> to_plain_numbers("1,5", ["1.234,5", "\u22127", "x"])
     ['1234.5', '-7', '']
@@ -257,7 +259,7 @@ def to_plain_numbers(name: str, texts: Iterable[str]) -> list[str]:
 
 
 def find_unit(texts: Any) -> str:
-    """Find the unit or currency of numbers; empty if there is none, or several.
+    """Find the unit or currency that numbers share; empty if they have none or several.
 
     Strings without a digit are ignored. Some numbers may lack the unit, unless it is a
     single letter, as in 2a.
@@ -283,7 +285,7 @@ def find_unit(texts: Any) -> str:
 
 
 def _split_unit(text: str) -> str:
-    """Return the unit or currency of a number; empty if it has none or two.
+    """Return the unit or currency of a number in a string; empty if it has none or two.
 
     >>> _split_unit("5 kg"), _split_unit("$5"), _split_unit("5")
     ('kg', '$', '')
@@ -294,26 +296,26 @@ def _split_unit(text: str) -> str:
 
 
 def _is_with_one_unit(text: str) -> bool:
-    """Whether a string is a number with one unit or none."""
+    """Whether a string is a number with at most one unit or currency."""
     found = re.fullmatch(_WITH_UNIT, text)
     return found is not None and not all(found.groups(""))
 
 
 def find_mixed_units(texts: Any, n_cells: NDArray[np.int64]) -> tuple[str, ...]:
-    """Find the units of numbers that have several, the most frequent unit first.
+    """Find the units of a column of numbers with several units, most frequent first.
 
     Parameters
     ----------
     texts : iterable of str
-        Distinct strings. Those without a digit are ignored.
+        Distinct strings. Strings without a digit are ignored.
     n_cells : ndarray of shape (n_texts,)
         Number of cells that hold each string.
 
     Returns
     -------
     tuple of str
-        Empty if a number has no known unit, or if the units cannot be converted to each
-        other.
+        Empty if all numbers have the same unit, if a number has no known unit, or if
+        the units cannot be converted to each other.
 
     Examples
     --------
@@ -334,7 +336,7 @@ def find_mixed_units(texts: Any, n_cells: NDArray[np.int64]) -> tuple[str, ...]:
 
 
 def remove_unit(text: TextColumn, unit: str) -> TextColumn:
-    """Remove the unit from numbers; several units ("kg, g") are converted to the first.
+    """Remove the unit from numbers; with several units ("kg, g"), convert to the first.
 
     >>> cells = pd.Series(["-$5", "7 $", "x"], dtype="category")
     >>> remove_unit(TextColumn.from_categories(cells, []), "$").values.tolist()
@@ -349,7 +351,7 @@ def remove_unit(text: TextColumn, unit: str) -> TextColumn:
 
 
 def _cut_unit(text: str, units: tuple[str, ...]) -> str:
-    """Remove the unit from a string that has a digit.
+    """Remove the unit from a string; without a digit, the string is not changed.
 
     >>> _cut_unit("- 5 kg", ("kg",)), _cut_unit("no kg", ("kg",))
     ('-5', 'no kg')
@@ -360,7 +362,7 @@ def _cut_unit(text: str, units: tuple[str, ...]) -> str:
 
 
 def _convert_quantity(text: str, units: tuple[str, ...]) -> str:
-    """Convert a quantity to the first unit, and remove the unit.
+    """Convert a quantity to the first unit, and remove the unit; keep other strings.
 
     >>> _convert_quantity("3750 g", ("kg", "g")), _convert_quantity("none", ("kg",))
     ('3.75', 'none')

@@ -62,27 +62,28 @@ def read_table(
         One character, or ``"tab"``, ``"comma"``, ``"semicolon"``, ``"bar"`` or
         ``"space"``.
     decimal : {".", ","}, optional
+        Decimal separator.
     encoding : str, optional
         Encoding of a text file, for example ``"latin-1"``.
     header_rows : int, optional
-        Number of header rows of a text file or sheet; 0 for none. Several are joined
-        into one name for each column.
+        Number of header rows of a text file or sheet; 0 for none. Several rows are
+        joined into one name for each column.
     skip_rows : int, optional
         Number of lines (text) or rows (Excel) above the table, including empty ones.
     names : iterable of str, optional
-        Column names of a table without a header; with ``header_rows`` they replace
-        those of the file.
+        Column names of a table without a header; with ``header_rows`` they replace the
+        names in the file.
     sheet : str, optional
-        Name or number (from 1) of an Excel sheet. By default the one with the largest
+        Name or number (from 1) of an Excel sheet. By default the sheet with the largest
         table.
     missing : str, iterable of str or mapping
-        Strings or numbers to read as missing, in addition to the usual ones (empty,
-        ``?``, ``NA``, ``null``, ``-``, ...). ``"COL=TEXT"``, or a mapping of columns to
-        strings, applies to these columns only. Ids are not affected.
+        Strings or numbers to read as missing, in addition to the default strings
+        (empty, ``?``, ``NA``, ``null``, ``-``, ...). ``"COL=TEXT"``, or a mapping from
+        columns to strings, applies to these columns only. Ids are not affected.
     default_missing : bool, default=True
-        If False, only empty cells and `missing` are missing.
+        If False, only empty cells and the strings in `missing` are read as missing.
     ids : str or iterable of str
-        Columns that name the rows. Detected if none is given.
+        Columns that identify the rows. Detected if none is given.
     only : str or iterable of str
         Columns to use, even if they look like ids or free text; all others are left
         out, except ids.
@@ -95,7 +96,7 @@ def read_table(
         ``shop_id``) or look like dates (20240131).
     day_first : bool, optional
         Whether 3/4/2020 is in April. By default the other dates of the column decide;
-        if they cannot, the column is read as categories.
+        if they cannot decide, the column is read as categories.
     ignore_case : bool, default=False
         Whether strings that differ only in case or whitespace are one category.
     where : str, optional
@@ -104,7 +105,7 @@ def read_table(
         number, date or category, and ``COL is missing``, joined by ``and``, ``or``,
         ``not`` and parentheses. A comparison with a missing cell is false.
     keep_totals : bool, default=False
-        Whether to keep rows and columns that are totals of others.
+        Whether to keep rows and columns that are totals of other rows or columns.
     schema : Schema, optional
         Schema of an earlier table. The columns are then read as in that table; only the
         layout of the file is inferred.
@@ -118,7 +119,8 @@ def read_table(
     FileNotFoundError
         If there is no such file.
     InputError
-        A ValueError: the file is not a table, or a parameter does not fit it.
+        If the file is not a table, or a parameter does not fit the file. An InputError
+        is a ValueError.
 
     Examples
     --------
@@ -183,9 +185,9 @@ def _apply_schema(
 ) -> LoadedTable:
     """Convert a parsed file to typed columns by a schema.
 
-    `inferred` are the assumptions of a schema that was inferred from this file. With
-    `earlier`, the schema is of another table: ids may be absent, and columns that it
-    does not have are left out.
+    `inferred` lists the assumptions of a schema that was inferred from this file. With
+    `earlier`, the schema is that of an earlier table: ids may be absent, and columns
+    that are not in the schema are left out.
     """
     from .cells import decode
     from .excel import except_formulas
@@ -214,7 +216,7 @@ def _apply_schema(
 
 
 def _describe_separator(layout: FileLayout) -> str:
-    """Write the separator of a text file, to append to the size of its table."""
+    """Describe the separator of a text file, to append to the size of its table."""
     if layout.type != "text":
         return ""
     if layout.separator is None:
@@ -223,7 +225,7 @@ def _describe_separator(layout: FileLayout) -> str:
 
 
 def _compare_columns(parsed: ParsedFile, schema: Schema) -> list[str]:
-    """Raise InputError if a used column of `schema` is absent; list what is left out.
+    """Raise InputError if a used column of `schema` is absent; list unused columns.
 
     `schema` is that of an earlier table.
     """
@@ -253,7 +255,7 @@ def _compare_columns(parsed: ParsedFile, schema: Schema) -> list[str]:
 
 @dataclass(frozen=True)
 class LargeTable:
-    """A table in a file that is read in batches; it can be read several times.
+    """A table in a Parquet or Arrow file that is read in batches, any number of times.
 
     Attributes
     ----------
@@ -271,7 +273,7 @@ class LargeTable:
     earlier: bool = False
 
     def read(self, *, all_columns: bool = False) -> Iterator[tuple[int, LoadedTable]]:
-        """Read all rows once, in batches.
+        """Read all rows of the file once, in batches.
 
         Parameters
         ----------
@@ -291,7 +293,7 @@ class LargeTable:
             start += batch.num_rows
 
     def _list_needed_columns(self) -> list[str] | None:
-        """List the ids and used columns; None (read all) if names were changed."""
+        """List the ids and used columns; None (read all) if columns were renamed."""
         used, known = self.schema.names("used"), set(self.file.columns)
         ids = self.schema.names("id")
         if self.earlier:  # ids may be absent
@@ -309,10 +311,11 @@ def open_large_table(
     ----------
     path : str
     schema : Schema, optional
-        Of an earlier table.
+        Schema of an earlier table.
     **options
-        The other parameters of `read_table`. Those about text and sheets (`sep`,
-        `encoding`, `header_rows`, `skip_rows`, `names`, `sheet`) are errors.
+        The other parameters of `read_table`. Parameters for text and sheets (`sep`,
+        `encoding`, `header_rows`, `skip_rows`, `names`, `sheet`) and `where` raise
+        InputError.
 
     Returns
     -------
@@ -327,7 +330,9 @@ def open_large_table(
     given = ReadOptions(**options)
     given.check_file_type(path, file.type)
     if given.where is not None:
-        raise InputError("`where`: rows are selected only if a table is read at once.")
+        raise InputError(
+            "`where`: rows can be selected only in a table that is read at once."
+        )
     first = next(file.read()).slice(0, SAMPLE_ROWS)
     sample = file.convert(first, 0)
     earlier, marks = schema is not None, ""
@@ -363,8 +368,8 @@ def _infer_from_first_rows(
 ) -> tuple[Schema, str, list[str]]:
     """Infer a schema from the first rows, and for empty columns also from later rows.
 
-    `first` are the first rows as an Arrow table, `sample` the same rows parsed. Returns
-    the same as `infer_schema`.
+    `first` has the first rows as an Arrow table, `sample` the same rows parsed. Returns
+    what `infer_schema` returns.
     """
     from .typed_columns import infer_schema
 
@@ -376,7 +381,7 @@ def _infer_from_first_rows(
         return schema, marks, lines
     arrow = require("pyarrow", extra="cli")
     joined = arrow.concat_tables([first, *later], promote_options="permissive")
-    # Ids are kept: a column that numbers the rows does not do so in the joined rows.
+    # Ids are kept: in the joined rows, a row number is no longer consecutive.
     ids = [] if options.ids else schema.names("id")
     id_lines = [line for line in lines if ids and line.startswith("taken as id")]
     options = replace(options, ids=(*options.ids, *ids))
@@ -400,9 +405,10 @@ def _list_empty_columns(frame: Any, missing: Sequence[str]) -> list[str]:
 def _find_observing_batches(
     file: LargeFile, empty: list[str], missing: Sequence[str]
 ) -> list[Any]:
-    """Find the batches that have the first observed cell of one of the `empty` columns.
+    """Find the batches with the first observed cell of each column in `empty`.
 
-    Reads until each of these columns has one.
+    Reading stops when every such column has an observed cell, or at the end of the
+    file.
     """
     searched = [name for name in empty if name in file.columns]
     found = []

@@ -35,7 +35,7 @@ _VALUE = r"(.*?)(?=\s+(?:and|or)\b|\s*\)|\s*$)"
 def select_rows(table: LoadedTable, where: str | None) -> LoadedTable:
     """Keep the rows of a table that meet the condition `where`, and report how many.
 
-    None keeps all.
+    None keeps all rows.
     """
     if where is None:
         return table
@@ -110,7 +110,7 @@ class _Condition:
         return self._compare_cells(name, sign[1], value)
 
     def _read_column(self) -> str:
-        """Parse the name of a column: the longest that fits, or one in quotes."""
+        """Parse a column name: the longest name that matches, or a name in quotes."""
         names = [column.name for column in self.table.schema.columns]
         rest = self.text[self.at :].lstrip()
         for name in sorted(names, key=len, reverse=True):
@@ -131,7 +131,8 @@ class _Condition:
     def _get_cells(self, name: str) -> Any:
         """Return the typed cells of a column.
 
-        Ids and columns that are left out become numbers if all cells are, else strings.
+        Ids and columns that are left out become numbers if all their cells are numbers,
+        else strings.
         """
         if name in self.table.frame:
             return self.table.frame[name]
@@ -158,7 +159,7 @@ class _Condition:
         return np.asarray(_COMPARISONS[sign](cells, wanted) & observed, bool)
 
     def _parse_date(self, name: str, value: str) -> Any:
-        """Parse a date in ISO format or in that of the column; NaT if it is neither."""
+        """Parse a date in ISO format or the column's format; NaT if in neither."""
         columns = {column.name: column for column in self.table.schema.columns}
         for form in filter(None, ("iso", columns[name].format)):
             date = parse_dates(form, [value])[0]
@@ -168,7 +169,10 @@ class _Condition:
         return pd.NaT
 
     def _find_category(self, name: str, labels: Any, sign: str, value: str) -> int:
-        """Return the code of a category; raise InputError if it cannot be compared."""
+        """Return the code of a category; raise InputError if it is absent or unordered.
+
+        A category without an order can be compared by ``==`` and ``!=`` only.
+        """
         texts = [str(one) for one in labels.categories]
         if value not in texts:
             hint = suggest(value, texts) or f"; it has {listed(texts, 8)}."
@@ -178,7 +182,7 @@ class _Condition:
         return texts.index(value)
 
     def _read_word(self, pattern: str) -> str:
-        """Read a string in quotes, or what a pattern matches; empty if neither."""
+        """Read a string in quotes or one that a pattern matches; empty if neither."""
         found = self._match_next(_QUOTED) or self._match_next(pattern)
         return next(filter(None, found.groups()), "") if found else ""
 
@@ -190,6 +194,6 @@ class _Condition:
         return found
 
     def _error(self, problem: str) -> InputError:
-        """Make the error of a condition that cannot be parsed, with an example."""
+        """Make an InputError for a condition that cannot be evaluated."""
         example = "write conditions as age > 30 and sex == f"
         return InputError(f"`where` {self.text}: {problem}; {example}.")

@@ -1,4 +1,4 @@
-"""Dataclasses of a table that is read: options, file layout, schema, loaded table.
+"""Dataclasses for reading a table: options, file layout, schema, loaded table.
 
 A `Schema` is inferred once (``typed_columns``) and saved with a model: it has all that
 is needed to read other rows of the same table in the same way.
@@ -27,7 +27,9 @@ _LAYOUT_OPTIONS = {
 
 
 class InputError(ValueError):
-    """A file, table or option cannot be used; the message says what to change.
+    """Raised for a file, table or option that cannot be used.
+
+    The message says what to change.
 
     Messages name parameters of `read_table` in backquotes, which the command line
     replaces by its options.
@@ -42,7 +44,7 @@ class Doubt(str):
 
 @dataclass(frozen=True)
 class ColumnSchema:
-    """How a column is read.
+    """How a column of a file is read.
 
     Attributes
     ----------
@@ -58,9 +60,9 @@ class ColumnSchema:
         Unit or currency removed from numbers, for example ``"kg"``; empty if none. With
         several units, for example ``"kg, g"``, all are converted to the first.
     missing : tuple of str or None
-        Strings that are read as missing in this column; None for those of the table.
+        Strings that are read as missing in this column; None for `Schema.missing`.
     order : tuple of str
-        The labels of ordered categories, the lowest first.
+        The labels of ordered categories, the lowest first; empty for other columns.
     """
 
     name: str
@@ -74,30 +76,30 @@ class ColumnSchema:
 
 @dataclass(frozen=True)
 class Schema:
-    """How the columns of a table are read.
+    """How the columns of a file are read.
 
     Attributes
     ----------
     columns : tuple of ColumnSchema
         In the order of the table.
     missing : tuple of str
-        Strings that are read as missing.
+        Strings that are read as missing, except in columns that have their own.
     """
 
     columns: tuple[ColumnSchema, ...]
     missing: tuple[str, ...]
 
     def names(self, role: Role) -> list[str]:
-        """List the names of the columns that have a role."""
+        """List the names of the columns that have the given role."""
         return [column.name for column in self.columns if column.role == role]
 
     def to_dict(self) -> dict[str, Any]:
-        """Convert to dicts, lists and strings, to save it with a model."""
+        """Convert the schema to dicts, lists and strings, to save it with a model."""
         return asdict(self)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Schema:
-        """Restore a schema from `to_dict`."""
+        """Restore a schema from the result of `to_dict`."""
 
         def restore(column: dict[str, Any]) -> ColumnSchema:
             marks, order = column["missing"], tuple(column["order"])
@@ -110,7 +112,7 @@ class Schema:
 
 @dataclass(frozen=True)
 class FileLayout:
-    """The format of a file. What does not apply to its type is None.
+    """The format of a file. Attributes that do not apply to its type are None.
 
     Attributes
     ----------
@@ -138,7 +140,7 @@ class FileLayout:
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """The parameters of `read_table`, which documents them. None means: infer it."""
+    """The parameters of `read_table`, where they are documented; None if not given."""
 
     sep: str | None = None
     decimal: str | None = None
@@ -173,20 +175,20 @@ class ReadOptions:
                 object.__setattr__(self, "header_rows", 0)
 
     def check_file_type(self, name: str, file_type: str) -> None:
-        """Raise InputError if an option is given that this type of file cannot have."""
+        """Raise InputError if a given option does not apply to the type of the file."""
         known = dict.fromkeys(chain(*_LAYOUT_OPTIONS.values()))
         given = [option for option in known if getattr(self, option) is not None]
         for option in given:
             if option not in _LAYOUT_OPTIONS.get(file_type, ()):
                 raise InputError(
-                    f"`{option}`: {name} is {file_type}, where it does not apply; "
-                    "leave the option out."
+                    f"`{option}`: {name} is {file_type}, and the option does not apply "
+                    "to this type; leave it out."
                 )
 
 
 @dataclass(frozen=True, eq=False)
 class ParsedFile:
-    """A file split into columns, whose strings are not parsed yet.
+    """The columns of a file, in which strings are not parsed as numbers or dates yet.
 
     Attributes
     ----------
@@ -196,8 +198,8 @@ class ParsedFile:
         The cells as stored in the file: strings as categoricals, Parquet and Arrow in
         their Arrow types, Excel as Python objects. Includes rows that are totals.
     frame : pandas.DataFrame
-        The same cells in few dtypes, without totals. Strings are unordered
-        categoricals, also those of numbers or dates, so that each distinct one is
+        The same cells in a few dtypes, without totals. Strings, also strings that are
+        numbers or dates, are unordered categoricals, so that each distinct string is
         parsed once.
     layout : FileLayout
     assumptions : tuple of str
@@ -242,7 +244,8 @@ class LoadedTable:
     assumptions : tuple of str
         What was assumed, in sentences. The first gives the size of the table.
     doubts : tuple of str
-        The assumptions that say what may be wrong with the table, and was not changed.
+        The assumptions that say what may be wrong with the table; nothing was changed
+        because of them.
     """
 
     name: str

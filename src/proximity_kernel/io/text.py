@@ -30,7 +30,7 @@ _SAMPLE_LINES = 200
 _SAMPLE_CHARACTERS = 2**18
 _MIN_SAMPLE = 5  # lines, however long they are
 _BLOCK = 2**22  # bytes that are parsed at a time, if no row is longer
-# Suggested if a text is not UTF-8; the last one can decode any bytes.
+# Suggested if a text is not UTF-8; the last encoding can decode any bytes.
 _ENCODINGS = ("utf-8", "cp1252", "cp932", "gb18030", "big5", "euc_jp", "euc_kr",
               "cp1251", "latin-1")  # fmt: skip
 _COMMENTS = ("# ", "##", "#!", "%%")
@@ -157,7 +157,7 @@ def _find_start(lines: list[str], given: str | None, n_header: int | None) -> in
     """Count the lines above the table that are titles or comments.
 
     A line with a single non-empty field is a title, unless that field is a number or
-    date. With ``n_header=0`` it is a row if it has as many fields as the other rows.
+    date. With ``n_header=0``, a line with as many fields as other rows is a row.
     """
     for start, line in enumerate(lines[:_MAX_SKIPPED]):
         separator = given or _detect_separator(lines[start:])
@@ -183,7 +183,7 @@ def _is_title(line: str, separator: str) -> bool:
 
 
 def _skip_lines(text: str, n_lines: int) -> tuple[str, int]:
-    """Remove the first `n_lines` non-empty lines, and the empty ones around them.
+    """Remove the first `n_lines` non-empty lines, and the empty lines around them.
 
     Also returns the number of lines removed.
     """
@@ -201,7 +201,8 @@ def _skip_lines(text: str, n_lines: int) -> tuple[str, int]:
 def _decode(file: InputFile, encoding: str | None) -> tuple[str, str, list[str]]:
     """Decode a text file; return the text, its encoding, and what was assumed.
 
-    Without `encoding`: UTF-8, UTF-16 with a byte order mark, else Windows Latin.
+    If `encoding` is None, it is UTF-16 if the file has a UTF-16 byte order mark, else
+    UTF-8, else Windows Latin. Raises InputError if the bytes cannot be decoded.
     """
     data, assumptions = file.data, list[str]()
     if file.decoded:
@@ -243,7 +244,7 @@ def _can_decode(data: bytes, encoding: str) -> bool:
 def _sample_lines(text: str) -> list[str]:
     """Return the first non-empty lines with their line ends, fewer if they are long.
 
-    A line end is part of a column name that is quoted and goes over two lines.
+    Line ends are kept because a quoted column name may contain a line end.
     """
     lines: list[str] = []
     n_characters = 0
@@ -295,7 +296,7 @@ def _detect_separator(lines: list[str]) -> str:
 
 
 def _is_prose(rows: list[list[str]]) -> bool:
-    """Whether lines are running text: many words per cell, and no numbers or dates."""
+    """Whether rows are running text: many words per cell, and no numbers or dates."""
     cells = [cell.strip() for row in rows for cell in row if cell.strip()]
     n_words = sum(len(cell.split()) for cell in cells) / max(len(cells), 1)
     if max(map(len, rows)) > 1 and len(rows) > _MAX_PROSE:
@@ -308,8 +309,9 @@ def _is_prose(rows: list[list[str]]) -> bool:
 def _measure_evenness(rows: list[list[str]]) -> tuple[float, int]:
     """Return the share of rows with the most common number of fields, and that number.
 
-    The first row must have this number, or one less if the column of row names has no
-    name. Otherwise the separator only occurs inside cells, and the result is (0.0, 1).
+    The first row must have this number of fields, or one less if the column of row
+    names has no name. Otherwise the separator only occurs inside cells, and the result
+    is (0.0, 1).
     """
     lengths = Counter(len(row) for row in rows)
     n_fields, n_rows = lengths.most_common(1)[0] if lengths else (1, 0)

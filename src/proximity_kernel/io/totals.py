@@ -1,4 +1,4 @@
-"""Totals: leave out rows and columns that are sums or means of others.
+"""Totals: leave out rows and columns that are sums or means of other rows or columns.
 
 A row is left out if one of its cells is called a total ("Total", "Summe", "North
 Total") and at least half of its numbers are sums or means of other rows. The last row
@@ -7,7 +7,7 @@ of that cell are empty. A column is left out if its name has such a word and its
 are sums or means of adjacent columns. All of these are reported.
 
 Two doubtful cases are kept and reported: a last row that is called a total but does not
-add up, and a column that is a sum or mean of others but is not called a total.
+add up, and a column that is a sum or mean of adjacent columns but is not called so.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ _PART = re.compile(rf"({_WORDS})\b.*|.*\b({_WORDS}):?", re.IGNORECASE)
 _NAMED = re.compile(rf"(.*[_\s.\-])?({_WORDS})([_\s.\-].*)?", re.IGNORECASE)
 _MAX_LENGTH = 40  # characters of a cell that calls a row a total
 _MIN_ROWS = 2  # that a total sums up
-_MAX_TOTALS = 0.5  # share of rows called a total; if more are, it is a category
+_MAX_TOTALS = 0.5  # share of rows called a total; if more are, the word is a category
 _MIN_MATCHED = 0.5  # share of a total's numbers that are sums or means
-_MIN_SUMMED = 0.95  # share of the rows in which a column is the sum of others
+_MIN_SUMMED = 0.95  # share of the rows in which a column is the sum of other columns
 _MIN_CHECKED = 5  # distinct totals
 _N_SAMPLE = 200  # rows that are checked first
 _MAX_COLUMNS = 60  # numeric columns that are searched for sums
@@ -48,7 +48,7 @@ _MAX_COLUMNS = 60  # numeric columns that are searched for sums
 
 
 def leave_totals_out(parsed: ParsedFile) -> ParsedFile:
-    """Leave out the rows that are sums or means of others, and report them.
+    """Leave out the rows that are sums or means of other rows, and report them.
 
     They stay in `source`, so that they are written back. The index of the other rows
     is not changed.
@@ -86,7 +86,7 @@ def leave_totals_out(parsed: ParsedFile) -> ParsedFile:
 def _find_total_words(frame: Any) -> dict[int, tuple[str, str]]:
     """Find the rows with a cell such as "Total" or "North Total".
 
-    Returns the row's position -> column and text of that cell.
+    Returns a dict from the position of a row to the column and the text of that cell.
     """
     found: dict[int, tuple[str, str]] = {}
     for name in frame:
@@ -103,7 +103,8 @@ def _find_total_words(frame: Any) -> dict[int, tuple[str, str]]:
 def _find_sum_rows(frame: Any, rows: list[int]) -> set[int]:
     """Find which of `rows` are sums or means of the rows above, or of all other rows.
 
-    Most strings of such a row must be missing, except the one that calls it a total.
+    Such a row must have at most half as many strings as the median row, or a single
+    string.
     """
     read = {name: _read_numbers(frame[name]) for name in frame}
     columns = [values for values in read.values() if values is not None]
@@ -129,7 +130,7 @@ def _find_sum_rows(frame: Any, rows: list[int]) -> set[int]:
 
 
 def _is_total(row: NDArray[np.float64], part: NDArray[np.float64]) -> bool:
-    """Whether half of a row's numbers are the column sums or means of rows `part`."""
+    """Whether at least half of a row's numbers are sums or means of the rows `part`."""
     known = ~np.isnan(row) & (row != 0)
     if len(part) < _MIN_ROWS or not known.any():
         return False
@@ -147,7 +148,7 @@ def _is_empty(cell: Any) -> bool:
 
 
 def _read_numbers(cells: Any) -> NDArray[np.float64] | None:
-    """Parse a column as floats, other cells as NaN; None if few cells are numbers."""
+    """Parse the numbers of a column; None if most distinct strings are not numbers."""
     if not is_text(cells):
         if not pd.api.types.is_numeric_dtype(cells.dtype):
             return None
@@ -165,7 +166,7 @@ def _read_numbers(cells: Any) -> NDArray[np.float64] | None:
 
 
 def leave_total_columns_out(table: LoadedTable, kept: set[str]) -> LoadedTable:
-    """Leave out the columns that are called totals and are sums or means of others.
+    """Leave out columns that are called totals and are sums or means of other columns.
 
     Sums that are not called a total, or that are among the column names `kept`, are
     only reported.
@@ -234,9 +235,9 @@ def _find_sum_columns(frame: Any) -> Iterator[tuple[str, list[str], str]]:
 def _name_sum(
     total: NDArray[np.float64], sums: NDArray[np.float64], n_parts: int
 ) -> str:
-    """Return "sum" or "mean" if `total` is that of `n_parts` columns, else "".
+    """Return "sum" or "mean" if `total` is the sum or mean of columns, "" if neither.
 
-    `sums` are the row sums of these columns.
+    `sums` has the row sums of the `n_parts` columns.
     """
     for what, expected in (("sum", sums), ("mean", sums / n_parts)):
         same = np.isclose(total, expected, rtol=1e-4, atol=0.006)

@@ -44,19 +44,19 @@ def leave_dropped_out(column: Column) -> Column:
 
 
 def use_only_named(column: Column) -> Column:
-    """If the option `only` is given: use the columns it names, leave the others out."""
+    """If the option `only` is given, use a column that it names; leave others out."""
     only_if(column.options.only)
     return column.with_role("used" if "only" in column.named_in else "left out")
 
 
 def leave_nested_out(column: Column) -> Column:
-    """Leave out a column of nested values: lists or structs."""
+    """Leave out a column of nested cells: lists or structs."""
     only_if(column.cells.dtype == "object")
     return column.with_role("left out", "left out, lists or records")
 
 
 def leave_empty_out(column: Column) -> Column:
-    """Leave out a column without an observed cell."""
+    """Leave out a column in which all cells are missing."""
     only_if(not column.n_observed)
     return column.with_role("left out", "left out, all empty")
 
@@ -65,8 +65,8 @@ def check_numeric(column: Column) -> Column:
     """Raise InputError if `numeric` names a column that was not read as numbers."""
     only_if("numeric" in column.named_in and column.kind != "numbers")
     raise InputError(
-        f"`numeric` {column.name}: too few of its cells are numbers; correct the "
-        "others, or mark them as missing (`missing`)."
+        f"`numeric` {column.name}: too few of its cells are numbers; correct the other "
+        "cells, or mark them as missing (`missing`)."
     )
 
 
@@ -139,7 +139,7 @@ def infer_schema(
     for option, other in _OPPOSITES:
         if both := sorted(named[option] & named[other]):
             raise InputError(
-                f"`{option}` and `{other}` both name {both[0]}; leave it out of one."
+                f"`{option}` and `{other}` both name {both[0]}; name it in one only."
             )
     marks = MissingMarks.from_options(options, names)
     texts = {
@@ -164,8 +164,8 @@ def infer_schema(
     if not schema.names("used"):
         why = "; ".join(lines) or "see `drop` and `ids`"
         raise InputError(
-            f"{parsed.name}: no column is left to compare ({why}); `categorical` "
-            "compares by a column, whatever it holds."
+            f"{parsed.name}: no column is left to compare ({why}); a column named in "
+            "`categorical` is compared, whatever its cells are."
         )
     texts = {c.name: c.text for c in columns if c.text is not None}
     absent = marks.list_absent(frame, texts)
@@ -198,9 +198,9 @@ def _make_column_schema(column: Column, marks: MissingMarks) -> ColumnSchema:
 def _describe_columns(
     columns: Iterable[Column], more: Iterable[tuple[str, str]]
 ) -> list[str]:
-    """Write the assumptions in sentences: ids, then columns left out, then others.
+    """List the assumptions about columns in sentences: ids, left out columns, others.
 
-    `more` has further entries of `Column.lists`.
+    `more` has further entries in the form of `Column.lists`.
     """
     lists: dict[str, list[str]] = defaultdict(list)
     remarks: dict[str, list[str]] = defaultdict(list)
@@ -223,7 +223,7 @@ def _describe_columns(
 def _resolve_columns(
     source: str, option: str, given: Iterable[str], names: list[str]
 ) -> frozenset[str]:
-    """Find the columns that an option names; one text may name several, with commas.
+    """Find the columns that an option names; a string may name several ("a,b").
 
     >>> sorted(_resolve_columns("a.csv", "ids", ["a,b", "c, d"], ["a", "b", "c, d"]))
     ['a', 'b', 'c, d']
@@ -255,7 +255,7 @@ def convert_columns(
     schema : Schema
     inferred : bool
         Whether `schema` was inferred from these rows. If not, a column that does not
-        fit it raises InputError.
+        fit the schema raises InputError.
 
     Returns
     -------
@@ -280,7 +280,7 @@ def convert_columns(
 
 
 def parse_format(name: str, texts: Any) -> NDArray[Any]:
-    """Parse strings in a number or date format; others become missing."""
+    """Parse strings in the given number or date format; others become NaN or NaT."""
     is_date = name in dates.DATE_FORMATS
     return (dates.parse_dates if is_date else numbers.parse_numbers)(name, texts)
 
@@ -299,7 +299,7 @@ class _Converter:
     unmatched_in: dict[str, str] = field(default_factory=dict)
 
     def convert(self, column: ColumnSchema, cells: Any) -> tuple[Any, Any]:
-        """Convert a column; return it, and which cells are missing in the file."""
+        """Convert a column; also return a mask of the cells missing in the file."""
         marks = self.schema.missing if column.missing is None else column.missing
         if not is_text(cells):
             values = self._convert_typed(column, cells, marks)
@@ -316,7 +316,10 @@ class _Converter:
         return pd.Series(values), text.codes < 0
 
     def _convert_text(self, column: ColumnSchema, text: TextColumn) -> Any:
-        """Parse strings as numbers or dates, in the format of the schema or another."""
+        """Parse strings as numbers or dates, in the format of the schema.
+
+        If none parses, another format that all strings have is used, and reported.
+        """
         is_date = column.kind == "dates"
         # A model may have been fitted to a file that stores numbers as numbers.
         expected = column.format or ("iso" if is_date else "1.5")
@@ -342,9 +345,10 @@ class _Converter:
     def _collect_unmatched(
         self, column: ColumnSchema, text: TextColumn, unmatched: NDArray[np.bool_]
     ) -> None:
-        """Collect the strings in the mask `unmatched`.
+        """Collect the strings that do not parse, which the mask `unmatched` selects.
 
-        Raises InputError if they are too many, and the schema is of another table.
+        Raises InputError if too many cells have them, and the schema was inferred from
+        another table.
         """
         n_cells = text.count(unmatched)
         if not n_cells:
@@ -358,14 +362,14 @@ class _Converter:
             raise InputError(
                 f"{self.file}: column {column.name!r} has {column.kind} in the model, "
                 f"and here {n_cells:,} of {text.n_observed:,} cells are not "
-                f"{expected}, as {listed(texts, 2)}; correct them, or fit again."
+                f"{expected}, such as {listed(texts, 2)}; correct them, or fit again."
             )
         for one, n in zip(texts, text.n_cells[unmatched].tolist(), strict=True):
             self.unmatched[one] += n
         self.unmatched_in[column.name] = expected
 
     def describe_unmatched(self) -> list[str]:
-        """Write in a sentence which strings did not parse and were read as missing."""
+        """Describe the strings that did not parse in a list of at most one sentence."""
         if not self.unmatched:
             return []
         n_cells = counted(self.unmatched.total(), "cell")
@@ -411,7 +415,7 @@ def _find_other_format(column: ColumnSchema, text: TextColumn) -> str | None:
 
 
 def _report_likely_marks(unmatched: Counter[str], frame: Any) -> list[str]:
-    """Report categories that also were unparsable in a column of numbers or dates."""
+    """Report categories that are unparsable cells in a column of numbers or dates."""
     texts: dict[str, None] = {}
     columns = []
     for name in frame.select_dtypes("category"):

@@ -36,7 +36,7 @@ _VIEWS = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary
 
 
 def parse_typed(file: InputFile, _: ReadOptions) -> ParsedFile:
-    """Parse a Parquet or Arrow file into columns, unless it is too large."""
+    """Parse a Parquet or Arrow file into columns; raise InputError if too large."""
     name, size = file.name, len(file.data)
     with _convert_errors(name, file.type):
         if file.type == "parquet":
@@ -74,9 +74,9 @@ def _read_whole_parquet(file: InputFile) -> Any:
 
 
 def _count_decoded_bytes(column: Any) -> int:
-    """Count the bytes of dictionary- or run-end-encoded strings when decoded.
+    """Count the bytes of a dictionary- or run-end-encoded column once it is decoded.
 
-    Those inside lists and structs count too; a column without encoding counts 0.
+    Strings inside lists and structs count too; a column that is not encoded counts 0.
     """
     if isinstance(column, pa.ChunkedArray):
         return sum(map(_count_decoded_bytes, column.chunks))
@@ -106,7 +106,8 @@ def _measure_strings(texts: Any) -> Any:
 def _list_messages(data: Any) -> Iterator[Any]:
     """Iterate over the messages of an Arrow file or stream: batches and dictionaries.
 
-    The footer of a file has their offsets: Footer.dictionaries, .recordBatches.
+    The footer of a file has the offsets of the messages, in the fields 2 and 3:
+    Footer.dictionaries and Footer.recordBatches.
     """
     data = pa.py_buffer(data)
     if data.slice(0, 6).to_pybytes() != b"ARROW1":
@@ -145,7 +146,7 @@ def _count_message_bytes(message: Any) -> int:
 
 
 def _find_field(meta: bytes, table: int, number: int) -> int:
-    """Return the offset of a field of a flatbuffer's table; 0 if it is absent."""
+    """Return the offset of a field in a flatbuffer's table; 0 if it is absent."""
     fields = table - struct.unpack_from("<i", meta, table)[0]
     if 6 + 2 * number > struct.unpack_from("<H", meta, fields)[0]:
         return 0
@@ -194,7 +195,7 @@ def _convert_arrow(name: str, file_type: str, table: Any) -> ParsedFile:
 
 
 def _decode_runs_and_views(name: str, table: Any) -> Any:
-    """Decode run-end encoded columns and string views; InputError if too large."""
+    """Decode run-end-encoded columns and string views, if they are not too large."""
     for j, field in enumerate(table.schema):
         column = table[j]
         if pa.types.is_run_end_encoded(field.type):
@@ -216,13 +217,13 @@ def _decode_runs_and_views(name: str, table: Any) -> Any:
 
 
 def _convert_dictionary(encoded: Any, value_type: Any) -> Any:
-    """Cast the distinct values of a dictionary-encoded array to a type."""
+    """Cast the distinct values of a dictionary-encoded array to the given type."""
     values = encoded.dictionary.cast(value_type)
     return type(encoded).from_arrays(encoded.indices, values)
 
 
 def _put_index_first(table: Any) -> Any:
-    """Move the columns that pandas stored as an index to the front, and name them."""
+    """Move the columns that pandas stored as an index to the front, and rename them."""
     index: Any = None
     with suppress(KeyError, TypeError, ValueError):  # no metadata of pandas, or damaged
         index = table.schema.pandas_metadata["index_columns"]
@@ -256,7 +257,7 @@ class LargeFile:
     def read(self, columns: Sequence[str] | None = None) -> Iterator[Any]:
         """Iterate over the file in Arrow tables of at most `BATCH_ROWS` rows.
 
-        `columns` are the names of those to read; all by default.
+        `columns` names the columns to read; all by default.
         """
         read = _read_parquet if self.type == "parquet" else _read_ipc
         with _convert_errors(self.name, self.type):
@@ -322,7 +323,7 @@ def _read_parquet(path: str, columns: Sequence[str] | None) -> Iterator[Any]:
 
 
 def _open_ipc(path: str) -> Any:
-    """Open an Arrow file by a memory map."""
+    """Open an Arrow file, memory-mapped."""
     return pa.ipc.open_file(pa.memory_map(path))
 
 
@@ -335,7 +336,7 @@ def _read_ipc(path: str, columns: Sequence[str] | None) -> Iterator[Any]:
 
 
 def _rebatch(parts: Iterable[Any]) -> Iterator[Any]:
-    """Split and join record batches into tables of `BATCH_ROWS` rows."""
+    """Split and join record batches into tables of `BATCH_ROWS` rows, but the last."""
     waiting: list[Any] = []
     n_waiting = 0
     for part in parts:

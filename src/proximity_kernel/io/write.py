@@ -75,7 +75,7 @@ class _VisibleStream(io.BytesIO):
         self._stream = stream
 
     def write(self, data: Any) -> int:
-        """Write UTF-8 text."""
+        """Write UTF-8 text, with control characters escaped."""
         text = show_controls(bytes(data).decode(errors="backslashreplace"))
         self._stream.write(text.encode())
         return len(data)
@@ -98,7 +98,7 @@ def _open_stream(path: str | None) -> Iterator[IO[bytes]]:
 
 
 def write_frame(frame: Any, path: str | None, file_format: str) -> None:
-    """Write a table of results.
+    """Write a table of results to a file.
 
     Parameters
     ----------
@@ -114,19 +114,20 @@ def write_frame(frame: Any, path: str | None, file_format: str) -> None:
 
 @contextmanager
 def open_writer(path: str | None, file_format: str) -> Iterator[Append]:
-    """Open a file to which data frames are appended.
+    """Open a file of results, and yield a function that appends data frames.
 
     Parameters
     ----------
     path : str or None
         None is standard output.
     file_format : str
-        A value of `FORMAT_OF_ENDING`; all but `BATCHED_FORMATS` take one frame.
+        A value of `FORMAT_OF_ENDING`. Formats that are not in `BATCHED_FORMATS` take a
+        single frame.
 
     Yields
     ------
     callable
-        Takes a pandas.DataFrame.
+        Appends a pandas.DataFrame.
     """
     binary = file_format in ("parquet", "arrow")
     if binary and path in (None, "-") and sys.stdout.isatty():
@@ -139,7 +140,7 @@ def open_writer(path: str | None, file_format: str) -> Iterator[Append]:
 
 
 def list_cells(column: Any) -> list[Any]:
-    """List the cells of a pandas column as Python objects; missing ones are None."""
+    """List the cells of a pandas column as Python objects; None if missing."""
     pandas = require("pandas", extra="cli")
     if isinstance(column.dtype, pandas.ArrowDtype):
         arrow = require("pyarrow", extra="cli")
@@ -156,7 +157,7 @@ def list_cells(column: Any) -> list[Any]:
 
 
 def write_text(cell: Any) -> str:
-    """Write a cell as a string for a text file; None as an empty one.
+    """Format a cell as a string for a text file; None as an empty string.
 
     >>> write_text(0.1), write_text(True), write_text(Decimal("1.50")), write_text([1])
     ('0.1', 'True', '1.50', '[1]')
@@ -175,7 +176,7 @@ def write_text(cell: Any) -> str:
 
 
 def _write_json(cell: Any) -> str:
-    """Write a cell as JSON, with all its digits.
+    """Format a cell as JSON; numbers keep all digits.
 
     >>> _write_json([None, 2**60 + 1, Decimal("1.50"), {"a": "b"}])
     '[null, 1152921504606846977, 1.50, {"a": "b"}]'
@@ -229,7 +230,7 @@ def _convert_for_excel(cell: Any) -> Any:
 
 
 def _cut_times(cells: list[Any]) -> list[Any]:
-    """Convert the datetimes of a column to dates, if none has a time of day."""
+    """Convert the datetimes of a column to dates, if none has a time of day or zone."""
     times = [cell for cell in cells if isinstance(cell, datetime)]
     if not times or any(one.tzinfo or one.time() != time() for one in times):
         return cells
@@ -276,7 +277,7 @@ def _open_csv(file: IO[bytes], separator: str) -> Iterator[Append]:
 
 @contextmanager
 def _open_json(file: IO[bytes], *, lines: bool) -> Iterator[Append]:
-    """Yield a function that writes frames as a JSON list, or as JSON lines."""
+    """Yield a function that writes a frame as a JSON list, or frames as JSON lines."""
 
     def append(frame: Any) -> None:
         names = [_write_json(str(name)) for name in frame.columns]
@@ -321,9 +322,9 @@ def _open_excel(file: IO[bytes]) -> Iterator[Append]:
 
 
 def _make_excel_cell(sheet: Any, value: Any) -> Any:
-    """Make a cell of openpyxl: numbers with all digits, strings never as formulas."""
+    """Make an openpyxl cell: numbers with all digits, strings never as formulas."""
     is_number = isinstance(value, int | float | Decimal) and not isinstance(value, bool)
-    # openpyxl would cut numbers to 16 digits.
+    # openpyxl would round numbers to 16 digits.
     shown = write_text(value) if is_number else value
     if isinstance(value, str):  # XML cannot hold a carriage return
         shown = _ESCAPED.sub(r"_x005F\g<0>", value).replace("\r", "_x000D_")
