@@ -177,11 +177,11 @@ class ValueCounts:
         return max(1, int(self._ends[-1])) if len(self.counts) else 0
 
     def at(self, places: Any) -> _Floats:
-        """Return the values at given positions of the sorted order, counted from 0."""
+        """Return the values at positions of the sorted order, counted from 0."""
         return np.asarray(self.values[self._ends.searchsorted(places, side="right")])
 
     def span(self, value: float) -> tuple[int, int]:
-        """Return the sorted positions of the copies of a value, as (first, last + 1)."""
+        """Return the sorted positions of a value's copies, as (first, last + 1)."""
         at = self.values.searchsorted(value)
         first, last = self._ends[at] - self.counts[at], self._ends[at]
         return math.ceil(first), min(math.ceil(last), len(self))
@@ -233,7 +233,7 @@ class LazySorted:
         return self._sorted[bucket]
 
     def at(self, places: Any) -> _Floats:
-        """Return the values at given positions of the sorted order, counted from 0."""
+        """Return the values at positions of the sorted order, counted from 0."""
         places = np.asarray(places)
         found = np.empty(len(places))
         buckets = self._ends.searchsorted(places, side="right")
@@ -244,7 +244,7 @@ class LazySorted:
         return found
 
     def span(self, value: float) -> tuple[int, int]:
-        """Return the sorted positions of the copies of a value, as (first, last + 1)."""
+        """Return the sorted positions of a value's copies, as (first, last + 1)."""
         bucket = int(_PLACES[int(np.float64(value).view(np.uint64) >> np.uint64(48))])
         held = self._bucket(bucket)
         before = int(self._ends[bucket]) - len(held)

@@ -172,7 +172,7 @@ class Cascade:
     def estimate_features(
         self, rows: NDArray[Any], features: Sequence[int]
     ) -> list[NDArray[np.float64]]:
-        """Estimate the listed features of every row, each as if its cell was missing."""
+        """Estimate the listed features of every row, each as if it was missing."""
         found = []
         for j in features:
             opened = np.array(rows)

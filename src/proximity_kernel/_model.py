@@ -375,8 +375,8 @@ def warn_of_columns(model: Model) -> None:
                 free_text.append(f"{column.place} ({different:,} of {texts:,})")
     if empty:
         warn_user(
-            f"No value is observed in {join_names(empty)}, so the kernel ignores it. "
-            "Drop the column, or fit on rows in which it has values."
+            f"No value is observed in {join_names(empty)}; the kernel ignores such a "
+            "column. Drop it, or fit on rows in which it has values."
         )
     if rounded:
         warn_user(

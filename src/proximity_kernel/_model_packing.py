@@ -1,8 +1,8 @@
 """Convert a fitted model to plain arrays and JSON, and back with checks.
 
 The compiled loops do not check their arguments: a code past its bins would make them
-read outside their arrays. A file can contain anything, so everything read from one is
-checked to be what a fit can produce, before it reaches a loop.
+read outside their arrays. A file can contain anything, so everything that is read from
+a file is checked to be what a fit can produce, before it reaches a loop.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from ._shared.options import MAX_BINS
 from ._table.columns import FORMS, ColumnType
 
 _MOST_SAMPLES = 1 << 50
-_TYPE = ("name", "kind", "family", "place", "form", "order")  # of a column's type
+_TYPE = ("name", "kind", "family", "place", "form", "order")  # attributes of ColumnType
 
 
 def pack_model(model: Model) -> State:
-    """Split a model into values and arrays."""
+    """Split a model into JSON values and arrays."""
     features = zip(model.types, model.bins, model.typical, strict=True)
     chosen = encode(model.categorical_features, "categorical_features")
     held, arrays = _pack_matcher(model)
@@ -85,7 +85,7 @@ def _any_fine(bins: tuple[Bins, ...]) -> bool:
 def _read_leaf_counts(
     state: State, bins: tuple[Bins, ...], n_bins: NDArray[np.int64], totals: Any
 ) -> NDArray[np.int64]:
-    """Read how often each leaf was observed; those of a bin add up to its count."""
+    """Read how often each leaf was observed; counts must add up to those of the bins."""
     if not _any_fine(bins):
         return np.zeros((len(bins), MOST_LEAVES), totals.dtype)
     counts = _check_counts(state.arrays["leaf_counts"], "leaf_counts", 2)
@@ -166,7 +166,8 @@ def _read_numbers(
     check((np.diff(centers) > 0).all(), "centers do not rise")
     check(len(values) == len(centers), "bins without typical values")
     if order is not None and len(values):
-        check(values.min() >= 0 and values.max() < len(order), "a rank")
+        good = values.min() >= 0 and values.max() < len(order)
+        check(good, "a rank is out of range")
     groups = held["groups"]
     if groups is not None:
         whole = all(type(group) is int for group in groups)
@@ -180,7 +181,7 @@ def _read_numbers(
 def _read_cuts(
     held: Mapping[str, Any], centers: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64] | None, NDArray[np.int64] | None]:
-    """Rebuild the cut points of a "fine" feature and their levels; None for others."""
+    """Rebuild the cuts and levels of a "fine" feature; None for other features."""
     if held["cuts"] is None:
         return None, None
     cuts, levels = _read_floats(held["cuts"]), held["levels"]
@@ -212,7 +213,7 @@ def _read_labels(
 
 
 def _pack_matcher(model: Model) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Split the rule that estimates missing cells into values and arrays."""
+    """Split the rule that estimates missing cells into JSON values and arrays."""
     matcher = model.matcher
     if isinstance(matcher, Cascade):
         maps = matcher.bitmaps
@@ -273,7 +274,8 @@ def _unpack_matcher(
 def _read_pairs(state: State, n_bins: NDArray[np.int64], n_samples: int) -> PairCounts:
     """Rebuild the counts of pairs of codes."""
     totals = _read_totals(state, "totals", n_bins, n_samples)
-    check((totals[0] > 0).tolist() == (n_bins > 0).tolist(), "totals of other rows")
+    counted = (totals[0] > 0).tolist() == (n_bins > 0).tolist()
+    check(counted, "totals do not match the bins")
     marginals = _read_totals(state, "marginals", n_bins, n_samples)
     pairs = state.arrays["pairs"]
     check(pairs.dtype.kind in "uf", "counts of pairs")
@@ -299,7 +301,7 @@ def _read_pairs(state: State, n_bins: NDArray[np.int64], n_samples: int) -> Pair
     check(pairs.shape == (*sources.shape, n_kept + 1, n_kept), "counts of pairs")
     check(((sources >= 0) & (sources < n_features)).all(), "sources")
     check(((kept >= -1) & (kept < n_bins[:, None])).all(), "kept codes")
-    last = kept[:, 1:] == -1  # the padding must come last
+    last = kept[:, 1:] == -1  # padding, which must come last
     rising = last | ((kept[:, :-1] >= 0) & (np.diff(kept, axis=1) > 0))
     check(rising.all(), "kept codes")
     return PairCounts(n_bins, totals[1], marginals[1], pairs, sources, kept)
@@ -308,24 +310,25 @@ def _read_pairs(state: State, n_bins: NDArray[np.int64], n_samples: int) -> Pair
 def _check_counts(counts: NDArray[Any], name: str, ndim: int) -> NDArray[Any]:
     """Return counts of rows; raise ValueError unless they are at least 0 and finite.
 
-    They are float64 if rows have fractions as weights, else int64.
+    Counts are float64 if rows have fractions as weights, else int64.
     """
-    check(counts.ndim == ndim, f"{name} have other dimensions")
+    check(counts.ndim == ndim, f"{name} have {counts.ndim} dimensions")
     check(counts.dtype in (np.int64, np.float64), f"{name} are {counts.dtype}")
-    check(is_finite(counts) and (counts >= 0).all(), f"{name} are negative")
+    good = is_finite(counts) and (counts >= 0).all()
+    check(good, f"{name} are negative or not finite")
     return counts
 
 
 def _read_totals(
     state: State, name: str, n_bins: NDArray[np.int64], n_samples: int
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Read how often each bin was observed, and its sum for each feature."""
+    """Read how often each bin was observed, and the sum over each feature's bins."""
     totals = _check_counts(state.arrays[name], name, 1)
-    check(len(totals) == n_bins.sum(), f"{name} of other bins")
+    check(len(totals) == n_bins.sum(), f"{name} do not match the bins")
     # Sum as floats, because sums of crafted integers could overflow.
     parts = np.split(totals, np.cumsum(n_bins)[:-1])
     observed = np.array([part.sum(dtype=np.float64) for part in parts])
-    check(observed.max() <= n_samples, f"{name} of more rows")
+    check(observed.max() <= n_samples, f"{name} exceed the number of rows")
     return observed, totals
 
 
@@ -353,7 +356,7 @@ def _read_rows(
     check(rows.shape == (len(counts), len(n_bins)) and len(rows), "rows and counts")
     check(counts.min() > 0, "a count is not positive")
     check(sum(counts.tolist()) < _MOST_SAMPLES, "too many rows")
-    known = np.iinfo(dtype).max - 1  # codes from this one on are unknown or missing
+    known = np.iinfo(dtype).max - 1  # from here on, codes are unknown or missing
     for j, size in enumerate(n_bins.tolist()):
         codes = rows[:, j]
         check(((codes < size) | (codes >= known)).all(), f"codes of feature {j}")
@@ -364,10 +367,11 @@ def _read_rows(
 
 
 def drop_rare(model: Model, min_count: int) -> Model:
-    """Remove labels of fewer rows than `min_count`; set smaller counts of pairs to 0.
+    """Remove labels with fewer rows than `min_count` from a model, and rare pairs.
 
-    A removed label is unknown to the new model, like one that was never seen. Raises
-    ValueError for a rarer bin of numbers, and for a model that holds fitted rows.
+    Counts of pairs below `min_count` are set to 0. A removed label is unknown to the
+    new model, like a label that was never seen. Raises ValueError if a bin of numbers
+    has fewer rows, and for a model that contains fitted rows.
 
     Parameters
     ----------
@@ -417,7 +421,7 @@ def drop_rare(model: Model, min_count: int) -> Model:
 
 
 def _mark_frequent(model: Model, j: int, min_count: int) -> NDArray[np.bool_]:
-    """Mark the bins of a feature to keep; raise ValueError for rare numbers."""
+    """Mark the bins of a feature to keep; raise ValueError if a numeric bin is rare."""
     bins = model.bins[j]
     frequent = model.totals_by_feature[j][: bins.n_bins] >= min_count
     if isinstance(bins, CategoricalBins):
@@ -437,7 +441,7 @@ def _keep_codes(
     n_bins: NDArray[np.int64],
     min_count: int,
 ) -> PairCounts:
-    """Select the codes `held`; set their counts of pairs below `min_count` to 0."""
+    """Select the codes marked in `held`; set counts of pairs below `min_count` to 0."""
     pairs = np.where(counts.pairs < min_count, 0, counts.pairs)
     totals, marginals = counts.totals[held], counts.marginals[held]
     marginals = np.where(marginals < min_count, 0, marginals)

@@ -134,7 +134,7 @@ class NumberModel:
         square), divided by the standard deviation of the column.
     scores : ndarray of shape (n_numbers, n_scores), float64
         Quantiles of the errors of the fitted numbers, in stated standard deviations,
-        at the levels `SCORES`; 0 without a regression.
+        at the levels `SCORES`; 0 if unknown (cascade, booleans).
     labels : ndarray of shape (n_numbers,), int64
         The feature whose labels explain most of each number's variance within its bins;
         -1 for none.
@@ -620,7 +620,7 @@ def _measure_column(values: _Floats, weights: _Floats) -> tuple[float, float]:
 def _mark_candidates(
     matcher: Any, features: _Ints, scales: _Floats
 ) -> NDArray[np.bool_]:
-    """Return a mask: can the number of the column be a source of that of the line?"""
+    """Return a mask of the numbers (columns) that can be sources of each (line)."""
     good = np.tile(scales > 0, (len(features), 1))
     np.fill_diagonal(good, False)
     if matcher.counts.sources is not None:
@@ -823,7 +823,7 @@ def _compare_labels(
         Offsets from the means of the bins: best linear predictions, with random effects
         of the labels.
     ndarray of shape (n_codes - 1, n_bins)
-        Standard deviations of the numbers with each label.
+        Standard deviations of the numbers with each label, divided by that of the bin.
     """
     n, total, squares = (
         np.bincount(groups, part, shape[0] * shape[1]).reshape(shape)[:-1]
@@ -833,7 +833,7 @@ def _compare_labels(
         return 1.0, 1.0, np.zeros(n.shape), np.ones(n.shape)
     between = total**2 / np.where(n > 0, n, 1)
     inside = np.maximum(squares - between, 0)
-    # One added row, with the mean squared deviation of its bin, keeps the noise above 0.
+    # One added row, with the bin's mean squared deviation, keeps the noise above 0.
     rows = np.maximum(n.sum(axis=0), 1)
     noise = inside.sum(axis=0) + squares.sum(axis=0) / rows
     noise /= np.maximum(rows - (n > 0).sum(axis=0), 0) + 1
