@@ -4,8 +4,8 @@ A batch is summarized in a `BinSummary`: the type of each column, and its values
 their counts. Summaries merge, in any order, to the summary of the whole table, from
 which the bins are computed. For a column with at most 100,000 distinct values, the bins
 equal those of `learn_bins` on the whole table to the last bit. The kind of a column is
-decided from all batches; a batch in which the column has only missing cells is ignored
-for this, whatever the dtype.
+decided from all batches, except those in which all cells of the column are missing:
+their dtype is ignored.
 
 Beyond `LIMIT` distinct values the summary of a column becomes a quantile sketch (KLL):
 levels of sorted items, where an item of level h stands for ``2**h`` values. When a
@@ -107,7 +107,7 @@ class BinSummary:
 
 
 def has_no_rows(table: Any) -> bool:
-    """Tell whether a batch has no rows; such a batch is ignored, with its dtypes."""
+    """Return whether a batch has no rows; then its dtypes are ignored, too."""
     if isinstance(table, list | tuple):
         return not table
     shape = getattr(table, "shape", ())

@@ -69,7 +69,7 @@ _FEW_MIDPOINTS = 16  # up to this number, a linear search beats a binary one
 _DATE_UNITS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}  # units per second
 _EXACT = 1e15  # whole numbers below this are formatted with all their digits
 _EQUAL = 1e-6  # with a smaller standard deviation, the values of a bin count as equal
-_DIGITS = 4  # significant digits, unless two numbers need more to differ
+_DIGITS = 4  # significant digits, unless two numbers need more digits to differ
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class NumericBins:
 
     @property
     def n_bins(self) -> int:
-        """How many bins there are."""
+        """Number of bins of the column."""
         return len(self.centers)
 
     @property
@@ -129,7 +129,7 @@ class CategoricalBins:
 
     @property
     def n_bins(self) -> int:
-        """How many bins there are."""
+        """Number of bins of the column."""
         return len(self.categories) + bool(self.infrequent)
 
     @property
@@ -761,7 +761,7 @@ def _learn_column(
 def _learn_distinct(
     columns: Sequence[Column], n_bins: Sequence[BinCount]
 ) -> Iterator[tuple[int, tuple[ColumnType, NumericBins, Typical]]]:
-    """Learn the "auto" bins of many short columns at once; yield each with its index.
+    """Learn the "auto" bins of many short columns at once; yield (index, results).
 
     A table of a hundred rows can have ten thousand columns, and `_learn_column` for
     each would take most of the time of a fit. Only columns whose values are all
@@ -920,7 +920,7 @@ class BinNames:
         return self.between.format(low, high) if low else f"up to {high}"
 
     def each(self) -> list[str]:
-        """Name every bin."""
+        """List the names of all bins of the feature."""
         n_bins = len(self.labels) + self.n_ordered + self.missing
         return [self.name(k, k) for k in range(n_bins)]
 

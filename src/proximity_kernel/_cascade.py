@@ -81,7 +81,7 @@ def count_blocks(n_bits: int) -> int:
 def set_bits(
     rows: NDArray[Any], counts: Any, n_bins: Any, offsets: Any, width: int, words: Any
 ) -> None:
-    """Set the bits of the codes of `rows` in zeroed `words`."""
+    """Set the bits of the codes of `rows` in the zeroed words of a bitmap."""
     n_features = rows.shape[1]
     total = offsets[n_features]
     for r in range(rows.shape[0]):
@@ -99,7 +99,7 @@ def set_bits(
 
 @compiled
 def summarize(words: Any, n_blocks: int, width: int, summary: Any) -> None:
-    """Set in zeroed `summary`, for each block, the bits of its non-empty columns."""
+    """Set the bits of the zeroed summary: which columns of each block are not empty."""
     for b in range(n_blocks):
         start = (b // BLOCK_ROWS) * width * WORDS + (b % BLOCK_ROWS) // 64
         bit = _ONE << np.uint64(b % 64)
@@ -182,7 +182,7 @@ class Cascade:
         return found
 
     def by_parts(self, coded: CodedTable, n_threads: int) -> Callable[[int, int], Part]:
-        """Estimate all missing cells; return a function that selects a part of them."""
+        """Estimate all missing cells; return a function that selects a part of rows."""
         cells = self.estimate(coded, n_threads)
         return lambda first, last: (coded.bins, coded.index[first:last], cells)
 
@@ -248,7 +248,7 @@ def build_cascade(
 
 
 def read_only(array: NDArray[Any]) -> NDArray[Any]:
-    """View an array as a plain one that cannot be written to.
+    """Return a read-only view of an array, as a plain ndarray.
 
     Numba compiles separate code for writable and for read-only arrays. Joblib workers
     receive read-only memory maps, so all arrays are made read-only.
@@ -373,7 +373,7 @@ def _add_union(
 
 @inlined
 def _subtract_from_all(maps: Bitmaps, cells: Cells, cell: int) -> None:
-    """Subtract the counts of a cell from those of all rows."""
+    """Replace the bin counts of a cell by the counts of all other rows."""
     j = cells.feature[cell]
     cells.support[cell] = 0
     for k in range(maps.n_bins[j]):
@@ -404,7 +404,7 @@ def _list_row_columns(maps: Bitmaps, codes: Any, i: int, columns: Any) -> Any:
 
 @inlined
 def _normalize_cell(maps: Bitmaps, cells: Cells, cell: int) -> None:
-    """Normalize the counts of a cell to a distribution; without counts, the prior."""
+    """Normalize the counts of a cell to a distribution; if all are 0, use the prior."""
     j = cells.feature[cell]
     if cells.support[cell] == 0:
         cells.level[cell] = PRIOR

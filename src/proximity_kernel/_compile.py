@@ -80,9 +80,9 @@ _DIGEST = _digest_loops()
 def _add_cache_key(function: Any) -> Any:
     """Copy a function with a hash of all loops in its closure, for numba's cache key.
 
-    Numba compares only the file of the outermost function, not those of the functions
-    compiled into it, so it could load old code after a change. Values in the closure
-    are part of the cache key: a change of any loop invalidates the cache.
+    Numba checks only the file of the outermost function for changes, not the files of
+    the functions compiled into it, so it could load old code. Values in the closure are
+    part of the cache key: a change of any loop invalidates the cache.
     """
     stamped = FunctionType(
         function.__code__.replace(co_freevars=("digest",)),
@@ -171,8 +171,8 @@ class _Notice(event.Listener):  # type: ignore[misc]  # numba has no types
 event.register("numba:compile", _Notice())
 
 
-# A child that is forked while another thread compiles would wait forever for that
-# thread, which it does not have. So fork waits until no thread compiles.
+# A child that is forked while another thread compiles would wait forever for this
+# thread, which does not exist in the child. So fork waits until no thread compiles.
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(
         before=global_compiler_lock.acquire,

@@ -50,7 +50,7 @@ _MOST_ROWS = 1600  # a larger table is sampled
 _MOST_IN_NULL = 700  # rows of a table without groups
 _LEAST_ROWS = 5  # per cluster, because each half of a sample needs two
 _N_FIRST = 5  # samples in which every number of clusters is tried
-_PLAUSIBLE = 0.6  # stability in these, from which a number is tried in all samples
+_PLAUSIBLE = 0.6  # least stability in the first samples for a number to be tried in all
 _HALVINGS = 2  # of a sample
 _STABLE = 0.72
 _STEADIEST = 0.05  # numbers of clusters count as equally stable up to this difference
@@ -72,7 +72,7 @@ _Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Groups(Tabular):
-    """Whether the rows of a table form separate groups; `print` says it in words.
+    """Whether the rows of a table form separate groups; `print` describes it in words.
 
     Attributes
     ----------
@@ -345,9 +345,9 @@ def _measure_excess(
     Returns
     -------
     dict of int to ndarray of shape (n_samples,)
-        For each number of clusters and each sample: by how many standard deviations
-        the fall of the inertia exceeds that of the null tables, or its difference to
-        the next fall does, if that is more.
+        For each number of clusters and each sample, the larger of two z-scores among
+        the null tables: of the fall of the inertia to this number, and of its
+        difference from the fall to the next number.
     """
     own = np.array([_measure_falls(matrix[sample], numbers) for sample in samples])
     rng = np.random.default_rng([SEED, 1])
@@ -544,7 +544,7 @@ def _score_ranks(counts: _Ints) -> tuple[_Floats, _Floats]:
 
 
 def _correlate(scores: _Floats, seen: _Floats) -> _Floats:
-    """Correlate columns over the rows that observe both; 0 if these are few."""
+    """Correlate columns over the rows that observe both; 0 with fewer than ten rows."""
     n_pairs = seen.T @ seen
     sure = np.maximum(n_pairs, 1)
     means = scores.T @ seen / sure

@@ -7,7 +7,7 @@ the likeliest label.
 
 Missing cells of an informative feature have their own bin, and the kernel does not
 estimate them. A filled table needs a value there too. It is estimated as if all such
-cells of the row were missing without information, and the bin for missing is left out.
+cells of the row were ordinary missing cells, and the bin for missing is left out.
 
 For random values, a model is first drawn from the sampling distribution of the fitted
 model. Then values are drawn for one missing cell of a row after another, in the order
@@ -115,7 +115,7 @@ def list_chances(
     -------
     dict of str to ndarray
         Row of the table, name of the column, label, and probability, row after row. The
-        label None stands for all labels that share a bin with a more frequent one.
+        label None stands for all labels that share a bin with a more frequent label.
     """
     none = np.empty(0, np.int64)
     parts: list[tuple[NDArray[Any], ...]] = [
@@ -179,11 +179,11 @@ def _estimate_shares(
     int
         A feature.
     ndarray of shape (n_cells,), int64
-        The rows of its missing cells, ascending.
+        The distinct rows in which the feature is missing, ascending.
     ndarray of shape (n_cells, n_features)
-        The codes of these rows that the estimates come from.
+        The codes of these rows, as used for the estimates.
     ndarray of shape (n_cells, n_bins)
-        The probabilities of its bins, without that for missing.
+        The probabilities of the feature's bins, without the bin for missing.
     """
     step = rows_at_a_time(model)
     informative = np.flatnonzero(model.informative)
@@ -242,7 +242,7 @@ def _decode_cells(
         for k, place in enumerate(((1 - level) / 2, (1 + level) / 2)):
             places = np.full(len(rows), place)
             ends[:, k] = learned.find_quantiles(t, codes, shares, places)[0]
-        ends.sort(axis=1)  # a label moves an end, unless it is a frequent value
+        ends.sort(axis=1)  # a label may have moved only one of them, past the other
     modes = values[np.arange(len(rows)), picks]
     return _Decoded(rows, picks, modes, means, deviation, ends)
 
@@ -441,7 +441,7 @@ def _pick_bins(shares: _Floats, places: _Floats) -> NDArray[np.int64]:
 def draw_model(
     model: Model, learned: NumberModel, random: np.random.Generator
 ) -> tuple[Model, NumberModel]:
-    """Draw a model from the sampling distribution of the fitted one.
+    """Draw a model from the sampling distribution of the fitted model.
 
     Counts are drawn from Poisson distributions; the means of bins and the slopes of the
     number model are drawn from normal distributions with their standard errors.

@@ -39,14 +39,14 @@ _MOST_PIECES = 64  # limited because each piece has its own sums
 _BINS_AT_ONCE = 1 << 14  # rows whose bins are added up at a time
 _EXACT_AT_ONCE = 1 << 14  # rows converted to float64 at a time
 _LANES = 8  # centers are padded to a multiple of this, the width of a vector
-_NEAR = 1e-6  # share of the mean square; rows nearer than this are equal up to rounding
+_NEAR = 1e-6  # share of the mean square; rows nearer to a center count as equal to it
 _FEW = 8192  # up to this number of rows, one thread is used
 _MORE_ROUNDINGS = 8  # roundings of a score, in addition to one per entry of a row
 
 
 @dataclass(frozen=True)
 class Rows:
-    """Distinct rows of a representation.
+    """Distinct rows of a representation, with their counts, as input of k-means.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class Rows:
 
     @property
     def piece(self) -> int:
-        """Number of rows of a piece; it depends only on the number of rows."""
+        """Number of rows of a piece; it does not depend on the number of threads."""
         return max(_PIECE, -(-len(self.counts) // _MOST_PIECES))
 
     @property
@@ -604,7 +604,7 @@ def _find_margin(rows: Rows, offsets: NDArray[Any]) -> float:
 
 
 def nearest_centers(rows: Rows, centers: NDArray[Any]) -> Clustering:
-    """Assign rows to given centers.
+    """Assign each row to the nearest of the given centers.
 
     Parameters
     ----------
@@ -639,7 +639,7 @@ def move_centers(
     Parameters
     ----------
     add_up : callable
-        Adds up all rows by the nearest of the given centers, in one pass.
+        Called with centers: adds up all rows by their nearest center, in one pass.
     centers : ndarray of shape (n_clusters, n_columns)
     max_passes : int
         At least 1.
@@ -732,7 +732,7 @@ def assign_rows(
     first: int, last: int, table: Any, falls: Any, margin: float, sums: Any,
     labels: Any, slacks: Any, totals: Any, weights: Any,
 ) -> Any:  # fmt: skip
-    """Assign each row to its nearest center; ties go to the lower number.
+    """Assign each row to its nearest center; ties go to the lower label.
 
     A score is the squared distance minus the row's own square; sums start from line 0
     of `sums`. ``slacks[i]`` is Hamerly's bound: how much nearer row i is to its center

@@ -16,9 +16,10 @@ A similarity is a score, divided by the score of a row with exactly the query's 
 exactly. Sums that differ only by rounding errors are then equal, and ties go to the
 lower index in every dtype and partition.
 
-*A connected graph of nearest rows*, for methods that need one and no n x n matrix. Each
-row is joined to its nearest rows. If the graph has several components, each component
-but the largest is joined to the nearest row outside it, until one component is left.
+*A connected graph of nearest rows* replaces an n x n matrix of distances in methods
+that accept a graph. Each row is joined to its nearest rows. If the graph has several
+components, each component but the largest is joined to the nearest row outside it,
+until one component is left.
 
 The distance of an edge is the larger of the distances that its two rows have to each
 other, so the graph is symmetric. scikit-learn's HDBSCAN drops edges of distance 0, so 0
@@ -521,7 +522,7 @@ class Search(NamedTuple):
 
 
 class Queries(NamedTuple):
-    """Rows whose nearest rows are wanted."""
+    """Represented rows whose nearest rows are searched."""
 
     indptr: NDArray[Any]
     indices: NDArray[Any]
@@ -533,14 +534,14 @@ class Queries(NamedTuple):
 def _bound_by_vectors(
     s: Search, start: int, tables: Any, at: int, n: int, least: Any, bounds: Any
 ) -> Any:
-    """Write the bounds of 64 rows by vector lookups; return if any reaches `least`."""
+    """Write bounds of 64 rows by vector lookups; return whether any reaches `least`."""
     return add_looked_up(s.classes, s.stride, start, tables, at, n, least, bounds)
 
 
 def _bound_by_bytes(
     s: Search, start: int, tables: Any, at: int, n: int, least: Any, bounds: Any
 ) -> Any:
-    """Write the bounds of 64 rows, byte by byte; return if any reaches `least`."""
+    """Write bounds of 64 rows, byte by byte; return whether any reaches `least`."""
     for r in range(LOOKUP_ROWS):
         bounds[r] = 0
     for j in range(n):

@@ -74,7 +74,7 @@ _Reader = Callable[[int], tuple[_Floats, NDArray[Any]]]
 
 @dataclass(frozen=True)
 class NumberSample:
-    """A sample of the distinct rows of a table, with their numbers; samples merge.
+    """A sample of the distinct rows of a table, with their codes and numbers.
 
     Attributes
     ----------
@@ -166,7 +166,7 @@ class NumberModel:
     label_ratios: _Floats
 
     def place(self, j: int) -> int | None:
-        """Find the place of a feature among the numbers; None if it is no number."""
+        """Find the place of a feature among the numbers; None if it is not there."""
         at = int(np.searchsorted(self.features, j))
         found = at < len(self.features) and self.features[at] == j
         return at if found else None
@@ -291,8 +291,8 @@ class NumberModel:
                 known += self.explained[t, k] * observed
         none, every = self.left[t]
         left = none + (every - none) * np.minimum(known, 1)
-        # At the typical variance the prediction explains the share 1 - left, so its
-        # own error has the variance left / (1 - left) in units of the typical one.
+        # At the typical variance, the prediction explains the share 1 - left. So its
+        # own error has the variance left / (1 - left), in units of typical variances.
         with np.errstate(over="ignore"):  # a model file can have any scale
             ratio = deviations / (self.scales[t] * self.typical[t] or 1)
         ratio = np.clip(ratio, 1e-15, 1e15) ** 2
@@ -620,7 +620,7 @@ def _measure_column(values: _Floats, weights: _Floats) -> tuple[float, float]:
 def _mark_candidates(
     matcher: Any, features: _Ints, scales: _Floats
 ) -> NDArray[np.bool_]:
-    """Return a mask of the numbers (columns) that can be sources of each (line)."""
+    """Return a mask of the numbers (columns) that can predict each number (line)."""
     good = np.tile(scales > 0, (len(features), 1))
     np.fill_diagonal(good, False)
     if matcher.counts.sources is not None:

@@ -95,21 +95,21 @@ FLOOR, PULL = 0.05, 10
 _COARSE_ROWS = 1024  # to choose the smoothing and the common weights
 _COARSE_FEATURES = 1024  # features whose errors choose the smoothing, evenly spaced
 _REFINED_ROWS = 3000  # to learn the weights of sources; more improve them by 0.1 %
-_CURVED_ROWS = 1024  # of these, to compute the Hessian
+_CURVED_ROWS = 1024  # rows from which the Hessian is computed
 _FEWEST_SCORED = 8  # if fewer rows are affordable, sources keep the common weight
 _MOST_SCORED = 1 << 25  # rows x features x sources used to choose common weights
 _MOST_REFINED = 1 << 25  # rows x features x sources x bins used to learn weights
-_MOST_ODDS = 1 << 22  # the same for one feature: its log-odds are all in memory
-_BATCH = 1 << 18  # the same for a batch of features: what fits in a cache
+_MOST_ODDS = 1 << 22  # rows x sources x bins of one feature, all in memory at once
+_BATCH = 1 << 18  # rows x features x sources x bins of a batch, which fits in a cache
 _SUMMED = 8  # numbers in memory for a slot where sources are added up
 _DIRECT = 64  # most sources for which the Hessian is stored
 _DIGITS = 9  # digits of errors compared, so that ties are equal on every machine
 _MOST_STEPS = 60  # about six are needed
-_CLOSE = 1e-5  # a step shorter than this is the last: the next is shorter by far
-_NEAR = 0.1  # after a step shorter than this, the Hessian is computed again only if
-_SLOW = 0.3  # it is not shorter by this factor than the step before
+_CLOSE = 1e-5  # a step shorter than this is the last step
+_NEAR = 0.1  # the Hessian is computed again after a step longer than this,
+_SLOW = 0.3  # or longer than this multiple of the step before
 _REMAINING = 1e-4  # squared residual, as a share, at which conjugate gradients stop
-_ROUNDING = 1e-12  # an increase of the loss by less than this share is no increase
+_ROUNDING = 1e-12  # an increase of the loss by less than this share is rounding
 
 
 class Evidence(NamedTuple):
@@ -146,8 +146,8 @@ class Deciders(NamedTuple):
     start: NDArray[np.int64]  # (n_features + 1,)
     source: NDArray[np.int64]  # (n_entries,) features
     first: NDArray[np.int64]  # (n_entries,)
-    support: NDArray[np.int64]  # rows in which it came with the bin; 0: undecided
-    bins: NDArray[np.int64]  # the bin
+    support: NDArray[np.int64]  # rows with the code and the bin; 0: it does not decide
+    bins: NDArray[np.int64]  # the bin that the code decides for
 
 
 @dataclass(frozen=True)
@@ -182,7 +182,7 @@ class PairCounts:
 
     @property
     def n_entries(self) -> int:
-        """Number of pairs of a feature and one of its sources."""
+        """Number of pairs of a feature and a source of this feature."""
         if self.sources is not None:
             return self.sources.size
         n_features, n_sources = len(self.n_bins), np.count_nonzero(self.n_bins)
@@ -424,7 +424,7 @@ def find_deciders(counts: PairCounts, layout: Evidence) -> Deciders:
 
 
 def _find_lone_bins(counts: PairCounts, layout: Evidence) -> tuple[_Ints, ...]:
-    """Find the codes that have come with one bin of a feature only.
+    """Find the codes that have come with only one bin of another feature.
 
     Returns
     -------
@@ -601,7 +601,7 @@ def choose_sources(
         related[candidates == np.arange(first, last)[:, None]] = -1
         least = np.partition(related, -n_sources, axis=1)[:, -n_sources, None]
         is_source = related > least
-        row, at = np.nonzero(related == least)  # of these, the first that are needed
+        row, at = np.nonzero(related == least)  # of these ties, take the first
         needed = n_sources - np.count_nonzero(is_source, axis=1)
         before = np.arange(len(row)) - np.searchsorted(row, row)
         some = before < needed[row]
@@ -623,7 +623,7 @@ def _map_codes(
     """
     offsets = np.cumsum(n_bins) - n_bins
     past = np.minimum(coded.bins[:n_rows].T, n_bins[:, None])
-    at = (offsets + np.arange(len(n_bins)))[:, None] + past  # with one more code: none
+    at = (offsets + np.arange(len(n_bins)))[:, None] + past  # and a code for "none"
     weight = np.sqrt(coded.counts[:n_rows])
     return [
         (np.insert(one, offsets + n_bins, 0)[at] * weight).astype(np.float32)
@@ -718,7 +718,7 @@ def learn_pairwise(counts: PairCounts, coded: CodedTable, n_threads: int) -> Pai
 def _take_rows(
     layout: Evidence, coded: CodedTable, affordable: int, most: int
 ) -> _Scored:
-    """Take the first rows of a table, at most `affordable` and `most`."""
+    """Take the first rows of a table to score: at most `affordable`, at most `most`."""
     n_rows = max(1, min(affordable, most))
     codes = np.ascontiguousarray(coded.bins[:n_rows].T)
     return _Scored(codes, coded.counts[:n_rows], find_places(layout, codes))
@@ -935,7 +935,7 @@ def _solve_iteratively(
 ) -> _Floats:  # fmt: skip
     """Approximate Newton's steps by conjugate gradients, without storing the Hessian.
 
-    The preconditioner is its diagonal without the term of the squared means.
+    The preconditioner is the Hessian's diagonal, without the term of the squared means.
     """
     flat = odds.by_source.reshape(*slope.shape, -1)
     counted = odds.counts[:, None] * shares

@@ -83,7 +83,7 @@ def list_cells(model: Model, coded: CodedTable, n_threads: int) -> NDArray[np.vo
     out["level"] = level
     names = np.array([*model.names, ""], object)
     out["feature_name"] = names[out["feature"]]
-    out["column_names"] = names[out["columns"]]  # that of -1 is the last, empty
+    out["column_names"] = names[out["columns"]]  # -1 gives the last name: empty
     return out
 
 
@@ -157,9 +157,9 @@ def _apply_deciders(
     Returns
     -------
     decider : ndarray of shape (n,), int64
-        Index of the source that decides, if one does.
+        Index of the source whose code decides; without meaning if no code decides.
     support : ndarray of shape (n,), int64
-        Number of fitted rows in which its code came with the bin; 0 if none decides.
+        Number of fitted rows with this code and its bin; 0 if no code decides.
     """
     e, deciders = matcher.evidence, matcher.deciders
     n, at_row = len(rows), np.arange(len(rows))

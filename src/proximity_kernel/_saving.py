@@ -130,7 +130,7 @@ class ModelFileMixin:
         Returns
         -------
         estimator
-            Fitted; its results equal those of the saved one, bit for bit.
+            Fitted; its results equal those of the saved estimator, bit for bit.
 
         Raises
         ------
@@ -186,7 +186,7 @@ class ModelFileMixin:
 
 @dataclass(frozen=True)
 class State:
-    """The state of a fitted estimator.
+    """The state of a fitted estimator, as stored in a model file.
 
     Attributes
     ----------
@@ -271,14 +271,14 @@ def unpack_sparse(state: State, dtype: Any, n_columns: int) -> sp.csr_array:
     indices = state.array("indices", np.int64 if wide else np.int32)
     indptr = state.array("indptr", np.int64)
     rising = len(indptr) and indptr[0] == 0 and (np.diff(indptr) >= 0).all()
-    check(rising, "rows of a sparse matrix")
-    check(indptr[-1] == len(indices) == len(data), "entries of a sparse matrix")
-    check(is_finite(data) and (data >= 0).all(), "entries of a sparse matrix")
+    check(rising, "invalid rows of a sparse matrix")
+    check(indptr[-1] == len(indices) == len(data), "invalid entries of a sparse matrix")
+    check(is_finite(data) and (data >= 0).all(), "invalid entries of a sparse matrix")
     inside = (indices >= 0) & (indices < n_columns)
-    check(inside.all(), "columns of a sparse matrix")
+    check(inside.all(), "invalid columns of a sparse matrix")
     starts = np.zeros(len(indices) + 1, bool)
     starts[indptr] = True
-    check((np.diff(indices) > 0)[~starts[1:-1]].all(), "columns of a sparse matrix")
+    check((np.diff(indices) > 0)[~starts[1:-1]].all(), "unsorted sparse columns")
     small = max(len(data), n_columns) <= np.iinfo(np.int32).max
     kind = np.int32 if small else np.int64
     return sp.csr_array(
@@ -309,16 +309,16 @@ def unpack_estimator(cls: type[Any], state: State) -> Any:
     n_features, names = state.values["n_features_in"], state.values["feature_names_in"]
     kernel = getattr(estimator, "kernel_", estimator)
     right = type(n_features) is int and n_features == len(kernel.n_bins_)
-    check(right, "n_features_in")
+    check(right, "invalid n_features_in")
     estimator.n_features_in_ = n_features
     if names is not None:
         fitted = kernel.model_.names
-        check(type(names) is list and names == fitted, "feature_names_in")
+        check(type(names) is list and names == fitted, "invalid feature_names_in")
         estimator.feature_names_in_ = np.array(names, dtype=object)
     config = state.values["set_output"]
     if config is not None:
         known = set(config) <= {"transform"} and set(config.values()) <= set(_OUTPUTS)
-        check(known, "set_output")
+        check(known, "invalid set_output")
         setattr(estimator, _CONFIG, config)
     return estimator
 
@@ -351,7 +351,7 @@ def _unpack_options(cls: type[Any], held: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def encode(value: Any, what: str) -> Any:
-    """Convert a value to JSON.
+    """Convert a value of an option or a model to JSON.
 
     JSON has only text, numbers, true, false, null, lists and objects. Other types (a
     tuple, bytes, a date, a numpy array) become an object with one key, the name of the
@@ -456,12 +456,12 @@ def _write_moment(moment: Any) -> list[str]:
 def _read_moment(parts: Any) -> Any:
     """Rebuild a pandas Timestamp; the inverse of `_write_moment`."""
     text, *zones = parts
-    check(re.fullmatch(r"[-+\d:.T]+", text), "a time")  # no names, as in "5:00 EST"
+    check(re.fullmatch(r"[-+\d:.T]+", text), "invalid time")  # no names, as "5:00 EST"
     moment = _from_pandas("Timestamp")([text])
     if not zones:
         return moment
     (zone,) = zones
-    check(_is_zone(zone), "a time zone")
+    check(_is_zone(zone), "unknown time zone")
     return moment.tz_localize("UTC").tz_convert(zone)
 
 
@@ -503,7 +503,7 @@ def _read_array(parts: Any) -> Any:
     return np.array(items, dtype=dtype).reshape(shape)
 
 
-# tag -> test whether it applies to a value, function to write it, function to read it
+# tag -> predicate of the values it is for, function to write, function to read a value
 _TAGGED: dict[str, tuple[Callable[[Any], bool], Callable[[Any], Any], Any]] = {
     "float": (_is(float), repr, float),
     "tuple": (_is(tuple), list, tuple),
@@ -664,7 +664,7 @@ def write_archive(
 
 
 def read_archive(path: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]], float]:
-    """Read a model file that `write_archive` wrote; raise `ModelFileError` for others.
+    """Read the JSON values and arrays of a model file, or raise `ModelFileError`.
 
     Parameters
     ----------
@@ -804,7 +804,7 @@ def _read_header(archive: zipfile.ZipFile, name: Any) -> dict[str, Any]:
 
 
 def _read_entry(archive: zipfile.ZipFile, name: str) -> NDArray[Any]:
-    """Read an array from the archive; raise ValueError unless it has numbers."""
+    """Read an array from the archive; raise ValueError unless it contains numbers."""
     with archive.open(name) as entry:
         check(np.lib.format.read_magic(entry) == (1, 0), "another version of npy")
         shape, fortran, dtype = np.lib.format.read_array_header_1_0(entry)

@@ -233,7 +233,7 @@ class Decisions(NamedTuple):
     first: _Ints  # (n_entries,)
     support: NDArray[Any]  # rows in which the code came with the bin
     bins: _Ints  # the bin; -1: the code decides nothing
-    exceptions: NDArray[Any]  # rows in which it came with another bin
+    exceptions: NDArray[Any]  # rows in which the code came with another bin
     pairs: NDArray[Any]  # counts of pairs of codes, in the layout of the evidence
 
 
@@ -280,7 +280,7 @@ def find_decisions(counts: PairCounts, layout: Evidence) -> Decisions:
 def _list_pairs(
     counts: PairCounts, layout: Evidence, j: int
 ) -> Iterator[tuple[int, NDArray[Any]]]:
-    """Yield each source's entry for feature j, and its counts (codes, bins of j)."""
+    """Yield each source's entry for feature j, and its pair counts (codes, bins)."""
     n_bins, own = counts.n_bins, int(layout.offsets[j])
     for m in range(int(layout.source_start[j]), int(layout.source_start[j + 1])):
         i = int(layout.source[m])
@@ -440,7 +440,7 @@ def score_cells(coded: CodedTable, tails: Tails, n_threads: int) -> _Floats:
     Returns
     -------
     ndarray of shape (n_samples, n_features)
-        0 for a cell that is missing or no more surprising than expected.
+        0 for a cell that is missing or hardly more surprising than expected.
     """
     shape = len(coded), coded.bins.shape[1]
     check_memory(8 * shape[0] * shape[1], "The scores of the cells")

@@ -252,7 +252,7 @@ def add_looked_up(
     typing: Any, classes: Any, stride: Any, start: Any, table: Any, first: Any,
     n_features: Any, least: Any, bounds: Any,
 ) -> Any:  # fmt: skip
-    """Sum table lookups over features for 64 rows; return if a sum reaches `least`.
+    """Sum table lookups of 64 rows over features; return whether any reaches `least`.
 
     The class of row r in feature j is ``classes[j * stride + start + r]``, below 32.
     Its score is ``table[first + 32 * j + class]``, below 128. The sum of the scores of

@@ -124,7 +124,7 @@ def _list_weights(given: Any, n_features: int) -> list[Any]:
 
 
 def _check_weight(weight: Any, name: str, place: str = "") -> float:
-    """Return a weight as float; raise ValueError unless it is finite and at least 0.
+    """Return a feature weight as float; raise ValueError unless finite and at least 0.
 
     `name` (the option) and `place` (the column) are for the message.
     """
