@@ -46,7 +46,7 @@ from ._shared.options import AUTO, FINE, BinCount, FitOptions, check_bin_count
 from ._shared.resources import run_pieces
 from ._table.columns import Column, ColumnType, find_columns, mark_whole, write_date
 
-_FINE, _COARSE = 4, 2  # centers of the two resolutions
+_FINE, _COARSE = 4, 2  # maximum number of centers of each resolution
 FEW_ROWS = 1 << 16
 """A column with at most this number of values is sorted whole, on one thread."""
 _Floats = NDArray[np.float64]
@@ -63,7 +63,7 @@ QUARTERS = 2
 MOST_LEAVES = 2 ** (len(SCORES) - 1)
 _Ints = NDArray[np.int64]
 _NO_COUNTS = np.empty(0, np.int64)
-_FEWEST_AT_ONCE = 16  # fewer columns are learned one by one
+_FEWEST_AT_ONCE = 16  # fewer columns are learned separately
 _VALUES_AT_ONCE = 1 << 17  # maximum number of values of stacked columns
 _FEW_MIDPOINTS = 16  # up to this number, a linear search beats a binary one
 _DATE_UNITS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}  # units per second
@@ -80,7 +80,7 @@ class NumericBins:
     ----------
     centers : ndarray of shape (n_bins,), float64, strictly ascending
     groups : ndarray of shape (n_bins,), int64, or None
-        The coarse bin (or half) of each bin, 0 or 1; None if there is only one.
+        The coarse bin (or half) of each bin, 0 or 1; None without coarse bins.
     cuts : ndarray of shape (n_leaves - 1,), float64, or None
         The thresholds between the leaves of a "fine" column; None for other columns.
     levels : ndarray of shape (n_leaves - 1,), int64, or None

@@ -46,7 +46,7 @@ RARE = 0.005
 """Frequency below which the weight of a cell stays constant."""
 _Cells = list[tuple[_Ints, float]]
 _Made = TypeVar("_Made")
-_CELLS_AT_ONCE = 1 << 18  # cells
+_CELLS_AT_ONCE = 1 << 18  # cells that a thread represents at a time
 
 
 @dataclass(frozen=True)

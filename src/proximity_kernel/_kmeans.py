@@ -34,8 +34,8 @@ from ._shared.resources import Threads
 from ._vectors import find_two_least, sum_eight, sum_sixteen
 from ._weights import check_sample_weight, round_weights
 
-_PIECE = 8192  # minimum number of rows
-_MOST_PIECES = 64  # limited because each piece has its own sums
+_PIECE = 8192  # minimum number of rows of a piece
+_MOST_PIECES = 64  # maximum number of pieces, each of which has its own sums
 _BINS_AT_ONCE = 1 << 14  # rows whose bins are added up at a time
 _EXACT_AT_ONCE = 1 << 14  # rows converted to float64 at a time
 _LANES = 8  # centers are padded to a multiple of this, the width of a vector

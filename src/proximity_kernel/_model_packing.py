@@ -231,7 +231,7 @@ def _pack_matcher(model: Model) -> tuple[dict[str, Any], dict[str, NDArray[Any]]
         arrays |= {"sources": counts.sources, "kept": counts.kept}
     else:
         pairs = pairs[np.triu_indices(len(pairs))]
-    small = pairs.dtype  # of fractions
+    small = pairs.dtype  # kept for fractions
     if small == np.int64:
         small = np.min_scalar_type(int(pairs.max(initial=0)))
     values = {

@@ -44,9 +44,9 @@ from ._shared.sklearn_bases import Matrix, make_csr
 from ._vectors import LOOKS_UP, LOOKUP_ROWS, add_looked_up
 
 _DOUBLE = 8  # bytes of a float64
-_TILE = 512  # most rows and columns of a tile, so that it stays in cache
+_TILE = 512  # maximum rows and columns of a tile, so that it stays in cache
 _SPARSE_FROM = 6  # columns per entry; from here on, skipping zeros is faster than BLAS
-_TILE_ROWS = 8192  # their classes stay in cache, unless there are many features
+_TILE_ROWS = 8192  # rows whose classes stay in cache, unless they have many features
 _QUERIES = 512  # queries for which a tile is read
 _TABLE_BYTES = 1 << 22  # size of the scores of these queries
 _SAMPLE = 16  # one of this many vectors of rows is searched for a first lower limit
@@ -511,13 +511,13 @@ def split_answers(values: NDArray[Any], starts: _Ints) -> NDArray[np.object_]:
 class Search(NamedTuple):
     """Distinct rows to compare queries with, laid out for the loops."""
 
-    indptr: NDArray[Any]  # of the rows, sparse
+    indptr: NDArray[Any]  # of the CSR matrix of the rows, like the next two
     indices: NDArray[Any]
     data: NDArray[Any]
     n_lines: int  # number of features, rounded up to an even number
     feature: NDArray[np.int64]  # (n_columns,)
     classes: NDArray[np.uint8]  # (n_lines * stride,) feature after feature
-    stride: int  # number of rows, rounded up to a multiple of 32
+    stride: int  # number of rows, rounded up to a multiple of `LOOKUP_ROWS`
     largest: NDArray[np.float64]  # (n_columns, 32) largest entry of a class
 
 
@@ -528,7 +528,7 @@ class Queries(NamedTuple):
     indices: NDArray[Any]
     data: NDArray[Any]
     first: int  # index of the query of ``full[0]``
-    full: NDArray[np.float64]  # inner products are divided by it
+    full: NDArray[np.float64]  # full scores, by which inner products are divided
 
 
 def _bound_by_vectors(
@@ -633,7 +633,7 @@ def _find_nearest_outside(
         own = np.flatnonzero((sizes > least)[part] & (sizes <= most)[part])
         least = most
         if len(own):
-            k = min(most + 1, matrix.shape[0])  # at least one of them is outside
+            k = min(most + 1, matrix.shape[0])  # at least one of k rows is outside
             alike, near = find_nearest(distinct, matrix[own], k, n_threads)
             is_outside = part[near] != part[own][:, None]
             at = np.arange(len(own)), is_outside.argmax(axis=1)  # the nearest is first
@@ -773,7 +773,7 @@ def _bound_to_reach(similarity: Any, scale: float) -> Any:
     """Return the least quantized upper bound of a row that can reach `similarity`."""
     if similarity < 0 or scale == 0:
         return np.uint16(0)
-    least = max(similarity - GRID, 0.0)  # it may have been rounded up
+    least = max(similarity - GRID, 0.0)  # a similarity may have been rounded up
     return np.uint16(min(np.floor(least * scale * (1 - 1e-6)), 65535.0))
 
 

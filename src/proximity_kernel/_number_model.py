@@ -18,7 +18,7 @@ variance keeps its expected value.
 
 The mean and standard deviation of a bin may depend on one label of the row, such as the
 product that a price belongs to. They are then computed from the rows with this bin and
-label, and shrunk to those of the bin by analysis of variance.
+label, and shrunk toward those of the bin by analysis of variance.
 
 The regression, and also the means of the bins, are learned from a sample of distinct
 rows: the rows whose content has the lowest hashes. The sample depends on the rows only,
@@ -55,17 +55,17 @@ SCORES = np.concatenate([TAILS, [0.5], 1 - TAILS[::-1]])
 """Levels of the quantiles that are stored for the errors at fit."""
 
 _MOST_NUMBERS = 1000  # columns of numbers; with more there is no regression
-_MOST_VALUES = 1 << 20  # in the sample
+_MOST_VALUES = 1 << 20  # maximum number of values in the sample
 _MOST_CELLS = 1 << 18  # probabilities that are computed at a time
 _FEWEST_ROWS = 100
-_LIMIT = 5.0  # of standardized offsets, values and residuals
+_LIMIT = 5.0  # limit of standardized offsets, values and residuals
 _MOST_SCORE = 20.0  # largest error, in stated standard deviations
 _EXACT = 1e-12  # share of the sum of squares that counts as 0
 _USEFUL = 0.95  # share of the variance within bins that a useful label leaves, at most
 _CHANCE = 0.01  # probability that any column of uninformative labels seems informative
 _MOST_COMPARED = 1 << 26  # rows compared between labels, of all pairs of columns
 _ROWS_OF_A_PAIR = 1300  # fixed cost of a pair of columns, as a number of rows
-_PIECE = 16384  # rows
+_PIECE = 16384  # rows that a thread hashes at a time
 _STIRS = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 _Floats = NDArray[np.float64]
 _Ints = NDArray[np.int64]
@@ -315,7 +315,7 @@ class NumberModel:
         observed = ~np.isnan(values)
         if not self.scales[s] > 0:
             return np.zeros(len(values)), np.zeros(len(values)), observed
-        # Where the cell is missing, the mean of any bin does: the offset is 0.
+        # If the cell is missing, any bin's mean can be used: the offset becomes 0.
         means = self.means[s][np.minimum(codes, self.means.shape[1] - 1)]
         return (
             _clip((values - means) / self.scales[s]),
@@ -840,7 +840,7 @@ def _compare_labels(
     effect = between.sum(axis=0) - (n > 0).sum(axis=0) * noise
     useful = effect > 0
     prior = noise * rows / np.where(useful, effect, 1)
-    unsure = noise / np.where(n + prior > 0, n + prior, 1)  # of the offsets
+    unsure = noise / np.where(n + prior > 0, n + prior, 1)  # variance of the offsets
     left = np.where(useful, n * (noise + unsure), squares).sum() / squares.sum()
     offsets = np.where(useful, total / np.where(n + prior > 0, n + prior, 1), 0)
     ratios = np.sqrt((inside + noise) / np.where(n > 0, n, 1) + unsure)

@@ -74,7 +74,7 @@ MOST_WEIGHT = 1.5
 """The largest weight of a source."""
 DECIDES = 14
 """A code decides if N rows fall in one bin by chance with probability < exp(-14)."""
-_PIECE = 4096  # rows
+_PIECE = 4096  # rows that a thread estimates at a time
 _Floats = NDArray[np.float64]
 _Ints = NDArray[np.int64]
 _MOST_EVIDENCE = 1 << 21  # number of entries
@@ -83,7 +83,7 @@ _FEWEST = 4  # minimum number of sources, and of kept codes
 _MOST_CANDIDATES = 4096  # features considered as sources, evenly spaced
 _PRODUCTS = 1e10  # multiplications, some tenths of a second
 _FEWEST_ROWS, _MOST_NUMBERS = 100, 3
-_STEP = 256  # features at a time
+_STEP = 256  # features whose sources are chosen at a time
 _TINY = 1e-12
 _Singles = NDArray[np.float32]
 STEP = 0.05
@@ -92,9 +92,9 @@ POWERS = (0, 1, 2, 3, 4, 6, 8, 10, 13, 16, 20)
 """The common weights to choose from, in steps."""
 FLOOR, PULL = 0.05, 10
 """The lower limit of m, and the factor of the penalty, in the loss above."""
-_COARSE_ROWS = 1024  # to choose the smoothing and the common weights
+_COARSE_ROWS = 1024  # rows to choose the smoothing and the common weights
 _COARSE_FEATURES = 1024  # features whose errors choose the smoothing, evenly spaced
-_REFINED_ROWS = 3000  # to learn the weights of sources; more improve them by 0.1 %
+_REFINED_ROWS = 3000  # rows to learn the weights of sources; more rows gain 0.1 %
 _CURVED_ROWS = 1024  # rows from which the Hessian is computed
 _FEWEST_SCORED = 8  # if fewer rows are affordable, sources keep the common weight
 _MOST_SCORED = 1 << 25  # rows x features x sources used to choose common weights
@@ -102,7 +102,7 @@ _MOST_REFINED = 1 << 25  # rows x features x sources x bins used to learn weight
 _MOST_ODDS = 1 << 22  # rows x sources x bins of one feature, all in memory at once
 _BATCH = 1 << 18  # rows x features x sources x bins of a batch, which fits in a cache
 _SUMMED = 8  # numbers in memory for a slot where sources are added up
-_DIRECT = 64  # most sources for which the Hessian is stored
+_DIRECT = 64  # maximum number of sources for which the Hessian is stored
 _DIGITS = 9  # digits of errors compared, so that ties are equal on every machine
 _MOST_STEPS = 60  # about six are needed
 _CLOSE = 1e-5  # a step shorter than this is the last step

@@ -67,9 +67,9 @@ FEWEST_ROWS = 5
 _EXCEPTIONS = 100  # minimum number of rows per exception for a code to decide
 _ONE_EXCEPTION = 20  # minimum number of rows if there is a single exception
 _LEAST_UNIT = 0.1  # share of the central range; a uniform distribution has 0.09
-_FEWEST_BEYOND = 10  # values from which the unit of a tail is learned
+_FEWEST_BEYOND = 10  # minimum number of values to learn the unit of a tail freely
 _MOST_TAIL = 1e12  # keeps sums finite
-_PIECE = 4096  # rows
+_PIECE = 4096  # rows that a thread scores at a time
 _N_DRAWN = 20_000  # simulated rows
 _MOST_DRAWN = 1 << 31  # entries of evidence that are added up for the simulated rows
 _FEWEST_DRAWN = 1000
@@ -520,7 +520,7 @@ def sample_fitted(
     model: Model = coded.model
     n_bins = np.array([own.n_bins for own in model.bins], np.int64)
     rows = CodedTable.of_rows(coded.bins[coded.index])
-    if model.informative.any():  # the fit hashed codes before missing had a bin
+    if model.informative.any():  # the fit hashed rows before missing cells had a bin
         rows = code_columns(coded.columns, model.bins, n_threads)
     if copies is not None:
         some = np.flatnonzero(copies)
