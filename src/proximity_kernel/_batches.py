@@ -37,7 +37,7 @@ _State = TypeVar("_State")
 def plan_second_pass(
     bin_summary: BinSummary, options: FitOptions
 ) -> tuple[Binned, RowPlan]:
-    """Learn the bins from the summary of all batches, and plan what to keep of rows."""
+    """Learn the bins from the summary of all batches, and plan the second pass."""
     if not bin_summary.columns:
         raise ValueError("No batch has a row; pass at least one row.")
     n_bins = list_bin_counts(options, [column.type for column in bin_summary.columns])
@@ -49,7 +49,7 @@ def plan_second_pass(
 def merge_all(
     states: Iterable[_State | None], merge: Callable[[_State, _State], _State]
 ) -> _State | None:
-    """Merge states in pairs that cover about the same number of batches.
+    """Merge the states of batches, in pairs that cover about equally many batches.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def merge_all(
 
 @contextmanager
 def _naming_batch(i: int) -> Iterator[None]:
-    """Add the number of the batch to an error."""
+    """Add a note with the index of the batch to a TypeError or ValueError."""
     try:
         yield
     except (TypeError, ValueError) as error:
@@ -93,7 +93,10 @@ def _naming_batch(i: int) -> Iterator[None]:
 
 
 def make_reader(batches: Any) -> Callable[[], Iterator[Any]]:
-    """Make a function that returns a new iterator of the batches at each call."""
+    """Make a function that returns a new iterator of the batches at each call.
+
+    Raises TypeError for a single table and for an iterator, which cannot be read twice.
+    """
     if callable(batches):
         return lambda: iter(batches())
     if getattr(batches, "ndim", 0) == 2 or hasattr(batches, "columns"):
@@ -118,7 +121,10 @@ def make_reader(batches: Any) -> Callable[[], Iterator[Any]]:
 def check_same_rows(
     bin_summary: BinSummary, rows: RowSummary | None, advice: str = _READ_AGAIN
 ) -> RowSummary:
-    """Raise ValueError unless the second pass read the same rows as the first."""
+    """Return the row summary; raise ValueError if the two passes read different rows.
+
+    Compared are the number of rows, and of missing cells in each column.
+    """
     missing = [column.missing for column in bin_summary.columns]
     seen = 0 if rows is None else rows.n_samples
     same = rows is not None and missing == rows.missing.tolist()
@@ -146,7 +152,7 @@ def fit_to_batches(
     RowSummary
         The summary of all rows.
     BinSummary
-        That of all columns.
+        The summary of all columns.
     """
     options = resolve_options(kernel)
     header = type(kernel)()  # has the column names until the fit is complete
@@ -173,7 +179,7 @@ def fit_to_batches(
     rows = check_same_rows(bin_summary, rows)
     model = finish_model(binned, rows, options)
     for name in [name for name in vars(kernel) if name.endswith("_")]:
-        delattr(kernel, name)  # of an earlier fit
+        delattr(kernel, name)  # results of an earlier fit
     names = (name for name in vars(header) if name.endswith("_in_"))
     vars(kernel).update({name: vars(header)[name] for name in names})
     kernel.model_ = model

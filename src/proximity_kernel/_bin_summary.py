@@ -1,20 +1,22 @@
 """Learn the bins of a table from batches: the first of two passes over it.
 
 A batch is summarized in a `BinSummary`: the type of each column, and its values with
-their counts. Summaries merge, in any order, to that of the whole table, from which the
-bins are computed. For a column with at most 100,000 distinct values they equal those of
-`learn_bins` on the whole table to the last bit. The kind of a column is decided from
-all batches. A batch in which it is all missing is ignored, whatever its dtype.
+their counts. Summaries merge, in any order, to the summary of the whole table, from
+which the bins are computed. For a column with at most 100,000 distinct values, the bins
+equal those of `learn_bins` on the whole table to the last bit. The kind of a column is
+decided from all batches, except those in which all cells of the column are missing:
+their dtype is ignored.
 
 Beyond `LIMIT` distinct values the summary of a column becomes a quantile sketch (KLL):
 levels of sorted items, where an item of level h stands for ``2**h`` values. When a
-level has `WIDTH` items it is compacted: of each two items one moves up to the next
-level, and the other is dropped. A checksum of the items decides which, so the same
-batches merged in the same way give the same sketch on any machine.
+level has `WIDTH` items it is compacted: of each two neighboring items, one moves up to
+the next level, and the other is dropped. A checksum of the items decides which, so the
+same batches merged in the same way give the same sketch on any machine.
 
-A compaction at level h changes a rank by at most ``2**h`` and needs `WIDTH` - 1 items.
-All compactions together change it by a share of at most ``levels / (WIDTH - 1)``: 0.3 %
-of ten million values in the worst case. The errors have both signs and mostly cancel.
+A compaction at level h changes a rank by at most ``2**h`` and takes at least `WIDTH`
+items. So all compactions together change a rank by at most ``levels / WIDTH`` of the
+number of values: 0.3 % for ten million values. Errors mostly cancel, because they have
+both signs.
 """
 
 from __future__ import annotations
@@ -105,7 +107,7 @@ class BinSummary:
 
 
 def has_no_rows(table: Any) -> bool:
-    """Tell whether a batch has no rows; such a batch is ignored, with its dtypes."""
+    """Return whether a batch has no rows; then its dtypes are ignored, too."""
     if isinstance(table, list | tuple):
         return not table
     shape = getattr(table, "shape", ())
@@ -179,7 +181,7 @@ def merge_bins(a: BinSummary, b: BinSummary) -> BinSummary:
 
 
 def _is_unnamed(state: BinSummary) -> bool:
-    """Whether the names are the default ones of an array: x0, x1 and so on."""
+    """Whether the column names are the defaults of an array: x0, x1 and so on."""
     return state.names == [f"x{j}" for j in range(len(state.columns))]
 
 
@@ -248,7 +250,7 @@ def _summarize_column(column: Column) -> ColumnSummary:
 
 
 def _merge_columns(a: ColumnSummary, b: ColumnSummary) -> ColumnSummary:
-    """Merge two summaries of a column; its name is that in `a`."""
+    """Merge two summaries of a column; its name is taken from `a`."""
     missing = a.missing + b.missing
     if NOTHING in (a.type.family, b.type.family):
         surer = max(a, b, key=_type_certainty)
@@ -304,9 +306,10 @@ def _raise_type_differs(a: ColumnType, b: ColumnType) -> None:
 
 
 def _merge_labels(a: Labels, b: Labels, dates: bool) -> Labels:
-    """Merge labels and add the counts of equal ones; ints become floats beside floats.
+    """Merge the labels of two parts of a column, and add up the counts of equal labels.
 
-    With `dates`, labels are sorted by time.
+    If any label is a float, integers are converted to float. With `dates`, labels are
+    sorted by time.
     """
     if a.labels == b.labels and repr(a.labels) == repr(b.labels):
         return Labels(a.labels, a.counts + b.counts)
@@ -314,8 +317,8 @@ def _merge_labels(a: Labels, b: Labels, dates: bool) -> Labels:
     for part in (a, b):
         for label, n in zip(part.labels, part.counts.tolist(), strict=True):
             counts[label] = counts.get(label, 0) + n
-    # Integers are read as floats in a batch with missing cells. In the whole table all
-    # of them would be.
+    # Integers are read as floats in a batch with missing cells. In the whole table, all
+    # integers would be read as floats.
     for wide in (int, float):
         if any(type(label) is wide for label in counts):
             counts = {_widen(label, wide): n for label, n in counts.items()}
@@ -325,12 +328,12 @@ def _merge_labels(a: Labels, b: Labels, dates: bool) -> Labels:
 
 
 def _widen(label: Any, wide: type) -> Any:
-    """Convert an int or bool label to a wider type, if it stays equal."""
+    """Convert an int or bool label to a wider type, if the result equals the label."""
     return wide(label) if isinstance(label, int) and wide(label) == label else label
 
 
 def _date_key(label: Any) -> tuple[int, str]:
-    """Return a key that sorts ISO dates by time, for any year, also negative ones."""
+    """Return a key that sorts ISO dates by time, also with a negative or long year."""
     year, rest = label[1:].split("-", 1)
     return int(label[0] + year), rest
 
@@ -356,7 +359,7 @@ ValueSummary = ValueCounts | Sketch
 
 
 def summarize_values(values: _Floats) -> ValueSummary:
-    """Summarize the observed values of a column: counts, or a sketch if too many.
+    """Count the distinct values of a column, or sketch them if more than `LIMIT`.
 
     Parameters
     ----------
@@ -408,7 +411,7 @@ def merge_values(a: ValueSummary, b: ValueSummary) -> ValueSummary:
 
 
 def list_value_counts(held: ValueSummary) -> ValueCounts:
-    """Return a summary as sorted values with counts; a sketch gives its items."""
+    """List the sorted values and counts of a summary; a sketch has weighted items."""
     if isinstance(held, ValueCounts):
         return held
     sizes = [len(items) for items in held.levels]
@@ -426,10 +429,10 @@ def list_value_counts(held: ValueSummary) -> ValueCounts:
 
 
 def _add_counts(values: _Floats, counts: NDArray[np.int64]) -> ValueCounts:
-    """Sort values and add the counts of equal ones."""
+    """Sort values and add up the counts of equal values."""
     if not len(values):
         return ValueCounts(values, counts)
-    order = np.argsort(values, kind="stable")  # of two sorted runs: a merge
+    order = np.argsort(values, kind="stable")  # fast: merges two sorted runs
     values, counts = values[order], counts[order]
     first = np.flatnonzero(np.r_[True, values[1:] != values[:-1]])
     return ValueCounts(values[first], np.add.reduceat(counts, first))
@@ -447,7 +450,7 @@ def _to_sketch(held: ValueSummary) -> Sketch:
 
 
 def _compact(levels: tuple[_Floats, ...]) -> tuple[_Floats, ...]:
-    """Compact the full levels of a sketch, from the lowest on."""
+    """Compact the full levels of a sketch, the lowest level first."""
     out: list[_Floats] = []
     up = _NONE
     while len(out) < len(levels) or len(up):

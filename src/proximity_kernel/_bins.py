@@ -1,29 +1,31 @@
 """Learn the bins of columns from their observed values: centers, or categories.
 
-The centers of a numeric column are evenly spaced percentiles of the observed values, so
-they are close together where the data are dense. There a small difference separates two
-values; in a sparse region even a large one may not. Equal centers are merged, which
-changes no assignment and avoids empty bins.
+With a number of bins, the centers of a numeric column are evenly spaced percentiles of
+the observed values, so they are close together where the data are dense. In a dense
+region, a small difference separates two values; in a sparse region, even a large
+difference may not. Equal centers are merged, which changes no assignment and avoids
+empty bins.
 
-With `AUTO` bins each very frequent value has its own center. The other centers are the
-medians of equally filled parts of the remaining values, so no center is spent on an
-extreme, or twice on one value. Two such sets, of four and of two centers, make two
-resolutions: a fine bin belongs to the nearest coarse center.
+With `AUTO` bins, each very frequent value is a center. The other centers are the
+medians of equally filled parts of the remaining values. (A column with at most four
+distinct values has these as centers.) There are two resolutions: up to four centers
+define the bins, and two centers, chosen in the same way, divide the bins into two
+coarse bins. A bin belongs to the coarse center that is nearest to its own center.
 
-With `FINE` bins the observed values are split into a balanced binary tree of depth 4:
-each node is cut between two values, where that halves its rows best; a node with one
-value is a leaf. Two values score .4, .7, .9 or 1 by the smallest node that contains
-both: a half, a quarter, an eighth, or a leaf. Values of different halves score 0. The
-quarters are the bins of the column. Missing cells are estimated on the quarters, and
-the probability of a quarter is halved at each cut in it.
+With `FINE` bins, the observed values are split into a balanced binary tree of depth 4.
+Each node is cut between two distinct values, where its rows are divided most evenly; a
+node with one distinct value is a leaf. Two values score .4, .7, .9 or 1 by the smallest
+node that contains both: a half, a quarter, an eighth, or a leaf. Values in different
+halves score 0. The quarters are the bins of the column. Missing cells are estimated on
+the quarters, and the probability of a quarter is halved at each cut in it.
 
-A categorical column has a bin per category, in sorted order. A column with nothing
-observed has none.
+A categorical column has a bin per category, in sorted order. A column without observed
+values has no bins.
 
 A bin is decoded to its typical value. For numbers this is the mean of the values
 observed in it, not the center, because the first and the last center can be the
 extremes, far from most values of their bins. For ordered categories, and for rare
-labels that share a bin, it is the most frequent one.
+labels that share a bin, it is the most frequent label.
 
 The names of bins are for people: ranges of numbers and dates, labels of categories.
 """
@@ -44,7 +46,7 @@ from ._shared.options import AUTO, FINE, BinCount, FitOptions, check_bin_count
 from ._shared.resources import run_pieces
 from ._table.columns import Column, ColumnType, find_columns, mark_whole, write_date
 
-_FINE, _COARSE = 4, 2  # centers of the two resolutions
+_FINE, _COARSE = 4, 2  # maximum number of centers of each resolution
 FEW_ROWS = 1 << 16
 """A column with at most this number of values is sorted whole, on one thread."""
 _Floats = NDArray[np.float64]
@@ -55,19 +57,19 @@ _NAN_KEYS = np.flatnonzero((np.arange(1 << 16) & 0x7FF0) == 0x7FF0)
 SCORES = (0.0, 0.4, 0.7, 0.9, 1.0)
 """Score of two values, by the depth of the smallest tree node that contains both."""
 COARSE_SHARE = 0.8
-"""Score of two values in the same half of an "auto" feature; the same bin is 1."""
+"""Score of two values in different bins of one coarse bin of an "auto" feature."""
 QUARTERS = 2
 """Depth of the quarters in the tree."""
 MOST_LEAVES = 2 ** (len(SCORES) - 1)
 _Ints = NDArray[np.int64]
 _NO_COUNTS = np.empty(0, np.int64)
-_FEWEST_AT_ONCE = 16  # fewer columns are learned one by one
+_FEWEST_AT_ONCE = 16  # fewer columns are learned separately
 _VALUES_AT_ONCE = 1 << 17  # maximum number of values of stacked columns
 _FEW_MIDPOINTS = 16  # up to this number, a linear search beats a binary one
 _DATE_UNITS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}  # units per second
-_EXACT = 1e15  # whole numbers below this are written with all their digits
-_EQUAL = 1e-6  # a bin whose standard deviation is below this has one value
-_DIGITS = 4  # significant digits, unless two numbers need more to differ
+_EXACT = 1e15  # whole numbers below this are formatted with all their digits
+_EQUAL = 1e-6  # with a smaller standard deviation, the values of a bin count as equal
+_DIGITS = 4  # significant digits, unless two numbers need more digits to differ
 
 
 @dataclass(frozen=True)
@@ -78,9 +80,9 @@ class NumericBins:
     ----------
     centers : ndarray of shape (n_bins,), float64, strictly ascending
     groups : ndarray of shape (n_bins,), int64, or None
-        The coarse bin of each bin, 0 or 1, if there are two resolutions.
+        The coarse bin (or half) of each bin, 0 or 1; None without coarse bins.
     cuts : ndarray of shape (n_leaves - 1,), float64, or None
-        The thresholds between the leaves of a "fine" column.
+        The thresholds between the leaves of a "fine" column; None for other columns.
     levels : ndarray of shape (n_leaves - 1,), int64, or None
         The depth of each cut in the tree, from 1 to 4, see `cut_values`.
     """
@@ -92,12 +94,12 @@ class NumericBins:
 
     @property
     def n_bins(self) -> int:
-        """How many bins there are."""
+        """Number of bins of the column."""
         return len(self.centers)
 
     @property
     def parents(self) -> NDArray[np.int64]:
-        """The bin of each leaf, (n_leaves,); without cuts the bins are the leaves."""
+        """The bin of each leaf, shape (n_leaves,); without cuts, leaves are bins."""
         if self.levels is None:
             return np.arange(self.n_bins)
         return number_nodes(self.levels, QUARTERS)
@@ -127,7 +129,7 @@ class CategoricalBins:
 
     @property
     def n_bins(self) -> int:
-        """How many bins there are."""
+        """Number of bins of the column."""
         return len(self.categories) + bool(self.infrequent)
 
     @property
@@ -148,13 +150,13 @@ Bins = NumericBins | CategoricalBins
 
 @dataclass(frozen=True)
 class ValueCounts:
-    """Distinct values, sorted, with their counts.
+    """The distinct values of a column, sorted, with their counts.
 
     Attributes
     ----------
     values : ndarray of shape (n_distinct,), float64, strictly ascending
     counts : ndarray of shape (n_distinct,), int64 or float64
-        Above 0. Positions in the sorted order are integers, also for fractional counts.
+        Above 0. Positions in the sorted order are integers, even if counts are not.
 
     Examples
     --------
@@ -175,17 +177,17 @@ class ValueCounts:
         return max(1, int(self._ends[-1])) if len(self.counts) else 0
 
     def at(self, places: Any) -> _Floats:
-        """Return the values at 0-based positions of the sorted order."""
+        """Return the values at positions of the sorted order, counted from 0."""
         return np.asarray(self.values[self._ends.searchsorted(places, side="right")])
 
     def span(self, value: float) -> tuple[int, int]:
-        """Return the first sorted position of a value, and that after its last copy."""
+        """Return the sorted positions of a value's copies, as (first, last + 1)."""
         at = self.values.searchsorted(value)
         first, last = self._ends[at] - self.counts[at], self._ends[at]
         return math.ceil(first), min(math.ceil(last), len(self))
 
     def without(self, values: list[float]) -> ValueCounts:
-        """Return the values that are not among `values`."""
+        """Return a copy from which the given values are removed."""
         kept = ~np.isin(self.values, values)
         return ValueCounts(self.values[kept], self.counts[kept])
 
@@ -195,7 +197,7 @@ class ValueCounts:
 
 
 class LazySorted:
-    """The values of a large column, sorted only where a position is asked for.
+    """The values of a large column, sorted only around the positions looked up.
 
     A bucket sort: the first 16 bits of a value (sign, exponent and four more) give its
     bucket. The bucket sizes tell which bucket contains a position of the sorted order,
@@ -231,7 +233,7 @@ class LazySorted:
         return self._sorted[bucket]
 
     def at(self, places: Any) -> _Floats:
-        """Return the values at 0-based positions of the sorted order."""
+        """Return the values at positions of the sorted order, counted from 0."""
         places = np.asarray(places)
         found = np.empty(len(places))
         buckets = self._ends.searchsorted(places, side="right")
@@ -242,7 +244,7 @@ class LazySorted:
         return found
 
     def span(self, value: float) -> tuple[int, int]:
-        """Return the first sorted position of a value, and that after its last copy."""
+        """Return the sorted positions of a value's copies, as (first, last + 1)."""
         bucket = int(_PLACES[int(np.float64(value).view(np.uint64) >> np.uint64(48))])
         held = self._bucket(bucket)
         before = int(self._ends[bucket]) - len(held)
@@ -250,7 +252,7 @@ class LazySorted:
         return before + int(first), before + int(last)
 
     def without(self, values: list[float]) -> LazySorted:
-        """Return the values that are not among `values`."""
+        """Return a copy from which the given values are removed."""
         return LazySorted(self._values[~np.isin(self._values, values)])
 
     def few(self, most: int) -> _Floats | None:
@@ -269,7 +271,7 @@ SortedValues = ValueCounts | LazySorted
 def count_values(
     values: _Floats, copies: NDArray[np.int64] | None = None
 ) -> ValueCounts:
-    """Sort the distinct values and count each; -0.0 is counted as 0.0.
+    """Sort the distinct values of a column and count each; -0.0 is counted as 0.0.
 
     Parameters
     ----------
@@ -317,7 +319,7 @@ def fit_numeric_bins(values: SortedValues, n_bins: BinCount) -> NumericBins:
 
 
 def _quantiles(values: SortedValues, parts: Sequence[int], n_parts: int) -> list[float]:
-    """Compute the distinct quantiles ``k / n_parts`` for each k in `parts`.
+    """Compute the distinct quantiles of the levels ``k / n_parts``, for k in `parts`.
 
     Interpolation is linear. Positions are computed in integers, so a quantile that
     falls on a value is exact.
@@ -355,8 +357,8 @@ def _fit_resolutions(values: SortedValues) -> NumericBins:
         return NumericBins(few)
     fine = _choose_centers(values, _FINE) if few is None else few
     midpoints = NumericBins(_choose_centers(values, _COARSE)).midpoints
-    # There is at most one midpoint, so groups are 0 and 1. They are dropped if all bins
-    # are in one group, or each has its own.
+    # There is at most one midpoint, so groups are 0 and 1. Groups are dropped if all
+    # bins are in one group, or if each bin is a group.
     groups = np.searchsorted(midpoints, fine)
     grouped = groups[0] < groups[-1] and len(fine) > _COARSE
     return NumericBins(fine, groups if grouped else None)
@@ -365,8 +367,9 @@ def _fit_resolutions(values: SortedValues) -> NumericBins:
 def _choose_centers(values: SortedValues, n_bins: int) -> NDArray[np.float64]:
     """Choose centers: the frequent values, and medians of parts of the other values.
 
-    A value is frequent if it fills more than one bin's share of the rows. The other
-    values are divided into equally filled parts.
+    A value is frequent if more than ``1 / n_bins`` of the values equal it. The search
+    is repeated with the remaining values and bins. The values that are not frequent
+    are divided into equally filled parts.
 
     Parameters
     ----------
@@ -398,9 +401,9 @@ def _choose_centers(values: SortedValues, n_bins: int) -> NDArray[np.float64]:
 def _find_frequent(values: SortedValues, n_parts: int) -> list[float]:
     """Find the values whose share of all values is above ``1 / n_parts``.
 
-    There are at most ``n_parts - 1``, the most frequent first; ties go to the lower
-    value. Such a value covers one of the quantiles ``k / n_parts``, so only these
-    quantiles are counted.
+    Returns at most ``n_parts - 1`` values, the most frequent first; of equally
+    frequent values, the lower first. Such a value is a quantile of a level
+    ``k / n_parts``, so only these quantiles are counted.
     """
     n = len(values)
     borders = values.at([n * i // n_parts for i in range(1, n_parts)])
@@ -432,7 +435,7 @@ def cut_values(values: SortedValues) -> tuple[_Ints, _Ints]:
     >>> places.tolist(), levels.tolist()
     ([3, 4, 5], [1, 2, 3])
     """
-    found: dict[int, int] = {}  # position of the first value above a cut: its depth
+    found: dict[int, int] = {}  # position of the first value above a cut: cut's depth
     parts = [(0, len(values))]
     for level in range(1, len(SCORES)):
         cut = [(*part, _find_split(values, *part)) for part in parts]
@@ -446,9 +449,10 @@ def cut_values(values: SortedValues) -> tuple[_Ints, _Ints]:
 
 
 def _find_split(values: SortedValues, first: int, last: int) -> int:
-    """Find the split of ``[first, last)`` that is nearest to its middle.
+    """Find the cut between two distinct values that halves ``[first, last)`` best.
 
-    A split is a position between two different values; `first` if there is none.
+    Returns the position of the first value above the cut; `first` if all values are
+    equal.
     """
     middle = values.at([(first + last) // 2])[0]
     start, stop = values.span(middle)
@@ -465,15 +469,17 @@ def compute_midpoints(low: Any, high: Any) -> NDArray[np.float64]:
 
 
 def number_nodes(levels: _Ints, level: int) -> _Ints:
-    """Return the index of the node of depth `level` above each leaf, (n_leaves,)."""
+    """Return the index of the node of depth `level` of each leaf, (n_leaves,)."""
     return np.concatenate([[0], np.cumsum(levels <= level)])
 
 
 def list_cell_scores(bins: Bins) -> tuple[_Floats, list[tuple[_Ints, float]]]:
-    """Return the score that each leaf of a feature adds, and each larger cell.
+    """List what two values of a feature score for sharing a leaf, or a larger cell.
 
-    Larger cells are the tree nodes of a "fine" feature and the halves of an "auto" one,
-    given by their leaves and score. Their columns come after those of the leaves.
+    A larger cell is a set of leaves: an inner tree node of a "fine" feature, or a
+    coarse bin of an "auto" feature. Returns the score that each leaf adds, and the
+    leaves and the added score of each larger cell. In the representation, the columns
+    of larger cells come after the columns of leaves.
     """
     if isinstance(bins, CategoricalBins):
         return np.ones(bins.n_bins), []
@@ -487,14 +493,14 @@ def list_cell_scores(bins: Bins) -> tuple[_Floats, list[tuple[_Ints, float]]]:
 def _score_halves(
     n_bins: int, groups: tuple[int, ...]
 ) -> tuple[_Floats, list[tuple[_Ints, float]]]:
-    """Return the scores of bins and coarse bins; cached, as few patterns occur."""
+    """Return what sharing a bin or coarse bin scores; cached, as few patterns occur."""
     leaf_scores, cells = np.ones(n_bins), []
     for group in sorted(set(groups)):
         members = np.flatnonzero(np.array(groups) == group)
         if len(members) > 1:
             cells.append((members, COARSE_SHARE))
             leaf_scores[members] -= COARSE_SHARE
-    leaf_scores.flags.writeable = False  # all callers share it
+    leaf_scores.flags.writeable = False  # all callers share the cached array
     return leaf_scores, cells
 
 
@@ -560,8 +566,8 @@ class Typical:
         Means of numbers (dates and durations in seconds), or most frequent ranks or
         labels.
     spread : ndarray of shape (n_bins,), float64
-        Standard deviation of numbers within the bin; for ranks and labels the share of
-        the bin's rows that have another one.
+        Standard deviation of numbers within the bin; for ranks and labels, the share of
+        the bin's rows that have another rank or label.
     """
 
     values: _Floats | tuple[Hashable, ...]
@@ -598,7 +604,7 @@ def learn_typical(
 
 
 def _find_modal_ranks(ranks: _Floats, counts: _Ints, bins: NumericBins) -> Typical:
-    """Find the mode of the ranks in each bin, and the share of its other values."""
+    """Find the most frequent rank in each bin, and the share of its other ranks."""
     values, spread = np.round(bins.centers), np.zeros(bins.n_bins)
     observed = ranks[~np.isnan(ranks)].astype(np.intp)
     totals = np.bincount(observed, counts) if len(counts) else np.bincount(observed)
@@ -658,8 +664,8 @@ def list_bin_counts(options: FitOptions, types: Sequence[ColumnType]) -> list[Bi
         spread = [check_bin_count("n_bins", given)] * n_features
     elif len(given := list(given)) != n_features:
         raise ValueError(
-            f"n_bins must be one number, or one for each of the {n_features} "
-            f"features; got {len(given)} numbers."
+            f"n_bins must be one value, or one for each of the {n_features} "
+            f"features; got {len(given)} values."
         )
     else:
         spread = [check_bin_count(f"n_bins[{j}]", own) for j, own in enumerate(given)]
@@ -685,7 +691,7 @@ def learn_bins(
     ----------
     columns : sequence of Column
     categorical_features
-        The option with which they were read.
+        The option with which the columns were read.
     n_bins : sequence of int, "auto" and "fine"
         One entry per column; ignored for categorical columns.
     max_categories : int
@@ -755,13 +761,14 @@ def _learn_column(
 def _learn_distinct(
     columns: Sequence[Column], n_bins: Sequence[BinCount]
 ) -> Iterator[tuple[int, tuple[ColumnType, NumericBins, Typical]]]:
-    """Learn the "auto" bins of many short columns at once; yield each with its index.
+    """Learn the "auto" bins of many short columns at once; yield (index, results).
 
     A table of a hundred rows can have ten thousand columns, and `_learn_column` for
     each would take most of the time of a fit. Only columns whose values are all
     different are learned here: none of these values is frequent, so the centers are
-    quantiles, taken for all columns at once. The results are those of `_learn_column`
-    to the last bit; it learns the columns that are not yielded.
+    quantiles, computed for all columns at once. The results equal those of
+    `_learn_column` to the last bit. Columns that are not yielded are left to
+    `_learn_column`.
     """
     n_rows = len(columns[0].values)
     numeric = [
@@ -835,7 +842,7 @@ def _take_medians(ordered: _Floats, last: _Ints, n: int) -> _Floats:
 def bin_labels(
     labels: tuple[Hashable, ...], counts: _Ints, max_categories: int
 ) -> tuple[CategoricalBins, Typical]:
-    """Assign each label a bin; beyond `max_categories` the rarest share the last one.
+    """Assign labels to bins; beyond `max_categories`, the rarest share the last bin.
 
     Parameters
     ----------
@@ -873,9 +880,11 @@ class BinNames:
     lows, highs : tuple of str
         The lower and upper limit of each ordered bin, as text; "" if there is none.
     beyond, between : str
-        Formats of a range without an upper limit, and of one with both limits.
+        Format strings for a range without an upper limit, and for a range with both
+        limits.
     empty : frozenset of int
-        Bins that contain no value, between two neighboring whole numbers or ranks.
+        Bins that can contain no value: they lie between two neighboring whole numbers
+        or ranks.
     missing : bool
         Whether missing cells have a bin of their own, the last one.
     """
@@ -890,11 +899,11 @@ class BinNames:
 
     @property
     def n_ordered(self) -> int:
-        """Number of bins that have an order; they come first."""
+        """Number of ordered bins; a bin for missing cells comes after them."""
         return len(self.lows)
 
     def name(self, first: int, last: int) -> str:
-        """Name the bins from `first` to `last`, both included."""
+        """Name the range of bins from `first` to `last`, both included."""
         if first >= len(self.labels) + self.n_ordered:
             return "missing"
         if self.labels:
@@ -911,7 +920,7 @@ class BinNames:
         return self.between.format(low, high) if low else f"up to {high}"
 
     def each(self) -> list[str]:
-        """Name every bin."""
+        """List the names of all bins of the feature."""
         n_bins = len(self.labels) + self.n_ordered + self.missing
         return [self.name(k, k) for k in range(n_bins)]
 
@@ -981,10 +990,10 @@ def _name_ranks(bins: NumericBins, labels: list[str], missing: bool) -> BinNames
 
 
 def _name_whole_numbers(bins: NumericBins, typical: Typical, missing: bool) -> BinNames:
-    """Name bins of whole numbers by the least and greatest that each can contain.
+    """Name each bin of whole numbers by the least and the greatest it can contain.
 
-    The first and the last bin have one limit ("up to 12", "31 or more"), or are one
-    number if all their values are equal ("0", not "up to 0").
+    The first and the last bin have one limit ("up to 12", "31 or more"). If all values
+    of such a bin are equal, its name is that number ("0", not "up to 0").
     """
     lows, highs = _find_whole_ends(bins, 0, 0)
     means = np.asarray(typical.values, np.float64)
@@ -1008,8 +1017,9 @@ def _find_whole_ends(
 ) -> tuple[list[int], list[int]]:
     """Find the least and the greatest whole number of each bin.
 
-    `lowest` is returned for the first bin, `highest` for the last. If a bin is between
-    two neighboring whole numbers, its least number is above its greatest.
+    `lowest` is returned as the least number of the first bin, and `highest` as the
+    greatest number of the last bin. If a bin lies between two neighboring whole
+    numbers, its least number is above its greatest.
     """
     below = [int(limit) for limit in np.floor(bins.midpoints).tolist()]
     return [lowest, *(n + 1 for n in below)], [*below, highest]
@@ -1018,7 +1028,7 @@ def _find_whole_ends(
 def _find_empty_bins(
     lows: list[int], highs: list[int], start: int = 0
 ) -> frozenset[int]:
-    """Find the bins that contain no whole number: their low end is above the high."""
+    """Find the bins that contain no whole number: low end above high end."""
     ends = enumerate(zip(lows, highs, strict=True), start)
     return frozenset(k for k, (low, high) in ends if low > high)
 
@@ -1038,7 +1048,7 @@ def write_numbers(numbers: Sequence[float], family: str) -> list[str]:
 
 
 def _write_dates(seconds: Sequence[float]) -> list[str]:
-    """Format dates in seconds, with as much of the time as is needed to differ."""
+    """Format dates, given in seconds, with as much of the time as tells them apart."""
     whole = np.floor(seconds).astype("datetime64[s]")
     out = [str(day) for day in whole.astype("datetime64[D]")]
     for unit, per_second in _DATE_UNITS.items():
@@ -1064,7 +1074,7 @@ def write_moment(seconds: float) -> str:
 
 
 def _format_digits(number: float, digits: int) -> str:
-    """Format a number with significant digits, without an exponent if it is short."""
+    """Format a number with `digits` digits; with an exponent if very large or small."""
     if number and not 1e-4 <= abs(number) < 1e15:
         return f"{number:.{digits}g}"
     return np.format_float_positional(number, digits, fractional=False, trim="-")
@@ -1086,8 +1096,8 @@ def output_names(
     """Name every column of the representation: the feature, then the bin in words.
 
     There are no brackets, because other libraries do not accept ``[`` and ``<`` in
-    names. Underscores make a name unique: the column "a" with the category "b c"
-    collides with the column "a b" with the category "c".
+    names. An underscore is appended to a name that is taken already: the column "a"
+    with the category "b c" collides with the column "a b" with the category "c".
 
     Parameters
     ----------

@@ -1,9 +1,9 @@
 """The paper's rule: estimates from the fitted rows that match a row.
 
-Level 1, the intersection: the rows that share every code of the row. If none of them
-observes the missing feature, level 2, the union: the rows that share any code. If none
-of those does either, level 3, the prior: how often each bin was observed. The estimate
-is the mean of the one-hot blocks of these rows.
+First, the intersection: the rows that share every observed code of the row. If none of
+these rows observes the missing feature, the union: the rows that share at least one
+code. If none of these observes the feature either, the prior: all rows. The estimate is
+the frequency of each bin in the rows that observe the feature.
 
 Each distinct row is kept once, with its count, in bitmaps that answer "which rows have
 this code?".
@@ -12,9 +12,9 @@ Bit r of column c is set if distinct row r has code c; there is one column per f
 and bin. Further columns mark, per feature, the rows that observe it, then the rows that
 exist and the rows that occur once in the table; the last column is empty. 512 rows
 make a block. The columns of a block are adjacent, so a query on a block reads only a
-few cache lines. Rows are in lexicographic order, so those of a block are similar. The
-summary has the same layout with one bit per *block*, set if any of its rows has the
-code. It rules out the blocks that cannot contain a row with given codes.
+few cache lines. Rows are in lexicographic order, so the rows of a block are similar.
+The summary has the same layout with one bit per *block*, set if any row of the block
+has the code. It rules out the blocks that cannot contain a row with given codes.
 
 Most blocks are never read for the intersection. The union is counted directly or, if
 it contains nearly all rows, by its complement.
@@ -37,7 +37,7 @@ from ._vectors import BLOCK_ROWS, WORDS, any_bit, count_bits, load, lowest_bit, 
 _ONE = np.uint64(1)
 LEVELS = ("prior", "union", "intersection")
 """Names of the levels, by their number."""
-_PIECE = 1024  # maximum number of distinct rows
+_PIECE = 1024  # maximum number of distinct rows that a thread estimates at a time
 _PIECE_WORK = 200_000_000  # features x features x blocks, some tenths of a second
 PRIOR, UNION, INTERSECTION = 0, 1, 2
 """Levels of the cascade."""
@@ -47,7 +47,7 @@ _START: Any = np.int64(0)
 
 
 class Bitmaps(NamedTuple):
-    """Distinct rows as the loops read them; `build_cascade` makes it."""
+    """Bitmaps of the distinct rows, for the compiled loops; see `build_cascade`."""
 
     words: NDArray[np.uint64]  # (n_blocks * width * WORDS,) one bit per row
     summary: NDArray[np.uint64]  # (n_groups * width * WORDS,) one bit per block
@@ -63,7 +63,8 @@ class Bitmaps(NamedTuple):
 def empty_bitmaps(n_bits: int, width: int) -> NDArray[np.uint64]:
     """Allocate zeroed words for `n_bits` bits in each of `width` columns.
 
-    They begin on a cache line, because reading a vector across two is twice as slow.
+    The words begin on a cache line, because reading a vector that crosses into the next
+    line is twice as slow.
     """
     size = count_blocks(n_bits) * width * WORDS
     raw = np.zeros(size + WORDS, np.uint64)
@@ -80,7 +81,7 @@ def count_blocks(n_bits: int) -> int:
 def set_bits(
     rows: NDArray[Any], counts: Any, n_bins: Any, offsets: Any, width: int, words: Any
 ) -> None:
-    """Set the bits of the codes of `rows` in zeroed `words`."""
+    """Set the bits of the codes of `rows` in the zeroed words of a bitmap."""
     n_features = rows.shape[1]
     total = offsets[n_features]
     for r in range(rows.shape[0]):
@@ -98,7 +99,7 @@ def set_bits(
 
 @compiled
 def summarize(words: Any, n_blocks: int, width: int, summary: Any) -> None:
-    """Set in zeroed `summary`, for each block, the bits of its non-empty columns."""
+    """Set the bits of the zeroed summary: which columns of each block are not empty."""
     for b in range(n_blocks):
         start = (b // BLOCK_ROWS) * width * WORDS + (b % BLOCK_ROWS) // 64
         bit = _ONE << np.uint64(b % 64)
@@ -122,7 +123,7 @@ def shared_by_all(words: Any, start: int, columns: Any, n_columns: int) -> Any:
 def shared_by_none(
     words: Any, start: int, columns: Any, n_columns: int, rows: Any
 ) -> Any:
-    """Find those of `rows` that have no bit in any of the columns."""
+    """Find which of `rows` have no bit in any column; `n_columns` divides by four."""
     left = rows
     for f in range(0, n_columns, 4):
         a = load(words, start + columns[f]) | load(words, start + columns[f + 1])
@@ -135,7 +136,7 @@ def shared_by_none(
 
 @dataclass(frozen=True)
 class Cascade:
-    """Bitmap index of the distinct fitted rows, to find those that match a row.
+    """Bitmap index of the distinct fitted rows, to find the rows that match a row.
 
     Attributes
     ----------
@@ -149,8 +150,8 @@ class Cascade:
     leaves_bins_out = True
 
     def __reduce__(self) -> Any:
-        # Bitmaps are not stored but built again: this is smaller, aligns them to cache
-        # lines, and does not depend on the layout of another version.
+        # A pickle has no bitmaps, which are built again: it is smaller, they are
+        # aligned to cache lines, and their layout can change between versions.
         maps = self.bitmaps
         return build_cascade, (maps.rows, maps.counts, maps.n_bins)
 
@@ -171,7 +172,7 @@ class Cascade:
     def estimate_features(
         self, rows: NDArray[Any], features: Sequence[int]
     ) -> list[NDArray[np.float64]]:
-        """Estimate the listed features of every row, as `Pairwise` does."""
+        """Estimate the listed features of every row, each as if it was missing."""
         found = []
         for j in features:
             opened = np.array(rows)
@@ -181,7 +182,7 @@ class Cascade:
         return found
 
     def by_parts(self, coded: CodedTable, n_threads: int) -> Callable[[int, int], Part]:
-        """Estimate all missing cells; return a function that selects a part of them."""
+        """Estimate all missing cells; return a function that selects a part of rows."""
         cells = self.estimate(coded, n_threads)
         return lambda first, last: (coded.bins, coded.index[first:last], cells)
 
@@ -247,7 +248,7 @@ def build_cascade(
 
 
 def read_only(array: NDArray[Any]) -> NDArray[Any]:
-    """View an array as a plain one that cannot be written to.
+    """Return a read-only view of an array, as a plain ndarray.
 
     Numba compiles separate code for writable and for read-only arrays. Joblib workers
     receive read-only memory maps, so all arrays are made read-only.
@@ -315,7 +316,7 @@ def _add_intersection(
     maps: Bitmaps, columns: Any, n_codes: int, bits: Any, cells: Cells, first: int,
     last: int,
 ) -> None:  # fmt: skip
-    """Count, for each missing cell, the rows that share all codes of the row."""
+    """Count, for each missing cell of a row, the rows that share all its codes."""
     observes = maps.offsets[maps.n_bins.shape[0]]
     for g in range(maps.summary.shape[0] // (maps.width * WORDS)):
         some = shared_by_all(maps.summary, g * maps.width * WORDS, columns, n_codes)
@@ -343,7 +344,8 @@ def _add_union(
 ) -> None:  # fmt: skip
     """Count the rows that share any code, for cells without a matching row so far.
 
-    If most rows share one, the others are counted and subtracted from the total.
+    If most rows share a code, the rows that share none are counted, and subtracted from
+    the total.
     """
     n_features = maps.n_bins.shape[0]
     total = maps.offsets[n_features]
@@ -371,7 +373,7 @@ def _add_union(
 
 @inlined
 def _subtract_from_all(maps: Bitmaps, cells: Cells, cell: int) -> None:
-    """Subtract the counts of a cell from those of all rows."""
+    """Replace the bin counts of a cell by the counts of all other rows."""
     j = cells.feature[cell]
     cells.support[cell] = 0
     for k in range(maps.n_bins[j]):
@@ -386,7 +388,7 @@ def _subtract_from_all(maps: Bitmaps, cells: Cells, cell: int) -> None:
 def _list_row_columns(maps: Bitmaps, codes: Any, i: int, columns: Any) -> Any:
     """Write the bitmap columns of the codes of row i to `columns`.
 
-    Returns how many there are, and whether every observed category was seen at fit.
+    Returns the number of columns, and whether every observed category was seen at fit.
     """
     unknown = np.iinfo(codes.dtype).max - 1
     n_codes = _START
@@ -402,7 +404,7 @@ def _list_row_columns(maps: Bitmaps, codes: Any, i: int, columns: Any) -> Any:
 
 @inlined
 def _normalize_cell(maps: Bitmaps, cells: Cells, cell: int) -> None:
-    """Turn the counts of a cell into a distribution; without counts, use the prior."""
+    """Normalize the counts of a cell to a distribution; if all are 0, use the prior."""
     j = cells.feature[cell]
     if cells.support[cell] == 0:
         cells.level[cell] = PRIOR

@@ -1,19 +1,20 @@
 """Code the cells of a table by their bins, and represent coded rows as vectors.
 
-A cell's code is the number of its nearest center (the lower one in a tie) or of its
-category. Two codes are special: the largest of the dtype is a missing cell, and the one
-below it is a category not seen at fit. Past this module there is no NaN.
+A cell's code is the index of its bin; a number on the border of two bins belongs to the
+lower bin. Two codes are special: the largest number of the dtype is a missing cell, and
+the number below it is a category not seen at fit. So codes need no NaN.
 
 Equal rows have equal codes and equal results. Where that saves work, each distinct row
 is kept once, with its count, in lexicographic order, so that similar rows are adjacent.
 
-The representation has a column for each leaf of a feature (unless "fine", a leaf is a
-bin), then one for missing if that is informative, then one for each larger cell with
-several leaves. An observed value has an entry in the columns of its leaf and of the
-cells around it. The squares of its entries add up to the weight of the feature, which
-is 1 unless `feature_weights` are given. The inner product of two values is their score,
-times that weight. With `rarity`, the square of an entry is multiplied by the weight of
-its cell, which is greater where the cell is rare (`weigh_cells`).
+For each feature, the representation has a column per leaf (a leaf is a bin, or a part
+of a bin of a "fine" feature), then a column for missing cells if these are informative,
+then a column per larger cell: a set of several leaves. An observed value has an entry
+in the column of its leaf, and in the columns of the larger cells that contain the leaf.
+The squares of its entries add up to the weight of the feature, which is 1 unless
+`feature_weights` are given. The inner product of two values is their score, times that
+weight. With `rarity`, the square of an entry is multiplied by the weight of its leaf or
+larger cell, which is greater if that is rare (`weigh_cells`).
 """
 
 from __future__ import annotations
@@ -45,32 +46,31 @@ RARE = 0.005
 """Frequency below which the weight of a cell stays constant."""
 _Cells = list[tuple[_Ints, float]]
 _Made = TypeVar("_Made")
-_CELLS_AT_ONCE = 1 << 18  # cells
+_CELLS_AT_ONCE = 1 << 18  # cells that a thread represents at a time
 
 
 @dataclass(frozen=True)
 class CodedTable:
-    """A table whose cells are coded by their bins: what the stages pass on.
+    """A table whose cells are coded by their bins; made once, used by every stage.
 
-    It is made once for each table. Estimates depend on the bins. The representation
-    depends on the leaves, which are finer than the bins in a "fine" feature, so every
-    method passes on both.
+    Estimates depend on the bins. The representation depends on the leaves, which are
+    finer than the bins in a "fine" feature. So every method keeps both.
 
     Attributes
     ----------
     bins : ndarray of shape (n_rows, n_features), uint8 or uint16
         Codes of the rows of the table, or of each distinct row once.
     counts : ndarray of shape (n_rows,), int64
-        How often each of these rows occurs in the table.
+        How often each row of `bins` occurs in the table.
     index : ndarray of shape (n_samples,), int64
-        For each row of the table, its index in these rows.
+        For each row of the table, its index in `bins`.
     leaves : ndarray of shape (n_rows, n_features), dtype of the bins, or None
         Codes of the leaves; None if every leaf is a bin.
     columns : tuple of Column
         The typed columns of the table; empty where only codes are known.
     model : Model or None
         The model that coded the table. Codes of one model must not reach the loops of
-        another, so what follows uses this model, not that of the estimator, which
+        another model. So later stages use this model, not the estimator's, which
         another thread may replace.
     """
 
@@ -121,7 +121,7 @@ class CodedTable:
 
     def _find_distinct(self, n_bins: _Ints) -> CodedTable:
         """Find the distinct rows of leaves, or of bins if there are no leaves."""
-        if len(self.bins) < len(self.index):  # as the cascade keeps them
+        if len(self.bins) < len(self.index):  # already distinct, for the cascade
             return self
         if self.leaves is None:
             found = CodedTable(*find_distinct(self.bins, n_bins))
@@ -139,12 +139,12 @@ class CodedTable:
         return self.compute_once("once", lambda: replace(once, model=self.model))
 
     def repeat(self, copies: _Ints) -> CodedTable:
-        """Replace the counts by sums of the row weights `copies`, (n_samples,)."""
+        """Replace the counts of rows by sums of the weights `copies`, (n_samples,)."""
         counts = np.bincount(self.index, copies, len(self.bins)).astype(copies.dtype)
         return replace(self, counts=counts, _made={})
 
     def release(self) -> None:
-        """Free the representation, which is larger than the codes."""
+        """Free the cached representation, which is larger than the codes."""
         self._made.clear()
 
     def compute_once(self, key: Any, make: Callable[[], _Made]) -> _Made:
@@ -161,7 +161,7 @@ def code_columns(
     n_threads: int,
     distinct: bool = False,
 ) -> CodedTable:
-    """Code the cells of typed columns.
+    """Code the cells of typed columns by their bins.
 
     Parameters
     ----------
@@ -209,14 +209,14 @@ def code_columns(
 
 
 def code_dtype(n_bins: _Ints) -> type[np.uint8] | type[np.uint16]:
-    """Find the smallest dtype that holds the codes: bins, unknown and missing."""
+    """Return the smallest dtype for the codes: bins, unknown category, missing cell."""
     return np.uint8 if n_bins.max() <= np.iinfo(np.uint8).max - 1 else np.uint16
 
 
 def _make_coder(
     column: Column, bins: Bins, dtype: Any
 ) -> Callable[[int, int], NDArray[Any]]:
-    """Make the function that codes the cells from `first` up to `last`."""
+    """Make a function that codes the cells of a column from `first` up to `last`."""
     missing = int(np.iinfo(dtype).max)
     unknown = missing - 1
     if not bins.n_bins:
@@ -254,8 +254,8 @@ def code_missing(
     Returns
     -------
     CodedTable
-        In the same order, which is lexicographic for the new codes too, unless a row
-        has a category not seen at fit.
+        With the rows in the same order. If that was lexicographic, it still is, unless
+        a row has a category not seen at fit.
 
     Examples
     --------
@@ -285,7 +285,7 @@ def code_missing(
 def find_distinct(
     cells: NDArray[Any], n_bins: _Ints
 ) -> tuple[NDArray[Any], _Ints, _Ints]:
-    """Keep each distinct row once.
+    """Find the distinct rows of codes, and count each, by a radix sort.
 
     Parameters
     ----------
@@ -320,7 +320,7 @@ def find_distinct(
 def merge_distinct(
     parts: Sequence[tuple[NDArray[Any], _Ints]], n_bins: _Ints
 ) -> tuple[NDArray[Any], _Ints]:
-    """Merge tables of distinct rows and add the counts of equal ones.
+    """Merge tables of distinct rows of codes, and add up the counts of equal rows.
 
     Parameters
     ----------
@@ -364,7 +364,7 @@ def _group_features(sizes: _Ints) -> list[int]:
 
 
 def count_bins(rows: NDArray[Any], counts: _Ints, n_bins: _Ints) -> _Ints:
-    """Count how often each bin is observed.
+    """Count how often each bin is observed in coded rows.
 
     Parameters
     ----------
@@ -393,20 +393,20 @@ def compute_frequencies(totals: _Ints, cells: _Cells) -> NDArray[np.float64]:
 def weigh_cells(
     totals: _Ints, own: NDArray[np.float64], cells: _Cells, rarity: float
 ) -> NDArray[np.float64]:
-    """Compute the weights of the cells of a feature by their rarity.
+    """Compute the weight of each leaf, and larger cell, of a feature by its rarity.
 
-    A cell of frequency q has the weight ``max(q, RARE) ** -rarity``, divided by a
-    constant so that the score of a fitted value with itself is 1 on average.
+    At frequency q the weight is ``max(q, RARE) ** -rarity``, divided by a constant so
+    that the score of a fitted value with itself is 1 on average.
 
     Parameters
     ----------
     totals : ndarray of shape (n_leaves,), int64
-        How often each leaf occurred at fit, the last one missing, if that is
-        informative.
-    own : ndarray of shape (n_leaves,) or one less, without missing
-        The score that each leaf adds, without rarity.
+        How often each leaf occurred at fit; informative missing cells are the last
+        leaf.
+    own : ndarray of shape (n_leaves,), or one less if missing cells are a leaf
+        The score that sharing each leaf adds, without rarity.
     cells : list of (ndarray of int64, float)
-        Leaves of the larger cells, and the score that each adds.
+        The leaves of each larger cell, and the score that sharing it adds.
     rarity : float, from 0 to 1
 
     Returns
@@ -434,12 +434,12 @@ def lay_out_columns(
     rarity: float = 0.0,
     leaf_totals: Sequence[_Ints] | None = None,
 ) -> Layout:
-    """Compute the columns and weights of every code, see `Layout`.
+    """Compute the columns of the representation that belong to each code, see `Layout`.
 
     Parameters
     ----------
     totals : sequence of ndarray of int64, one per feature
-        How often each of its codes occurred at fit, with that of informative missing.
+        How often each code occurred at fit, informative missing included.
     bins : sequence of Bins, one per feature
     weights : ndarray of shape (n_features,), float64
         How much each feature counts in the kernel.
@@ -519,12 +519,13 @@ def _spread_bins(
     possible: NDArray[np.bool_],
     first_column: _Ints,
 ) -> tuple[NDArray[Any], ...]:
-    """Lay out missing cells: the columns of each feature, and the shares of each bin.
+    """Lay out the entries of missing cells: columns by feature, and shares by bin.
 
     Parameters
     ----------
     bin_, column, weight : ndarray of shape (n_entries,)
-        Entries of the leaves, in any order; those of one bin in one column are added.
+        Entries of the leaves, in any order. Entries of the same bin and column are
+        added up.
     possible : ndarray of shape (total bins,), bool
         Whether any fitted row has the code; other codes have no share in an estimate.
     first_column : ndarray of shape (n_features,)
@@ -579,11 +580,11 @@ class Estimates(NamedTuple):
 
 
 Part = tuple[NDArray[Any], NDArray[np.int64], Estimates]
-"""Coded rows, the index among them of each row of a part, and their estimates."""
+"""Coded rows, the index in them of each row of a part of a table, and estimates."""
 
 
 def allocate_estimates(coded: CodedTable, n_bins: NDArray[np.int64]) -> Estimates:
-    """Allocate the estimates of the missing cells of coded rows."""
+    """Allocate zeros for the estimates of the missing cells of coded rows."""
     missing = coded.bins == coded.missing
     row, feature = np.divmod(np.flatnonzero(missing), missing.shape[1])
     start = np.append(0, np.cumsum(n_bins[feature]))
@@ -602,7 +603,7 @@ class Matcher(Protocol):
         """Estimate the missing cells of coded rows."""
 
     def by_parts(self, coded: CodedTable, n_threads: int) -> Callable[[int, int], Part]:
-        """Return a function that estimates the rows from `first` up to `last`."""
+        """Return a function that estimates table rows from `first` up to `last`."""
 
 
 def build_representation(
@@ -666,10 +667,10 @@ def build_representation(
 
 
 def normalize_rows(matrix: sp.csr_array, n_features: int, power: float = 1.0) -> None:
-    """Divide rows in place by ``K(x, x) ** (power / 2)``.
+    """Divide represented rows in place by ``K(x, x) ** (power / 2)``.
 
-    With a power of 1 each has similarity 1 with itself. A row without entries is not
-    changed.
+    With power 1, each row then has similarity 1 with itself. A row without entries is
+    not changed.
     """
     squares = np.asarray(matrix.multiply(matrix).sum(axis=1), np.float64).ravel()
     scale = np.sqrt(n_features / np.where(squares > 0, squares, 1))
@@ -680,12 +681,12 @@ def normalize_rows(matrix: sp.csr_array, n_features: int, power: float = 1.0) ->
 
 @dataclass(frozen=True)
 class FullScore:
-    """The score that counts as similarity 1: of a row with exactly the query's values.
+    """The score that is similarity 1: that of a row with exactly the query's values.
 
-    A search divides scores by it, so that similarities are from 0 to 1. Where `rarity`
-    is 0 it is 1. Else it is the sum over the row's cells of their weights, by their
-    probabilities where the cell was estimated; a category not seen at fit counts as a
-    common cell.
+    A search divides scores by the full score, so that similarities are from 0 to 1. If
+    `rarity` is 0, the full score is 1. Otherwise it is the mean score of the query's
+    values with themselves, which is greater for rare values. Here an estimated cell
+    counts by its probabilities, and a category not seen at fit as 1.
 
     Attributes
     ----------
@@ -702,7 +703,7 @@ class FullScore:
     normalize: float = 0.0
 
     def of(self, matrix: sp.csr_array) -> NDArray[np.float64]:
-        """Compute this score of represented rows, times the number of features."""
+        """Compute the full score of represented rows, times the number of features."""
         if self.weights is None:
             return np.full(matrix.shape[0], self.n_features)
         added = matrix @ self.weights
@@ -718,14 +719,14 @@ class FullScore:
 class Layout(NamedTuple):
     """Which columns of the representation belong to each code, feature after feature.
 
-    A leaf is a bin or, at the "fine" scale, a part of one. An observed cell has the
+    A leaf is a bin, or a part of a bin of a "fine" feature. An observed cell has the
     entries of its leaf. A missing cell has one entry in each of its feature's
     `spread_columns`: the sum over the bins of probability times share.
     """
 
-    n_bins: NDArray[np.int64]  # (n_features,) codes, with that of informative missing
-    offsets: NDArray[np.int64]  # (n_features,) number of its first code
-    first_leaf: NDArray[np.int64]  # (n_features,) number of its first leaf
+    n_bins: NDArray[np.int64]  # (n_features,) codes, informative missing included
+    offsets: NDArray[np.int64]  # (n_features,) index of the feature's first code
+    first_leaf: NDArray[np.int64]  # (n_features,) index of the feature's first leaf
     leaf_bins: NDArray[np.int64]  # (n_leaves,) the code that a leaf belongs to
     entry_start: NDArray[np.int64]  # (n_leaves + 1,) entries; first, the leaf's column
     entry_columns: NDArray[np.int64]  # (n_entries,)
@@ -761,7 +762,7 @@ def fill_rows(
     row_start: Any, start: Any, probabilities: Any, indptr: Any, indices: Any,
     data: Any,
 ) -> None:  # fmt: skip
-    """Write entries of the CSR matrix; its row i represents ``rows[inverse[i]]``.
+    """Fill the CSR matrix of the representation; row i is that of ``rows[inverse[i]]``.
 
     An observed cell has the entries of its leaf, a missing cell the shares of its
     estimate, and a category not seen at fit has no entry.

@@ -1,4 +1,4 @@
-"""Compile loops with numba: three decorators, a checked cache, a message in the log.
+"""Compile loops with numba: three decorators, a cache with checksums, a log message.
 
 Numba compiles a function when it is first called, and caches the machine code on disk.
 So only the first call of a function in a fresh environment is slow. A process that
@@ -56,7 +56,7 @@ def inlined(function: _Function) -> _Function:
 
 
 def merged(function: _Function) -> _Function:
-    """Copy the source of `function` into its callers before these are compiled.
+    """Copy the code of `function` into its callers before these callers are compiled.
 
     Compiles in half the time of `inlined`, which also compiles `function` by itself.
     """
@@ -80,9 +80,9 @@ _DIGEST = _digest_loops()
 def _add_cache_key(function: Any) -> Any:
     """Copy a function with a hash of all loops in its closure, for numba's cache key.
 
-    Numba compares only the file of the outermost function, not those of the functions
-    compiled into it, so it could load old code after a change. Values in the closure
-    are part of the cache key: a change of any loop invalidates the cache.
+    Numba checks only the file of the outermost function for changes, not the files of
+    the functions compiled into it, so it could load old code. Values in the closure are
+    part of the cache key: a change of any loop invalidates the cache.
     """
     stamped = FunctionType(
         function.__code__.replace(co_freevars=("digest",)),
@@ -131,7 +131,7 @@ class _Cache(FunctionCache):  # type: ignore[misc]  # numba has no types
         """Save compiled code in the cache; if that fails, log a warning once."""
         try:
             super().save_overload(sig, data)
-        except Exception as error:  # noqa: BLE001  (a full disk, or as above)
+        except Exception as error:  # noqa: BLE001  (such as a full disk)
             if not _Cache.warned:
                 _Cache.warned = True
                 _logger.warning(
@@ -161,7 +161,7 @@ class _Notice(event.Listener):  # type: ignore[misc]  # numba has no types
         self.logged = True
         _logger.warning(
             "proximity-kernel is compiling its code for this computer. This takes some "
-            "seconds when a part is first used; the result is kept on disk."
+            "seconds when a function is first used; the result is kept on disk."
         )
 
     def on_end(self, event: Any) -> None:
@@ -171,8 +171,8 @@ class _Notice(event.Listener):  # type: ignore[misc]  # numba has no types
 event.register("numba:compile", _Notice())
 
 
-# A child that is forked while another thread compiles would wait forever for that
-# thread, which it does not have. So fork waits until no thread compiles.
+# A child that is forked while another thread compiles would wait forever for this
+# thread, which does not exist in the child. So fork waits until no thread compiles.
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(
         before=global_compiler_lock.acquire,

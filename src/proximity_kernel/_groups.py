@@ -1,21 +1,22 @@
 """Find out whether there are separate groups of rows, and how many.
 
-*How many*: the largest number of clusters that is found again. Ten samples of 90 % of
-the rows are split into halves, and each half is clustered. The *stability* of a number
-of clusters is the prediction strength (Tibshirani and Walther, 2005): the share of the
-pairs of rows of a cluster that stay together when the rows are assigned to the centers
-of the other half, in the cluster where it is lowest; the mean over the halves.
+*How many*: the largest number of clusters that is stable. Ten samples of 90 % of the
+rows are split into halves, and each half is clustered. The *stability* of a number of
+clusters is the prediction strength (Tibshirani and Walther, 2005). When the rows of a
+half are assigned to the centers of the other half, some pairs of rows of a cluster stay
+together. Their share in the cluster where it is lowest, averaged over the halves, is
+the stability.
 
-*Whether*: cut in two, a single cloud of rows gives stable clusters as well. So the
-inertia must fall by more than in tables that have everything but groups: with this
-number of clusters, or with this number compared with one more. They are Gaussian
-copulas with the same values in each column, the same rank correlations and the same
-missing cells. The categories of a nominal column are ordered by their means on the
-first axis of the rows. Ties lower a rank correlation. The correlation of the copula is
-the one that gives the observed one after rounding to the observed values; it comes from
-the Hermite series of the scores.
+*Whether*: a single cloud of rows, cut in two, gives stable clusters as well. So the
+inertia must fall by more than in null tables, which have no groups: either at this
+number of clusters, or at this number compared with the next number. Null tables are
+samples of a Gaussian copula, with the same values in each column, the same rank
+correlations and the same missing cells as the table. The categories of a nominal column
+are ordered by their means on the first axis of the rows. Ties lower a rank correlation,
+so the copula has the correlation that gives the observed correlation after rounding to
+the observed values. It is computed from the Hermite series of the scores.
 
-Each of the ten samples gives a number, and the most frequent one is taken. The
+Each of the ten samples gives a number, and the most frequent number is taken. The
 stability in a sample is known from few halves only, so it is shrunk toward the mean of
 all samples, by as much as halves of one sample differ (James and Stein), but at most by
 about half, because the mean is uncertain, too. Rows are sampled from the sorted
@@ -43,27 +44,27 @@ from ._table.records import Tabular
 
 SEED = 0
 N_SAMPLES = 10
-_SHARE = 0.9  # of the rows, in a sample
+_SHARE = 0.9  # share of the rows in a sample
 _MOST_CLUSTERS = 10
-_MOST_ROWS = 1600  # a larger table is sampled
-_MOST_IN_NULL = 700  # rows of a table without groups
-_LEAST_ROWS = 5  # per cluster, because each half of a sample needs two
+_MOST_ROWS = 1600  # maximum number of rows of a sample
+_MOST_IN_NULL = 700  # maximum number of rows of a null table
+_LEAST_ROWS = 5  # minimum number of rows per cluster: each half of a sample needs two
 _N_FIRST = 5  # samples in which every number of clusters is tried
-_PLAUSIBLE = 0.6  # stability in these, from which a number is tried in all samples
-_HALVINGS = 2  # of a sample
+_PLAUSIBLE = 0.6  # least stability in the first samples for a number to be tried in all
+_HALVINGS = 2  # how often a sample is split into halves
 _STABLE = 0.72
-_STEADIEST = 0.05  # numbers whose stability differs by less are equally stable
-_STEADIER = 0.2  # a smaller number is preferred if it is more stable by this
-_CONNECTED = 0.7  # stability of all numbers between a steadier one and a larger one
+_STEADIEST = 0.05  # numbers of clusters count as equally stable up to this difference
+_STEADIER = 0.2  # a number less stable than the best by more than this is not stable
+_CONNECTED = 0.7  # least stability of all numbers between the best and a larger number
 _NULLS = 3  # null tables for each sample
 _LEAST_KEPT = 0.45  # least shrinkage factor of differences from the mean
 _ALWAYS = (2, 3, 4)  # numbers whose spread among the null tables is pooled
-_DEVIATIONS = 2.5  # of the null tables, by which the inertia must be lower
-_N_TERMS = 40  # of the Hermite series
-_STEPS = 50  # to the first axis
-_LEAST_PAIRS = 10  # rows that observe both columns
-_CHANCE = 1.15  # a main axis exceeds this multiple of the eigenvalue by chance
-_N_ALONG = 2
+_DEVIATIONS = 2.5  # standard deviations of the null tables that the fall must exceed
+_N_TERMS = 40  # number of terms of the Hermite series
+_STEPS = 50  # power iterations to find the first axis
+_LEAST_PAIRS = 10  # minimum number of rows that observe both columns
+_CHANCE = 1.15  # a main axis must exceed this multiple of the eigenvalue by chance
+_N_ALONG = 2  # number of columns named along the first axis
 _OPTIONS: dict[str, Any] = {"n_init": 3, "max_iter": 100, "tol": 1e-4}
 _Floats = NDArray[np.float64]
 _Ints = NDArray[np.int64]
@@ -71,7 +72,7 @@ _Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Groups(Tabular):
-    """Whether the rows of a table form separate groups; `print` says it in words.
+    """Whether the rows of a table form separate groups; `print` describes it in words.
 
     Attributes
     ----------
@@ -82,8 +83,8 @@ class Groups(Tabular):
     stability : dict of int to float
         Stability of 2, 3, ... clusters.
     along : tuple of str
-        The two columns that vary most along the first axis of the rows; none if no axis
-        has more of the variance than it would have by chance.
+        The two columns that vary most along the first principal axis of the rows; empty
+        if this axis has no more of the variance than expected by chance.
     """
 
     n_groups: int = 1
@@ -155,7 +156,7 @@ def find_groups(
 
 
 def describe_groups(n_clusters: int, groups: Groups | None) -> str:
-    """Say whether there are groups, and how many of the samples have as many.
+    """Describe whether there are groups, and how many groups the samples have.
 
     Parameters
     ----------
@@ -207,7 +208,7 @@ def describe_groups(n_clusters: int, groups: Groups | None) -> str:
 
 
 def name_kind(n_clusters: int, groups: Groups | None) -> str:
-    """Name what the rows are cut into: "cluster", or "part" if there are no groups.
+    """Return the word for a cluster: "part" if there are no separate groups.
 
     Examples
     --------
@@ -219,7 +220,7 @@ def name_kind(n_clusters: int, groups: Groups | None) -> str:
 
 
 def _write_votes(votes: int, n_groups: int) -> str:
-    """Write how many samples have a number of groups."""
+    """Format how many samples have a number of groups: "9 have 3"."""
     number = "none" if n_groups == 1 else str(n_groups)
     return f"{votes} {'has' if votes == 1 else 'have'} {number}"
 
@@ -243,8 +244,8 @@ def _measure_strengths(
 ) -> dict[int, list[list[float]]]:
     """Measure the prediction strengths of numbers of clusters, by sample.
 
-    Every number is tried on one split of the first samples into halves, and those that
-    may be stable on two splits of every sample.
+    Every number is tried on one split of the first five samples into halves. The
+    numbers that may be stable are tried on two splits of every sample.
     """
     found: dict[int, list[list[float]]] = {k: [[] for _ in samples] for k in counts}
     for turn in range(_HALVINGS):
@@ -264,9 +265,9 @@ def _measure_strengths(
 def _choose_stable(strengths: dict[int, list[list[float]]]) -> list[list[int]]:
     """List the numbers of clusters that are stable in each sample, ascending.
 
-    A number that is much less stable than another is left out. So is one that is less
-    stable than a smaller one, if the numbers between them are not stable: then bins cut
-    groups into smaller ones.
+    A number that is much less stable than the best number is left out. A number larger
+    than the best is left out, too, if a number in between is not stable: then groups
+    are cut into smaller groups at the borders of bins.
     """
     estimates = {
         k: _shrink_to_mean(np.array(own))
@@ -296,7 +297,7 @@ def _shrink_to_mean(strengths: _Floats) -> _Floats:
 
 
 def _compare_halves(halves: list[Rows], k: int, seed: int) -> float:
-    """Cluster two halves of a sample; returns the mean prediction strength."""
+    """Cluster two halves of a sample, and return the mean prediction strength."""
     found = [best_clustering(half, k, seed=seed, **_OPTIONS) for half in halves]
     strengths = []
     for half, own, other in zip(halves, found, found[::-1], strict=True):
@@ -308,12 +309,12 @@ def _compare_halves(halves: list[Rows], k: int, seed: int) -> float:
 
 
 def least_shared(together: _Floats) -> float:
-    """Share of pairs that stay together, in the cluster where it is lowest.
+    """Compute the share of pairs that stay together, in the cluster with the lowest.
 
     Parameters
     ----------
     together : ndarray of shape (n_clusters, n_others)
-        Number of rows of each cluster that are in each of the others.
+        Number of rows of each cluster that are assigned to each of the other clusters.
 
     Returns
     -------
@@ -344,9 +345,9 @@ def _measure_excess(
     Returns
     -------
     dict of int to ndarray of shape (n_samples,)
-        For each number of clusters and each sample: by how many standard deviations
-        the fall of the inertia exceeds that of the null tables, or its difference to
-        the next fall does, if that is more.
+        For each number of clusters and each sample, the larger of two z-scores among
+        the null tables: of the fall of the inertia to this number, and of its
+        difference from the fall to the next number.
     """
     own = np.array([_measure_falls(matrix[sample], numbers) for sample in samples])
     rng = np.random.default_rng([SEED, 1])
@@ -382,7 +383,7 @@ def _measure_falls(matrix: sp.csr_array, numbers: list[int]) -> list[list[float]
     Returns
     -------
     list of list of float
-        The falls to each number of clusters, then those from it to the next.
+        The falls to each number of clusters, then the falls from it to the next number.
     """
     rows = gather_rows(matrix, np.ones(matrix.shape[0]))
     inertia = {
@@ -396,7 +397,7 @@ def _measure_falls(matrix: sp.csr_array, numbers: list[int]) -> list[list[float]
 
 
 def first_axis(matrix: sp.csr_array) -> _Floats:
-    """Compute rows' coordinates on their first principal axis, by power iteration.
+    """Compute the coordinates of rows on their first principal axis (power iteration).
 
     Parameters
     ----------
@@ -421,14 +422,14 @@ def first_axis(matrix: sp.csr_array) -> _Floats:
 
 
 class _Copula:
-    """The Gaussian copula of a table, which gives tables without groups.
+    """The Gaussian copula of a table, from which tables without groups are sampled.
 
     Parameters
     ----------
     coded : CodedTable
         Distinct rows of a table, with their model.
     drawn : ndarray of shape (n_rows,), int64
-        For each row of the table, its index among them.
+        For each row of the table, its index among the distinct rows.
     axis : ndarray of shape (n_rows,)
         Coordinates of the rows on their first principal axis.
     """
@@ -438,7 +439,7 @@ class _Copula:
         self._bins = coded.bins[drawn]
         self._leaves = None if coded.leaves is None else coded.leaves[drawn]
         self._axis = axis
-        # An informative missing cell has the last code; it stays missing as the others.
+        # An informative missing cell has the last code; it stays a missing cell here.
         informative = self._model.informative & (self._bins == self._model.n_bins - 1)
         self._seen = (self._bins != coded.missing) & ~informative
         self._ranks = self._rank_codes()
@@ -472,15 +473,15 @@ class _Copula:
         n_pairs = max(self._seen.mean() ** 2 * shape[0], 1)
         chance = (1 + np.sqrt(shape[1] / n_pairs)) ** 2
         self._has_axis = values[-1] > _CHANCE * chance
-        root = vectors * np.sqrt(np.maximum(values, 0))  # the nearest that has a root
+        root = vectors * np.sqrt(np.maximum(values, 0))  # of the nearest valid matrix
         return np.asarray(root / np.linalg.norm(root, axis=1, keepdims=True))
 
     def draw(self, n_rows: int, rng: np.random.Generator) -> CodedTable:
-        """Draw a table with the values and the missing cells of a sample of rows."""
+        """Sample a table: cells of random rows, permuted in columns by the copula."""
         rows = rng.permutation(len(self._axis))[:n_rows]
         n_features = len(self._root)
         normal = rng.normal(size=(n_rows, n_features))
-        if n_rows > 2 * n_features:  # without correlations by chance
+        if n_rows > 2 * n_features:  # remove correlations by chance
             normal = np.linalg.qr(normal - normal.mean(axis=0))[0]
         latent = normal @ self._root.T
         tables = [self._bins[rows]]
@@ -543,7 +544,7 @@ def _score_ranks(counts: _Ints) -> tuple[_Floats, _Floats]:
 
 
 def _correlate(scores: _Floats, seen: _Floats) -> _Floats:
-    """Correlate columns over the rows that observe both; 0 if these are few."""
+    """Correlate columns over the rows that observe both; 0 with fewer than ten rows."""
     n_pairs = seen.T @ seen
     sure = np.maximum(n_pairs, 1)
     means = scores.T @ seen / sure
@@ -555,7 +556,7 @@ def _correlate(scores: _Floats, seen: _Floats) -> _Floats:
 
 
 def _undo_ties(observed: _Floats, series: _Floats) -> _Floats:
-    """Compute the normal correlations that give those observed of ranks with ties."""
+    """Compute the normal correlations that give the observed correlations of ranks."""
     tried = np.sin(np.linspace(-np.pi / 2, np.pi / 2, 81))
     powers = tried[:, None] ** np.arange(1, _N_TERMS + 1)
     found = np.eye(len(series))

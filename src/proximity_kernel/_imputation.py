@@ -1,4 +1,4 @@
-"""Find values for the missing cells of coded rows: expected, or drawn at random.
+"""Find values for the missing cells of coded rows: expected values, or random draws.
 
 The estimates are those of the representation: a distribution over the bins of a feature
 for each missing cell. Here they are decoded with the typical values of the bins. A
@@ -7,14 +7,16 @@ the likeliest label.
 
 Missing cells of an informative feature have their own bin, and the kernel does not
 estimate them. A filled table needs a value there too. It is estimated as if all such
-cells of the row were unknown, and the bin for missing is left out.
+cells of the row were ordinary missing cells, and the bin for missing is left out.
 
-Random values are drawn for one missing cell of a row after another, in the order of the
-columns, each from its estimate. The drawn code is then used like an observed one for
-the next cell, so the values drawn for one row are consistent as far as the matching
-rule can tell. Cells of informative features come last: their being missing is evidence
-for the others. For a number, the code is a bin. The value is drawn uniformly around the
-mean of the bin, with the bin's standard deviation, but never past a border of the bin.
+For random values, a model is first drawn from the sampling distribution of the fitted
+model. Then values are drawn for one missing cell of a row after another, in the order
+of the columns, each from its estimate. The drawn code is then used like an observed
+code for the next cell, so the values drawn for one row are consistent as far as the
+matching rule can tell. Cells of informative features come last, because that they are
+missing is evidence for the other features. A number is drawn from the quantiles that
+are stored for its bins, and moved by the regression on the other numbers of the row
+(`NumberModel`); its code is the bin in which it then lies.
 """
 
 from __future__ import annotations
@@ -53,8 +55,8 @@ class _Decoded:
 
     rows: NDArray[np.int64]
     picks: NDArray[np.int64]  # the likeliest bin
-    modes: _Floats  # and its mean, of numbers
-    means: _Floats
+    modes: _Floats  # the mean of the likeliest bin; 0 for labels
+    means: _Floats  # the expected value; 0 for labels
     uncertainty: _Floats
     ends: _Floats  # of intervals, shape (n_cells, 2)
 
@@ -113,7 +115,7 @@ def list_chances(
     -------
     dict of str to ndarray
         Row of the table, name of the column, label, and probability, row after row. The
-        label None stands for all labels that share a bin with a more frequent one.
+        label None stands for all labels that share a bin with a more frequent label.
     """
     none = np.empty(0, np.int64)
     parts: list[tuple[NDArray[Any], ...]] = [
@@ -147,7 +149,7 @@ def _label_shares(
 ) -> tuple[NDArray[np.object_], _Floats] | None:
     """Return the labels of a feature, and their probabilities in each missing cell.
 
-    None for numbers and times.
+    Returns None for numbers and times, which have no labels.
     """
     column, typical = model.types[j], model.typical[j]
     t = learned.place(j)
@@ -177,11 +179,11 @@ def _estimate_shares(
     int
         A feature.
     ndarray of shape (n_cells,), int64
-        The rows of its missing cells, ascending.
+        The distinct rows in which the feature is missing, ascending.
     ndarray of shape (n_cells, n_features)
-        The codes of these rows that the estimates come from.
+        The codes of these rows, as used for the estimates.
     ndarray of shape (n_cells, n_bins)
-        The probabilities of its bins, without that for missing.
+        The probabilities of the feature's bins, without the bin for missing.
     """
     step = rows_at_a_time(model)
     informative = np.flatnonzero(model.informative)
@@ -203,7 +205,7 @@ def _estimate_shares(
 def _split_features(
     model: Model, estimates: Estimates, features: Iterable[int]
 ) -> Iterator[tuple[int, NDArray[np.int64], _Floats]]:
-    """Yield each of `features` with missing cells: their rows and distributions."""
+    """Yield each feature with missing cells, their rows and their distributions."""
     order = np.argsort(estimates.feature, kind="stable")
     ends = np.searchsorted(estimates.feature[order], np.arange(len(model.types) + 1))
     for j in features:
@@ -240,7 +242,7 @@ def _decode_cells(
         for k, place in enumerate(((1 - level) / 2, (1 + level) / 2)):
             places = np.full(len(rows), place)
             ends[:, k] = learned.find_quantiles(t, codes, shares, places)[0]
-        ends.sort(axis=1)  # a label moves an end, unless it is a frequent value
+        ends.sort(axis=1)  # a label may have moved only one of them, past the other
     modes = values[np.arange(len(rows)), picks]
     return _Decoded(rows, picks, modes, means, deviation, ends)
 
@@ -248,10 +250,10 @@ def _decode_cells(
 def _average_bins(
     shares: _Floats, values: _Floats, spread: _Floats
 ) -> tuple[_Floats, _Floats]:
-    """Compute mean and standard deviation of mixtures of bins, one in each row."""
-    means = (shares * values).sum(axis=1)  # BLAS could round by row count
+    """Compute mean and standard deviation of mixtures of bins, one mixture per row."""
+    means = (shares * values).sum(axis=1)  # in BLAS, rounding depends on the row count
     widest = np.maximum(np.abs(values), spread).max(axis=1, keepdims=True)
-    scale = np.maximum(widest, _TINY)  # squares overflow
+    scale = np.maximum(widest, _TINY)  # squares of unscaled numbers could overflow
     apart = (values / scale - means[:, None] / scale) ** 2 + (spread / scale) ** 2
     with np.errstate(over="ignore"):  # a model file can have any spread
         deviations = np.sqrt((shares * apart).sum(axis=1)) * scale[:, 0]
@@ -259,7 +261,7 @@ def _average_bins(
 
 
 def open_missing(model: Model, rows: NDArray[Any]) -> NDArray[Any]:
-    """Replace the codes of informative missing cells by that of a missing cell."""
+    """Replace the codes of informative missing cells by the code of a missing cell."""
     out = np.array(rows)
     for j in np.flatnonzero(model.informative):
         out[rows[:, j] == model.n_bins[j] - 1, j] = np.iinfo(rows.dtype).max
@@ -274,7 +276,7 @@ def _copy_to_rows(
     strategy: Strategy,
     learned: NumberModel,
 ) -> Fill:
-    """Copy the values of distinct rows to the rows of the table."""
+    """Copy the decoded values of distinct rows to the rows of the table, as a Fill."""
     column, typical, t = model.types[j], model.typical[j], learned.place(j)
     missing = coded.bins[:, j] == coded.missing
     if model.informative[j]:
@@ -335,8 +337,8 @@ def warn_of_unfilled(fills: Sequence[Fill]) -> None:
     left = [one.type.place for one in fills if len(one.rows) and not one.fillable]
     if left:
         warn_user(
-            f"{join_names(left)} had no observed value at fit, so missing cells stay "
-            "missing. Drop the column, or fit on rows that have values in it."
+            f"{join_names(left)} had no observed value at fit, so these missing cells "
+            "are not filled. Drop the column, or fit on rows in which it has values."
         )
 
 
@@ -361,7 +363,7 @@ def draw_missing(
     Returns
     -------
     list of Fill, one per feature
-        Their uncertainty is 0.
+        With an uncertainty of 0.
     """
     rows = coded.bins[coded.index]
     missing = open_missing(model, rows) == coded.missing
@@ -397,7 +399,7 @@ def _draw_feature(
     numbers: dict[int, _Floats], j: int, at: NDArray[np.int64],
     random: np.random.Generator, n_threads: int,
 ) -> None:  # fmt: skip
-    """Draw the missing cells of a feature, and write them into the rows."""
+    """Draw the missing cells of a feature; write their codes and numbers in place."""
     held, shares = rows[at], np.empty((len(at), int(model.n_bins[j])))
 
     def estimate_some(first: int, last: int) -> None:
@@ -439,7 +441,7 @@ def _pick_bins(shares: _Floats, places: _Floats) -> NDArray[np.int64]:
 def draw_model(
     model: Model, learned: NumberModel, random: np.random.Generator
 ) -> tuple[Model, NumberModel]:
-    """Draw a model from the sampling distribution of the fitted one.
+    """Draw a model from the sampling distribution of the fitted model.
 
     Counts are drawn from Poisson distributions; the means of bins and the slopes of the
     number model are drawn from normal distributions with their standard errors.
@@ -475,7 +477,7 @@ def _draw_pairwise(matcher: Pairwise, random: np.random.Generator) -> Pairwise:
     starts = np.cumsum(held.n_bins) - held.n_bins
     for old, new in ((held.totals, totals), (held.marginals, marginals)):
         for first, size in zip(starts.tolist(), held.n_bins.tolist(), strict=True):
-            if not new[first : first + size].any():  # of a feature with few rows
+            if not new[first : first + size].any():  # possible with few rows
                 new[first : first + size] = old[first : first + size]
     return restore_pairwise(counts, matcher.smoothing, matcher.weights)
 

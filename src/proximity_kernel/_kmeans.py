@@ -34,19 +34,19 @@ from ._shared.resources import Threads
 from ._vectors import find_two_least, sum_eight, sum_sixteen
 from ._weights import check_sample_weight, round_weights
 
-_PIECE = 8192  # minimum number of rows
-_MOST_PIECES = 64  # limited because each piece has its own sums
+_PIECE = 8192  # minimum number of rows of a piece
+_MOST_PIECES = 64  # maximum number of pieces, each of which has its own sums
 _BINS_AT_ONCE = 1 << 14  # rows whose bins are added up at a time
 _EXACT_AT_ONCE = 1 << 14  # rows converted to float64 at a time
 _LANES = 8  # centers are padded to a multiple of this, the width of a vector
-_NEAR = 1e-6  # share of the mean square; rows nearer than this are equal up to rounding
+_NEAR = 1e-6  # share of the mean square; rows nearer to a center count as equal to it
 _FEW = 8192  # up to this number of rows, one thread is used
 _MORE_ROUNDINGS = 8  # roundings of a score, in addition to one per entry of a row
 
 
 @dataclass(frozen=True)
 class Rows:
-    """Distinct rows of a representation.
+    """Distinct rows of a representation, with their counts, as input of k-means.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class Rows:
 
     @property
     def piece(self) -> int:
-        """Number of rows of a piece; it depends only on the number of all rows."""
+        """Number of rows of a piece; it does not depend on the number of threads."""
         return max(_PIECE, -(-len(self.counts) // _MOST_PIECES))
 
     @property
@@ -75,7 +75,7 @@ class Rows:
 
     @cached_property
     def total_square(self) -> float:
-        """Sum of the squares, weighted by the counts."""
+        """Sum of the squares of all entries, weighted by the counts of the rows."""
         return float(self.counts @ self.squares)
 
     @cached_property
@@ -163,7 +163,7 @@ def weigh_rows(
     ----------
     rows : Rows
     sample_weight : array-like of shape (n_samples,)
-        The option, which is checked.
+        Weights of the rows of the table, as given to `fit`; they are checked here.
     index : ndarray of shape (n_samples,), int64
         For each row of the table, its index in `rows`.
 
@@ -184,7 +184,7 @@ def weigh_rows(
 
 
 def tabulate_centers(centers: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Lay out centers for the compiled loops: ``-2 c`` by columns, and the squares.
+    """Lay out centers c for the compiled loops: ``-2 c`` by columns, and the squares.
 
     Parameters
     ----------
@@ -283,7 +283,7 @@ class Sums:
 def sum_clusters(
     rows: Rows, centers: NDArray[Any], labels: NDArray[np.int32], model: Model | None
 ) -> Sums:
-    """Add up rows by their clusters.
+    """Add up the rows of each cluster.
 
     Parameters
     ----------
@@ -307,7 +307,7 @@ def sum_clusters(
 def total_bins(
     model: Model, rows: Rows, labels: NDArray[np.int32], n_clusters: int
 ) -> NDArray[np.float64]:
-    """Sum the rows of each cluster in each bin, shape (n_clusters, total bins).
+    """Count the rows of each cluster in each bin, shape (n_clusters, total bins).
 
     A missing cell is counted fractionally, by its estimated probabilities. The totals
     of parts of a table add up to those of the whole.
@@ -325,7 +325,7 @@ def total_bins(
     for first in range(0, len(labels), _BINS_AT_ONCE):  # in parts, to save memory
         some = slice(first, first + _BINS_AT_ONCE)
         bins = model.share_bins(rows.matrix[some])
-        # Every feature of a fitted row sums to one, unless the row was normalized.
+        # The shares of each feature sum to 1, unless the row was normalized.
         scale = np.asarray(bins.sum(axis=1)).ravel() / max(1, model.n_counted)
         weights = rows.counts[some] / np.where(scale > 0, scale, 1)
         at = labels[some], np.arange(len(weights))
@@ -363,8 +363,8 @@ def best_clustering(
     rows : Rows
     n_clusters, n_init, max_iter : int
     tol : float
-        Share of the mean variance of a column. The run has converged when the squared
-        movement of all centers is less.
+        A run has converged when the squared movement of all centers is at most this
+        share of the mean variance of a column.
     seed : int
 
     Returns
@@ -376,7 +376,7 @@ def best_clustering(
     for child in np.random.SeedSequence(seed).spawn(n_init):
         seeds = choose_seeds(rows, n_clusters, np.random.default_rng(child))
         tried = iterate(rows, seeds, max_iter, still)
-        # Runs that are equal up to rounding count as equal: the first is kept.
+        # Of runs whose inertia is equal up to rounding, keep the first.
         if found is None or tried.inertia < found.inertia * (1 - 1e-9):
             found = tried
     assert found is not None  # n_init is at least 1
@@ -433,7 +433,7 @@ def _measure(
     Returns
     -------
     potentials : ndarray of shape (n_centers,)
-        Sum of these squared distances, with counts.
+        Sum of these squared distances, weighted by the counts of the rows.
     distances : ndarray of shape (n_rows, n_centers)
         The squared distances.
     """
@@ -461,7 +461,7 @@ class _State:
         Hamerly's bound: a row is at least this much nearer to its own center than to
         any other. It keeps its label while this exceeds the movement of the centers.
     seen : int
-        Number of rows that the last iteration scored.
+        Number of rows whose distances the last iteration computed.
     """
 
     def __init__(self, rows: Rows, n_clusters: int, threads: Threads) -> None:
@@ -480,7 +480,7 @@ class _State:
         )
 
     def assign(self, centers: NDArray[Any], falls: NDArray[np.float64]) -> int:
-        """Assign each row to its nearest center; returns how many labels changed.
+        """Assign each row to its nearest center; return how many labels changed.
 
         Parameters
         ----------
@@ -513,7 +513,7 @@ class _State:
         return int(changed)
 
     def fill_empty(self, centers: NDArray[Any]) -> int:
-        """Move the farthest rows to the empty clusters, one each; returns how many."""
+        """Move a farthest row to each empty cluster; return how many rows moved."""
         empty = np.flatnonzero(self.sums.sizes <= 0)
         if not len(empty):
             return 0
@@ -574,7 +574,8 @@ def iterate(rows: Rows, seeds: NDArray[Any], max_iter: int, tol: float) -> Clust
 def _bound_falls(moved: NDArray[np.float64]) -> NDArray[np.float64]:
     """Bound how much the slack of a row can fall when the centers move, by cluster.
 
-    The bound is the movement of its center plus the largest movement of the others.
+    The bound is the movement of the row's center plus the largest movement of another
+    center.
 
     Examples
     --------
@@ -595,7 +596,7 @@ def _find_margin(rows: Rows, offsets: NDArray[Any]) -> float:
     A score is a sum over the entries of a row. Its error is at most one rounding of the
     largest squares (of a row and of a center) per entry. Two squared distances that
     differ by more than their errors are in the right order. They differ by at least the
-    square of the slack, so the margin is the root of this bound.
+    square of the slack, so the margin is the square root of the bound of the errors.
     """
     n_roundings = rows.most_entries + _MORE_ROUNDINGS
     largest = float(offsets.max()) + float(rows.squares.max(initial=0.0))
@@ -603,7 +604,7 @@ def _find_margin(rows: Rows, offsets: NDArray[Any]) -> float:
 
 
 def nearest_centers(rows: Rows, centers: NDArray[Any]) -> Clustering:
-    """Assign rows to given centers.
+    """Assign each row to the nearest of the given centers.
 
     Parameters
     ----------
@@ -622,7 +623,7 @@ def nearest_centers(rows: Rows, centers: NDArray[Any]) -> Clustering:
 
 
 def sum_part(rows: Rows, centers: NDArray[Any], model: Model | None) -> Sums:
-    """Add up the rows of a part by their nearest centers."""
+    """Assign the rows of a part to their nearest centers, and add up each cluster."""
     found = nearest_centers(rows, centers)
     return sum_clusters(rows, found.centers, found.labels, model)
 
@@ -638,13 +639,13 @@ def move_centers(
     Parameters
     ----------
     add_up : callable
-        Adds up all rows by the nearest of the given centers, in one pass.
+        Called with centers: adds up all rows by their nearest center, in one pass.
     centers : ndarray of shape (n_clusters, n_columns)
     max_passes : int
         At least 1.
     tol : float
-        Share of the mean variance of a column. The centers have converged when their
-        squared movement, summed, is less.
+        The centers have converged when the sum of their squared movements is at most
+        this share of the mean variance of a column.
 
     Returns
     -------
@@ -670,7 +671,7 @@ def _score_row(
     i: Any, known: Any, data: Any, indices: Any, indptr: Any, table: Any, width: Any,
     sums: Any,
 ) -> Any:  # fmt: skip
-    """Score row i against all centers; returns where in `sums` its scores begin.
+    """Score row i against all centers; return where in `sums` its scores begin.
 
     The scores are line 0 of `sums` plus a line of `table` for each entry of the row.
     The sums of the first `known` entries are reused from the row before, which starts
@@ -731,15 +732,16 @@ def assign_rows(
     first: int, last: int, table: Any, falls: Any, margin: float, sums: Any,
     labels: Any, slacks: Any, totals: Any, weights: Any,
 ) -> Any:  # fmt: skip
-    """Assign each row to its nearest center; ties go to the lower number.
+    """Assign each row to its nearest center; ties go to the lower label.
 
     A score is the squared distance minus the row's own square; sums start from line 0
     of `sums`. ``slacks[i]`` is Hamerly's bound: how much nearer row i is to its center
     than to any other. Moving the centers lowers it by ``falls[c]`` for rows of cluster
     c. A row whose slack stays above `margin` keeps its cluster and is not scored.
 
-    Rows that change cluster (-1 is none) are subtracted from the old and added to the
-    new in `totals` and `weights`. Returns how many changed, and how many were scored.
+    In `totals` and `weights`, a row that changes its label is subtracted from the old
+    cluster (unless its label was -1, for none) and added to the new cluster. Returns
+    how many rows changed their label, and how many were scored.
     """
     changed, seen = 0, 0
     width = table.shape[0] // totals.shape[1]
@@ -782,8 +784,8 @@ def measure_rows(
 ) -> None:  # fmt: skip
     """Write the squared distance of each row to each center t, at most ``closest[i]``.
 
-    ``potentials[t]`` is the sum of ``distances[i, t]``, with counts, over the rows from
-    `first` up to `last`.
+    ``potentials[t]`` is the sum of ``distances[i, t]``, weighted by the counts, over
+    the rows from `first` up to `last`.
     """
     known = 0
     for i in range(first, last):

@@ -1,9 +1,10 @@
 """Decide for which features a missing cell is informative.
 
-An *informative* feature has one more bin, "missing", its last. Its missing cells are
-not estimated but have a code like others. With ``missingness="auto"`` these are the
-features that are missing together with another one: a panel of tests that was not
-ordered, a page of a form that was not filled in. No label and no value is used.
+An *informative* feature has one more bin, the last, for its missing cells: they are not
+estimated. With ``missingness="auto"`` a feature is informative if its cells are missing
+together with those of another feature: the tests of a panel that was not ordered, or
+the questions of a page that was not filled in. Only the pattern of missing cells is
+used, no values and no class labels.
 
 Of n rows, a miss one feature and b another. By chance, a b / n rows would miss both; at
 most min(a, b) can. The *overlap* is the number of rows that miss both, on a scale from
@@ -15,12 +16,12 @@ Without the 5 this is Loevinger's H. The 5 added rows keep a few rows from decid
 where fewer than 12 rows miss both, no overlap reaches 0.7. A feature whose largest
 overlap is at least 0.7 is informative.
 
-Min(a, b), instead of a correlation, finds a panel within a larger one: the few who had
-no urine test at all are among the many whose urine was not looked at under a
-microscope. Rows with nothing observed are left out.
+With min(a, b), unlike with a correlation, a panel within a larger panel is found: the
+few patients without any urine test are among the many without a microscopic urine test.
+Rows without an observed cell are left out.
 
-The overlap is measured in the rows that a fit keeps: all distinct ones, or a sample
-that does not depend on their order. So batches and partitions decide alike.
+The overlap is measured in the rows that a fit keeps: all distinct rows, or a sample
+that does not depend on their order. So a fit to batches or partitions decides the same.
 """
 
 from __future__ import annotations
@@ -41,9 +42,9 @@ from ._table.columns import ColumnType, find_columns
 TOGETHER = 0.7
 """Overlap with another feature from which missing cells are informative."""
 FEW = 5
-"""Rows added to those that could be missing together."""
+"""Rows added to the denominator of the overlap."""
 _MOST_ROWS, _FEWEST_ROWS = 20_000, 1_000  # distinct rows that are compared
-_MOST_OTHERS = 1024  # features that each is compared with
+_MOST_OTHERS = 1024  # features that each feature is compared with
 _PRODUCTS = 1 << 30  # multiplications of counting, some tenths of a second
 _STEP = 256  # features that are compared with the others at a time
 _MOST_NAMES = 3  # features that a reason lists
@@ -58,15 +59,16 @@ class MissingCells:
     Attributes
     ----------
     feature : str
-        Its name, or "x3" for the one at index 3 of an array.
+        Name of the feature; "x3" for the column at index 3 of an array.
     informative : bool
         Whether a missing cell has its own bin; otherwise it is estimated.
     missing : int
-        Number of fitted rows in which it is missing.
+        Number of fitted rows in which the feature is missing.
     overlap : float or None
         Largest overlap with another feature, from 0 (as by chance) to below 1 (always).
         None if no cell, or every cell, is missing.
     reason : str
+        Why the decision was made, in words.
     """
 
     feature: str
@@ -79,7 +81,9 @@ class MissingCells:
 def spread_missingness(
     given: MissingnessOption, default: Missingness, types: Sequence[ColumnType]
 ) -> list[Missingness]:
-    """List the option of each feature; the default for those that a mapping omits.
+    """List the missingness option of each feature; a mapping may omit features.
+
+    Omitted features have the default.
 
     Parameters
     ----------
@@ -177,7 +181,7 @@ def measure_overlaps(
     most = min(max(most, _FEWEST_ROWS), _MOST_ROWS)
     looked = _mask_evenly(len(coded.bins), most)
     missing = coded.bins[looked] == coded.missing
-    # Counts are whole numbers below 2**53, so that sums do not depend on their order.
+    # Sums of counts are exact, so they do not depend on the order (`round_weights`).
     counts = np.where(missing.all(axis=1), 0.0, coded.counts[looked])
     n = max(counts.sum(), 1.0)
     every = missing[:, others].astype(np.float64)

@@ -3,7 +3,7 @@
 A fit can be interrupted, run out of memory, or run while another thread transforms. If
 the bins of one table were combined with the counts of another, the compiled loops would
 read outside their arrays. So the new model is complete before it replaces the old one,
-and each method reads it once.
+and each method of an estimator looks up the model only once.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ from ._shared.wording import join_names, warn_user
 from ._table.columns import Column, ColumnType, read_columns, select_column_rows
 from ._weights import list_feature_weights, scale_feature_weights, weights_to_counts
 
-_FEW = 50  # columns with fewer texts are not judged
-_FREE = 0.5  # share of distinct texts from which a column is ids, free text or dates
+_FEW = 50  # a column with fewer strings is not checked for ids and free text
+_FREE = 0.5  # with a larger share of distinct strings, a column may be ids or free text
 _Ints = NDArray[np.int64]
 
 
@@ -76,7 +76,7 @@ class Model:
     n_samples : int
         Number of fitted rows.
     leaf_counts : ndarray of shape (n_features, MOST_LEAVES), int64
-        How often each leaf of a "fine" feature was observed; 0 for others.
+        How often each leaf of a "fine" feature was observed; 0 for other features.
     feature_weights : ndarray of shape (n_features,), float64, or None
         How much each feature counts in the kernel; None means equally.
     rarity : float
@@ -102,7 +102,7 @@ class Model:
 
     @cached_property
     def n_bins(self) -> _Ints:
-        """Number of bins of each feature, with that of informative missing."""
+        """Number of bins of each feature, including one for informative missing."""
         return np.array([b.n_bins for b in self.bins], np.int64) + self.informative
 
     @cached_property
@@ -112,7 +112,7 @@ class Model:
 
     @cached_property
     def prior(self) -> list[NDArray[np.float64]]:
-        """Bin frequencies of each feature; empty for one without bins."""
+        """Bin frequencies of each feature; empty for a feature without bins."""
         return [own / max(own.sum(), 1) for own in self.totals_by_feature]
 
     @cached_property
@@ -123,7 +123,7 @@ class Model:
 
     @cached_property
     def leaf_totals(self) -> list[_Ints]:
-        """How often each leaf of each feature was observed, then missing."""
+        """How often each leaf of each feature occurred; informative missing is last."""
         return [
             own
             if getattr(bins, "cuts", None) is None
@@ -142,12 +142,12 @@ class Model:
 
     @cached_property
     def column_shares(self) -> NDArray[np.float64]:
-        """The frequency at fit of the cell of each column, (n_columns,)."""
+        """The frequency at fit of each column's leaf or larger cell, (n_columns,)."""
         cells = [list_cell_scores(bins)[1] for bins in self.bins]
         return np.concatenate(list(map(compute_frequencies, self.leaf_totals, cells)))
 
     def full_score(self, normalize: float) -> FullScore:
-        """Return the `FullScore` by which similarities are divided, given the power."""
+        """Return the `FullScore` of rows that are normalized with a given power."""
         whole = float(max(self.n_counted, 1))
         if not self.rarity or normalize == 1:
             return FullScore(whole)
@@ -168,7 +168,7 @@ class Model:
 
     @cached_property
     def n_leaves(self) -> _Ints:
-        """Columns of each feature for its leaves and missing; larger cells follow."""
+        """Number of columns of each feature for leaves and informative missing."""
         leaves = np.array([len(bins.parents) for bins in self.bins], np.int64)
         return leaves + self.informative
 
@@ -179,7 +179,7 @@ class Model:
 
     @cached_property
     def scales(self) -> NDArray[np.float64]:
-        """Weights of the features, with mean 1 over those that the kernel averages."""
+        """Weights of the features, with mean 1 over the features that count."""
         return scale_feature_weights(self.feature_weights, self.n_bins)
 
     @cached_property
@@ -190,7 +190,7 @@ class Model:
 
     @cached_property
     def leaf_names(self) -> dict[int, list[str]]:
-        """Names of the leaves of each "fine" feature, by its place."""
+        """Names of the leaves of each "fine" feature, by the feature's index."""
         held = zip(self.bins, self.types, self.typical, strict=True)
         return {
             j: name_leaves(*feature, missing=False).each()
@@ -222,9 +222,9 @@ class Model:
         return replace(coded, model=self)
 
     def share_bins(self, matrix: sp.csr_array) -> sp.csr_array:
-        """Recover the probability of each bin from rows, (n_samples, total bins).
+        """Recover bin probabilities from represented rows, (n_samples, total bins).
 
-        Normalization of a row scales them; those of a feature of weight 0 are 0.
+        In a normalized row they are scaled; for a feature of weight 0 they are 0.
         """
         layout = self.layout
         own = layout.entry_start[:-1]
@@ -238,7 +238,7 @@ class Model:
         return shares @ sp.csr_array(entries, shape=(n_leaves, n_bins))
 
     def agree_by_feature(self, products: Any) -> NDArray[np.float64]:
-        """Sum products of represented rows by feature, and divide by the weights.
+        """Compute similarities in each single feature, from products of rows.
 
         Parameters
         ----------
@@ -247,7 +247,7 @@ class Model:
         Returns
         -------
         ndarray of shape (n, n_features)
-            Similarities in each feature alone; 0 for a feature of weight 0.
+            0 for a feature of weight 0.
         """
         features = np.repeat(np.arange(len(self.bins)), self.n_columns)
         entries = (np.ones(len(features)), (np.arange(len(features)), features))
@@ -279,7 +279,7 @@ class Model:
 def fit_model(
     columns: Sequence[Column], options: FitOptions, sample_weight: Any = None
 ) -> tuple[Model, CodedTable]:
-    """Learn from the columns of a table.
+    """Fit a model to the columns of a table.
 
     Parameters
     ----------
@@ -292,7 +292,7 @@ def fit_model(
     -------
     Model
     CodedTable
-        The coded rows of that table, with those of weight 0.
+        The coded rows of the table, rows of weight 0 included.
     """
     copies, every = None, columns
     if sample_weight is not None:
@@ -313,7 +313,7 @@ def fit_model(
 
 
 def finish_model(binned: Binned, fitted: RowSummary, options: FitOptions) -> Model:
-    """Make a model from bins and the summary of the rows coded with them.
+    """Build the model from the bins of a table and the summary of its coded rows.
 
     Parameters
     ----------
@@ -361,7 +361,7 @@ def finish_model(binned: Binned, fitted: RowSummary, options: FitOptions) -> Mod
 
 
 def warn_of_columns(model: Model) -> None:
-    """Warn of columns with no observed value, mostly distinct texts or lost digits."""
+    """Warn of columns without observed values, of likely ids, and of lost digits."""
     empty, free_text = [], []
     rounded = [column.place for column in model.types if column.rounded]
     held = zip(model.types, model.bins, model.totals_by_feature, strict=True)
@@ -375,8 +375,8 @@ def warn_of_columns(model: Model) -> None:
                 free_text.append(f"{column.place} ({different:,} of {texts:,})")
     if empty:
         warn_user(
-            f"No value is observed in {join_names(empty)}; it is left out of the "
-            "kernel. Drop it, or fit on rows that have values in it."
+            f"No value is observed in {join_names(empty)}; the kernel ignores such a "
+            "column. Drop it, or fit on rows in which it has values."
         )
     if rounded:
         warn_user(
@@ -387,8 +387,8 @@ def warn_of_columns(model: Model) -> None:
         )
     if free_text:
         warn_user(
-            f"Most texts differ in {join_names(free_text)}, but each is treated as a "
-            "category. Convert dates and numbers (pandas.to_datetime, to_numeric), "
-            "and drop ids and free text. If a column is intended to be categorical, "
-            "list it in categorical_features."
+            f"Most strings are distinct in {join_names(free_text)}, and every distinct "
+            "string is treated as a category. Convert dates and numbers "
+            "(pandas.to_datetime, to_numeric), and drop ids and free text. If a column "
+            "is intended to be categorical, list it in categorical_features."
         )

@@ -1,8 +1,8 @@
 """Convert a fitted model to plain arrays and JSON, and back with checks.
 
 The compiled loops do not check their arguments: a code past its bins would make them
-read outside their arrays. A file can contain anything, so everything read from one is
-checked to be what a fit can produce, before it reaches a loop.
+read outside their arrays. A file can contain anything, so everything that is read from
+a file is checked to be what a fit can produce, before it reaches a loop.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from ._shared.options import MAX_BINS
 from ._table.columns import FORMS, ColumnType
 
 _MOST_SAMPLES = 1 << 50
-_TYPE = ("name", "kind", "family", "place", "form", "order")  # of a column's type
+_TYPE = ("name", "kind", "family", "place", "form", "order")  # attributes of ColumnType
 
 
 def pack_model(model: Model) -> State:
-    """Split a model into values and arrays."""
+    """Split a model into JSON values and arrays."""
     features = zip(model.types, model.bins, model.typical, strict=True)
     chosen = encode(model.categorical_features, "categorical_features")
     held, arrays = _pack_matcher(model)
@@ -71,7 +71,7 @@ def unpack_model(state: State) -> Model:
     leaf_counts = _read_leaf_counts(state, bins, n_bins, totals)
     feature_weights = _read_feature_weights(state, n_bins)
     rarity = state.values["rarity"]
-    check(type(rarity) is float and 0 <= rarity <= 1, "rarity")
+    check(type(rarity) is float and 0 <= rarity <= 1, "rarity is not from 0 to 1")
     return Model(
         types, chosen, bins, missingness, matcher, typical, totals, n_samples,
         leaf_counts, feature_weights, rarity,
@@ -85,20 +85,20 @@ def _any_fine(bins: tuple[Bins, ...]) -> bool:
 def _read_leaf_counts(
     state: State, bins: tuple[Bins, ...], n_bins: NDArray[np.int64], totals: Any
 ) -> NDArray[np.int64]:
-    """Read how often each leaf was observed; those of a bin add up to its count."""
+    """Read how often each leaf was observed; counts must add up to those of bins."""
     if not _any_fine(bins):
         return np.zeros((len(bins), MOST_LEAVES), totals.dtype)
     counts = _check_counts(state.arrays["leaf_counts"], "leaf_counts", 2)
-    check(counts.shape == (len(bins), MOST_LEAVES), "counts of leaves")
-    check(counts.dtype == totals.dtype, "counts of leaves")
-    check((counts < _MOST_SAMPLES).all(), "counts of leaves")
+    check(counts.shape == (len(bins), MOST_LEAVES), "invalid counts of leaves")
+    check(counts.dtype == totals.dtype, "invalid counts of leaves")
+    check((counts < _MOST_SAMPLES).all(), "invalid counts of leaves")
     by_feature = np.split(totals, np.cumsum(n_bins)[:-1])
     for own, leaves, of_bins in zip(bins, counts, by_feature, strict=True):
         if getattr(own, "cuts", None) is not None:
             parents = own.parents
             added = np.zeros(own.n_bins, counts.dtype)
             np.add.at(added, parents, leaves[: len(parents)])
-            check((added == of_bins[: own.n_bins]).all(), "counts of leaves")
+            check((added == of_bins[: own.n_bins]).all(), "invalid counts of leaves")
     return counts
 
 
@@ -109,9 +109,9 @@ def _read_feature_weights(
     if "feature_weights" not in state.arrays:
         return None
     weights = state.array("feature_weights", np.float64)
-    check(len(weights) == len(n_bins) and is_finite(weights), "feature weights")
+    check(len(weights) == len(n_bins) and is_finite(weights), "invalid feature weights")
     some = weights[n_bins > 0] if n_bins.any() else weights
-    check((weights >= 0).all() and some.any(), "feature weights")
+    check((weights >= 0).all() and some.any(), "invalid feature weights")
     return weights
 
 
@@ -137,16 +137,16 @@ def _unpack_feature(packed: Mapping[str, Any]) -> tuple[ColumnType, Bins, Typica
     held = {key: decode(packed[key]) for key in packed}
     *texts, order = (held[key] for key in _TYPE)
     check(all(type(text) is str for text in texts), "a column type is no text")
-    check(held["kind"] in ("numeric", "categorical"), "the kind of a column")
-    check(held["form"] in FORMS, "the form of numbers")
+    check(held["kind"] in ("numeric", "categorical"), "the kind of a column is unknown")
+    check(held["form"] in FORMS, "the form of numbers is unknown")
     check(order is None or type(order) is tuple, "an order is no tuple")
-    check(order is None or held["kind"] == "numeric", "an order of labels")
+    check(order is None or held["kind"] == "numeric", "labels have an order")
     column = ColumnType(**{key: held[key] for key in _TYPE})
     spread = _read_floats(held["spread"])
     check((spread >= 0).all(), "a spread is negative")
     read = _read_numbers if column.kind == "numeric" else _read_labels
     bins, typical = read(held, order, spread)
-    check(bins.n_bins == len(spread) <= MAX_BINS, "a spread for each bin")
+    check(bins.n_bins == len(spread) <= MAX_BINS, "bins and spreads do not match")
     return column, bins, typical
 
 
@@ -166,12 +166,13 @@ def _read_numbers(
     check((np.diff(centers) > 0).all(), "centers do not rise")
     check(len(values) == len(centers), "bins without typical values")
     if order is not None and len(values):
-        check(values.min() >= 0 and values.max() < len(order), "a rank")
+        good = values.min() >= 0 and values.max() < len(order)
+        check(good, "a rank is out of range")
     groups = held["groups"]
     if groups is not None:
         whole = all(type(group) is int for group in groups)
         rising = whole and groups == sorted(groups) and set(groups) == {0, 1}
-        check(rising and len(groups) == len(centers), "coarse bins")
+        check(rising and len(groups) == len(centers), "invalid coarse bins")
         groups = np.array(groups, np.int64)
     bins = NumericBins(centers, groups, *_read_cuts(held, centers))
     return bins, Typical(values, spread)
@@ -180,17 +181,19 @@ def _read_numbers(
 def _read_cuts(
     held: Mapping[str, Any], centers: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64] | None, NDArray[np.int64] | None]:
-    """Rebuild the cut points of a "fine" feature and their levels; None for others."""
+    """Rebuild the cuts and levels of a "fine" feature; None for other features."""
     if held["cuts"] is None:
         return None, None
     cuts, levels = _read_floats(held["cuts"]), held["levels"]
     check((np.diff(cuts) > 0).all(), "cuts do not rise")
-    check(all(type(one) is int and 0 < one < len(SCORES) for one in levels), "levels")
-    check(len(levels) == len(cuts) < MOST_LEAVES, "levels of cuts")
+    known = range(1, len(SCORES))
+    check(all(type(one) is int and one in known for one in levels), "invalid levels")
+    check(len(levels) == len(cuts) < MOST_LEAVES, "cuts and levels do not match")
     bins = NumericBins(centers, None, cuts, np.array(levels, np.int64))
     size = len(centers)
-    check(len(bins.midpoints) == size - 1, "cuts of other bins")
-    check((np.searchsorted(bins.midpoints, centers) == range(size)).all(), "cuts")
+    check(len(bins.midpoints) == size - 1, "cuts do not match the bins")
+    good = (np.searchsorted(bins.midpoints, centers) == range(size)).all()
+    check(good, "centers do not match the cuts")
     return bins.cuts, bins.levels
 
 
@@ -212,7 +215,7 @@ def _read_labels(
 
 
 def _pack_matcher(model: Model) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Split the rule that estimates missing cells into values and arrays."""
+    """Split the rule that estimates missing cells into JSON values and arrays."""
     matcher = model.matcher
     if isinstance(matcher, Cascade):
         maps = matcher.bitmaps
@@ -228,7 +231,7 @@ def _pack_matcher(model: Model) -> tuple[dict[str, Any], dict[str, NDArray[Any]]
         arrays |= {"sources": counts.sources, "kept": counts.kept}
     else:
         pairs = pairs[np.triu_indices(len(pairs))]
-    small = pairs.dtype  # of fractions
+    small = pairs.dtype  # kept for fractions
     if small == np.int64:
         small = np.min_scalar_type(int(pairs.max(initial=0)))
     values = {
@@ -262,70 +265,72 @@ def _unpack_matcher(
     check(state.values["matching"] == "pairwise", "an unknown matching")
     n_samples = check_number(state.values["n_samples"], _MOST_SAMPLES)
     smoothing = state.values["smoothing"]
-    check(type(smoothing) is int and smoothing in SMOOTHINGS, "smoothing")
+    check(type(smoothing) is int and smoothing in SMOOTHINGS, "invalid smoothing")
     pairs = _read_pairs(state, n_bins, n_samples)
     weights = state.array("weights", np.float64)
-    check(len(weights) == pairs.n_entries and is_finite(weights), "weights")
-    check(((weights >= 0) & (weights <= MOST_WEIGHT)).all(), "weights")
+    check(len(weights) == pairs.n_entries and is_finite(weights), "invalid weights")
+    check(((weights >= 0) & (weights <= MOST_WEIGHT)).all(), "invalid weights")
     return restore_pairwise(pairs, smoothing, weights), pairs.totals, n_samples
 
 
 def _read_pairs(state: State, n_bins: NDArray[np.int64], n_samples: int) -> PairCounts:
     """Rebuild the counts of pairs of codes."""
     totals = _read_totals(state, "totals", n_bins, n_samples)
-    check((totals[0] > 0).tolist() == (n_bins > 0).tolist(), "totals of other rows")
+    counted = (totals[0] > 0).tolist() == (n_bins > 0).tolist()
+    check(counted, "totals do not match the bins")
     marginals = _read_totals(state, "marginals", n_bins, n_samples)
     pairs = state.arrays["pairs"]
-    check(pairs.dtype.kind in "uf", "counts of pairs")
+    check(pairs.dtype.kind in "uf", "invalid counts of pairs")
     if pairs.dtype.kind == "u":
-        check(int(pairs.max(initial=0)) <= n_samples, "counts of pairs")
+        check(int(pairs.max(initial=0)) <= n_samples, "invalid counts of pairs")
         pairs = pairs.astype(np.int64)
     pairs = _check_counts(pairs, "counts of pairs", pairs.ndim)
-    check(pairs.max(initial=0) <= n_samples, "counts of pairs")
-    check(pairs.dtype == totals[1].dtype == marginals[1].dtype, "counts of pairs")
+    check(pairs.max(initial=0) <= n_samples, "invalid counts of pairs")
+    check(pairs.dtype == totals[1].dtype == marginals[1].dtype, "invalid counts")
     n_features, n_codes = len(n_bins), len(totals[1])
     if "sources" not in state.arrays:
         check(n_codes <= MOST_CODES, "too many pairs")
         state.check_growth(n_features**2, "the pairs of features")
-        check(pairs.shape == (n_codes * (n_codes + 1) // 2,), "counts of pairs")
+        check(pairs.shape == (n_codes * (n_codes + 1) // 2,), "invalid counts of pairs")
         whole = np.zeros((n_codes, n_codes), pairs.dtype)
         whole[np.triu_indices(n_codes)] = pairs
         whole += np.triu(whole, 1).T
         return PairCounts(n_bins, totals[1], marginals[1], whole)
     sources = state.array("sources", np.int64, ndim=2)
     kept = state.array("kept", np.int64, ndim=2)
-    check(len(sources) == len(kept) == n_features, "sources")
+    check(len(sources) == len(kept) == n_features, "invalid sources")
     n_kept = kept.shape[1]
-    check(pairs.shape == (*sources.shape, n_kept + 1, n_kept), "counts of pairs")
-    check(((sources >= 0) & (sources < n_features)).all(), "sources")
-    check(((kept >= -1) & (kept < n_bins[:, None])).all(), "kept codes")
-    last = kept[:, 1:] == -1  # the padding must come last
+    check(pairs.shape == (*sources.shape, n_kept + 1, n_kept), "invalid shape of pairs")
+    check(((sources >= 0) & (sources < n_features)).all(), "invalid sources")
+    check(((kept >= -1) & (kept < n_bins[:, None])).all(), "invalid kept codes")
+    last = kept[:, 1:] == -1  # padding, which must come last
     rising = last | ((kept[:, :-1] >= 0) & (np.diff(kept, axis=1) > 0))
-    check(rising.all(), "kept codes")
+    check(rising.all(), "invalid kept codes")
     return PairCounts(n_bins, totals[1], marginals[1], pairs, sources, kept)
 
 
 def _check_counts(counts: NDArray[Any], name: str, ndim: int) -> NDArray[Any]:
     """Return counts of rows; raise ValueError unless they are at least 0 and finite.
 
-    They are float64 if rows have fractions as weights, else int64.
+    Counts are float64 if rows have fractions as weights, else int64.
     """
-    check(counts.ndim == ndim, f"{name} have other dimensions")
+    check(counts.ndim == ndim, f"{name} have {counts.ndim} dimensions")
     check(counts.dtype in (np.int64, np.float64), f"{name} are {counts.dtype}")
-    check(is_finite(counts) and (counts >= 0).all(), f"{name} are negative")
+    good = is_finite(counts) and (counts >= 0).all()
+    check(good, f"{name} are negative or not finite")
     return counts
 
 
 def _read_totals(
     state: State, name: str, n_bins: NDArray[np.int64], n_samples: int
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Read how often each bin was observed, and its sum for each feature."""
+    """Read how often each bin was observed, and the sum over each feature's bins."""
     totals = _check_counts(state.arrays[name], name, 1)
-    check(len(totals) == n_bins.sum(), f"{name} of other bins")
+    check(len(totals) == n_bins.sum(), f"{name} do not match the bins")
     # Sum as floats, because sums of crafted integers could overflow.
     parts = np.split(totals, np.cumsum(n_bins)[:-1])
     observed = np.array([part.sum(dtype=np.float64) for part in parts])
-    check(observed.max() <= n_samples, f"{name} of more rows")
+    check(observed.max() <= n_samples, f"{name} exceed the number of rows")
     return observed, totals
 
 
@@ -335,11 +340,11 @@ def _read_missing_cells(
     """Rebuild the `MissingCells` of a feature."""
     cells = MissingCells(**held)
     check(type(cells.informative) is bool, "informative is neither true nor false")
-    check(bins.n_bins or not cells.informative, "a bin for missing cells alone")
+    check(bins.n_bins or not cells.informative, "the only bin is for missing cells")
     check(cells.feature == column.name, "missing cells of another feature")
     check(type(cells.reason) is str, "a reason is no text")
     check_number(cells.missing, _MOST_SAMPLES)
-    check(cells.overlap is None or type(cells.overlap) is float, "an overlap")
+    check(cells.overlap is None or type(cells.overlap) is float, "invalid overlap")
     return cells
 
 
@@ -350,10 +355,10 @@ def _read_rows(
     dtype: Any = np.dtype(code_dtype(n_bins))
     rows = state.array("rows", dtype, ndim=2)
     counts = _check_counts(state.arrays["counts"], "counts", 1)
-    check(rows.shape == (len(counts), len(n_bins)) and len(rows), "rows and counts")
+    check(rows.shape == (len(counts), len(n_bins)) and len(rows), "invalid rows")
     check(counts.min() > 0, "a count is not positive")
     check(sum(counts.tolist()) < _MOST_SAMPLES, "too many rows")
-    known = np.iinfo(dtype).max - 1  # codes from this one on are unknown or missing
+    known = np.iinfo(dtype).max - 1  # from here on, codes are unknown or missing
     for j, size in enumerate(n_bins.tolist()):
         codes = rows[:, j]
         check(((codes < size) | (codes >= known)).all(), f"codes of feature {j}")
@@ -364,10 +369,11 @@ def _read_rows(
 
 
 def drop_rare(model: Model, min_count: int) -> Model:
-    """Remove labels of fewer rows than `min_count`; set smaller counts of pairs to 0.
+    """Remove labels with fewer rows than `min_count` from a model, and rare pairs.
 
-    A removed label is unknown to the new model, like one that was never seen. Raises
-    ValueError for a rarer bin of numbers, and for a model that holds fitted rows.
+    Counts of pairs below `min_count` are set to 0. A removed label is unknown to the
+    new model, like a label that was never seen. Raises ValueError if a bin of numbers
+    has fewer rows, and for a model that contains fitted rows.
 
     Parameters
     ----------
@@ -385,7 +391,7 @@ def drop_rare(model: Model, min_count: int) -> Model:
             "rows; use matching='pairwise'."
         )
     marks = [_mark_frequent(model, j, min_count) for j in range(len(model.bins))]
-    # The bin of informative missing cells stays, if the feature has another.
+    # The bin of informative missing cells is kept if any other bin is kept.
     by_feature = [
         np.append(own, [own.any()] * int(n))
         for own, n in zip(marks, model.informative, strict=True)
@@ -417,7 +423,7 @@ def drop_rare(model: Model, min_count: int) -> Model:
 
 
 def _mark_frequent(model: Model, j: int, min_count: int) -> NDArray[np.bool_]:
-    """Mark the bins of a feature to keep; raise ValueError for rare numbers."""
+    """Mark the bins of a feature to keep; raise ValueError if a numeric bin is rare."""
     bins = model.bins[j]
     frequent = model.totals_by_feature[j][: bins.n_bins] >= min_count
     if isinstance(bins, CategoricalBins):
@@ -437,7 +443,7 @@ def _keep_codes(
     n_bins: NDArray[np.int64],
     min_count: int,
 ) -> PairCounts:
-    """Select the codes `held`; set their counts of pairs below `min_count` to 0."""
+    """Select the codes marked in `held`; set counts of pairs below `min_count` to 0."""
     pairs = np.where(counts.pairs < min_count, 0, counts.pairs)
     totals, marginals = counts.totals[held], counts.marginals[held]
     marginals = np.where(marginals < min_count, 0, marginals)

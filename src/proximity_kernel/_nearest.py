@@ -11,18 +11,19 @@ is an upper bound of its similarity, computed for 64 rows at a time. The similar
 itself is computed only where the bound is high enough, always by the same sum in the
 same order, so the result does not depend on classes, threads or the machine.
 
-A similarity is the share of what a row with exactly the query's values would score
+A similarity is a score, divided by the score of a row with exactly the query's values
 (`FullScore`). It is rounded once, to a multiple of ``GRID``, which float32 holds
-exactly. Sums that are equal but for their rounding errors are then equal, and ties go
-to the lower index in every dtype and partition.
+exactly. Sums that differ only by rounding errors are then equal, and ties go to the
+lower index in every dtype and partition.
 
-*A connected graph of nearest rows*, for methods that need one and no n x n matrix. Each
-row is joined to its nearest rows. If the graph has several components, each but the
-largest is joined to the nearest row outside it, and so on until one is left.
+*A connected graph of nearest rows* replaces an n x n matrix of distances in methods
+that accept a graph. Each row is joined to its nearest rows. If the graph has several
+components, each component but the largest is joined to the nearest row outside it,
+until one component is left.
 
-An edge has the larger of the distances that its two rows have to each other, so the
-graph is symmetric. scikit-learn's HDBSCAN drops edges of distance 0, so these have the
-least distance above 0 that a search can find.
+The distance of an edge is the larger of the distances that its two rows have to each
+other, so the graph is symmetric. scikit-learn's HDBSCAN drops edges of distance 0, so 0
+is replaced by the least distance above 0 that a search can find.
 """
 
 from __future__ import annotations
@@ -43,9 +44,9 @@ from ._shared.sklearn_bases import Matrix, make_csr
 from ._vectors import LOOKS_UP, LOOKUP_ROWS, add_looked_up
 
 _DOUBLE = 8  # bytes of a float64
-_TILE = 512  # most rows and columns of a tile, so that it stays in cache
+_TILE = 512  # maximum rows and columns of a tile, so that it stays in cache
 _SPARSE_FROM = 6  # columns per entry; from here on, skipping zeros is faster than BLAS
-_TILE_ROWS = 8192  # their classes stay in cache, unless there are many features
+_TILE_ROWS = 8192  # rows whose classes stay in cache, unless they have many features
 _QUERIES = 512  # queries for which a tile is read
 _TABLE_BYTES = 1 << 22  # size of the scores of these queries
 _SAMPLE = 16  # one of this many vectors of rows is searched for a first lower limit
@@ -57,9 +58,9 @@ _STEPS = 1 / GRID
 _Ints = NDArray[np.int64]
 Mode = Literal["connectivity", "distance", "similarity"]
 CLASSES = 32
-_OBSERVED = 16  # classes of cells with one leaf; the others are of estimated cells
+_OBSERVED = 16  # classes of cells with one leaf; estimated cells have the other classes
 _ZONES = 4  # estimated cells are classed by their likely bins and the probability
-_FEW = (1, 4, 16, 64)  # sizes: of size + 1 nearest rows, one is outside
+_FEW = (1, 4, 16, 64)  # component sizes: of size + 1 nearest rows, one is outside
 _Edges = tuple[_Ints, _Ints, NDArray[np.float64]]
 
 
@@ -83,7 +84,7 @@ def kernel_matrix(
     b : csr_array of shape (m, n_columns) or None
         None means `a` itself; the result is then exactly symmetric.
     n_features : int
-        Features to take the mean over.
+        Number of features that a similarity averages.
     memory : int
         Bytes to use in addition to the result.
     n_threads : int
@@ -105,7 +106,7 @@ def kernel_matrix(
     other, n_columns = a if b is None else b, a.shape[1]
     step = max(1, min(_TILE, memory // (2 * _DOUBLE * (n_columns + _TILE))))
     sparse = other.shape[0] * n_columns > _SPARSE_FROM * other.nnz
-    # If memory allows, make it dense once for all tiles.
+    # If memory allows, make `other` dense once for all tiles.
     dense = not sparse and other.shape[0] * n_columns * _DOUBLE <= memory // 2
     held = other.astype(np.float64).toarray() if dense else other
     out = np.empty((a.shape[0], other.shape[0]), a.dtype)
@@ -163,7 +164,7 @@ class Groups:
 
 @dataclass(frozen=True)
 class Index:
-    """Rows that others are compared with.
+    """Index of represented rows, with which queries are compared.
 
     Attributes
     ----------
@@ -203,7 +204,7 @@ class Nearest:
     similarities : ndarray of shape (n_queries, n_found)
         Largest first; ties go to the lower index.
     indices : ndarray of shape (n_queries, n_found), int64
-        Row numbers, counted from the first of these chunks.
+        Row indices, counted from the first row of these chunks.
     n_rows : int
         Number of rows of these chunks.
     wanted : int
@@ -250,7 +251,7 @@ def drop_itself(
 
 
 def group_rows(matrix: sp.csr_array) -> Groups:
-    """Group identical rows.
+    """Group the identical rows of a representation.
 
     Examples
     --------
@@ -271,7 +272,7 @@ def group_rows(matrix: sp.csr_array) -> Groups:
 
 
 def _are_equal(a: sp.csr_array, b: sp.csr_array) -> bool:
-    """Tell whether two matrices have the same entries in the same order."""
+    """Return whether two matrices have the same entries in the same order."""
     names = ("indptr", "indices", "data")
     return all(np.array_equal(getattr(a, one), getattr(b, one)) for one in names)
 
@@ -332,7 +333,7 @@ def build_index(
 
 
 def spread_index(index: Index, inverse: NDArray[np.int64]) -> Index:
-    """Turn an index of distinct rows into one of the rows that `inverse` lists.
+    """Convert an index of distinct rows to an index of all rows, given by `inverse`.
 
     Parameters
     ----------
@@ -490,7 +491,7 @@ def _prepare_queries(
 def make_graph(
     starts: _Ints, indices: _Ints, similarities: NDArray[Any], mode: Mode, n_rows: int
 ) -> Matrix:
-    """Make a sparse matrix of the results, of shape (n_queries, n_rows)."""
+    """Make a sparse matrix of the results of a search, of shape (n_queries, n_rows)."""
     data = similarities
     if mode == "connectivity":
         data = np.ones_like(similarities)
@@ -500,7 +501,7 @@ def make_graph(
 
 
 def split_answers(values: NDArray[Any], starts: _Ints) -> NDArray[np.object_]:
-    """Split the results into an array for each query."""
+    """Split the results of a search into an array for each query."""
     out = np.empty(len(starts) - 1, dtype=object)
     for i in range(len(out)):
         out[i] = values[starts[i] : starts[i + 1]]
@@ -510,37 +511,37 @@ def split_answers(values: NDArray[Any], starts: _Ints) -> NDArray[np.object_]:
 class Search(NamedTuple):
     """Distinct rows to compare queries with, laid out for the loops."""
 
-    indptr: NDArray[Any]  # of the rows, sparse
+    indptr: NDArray[Any]  # of the CSR matrix of the rows, like the next two
     indices: NDArray[Any]
     data: NDArray[Any]
     n_lines: int  # number of features, rounded up to an even number
     feature: NDArray[np.int64]  # (n_columns,)
     classes: NDArray[np.uint8]  # (n_lines * stride,) feature after feature
-    stride: int  # number of rows, rounded up to a multiple of 32
+    stride: int  # number of rows, rounded up to a multiple of `LOOKUP_ROWS`
     largest: NDArray[np.float64]  # (n_columns, 32) largest entry of a class
 
 
 class Queries(NamedTuple):
-    """Rows whose nearest rows are wanted."""
+    """Represented rows whose nearest rows are searched."""
 
     indptr: NDArray[Any]
     indices: NDArray[Any]
     data: NDArray[Any]
     first: int  # index of the query of ``full[0]``
-    full: NDArray[np.float64]  # inner products are divided by it
+    full: NDArray[np.float64]  # full scores, by which inner products are divided
 
 
 def _bound_by_vectors(
     s: Search, start: int, tables: Any, at: int, n: int, least: Any, bounds: Any
 ) -> Any:
-    """Write the bounds of 64 rows by vector lookups; tell if one reaches `least`."""
+    """Write bounds of 64 rows by vector lookups; return whether any reaches `least`."""
     return add_looked_up(s.classes, s.stride, start, tables, at, n, least, bounds)
 
 
 def _bound_by_bytes(
     s: Search, start: int, tables: Any, at: int, n: int, least: Any, bounds: Any
 ) -> Any:
-    """Write the bounds of 64 rows, byte by byte; tell if one reaches `least`."""
+    """Write bounds of 64 rows, byte by byte; return whether any reaches `least`."""
     for r in range(LOOKUP_ROWS):
         bounds[r] = 0
     for j in range(n):
@@ -562,7 +563,7 @@ def connect_rows(
     nearest: tuple[NDArray[Any], _Ints],
     n_threads: int,
 ) -> sp.csr_array:
-    """Join rows to their nearest, and components of the graph to each other.
+    """Build a connected graph that joins each row to its nearest rows.
 
     Parameters
     ----------
@@ -570,7 +571,7 @@ def connect_rows(
     build : callable
         Builds an index of represented rows.
     nearest : tuple of ndarray of shape (n, k)
-        Similarities and numbers of the nearest other rows of each row of the index.
+        Similarities and indices of the nearest other rows of each row of the index.
     n_threads : int
 
     Returns
@@ -586,7 +587,7 @@ def connect_rows(
     row = np.repeat(np.arange(n), k)
     edges = [_make_edges(row, others.ravel(), similarities, of_row)]
     first = groups.members[groups.starts[:-1]]
-    # Rows with the same representation, so that only distinct rows are to be joined.
+    # Join equal rows, so that only distinct rows remain to be joined.
     edges.append(_link_equal_rows(index, first))
     graph = _build_graph(edges, n)
     distinct = build(groups.matrix)
@@ -605,9 +606,10 @@ def connect_rows(
 def _find_nearest_outside(
     distinct: Index, build: Callable[[sp.csr_array], Index], part: _Ints, n_threads: int
 ) -> _Edges:
-    """Find the most similar pair of a row in a component and a row outside it.
+    """Find, for each component but the largest, the row outside that is most similar.
 
-    There is one pair for each component but the largest, in the order of components.
+    Returns one pair of a row inside and a row outside per component, in the order of
+    the components.
 
     Parameters
     ----------
@@ -631,7 +633,7 @@ def _find_nearest_outside(
         own = np.flatnonzero((sizes > least)[part] & (sizes <= most)[part])
         least = most
         if len(own):
-            k = min(most + 1, matrix.shape[0])  # at least one of them is outside
+            k = min(most + 1, matrix.shape[0])  # at least one of k rows is outside
             alike, near = find_nearest(distinct, matrix[own], k, n_threads)
             is_outside = part[near] != part[own][:, None]
             at = np.arange(len(own)), is_outside.argmax(axis=1)  # the nearest is first
@@ -649,14 +651,17 @@ def _find_nearest_outside(
 def _make_edges(
     a: _Ints, b: _Ints, similarities: NDArray[Any], full: NDArray[np.float64]
 ) -> _Edges:
-    """Make edges with the larger of two distances, from similarities to queries a."""
+    """Make edges from the similarities of rows `b` to queries `a`.
+
+    A distance depends on which row is the query; the larger distance is used.
+    """
     kernel = similarities.ravel().astype(np.float64) * full[a]
     distances = 1 - kernel / np.maximum(full[a], full[b])
     return a, b, np.maximum(distances, GRID)
 
 
 def _link_equal_rows(index: Index, first: _Ints) -> _Edges:
-    """Join each row to the first one with the same representation."""
+    """Make an edge from each row to the first row with the same representation."""
     groups = index.groups
     later = np.flatnonzero(first[groups.inverse] != np.arange(len(groups.inverse)))
     squares = np.asarray(groups.matrix.multiply(groups.matrix).sum(axis=1)).ravel()
@@ -666,7 +671,7 @@ def _link_equal_rows(index: Index, first: _Ints) -> _Edges:
 
 
 def _build_graph(edges: list[_Edges], n: int) -> sp.csr_array:
-    """Make a symmetric graph; of several edges of two rows the longest is kept."""
+    """Build a symmetric graph; of several edges of two rows, keep the longest."""
     a, b, distances = (np.concatenate(column) for column in zip(*edges, strict=True))
     low, high = np.minimum(a, b), np.maximum(a, b)
     order = np.lexsort((-distances, high, low))
@@ -749,7 +754,7 @@ def _compute_similarity(s: Search, r: int, row: Any, full: float, out: Any) -> N
 
 @inlined
 def _write_dense(queries: Queries, q: int, row: Any, clear: bool) -> None:
-    """Write a sparse row into a dense one or, to `clear` it, zeros at its entries."""
+    """Write a sparse query to the dense `row`; with `clear`, reset its entries to 0."""
     for p in range(queries.indptr[q], queries.indptr[q + 1]):
         row[np.uint64(queries.indices[p])] = 0.0 if clear else queries.data[p]
 
@@ -768,7 +773,7 @@ def _bound_to_reach(similarity: Any, scale: float) -> Any:
     """Return the least quantized upper bound of a row that can reach `similarity`."""
     if similarity < 0 or scale == 0:
         return np.uint16(0)
-    least = max(similarity - GRID, 0.0)  # it may have been rounded up
+    least = max(similarity - GRID, 0.0)  # a similarity may have been rounded up
     return np.uint16(min(np.floor(least * scale * (1 - 1e-6)), 65535.0))
 
 

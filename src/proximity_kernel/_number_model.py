@@ -1,8 +1,8 @@
 """Fill numbers within their bins, by a regression on the other numbers of the row.
 
 The other cells of a row give the expected value of a number, at the resolution of a few
-bins. What the bins leave over, the residual, is predicted from where the row's other
-numbers lie ::
+bins. The difference of the number from this expected value, the residual, is predicted
+from the row's other numbers ::
 
     residual_j / s_j = sum over observed numbers i of
                        a_ij (x_i - mean of its bin) / s_i + b_ij (x_i - mean_i) / s_i
@@ -12,17 +12,17 @@ f is filled almost exactly if c is observed. The slopes are those of a ridge reg
 with the penalty of the highest marginal likelihood. Offsets, values and residuals are
 limited to five standard deviations, and a filled number to the observed range.
 
-The slopes hold for a typical cell of the column. Where the bins leave less open than
-typical, the prediction is combined with them by precision: a cell whose bins leave
-nothing open is not moved.
+The slopes hold where the bins leave a typical variance. Where they leave less, the
+prediction and the expected value are combined by precision: a cell whose bins leave no
+variance keeps its expected value.
 
 The mean and standard deviation of a bin may depend on one label of the row, such as the
-product that a price belongs to. They are those of the rows with both codes, shrunk to
-those of the bin by analysis of variance.
+product that a price belongs to. They are then computed from the rows with this bin and
+label, and shrunk toward those of the bin by analysis of variance.
 
-All of it, also the means of the bins, is learned from a sample of distinct rows: those
-with the lowest hashes of their content. The sample depends on the rows only, not on how
-the table was divided or ordered, so a fit to batches learns the same to the bit.
+The regression, and also the means of the bins, are learned from a sample of distinct
+rows: the rows whose content has the lowest hashes. The sample depends on the rows only,
+not on how the table was divided or ordered, so a fit to batches has the same bits.
 """
 
 from __future__ import annotations
@@ -43,29 +43,29 @@ from ._saving import State, check, is_finite
 from ._shared.resources import one_blas_thread, run_pieces
 
 MOST_ROWS = 10_000
-"""Most distinct rows from which the slopes are learned."""
+"""Maximum number of distinct rows from which the slopes are learned."""
 MOST_SOURCES = 16
-"""Most numbers that the residual of another is predicted from."""
+"""Maximum number of columns that the residual of a number is predicted from."""
 PENALTIES = 10.0 ** (np.arange(-8, 17) / 4)
 """Penalties of the ridge regression to choose from, in rows."""
 PLACES = np.array([0, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 1])
-"""Probabilities of the quantiles that are stored of the numbers of each bin."""
+"""Levels of the quantiles that are stored for the numbers of each bin."""
 TAILS = np.array([0, 0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4])
 SCORES = np.concatenate([TAILS, [0.5], 1 - TAILS[::-1]])
-"""Probabilities of the quantiles that are stored of the errors at fit."""
+"""Levels of the quantiles that are stored for the errors at fit."""
 
 _MOST_NUMBERS = 1000  # columns of numbers; with more there is no regression
-_MOST_VALUES = 1 << 20  # in the sample
+_MOST_VALUES = 1 << 20  # maximum number of values in the sample
 _MOST_CELLS = 1 << 18  # probabilities that are computed at a time
 _FEWEST_ROWS = 100
-_LIMIT = 5.0  # standard deviations
-_MOST_SCORE = 20.0  # stated standard deviations
+_LIMIT = 5.0  # limit of standardized offsets, values and residuals
+_MOST_SCORE = 20.0  # largest error, in stated standard deviations
 _EXACT = 1e-12  # share of the sum of squares that counts as 0
 _USEFUL = 0.95  # share of the variance within bins that a useful label leaves, at most
-_CHANCE = 0.01  # that any of the labels which tell nothing seems to tell something
+_CHANCE = 0.01  # probability that any column of uninformative labels seems informative
 _MOST_COMPARED = 1 << 26  # rows compared between labels, of all pairs of columns
-_ROWS_OF_A_PAIR = 1300  # that take as long as what a pair takes besides its rows
-_PIECE = 16384  # rows
+_ROWS_OF_A_PAIR = 1300  # fixed cost of a pair of columns, as a number of rows
+_PIECE = 16384  # rows that a thread hashes at a time
 _STIRS = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 _Floats = NDArray[np.float64]
 _Ints = NDArray[np.int64]
@@ -74,13 +74,13 @@ _Reader = Callable[[int], tuple[_Floats, NDArray[Any]]]
 
 @dataclass(frozen=True)
 class NumberSample:
-    """A sample of distinct rows by the content of their cells; two of them merge.
+    """A sample of the distinct rows of a table, with their codes and numbers.
 
     Attributes
     ----------
     hashes : ndarray of shape (n_rows,), uint64, strictly ascending
     rows : ndarray of shape (n_rows, n_features), uint8 or uint16
-        Codes, with those of informative missing cells.
+        Codes, including those of informative missing cells.
     values : ndarray of shape (n_rows, n_numbers), float64
         Numbers, NaN if missing.
     counts : ndarray of shape (n_rows,), int64
@@ -107,21 +107,21 @@ class NumberModel:
     Attributes
     ----------
     features : ndarray of shape (n_numbers,), int64
-        Indices of the features that are numbers or times; the place of one is its
-        position here, and its line in the arrays below.
+        Indices of the features that are numbers or times. The place of such a feature
+        is its position here, and its line in the arrays below.
     centers, scales : ndarray of shape (n_numbers,), float64
         Mean and standard deviation; a scale of 0 if the column takes no part.
     low, high : ndarray of shape (n_numbers,), float64
         The observed range.
     means, spreads : ndarray of shape (n_numbers, n_bins), float64
-        Mean and standard deviation of the numbers in each bin, with the most bins of
-        any number.
+        Mean and standard deviation of the numbers in each bin; `n_bins` is the largest
+        number of bins of any feature.
     quantiles : ndarray of shape (n_numbers, n_bins, n_places), float64
-        Their quantiles.
+        Quantiles of the numbers in each bin, at the levels `PLACES`.
     sources : ndarray of shape (n_numbers, n_sources), int64
-        The numbers, by place, that predict the residual of each; -1 for none.
+        The places of the numbers that predict each number's residual; -1 for none.
     slopes : ndarray of shape (n_numbers, n_sources, 2), float64
-        Of the offset from the mean of the bin, and of the value.
+        Slopes of a source's offset from the mean of its bin, and of its value.
     errors : ndarray of shape (n_numbers, 2 n_sources, 2 n_sources), float64
         A square root of the covariance of the slopes.
     explained : ndarray of shape (n_numbers, n_sources), float64
@@ -131,18 +131,19 @@ class NumberModel:
         all are.
     typical : ndarray of shape (n_numbers,), float64
         The standard deviation that the bins leave in the fitted rows (root mean
-        square), in those of the column.
+        square), divided by the standard deviation of the column.
     scores : ndarray of shape (n_numbers, n_scores), float64
-        Quantiles of the errors of the fitted numbers, in stated standard deviations; 0
-        if they are not known.
+        Quantiles of the errors of the fitted numbers, in stated standard deviations,
+        at the levels `SCORES`; 0 if unknown (cascade, booleans).
     labels : ndarray of shape (n_numbers,), int64
-        The feature whose labels tell most about each number within its bins; -1 for
-        none.
+        The feature whose labels explain most of each number's variance within its bins;
+        -1 for none.
     label_offsets : ndarray of shape (n_numbers, n_codes + 1, n_bins), float64
-        Mean of the numbers with a code of that feature, less the mean of the bin. The
-        last line, all zeros, is for a missing label, as are others after its codes.
+        Mean of the numbers with each code of that feature, minus the mean of the bin;
+        0 in the lines after its codes, of which the last is for a missing label.
     label_ratios : ndarray of shape (n_numbers, n_codes + 1, n_bins), float64
-        Their standard deviation over that of the bin; ones in the last line.
+        Standard deviation of the numbers with each code of that feature, divided by
+        that of the bin; 1 in the lines after its codes.
     """
 
     features: _Ints
@@ -173,7 +174,7 @@ class NumberModel:
     def find_moments(
         self, t: int, rows: NDArray[Any], n_bins: int
     ) -> tuple[_Floats, _Floats]:
-        """Find mean and standard deviation of a number in each bin, by a label.
+        """Return mean and standard deviation of a number in each bin, given a label.
 
         Parameters
         ----------
@@ -182,7 +183,7 @@ class NumberModel:
         rows : ndarray of shape (n_rows, n_features)
             The codes of the rows.
         n_bins : int
-            Bins of the number.
+            Number of bins of the number.
 
         Returns
         -------
@@ -195,7 +196,7 @@ class NumberModel:
     def compute_intervals(
         self, t: int, means: _Floats, deviations: _Floats, level: float
     ) -> _Floats | None:
-        """Compute prediction intervals from the quantiles of the errors at fit.
+        """Compute prediction intervals of numbers from the quantiles of errors at fit.
 
         Parameters
         ----------
@@ -204,7 +205,7 @@ class NumberModel:
         means, deviations : ndarray of shape (n_cells,)
             The filled numbers, and their stated standard deviations.
         level : float
-            The probability of an interval.
+            The coverage probability of the intervals.
 
         Returns
         -------
@@ -230,15 +231,16 @@ class NumberModel:
         shares : ndarray of shape (n_cells, n_bins)
             Probabilities of the bins.
         places : ndarray of shape (n_cells,), from 0 to 1
-            The probability of each cell's quantile.
+            The level of each cell's quantile.
 
         Returns
         -------
         ndarray of shape (n_cells,)
             The quantiles.
         ndarray of shape (n_cells,), bool
-            Whether it is a frequent value: two stored quantiles of the bin equal it,
-            and it is within two standard deviations of those with the row's label.
+            Whether the quantile is a frequent value: two stored quantiles of the bin
+            equal it, and it is within two standard deviations of the mean of the
+            numbers with the row's label.
         """
         reached = np.cumsum(shares, axis=1)
         places = places * reached[:, -1]
@@ -272,7 +274,7 @@ class NumberModel:
         read : callable
             Reads another number by its place: its values and codes in these rows.
         deviations : ndarray of shape (n_rows,)
-            The standard deviations that the bins leave.
+            The standard deviations of the number that the bins leave in each row.
 
         Returns
         -------
@@ -289,8 +291,8 @@ class NumberModel:
                 known += self.explained[t, k] * observed
         none, every = self.left[t]
         left = none + (every - none) * np.minimum(known, 1)
-        # At the typical variance the prediction explains the share 1 - left, so its
-        # own error has the variance left / (1 - left) in units of the typical one.
+        # At the typical variance, the prediction explains the share 1 - left. So its
+        # own error has the variance left / (1 - left), in units of typical variances.
         with np.errstate(over="ignore"):  # a model file can have any scale
             ratio = deviations / (self.scales[t] * self.typical[t] or 1)
         ratio = np.clip(ratio, 1e-15, 1e15) ** 2
@@ -313,7 +315,7 @@ class NumberModel:
         observed = ~np.isnan(values)
         if not self.scales[s] > 0:
             return np.zeros(len(values)), np.zeros(len(values)), observed
-        # Where the cell is missing, the mean of any bin does: the offset is 0.
+        # If the cell is missing, any bin's mean can be used: the offset becomes 0.
         means = self.means[s][np.minimum(codes, self.means.shape[1] - 1)]
         return (
             _clip((values - means) / self.scales[s]),
@@ -323,12 +325,12 @@ class NumberModel:
 
 
 def _clip(scaled: _Floats) -> _Floats:
-    """Clip to five standard deviations; NaN becomes 0."""
+    """Clip standardized numbers to five standard deviations; NaN becomes 0."""
     return np.clip(np.nan_to_num(scaled), -_LIMIT, _LIMIT)
 
 
 def _interpolate(low: _Floats, high: _Floats, share: _Floats) -> _Floats:
-    """Interpolate; equal numbers exactly, and large ones without overflow."""
+    """Interpolate between two numbers: exact if they are equal, without overflow."""
     return np.asarray(np.where(low == high, low, low * (1 - share) + high * share))
 
 
@@ -378,7 +380,7 @@ def sample_numbers(
         hash_rows(coded.bins[coded.index[first:last]], np.uint64(0), own)
         for values in held:
             plain = values[first:last] + 0.0  # no -0.0
-            plain[np.isnan(plain)] = np.nan  # of one kind
+            plain[np.isnan(plain)] = np.nan  # one bit pattern for every NaN
             _mix_hashes(own, plain.view(np.uint64))
 
     run_pieces(hash_some, n_rows, _PIECE, n_threads)
@@ -400,7 +402,7 @@ def sample_numbers(
 
 
 def _choose_sample_size(n_numbers: int) -> int:
-    """Choose the size of the sample from the number of columns."""
+    """Choose how many rows to sample, by the number of numeric columns."""
     return min(MOST_ROWS, max(_FEWEST_ROWS, _MOST_VALUES // max(1, n_numbers)))
 
 
@@ -451,7 +453,7 @@ def learn_numbers(model: Model, sample: NumberSample, n_threads: int) -> NumberM
     ----------
     model : Model
     sample : NumberSample
-        Of all rows.
+        The sample of all rows.
     n_threads : int
 
     Returns
@@ -484,7 +486,7 @@ def learn_numbers(model: Model, sample: NumberSample, n_threads: int) -> NumberM
         _summarize_bins(model, learned, s, sample, weights)
     learned = _learn_labels(model, learned, sample, weights)
     if isinstance(model.matcher, Pairwise) and 0 < n_numbers <= _MOST_NUMBERS:
-        with one_blas_thread():  # threads would cost more than they save
+        with one_blas_thread():  # starting threads would take longer than the work
             _learn_slopes(model, learned, sample, weights, n_threads)
     return learned
 
@@ -493,7 +495,7 @@ def _learn_slopes(
     model: Model, learned: NumberModel, sample: NumberSample, weights: _Floats,
     n_threads: int,
 ) -> None:  # fmt: skip
-    """Learn the regressions, and write them into the arrays of the model."""
+    """Fit the regression of each number, and write it to the arrays of `learned`."""
     features, scales = learned.features.tolist(), learned.scales
 
     def read(s: int) -> tuple[_Floats, NDArray[Any]]:
@@ -504,7 +506,7 @@ def _learn_slopes(
     observed = np.array([part[2] for part in scaled])
     safe = np.where(scales > 0, scales, 1)
     expected, variances = _expect(model, learned, sample.rows, safe, n_threads)
-    with np.errstate(over="ignore"):  # of numbers that take no part
+    with np.errstate(over="ignore"):  # in numbers without a regression
         residuals = _clip((sample.values.T - expected) / safe[:, None])  # 0 if missing
     wanted = [scales[t] > 0 and model.types[j].form != "boolean"
               for t, j in enumerate(features)]  # fmt: skip
@@ -536,10 +538,10 @@ def _learn_slopes(
 
 
 def _find_error_quantiles(scores: _Floats, weights: _Floats, degrees: float) -> _Floats:
-    """Find the quantiles of errors of new numbers, in stated standard deviations.
+    """Estimate the quantiles of errors of new numbers, in stated standard deviations.
 
-    The errors of the fitted numbers are smaller, because the fit had `degrees` of
-    freedom, and the next number lies beyond all n with the probability 2 / (n + 1).
+    The errors at fit are smaller, so they are scaled up by the `degrees` of freedom of
+    the fit. A new number lies beyond all n fitted numbers with probability 2 / (n + 1).
     """
     n_rows = weights.sum()
     scores = scores * np.sqrt(n_rows / max(n_rows - degrees, 1.0))
@@ -553,7 +555,7 @@ def _expect(
     model: Model, learned: NumberModel, rows: NDArray[Any], scales: _Floats,
     n_threads: int,
 ) -> tuple[_Floats, _Floats]:  # fmt: skip
-    """Compute expected values and variances of numbers, from the row's other cells.
+    """Compute expected values and variances of numbers from the row's other cells.
 
     Returns
     -------
@@ -570,7 +572,7 @@ def _expect(
             held = learned.find_moments(t, rows[first:last], known.shape[1])
             mean = (known * held[0]).sum(axis=1)
             expected[t, first:last] = mean
-            with np.errstate(over="ignore"):  # then the number takes no part
+            with np.errstate(over="ignore"):  # then the number has no regression
                 apart = ((held[0] - mean[:, None]) / scales[t]) ** 2
                 apart += (held[1] / scales[t]) ** 2
                 variances[t, first:last] = (known * apart).sum(axis=1)
@@ -581,7 +583,7 @@ def _expect(
 
 
 def drop_missing(model: Model, j: int, shares: _Floats) -> _Floats:
-    """Drop the bin for missing of an informative feature, and normalize the others.
+    """Drop the probability of an informative feature's missing bin, and normalize.
 
     Parameters
     ----------
@@ -618,7 +620,7 @@ def _measure_column(values: _Floats, weights: _Floats) -> tuple[float, float]:
 def _mark_candidates(
     matcher: Any, features: _Ints, scales: _Floats
 ) -> NDArray[np.bool_]:
-    """Mark which numbers (columns) can be sources of which (lines), as a mask."""
+    """Return a mask of the numbers (columns) that can predict each number (line)."""
     good = np.tile(scales > 0, (len(features), 1))
     np.fill_diagonal(good, False)
     if matcher.counts.sources is not None:
@@ -630,13 +632,13 @@ def _mark_candidates(
 def _relate(
     inputs: _Floats, residuals: _Floats, observed: NDArray[np.bool_], weights: _Floats
 ) -> _Floats:
-    """Measure how related each number is to the residuals of each other one.
+    """Measure how related each number is to the residuals of each other number.
 
     Returns
     -------
     ndarray of shape (n_numbers, n_numbers)
-        Line t, column s: the sum of the squares of t's residuals that the offsets of s
-        explain, plus that which its values explain, each in a regression of its own.
+        Line t, column s: the sum of the squares of t's residuals that a regression on
+        the offsets of s explains, plus the sum that one on the values of s explains.
     """
     found = np.zeros((len(inputs), len(inputs)))
     for k in range(inputs.shape[1]):
@@ -650,7 +652,7 @@ def _fit_regression(
     learned: NumberModel, t: int, sources: _Ints, inputs: _Floats,
     observed: NDArray[np.bool_], residuals: _Floats, weights: _Floats,
 ) -> float:  # fmt: skip
-    """Fit the coefficients of one numeric feature, and store them in the model.
+    """Fit the regression of one number on its sources, and store it in `learned`.
 
     Parameters
     ----------
@@ -658,7 +660,7 @@ def _fit_regression(
     t : int
     sources : ndarray of shape (n_sources,), int64
     inputs : ndarray of shape (n_sources, 2, n_rows)
-        Their offsets and values.
+        Offsets and values of the sources.
     observed : ndarray of shape (n_sources, n_rows), bool
     residuals, weights : ndarray of shape (n_rows,)
 
@@ -696,7 +698,8 @@ def solve_ridge(
 ) -> tuple[_Floats, _Floats, float]:
     """Fit a ridge regression, with the penalty of the highest marginal likelihood.
 
-    Slopes have a normal prior, whose variance is that of the noise over the penalty.
+    The prior of the slopes is normal: its variance is that of the noise, divided by the
+    penalty.
 
     Parameters
     ----------
@@ -735,10 +738,10 @@ def solve_ridge(
 def _fit_unexplained(
     known: _Floats, before: _Floats, after: _Floats, n_rows: float
 ) -> _Floats:
-    """Fit the unexplained share of the variance, without any source and with all.
+    """Fit the unexplained share of the variance, with no source and with all sources.
 
-    Between them the share is linear in `known`, from 0 to 1. One more row, with nothing
-    explained, keeps the fit defined.
+    The share is linear in `known`, which is 0 with no source and 1 with all. One added
+    row, of which nothing is explained, keeps the fit defined.
     """
     share = np.stack([1 - known, known])
     one = before.sum() / n_rows * np.eye(2)
@@ -753,10 +756,10 @@ def _fit_unexplained(
 def _learn_labels(
     model: Model, learned: NumberModel, sample: NumberSample, weights: _Floats
 ) -> NumberModel:
-    """Learn of which feature the labels tell most about each number within its bins.
+    """Find the feature whose labels explain most of each number within its bins.
 
-    In a table of very many columns nothing is learned, because each is compared with
-    each.
+    If there are very many pairs of a number and a feature with labels, they are not
+    compared, to limit time, and no feature is found.
     """
     n_bins = learned.means.shape[1]
     codes = {
@@ -779,7 +782,7 @@ def _learn_labels(
         parts = weights[some] * np.stack([np.ones(len(some)), apart, apart**2])
         least = _USEFUL
         for i, held in codes.items():
-            shape = int(model.n_bins[i]) + 1, n_bins  # with those of a missing label
+            shape = int(model.n_bins[i]) + 1, n_bins  # with a code for a missing label
             left, chance, offsets, ratios = _compare_labels(
                 held[some] + bins, parts, shape
             )
@@ -815,12 +818,12 @@ def _compare_labels(
         The share of the variance within bins that the labels are expected to leave in
         new rows, mean over the rows.
     float
-        The p-value of an F test: labels that tell nothing differ as much by chance.
+        The p-value of an F test of the hypothesis that labels do not matter.
     ndarray of shape (n_codes - 1, n_bins)
         Offsets from the means of the bins: best linear predictions, with random effects
         of the labels.
     ndarray of shape (n_codes - 1, n_bins)
-        Standard deviations of such predictions.
+        Standard deviations of the numbers with each label, divided by that of the bin.
     """
     n, total, squares = (
         np.bincount(groups, part, shape[0] * shape[1]).reshape(shape)[:-1]
@@ -830,14 +833,14 @@ def _compare_labels(
         return 1.0, 1.0, np.zeros(n.shape), np.ones(n.shape)
     between = total**2 / np.where(n > 0, n, 1)
     inside = np.maximum(squares - between, 0)
-    # One more row, as far off as others of the bin, keeps the noise above 0.
+    # One added row, with the bin's mean squared deviation, keeps the noise above 0.
     rows = np.maximum(n.sum(axis=0), 1)
     noise = inside.sum(axis=0) + squares.sum(axis=0) / rows
     noise /= np.maximum(rows - (n > 0).sum(axis=0), 0) + 1
     effect = between.sum(axis=0) - (n > 0).sum(axis=0) * noise
     useful = effect > 0
     prior = noise * rows / np.where(useful, effect, 1)
-    unsure = noise / np.where(n + prior > 0, n + prior, 1)  # of the offsets
+    unsure = noise / np.where(n + prior > 0, n + prior, 1)  # variance of the offsets
     left = np.where(useful, n * (noise + unsure), squares).sum() / squares.sum()
     offsets = np.where(useful, total / np.where(n + prior > 0, n + prior, 1), 0)
     ratios = np.sqrt((inside + noise) / np.where(n > 0, n, 1) + unsure)
@@ -855,8 +858,8 @@ def _summarize_bins(
 ) -> None:
     """Write mean, standard deviation and quantiles of the bins of a number.
 
-    A bin without sampled rows has its center. If no row of this table observes the
-    number, its range is that of the centers.
+    For a bin without sampled rows, its center is written. If no row of this table
+    observes the number, its range is that of the centers.
     """
     j = int(learned.features[s])
     centers = model.bins[j].centers  # type: ignore[union-attr]  # it is a number
@@ -879,7 +882,10 @@ def _summarize_bins(
 
 
 def _average(values: _Floats, weights: _Floats, center: float) -> tuple[float, float]:
-    """Compute mean and standard deviation, less `center` first, to keep digits."""
+    """Compute the weighted mean and standard deviation of values near `center`.
+
+    The center is subtracted first, to keep digits. Returns (center, 0) on overflow.
+    """
     shares = weights / weights.sum()
     with np.errstate(over="ignore", invalid="ignore"):
         shift = (shares * (values - center)).sum()
@@ -889,7 +895,7 @@ def _average(values: _Floats, weights: _Floats, center: float) -> tuple[float, f
 
 
 def _weighted_quantiles(values: _Floats, weights: _Floats, wanted: _Floats) -> _Floats:
-    """Interpolate the quantiles `wanted` of ascending values with `weights`."""
+    """Interpolate the quantiles of levels `wanted` of ascending values with weights."""
     reached = np.cumsum(weights)
     places = wanted * (reached[-1] - 1)
     below = np.searchsorted(reached, np.floor(places), side="right")
@@ -929,21 +935,21 @@ def unpack_numbers(state: State, model: Model) -> NumberModel:
         whole = name in ("features", "sources", "labels")
         dtype = np.int64 if whole else np.float64
         held[name] = state.array(name, dtype, len(shape))
-        check(held[name].shape == shape, f"{name} of other numbers")
+        check(held[name].shape == shape, f"{name} has the wrong shape")
         check(is_finite(held[name]), f"{name} are not finite")
     learned = NumberModel(**held)
     check(learned.features.tolist() == features.tolist(), "numbers of other columns")
     check((np.diff(learned.quantiles, axis=2) >= 0).all(), "quantiles do not rise")
     check((np.diff(learned.scores, axis=1) >= 0).all(), "scores do not rise")
-    check((learned.low <= learned.high).all(), "a range")
+    check((learned.low <= learned.high).all(), "a range ends before it begins")
     check((learned.scales >= 0).all(), "a negative scale")
     for spreads in (learned.spreads, learned.typical, learned.label_ratios):
         check((spreads >= 0).all(), "a negative spread")
     inside = (learned.labels >= -1) & (learned.labels < len(model.types))
-    check(codes > 0 and bool(inside.all()), "labels of numbers")
-    check(not learned.label_offsets[:, -1].any(), "offsets of missing labels")
+    check(codes > 0 and bool(inside.all()), "labels of numbers are out of range")
+    check(not learned.label_offsets[:, -1].any(), "offsets of missing labels are not 0")
     inside = (learned.sources >= -1) & (learned.sources < n_numbers)
-    check(inside.all(), "sources of numbers")
+    check(inside.all(), "sources of numbers are out of range")
     for shares in (learned.left, learned.explained):
         check(((shares >= 0) & (shares <= 1)).all(), "a share is not from 0 to 1")
     return learned

@@ -10,31 +10,33 @@ and a missing cell of feature j is estimated by ::
 
     P_j(b) ~ q_j(b) exp( sum over observed i of w_ij e_ij(c_i, b) )
 
-This is naive Bayes with tempered evidence: a weight is below 1 because features repeat
-each other. A feature of noise keeps about the common weight; its evidence is near 0.
-The smoothing s and the weights are learned, as described at the end.
+This is naive Bayes with tempered evidence: most weights are below 1, because features
+repeat each other. A column of noise keeps about the common weight, which does no harm,
+because its evidence is near 0. The smoothing s and the weights are learned, as
+described at the end.
 
 A code of feature i that has come with one bin b of j in all of N rows, and not by
 chance (``N log(1 / q_j(b)) > DECIDES``), decides: the estimate is then ::
 
     (1 - e) one-hot(b) + e P_j,    e = 1 / (N + 2)
 
-Of several codes of a row that decide, the one with the largest N does, and the first
-feature if there is a tie. Smoothing and weights are chosen without this rule.
+If several codes of a row decide, the code with the largest N is used; ties go to the
+first feature. Smoothing and weights are chosen without this rule.
 
 In a table with very many codes (`MOST_CODES`) pairs are counted in a sample of rows.
 Each feature then keeps its most frequent codes and uses only its sources: the features
 most related to it (`choose_sources`). How related two features are is measured by
-correlations of their codes. A code is written as up to three numbers (polynomials that
-are orthogonal under the frequencies), and the squared correlations of these are added.
-For up to four codes nothing is lost. The frequencies q_i(a) are those of the sample. A
-code decides there only about features all of whose codes are kept.
+correlations of their codes. A code is mapped to up to three numbers (polynomials that
+are orthogonal under the frequencies), and the squared correlations of these numbers are
+added up. For up to four codes nothing is lost. The frequencies q_i(a) are those of the
+sample. In such a table, a code can decide a feature only if all codes of this feature
+are kept.
 
 *Smoothing and weights.* Each observed cell of the scored rows is estimated from the
-other cells of its row, with that row taken out of the counts. The smoothing, and a
-weight that all sources of a feature have in common, are those with the lowest squared
-error. Then each source i of feature j gets its own weight. With the common weight m, at
-least `FLOOR`, they minimize ::
+other cells of its row, with that row taken out of the counts. The smoothing, and one
+common weight for all sources of a feature, are chosen by the lowest squared error. Then
+each source i of feature j gets its own weight. With the common weight m, at least
+`FLOOR`, these weights minimize ::
 
     sum over rows of -log P_j(own bin)  +  PULL * mean over i of ((w_ij - m) / m)^2
 
@@ -42,11 +44,12 @@ with ``0 <= w_ij <= MOST_WEIGHT``. This is convex, so there is one answer; it is
 by Newton's method.
 
 The scored rows are the first of a sample that depends on the rows and the seed only. In
-wide tables they are fewer; even a dozen improve the weights. A feature with so many
-bins and sources that not even these are affordable keeps the common weight.
+wide tables fewer rows are scored; even a dozen improve the weights. A feature with so
+many bins and sources that fewer than eight rows are affordable keeps the common weight.
 
-In the arrays, a slot is a bin other than the row's (see `write_log_odds`). Features are
-minimized in batches, which do not depend on the number of threads; nor do the results.
+In the arrays, a slot is a bin other than the row's (see `write_log_odds`). Weights are
+learned for batches of features, which do not depend on the number of threads; nor do
+the results.
 """
 
 from __future__ import annotations
@@ -64,14 +67,14 @@ from ._compile import compiled
 from ._shared.resources import one_blas_thread, run_pieces
 
 MOST_CODES = 2048
-"""Most codes of a table, with missing, for which all pairs are counted."""
+"""Maximum number of codes of a table, missing included, to count all their pairs."""
 SMOOTHINGS = (1, 4, 16)
 """Numbers of pseudo-rows to choose the smoothing from."""
 MOST_WEIGHT = 1.5
 """The largest weight of a source."""
 DECIDES = 14
 """A code decides if N rows fall in one bin by chance with probability < exp(-14)."""
-_PIECE = 4096  # rows
+_PIECE = 4096  # rows that a thread estimates at a time
 _Floats = NDArray[np.float64]
 _Ints = NDArray[np.int64]
 _MOST_EVIDENCE = 1 << 21  # number of entries
@@ -80,7 +83,7 @@ _FEWEST = 4  # minimum number of sources, and of kept codes
 _MOST_CANDIDATES = 4096  # features considered as sources, evenly spaced
 _PRODUCTS = 1e10  # multiplications, some tenths of a second
 _FEWEST_ROWS, _MOST_NUMBERS = 100, 3
-_STEP = 256  # features at a time
+_STEP = 256  # features whose sources are chosen at a time
 _TINY = 1e-12
 _Singles = NDArray[np.float32]
 STEP = 0.05
@@ -89,24 +92,24 @@ POWERS = (0, 1, 2, 3, 4, 6, 8, 10, 13, 16, 20)
 """The common weights to choose from, in steps."""
 FLOOR, PULL = 0.05, 10
 """The lower limit of m, and the factor of the penalty, in the loss above."""
-_COARSE_ROWS = 1024  # to choose the smoothing and the common weights
-_COARSE_FEATURES = 1024  # whose errors choose the smoothing, evenly spaced
-_REFINED_ROWS = 3000  # to learn the weights of sources; more improve them by 0.1 %
-_CURVED_ROWS = 1024  # of these, to compute the Hessian
-_FEWEST_SCORED = 8  # if fewer are affordable, the weights stay the common one
+_COARSE_ROWS = 1024  # rows to choose the smoothing and the common weights
+_COARSE_FEATURES = 1024  # features whose errors choose the smoothing, evenly spaced
+_REFINED_ROWS = 3000  # rows to learn the weights of sources; more rows gain 0.1 %
+_CURVED_ROWS = 1024  # rows from which the Hessian is computed
+_FEWEST_SCORED = 8  # if fewer rows are affordable, sources keep the common weight
 _MOST_SCORED = 1 << 25  # rows x features x sources used to choose common weights
-_MOST_REFINED = 1 << 25  # rows x features x sources x bins used to refine them
-_MOST_ODDS = 1 << 22  # the same for one feature: its log-odds are all in memory
-_BATCH = 1 << 18  # the same for a batch of features: what fits in a cache
+_MOST_REFINED = 1 << 25  # rows x features x sources x bins used to learn weights
+_MOST_ODDS = 1 << 22  # rows x sources x bins of one feature, all in memory at once
+_BATCH = 1 << 18  # rows x features x sources x bins of a batch, which fits in a cache
 _SUMMED = 8  # numbers in memory for a slot where sources are added up
-_DIRECT = 64  # most sources for which the Hessian is stored
+_DIRECT = 64  # maximum number of sources for which the Hessian is stored
 _DIGITS = 9  # digits of errors compared, so that ties are equal on every machine
 _MOST_STEPS = 60  # about six are needed
-_CLOSE = 1e-5  # a step shorter than this is the last: the next is shorter by far
-_NEAR = 0.1  # after a step shorter than this, the Hessian is computed again only if
-_SLOW = 0.3  # it is not shorter by this factor than the step before
+_CLOSE = 1e-5  # a step shorter than this is the last step
+_NEAR = 0.1  # the Hessian is computed again after a step longer than this,
+_SLOW = 0.3  # or longer than this multiple of the step before
 _REMAINING = 1e-4  # squared residual, as a share, at which conjugate gradients stop
-_ROUNDING = 1e-12  # an increase of the loss by less than this share is no increase
+_ROUNDING = 1e-12  # an increase of the loss by less than this share is rounding
 
 
 class Evidence(NamedTuple):
@@ -143,8 +146,8 @@ class Deciders(NamedTuple):
     start: NDArray[np.int64]  # (n_features + 1,)
     source: NDArray[np.int64]  # (n_entries,) features
     first: NDArray[np.int64]  # (n_entries,)
-    support: NDArray[np.int64]  # rows in which it came with the bin; 0: undecided
-    bins: NDArray[np.int64]  # the bin
+    support: NDArray[np.int64]  # rows with the code and the bin; 0: it does not decide
+    bins: NDArray[np.int64]  # the bin that the code decides for
 
 
 @dataclass(frozen=True)
@@ -164,7 +167,7 @@ class PairCounts:
         (n_features, n_sources, n_kept + 1, n_kept): the number of rows with the
         source's a-th and the feature's b-th kept code. The last a is any other code.
     sources : ndarray of shape (n_features, n_sources), int64, or None
-        The features that are evidence for each feature; None means all others.
+        The features that are evidence for each feature; None means all other features.
     kept : ndarray of shape (n_features, n_kept), int64, or None
         The codes of each feature that carry evidence, padded with -1; None means all
         codes.
@@ -179,7 +182,7 @@ class PairCounts:
 
     @property
     def n_entries(self) -> int:
-        """Number of pairs of a feature and one of its sources."""
+        """Number of pairs of a feature and a source of this feature."""
         if self.sources is not None:
             return self.sources.size
         n_features, n_sources = len(self.n_bins), np.count_nonzero(self.n_bins)
@@ -195,7 +198,7 @@ class Pairwise:
     counts : PairCounts
     smoothing : int
     weights : ndarray of shape (n_entries,), float64
-        The weights w_ij, for each feature j those of its sources i, in the order of
+        The weights w_ij of the sources i of each feature j, in the order of
         ``evidence.source``.
     evidence : Evidence
         Computed from the counts and the smoothing.
@@ -216,14 +219,14 @@ class Pairwise:
 
     @property
     def weight_table(self) -> sp.csr_array:
-        """Weights: entry [j, i] is that of source i in estimates of feature j."""
+        """Sparse table of the weights: [j, i] weighs source i for feature j."""
         e, n_features = self.evidence, len(self.counts.n_bins)
         return sp.csr_array(
             (self.weights, e.source, e.source_start), (n_features, n_features)
         )
 
     def measure_evidence(self) -> _Floats:
-        """Average the weighted evidence of each feature for each other one, in bits.
+        """Average the weighted evidence of each feature for all others, in bits.
 
         Returns
         -------
@@ -268,7 +271,7 @@ class Pairwise:
         def estimate_some(first: int, last: int) -> None:
             begin, end = cells.row_start[first], cells.row_start[last]
             feature = cells.feature[begin:end]
-            # If the evidence does not fit the caches, go feature after feature.
+            # If the evidence does not fit the caches, estimate feature after feature.
             order = np.arange(end - begin)
             if self.counts.sources is not None:
                 order = np.argsort(feature, kind="stable")
@@ -290,7 +293,7 @@ class Pairwise:
         Parameters
         ----------
         rows : ndarray of shape (n_rows, n_features), uint8 or uint16
-            Codes. That of a feature is not used in its own estimate.
+            Codes. The code of a feature is not used in its own estimate.
         features : sequence of int
 
         Returns
@@ -330,7 +333,7 @@ def restore_pairwise(counts: PairCounts, smoothing: int, weights: _Floats) -> Pa
 
 
 def find_places(layout: Evidence, codes: NDArray[Any], other: int = -1) -> _Ints:
-    """Look up the places of codes, feature by feature.
+    """Look up the places of codes in the evidence, feature by feature.
 
     Parameters
     ----------
@@ -421,7 +424,7 @@ def find_deciders(counts: PairCounts, layout: Evidence) -> Deciders:
 
 
 def _find_lone_bins(counts: PairCounts, layout: Evidence) -> tuple[_Ints, ...]:
-    """Find the codes that have come with one bin of a feature only.
+    """Find the codes that have come with only one bin of another feature.
 
     Returns
     -------
@@ -451,7 +454,7 @@ def _find_lone_bins(counts: PairCounts, layout: Evidence) -> tuple[_Ints, ...]:
         found = np.nonzero(lone & (together > 0) & whole[:, None, None])
         target, source = found[0], counts.sources[found[:2]]
         place = found[2]
-    # The sum of bin times rows is that of the one bin.
+    # All rows are in one bin, so the mean of the bin indices is the index of this bin.
     bins = np.rint(total[found] / together[found]).astype(np.int64)
     return target, source, place, together[found], bins
 
@@ -459,7 +462,7 @@ def _find_lone_bins(counts: PairCounts, layout: Evidence) -> tuple[_Ints, ...]:
 def compute_evidence(
     counts: PairCounts, layout: Evidence, smoothing: int, features: _Ints | None = None
 ) -> tuple[Evidence, _Floats]:
-    """Compute the evidence of all pairs, also with one row less of each pair.
+    """Compute the evidence of all pairs of codes, with and without one row of the pair.
 
     Parameters
     ----------
@@ -467,8 +470,8 @@ def compute_evidence(
     layout : Evidence
     smoothing : int
     features : ndarray of int64, or None
-        If pairs are counted with some sources only, compute the evidence for these
-        features; the rest is 0. None means all.
+        If pairs are counted only with some sources: the features for which the evidence
+        is computed; it is 0 for other features. None means all.
 
     Returns
     -------
@@ -505,7 +508,8 @@ def _compute_log_ratios(
 ) -> _Floats:
     """Compute ``log [P(code | bin) / P(code)]``, smoothed, of shape (2, *n.shape).
 
-    The first of the two arrays counts all rows, the second one row of the pair less.
+    The first of the two arrays counts all rows; the second leaves out one row of each
+    pair.
     """
     usual = np.where(frequency > 0, frequency, 1)
     out = np.empty((2, *n.shape))
@@ -597,7 +601,7 @@ def choose_sources(
         related[candidates == np.arange(first, last)[:, None]] = -1
         least = np.partition(related, -n_sources, axis=1)[:, -n_sources, None]
         is_source = related > least
-        row, at = np.nonzero(related == least)  # of these, the first that are needed
+        row, at = np.nonzero(related == least)  # of these ties, take the first
         needed = n_sources - np.count_nonzero(is_source, axis=1)
         before = np.arange(len(row)) - np.searchsorted(row, row)
         some = before < needed[row]
@@ -615,11 +619,11 @@ def _map_codes(
 ) -> list[_Singles]:
     """Evaluate polynomials of the codes, times the square root of each row's count.
 
-    One array of shape (n_features, n_rows) for each degree.
+    Returns one array of shape (n_features, n_rows) for each degree.
     """
     offsets = np.cumsum(n_bins) - n_bins
     past = np.minimum(coded.bins[:n_rows].T, n_bins[:, None])
-    at = (offsets + np.arange(len(n_bins)))[:, None] + past  # with one more code: none
+    at = (offsets + np.arange(len(n_bins)))[:, None] + past  # and a code for "none"
     weight = np.sqrt(coded.counts[:n_rows])
     return [
         (np.insert(one, offsets + n_bins, 0)[at] * weight).astype(np.float32)
@@ -685,11 +689,11 @@ def learn_pairwise(counts: PairCounts, coded: CodedTable, n_threads: int) -> Pai
     Pairwise
     """
     layout = lay_out_evidence(counts)
-    slower = 1 if counts.sources is None else 4  # far apart in memory, many features
+    slower = 1 if counts.sources is None else 4  # by scattered reads of memory
     n_coarse = _MOST_SCORED // slower // max(1, len(layout.source))
     few = _take_rows(layout, coded, n_coarse, _COARSE_ROWS)
     affordable = _count_affordable(layout, _MOST_REFINED // slower)
-    # Of these, about the affordable number observe a feature.
+    # Take more rows than are affordable, because not every row observes a feature.
     many = _take_rows(layout, coded, 4 * int(affordable.max()), _REFINED_ROWS)
     every = np.arange(len(layout.n_bins))
     some = every[:: -(-len(every) // _COARSE_FEATURES)]
@@ -714,7 +718,7 @@ def learn_pairwise(counts: PairCounts, coded: CodedTable, n_threads: int) -> Pai
 def _take_rows(
     layout: Evidence, coded: CodedTable, affordable: int, most: int
 ) -> _Scored:
-    """Take the first rows of a table, at most `affordable` and `most`."""
+    """Take the first rows of a table to score: at most `affordable`, at most `most`."""
     n_rows = max(1, min(affordable, most))
     codes = np.ascontiguousarray(coded.bins[:n_rows].T)
     return _Scored(codes, coded.counts[:n_rows], find_places(layout, codes))
@@ -774,9 +778,10 @@ def _score_weights(
     evidence: Evidence, without: _Floats, scored: _Scored, features: _Ints,
     n_threads: int,
 ) -> _Floats:  # fmt: skip
-    """Sum the squared errors (Brier) of common weights, shape (n_weights, n_features).
+    """Sum the Brier scores of the estimates of each feature, for each common weight.
 
-    Only those of `features` are computed; the others are 0.
+    Returns an array of shape (n_weights, n_features), with 0 for features that are not
+    among `features`.
     """
     observed = np.zeros(len(scored.codes), np.int64)
     known = scored.codes[features] < evidence.n_bins[features, None]
@@ -810,8 +815,8 @@ def _score_weights(
 def _sum_rest_squares(
     evidence: Evidence, scored: _Scored, features: _Ints, rows: _Ints
 ) -> _Floats:
-    """Sum the squared probabilities of the bins within the last slot, given it."""
-    if not evidence.rest[features[0], 0] > 0:  # it is one bin
+    """Sum the squared conditional probabilities of the bins within the last slot."""
+    if not evidence.rest[features[0], 0] > 0:  # the last slot is one bin
         return np.ones(1)
     codes = scored.codes[features[:, None], rows].astype(np.int64)
     at = evidence.offsets[features, None] + np.where(rows < 0, 0, codes)
@@ -848,8 +853,8 @@ def _learn_weights(
 def _minimize(odds: _LogOdds, center: _Floats, pull: _Floats) -> _Floats:
     """Find the weights of least loss, (n_features, n_sources), by Newton's method.
 
-    A step that would increase the loss is halved. Each feature of the batch takes
-    separate steps, and none once it has converged.
+    A step that would increase the loss is halved. The features of the batch take
+    separate steps, each feature until it has converged.
     """
     n_features, n_sources = odds.by_source.shape[:2]
     few = n_sources <= _DIRECT  # the Hessian is then stored
@@ -930,7 +935,7 @@ def _solve_iteratively(
 ) -> _Floats:  # fmt: skip
     """Approximate Newton's steps by conjugate gradients, without storing the Hessian.
 
-    The preconditioner is its diagonal without the term of the squared means.
+    The preconditioner is the Hessian's diagonal, without the term of the squared means.
     """
     flat = odds.by_source.reshape(*slope.shape, -1)
     counted = odds.counts[:, None] * shares
@@ -987,9 +992,9 @@ def write_log_odds(
     """Write the log-odds of each slot against the bin of the row, prior and by source.
 
     ``codes[j, r]`` is row r's code of feature j and ``places[j, r]`` its place, or -1
-    without one. `without` is the evidence without the row itself. The first rows that
-    observe ``features[f]``, at most ``most[f]``, are written to ``rows[f]``, which must
-    be -1 at the start.
+    if it has none. `without` is the evidence without the row itself. The first rows
+    that observe ``features[f]``, at most ``most[f]``, are written to ``rows[f]``, which
+    must be -1 at the start.
 
     A row has a slot for each place but that of its bin, and one for the bins without
     place, if there are any. ``prior[f, slot, x]`` becomes the log of the slot's prior

@@ -1,4 +1,4 @@
-"""Provenance of estimates: which cells of the row influenced them, and how much."""
+"""Provenance of estimates: which cells of a row influenced each, and how much."""
 
 from __future__ import annotations
 
@@ -83,14 +83,14 @@ def list_cells(model: Model, coded: CodedTable, n_threads: int) -> NDArray[np.vo
     out["level"] = level
     names = np.array([*model.names, ""], object)
     out["feature_name"] = names[out["feature"]]
-    out["column_names"] = names[out["columns"]]  # that of -1 is the last, empty
+    out["column_names"] = names[out["columns"]]  # -1 gives the last name: empty
     return out
 
 
 def _find_movers(
     matcher: Pairwise, rows: NDArray[Any], j: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
-    """Rank the cells of rows by how much they change the estimate of feature j.
+    """Rank the other cells of rows by how much they change the estimate of feature j.
 
     Parameters
     ----------
@@ -106,7 +106,8 @@ def _find_movers(
     moved : ndarray of shape (n, MOST_COLUMNS)
         Total variation distance between the estimates with and without the cell.
     support : ndarray of shape (n,), int64
-        Number of rows behind the deciding cell; 0 if no cell decides.
+        Number of fitted rows in which the deciding code came with its bin; 0 if no cell
+        decides.
     """
     columns = np.full((len(rows), MOST_COLUMNS), -1)
     far = np.zeros((len(rows), MOST_COLUMNS))
@@ -141,7 +142,7 @@ def _apply_deciders(
     sources: NDArray[np.int64],
     shares: NDArray[np.float64],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Update estimates with and without each source by the codes that decide.
+    """Apply the codes that decide to the estimates with and without each source.
 
     Parameters
     ----------
@@ -150,14 +151,15 @@ def _apply_deciders(
     j : int
     sources : ndarray of shape (n_sources,), int64
     shares : ndarray of shape (n, 1 + n_sources, n_bins)
-        Estimates from all cells, then without the cell of each source; changed.
+        Estimates from all cells, then without the cell of each source; changed in
+        place.
 
     Returns
     -------
     decider : ndarray of shape (n,), int64
-        Index of the source that decides, if one does.
+        Index of the source whose code decides; without meaning if no code decides.
     support : ndarray of shape (n,), int64
-        The number of fitted rows behind it; 0 if none decides.
+        Number of fitted rows with this code and its bin; 0 if no code decides.
     """
     e, deciders = matcher.evidence, matcher.deciders
     n, at_row = len(rows), np.arange(len(rows))

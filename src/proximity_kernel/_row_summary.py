@@ -1,7 +1,8 @@
 """Count the codes of rows and sample rows: the second of two passes over a table.
 
 With the bins fixed, each batch is summarized in a `RowSummary`. Summaries merge, in any
-order, to that of the whole table. The cascade needs every distinct row with its count.
+order, to the summary of the whole table. The cascade needs every distinct row with its
+count.
 The pairwise rule needs counts of codes and of pairs of codes, and a sample of rows to
 choose its weights.
 
@@ -32,8 +33,8 @@ SAMPLE = 10_000
 """Maximum number of distinct rows that the pairwise rule chooses its weights from."""
 _MOST_PAIRS = 1 << 32  # pairs of cells in the same row, a few seconds
 _MOST_COPIES = 100  # in a sample, counts are limited to this multiple of the median
-_EVERY = (1 << 64) - 1  # the largest hash: no row is above it
-_PIECE = 16384  # rows
+_EVERY = (1 << 64) - 1  # the largest hash: a limit that includes every row
+_PIECE = 16384  # rows that a thread counts or hashes at a time
 _NO_INDEX: NDArray[np.int64] = np.empty(0, np.int64)
 _Ints = NDArray[np.int64]
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -62,12 +63,12 @@ class RowPlan:
 
     @property
     def n_codes(self) -> int:
-        """Number of codes of all features, with one for missing in each."""
+        """Number of codes of all features, including one per feature for missing."""
         return int(self.n_bins.sum()) + len(self.n_bins)
 
     @property
     def starts(self) -> _Ints:
-        """Where the codes of each feature begin, shape (n_features,)."""
+        """Index of the first code of each feature, shape (n_features,)."""
         before: _Ints = np.cumsum(self.n_bins + 1) - self.n_bins - 1
         return before
 
@@ -115,10 +116,11 @@ class RowSummary:
     totals : ndarray of shape (n_codes,), int64
         How often each code occurs, in all rows.
     leaves : ndarray of shape (n_features, MOST_LEAVES), int64
-        How often each leaf of a "fine" feature occurs, in all rows; 0 for others.
+        How often each leaf of a "fine" feature occurs, in all rows; 0 for other
+        features.
     pairs : ndarray of shape (n_codes, n_codes), int64
-        How often two codes occur in one row; the first is of the earlier feature. It
-        has no rows if pairs are not counted.
+        How often two codes occur in the same row; the line is the code of the earlier
+        feature. Of shape (0, 0) if pairs are not counted.
     rows : ndarray of shape (n_kept, n_features), uint8 or uint16
         Distinct rows: all, in lexicographic order, or a sample, in the order of hashes.
     counts : ndarray of shape (n_kept,), int64
@@ -147,7 +149,7 @@ class RowSummary:
 
     @property
     def kept(self) -> CodedTable:
-        """The rows that are kept, as a table of distinct rows."""
+        """The kept rows, as a table of distinct rows."""
         counts = limit_copies(self.counts, self.sampled)
         return CodedTable(self.rows, counts, _NO_INDEX)
 
@@ -160,7 +162,7 @@ class RowSummary:
 
     @property
     def all_pairs(self) -> _Ints:
-        """Counts of pairs in all rows: from the kept rows if none was dropped."""
+        """Counts of pairs; in all rows, if every distinct row was kept."""
         if self.sampled or self.plan.limit in (0, _EVERY):
             return self.pairs
         codes = np.minimum(self.rows, self.plan.n_bins) + self.plan.starts
@@ -177,7 +179,7 @@ class RowSummary:
 def summarize_rows(
     table: Any, binned: Binned, plan: RowPlan, n_threads: int = 1
 ) -> RowSummary:
-    """Summarize a batch.
+    """Summarize a batch: count its codes, and keep rows by a plan.
 
     Parameters
     ----------
@@ -216,13 +218,13 @@ def summarize_rows(
 
 
 def keep_rows(coded: CodedTable, plan: RowPlan, n_threads: int) -> RowSummary:
-    """Summarize coded rows by a plan.
+    """Summarize coded rows: count their codes, and keep rows by a plan.
 
     Parameters
     ----------
     coded : CodedTable
-        Missing cells must have the code for missing, and no label may be unknown. Rows
-        are distinct if the plan keeps every distinct row, else those of the table.
+        Missing cells must have the code for missing, and no label may be unknown. If
+        the plan keeps every distinct row, the rows of `bins` must be distinct.
     plan : RowPlan
     n_threads : int
 
@@ -291,7 +293,7 @@ def limit_copies(counts: _Ints, sampled: bool) -> _Ints:
 
 
 def _keep_lowest(state: RowSummary) -> RowSummary:
-    """Keep the distinct rows with the lowest hashes, sorted by hash."""
+    """Keep the distinct rows of a summary with the lowest hashes, sorted by hash."""
     at, counts, sampled = find_lowest(state.hashes, state.counts, SAMPLE)
     return replace(
         state, rows=state.rows[at], counts=counts, hashes=state.hashes[at],
@@ -320,7 +322,7 @@ def find_lowest(
         Index of one row for each hash, by ascending hash.
     counts : ndarray of shape (n_found,), int64
     sampled : bool
-        Whether there are more distinct rows.
+        Whether there are more distinct rows than were returned.
 
     Examples
     --------
@@ -348,7 +350,7 @@ def find_lowest(
 def _count_by_plan(
     coded: CodedTable, hashes: NDArray[np.uint64], plan: RowPlan, n_threads: int
 ) -> tuple[_Ints, _Ints]:
-    """Count the codes of rows, and their pairs if the plan asks for them."""
+    """Count the codes of rows, and pairs of codes if the plan asks for pairs."""
     n_codes = plan.n_codes
     if plan.every_row:
         rows = np.minimum(coded.bins, plan.n_bins)  # missing comes after the bins
@@ -384,7 +386,7 @@ def _count_by_plan(
 
 
 def _count_leaves(coded: CodedTable, n_threads: int) -> _Ints:
-    """Count the leaves of each feature, if there are any that are not bins."""
+    """Count how often each leaf of each feature occurs; 0 if all leaves are bins."""
     shape = coded.bins.shape[1], MOST_LEAVES
     leaves = coded.leaves
     if leaves is None:
@@ -413,7 +415,7 @@ def count_pairs(
     fitted : RowSummary
         The summary of all rows.
     coded : CodedTable
-        The rows it keeps, with informative missing cells as codes.
+        The rows that the summary keeps, with informative missing cells coded as bins.
     informative : ndarray of shape (n_features,), bool
     n_threads : int
 
@@ -435,7 +437,7 @@ def count_pairs(
 
 @compiled
 def hash_rows(rows: NDArray[Any], seed: Any, hashes: Any) -> None:
-    """Write a 64-bit hash of each row.
+    """Write a 64-bit hash of each row of codes.
 
     Equal rows have equal hashes. Each code is mixed in by the finalizer of splitmix64.
     """
@@ -466,9 +468,9 @@ def count_codes(
 ) -> None:  # fmt: skip
     """Count codes in all rows, and pairs of codes in rows with a hash up to `limit`.
 
-    ``counts[r]`` is the weight of row r. A missing cell is the code after the last bin;
-    an unknown category is not counted. `pairs` has no rows if pairs are not wanted;
-    `found` is scratch memory for a row.
+    ``counts[r]`` is the weight of row r. A missing cell is counted as the code after
+    the last bin; an unknown category is not counted. If `pairs` is empty, pairs are not
+    counted; `found` is scratch memory for a row.
     """
     missing = np.int64(np.iinfo(rows.dtype).max)
     for r in range(first, last):

@@ -5,10 +5,10 @@ The file is an uncompressed zip archive, like an npz file of numpy: first the va
 JSON, then each array as an npy file. Its last bytes, the comment of the archive, are
 the SHA-256 of all bytes before them, so that every change of a byte is noticed.
 
-The checksum shows damage, not intent: a file can be crafted. So nothing in it is run or
-unpickled, nothing may take much more memory than the file has bytes (`GROWTH`), and a
-restored state is checked to be one that a fit can produce, before the compiled loops
-use it.
+The checksum detects damage, but a file can be crafted, with a matching checksum. So
+nothing in a file is run or unpickled, nothing may take much more memory than the file
+has bytes (`GROWTH`), and before the compiled loops use a restored state, it is checked
+to be a state that a fit can produce.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ from ._shared.whole_files import is_device, whole_file
 from ._shared.wording import show_controls
 
 FORMAT = "proximity-kernel model"
-FORMAT_VERSION = 5  # the only one that is read
+FORMAT_VERSION = 5  # the only version that is read
 GROWTH = 64
 """Maximum bytes of memory that loading may take for each byte of the file."""
 FLOOR = 1 << 26  # bytes of memory that loading may always take
 
 _HEADER = "proximity_kernel.json"
 _BEGIN = b"PK\x03\x04"  # first bytes of any zip archive
-_NAME_AT = 30  # position of the name of its first entry
+_NAME_AT = 30  # position of the name of the archive's first entry
 _SEAL = b"sha256:"
 _SEAL_SIZE = len(_SEAL) + 64
 _CHUNK = 1 << 20
@@ -61,7 +61,7 @@ _AGAIN = "copy it again, or save the model again"
 _LONGEST = 200  # characters of a text from a file that a message quotes
 
 _PLAIN = (type(None), bool, int, str)
-_KINDS = "biufUO"  # kinds of arrays among the options
+_KINDS = "biufUO"  # kinds of dtype that an array among the options can have
 _OUTPUTS = ("default", "pandas", "polars")  # of scikit-learn's `set_output`
 _CONFIG = "_sklearn_output_config"
 
@@ -130,7 +130,7 @@ class ModelFileMixin:
         Returns
         -------
         estimator
-            Fitted; its results equal those of the saved one, bit for bit.
+            Fitted; its results equal those of the saved estimator, bit for bit.
 
         Raises
         ------
@@ -140,7 +140,7 @@ class ModelFileMixin:
         """
 
         def only_this(name: str) -> type[Any]:
-            """Return this class, if the file is of this class."""
+            """Return this class; raise ModelFileError for the name of another class."""
             if name != cls.__name__:
                 raise ModelFileError(
                     f"{path} holds a {name}, not a {cls.__name__}; load it with "
@@ -154,8 +154,8 @@ class ModelFileMixin:
     def __getstate__(self) -> dict[str, Any]:
         """Return the options and the bytes of a model file, for pickle, joblib, skops.
 
-        These are plain values, so a user of skops has only one type to trust. An
-        estimator that is not fitted is not changed.
+        These are plain values, so a user of skops has only one type to trust. For an
+        estimator that is not fitted, the state is that of scikit-learn.
         """
         held: dict[str, Any] = super().__getstate__()  # type: ignore[assignment]
         if not {"model_", "kernel_"} & set(held):
@@ -186,7 +186,7 @@ class ModelFileMixin:
 
 @dataclass(frozen=True)
 class State:
-    """The state of a fitted estimator.
+    """The state of a fitted estimator, as stored in a model file.
 
     Attributes
     ----------
@@ -197,7 +197,8 @@ class State:
     size : float
         Bytes of the file that the state was read from; infinite for pickles.
     needs : int
-        Bytes of memory that loading will take beyond the arrays; set when it is saved.
+        Bytes of memory that loading will take beyond the arrays; set when the estimator
+        is saved.
     """
 
     values: dict[str, Any]
@@ -206,7 +207,7 @@ class State:
     needs: int = 0
 
     def part(self, name: str) -> State:
-        """Return the state that was added under `name`."""
+        """Return the part of this state that was added under `name`."""
         start = f"{name}/"
         arrays = {
             key.removeprefix(start): array
@@ -216,7 +217,7 @@ class State:
         return State(self.values[name], arrays, self.size)
 
     def add_part(self, name: str, part: State) -> State:
-        """Return a copy to which the state of `part` is added under `name`."""
+        """Return a copy of this state to which `part` is added under `name`."""
         arrays = {f"{name}/{key}": array for key, array in part.arrays.items()}
         return State(
             {**self.values, name: part.values},
@@ -225,9 +226,10 @@ class State:
         )
 
     def array(self, name: str, dtype: Any, ndim: int = 1) -> NDArray[Any]:
-        """Return an array; raise ValueError unless it has this dtype and dimension."""
+        """Return an array; raise ValueError if its dtype or `ndim` is not as given."""
         array = self.arrays[name]
-        check(array.dtype == dtype and array.ndim == ndim, f"{name} is {array.dtype}")
+        good = array.dtype == dtype and array.ndim == ndim
+        check(good, f"{name} has {array.ndim} dimensions of dtype {array.dtype}")
         return array
 
     def check_growth(self, n_bytes: int, what: str) -> None:
@@ -243,18 +245,18 @@ def check(good: Any, wrong: str) -> None:
 
 
 def check_number(value: Any, most: int) -> int:
-    """Return a whole number; raise ValueError unless it is from 0 to `most`."""
+    """Return a count; raise ValueError unless it is an int from 0 to `most`."""
     check(type(value) is int and 0 <= value <= most, "a count is out of range")
     return int(value)
 
 
 def is_finite(array: NDArray[Any]) -> bool:
-    """Whether all numbers are finite."""
+    """Return whether all numbers of an array are finite."""
     return bool(np.isfinite(array).all())
 
 
 def pack_sparse(matrix: sp.csr_array) -> dict[str, NDArray[Any]]:
-    """Split a sparse matrix into arrays."""
+    """Split a sparse matrix into arrays for a model file."""
     return {
         "data": matrix.data,
         "indices": matrix.indices,
@@ -269,14 +271,14 @@ def unpack_sparse(state: State, dtype: Any, n_columns: int) -> sp.csr_array:
     indices = state.array("indices", np.int64 if wide else np.int32)
     indptr = state.array("indptr", np.int64)
     rising = len(indptr) and indptr[0] == 0 and (np.diff(indptr) >= 0).all()
-    check(rising, "rows of a sparse matrix")
-    check(indptr[-1] == len(indices) == len(data), "entries of a sparse matrix")
-    check(is_finite(data) and (data >= 0).all(), "entries of a sparse matrix")
+    check(rising, "invalid rows of a sparse matrix")
+    check(indptr[-1] == len(indices) == len(data), "invalid entries of a sparse matrix")
+    check(is_finite(data) and (data >= 0).all(), "invalid entries of a sparse matrix")
     inside = (indices >= 0) & (indices < n_columns)
-    check(inside.all(), "columns of a sparse matrix")
+    check(inside.all(), "invalid columns of a sparse matrix")
     starts = np.zeros(len(indices) + 1, bool)
     starts[indptr] = True
-    check((np.diff(indices) > 0)[~starts[1:-1]].all(), "columns of a sparse matrix")
+    check((np.diff(indices) > 0)[~starts[1:-1]].all(), "unsorted sparse columns")
     small = max(len(data), n_columns) <= np.iinfo(np.int32).max
     kind = np.int32 if small else np.int64
     return sp.csr_array(
@@ -307,16 +309,16 @@ def unpack_estimator(cls: type[Any], state: State) -> Any:
     n_features, names = state.values["n_features_in"], state.values["feature_names_in"]
     kernel = getattr(estimator, "kernel_", estimator)
     right = type(n_features) is int and n_features == len(kernel.n_bins_)
-    check(right, "n_features_in")
+    check(right, "invalid n_features_in")
     estimator.n_features_in_ = n_features
     if names is not None:
         fitted = kernel.model_.names
-        check(type(names) is list and names == fitted, "feature_names_in")
+        check(type(names) is list and names == fitted, "invalid feature_names_in")
         estimator.feature_names_in_ = np.array(names, dtype=object)
     config = state.values["set_output"]
     if config is not None:
         known = set(config) <= {"transform"} and set(config.values()) <= set(_OUTPUTS)
-        check(known, "set_output")
+        check(known, "invalid set_output")
         setattr(estimator, _CONFIG, config)
     return estimator
 
@@ -349,10 +351,11 @@ def _unpack_options(cls: type[Any], held: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def encode(value: Any, what: str) -> Any:
-    """Convert a value to JSON.
+    """Convert a value of an option or a model to JSON.
 
-    JSON has only text, numbers, true, false and null. Other types (a tuple, bytes, a
-    date, a numpy array) become an object with one key, the name of the type.
+    JSON has only text, numbers, true, false, null, lists and objects. Other types (a
+    tuple, bytes, a date, a numpy array) become an object with one key, the name of the
+    type.
 
     Parameters
     ----------
@@ -403,7 +406,7 @@ def decode(value: Any) -> Any:
 
 
 def _is(kind: type) -> Callable[[Any], bool]:
-    """Return a predicate that tests for exactly this type."""
+    """Return a predicate that tests for exactly the type `kind`."""
     return lambda value: type(value) is kind
 
 
@@ -429,18 +432,20 @@ _list_zones = cache(zoneinfo.available_timezones)
 
 
 def _is_zone(name: Any) -> bool:
-    """Whether a name is one of the tz database, or an offset.
+    """Whether a name is a time zone of the tz database, or an offset from UTC.
 
-    pandas would open the file of any other name: "dateutil//etc/passwd".
+    Other names are not passed on, because pandas would open the file that a name such
+    as "dateutil//etc/passwd" contains.
     """
     offset = re.fullmatch(r"UTC([+-]\d\d:\d\d)?", name)
     return bool(offset) or name in _list_zones()
 
 
 def _write_moment(moment: Any) -> list[str]:
-    """Write a pandas Timestamp, with the name of its time zone if it has one.
+    """Convert a pandas Timestamp to text, and the name of its time zone if it has one.
 
-    An offset is not enough, because both ends of an interval must have the same zone.
+    The offset of a time zone is not enough, because both ends of an interval must have
+    the same time zone.
     """
     zone = str(moment.tz)
     if _is_zone(zone) and moment.tz_convert(zone) == moment:
@@ -451,12 +456,12 @@ def _write_moment(moment: Any) -> list[str]:
 def _read_moment(parts: Any) -> Any:
     """Rebuild a pandas Timestamp; the inverse of `_write_moment`."""
     text, *zones = parts
-    check(re.fullmatch(r"[-+\d:.T]+", text), "a time")  # no names, as in "5:00 EST"
+    check(re.fullmatch(r"[-+\d:.T]+", text), "invalid time")  # no names, as "5:00 EST"
     moment = _from_pandas("Timestamp")([text])
     if not zones:
         return moment
     (zone,) = zones
-    check(_is_zone(zone), "a time zone")
+    check(_is_zone(zone), "unknown time zone")
     return moment.tz_localize("UTC").tz_convert(zone)
 
 
@@ -470,16 +475,16 @@ def _is_list_like(value: Any) -> bool:
 
 
 def _fits_array(value: Any) -> bool:
-    """Whether a value is an array that can be saved as one, not only as a list."""
+    """Whether a value is an array that can be saved as such, not only as a list."""
     if type(value) is not np.ndarray or value.dtype.kind not in _KINDS:
         return False
     return value.dtype.kind != "U" or _is_dense(value.ravel().tolist())
 
 
 def _is_dense(texts: list[str]) -> bool:
-    """Whether an array of these texts takes at most `GROWTH` times their memory.
+    """Whether an array of the given texts takes at most `GROWTH` times their memory.
 
-    Numpy reserves room for the longest text in each cell.
+    Numpy reserves room for the longest text in every cell.
     """
     lengths = [len(text) for text in texts]
     longest = max(lengths, default=0)
@@ -498,7 +503,7 @@ def _read_array(parts: Any) -> Any:
     return np.array(items, dtype=dtype).reshape(shape)
 
 
-# tag -> test whether it applies to a value, function to write it, function to read it
+# tag -> predicate of the values it is for, function to write, function to read a value
 _TAGGED: dict[str, tuple[Callable[[Any], bool], Callable[[Any], Any], Any]] = {
     "float": (_is(float), repr, float),
     "tuple": (_is(tuple), list, tuple),
@@ -622,9 +627,9 @@ def read_estimator(
 def write_archive(
     path: Any, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
 ) -> None:
-    """Write a file completely, or not at all.
+    """Write a model file completely, or not at all.
 
-    It is written to disk in the same folder under another name, and then renamed. An
+    The file is written in the same folder under another name, and then renamed. An
     existing file stays until then.
 
     Parameters
@@ -659,7 +664,7 @@ def write_archive(
 
 
 def read_archive(path: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]], float]:
-    """Read a file that `write_archive` wrote, or raise `ModelFileError`.
+    """Read the JSON values and arrays of a model file, or raise `ModelFileError`.
 
     Parameters
     ----------
@@ -691,7 +696,7 @@ def read_archive(path: Any) -> tuple[dict[str, Any], dict[str, NDArray[Any]], fl
 
 @contextlib.contextmanager
 def _translating(name: Any) -> Iterator[None]:
-    """Turn all errors that a bad file can cause into `ModelFileError`."""
+    """Convert all errors that a bad file can cause to `ModelFileError`."""
     try:
         yield
     except FileNotFoundError:
@@ -711,7 +716,7 @@ def _translating(name: Any) -> Iterator[None]:
 
 
 def _shorten(text: str) -> str:
-    """Truncate a text of a file, and show its control characters as escapes."""
+    """Truncate a text from a file, and show its control characters as escapes."""
     return show_controls(text[:_LONGEST]) + "..." * (len(text) > _LONGEST)
 
 
@@ -731,7 +736,7 @@ def _write_entries(
 
 
 def _seal(file: BinaryIO) -> None:
-    """Write the checksum of all other bytes over the last ones."""
+    """Overwrite the last bytes of a file with the checksum of all bytes before them."""
     size = file.seek(0, os.SEEK_END) - 64
     digest = _digest(file, size)
     file.seek(size)
@@ -755,8 +760,8 @@ def _check_begin(file: BinaryIO, name: Any) -> None:
     if begin[_NAME_AT:] != _HEADER.encode() or not begin.startswith(_BEGIN):
         what = "a zip or npz file, but no" if begin.startswith(_BEGIN) else "no"
         raise ModelFileError(
-            f"{name} is {what} model file of proximity-kernel; pass one that .save(...)"
-            " wrote."
+            f"{name} is {what} model file of proximity-kernel; pass a file that "
+            ".save(...) wrote."
         )
 
 
@@ -772,7 +777,7 @@ def _check_seal(file: BinaryIO, name: Any) -> None:
 
 
 def _check_entries(archive: zipfile.ZipFile, size: int) -> None:
-    """Raise ValueError if the entries would take more bytes than the file."""
+    """Raise ValueError if an entry is compressed, or all are larger than the file."""
     entries = archive.infolist()
     stored = all(entry.compress_type == zipfile.ZIP_STORED for entry in entries)
     check(stored, "it is compressed")
@@ -781,7 +786,7 @@ def _check_entries(archive: zipfile.ZipFile, size: int) -> None:
 
 
 def _read_header(archive: zipfile.ZipFile, name: Any) -> dict[str, Any]:
-    """Read the values; raise ModelFileError for another version of the format."""
+    """Read the JSON values; raise ModelFileError for another version of the format."""
     header = json.loads(archive.read(_HEADER))
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         raise ModelFileError(f"{name} is no model file of proximity-kernel.")
@@ -799,7 +804,7 @@ def _read_header(archive: zipfile.ZipFile, name: Any) -> dict[str, Any]:
 
 
 def _read_entry(archive: zipfile.ZipFile, name: str) -> NDArray[Any]:
-    """Read an array; raise ValueError unless it is of numbers."""
+    """Read an array from the archive; raise ValueError unless it contains numbers."""
     with archive.open(name) as entry:
         check(np.lib.format.read_magic(entry) == (1, 0), "another version of npy")
         shape, fortran, dtype = np.lib.format.read_array_header_1_0(entry)

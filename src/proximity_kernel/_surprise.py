@@ -1,31 +1,32 @@
 """How surprising each observed cell of a row is, given the other cells of the row.
 
 The pairwise rule estimates every observed cell from the other observed cells of its
-row, as if it were missing: P is its distribution over the bins. The row itself is taken
-out of the counts of pairs, where these contain a row like it. So a row has the same
-score whether it was fitted or is new, and no row is evidence for itself. A code that
-fewer than five other rows have is no evidence.
+row, as if it were missing: P is its distribution over the bins. From each count of
+pairs, one row with the pair of codes of this row is left out, if there is any. So a row
+has the same score whether it was fitted or is new, and no row is evidence for itself. A
+code that fewer than five other rows have is no evidence.
 
 A code that has come with one bin in all other rows decides, as in `_pairwise`. Here it
-also decides if x of its N + x other rows are exceptions, not more than one in a hundred
-or a single one of 20; then ``e = (x + 1) / (N + x + 2)``. Of several codes that decide,
-the one with the smallest e does.
+also decides if x of its N + x other rows are exceptions: one exception if N is at least
+20, or x exceptions if N is at least 100 x. Then ``e = (x + 1) / (N + x + 2)``. If
+several codes decide, the code with the smallest e is used.
 
-- The *surprise* of a cell is ``-log P(own bin)``. A number between the centers of two
-  bins has a part of the probability of each, by its distance to them, so that the end
-  of a bin is no cliff. A category or bin that no fitted row has counts as one that had
-  been seen once.
-- The *expected surprise* is the mean of this under P, its entropy.
-- The *tail* of a number is how far it lies beyond the central 80 % of its column, in
-  units of an exponential distribution that has the median of the values beyond on that
-  side. A column with a long tail has a large unit, so it is not full of alarms.
-- The *score* of a cell is what surprise and tail exceed the expected surprise by, less
-  1, and at least 0. So a cell scores if it is e times less likely than expected, and
-  many ordinary cells do not add up to an unusual row.
+- The *surprise* of a cell is ``-log P(own bin)``. For a number between the centers of
+  two bins, their probabilities are interpolated, so that the surprise does not jump at
+  the border. A category or bin that no fitted row has counts as seen once.
+- The *expected surprise* is the mean surprise under P, the entropy of P.
+- The *tail* of a number is its distance from the central 80 % of its column. The unit
+  of this distance is the scale of an exponential distribution with the median of the
+  values beyond this end. A column with a long tail has a large unit, so few of its
+  values are flagged.
+- The *score* of a cell is surprise plus tail, minus the expected surprise, minus 1; at
+  least 0; times the weight of the feature. So a cell without a tail has a score above 0
+  only if it is more than e times less likely than expected, and the scores of many
+  ordinary cells do not add up to that of an unusual row.
 - The score of a row is the sum of the scores of its cells.
 
-The distribution of these scores under the model is simulated: each cell of a fitted row
-is replaced by one drawn from its P, and its place in the tail by a random one.
+The distribution of these scores under the model is simulated: each observed cell of a
+fitted row is replaced by a bin sampled from its P, with a random tail.
 """
 
 from __future__ import annotations
@@ -56,21 +57,21 @@ from ._table.columns import Column, ColumnType
 TAIL = 0.1
 """Share of the values of a column that are in each of its tails."""
 SLACK = 1.0
-"""By how much a cell may exceed what is expected before it scores."""
+"""How much surprise plus tail may exceed the expected surprise before a cell scores."""
 MARKS = (950, 990, 999)
 """Quantiles, in per mille from either end, that a value is compared with."""
 FALSE_ALARMS = 0.01
-"""Share of the rows drawn from the model that lie beyond the automatic limit."""
+"""Share of the simulated rows whose score exceeds the automatic limit."""
 FEWEST_ROWS = 5
-"""Other rows that a code must have to be evidence."""
-_EXCEPTIONS = 100  # other rows for each exception of a code that decides
-_ONE_EXCEPTION = 20  # other rows, if it has a single one
-_LEAST_UNIT = 0.1  # of the central range; a uniform distribution has 0.09
-_FEWEST_BEYOND = 10  # values from which the unit of a tail is learned
+"""Minimum number of other rows with a code for it to be evidence."""
+_EXCEPTIONS = 100  # minimum number of rows per exception for a code to decide
+_ONE_EXCEPTION = 20  # minimum number of rows if there is a single exception
+_LEAST_UNIT = 0.1  # share of the central range; a uniform distribution has 0.09
+_FEWEST_BEYOND = 10  # minimum number of values to learn the unit of a tail freely
 _MOST_TAIL = 1e12  # keeps sums finite
-_PIECE = 4096  # rows
-_N_DRAWN = 20_000  # rows drawn from the model
-_MOST_DRAWN = 1 << 31  # entries of evidence that are added up for them
+_PIECE = 4096  # rows that a thread scores at a time
+_N_DRAWN = 20_000  # simulated rows
+_MOST_DRAWN = 1 << 31  # entries of evidence that are added up for the simulated rows
 _FEWEST_DRAWN = 1000
 _TINY = 1e-12
 _LANES = 8  # bins whose evidence is added up at once
@@ -80,7 +81,7 @@ _Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Tails:
-    """The tails of the columns of a table.
+    """The tails of the numeric columns of a table: ends, units and extreme quantiles.
 
     Attributes
     ----------
@@ -112,8 +113,8 @@ class Tails:
     def find_ordinary(self, j: int, n_values: int) -> tuple[float, float]:
         """Return the lower and the upper limit of the ordinary values of feature j.
 
-        These are the outermost marks within reach of an exponential tail of `n_values`
-        values; at least 90 % of the values lie between them.
+        The limits are the outermost marks that an exponential tail of `n_values` values
+        is expected to reach; at least 90 % of the values lie between the limits.
         """
         reach = self.units[j] * np.log(max(TAIL * n_values, 1))
         low, high = self.marks[j]
@@ -122,7 +123,7 @@ class Tails:
         return float(low[least]), float(high[most])
 
     def find_mark(self, j: int, value: float) -> tuple[str, int]:
-        """Return "above" or "below", and in per mille the outermost mark passed."""
+        """Return "above" or "below", and the outermost mark passed; or "" and 0."""
         above = int(np.count_nonzero(value > self.marks[j, 1]))
         below = int(np.count_nonzero(value < self.marks[j, 0]))
         if above or below:
@@ -131,7 +132,7 @@ class Tails:
 
 
 def has_tails(column: ColumnType) -> bool:
-    """Whether a column is measured: numbers and times, not labels or booleans."""
+    """Whether a column can have tails: numbers and times, not labels or booleans."""
     is_number = column.kind == "numeric" and column.order is None
     return is_number and column.form != "boolean"
 
@@ -147,7 +148,7 @@ def learn_sorted_tails(columns: Sequence[SortedValues | None]) -> Tails:
     Parameters
     ----------
     columns : sequence of ValueCounts, LazySorted or None
-        None for a column that is not measured.
+        None for a column that cannot have tails.
 
     Returns
     -------
@@ -182,7 +183,7 @@ def _sort_column(column: Column, copies: NDArray[Any] | None) -> SortedValues | 
 def _learn_tail(
     values: SortedValues | None,
 ) -> tuple[list[float], list[float], list[list[float]]]:
-    """Learn the tails of one column, as in `Tails`; NaN if it has none."""
+    """Learn the tails of one column, as in `Tails`; NaN if it has too few values."""
     nan = [np.nan] * 2, [np.nan] * 2, [[np.nan] * len(MARKS)] * 2
     if values is None or not len(values) or values.few(2) is not None:
         return nan
@@ -209,16 +210,17 @@ def _learn_tail(
 def _choose_unit(excess: float | None, n_beyond: int, usual: float) -> float:
     """Choose the unit of a tail by its median, at least a tenth of the range `usual`.
 
-    In few values the median is uncertain, and rounded ones have ties. If few values lie
-    beyond, they could all be errors that mask each other: the unit is then at most
-    `usual`, the range of the central 80 % (of all values, if that is 0).
+    The median of few values is uncertain, and rounded values have ties, hence the
+    minimum. If fewer than ten values lie beyond, all of them could be errors that mask
+    each other: the unit is then at most `usual`. This is the range of the central 80 %,
+    or of all values if the central range is 0.
     """
     unit = usual if excess is None else max(excess / np.log(2), _LEAST_UNIT * usual)
     return float(unit if n_beyond >= _FEWEST_BEYOND else min(unit, usual))
 
 
 class Decisions(NamedTuple):
-    """The codes that decide a feature, apart from few exceptions.
+    """The codes that decide a feature, with the number of exceptions of each.
 
     The features with such codes for feature j are the entries from ``start[j]`` up to
     ``start[j + 1]``. What a code of the feature at entry t decides is at ``first[t]``
@@ -231,12 +233,12 @@ class Decisions(NamedTuple):
     first: _Ints  # (n_entries,)
     support: NDArray[Any]  # rows in which the code came with the bin
     bins: _Ints  # the bin; -1: the code decides nothing
-    exceptions: NDArray[Any]  # rows in which it came with another bin
+    exceptions: NDArray[Any]  # rows in which the code came with another bin
     pairs: NDArray[Any]  # counts of pairs of codes, in the layout of the evidence
 
 
 def find_decisions(counts: PairCounts, layout: Evidence) -> Decisions:
-    """Find the codes that have come with one bin of a feature always, or nearly so.
+    """Find the codes that come with one bin of a feature, with few or no exceptions.
 
     Parameters
     ----------
@@ -256,7 +258,7 @@ def find_decisions(counts: PairCounts, layout: Evidence) -> Decisions:
             others = pairs.sum(axis=1) - rows
             prior = layout.prior[layout.offsets[j] + most]
             sure = -rows * np.log(np.where(prior > 0, prior, 1)) > DECIDES
-            # One more than allowed, because it may be the row that is judged.
+            # One exception more than allowed, because it may be the scored row itself.
             sure &= others <= 1 + np.maximum(1, rows / _EXCEPTIONS)
             if sure.any():
                 support.append(rows)
@@ -278,7 +280,7 @@ def find_decisions(counts: PairCounts, layout: Evidence) -> Decisions:
 def _list_pairs(
     counts: PairCounts, layout: Evidence, j: int
 ) -> Iterator[tuple[int, NDArray[Any]]]:
-    """Yield each source's entry for feature j, and its counts (codes, bins of j)."""
+    """Yield each source's entry for feature j, and its pair counts (codes, bins)."""
     n_bins, own = counts.n_bins, int(layout.offsets[j])
     for m in range(int(layout.source_start[j]), int(layout.source_start[j + 1])):
         i = int(layout.source[m])
@@ -291,7 +293,7 @@ def _list_pairs(
 
 
 def _mark_known(counts: PairCounts, layout: Evidence) -> NDArray[np.bool_]:
-    """Mark the values of the evidence whose code enough rows have, as a flat mask."""
+    """Return a flat mask of the evidence values whose code occurs in enough rows."""
     if counts.sources is not None:
         n_rows = counts.pairs.sum(axis=3, keepdims=True)
     else:
@@ -310,8 +312,8 @@ class Judge:
     evidence : Evidence
         The layout of the evidence.
     told, taken : ndarray, float64
-        The values of the evidence times their weights; and the change of each if one
-        row with that pair of codes is left out.
+        The values of the evidence times their weights, and the change of each such
+        product if one row with that pair of codes is left out.
     logs : ndarray of shape (total bins,), float64
         Logarithms of the priors.
     unseen : ndarray of shape (n_features,), float64
@@ -352,7 +354,7 @@ class Judge:
         return np.empty((2, n_features), np.int64), np.empty((2, room))
 
     def explain(self, row: NDArray[Any], j: int) -> tuple[_Floats, _Floats, int]:
-        """Estimate one cell of a coded row, and return what each other cell adds.
+        """Estimate one cell of a coded row, and list the evidence of each other cell.
 
         Parameters
         ----------
@@ -398,7 +400,7 @@ class Judge:
     def is_confirmed(self, row: NDArray[Any], j: int) -> bool:
         """Whether one other cell of a coded row decides for the bin of cell j.
 
-        Other cells may speak against it, or even decide for another bin.
+        Other cells may be evidence against this bin, or even decide for another bin.
         """
         own, places = int(row[j]), self._find_places(row)
         decided = decide_cell(
@@ -438,7 +440,7 @@ def score_cells(coded: CodedTable, tails: Tails, n_threads: int) -> _Floats:
     Returns
     -------
     ndarray of shape (n_samples, n_features)
-        0 for a cell that is missing or no more surprising than expected.
+        0 for a cell that is missing or hardly more surprising than expected.
     """
     shape = len(coded), coded.bins.shape[1]
     check_memory(8 * shape[0] * shape[1], "The scores of the cells")
@@ -451,7 +453,7 @@ def score_rows(coded: CodedTable, tails: Tails, n_threads: int) -> _Floats:
 
 
 def _score(coded: CodedTable, tails: Tails, n_threads: int, out: _Floats) -> _Floats:
-    """Write the scores of cells to a 2-d `out`, or their sums by row to a 1-d one."""
+    """Write scores to `out`: of cells if it is 2-d, their sums by row if it is 1-d."""
     judge, bins = Judge.of_model(coded.model), coded.model.bins
     measured = np.flatnonzero(tails.measured)
 
@@ -480,7 +482,7 @@ def _score(coded: CodedTable, tails: Tails, n_threads: int, out: _Floats) -> _Fl
 def measure_toward(
     centers: _Floats, values: NDArray[Any], codes: NDArray[Any]
 ) -> _Floats:
-    """Measure how far numbers lie from the center of their bin toward the next.
+    """Measure how far numbers lie from the center of their bin toward the next center.
 
     Parameters
     ----------
@@ -490,8 +492,8 @@ def measure_toward(
     Returns
     -------
     ndarray of shape (n_rows,)
-        As a share of the distance of the two centers, at most 0.5; below 0 toward the
-        lower one. 0 for missing cells and numbers beyond the outer centers.
+        As a share of the distance of the two centers, at most 0.5; negative toward the
+        lower center. 0 for missing cells and numbers beyond the outer centers.
 
     Examples
     --------
@@ -518,7 +520,7 @@ def sample_fitted(
     model: Model = coded.model
     n_bins = np.array([own.n_bins for own in model.bins], np.int64)
     rows = CodedTable.of_rows(coded.bins[coded.index])
-    if model.informative.any():  # the fit hashed codes before missing had a bin
+    if model.informative.any():  # the fit hashed rows before missing cells had a bin
         rows = code_columns(coded.columns, model.bins, n_threads)
     if copies is not None:
         some = np.flatnonzero(copies)
@@ -528,7 +530,7 @@ def sample_fitted(
 
 
 def take_sample(model: Model, rows: NDArray[Any], counts: _Ints) -> CodedTable:
-    """Code the rows that a fit kept, with their counts."""
+    """Make a coded table of the rows that a fit kept, with their counts."""
     coded = model.take_codes(CodedTable.of_rows(rows))
     return CodedTable(coded.bins, counts, coded.index, model=model)
 
@@ -575,12 +577,12 @@ def find_limit(sample: CodedTable, tails: Tails, n_threads: int) -> float:
 
 
 def _compute_bin_shares(model: Model, tails: Tails) -> tuple[_Floats, _Floats]:
-    """Compute the share of a column's values below each bin, and inside it.
+    """Compute the share of a column's values below each bin, and in each bin.
 
     Returns
     -------
     before, width : ndarray of shape (total bins,), float64
-        The width is 0 for a bin of a column without tails.
+        Both are 0 for the bins of a column without tails.
     """
     before, width = [], []
     for j, (totals, bins) in enumerate(
@@ -611,9 +613,9 @@ def decide_cell(
 ) -> Any:  # fmt: skip
     """Find the code that decides a cell, leaving out one row like that of the cell.
 
-    The code of the cell is `own`. Decisions for other bins than `wanted` are left out,
-    unless it is -1. Returns the share that the code leaves to the other bins, the bin
-    it decides for, and its feature; 1, 0 and -1 if nothing decides.
+    The code of the cell is `own`. Unless `wanted` is -1, only decisions for this bin
+    count. Returns the share that the code leaves to the other bins, the bin it decides
+    for, and its feature; 1, 0 and -1 if no code decides.
     """
     e, d, offset = evidence, decisions, evidence.offsets[j]
     rest, decided, source = 1.0, 0, -1
@@ -633,7 +635,7 @@ def decide_cell(
         least = _EXCEPTIONS * others if others > 1 else _ONE_EXCEPTION
         if others > 0 and rows < least:
             continue
-        # The exceptions can be any x of N + x rows: log of the binomial, at most.
+        # Any x of N + x rows can be the exceptions: add a bound of the log binomial.
         by_chance = rows * logs[offset + b]
         if others > 0:
             by_chance += others * (1 + np.log((rows + others) / others))
@@ -758,11 +760,11 @@ def draw_rows(
     decisions: Decisions, scales: Any, n_numbers: Any, before: Any, width: Any,
     uniform: Any, places: Any, room: Any, scores: Any,
 ) -> None:  # fmt: skip
-    """Write the score of each row after its cells were drawn from their estimates.
+    """Write the scores of simulated rows: each cell is sampled from its estimate.
 
-    ``before`` and ``width`` are the share of a column's values below a bin and in it;
-    the tail of a drawn value is the exponential quantile of its rank. A number is
-    uniform in its bin; the last bin of numbers has code ``n_numbers[j] - 1``.
+    ``before`` and ``width`` are the share of a column's values below a bin and in the
+    bin; the tail of a sampled value is the exponential quantile of its rank. A number
+    is uniform in its bin; the last bin of numbers has code ``n_numbers[j] - 1``.
     """
     e, missing = evidence, np.int64(np.iinfo(rows.dtype).max)
     total, logit = room[0], room[1]
@@ -783,13 +785,13 @@ def draw_rows(
                     left -= np.exp(logit[k])
                     if left <= 0:
                         break
-            if drawn != own:  # as if the drawn row had been fitted
+            if drawn != own:  # as if the simulated row had been fitted
                 expected = _estimate_cell(
                     e, told, taken, logs, decisions, j, drawn, places, total, logit
                 )
             inside, toward = width[e.offsets[j] + drawn], 0.0
             if inside > 0:
-                low = 0.0 if drawn == 0 else -0.5  # the outer centers are the extremes
+                low = 0.0 if drawn == 0 else -0.5  # as `measure_toward` at the ends
                 high = 0.0 if drawn == n_numbers[j] - 1 else 0.5
                 toward = low + uniform[r, j, 1] * (high - low)
             score = -_mix_bins(logit, drawn, toward) - expected - SLACK

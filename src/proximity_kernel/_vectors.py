@@ -1,4 +1,4 @@
-"""SIMD vectors for compiled loops: instructions that numba does not generate by itself.
+"""SIMD vectors for compiled loops: instructions that numba would not generate.
 
 *Bits.* Eight 64-bit words as one value: 512 rows in one instruction. Numba turns a loop
 over words into vector instructions only when it can prove that the arrays it writes and
@@ -11,15 +11,15 @@ shorter. Counting the shared codes of 512 rows over 44 features takes 50 ns this
 *Bytes.* Look up 64 bytes at once in tables of 32 bytes, and add the results in 16 bits.
 A table is kept in vector registers. One instruction picks any of its bytes: 32 at once
 with AVX-512 VBMI, 16 from each half with AVX2. On a processor with neither, `_nearest`
-does the same byte by byte.
+looks up one byte after another.
 
 *Floats.* Sum a few lines of a table, for eight or sixteen of its columns at once. The
 sums stay in vector registers from the first line to the last. LLVM splits a vector
 where the processor's registers are shorter; the result has the same bits. The sum after
-each line is kept. A row that starts with the same entries as the row before it
-continues from there.
+each line is stored. A row that starts with the same entries as the row before it
+continues from the stored sum.
 
-Only compiled functions can use what is defined here.
+The functions of this module can be called only from compiled functions.
 """
 
 # numba has no types, and passes each intrinsic a typing context even if it is unused.
@@ -58,7 +58,7 @@ _SCALARS = {types.float32: ir.FloatType(), types.float64: ir.DoubleType()}
 
 
 class Lanes(types.Type):  # type: ignore[misc]  # numba has no types
-    """Numba type of eight 64-bit words in vector registers."""
+    """Numba type of a vector of eight 64-bit words."""
 
     def __init__(self) -> None:
         super().__init__(name="Lanes")
@@ -133,7 +133,7 @@ def _call(builder: Any, name: str, result: Any, value: Any) -> Any:
 
 @intrinsic
 def any_bit(typing: Any, value: Any) -> Any:
-    """Tell whether any bit of a `Lanes` value is set."""
+    """Return whether any bit of a `Lanes` value is set."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         word = _call(builder, "vector.reduce.or", _WORD, args[0])
@@ -191,7 +191,7 @@ overload(operator.or_)(_bitwise("or_"))
 overload(operator.xor)(_bitwise("xor"))
 
 
-# Without annotations for the reason given above.
+# Without annotations, because numba compares the bare argument names.
 @overload(operator.invert)
 def _invert(value):  # type: ignore[no-untyped-def]
     """Overload ``~`` for `Lanes`."""
@@ -252,7 +252,7 @@ def add_looked_up(
     typing: Any, classes: Any, stride: Any, start: Any, table: Any, first: Any,
     n_features: Any, least: Any, bounds: Any,
 ) -> Any:  # fmt: skip
-    """Sum table lookups over features for 64 rows; tell if a sum reaches `least`.
+    """Sum table lookups of 64 rows over features; return whether any reaches `least`.
 
     The class of row r in feature j is ``classes[j * stride + start + r]``, below 32.
     Its score is ``table[first + 32 * j + class]``, below 128. The sum of the scores of
@@ -373,7 +373,7 @@ def sum_sixteen(
     typing: Any, data: Any, indices: Any, table: Any, sums: Any,
     start: Any, known: Any, size: Any, width: Any, at: Any,
 ) -> Any:  # fmt: skip
-    """Do what `sum_eight` does, in the columns ``at`` to ``at + 15``."""
+    """Multiply a sparse row by a table as `sum_eight`, but in 16 columns from `at`."""
     arrays = (data, indices, table, sums)
     signature = types.none(*arrays, *[types.intp] * 5)
     return signature, _generate_row_sums(16, arrays)
@@ -383,7 +383,8 @@ def sum_sixteen(
 def find_two_least(typing: Any, values: Any, first: Any, width: Any) -> Any:
     """Find the two least of ``values[first:first + width]``, ignoring NaN.
 
-    Returns a pair, equal if the least occurs twice. `width` is a multiple of eight.
+    Returns two numbers, which are equal if the least number occurs twice. `width` is a
+    multiple of eight.
     """
     scalar = _SCALARS[values.dtype]
     vector = ir.VectorType(scalar, 8)

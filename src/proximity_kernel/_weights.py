@@ -102,7 +102,7 @@ def scale_feature_weights(
 
 
 def _list_weights(given: Any, n_features: int) -> list[Any]:
-    """Return the weights as a list; raise ValueError unless one per feature."""
+    """Return feature weights as a list; raise ValueError unless one per feature."""
     if hasattr(given, "to_dict"):
         raise ValueError(
             f"feature_weights is a {type(given).__name__}, whose order can differ from "
@@ -117,26 +117,29 @@ def _list_weights(given: Any, n_features: int) -> list[Any]:
     if len(weights) != n_features:
         raise ValueError(
             f"feature_weights must have one number for each of the {n_features} "
-            f"features, got {len(weights)} of them; a mapping need not name all."
+            f"features, got {len(weights)} numbers; to weight only some features, pass "
+            "a mapping."
         )
     return weights
 
 
 def _check_weight(weight: Any, name: str, place: str = "") -> float:
-    """Return a weight as float; raise ValueError unless it is finite and at least 0.
+    """Return a feature weight as float; raise ValueError unless finite and at least 0.
 
     `name` (the option) and `place` (the column) are for the message.
     """
     if not is_number(weight) or not 0 <= weight <= sys.float_info.max:
         where = f", of {place}," if place else ""
         raise ValueError(
-            f"{name}{where} must be a number, at least 0 and finite, got {weight!r}."
+            f"{name}{where} must be a finite number of at least 0, got {weight!r}."
         )
     return float(weight)
 
 
 def check_sample_weight(sample_weight: Any, n_samples: int) -> NDArray[np.float64]:
-    """Return the weights as an array; raise ValueError unless finite and at least 0.
+    """Return sample weights as an array; raise ValueError if they cannot be used.
+
+    Weights must be finite and at least 0; their sum must be above 0, and not extreme.
 
     Parameters
     ----------
@@ -206,7 +209,7 @@ def weights_to_counts(sample_weight: Any, n_samples: int) -> NDArray[Any]:
 def round_weights(weights: NDArray[np.float64]) -> NDArray[np.float64]:
     """Round weights to multiples of a power of two near 1e-15 times their sum.
 
-    Sums of them are then exact in any order. A weight above 0 stays above 0.
+    Sums of rounded weights are exact in any order. A weight above 0 stays above 0.
     """
     unit = 2.0 ** (np.frexp(weights.sum())[1] - 52)
     return np.asarray(np.maximum(np.round(weights / unit), weights > 0) * unit)

@@ -36,7 +36,7 @@ def test_only_the_first_process_is_told(tmp_path):
         for _ in range(2)
     ]  # fmt: skip
     assert said[0].count("compiling") == 1
-    assert "when a part is first used" in said[0]
+    assert "when a function is first used" in said[0]
     assert said[1] == ""
 
 

@@ -162,7 +162,7 @@ def test_batches_and_partitions_together():
 
 
 def test_new_rows_are_not_judged():
-    with pytest.warns(UserWarning, match="Most texts differ"):
+    with pytest.warns(UserWarning, match="Most strings are distinct"):
         pk = ProximityKernel().fit(people())
     assert told(pk.transform, people()) == []
 
@@ -175,7 +175,7 @@ def test_the_command_line_has_its_own_words(tmp_path, capsys):
         out = tmp_path / "out.csv"
         command = ["cluster", str(path), "-k", "2", "-o", str(out), *more]
         assert main(command) == 0
-        assert "Most texts differ" not in capsys.readouterr().err
+        assert "Most strings are distinct" not in capsys.readouterr().err
         out.unlink()
 
 

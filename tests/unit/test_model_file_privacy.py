@@ -34,7 +34,7 @@ def read_file(path):
     return header, arrays, path.read_bytes()
 
 
-@pytest.mark.filterwarnings("ignore:Most texts differ")
+@pytest.mark.filterwarnings("ignore:Most strings are distinct")
 @pytest.mark.parametrize("n", [400, 2500])  # more than 2,048 codes are kept otherwise
 @pytest.mark.parametrize("min_count", [2, 5])
 def test_nothing_rare_is_saved(tmp_path, n, min_count):

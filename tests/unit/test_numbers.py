@@ -494,7 +494,7 @@ def test_quantiles_do_not_fall_by_rounding():
         ("scales", lambda x: -x, "scale"),
         ("slopes", lambda x: x * np.nan, "finite"),
         ("low", lambda x: x + 1e9, "range"),
-        ("centers", lambda x: x[1:], "other"),
+        ("centers", lambda x: x[1:], "wrong shape"),
         ("labels", lambda x: x + 9, "labels"),
         ("label_ratios", lambda x: -x, "spread"),
         ("features", lambda x: x + 1, "other columns"),
