@@ -271,7 +271,7 @@ def test_models_of_clusters_and_outliers_answer_alike(folder, tmp_path, capfd):
         assert [line.partition(',"')[0] for line in again.splitlines()] == lines
     other = ("represent", folder / "few.csv", "--model", model)
     assert run_inside(*other) == 2
-    assert "it holds a ProximityOutliers" in capfd.readouterr().err
+    assert "it contains a ProximityOutliers" in capfd.readouterr().err
 
 
 def test_a_model_saved_in_python_does_not_say_how_to_read(folder, tmp_path, capfd):
