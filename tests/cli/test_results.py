@@ -60,7 +60,7 @@ def test_a_terminal_shows_the_most_similar_rows_and_a_scale(folder, run_in_termi
     ids = table.ids["patient_id"]
     a, b = np.unravel_index(K.argmax(), K.shape)
     assert f"similar rows are {ids[a]} and {ids[b]}: {K[a, b]:.3f}." in said.err
-    nearest = f"{np.median(K.max(axis=1)):.2f} between a row and its nearest, "
+    nearest = f"{np.median(K.max(axis=1)):.2f} between a row and its nearest row, "
     by_chance = f"{np.median(pairs):.2f} between two random rows."
     assert f"usually {nearest}and {by_chance}" in said.err
     lines = [line.split() for line in lines_below_head(said.out)]

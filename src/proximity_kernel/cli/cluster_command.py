@@ -114,7 +114,7 @@ def _summarize(invocation: Invocation, model: Any, sizes: Any, groups: Any) -> N
         text = Text(names.get(c, "no rows"), "bold")
         text.append("".join(f"\n{one}" for one in _list_typical(model, c)), "not bold")
         lines.append((str(c), f"{sizes[c]:,}", share, text))
-    last = "name, and typical values with their shares (estimates included)"
+    last = "name, and typical values (missing cells estimated)"
     columns = (name_kind(n, groups), "rows", "share", last)
     if not invocation.quiet:
         invocation.console().print(draw_grid(columns, lines, numbers=[0, 1, 2]))
