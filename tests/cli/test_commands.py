@@ -239,7 +239,7 @@ def test_huge_answers_are_refused_before_the_work(folder, capfd, monkeypatch):
     from proximity_kernel.cli import represent_command as represent
 
     monkeypatch.setattr(represent, "_MAX_BYTES", 1000)
-    for name, more, said in (("represent", [], "write them sparse with -o FILE.npz"),):
+    for name, more, said in (("represent", [], "sparse matrix with -o FILE.npz"),):
         assert run_inside(name, folder / "patients.csv", *more) == 2
         assert said in capfd.readouterr().err
         assert run_inside(name, folder / "patients.csv", *more, "--force") == 0

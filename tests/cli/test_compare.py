@@ -139,7 +139,7 @@ def test_files_that_cannot_be_compared(tmp_path, capfd):
     capfd.readouterr()
     both = (tmp_path / "a.csv", tmp_path / "a.csv")
     assert run_inside("compare", *both, "--matching", "cascade") == 2
-    assert "--matching cascade: cells are judged" in capfd.readouterr().err
+    assert "--matching cascade: this command scores" in capfd.readouterr().err
 
 
 def test_a_page_without_clusters(tmp_path, capfd, monkeypatch):

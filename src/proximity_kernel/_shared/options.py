@@ -64,7 +64,7 @@ class FitOptions:
 
     @property
     def default_missingness(self) -> Missingness:
-        """The missingness of a column for which the option gives none."""
+        """The missingness of a column for which `missingness` gives none."""
         return "ignorable" if self.matching == "cascade" else "auto"
 
     @property
@@ -153,7 +153,7 @@ def check_choice(name: str, value: Any, choices: Sequence[str]) -> None:
 
 
 def is_number(value: Any, kind: type = numbers.Real) -> bool:
-    """Whether a value is of a type of number, real by default, and not a boolean."""
+    """Whether a value is a number of the type `kind`, by default real; no boolean."""
     return isinstance(value, kind) and not isinstance(value, bool)
 
 
@@ -204,7 +204,7 @@ def check_seed(random_state: Any) -> None:
 
 
 def make_random_state(random_state: Any) -> np.random.RandomState:
-    """Make a RandomState from a checked `random_state`; an int is cut to 32 bits."""
+    """Make a RandomState from a checked `random_state`; an int modulo 2**32."""
     if isinstance(random_state, np.random.RandomState | None):
         made: np.random.RandomState = check_random_state(random_state)
         return made
@@ -212,7 +212,7 @@ def make_random_state(random_state: Any) -> np.random.RandomState:
 
 
 def draw_seed(random_state: Any) -> int:
-    """Return a seed from a checked `random_state`: an int itself, cut to 64 bits.
+    """Return a seed from a checked `random_state`: an int modulo 2**64.
 
     None gives a new seed each time; a RandomState gives its next number.
     """

@@ -36,7 +36,7 @@ class Matrix(Protocol):
 
 
 def make_csr(content: Any, shape: tuple[int, int] | None = None) -> Matrix:
-    """Make a scipy CSR matrix or CSR array, by scikit-learn's `sparse_interface`."""
+    """Make a CSR matrix or array, as scikit-learn's setting `sparse_interface` says."""
     plain = get_config().get("sparse_interface", "spmatrix") == "spmatrix"
     made: Matrix = (sp.csr_matrix if plain else sp.csr_array)(content, shape=shape)
     return made
@@ -74,7 +74,7 @@ class Transformer(base.TransformerMixin):  # type: ignore[misc]
 
 
 class NumberedTransformer(base.ClassNamePrefixFeaturesOutMixin, Transformer):  # type: ignore[misc]
-    """A transformer whose output columns have its name and a number."""
+    """A transformer that names its output columns by its class and a number."""
 
     if TYPE_CHECKING:
 
@@ -115,7 +115,7 @@ class OutlierDetector(base.OutlierMixin):  # type: ignore[misc]
 
 
 class _Scored:
-    """A predictor with scikit-learn's method `score`."""
+    """A mixin for predictors with scikit-learn's method `score`."""
 
     if TYPE_CHECKING:
 

@@ -236,7 +236,7 @@ def _is_rounded(held: Any, column: Column) -> bool:
 
 
 def _holds_booleans(held: Any, values: NDArray[np.float64]) -> bool:
-    """Whether all observed cells of a column are booleans; `values` has NaN if not."""
+    """Whether all observed cells are booleans; missing cells are NaN in `values`."""
     if isinstance(held, nw.Series):
         return bool(held.dtype == nw.Boolean)
     if held.dtype.kind != "O":
@@ -503,7 +503,7 @@ def number_cells(cells: _Array, family: str, header: Header) -> NDArray[np.float
 
 
 def label_cells(cells: Collection[Any], family: str, header: Header) -> _Codes:
-    """Encode cells of one family as labels; equal cells have the same label.
+    """Encode cells of one family as indices of labels; equal cells have one label.
 
     Parameters
     ----------
@@ -557,7 +557,7 @@ def name_label(label: Any, header: Header) -> Any:
 
 
 def label_numbers(present: _Array, observed: _Array) -> _Codes:
-    """Encode numbers, given for the observed cells, as labels; other cells have -1."""
+    """Encode the numbers of the observed cells as indices of labels; -1 elsewhere."""
     if present.dtype.kind == "f":
         present = present + 0.0  # not -0.0: equal labels must be written alike
     labels, found = np.unique(present, return_inverse=True)
@@ -567,7 +567,7 @@ def label_numbers(present: _Array, observed: _Array) -> _Codes:
 
 
 def label_dates(dates: _Array, header: Header) -> _Codes:
-    """Encode an array of numpy dates as labels, as `label_cells` does."""
+    """Encode an array of numpy dates as indices of labels, as `label_cells` does."""
     observed = ~np.isnat(dates)
     if not observed.any():  # the dtype may have no unit
         return np.full(len(dates), -1, np.int32), []
@@ -724,7 +724,7 @@ def select_column_rows(
 def find_columns(
     option: str, given: Mapping[Any, Any], types: Sequence[ColumnType]
 ) -> dict[int, tuple[Any, Any]]:
-    """Find the columns that the keys of an option name, by name or position.
+    """Find the columns to which the keys of an option refer, by name or by position.
 
     Parameters
     ----------

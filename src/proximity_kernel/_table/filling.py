@@ -77,7 +77,7 @@ class Fill:
 
     @property
     def fillable(self) -> bool:
-        """Whether there are values for the missing cells, and any missing cell."""
+        """Whether there are missing cells, and values to fill in."""
         return len(self.values) > 0
 
     @property
@@ -114,7 +114,7 @@ class Fill:
         return np.array([np.datetime64(text) for text in self.values.tolist()])
 
     def as_numbers(self, dtype: np.dtype[Any]) -> _Array:
-        """Convert the values to a dtype: within its range, and rounded if whole."""
+        """Convert the values to a dtype; round and clip them for an integer dtype."""
         if dtype.kind == "b":
             labels = self.type.has_labels
             return self.values.astype(bool) if labels else self.means > 0.5
@@ -233,7 +233,7 @@ def fill_table(table: Any, fills: Sequence[Fill]) -> Any:
 
 
 def make_uncertainty(table: Any, fills: Sequence[Fill]) -> Any:
-    """Make a table of the uncertainty of each cell, 0 if observed, like `table`.
+    """Make a table of uncertainties, of the type of `table`; 0 for observed cells.
 
     Parameters
     ----------
@@ -493,7 +493,7 @@ def _needs_own_type(series: Any, fill: Fill) -> bool:
 
 
 def _infer_values(fill: Fill) -> Any:
-    """Convert the values to the natural type of their family, such as booleans."""
+    """Convert the values to the default type of their family, such as float64."""
     if fill.type.family in TIMES:
         return fill.as_times()
     if fill.is_boolean:

@@ -32,7 +32,7 @@ def find_library(table: Any) -> str:
 
 
 class Tabular:
-    """Base of results that become a data frame, and that a notebook shows as a table.
+    """Base class of results that a notebook shows as a table, with `to_frame`.
 
     Attributes
     ----------
@@ -181,7 +181,7 @@ def _flatten(record: Any) -> Mapping[str, Any]:
 
 
 def unify_types(cells: list[Any]) -> list[Any]:
-    """Convert all cells of a column to text, unless they are of one type."""
+    """Convert the cells of a column to text if their types differ."""
     kinds = {type(cell) for cell in cells if cell is not None}
     if len(kinds) < 2:
         return cells

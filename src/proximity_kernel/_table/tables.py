@@ -49,7 +49,7 @@ _ADVICE = {
 
 
 def collect_table(table: Any, fitted: Sequence[str] = ()) -> Any:
-    """Convert a stream or one row to a frame; other tables are returned unchanged.
+    """Convert a stream or one row to a frame; return any other table unchanged.
 
     Parameters
     ----------
@@ -344,7 +344,7 @@ def _split_rows(rows: Sequence[Any]) -> list[_Array]:
 
 
 def _is_nest(item: Any) -> bool:
-    """Whether an item of a list is a row: a list, tuple or array, but not 0-d."""
+    """Whether an item of a list can be a row: a list, a tuple, or an array, not 0-d."""
     return isinstance(item, list | tuple) or (
         isinstance(item, np.ndarray) and item.ndim > 0
     )

@@ -192,7 +192,7 @@ def _outliers(parser: argparse.ArgumentParser) -> None:
 
 
 def _compare(parser: argparse.ArgumentParser) -> None:
-    """Compare two files of the same table.
+    """Show what changed between two files of the same table.
 
       proximity-kernel compare may.csv june.csv
       proximity-kernel compare may.csv june.csv -o unlike.csv

@@ -91,7 +91,7 @@ def run(invocation: Invocation) -> None:
 
 
 def _has_new_labels(column: ColumnSchema, new: LoadedTable) -> bool:
-    """Whether an ordered column has new labels, which are not on its old scale."""
+    """Whether a column is ordered, and the new file adds labels to its scale."""
     if column.kind != "ordered":
         return False
     labels = {str(one) for one in new.frame[column.name].dropna().unique()}

@@ -75,7 +75,7 @@ def fill_missing(table: LoadedTable, estimates: Any, *, as_text: bool) -> Any:
 
 
 def describe_filling(table: LoadedTable, estimates: Any) -> str:
-    """Describe how many missing cells were filled, and how many cells not readable."""
+    """Describe how many missing cells were filled, and how many are unreadable."""
     n_filled = int((table.missing & estimates.notna()).to_numpy().sum())
     text = f"{counted(n_filled, 'missing cell')} filled"
     unread = (table.frame.isna() & ~table.missing).to_numpy()

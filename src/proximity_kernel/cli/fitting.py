@@ -97,7 +97,7 @@ def open_table(
 
 
 def _find_source(path: str) -> Any:
-    """Return the path, or standard input for ``-``; raise InputError for neither."""
+    """Return the path, or standard input for ``-``; raise InputError if absent."""
     if path != STANDARD_STREAM:
         if not path:
             raise InputError("FILE is ''; name a file, or - for standard input.")

@@ -142,7 +142,7 @@ def _describe_closest(near: _Nearest) -> str:
 
 
 def _describe_scale(model: Any, coded: Any) -> str:
-    """Describe the usual similarity of a row to its nearest row, and to other rows."""
+    """Describe the usual similarity of a row to its nearest row and to a random row."""
     some = np.unique(np.linspace(0, len(coded) - 1, _MAX_SAMPLE).astype(int))
     sample = coded.take(some)
     distances, indices = model.kneighbors(sample, 2)

@@ -53,7 +53,7 @@ def run(invocation: Invocation) -> None:
 
 
 def _list_outliers(invocation: Invocation, model: Any, table: Any, coded: Any) -> Any:
-    """Make the output table of rows, or of the top rows: score, outlier, reasons."""
+    """Make the output table: score, outlier and reasons of all rows or the top rows."""
     options, shown = invocation.options, is_for_terminal(invocation.options)
     with invocation.progress("scoring"):
         scores = -model.score_samples(coded)
@@ -122,7 +122,7 @@ def _list_cells(invocation: Invocation, model: Any, table: Any, coded: Any) -> A
 
 
 def _describe_outliers(scores: Any, model: Any, *, fitted: bool) -> str:
-    """Describe how many rows are outliers, and the score above which a row is one."""
+    """Describe how many rows are outliers, and the limit of their scores."""
     limit, of_all = -model.offset_, counted(len(scores), "row")
     n = int((scores > limit).sum())
     alarms = ""

@@ -116,7 +116,7 @@ def find_format(
 def check_outputs(
     outputs: Mapping[str, str | None], inputs: Iterable[str | None]
 ) -> None:
-    """Raise InputError if an output cannot be written, or is also another file.
+    """Raise InputError if an output cannot be written, or if two files are the same.
 
     Parameters
     ----------

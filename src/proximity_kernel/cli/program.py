@@ -52,7 +52,7 @@ _BROKEN_PIPE = 141  # exit status that shells report for a broken pipe
 
 @dataclass
 class Invocation:
-    """One call of a command.
+    """One call of a command: its options, output formats and notes.
 
     Attributes
     ----------
@@ -202,7 +202,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line.
+    """Run a command of the command line, and return its exit status.
 
     Parameters
     ----------

@@ -69,7 +69,7 @@ def join_results(names: Any, results: dict[str, Any]) -> Any:
 
 
 def join_table(table: LoadedTable, results: dict[str, Any]) -> Any:
-    """Append results to all columns of the file; they are missing in rows of totals."""
+    """Append results to all columns of the file; rows of totals have no results."""
     frame = pd.DataFrame(results, index=table.frame.index)
     if len(table.source) > len(frame):
         frame = frame.convert_dtypes().reindex(table.source.index)
@@ -122,7 +122,7 @@ def find_row(table: LoadedTable, text: str, option: str = "") -> int:
 
 
 def is_for_terminal(options: Any) -> bool:
-    """Whether a terminal shows the result: no file or format is given, and no pipe."""
+    """Whether a terminal shows the result: there is no -o, --format or pipe."""
     return options.output is None and options.format is None and sys.stdout.isatty()
 
 

@@ -109,7 +109,7 @@ class UsualRange:
 
 @dataclass(frozen=True)
 class DisplayColumn:
-    """A column as the page shows it.
+    """A column of the table as the page shows it.
 
     Attributes
     ----------
@@ -173,7 +173,7 @@ class DisplayColumn:
 
     @cached_property
     def far(self) -> list[str]:
-        """Sentences about far values, one for each end of the range that has any."""
+        """Sentences about the far values: at most one for each end of the range."""
         if self.usual is None:
             return []
         ends = (
@@ -279,7 +279,7 @@ def _count_connected(ascending: _Floats, n_inside: int) -> int:
 
 
 def make_display_columns(coded: CodedTable) -> list[DisplayColumn]:
-    """Make a display column of each column of a coded table.
+    """Make the display columns of a coded table, one for each column.
 
     Examples
     --------
@@ -423,7 +423,7 @@ def _list_label_shares(
 
 
 def _cut_tails(known: NDArray[np.float64], usual: UsualRange) -> UsualRange:
-    """Drop 1 % of the values at an end where these span more than the middle 98 %."""
+    """Narrow the range if the outer 1 % of values spans more than the middle 98 %."""
     low, first, last, high = np.quantile(
         known[(known >= usual.low) & (known <= usual.high)] / 2, [0, 0.01, 0.99, 1]
     )

@@ -175,7 +175,7 @@ def _write_clusters(clusters: Sequence[Mapping[str, Any]], kind: str) -> str:
 
 
 def _write_missing(counts: Mapping[str, Any], missing: Mapping[str, Any]) -> str:
-    """Write how many cells are missing, mostly where, and which are informative."""
+    """Write how many cells are missing, where most are, and which are informative."""
     if not counts["cells"]:
         return "No cell is missing."
     most = [f"{name} ({write_share(part)})" for name, part in counts["most"]]

@@ -198,7 +198,7 @@ def _check_path(path: str | os.PathLike[str]) -> Path:
 def _choose_kernel(
     table: Any, kernel: ProximityKernel | None, clusters: ProximityKMeans | None
 ) -> tuple[ProximityKernel, CodedTable]:
-    """Return the given kernel, or that of the clusters, or fit one; code the table.
+    """Choose the kernel (given, of the clusters, or fitted here), and code the table.
 
     A table that is already coded by this kernel is not coded again.
     """

@@ -61,7 +61,7 @@ _MAX_ESTIMATED = 3  # bins of an estimate that the page lists
 def sample_compared_rows(
     n_rows: int, n_columns: int, always: NDArray[np.int64], rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Sample the rows that can be compared, with all of `always`; all if they fit."""
+    """Sample rows for comparison, those of `always` included; all rows if they fit."""
     # The page also needs room for the nearest rows of each.
     fit = _MAX_CELLS // n_columns // (1 + N_NEAREST)
     most = min(COMPARED_ROWS, max(_MIN_ROWS, fit))
@@ -80,7 +80,7 @@ def rank_rows(
     rows: NDArray[np.int64],
     n_threads: int,
 ) -> sp.csr_array:
-    """Represent rows for the map: numbers by their ranks, categories by their shares.
+    """Represent rows for the map: numbers by ranks, categories by probabilities.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ def _expect_rank(
 
 
 def place_rows(matrix: sp.csr_array, n_drawn: int) -> NDArray[np.float64]:
-    """Project rows on the first two principal components of the first rows.
+    """Project rows on two principal components, fitted to the first `n_drawn` rows.
 
     Parameters
     ----------
@@ -312,7 +312,7 @@ def _represent_without_rarity(
 def _find_nearest(
     kernel: ProximityKernel, coded: CodedTable, compared: NDArray[np.int64], k: int
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Find the nearest rows of each compared row, part by part to save memory."""
+    """Find the nearest rows of each compared row; represent the table part by part."""
     n_threads = count_threads(kernel.n_jobs)
     queries = represent_for_search(kernel, coded.take(compared))
     parts = []
@@ -421,7 +421,7 @@ def _describe_cells(
 def _list_texts(
     column: DisplayColumn, values: NDArray[np.float64]
 ) -> tuple[list[int], list[str]]:
-    """Format the distinct values, and index them for each value; -1 if missing."""
+    """Encode values as indices into a list of distinct texts; -1 is missing."""
     known = ~np.isnan(values)
     distinct, place = np.unique(values[known], return_inverse=True)
     places = np.full(len(values), -1)

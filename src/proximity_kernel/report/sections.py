@@ -290,7 +290,7 @@ def measure_distance(shares: NDArray[np.float64], prior: NDArray[np.float64]) ->
 def describe_evidence(
     kernel: ProximityKernel, columns: list[DisplayColumn]
 ) -> dict[str, Any] | None:
-    """Describe how much each column tells about each other, the most evidence first.
+    """Measure how much each column tells about each other, and order the columns by it.
 
     Returns
     -------
