@@ -266,7 +266,7 @@ def _make_numeric(
     values: _Array, family: str, header: Header, order: _Labels | None = None
 ) -> Column:
     """Make a numeric column; its family is "nothing" if all values are missing."""
-    # Mostly the first value is observed, and the others need not be read.
+    # Mostly the first value is observed, and no other value needs to be read.
     if np.isnan(values[0]) and np.isnan(values).all():
         family = NOTHING
     found = ColumnType(header.name, "numeric", family, order, header.place)

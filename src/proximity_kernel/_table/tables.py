@@ -398,7 +398,7 @@ def _fill_masked(array: _Array, mask: NDArray[np.bool_]) -> _Array:
 def _check_shape(shape: tuple[int, ...]) -> None:
     """Raise ValueError unless a table has two dimensions, rows and columns.
 
-    The phrases are those of scikit-learn.
+    The wording of the messages is that of scikit-learn.
     """
     if len(shape) < 2:
         raise ValueError(

@@ -395,7 +395,7 @@ def _add_input(parser: argparse.ArgumentParser, metavar: str = "FILE") -> None:
         help="only rows that meet a condition, as in 'age > 30 and (sex == f or "
         "height is missing)'")  # fmt: skip
     add("--keep-totals", action="store_true",
-        help="do not leave out rows and columns that are totals of others")  # fmt: skip
+        help="also compare rows and columns that are totals")  # fmt: skip
     add("--ignore-case", action="store_true", default=None,
         help="count texts that differ only in case or blanks as one "
         "category")  # fmt: skip

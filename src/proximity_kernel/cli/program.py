@@ -136,7 +136,7 @@ class Invocation:
 
     @contextmanager
     def warnings_as_notes(self) -> Iterator[None]:
-        """Print the library's warnings as notes, and hide those of other packages."""
+        """Print the library's warnings as notes; hide warnings of other packages."""
 
         def note(message: Any, *_: Any, **__: Any) -> None:
             self.note(f"note: {message}")

@@ -2,8 +2,8 @@
 
 The values of a display column are floats: numbers, dates and durations in seconds, or
 indices of labels; NaN is missing. Names and cells may contain any text, so invisible
-characters, and those that change the direction of writing, are replaced by a visible
-mark here. HTML is escaped where the page is rendered.
+characters, and characters that change the direction of writing, are replaced by a
+visible mark here. HTML is escaped where the page is rendered.
 
 A card is the data that the template draws. Far values would squeeze all other values
 into one bar of a histogram, so they have a bar of their own at the end of the scale.
@@ -505,7 +505,7 @@ def _write_cut(column: DisplayColumn, usual: UsualRange) -> str:
 def _draw_bars(
     edges: NDArray[np.float64], counts: NDArray[np.int64], usual: UsualRange
 ) -> dict[str, Any]:
-    """Place the bars of a histogram, and those of the values beyond its ends."""
+    """Place the bars of a histogram, and the bars of the values beyond its ends."""
     parts = counts / counts.max()
     bars = [
         (x, HEIGHT - HEIGHT * part, end - x, HEIGHT * part)

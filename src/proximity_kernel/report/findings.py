@@ -167,11 +167,10 @@ def _write_clusters(clusters: Sequence[Mapping[str, Any]], kind: str) -> str:
         typical = MIXED if mixed else f"typical: {one['name']}"
         shown.append(f"{one['share_text']} of the rows ({typical})")
     more = len(clusters) - len(shown)
+    if more:
+        shown.append(f"and {counted(more, f'smaller {kind}')}")
     start = "Cut into" if kind == "part" else "The rows form"
-    return (
-        f"{start} {counted(len(clusters), kind)}: {'; '.join(shown)}"
-        f"{f'; and {more:,} smaller ones' if more else ''}."
-    )
+    return f"{start} {counted(len(clusters), kind)}: {'; '.join(shown)}."
 
 
 def _write_missing(counts: Mapping[str, Any], missing: Mapping[str, Any]) -> str:

@@ -61,7 +61,7 @@ _MAX_ESTIMATED = 3  # bins of an estimate that the page lists
 def sample_compared_rows(
     n_rows: int, n_columns: int, always: NDArray[np.int64], rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Sample rows for comparison, those of `always` included; all rows if they fit."""
+    """Sample rows for comparison, and include `always`; take all rows if they fit."""
     # The page also needs room for the nearest rows of each.
     fit = _MAX_CELLS // n_columns // (1 + N_NEAREST)
     most = min(COMPARED_ROWS, max(_MIN_ROWS, fit))

@@ -1,11 +1,11 @@
 """Sections of the page: surprising cells, missing cells, evidence between columns.
 
-*Surprising cells.* The scores are those of `ProximityOutliers`: each observed cell is
-compared with what the other cells of its row suggest, and the scores of the cells of a
-row add up. Three kinds of cells are left out here: numbers that the page lists as far
-from all other numbers; values that one other cell of the row decides for, even if the
-rest of the row suggests another value; and values that are usual among rows with the
-same values in the cells that suggest another value.
+*Surprising cells.* The scores are computed as in `ProximityOutliers`: each observed
+cell is compared with what the other cells of its row suggest, and the scores of the
+cells of a row add up. Three kinds of cells are left out here: numbers that the page
+lists as far from all other numbers; values that one other cell of the row decides for,
+even if the rest of the row suggests another value; and values that are usual among rows
+with the same values in the cells that suggest another value.
 
 *Missing cells.* An estimate is a probability distribution over the bins of its column.
 Where the other columns do not help, it is the share of each bin in the whole column.
