@@ -1,7 +1,7 @@
-"""Pictures of fitted estimators: one call each, drawn by matplotlib.
+"""Plot fitted estimators with matplotlib: a map of rows, cluster profiles, evidence.
 
-Each function draws into the given Axes, or into those of a new figure, and returns
-them, so that titles, colors and limits can be changed afterwards.
+Each function draws into the given Axes, or into the Axes of a new figure, and returns
+the Axes, so that titles, colors and limits can be changed afterwards.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ __all__ = ["plot_evidence", "plot_map", "plot_profiles"]
 # Okabe and Ito's colors, which the color-blind can tell apart.
 _COLORS = ["#0072B2", "#E69F00", "#009E73", "#CC79A7",
            "#56B4E9", "#D55E00", "#F0E442", "#000000"]  # fmt: skip
-_MOST_ROWS = 20_000  # on a map
+_MOST_ROWS = 20_000  # points on a map
 
 
 def plot_map(
     estimator: Any, X: Any, *, color: Any = None, ax: Axes | None = None
 ) -> Axes:
-    """Place rows on a plane by their similarity.
+    """Plot rows as points on a plane, where similar rows are near each other.
 
-    The axes are the first two principal components of the represented rows. If there
-    are more than 20,000, that many are drawn at random, the same ones each time.
+    The axes are the first two principal components of the represented rows. Of more
+    than 20,000 rows, a random sample of 20,000 is plotted, the same sample each time.
 
     Parameters
     ----------
     estimator : ProximityKernel, or another fitted estimator
     X : frame, array or list of rows, of shape (n_samples, n_features)
     color : array-like of shape (n_samples,) or None, default=None
-        Labels or numbers that color the rows. None is the cluster, if `estimator` is a
-        `ProximityKMeans`, and one color otherwise.
+        Labels or numbers that color the rows. None colors the rows by cluster if
+        `estimator` is a `ProximityKMeans`; otherwise all rows have one color.
     ax : matplotlib.axes.Axes or None, default=None
 
     Returns
@@ -91,14 +91,14 @@ def plot_map(
 
 
 def plot_profiles(clusters: Any, *, n_values: int = 4, ax: Axes | None = None) -> Axes:
-    """Draw what distinguishes each cluster: shares of values, in it and in all rows.
+    """Plot the typical values of each cluster: their shares there and in all rows.
 
     Parameters
     ----------
     clusters : ProximityKMeans
         Fitted.
     n_values : int, default=4
-        Most values of a cluster.
+        Maximum number of values of a cluster.
     ax : matplotlib.axes.Axes or None, default=None
 
     Returns
@@ -140,7 +140,7 @@ def plot_profiles(clusters: Any, *, n_values: int = 4, ax: Axes | None = None) -
 
 
 def plot_evidence(estimator: Any, *, ax: Axes | None = None) -> Axes:
-    """Draw `column_evidence`: how much each column tells about every other.
+    """Plot `column_evidence`, how much each column tells about each other, in bits.
 
     Parameters
     ----------
@@ -150,7 +150,8 @@ def plot_evidence(estimator: Any, *, ax: Axes | None = None) -> Axes:
     Returns
     -------
     matplotlib.axes.Axes
-        A heat map, in bits: what the feature at the left tells about the one below.
+        A heat map: a cell is the evidence that the feature on the left gives for the
+        feature below.
 
     Examples
     --------
@@ -178,7 +179,7 @@ def plot_evidence(estimator: Any, *, ax: Axes | None = None) -> Axes:
 
 
 def _take_axes(ax: Axes | None, width: float, height: float) -> Axes:
-    """Return the given Axes, or those of a new figure of a size in inches."""
+    """Return the given Axes, or the Axes of a new figure; its size is in inches."""
     if ax is not None:
         return ax
     pyplot = require("matplotlib.pyplot", extra="plot")

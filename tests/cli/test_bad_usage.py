@@ -55,7 +55,7 @@ OWN = {
         "report": ([TABLE, "--report", "no/r.html"], "--report no/r.html: there is no"),
         "a page": (
             [TABLE, "--report", "r.pdf"],
-            "--report r.pdf: it ends in .pdf; name it .html",
+            "--report r.pdf: it ends in .pdf; allowed: .html",
         ),
         "two outputs": ([TABLE, "-o", "x.csv", "--profiles", "x.csv"], "writes there"),
         "with a model": (
@@ -94,7 +94,7 @@ OWN = {
             "--share: this was set",
         ),
         "top": ([TABLE, "--top", "0"], "--top: takes a whole number of at least 1"),
-        "cascade": ([TABLE, "--matching", "cascade"], "--matching cascade: cells are"),
+        "cascade": ([TABLE, "--matching", "cascade"], "--matching cascade: .*scores"),
     },
     "explain": {"row": ([TABLE], "0: patients.csv has 300 rows")},
     "impute": {
@@ -147,7 +147,7 @@ DEMO = {
         ["--report", "a/r.html"],
         "--report a/r.html: .*(folder|directory)",
     ),
-    "ending": (["--report", "page"], "--report page: it has no ending; name it .html"),
+    "ending": (["--report", "page"], "--report page: it has no ending; allowed: .html"),
     "option": (["--raport", "r.html"], ".*unrecognized arguments: --raport"),
     "no value": (["--report"], "argument --report: expected one argument"),
 }
@@ -165,7 +165,7 @@ def test_bad_input_of_demo(arguments, said, tmp_path):
 
 USED = ("age", "weight", "sex", "visit", "ward", "score")  # columns of patients.csv
 VALUES = {
-    "separator": (["--sep", "xx"], "--sep: takes one character, or tab, comma"),
+    "separator": (["--sep", "xx"], "--sep: takes one character, or one of tab"),
     "quote": (["--sep", '"'], "--sep: takes one character"),
     "bins": (["--bins", "x"], "--bins: takes a whole number of at least 2, or auto"),
     "no clusters": (["-k", "0"], "-k: takes a whole number of at least 1, or auto"),

@@ -239,7 +239,7 @@ def test_huge_answers_are_refused_before_the_work(folder, capfd, monkeypatch):
     from proximity_kernel.cli import represent_command as represent
 
     monkeypatch.setattr(represent, "_MAX_BYTES", 1000)
-    for name, more, said in (("represent", [], "write them sparse with -o FILE.npz"),):
+    for name, more, said in (("represent", [], "sparse matrix with -o FILE.npz"),):
         assert run_inside(name, folder / "patients.csv", *more) == 2
         assert said in capfd.readouterr().err
         assert run_inside(name, folder / "patients.csv", *more, "--force") == 0
@@ -271,7 +271,7 @@ def test_models_of_clusters_and_outliers_answer_alike(folder, tmp_path, capfd):
         assert [line.partition(',"')[0] for line in again.splitlines()] == lines
     other = ("represent", folder / "few.csv", "--model", model)
     assert run_inside(*other) == 2
-    assert "it holds a ProximityOutliers" in capfd.readouterr().err
+    assert "it contains a ProximityOutliers" in capfd.readouterr().err
 
 
 def test_a_model_saved_in_python_does_not_say_how_to_read(folder, tmp_path, capfd):

@@ -41,8 +41,8 @@ def compare(tmp_path, capfd):
 def test_the_same_file_has_no_change(compare):
     old = make_patients(200, 0)
     said, rows = compare(old, old)
-    assert "By 'patient_id', 200 rows are in both files, 0 only in the old" in said
-    assert "In the rows of both, no cell changed." in said
+    assert "By 'patient_id', 200 rows are in both files, 0 only in the old file" in said
+    assert "No cell changed in the rows that both files have." in said
     assert "4 columns differ no more than samples of one table usually do." in said
     assert "change (0 to 1)" not in said
     assert len(rows) <= 3
@@ -63,7 +63,7 @@ def test_what_changed_is_listed(compare):
     said, _ = compare(old, new)
     assert "Only the old file has the column 'pressure'." in said
     assert "Only the new file has the column 'mmHg'." in said
-    assert "180 rows are in both files, 20 only in the old, 0 in the new." in said
+    assert "180 rows are in both files, 20 only in the old file, 0 only in" in said
     lines = {line.split()[0]: line for line in said.splitlines() if " to " in line}
     shares = [(frame["ward"] == "north").mean() for frame in (old, new)]
     north = f"north: {shares[0]:.0%} to {shares[1]:.0%}".replace("%", " %")
@@ -87,9 +87,10 @@ def test_rows_unlike_the_old_ones_are_written_with_reasons(compare):
     assert "P0008" in reasons
     assert len(rows) < 12
     assert list(rows) == [*new, "score", "reasons"]
-    assert "2 of 100 new rows are unlike the old ones by the score: it is above" in said
-    assert "\nrow P0009: " in said.split("unlike the old ones")[1]
-    assert "1 other row has cells beyond those of the old file:\nrow P0007: " in said
+    assert "2 of 100 new rows have an outlier score above" in said
+    assert "\nrow P0009: " in said.split("have an outlier score")[1]
+    only = "1 other row has new categories or numbers outside the range:"
+    assert f"{only}\nrow P0007: " in said
 
 
 def test_two_halves_of_one_file_are_as_unlike_as_parts_of_the_first(compare):
@@ -132,13 +133,13 @@ def test_files_that_cannot_be_compared(tmp_path, capfd):
     (tmp_path / "a.csv").write_text("a,b\n1,x\n2,y\n3,x\n")
     (tmp_path / "b.csv").write_text("c,d\n1,x\n2,y\n3,x\n")
     assert run_inside("compare", tmp_path / "a.csv", tmp_path / "b.csv") == 2
-    assert "it shares no column with the old" in capfd.readouterr().err
+    assert "no column that can be compared with the old" in capfd.readouterr().err
     assert run_inside("compare", tmp_path / "a.csv", "-") == 2
     assert run_inside("compare", tmp_path / "a.csv", tmp_path / "no.csv") == 2
     capfd.readouterr()
     both = (tmp_path / "a.csv", tmp_path / "a.csv")
     assert run_inside("compare", *both, "--matching", "cascade") == 2
-    assert "--matching cascade: cells are judged" in capfd.readouterr().err
+    assert "--matching cascade: this command scores" in capfd.readouterr().err
 
 
 def test_a_page_without_clusters(tmp_path, capfd, monkeypatch):
@@ -150,4 +151,4 @@ def test_a_page_without_clusters(tmp_path, capfd, monkeypatch):
     assert "<title>ward.csv</title>" in page
     assert 'id="clusters"' not in page
     assert run_inside("report", "ward.csv", "-o", "page.pdf") == 2
-    assert "ends in .pdf; name it .html" in capfd.readouterr().err
+    assert "ends in .pdf; allowed: .html" in capfd.readouterr().err

@@ -83,7 +83,7 @@ def test_a_row_that_is_not_found_can_be_called_by_a_column(tmp_path, capfd):
     path.write_text("x,code\n" + "".join(f"{i % 3},k{i // 2}\n" for i in range(12)))
     assert run_inside("explain", path, "k1", "2") == 2
     last = capfd.readouterr().err.splitlines()[-1]
-    assert last.endswith("; --id COL names rows by a column.")
+    assert last.endswith("; --id COL says which column has ids.")
     assert run_inside("explain", path, "k99", "2", "--id", "code") == 2
     assert "--id COL" not in capfd.readouterr().err
 

@@ -236,8 +236,8 @@ def test_what_cannot_be_read_is_counted_and_left(tmp_path, capsys):
     (tmp_path / "t.csv").write_text("a,b\n" + "".join(rows))
     assert run_inside("impute", tmp_path / "t.csv", "-o", tmp_path / "o.csv") == 0
     assert (
-        f"{len(GAPS)} missing cells filled; 1 that could not be read is left as "
-        "written (--na=TEXT fills them)" in capsys.readouterr().err
+        f"{len(GAPS)} missing cells filled; 1 unreadable cell is left as "
+        "written (--na=TEXT marks TEXT as missing)" in capsys.readouterr().err
     )
     assert (tmp_path / "o.csv").read_text().splitlines()[6] == "lost,1"
 

@@ -60,8 +60,8 @@ def test_a_terminal_shows_the_most_similar_rows_and_a_scale(folder, run_in_termi
     ids = table.ids["patient_id"]
     a, b = np.unravel_index(K.argmax(), K.shape)
     assert f"similar rows are {ids[a]} and {ids[b]}: {K[a, b]:.3f}." in said.err
-    nearest = f"{np.median(K.max(axis=1)):.2f} between a row and its nearest, "
-    by_chance = f"{np.median(pairs):.2f} between two rows taken at random."
+    nearest = f"{np.median(K.max(axis=1)):.2f} between a row and its nearest row, "
+    by_chance = f"{np.median(pairs):.2f} between two random rows."
     assert f"usually {nearest}and {by_chance}" in said.err
     lines = [line.split() for line in lines_below_head(said.out)]
     assert len(lines) == 10
@@ -81,7 +81,7 @@ def test_a_terminal_shows_all_neighbors_of_few_rows(folder, run_in_terminal):
     asked = ("neighbors", folder / "patients.csv", "--of", "P00007", "-k", 3)
     said = run_in_terminal(*asked)
     assert "The most similar rows" not in said.err
-    assert "between two rows taken at random" in said.err
+    assert "between two random rows" in said.err
     assert [line.split()[0] for line in lines_below_head(said.out)] == ["P00007"] * 3
     assert "-o FILE" not in said.err
 
@@ -113,7 +113,7 @@ def test_equal_rows_are_named(tmp_path, run_in_terminal):
     table.loc[[20, 21]] = table.loc[[8, 8]].to_numpy()
     table.to_csv(path, index=False)
     said = run_in_terminal("neighbors", path)
-    assert "5 rows have the same cells as another in every compared " in said.err
+    assert "5 rows have the same cells as another row in every compared " in said.err
     assert "column: 5 and 12; 9, 21 and 22." in said.err
 
 
@@ -208,7 +208,7 @@ def test_only_outliers_are_shown_each_reason_in_a_line(tmp_path, run_in_terminal
     table.to_csv(path, index=False)
     said = run_in_terminal("outliers", path)
     assert "2 of 90 rows are outliers: the score is above " in said.err
-    assert ". 1 % of rows drawn from the model score higher." in said.err
+    assert ". 1 % of rows sampled from the model score higher." in said.err
     assert "most unusual" not in said.err
     lines = [" ".join(line.split()) for line in lines_below_head(said.out)]
     assert lines[0].startswith("8 ")

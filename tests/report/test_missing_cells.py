@@ -52,7 +52,7 @@ def test_the_missing_cells_of_a_sample_of_the_rows(penguins, tmp_path, monkeypat
     monkeypatch.setattr(sections, "MAX_ROWS", 200)
     table = pd.concat([penguins] * 2, ignore_index=True)
     text = write(tmp_path, table)
-    assert "Counted over 200 rows, drawn at random from 688." in visible(text)
+    assert "Counted in 200 rows, sampled at random from 688." in visible(text)
     in_all = int(table["sex"].isna().sum())
     assert 0 < int(missing_table(text)["sex"][0]) < in_all
 

@@ -164,7 +164,7 @@ def test_all_rows_of_a_large_table_are_on_the_map(large, tmp_path):
     assert data["n"] == 2_000
     assert len(data["places"]) == len(data["rows"]) == len(large)
     assert len(data["columns"][0]["cells"]) == data["n_cells"] < len(large)
-    assert "drawn at random" not in words
+    assert "sampled at random" not in words
     unusual = re.findall(r'class="goto" data-row="(\d+)"', text)
     assert {int(row) for row in unusual} <= set(data["rows"][:2_000])
     some = [0, 700, 1999]

@@ -1,4 +1,4 @@
-"""Optional packages: imported when first used; an error names the extra to install."""
+"""Import optional packages when first used; an error names the extra to install."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .published import how_to_install
 
 
 def require(package: str, extra: str) -> Any:
-    """Import an optional package.
+    """Import an optional package; raise ImportError with a remedy if it is absent.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Checks of the options of estimators, and tags for scikit-learn.
+"""Check the options of estimators, and set tags for scikit-learn.
 
 An error names the option and its allowed values.
 """
@@ -26,7 +26,7 @@ Missingness = Literal["ignorable", "informative", "auto"]
 MISSINGNESSES: tuple[Missingness, ...] = ("ignorable", "informative", "auto")
 MissingnessOption = Missingness | Mapping[str, Missingness] | Mapping[int, Missingness]
 MAX_BINS = int(np.iinfo(np.uint16).max) - 2
-"""Maximum number of bins of a feature, without one for informative missing cells."""
+"""Maximum number of bins of a feature; a bin of missing cells is not counted."""
 
 _PAPER_BINS = 4
 
@@ -40,8 +40,7 @@ class FitOptions:
     n_bins : int, "auto", "fine", sequence of these, or mapping from columns to these
     matching : {"pairwise", "cascade"}
     missingness : {"ignorable", "informative", "auto"} or mapping
-        A mapping is from columns to these; its keys are checked when the columns are
-        known.
+        The keys of a mapping are columns, which are checked when the columns are known.
     categorical_features
         As in `ProximityKernel`.
     feature_weights
@@ -49,7 +48,7 @@ class FitOptions:
     rarity : float
     max_categories : int
     seed : int
-        Seed of the sample of rows.
+        Seed for sampling rows.
     n_threads : int
     """
 
@@ -65,19 +64,19 @@ class FitOptions:
 
     @property
     def default_missingness(self) -> Missingness:
-        """The missingness of columns that the option does not name."""
+        """The missingness of a column for which `missingness` gives none."""
         return "ignorable" if self.matching == "cascade" else "auto"
 
     @property
     def default_bins(self) -> BinCount:
-        """The bins of columns for which the option gives none."""
+        """The number of bins of a column for which `n_bins` gives none."""
         return _PAPER_BINS if self.matching == "cascade" else AUTO
 
 
 def resolve_options(kernel: Any) -> FitOptions:
     """Check the parameters of a `ProximityKernel` and resolve the defaults.
 
-    With ``matching="cascade"``, None means the choice of the paper.
+    With ``matching="cascade"``, None means the value that the paper uses.
 
     Parameters
     ----------
@@ -104,7 +103,10 @@ def resolve_options(kernel: Any) -> FitOptions:
 
 
 def check_kernel_options(kernel: Any) -> None:
-    """Raise ValueError unless the options that need no table to check are valid."""
+    """Raise ValueError unless all options that need no table to check are valid.
+
+    The other options are checked when the columns are known.
+    """
     check_choice("matching", kernel.matching, MATCHINGS)
     check_missingness(kernel.missingness)
     check_count("max_categories", kernel.max_categories, 2, MAX_BINS)
@@ -118,9 +120,9 @@ def check_kernel_options(kernel: Any) -> None:
 
 
 def check_missingness(value: Any) -> None:
-    """Raise ValueError unless it is None, one of three words, or a mapping to these.
+    """Raise ValueError unless the value is None, a valid word or a mapping to words.
 
-    Which columns a mapping names is checked when the columns are known.
+    The keys of a mapping are checked when the columns are known.
     """
     if isinstance(value, Mapping):
         for key, word in value.items():
@@ -151,7 +153,7 @@ def check_choice(name: str, value: Any, choices: Sequence[str]) -> None:
 
 
 def is_number(value: Any, kind: type = numbers.Real) -> bool:
-    """Whether a value is a real number, or one of another `kind`; booleans are not."""
+    """Whether a value is a number of the type `kind`, by default real; no boolean."""
     return isinstance(value, kind) and not isinstance(value, bool)
 
 
@@ -202,7 +204,7 @@ def check_seed(random_state: Any) -> None:
 
 
 def make_random_state(random_state: Any) -> np.random.RandomState:
-    """Make a RandomState from a checked option; numpy takes 32 bits of a seed."""
+    """Make a RandomState from a checked `random_state`; an int modulo 2**32."""
     if isinstance(random_state, np.random.RandomState | None):
         made: np.random.RandomState = check_random_state(random_state)
         return made
@@ -210,16 +212,19 @@ def make_random_state(random_state: Any) -> np.random.RandomState:
 
 
 def draw_seed(random_state: Any) -> int:
-    """Return a 64-bit seed for the sample of rows; None gives a new one each time."""
+    """Return a seed from a checked `random_state`: an int modulo 2**64.
+
+    None gives a new seed each time; a RandomState gives its next number.
+    """
     if isinstance(random_state, np.random.RandomState | None):
         return int(make_random_state(random_state).randint(1 << 31))
     return int(random_state) % (1 << 64)
 
 
 def accept_missing(tags: Any) -> Any:
-    """Set scikit-learn's tags: tables may have missing cells and categories."""
+    """Set scikit-learn's tags: missing cells and categorical columns are accepted."""
     tags.input_tags.allow_nan = True
     tags.input_tags.categorical = True
-    # Text is accepted, but the tag `string` would promise that any object is.
+    # Text is accepted, but the tag `string` would promise that any object is accepted.
     tags.input_tags.string = False
     return tags

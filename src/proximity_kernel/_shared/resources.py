@@ -1,4 +1,4 @@
-"""Cores and memory: count threads, run work on them, check that arrays fit.
+"""Cores and memory: count threads, run work on threads, check that arrays fit.
 
 The compiled loops release the GIL, so plain threads run them in parallel. Each piece of
 work writes to its own part of the arrays, so the result does not depend on the number
@@ -35,7 +35,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def count_threads(n_jobs: int | None) -> int:
-    """Return the number of threads for `n_jobs`.
+    """Resolve the option `n_jobs` to a number of threads.
 
     ``None`` means the cores that this process may use (by affinity, container limit
     and ``OMP_NUM_THREADS``), or one inside a joblib worker, where the other workers
@@ -53,14 +53,14 @@ def count_threads(n_jobs: int | None) -> int:
 def run_pieces(
     work: Callable[[int, int], object], n_items: int, piece: int, n_threads: int
 ) -> None:
-    """Call ``work(first, last)`` for pieces of ``range(n_items)`` on threads.
+    """Call ``work(first, last)`` for pieces of ``range(n_items)``, on several threads.
 
     Parameters
     ----------
     work : callable
-        What to do with the items from `first` up to `last`.
+        Processes the items `first` to ``last - 1``.
     n_items : int
-        How many items there are.
+        Number of items.
     piece : int
         Items in a piece; small enough that an interrupt takes effect soon.
     n_threads : int
@@ -111,7 +111,7 @@ class Threads:
             self._pool.shutdown(cancel_futures=True)
 
     def run(self, work: Callable[[int, int], object], n_items: int, piece: int) -> None:
-        """Call ``work(first, last)`` for pieces of ``range(n_items)``."""
+        """Call ``work(first, last)`` for pieces of ``range(n_items)`` on threads."""
         pieces = [(i, min(i + piece, n_items)) for i in range(0, n_items, piece)]
         if min(self._n_threads, len(pieces)) <= 1:
             for first, last in pieces:
@@ -125,17 +125,17 @@ class Threads:
 
 @cache
 def _find_blas() -> ThreadpoolController:
-    """Find the loaded BLAS libraries, once, because that takes milliseconds."""
+    """Find the loaded BLAS libraries; cached, because that takes milliseconds."""
     return ThreadpoolController()
 
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Limit BLAS to one thread inside a ``with``, where several would be slower.
+    """Limit BLAS to one thread in a ``with`` block, where more threads are slower.
 
-    The limit applies to the whole process, and each ``with`` restores the limit that it
-    found. If two overlapped, the second would find the limit of the first, and could
-    restore it last. So only one is active at a time.
+    The limit applies to the whole process, and each block restores the limit that it
+    found. If two blocks overlapped, the second would find one thread as the limit, and
+    could restore it last. So a lock lets only one block run at a time.
     """
     with _BLAS_LIMIT, _find_blas().limit(limits=1, user_api="blas"):
         yield
@@ -144,7 +144,7 @@ def one_blas_thread() -> Iterator[None]:
 def check_memory(n_bytes: int, what: str) -> None:
     """Raise MemoryError if an array would be larger than the memory of the machine.
 
-    Linux would allocate the array, and kill the process when it is written to.
+    Linux would allocate the array, and kill the process that fills it.
 
     Parameters
     ----------
@@ -163,7 +163,7 @@ def check_memory(n_bytes: int, what: str) -> None:
 
 @cache
 def count_memory() -> float:
-    """Count the bytes of memory of the machine, or of its container."""
+    """Return the memory of the machine, or of its container, in bytes."""
     memory = float("inf")
     with suppress(ValueError, OSError, AttributeError):  # not on every system
         memory = float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))

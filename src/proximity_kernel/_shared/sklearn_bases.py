@@ -1,7 +1,7 @@
-"""The base classes of scikit-learn with types, and a type for scipy's matrices.
+"""The base classes of scikit-learn with type hints, and a type for scipy's matrices.
 
-Neither package has type hints, so a type checker needs those in this file. They change
-nothing when the program runs.
+Neither package has type hints, so a type checker needs the hints in this file. They
+change nothing when the program runs.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from sklearn import base, get_config
 from . import published
 
 TableT = TypeVar("TableT")
-"""The type of a table, which is also that of the result."""
+"""The type of a table; a method that returns a table returns the same type."""
 
 
 class Matrix(Protocol):
-    """A CSR matrix of scipy, or an array; other methods have no type hints."""
+    """The type of a CSR matrix of scipy, or of an array; most methods are untyped."""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -43,7 +43,7 @@ def make_csr(content: Any, shape: tuple[int, int] | None = None) -> Matrix:
 
 
 class Estimator(base.BaseEstimator):  # type: ignore[misc]  # as all below: untyped
-    """scikit-learn's `BaseEstimator`, with types and the link to a page of our site."""
+    """scikit-learn's `BaseEstimator`, with type hints and a link to our pages."""
 
     _doc_link_module = "proximity_kernel"
     n_features_in_: int
@@ -51,7 +51,7 @@ class Estimator(base.BaseEstimator):  # type: ignore[misc]  # as all below: unty
 
     @property
     def _doc_link_template(self) -> str:
-        """The page of the class, for the diagram that a notebook shows."""
+        """Address of the class's page, for the diagram in a notebook; "" if no site."""
         public = type(self).__module__.rpartition(".")[0]
         page = f"generated/api/{public}.{type(self).__name__}.html"
         return f"{published.SITE}/{page}" if published.SITE else ""
@@ -64,7 +64,7 @@ class Estimator(base.BaseEstimator):  # type: ignore[misc]  # as all below: unty
 
 
 class Transformer(base.TransformerMixin):  # type: ignore[misc]
-    """A transformer that names its columns."""
+    """scikit-learn's `TransformerMixin`, with type hints."""
 
     if TYPE_CHECKING:
 
@@ -74,7 +74,7 @@ class Transformer(base.TransformerMixin):  # type: ignore[misc]
 
 
 class NumberedTransformer(base.ClassNamePrefixFeaturesOutMixin, Transformer):  # type: ignore[misc]
-    """A transformer whose output columns have its name and a number."""
+    """A transformer that names its output columns by its class and a number."""
 
     if TYPE_CHECKING:
 
@@ -84,7 +84,7 @@ class NumberedTransformer(base.ClassNamePrefixFeaturesOutMixin, Transformer):  #
 
 
 class Weighted:
-    """An estimator whose `fit` takes weights of the rows."""
+    """A mixin for estimators whose `fit` takes weights of the rows."""
 
     if TYPE_CHECKING:
 
@@ -94,7 +94,7 @@ class Weighted:
 
 
 class Clusterer(Weighted, base.ClusterMixin):  # type: ignore[misc]
-    """An estimator of clusters."""
+    """scikit-learn's `ClusterMixin`, with type hints and weights of the rows."""
 
     if TYPE_CHECKING:
 
@@ -107,7 +107,7 @@ class Clusterer(Weighted, base.ClusterMixin):  # type: ignore[misc]
 
 
 class OutlierDetector(base.OutlierMixin):  # type: ignore[misc]
-    """An estimator of outliers."""
+    """scikit-learn's `OutlierMixin`, with type hints."""
 
     if TYPE_CHECKING:
 
@@ -115,7 +115,7 @@ class OutlierDetector(base.OutlierMixin):  # type: ignore[misc]
 
 
 class _Scored:
-    """A predictor with scikit-learn's method `score`."""
+    """A mixin for predictors with scikit-learn's method `score`."""
 
     if TYPE_CHECKING:
 
@@ -126,8 +126,8 @@ class _Scored:
 
 
 class Classifier(_Scored, base.ClassifierMixin):  # type: ignore[misc]
-    """A predictor of labels."""
+    """scikit-learn's `ClassifierMixin`, with type hints."""
 
 
 class Regressor(_Scored, base.RegressorMixin):  # type: ignore[misc]
-    """A predictor of numbers."""
+    """scikit-learn's `RegressorMixin`, with type hints."""

@@ -3,7 +3,7 @@
 A file is written in the same folder under a temporary name, flushed to disk, and
 renamed. It is locked while it is written, and a lock ends with its process. So a
 temporary file without a lock was left by a killed writer, and the next writer removes
-it. Devices and pipes are never replaced: they are written to.
+it. Devices and pipes are never replaced, but written to directly.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ try:
 except ImportError:  # pragma: no cover  (Windows: leftovers stay)
     fcntl = None  # type: ignore[assignment]
 
-_LONGEST = 100  # characters of the file's name that the temporary name begins with
+_LONGEST = 100  # characters of the file's name that the temporary name repeats
 
 
 def is_device(path: Path) -> bool:
@@ -37,10 +37,10 @@ def is_device(path: Path) -> bool:
 
 
 def name_beside(path: Path) -> Path:
-    """Name a temporary file in the folder of a file, or of the target of a symlink.
+    """Make a new name for a temporary file, in the folder of a file or symlink target.
 
-    It is the same folder because a rename is atomic only within a file system. The name
-    is new each time because other processes may be writing too.
+    In the same folder, because a rename is atomic only within a file system. The name
+    is new each time, because other processes may be writing too.
     """
     return path.resolve().with_name(f".{path.name[:_LONGEST]}.{uuid4().hex}.part")
 
@@ -55,13 +55,14 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
     Parameters
     ----------
     path : Path
-        An existing file is replaced; the new one has its permissions and owner. A file
+        An existing file is replaced; the new file has its permissions and owner. A file
         that is read-only, a block device or a socket raises OSError.
 
     Yields
     ------
     file
-        Empty. A regular file can also be read and sought.
+        An empty binary file. Unless it is a device or a pipe, it can also be read, and
+        its position can be set.
 
     Examples
     --------
@@ -82,7 +83,8 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
     part, file = _create_locked(path)
     try:
         if before is not None:
-            # Private from the first byte, and writable until it is complete.
+            # The new file is never more readable than the old file, and it is writable
+            # until it is complete.
             part.chmod(stat.S_IMODE(before.st_mode) | stat.S_IRUSR | stat.S_IWUSR)
         yield file
         file.flush()
@@ -100,9 +102,9 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
 
 
 def check_replaceable(path: Path) -> os.stat_result | None:
-    """Return the status of a file, None if there is none.
+    """Return the status of a file, or None if it does not exist.
 
-    Raises OSError if it must not be replaced: a read-only file, a disk, a socket.
+    Raises OSError if the file must not be replaced: a read-only file, disk or socket.
     """
     try:
         before = path.stat()
@@ -110,7 +112,7 @@ def check_replaceable(path: Path) -> os.stat_result | None:
         return None
     if stat.S_ISBLK(before.st_mode) or stat.S_ISSOCK(before.st_mode):
         raise OSError(errno.EINVAL, "It is a disk or a socket", str(path))
-    # The mode as well, because root may write to any file.
+    # The mode is checked as well, because root may write to a read-only file.
     if not (before.st_mode & 0o222 and os.access(path, os.W_OK)):
         raise PermissionError(errno.EACCES, "It is read-only", str(path))
     return before
@@ -118,7 +120,7 @@ def check_replaceable(path: Path) -> os.stat_result | None:
 
 @contextmanager
 def private_like(inputs: Iterable[str | None]) -> Iterator[None]:
-    """Make new files private to the user, if not everybody may read all inputs.
+    """Make new files readable only by the user, unless everybody may read all inputs.
 
     Parameters
     ----------
@@ -136,7 +138,7 @@ def private_like(inputs: Iterable[str | None]) -> Iterator[None]:
 
 
 def _find_mode(path: str) -> int:
-    """Return the permissions of a file; all, if there is none to read."""
+    """Return the permissions of a regular file; 0o777 if there is no such file."""
     with suppress(OSError, ValueError, AttributeError):
         found = os.fstat(sys.stdin.fileno()) if path == "-" else Path(path).stat()
         if stat.S_ISREG(found.st_mode):
@@ -145,7 +147,7 @@ def _find_mode(path: str) -> int:
 
 
 def _open_stream(path: Path, before: os.stat_result) -> BinaryIO | None:
-    """Open a device or pipe, or the file of standard output; None for other files."""
+    """Open a device, a pipe or the file of standard output; None for other files."""
     if not stat.S_ISREG(before.st_mode):
         flags = os.O_WRONLY | getattr(os, "O_BINARY", 0)  # never creates a file
         return os.fdopen(os.open(path, flags), "wb")
@@ -158,7 +160,7 @@ def _open_stream(path: Path, before: os.stat_result) -> BinaryIO | None:
 
 
 def _create_locked(path: Path) -> tuple[Path, BinaryIO]:
-    """Create the temporary file beside a file; it is locked until it is closed."""
+    """Create a locked temporary file in the folder of a file; closing it unlocks it."""
     while True:
         part = name_beside(path)
         file = part.open("x+b")
@@ -169,7 +171,7 @@ def _create_locked(path: Path) -> tuple[Path, BinaryIO]:
 
 
 def _lock(file: BinaryIO, *, wait: bool = True) -> bool:
-    """Lock a file; returns False if that is not possible."""
+    """Lock a file for this process; return whether it could be locked."""
     if fcntl is None:  # pragma: no cover
         return False
     try:
@@ -185,7 +187,7 @@ def _remove_leftovers(path: Path) -> None:
     for part in path.resolve().parent.glob(pattern):
         with suppress(OSError):
             if not stat.S_ISREG(part.lstat().st_mode):
-                continue  # to open a pipe would wait for its writer
+                continue  # opening a pipe would wait for its writer
             with part.open("rb") as file:
                 if _lock(file, wait=False):
                     part.unlink()

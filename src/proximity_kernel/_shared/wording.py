@@ -1,4 +1,4 @@
-"""Parts of messages: names, counts, numbers, suggestions, folded rows; warnings."""
+"""Format parts of messages: names, counts, numbers, suggestions; issue warnings."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from itertools import zip_longest
 from textwrap import wrap
 from typing import Any
 
-# Escapes of terminals, halves of characters, line ends that are no newlines, and marks
-# that reverse the direction of writing.
+# Control codes of terminals, unpaired surrogates, line separators other than newline,
+# and marks that change the direction of writing.
 _CONTROLS = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 )
@@ -21,7 +21,7 @@ _INSIDE = (__name__.partition(".")[0], "sklearn", "joblib")
 
 
 def listed(names: Sequence[Any], most: int = 5) -> str:
-    """List names, quoted; of more than `most`, the first ones and how many more.
+    """List quoted names; of more than `most`, the first names and how many follow.
 
     >>> listed(["a", "b"]), listed(range(8), most=2)
     ("'a' and 'b'", '0, 1 and 6 more')
@@ -30,7 +30,7 @@ def listed(names: Sequence[Any], most: int = 5) -> str:
 
 
 def join_names(names: Sequence[str], most: int = 5) -> str:
-    """Join names by commas and "and"; of more than `most`, the first ones."""
+    """Join names by commas and "and"; list at most `most`, and how many follow."""
     shown = names[:most]
     more = len(names) - len(shown)
     if more:
@@ -39,7 +39,7 @@ def join_names(names: Sequence[str], most: int = 5) -> str:
 
 
 def join_sentences(parts: Sequence[str], most: int = 3) -> str:
-    """Join clauses by semicolons; of more than `most`, the first and how many more.
+    """Join clauses by semicolons; list at most `most`, and how many follow.
 
     >>> join_sentences(["'a': 1", "'b': 2"]), join_sentences("wxyz", most=2)
     ("'a': 1; 'b': 2", 'w; x; and 2 more')
@@ -49,7 +49,7 @@ def join_sentences(parts: Sequence[str], most: int = 3) -> str:
 
 
 def counted(n: int, noun: str, plural: str | None = None) -> str:
-    """Write a count with a noun, or a noun and a verb, in the singular or plural.
+    """Format a count with its noun, or noun and verb, in the singular or plural.
 
     >>> counted(1, "row"), counted(2000, "row"), counted(2, "row has", "rows have")
     ('1 row', '2,000 rows', '2 rows have')
@@ -58,10 +58,10 @@ def counted(n: int, noun: str, plural: str | None = None) -> str:
 
 
 def show_controls(text: str) -> str:
-    r"""Write control characters as escapes, except newlines and tabs.
+    r"""Replace control characters by escapes, except newlines and tabs.
 
-    All that a terminal shows passes through here: a table or a file name must not
-    control it.
+    All text for a terminal passes through here, so that a table or a file name cannot
+    control the terminal.
 
     >>> print(show_controls("red: \x1b[31m, next line: \x85"))
     red: \x1b[31m, next line: \x85
@@ -79,7 +79,7 @@ def capitalize(sentence: str) -> str:
 
 
 def write_share(part: float) -> str:
-    """Write a share in percent; only 0 and 1 are written as 0 % and 100 %.
+    """Format a share in percent; only 0 and 1 become 0 % and 100 %.
 
     >>> [write_share(part) for part in (0, 0.0004, 0.123, 0.9999, 1)]
     ['0 %', 'under 1 %', '12 %', 'over 99 %', '100 %']
@@ -91,7 +91,7 @@ def write_share(part: float) -> str:
 
 
 def write_plain(number: float) -> str:
-    """Write a number with at most 15 digits, and without an exponent if they suffice.
+    """Format a number with at most 15 digits; an exponent only if 15 are too few.
 
     >>> write_plain(9999999.0), write_plain(0.1 + 0.2), write_plain(1e20)
     ('9999999', '0.3', '1e+20')
@@ -100,7 +100,7 @@ def write_plain(number: float) -> str:
 
 
 def find_similar(name: str, known: Iterable[Any]) -> str | None:
-    """Find the known name most similar to a misspelled one, ignoring case.
+    """Find the known name most similar to a misspelled name; None if none is similar.
 
     >>> find_similar("AGE ", ["age", "sex"])
     'age'
@@ -111,7 +111,7 @@ def find_similar(name: str, known: Iterable[Any]) -> str | None:
 
 
 def suggest(name: str, known: Iterable[Any]) -> str:
-    """Write a suggestion to append to a message; empty if no name is similar.
+    """Write "did you mean ...?" to append to a message; "" if no name is similar.
 
     >>> suggest("agee", ["age", "sex"]), suggest("x", ["age"])
     (", did you mean 'age'?", '')
@@ -121,7 +121,7 @@ def suggest(name: str, known: Iterable[Any]) -> str:
 
 
 def fold_rows(rows: Sequence[Sequence[str]], width: int) -> list[str]:
-    """Lay out a table in lines of a width; long cells of its last two columns wrap."""
+    """Lay out rows of texts in lines of `width`; wrap cells of the last two columns."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     room = width - sum(widths[:-2]) - 2 * (len(widths) - 1)
     half = max(room // 2, _LEAST_ROOM)

@@ -1,1 +1,1 @@
-"""Read tables of any type as typed columns, and write filled ones of the same type."""
+"""Read tables of any type as typed columns, and make tables of the same type."""

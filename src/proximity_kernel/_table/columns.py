@@ -1,6 +1,6 @@
 """Read the columns of a table as typed columns, and validate their values.
 
-Past this module there are only two kinds of column:
+There are two kinds of typed columns:
 
 - *numeric*, a float64 array in which NaN is missing: numbers, booleans as 0
   and 1, dates and durations in seconds, ordered categoricals by their rank;
@@ -9,8 +9,8 @@ Past this module there are only two kinds of column:
 
 The kind follows from the dtype of a frame's column. A column of objects (from a list,
 an object array, or the categories of a frame) has no dtype that decides its kind. So
-its observed cells decide, and they must be of one family. Numbers of numpy, pandas and
-Python are treated as equal, and so are times of any time zone and unit. Times are
+its observed cells decide, and they must be of one family. Equal numbers of numpy,
+pandas and Python are the same value, as are equal times of any zone and unit. Times are
 counted in whole nanoseconds, as Python integers, which cannot overflow. The result is a
 float of seconds or, for a date as a label, ISO text in UTC: "2020-01-01" at midnight,
 else "2020-01-01T12:00:00.5". Cells of different families are an error, and so is
@@ -49,18 +49,18 @@ from .tables import (
 
 Kind = Literal["numeric", "categorical"]
 Form = Literal["boolean", "whole", "decimal"]
-_PIECE = 1 << 14  # cells that stay in cache
+_PIECE = 1 << 14  # cells that fit in the cache
 DAY = 86_400.0
-"""Seconds, in which dates are counted."""
+"""Seconds in a day; dates are counted in seconds."""
 _Array: TypeAlias = NDArray[Any]
 _Labels: TypeAlias = tuple[Hashable, ...]
 _Codes: TypeAlias = tuple[NDArray[np.int32], list[Any]]
 NOTHING = "nothing"
 """The family of a column without an observed cell."""
-# NA and NaT are recognized by the names of their types, without importing pandas. The
-# last is `np.ma.masked`.
+# NA and NaT are recognized by the names of their types, without importing pandas.
+# MaskedConstant is the type of `np.ma.masked`.
 _MISSING = frozenset({"NoneType", "NAType", "NaTType", "MaskedConstant"})
-# Allowed types. The first match counts, because timedelta64 is also a number.
+# Family -> types of its cells. The first match counts: timedelta64 is also a number.
 _FAMILIES: dict[str, tuple[type, ...]] = {
     "text": (str,),
     "durations": (dt.timedelta, np.timedelta64),
@@ -84,7 +84,7 @@ _EPOCH, _FIRST = dt.date(1970, 1, 1), dt.datetime(1970, 1, 1)
 
 
 FORMS: tuple[Form, ...] = ("boolean", "whole", "decimal")
-"""Forms of the observed numbers of a column. Parts of a table have the later one."""
+"""Forms of a column's numbers; of parts with two forms, the later in this order."""
 
 
 @dataclass(frozen=True)
@@ -94,25 +94,25 @@ class ColumnType:
     Attributes
     ----------
     name : str
-        The frame's column name, or "x3" for the one at index 3 of an array.
+        The frame's column name, or "x3" for the column at index 3 of an array.
     kind : {"numeric", "categorical"}
     family : str
         What the cells or labels are: "numbers" (booleans too), "text", "dates" or
-        "durations"; "nothing" if none is observed. For labels of another type it is the
-        name of that type, such as "Interval".
+        "durations"; "nothing" if no cell is observed. For labels of another type it is
+        the name of that type, such as "Interval".
     order : tuple of labels or None
         The labels of an ordered categorical, the lowest first, written as in
         `Column.labels`. None for any other column.
     place : str
-        The column in messages: "column 'age'" or "column 3". Not compared.
+        The column in messages: "column 'age'" or "column 3". Ignored by ``==``.
     unasked : bool
-        Whether it is text that became categories although neither its dtype nor
-        `categorical_features` asks for it. Not compared.
+        Whether the column is text that is read as categorical although neither its
+        dtype nor `categorical_features` asks for that. Ignored by ``==``.
     rounded : bool
-        Whether different cells became the same float64. Not compared.
+        Whether different cells became the same float64. Ignored by ``==``.
     form : {"boolean", "whole", "decimal"}
         Whether the numbers observed at fit are all booleans or all whole; dates are
-        whole if none has a time of day. "decimal" if neither. Not compared.
+        whole if none has a time of day. "decimal" if neither. Ignored by ``==``.
     """
 
     name: str
@@ -126,7 +126,7 @@ class ColumnType:
 
     @property
     def has_labels(self) -> bool:
-        """Whether its values are labels of a categorical, ordered or not."""
+        """Whether the column is a categorical, ordered or not, and so has labels."""
         return self.kind == "categorical" or self.order is not None
 
     def __str__(self) -> str:
@@ -147,7 +147,7 @@ class Column:
     labels : tuple
         The distinct observed labels of a categorical column, sorted: text, numbers,
         durations in seconds, dates as ISO text in UTC ("2020-01-01" at midnight, else
-        "2020-01-01T12:00:00"). If nothing was observed at fit, the only label is
+        "2020-01-01T12:00:00"). If no cell was observed at fit, the only label is
         "unknown".
     """
 
@@ -174,12 +174,13 @@ def read_columns(
     Parameters
     ----------
     table : frame, array or list of rows, of shape (n_samples, n_features)
-        Any eager frame that narwhals supports, anything with `__array__`, or
-        lists or tuples of cells. The columns of a float64 array are views of it.
+        Any eager frame that narwhals supports, anything with `__array__`, or a list of
+        rows, each a list or tuple of cells. The columns of a float64 array are views of
+        the array.
     categorical_features : "from_dtype", None, mask, indices or names
-        Columns to read as categorical in addition to those with such a dtype.
+        Columns to read as categorical in addition to columns of categorical dtype.
     fitted : sequence of ColumnType, optional
-        The types of the fitted table, which this one must match.
+        The types of the fitted table, which the columns of `table` must match.
 
     Returns
     -------
@@ -197,7 +198,7 @@ def read_columns(
     fitted_names = [fit.name for fit in fitted or ()]
     if fitted is not None:
         check_same_columns(split, fitted_names)
-    # An array after a fitted frame takes the names of its columns.
+    # If a frame was fitted, an array has the column names of that frame.
     known = split.names or fitted_names
     named = find_categorical(categorical_features, known, len(split.columns))
     columns = []
@@ -235,7 +236,7 @@ def _is_rounded(held: Any, column: Column) -> bool:
 
 
 def _holds_booleans(held: Any, values: NDArray[np.float64]) -> bool:
-    """Whether a column of `split_table` has booleans where the values are not NaN."""
+    """Whether all observed cells are booleans; missing cells are NaN in `values`."""
     if isinstance(held, nw.Series):
         return bool(held.dtype == nw.Boolean)
     if held.dtype.kind != "O":
@@ -245,9 +246,9 @@ def _holds_booleans(held: Any, values: NDArray[np.float64]) -> bool:
 
 
 def mark_whole(found: ColumnType, values: NDArray[np.float64]) -> ColumnType:
-    """Return the type of a column, marked as whole if all its numbers or days are.
+    """Return a column's type, of form "whole" if all its numbers or days are whole.
 
-    This passes over all values, so it is done only at fit.
+    This reads all values, so it is done only at fit.
     """
     known = found.family in ("numbers", "dates")
     if not known or found.form == "boolean" or found.has_labels:
@@ -264,8 +265,8 @@ def mark_whole(found: ColumnType, values: NDArray[np.float64]) -> ColumnType:
 def _make_numeric(
     values: _Array, family: str, header: Header, order: _Labels | None = None
 ) -> Column:
-    """Make a numeric column."""
-    # The first value nearly always decides, without a pass over all.
+    """Make a numeric column; its family is "nothing" if all values are missing."""
+    # Mostly the first value is observed, and no other value needs to be read.
     if np.isnan(values[0]) and np.isnan(values).all():
         family = NOTHING
     found = ColumnType(header.name, "numeric", family, order, header.place)
@@ -275,19 +276,19 @@ def _make_numeric(
 def _make_categorical(
     codes: _Array, labels: list[Any], family: str, header: Header, unasked: bool = False
 ) -> Column:
-    """Make a categorical column."""
+    """Make a categorical column; its family is "nothing" if it has no label."""
     family = family if labels else NOTHING
     found = ColumnType(header.name, "categorical", family, None, header.place, unasked)
     return Column(found, np.asarray(codes, dtype=np.int32), tuple(labels))
 
 
 def _read_series(series: nw.Series[Any], header: Header) -> Column:
-    """Read a frame's column by its dtype."""
+    """Read a column of a frame; its dtype decides the kind."""
     dtype = series.dtype
     if isinstance(dtype, nw.Categorical | nw.Enum | nw.String):
         return _read_labels(series, header)
     if header.named and (dtype.is_integer() or dtype == nw.Boolean):
-        # Integers in a column with nulls would become floats and lose digits.
+        # Drop nulls first: with nulls, integers would become floats and lose digits.
         observed = ~series.is_null().to_numpy().astype(bool)
         present = series.drop_nulls().to_numpy()
         return _make_categorical(*label_numbers(present, observed), "numbers", header)
@@ -304,7 +305,7 @@ def _read_labels(series: nw.Series[Any], header: Header) -> Column:
     The frame's own library encodes the cells, so only distinct labels become Python
     objects. A column named in `categorical_features` has codes even if it is ordered.
     """
-    # An old polars reports every Categorical as ordered, by first occurrence.
+    # Old versions of polars report every Categorical as ordered, by first occurrence.
     ordered = isinstance(series.dtype, nw.Enum) or (
         series.implementation.is_pyarrow() and nw.is_ordered_categorical(series)
     )
@@ -333,7 +334,7 @@ def _read_labels(series: nw.Series[Any], header: Header) -> Column:
 
 
 def _read_array(values: _Array, header: Header) -> Column:
-    """Read an array without infinity by its dtype."""
+    """Read an array that has no infinity as a column; its dtype decides the kind."""
     kind = values.dtype.kind
     if kind in "SUT":
         values = _decode_text(values, header)
@@ -357,7 +358,7 @@ def _read_array(values: _Array, header: Header) -> Column:
 
 
 def _read_objects(cells: _Array, header: Header) -> Column:
-    """Read an array of Python objects by the types of the observed ones."""
+    """Read an array of objects as a column; its observed cells decide the kind."""
     family = find_family(cells, header)
     if family == "text" or header.named:
         coded = label_cells(cells, family, header)
@@ -366,12 +367,15 @@ def _read_objects(cells: _Array, header: Header) -> Column:
 
 
 def _decode_text(values: _Array, header: Header) -> _Array:
-    """Decode an array of text, if its columns are listed as categorical."""
+    """Convert an array of strings or bytes to an array of str objects.
+
+    Raises TypeError unless the column is listed in `categorical_features`.
+    """
     if not header.named:
         raise TypeError(
-            f"{header.place} is in an array of text, which hides numbers and missing "
-            "cells; pass an array with dtype=object or a data frame, or list every "
-            "column in categorical_features."
+            f"{header.place} is in an array of strings, in which numbers and missing "
+            "cells cannot be told from text; pass an array with dtype=object or a data "
+            "frame, or list every column in categorical_features."
         )
     try:
         cells = np.char.decode(values, "utf-8") if values.dtype.kind == "S" else values
@@ -384,7 +388,7 @@ def _decode_text(values: _Array, header: Header) -> _Array:
 
 
 def _match_fitted_type(column: Column, fitted: ColumnType) -> Column:
-    """Convert the column to its fitted type, or raise an error with the reason."""
+    """Convert a column to its fitted type; raise ValueError if its type differs."""
     found = column.type
     if NOTHING in (found.family, fitted.family):
         return _make_placeholder(column.observed, fitted)
@@ -403,7 +407,7 @@ def _match_fitted_type(column: Column, fitted: ColumnType) -> Column:
 def _make_placeholder(observed: NDArray[np.bool_], fitted: ColumnType) -> Column:
     """Make a column of the fitted type with one value for all observed cells.
 
-    It is used if no cell is observed in this table, or none was at fit.
+    It is used if no cell is observed in this table, or no cell was observed at fit.
     """
     if fitted.kind == "numeric":
         return Column(fitted, np.where(observed, 0.0, np.nan))
@@ -412,14 +416,15 @@ def _make_placeholder(observed: NDArray[np.bool_], fitted: ColumnType) -> Column
 
 
 def _rank_labels(column: Column, labels: _Labels, order: _Labels) -> _Array:
-    """Replace labels by their ranks in the fitted order; raise if one has none."""
+    """Replace labels by ranks in the fitted order; raise ValueError for a new label."""
     codes = np.where(column.observed, column.values, -1).astype(np.intp)
     if lost := [
         labels[k] for k in np.unique(codes) if k >= 0 and labels[k] not in order
     ]:
         raise ValueError(
             f"{column.type.place} has labels without a rank in the fitted order "
-            f"{order}: {lost}; replace them by labels of that order, or fit again."
+            f"{order}: {lost}; replace these labels by labels of that order, or fit "
+            "again."
         )
     rank = {label: float(k) for k, label in enumerate(order)}
     return np.array([*(rank.get(label, np.nan) for label in labels), np.nan])[codes]
@@ -433,7 +438,7 @@ def find_family(cells: Collection[Any], header: Header, any_type: bool = False) 
     cells : collection of objects
     header : Header
     any_type : bool
-        Whether other types are allowed; their family is the name of the type.
+        Whether types without a family are allowed; the result is then the type's name.
 
     Returns
     -------
@@ -452,7 +457,7 @@ def find_family(cells: Collection[Any], header: Header, any_type: bool = False) 
 
 
 def examples(cells: Collection[Any]) -> dict[str, Any]:
-    """Find one observed cell of each family of types, as family -> cell."""
+    """Find an example of each family among the observed cells, as family -> cell."""
     found: dict[str, Any] = {}
     for held in sorted(set(map(type, cells)), key=str):
         fits = (name for name, types in _FAMILIES.items() if issubclass(held, types))
@@ -467,9 +472,9 @@ def examples(cells: Collection[Any]) -> dict[str, Any]:
 
 
 def number_cells(cells: _Array, family: str, header: Header) -> NDArray[np.float64]:
-    """Turn cells of a family into floats, with NaN for missing cells.
+    """Convert cells of one family to floats, with NaN for missing cells.
 
-    Infinity raises ValueError.
+    Infinity, or a number too large for float64, raises ValueError.
 
     Parameters
     ----------
@@ -486,7 +491,8 @@ def number_cells(cells: _Array, family: str, header: Header) -> NDArray[np.float
         counts = (_count_nanoseconds(cell, header) for cell in cells)
         seconds = (np.nan if n is None else n / _SECOND for n in counts)
         return np.fromiter(seconds, np.float64, len(cells))
-    ready = set(map(type, cells)) <= {int, float, bool, type(None)}  # for numpy
+    # numpy itself converts these types.
+    ready = set(map(type, cells)) <= {int, float, bool, type(None)}
     plain = cells if ready else np.fromiter(map(_to_plain, cells), object)
     try:
         values = plain.astype(np.float64)
@@ -497,7 +503,7 @@ def number_cells(cells: _Array, family: str, header: Header) -> NDArray[np.float
 
 
 def label_cells(cells: Collection[Any], family: str, header: Header) -> _Codes:
-    """Turn cells of one family into labels; equal cells have the same label.
+    """Encode cells of one family as indices of labels; equal cells have one label.
 
     Parameters
     ----------
@@ -543,7 +549,7 @@ def label_cells(cells: Collection[Any], family: str, header: Header) -> _Codes:
 
 
 def name_label(label: Any, header: Header) -> Any:
-    """Convert one cell to its label, as `label_cells` does; None if it is missing."""
+    """Convert one cell to its label, as `label_cells` does; None for a missing cell."""
     family = next(iter(examples([label])), NOTHING)
     if family not in ("dates", "durations"):
         return _to_plain(label)
@@ -551,7 +557,7 @@ def name_label(label: Any, header: Header) -> Any:
 
 
 def label_numbers(present: _Array, observed: _Array) -> _Codes:
-    """Turn the observed numbers of a column into labels; other cells are missing."""
+    """Encode the numbers of the observed cells as indices of labels; -1 elsewhere."""
     if present.dtype.kind == "f":
         present = present + 0.0  # not -0.0: equal labels must be written alike
     labels, found = np.unique(present, return_inverse=True)
@@ -561,9 +567,9 @@ def label_numbers(present: _Array, observed: _Array) -> _Codes:
 
 
 def label_dates(dates: _Array, header: Header) -> _Codes:
-    """Turn an array of numpy dates into labels, as `label_cells` does."""
+    """Encode an array of numpy dates as indices of labels, as `label_cells` does."""
     observed = ~np.isnat(dates)
-    if not observed.any():  # perhaps without a unit
+    if not observed.any():  # the dtype may have no unit
         return np.full(len(dates), -1, np.int32), []
     present, size, step = _count_steps(dates[observed], header)
     codes, counts = label_numbers(present, observed)
@@ -571,9 +577,9 @@ def label_dates(dates: _Array, header: Header) -> _Codes:
 
 
 def count_seconds(times: _Array, header: Header) -> NDArray[np.float64]:
-    """Turn numpy dates (since 1970) or durations into seconds, and NaT into NaN."""
+    """Convert numpy dates (since 1970) or durations to seconds, and NaT to NaN."""
     missing = np.isnat(times)
-    if missing.all():  # perhaps without a unit
+    if missing.all():  # the dtype may have no unit
         return np.full(len(times), np.nan)
     counts, size, step = _count_steps(times, header)
     seconds: NDArray[np.float64]
@@ -603,7 +609,7 @@ def _label_plain(cells: Any, distinct: Any) -> _Codes:
 def _to_plain(cell: Any) -> Any:
     """Convert a cell to a plain Python value; None if missing, times unchanged.
 
-    -0.0 becomes 0.0, and a string of any class a str: equal labels are written alike.
+    -0.0 becomes 0.0, and a string of any class a str, so that equal labels look alike.
     """
     if type(cell).__name__ in _MISSING:
         return None
@@ -623,7 +629,8 @@ def _count_nanoseconds(cell: Any, header: Header) -> int | None:
 
     None if the cell is missing.
     """
-    cell = getattr(cell, "asm8", cell)  # pandas times are finer and have a wider range
+    # Times of pandas can be finer than microseconds and outside Python's range.
+    cell = getattr(cell, "asm8", cell)
     if isinstance(cell, dt.datetime):
         # Not by conversion to UTC, which fails near the ends of the range.
         offset = cell.utcoffset() or dt.timedelta()
@@ -639,11 +646,14 @@ def _count_nanoseconds(cell: Any, header: Header) -> int | None:
 
 
 def _count_steps(times: Any, header: Header) -> tuple[Any, int, int]:
-    """Convert numpy times to counts of their step; its unit must have a fixed length.
+    """Convert numpy times to whole steps of their dtype, such as 10 s of "m8[10s]".
+
+    Raises TypeError if the unit of the dtype has no fixed length.
 
     Returns
     -------
     counts : ndarray or scalar, int64
+        Number of steps.
     size, step : int
         Nanoseconds per unit, and units per step.
     """
@@ -657,13 +667,13 @@ def _count_steps(times: Any, header: Header) -> tuple[Any, int, int]:
         )
     if unit in "YM":
         times, unit, step = times.astype("M8[D]"), "D", 1
-    elif unit not in _UNITS:  # finer
+    elif unit not in _UNITS:  # finer than nanoseconds
         times, unit, step = times.astype(f"{dtype.kind}8[ns]"), "ns", 1
     return times.astype(np.int64), _UNITS[unit], step
 
 
 def write_date(count: int) -> str:
-    """Write the label of a date, in ISO format, from nanoseconds since 1970."""
+    """Format a date, in nanoseconds since 1970, as its label in ISO format."""
     days, time = divmod(count, _DAY)
     text = str(np.datetime64(days, "D"))
     if time:
@@ -701,7 +711,7 @@ def select_column_rows(
         values, labels, found = column.values[kept], column.labels, column.type
         if found.kind == "categorical":
             used = np.unique(values[values >= 0])
-            place = np.full(len(labels) + 1, -1, np.int32)  # the last is for -1
+            place = np.full(len(labels) + 1, -1, np.int32)  # the last entry: of code -1
             place[used] = np.arange(len(used))
             values, labels = place[values], tuple(labels[k] for k in used)
         less = Column(found, values, labels)
@@ -714,12 +724,12 @@ def select_column_rows(
 def find_columns(
     option: str, given: Mapping[Any, Any], types: Sequence[ColumnType]
 ) -> dict[int, tuple[Any, Any]]:
-    """Resolve an option that maps names or positions of columns to values.
+    """Find the columns to which the keys of an option refer, by name or by position.
 
     Parameters
     ----------
     option : str
-        The name of the option, for errors.
+        The name of the option, for messages.
     given : mapping
         From names or positions of columns to values.
     types : sequence of ColumnType
@@ -748,13 +758,13 @@ def find_columns(
         if names.get(str(key), j) != j:
             raise ValueError(
                 f"{option} has the key {key!r}, which is the position of "
-                f"{types[j].place} and the name of another; name the column by text, "
-                f"{str(key)!r} or {types[j].name!r}."
+                f"{types[j].place} and the name of another column; give the name as "
+                f"text, {str(key)!r} or {types[j].name!r}."
             )
         if j in found:
             raise ValueError(
                 f"{option} has two values for {types[j].place}, under "
-                f"{found[j][0]!r} and {key!r}; give one."
+                f"{found[j][0]!r} and {key!r}; give one value."
             )
         found[int(j)] = key, value
     return found

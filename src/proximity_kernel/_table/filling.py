@@ -7,9 +7,9 @@ values. Observed cells do not change. The caller's table is not modified.
 Values for a column of whole numbers are rounded. Booleans are true if the expected
 value is above one half. Times have the type and unit of the column.
 
-A frame's column keeps its type even if narwhals has no name for it (an index of
-categories, a time zone, a nullable integer), so the code calls each library directly. A
-column that is all missing in this table can have a type that does not fit the values,
+A frame's column keeps its type even if narwhals has no name for the type (such as
+categories of any dtype, or nullable integers), so the code calls each library directly.
+A column that is all missing in this table can have a type that does not fit the values,
 such as floats for text. Its type then follows from the values.
 """
 
@@ -36,10 +36,10 @@ OBJECTS = (
     "", "bool", "int", "float", "Decimal", "date", "datetime", "datetime, UTC",
     "timedelta", "pandas", "pandas, UTC", *(f"numpy {unit}" for unit in _UNITS),
 )  # fmt: skip
-"""Types of the cells of an object column; of two batches, the later here counts."""
+"""Types of the cells of an object column; of two batches, the later type counts."""
 _Array = NDArray[Any]
 _HOLDING: dict[str, Any] = {"dates": nw.Datetime | nw.Date, "durations": nw.Duration}
-# The kinds of arrays that hold each family.
+# Family -> kinds of numpy dtypes that can represent its values.
 _KINDS = {"numbers": "biufO", "dates": "MO", "durations": "mO"}
 _LABELS = nw.String | nw.Categorical | nw.Enum
 
@@ -52,18 +52,19 @@ class Fill:
     ----------
     type : ColumnType
     rows : ndarray of shape (n_missing,), int64
-        Rows of the table with a missing cell, ascending.
+        Indices of the rows with a missing cell, ascending.
     values : ndarray of shape (n_missing,), float64 or object
         Numbers, times in seconds, or labels of a categorical, ordered or not. Empty if
         nothing was observed at fit, since there is nothing to fill in.
     uncertainty : ndarray of shape (n_missing,), float64
-        Standard deviation of numbers; the probability of any other label.
+        Standard deviation of a number; probability that another label is right.
     means : ndarray of shape (n_missing,), float64
-        Expected numbers, even if `values` are others; empty for labels.
+        Expected numbers, also if `values` are modes; random draws are their own means.
+        Empty for labels.
     ends : ndarray of shape (n_missing, 2), float64
         Where the interval of a number begins and ends.
     objects : one of OBJECTS
-        The type of the cells at fit, if the column was one of Python objects.
+        The type of the cells at fit, if they were Python objects.
     """
 
     type: ColumnType
@@ -76,20 +77,20 @@ class Fill:
 
     @property
     def fillable(self) -> bool:
-        """Whether there are missing cells and values for them."""
+        """Whether there are missing cells, and values to fill in."""
         return len(self.values) > 0
 
     @property
     def is_boolean(self) -> bool:
-        """Whether the column was one of booleans at fit, and not one of labels."""
+        """Whether the column had booleans at fit, read as numbers and not as labels."""
         return self.type.form == "boolean" and not self.type.has_labels
 
     def decide(self, round_whole: bool) -> Fill:
-        """Round the values to the form of the fitted column.
+        """Round the values to the form of the fitted column: booleans or whole numbers.
 
-        Booleans are 0 or 1, with the uncertainty of labels. With `round_whole` numbers
-        are whole where all of them were at fit, and dates have no time of day where
-        none had one.
+        A boolean is 0 or 1, and its uncertainty is the probability of the other value.
+        With `round_whole`, numbers are rounded if all were whole at fit, and dates lose
+        their time of day if no fitted date had one.
         """
         if not self.fillable or self.type.has_labels:
             return self
@@ -113,7 +114,7 @@ class Fill:
         return np.array([np.datetime64(text) for text in self.values.tolist()])
 
     def as_numbers(self, dtype: np.dtype[Any]) -> _Array:
-        """Convert the values to a dtype: within its range, and rounded if whole."""
+        """Convert the values to a dtype; round and clip them for an integer dtype."""
         if dtype.kind == "b":
             labels = self.type.has_labels
             return self.values.astype(bool) if labels else self.means > 0.5
@@ -122,12 +123,12 @@ class Fill:
         if dtype.kind not in "iu":
             return self.values.astype(np.float64).astype(dtype)
         limits = np.iinfo(dtype)
-        # As Python integers, because floats cannot represent the largest.
+        # As Python integers, because floats cannot represent the largest int64.
         whole = [round(value) for value in self.values.tolist()]
         return np.array([min(max(n, limits.min), limits.max) for n in whole], dtype)
 
     def as_cells(self, cells: Sequence[Any]) -> _Array:
-        """Convert filled values to the Python types of the observed cells."""
+        """Convert the values to Python objects of the type of the observed cells."""
         missing = set(self.rows.tolist())
         known = [cell for i, cell in enumerate(cells) if i not in missing]
         example = next(iter(known), None)
@@ -147,7 +148,7 @@ class Fill:
 
 
 def name_objects(cells: Sequence[Any]) -> str:
-    """Name the common type of observed Python objects: of numbers or of times.
+    """Name the common type of Python objects that are numbers or times.
 
     Parameters
     ----------
@@ -156,7 +157,7 @@ def name_objects(cells: Sequence[Any]) -> str:
     Returns
     -------
     one of OBJECTS
-        Empty for other types, and for mixed ones without a common type.
+        Empty for other types, and if there is no common type.
 
     Examples
     --------
@@ -164,8 +165,8 @@ def name_objects(cells: Sequence[Any]) -> str:
     ('int', 'float', 'bool')
     """
     types = set(map(type, cells))
-    if any(issubclass(one, dt.datetime) for one in types):  # dates beside have time 0
-        types.discard(dt.date)
+    if any(issubclass(one, dt.datetime) for one in types):
+        types.discard(dt.date)  # a date among datetimes is midnight
     for name, held in (
         ("", str),
         ("bool", bool | np.bool_),
@@ -189,12 +190,12 @@ def name_objects(cells: Sequence[Any]) -> str:
 
 
 def count_micros(seconds: _Array, dtype: str) -> _Array:
-    """Convert seconds to microseconds, and NaN to NaT."""
+    """Convert seconds to numpy times in microseconds, and NaN to NaT."""
     return np.round(seconds * 1e6).astype(dtype)
 
 
 def _convert_time(moment: Any, example: Any, objects: str) -> Any:
-    """Convert a numpy time to a type of `OBJECTS`, in the time zone of an example."""
+    """Convert a numpy time to the type `objects`, in the time zone of `example`."""
     if objects.startswith("numpy"):
         return moment.astype(f"{moment.dtype.kind}8[{objects.split()[1]}]")
     zone = getattr(example, "tzinfo", None) or dt.UTC
@@ -232,7 +233,7 @@ def fill_table(table: Any, fills: Sequence[Fill]) -> Any:
 
 
 def make_uncertainty(table: Any, fills: Sequence[Fill]) -> Any:
-    """Make a table of the uncertainties, of the type of `table`; 0 if observed.
+    """Make a table of uncertainties, of the type of `table`; 0 for observed cells.
 
     Parameters
     ----------
@@ -254,7 +255,7 @@ def make_uncertainty(table: Any, fills: Sequence[Fill]) -> Any:
 
 
 def make_table(table: Any, columns: Sequence[_Array]) -> Any:
-    """Make a table of other values, of the type of `table`.
+    """Make a table of new values, of the type of `table` and with its column names.
 
     Parameters
     ----------
@@ -282,7 +283,7 @@ def find_objects(table: Any, columns: Sequence[Column]) -> tuple[str, ...]:
     ----------
     table : frame, array or list of rows, of shape (n_samples, n_features)
     columns : sequence of Column
-        The columns that were read from it.
+        The columns that were read from `table`.
 
     Returns
     -------
@@ -296,12 +297,12 @@ def find_objects(table: Any, columns: Sequence[Column]) -> tuple[str, ...]:
 
 
 def mark_missing(table: Any) -> _Array:
-    """Find the missing cells of a table, bool of shape (n_samples, n_features)."""
+    """Return the mask of missing cells of a table, shape (n_samples, n_features)."""
     return np.column_stack([~column.observed for column in read_columns(table)])
 
 
 def append_columns(table: Any, names: Sequence[str], columns: _Array) -> Any:
-    """Append columns of booleans to a table, in a copy of it.
+    """Append columns of booleans to a copy of a table.
 
     Parameters
     ----------
@@ -313,7 +314,7 @@ def append_columns(table: Any, names: Sequence[str], columns: _Array) -> Any:
     Returns
     -------
     frame, array or list of rows
-        In an array of numbers the new columns are 0 and 1.
+        In an array of numbers, the new columns contain 0 and 1.
     """
     if not len(names):
         return table
@@ -328,18 +329,18 @@ def append_columns(table: Any, names: Sequence[str], columns: _Array) -> Any:
 
 
 def as_pandas(table: Any) -> Any:
-    """Convert any frame to pandas; an array is returned unchanged."""
+    """Convert a frame to pandas; return an array or a list of rows unchanged."""
     if not _is_frame(table):
         return table
     return nw.from_native(table, eager_only=True).to_pandas()
 
 
 def select_columns(table: Any, kept: Sequence[int]) -> Any:
-    """Keep some columns of a frame, array or list of rows."""
+    """Select columns of a frame, array or list of rows by their indices."""
     if _is_frame(table):
         frame = nw.from_native(table, eager_only=True)
-        if frame.implementation.is_pandas_like():  # without columns it keeps its rows
-            return table.iloc[:, list(kept)]
+        if frame.implementation.is_pandas_like():
+            return table.iloc[:, list(kept)]  # keeps the index, even without columns
         return frame[:, list(kept)].to_native()
     if isinstance(table, list | tuple):
         return [type(row)(row[j] for j in kept) for row in table]
@@ -347,12 +348,13 @@ def select_columns(table: Any, kept: Sequence[int]) -> Any:
 
 
 def make_records(table: Any, columns: dict[str, _Array]) -> Any:
-    """Make a table of named columns of any length, of the kind of `table`.
+    """Make a frame, structured array or list of tuples to match the type of `table`.
 
     Parameters
     ----------
     table : frame, array or list of rows
     columns : dict of str to ndarray
+        Name -> values; the columns may be longer or shorter than `table`.
 
     Returns
     -------
@@ -377,7 +379,7 @@ def make_records(table: Any, columns: dict[str, _Array]) -> Any:
 
 
 def _fill_rows(rows: Any, fills: Sequence[Fill]) -> list[Any]:
-    """Fill the missing cells of a list of rows, in a copy; tuples stay tuples."""
+    """Fill the missing cells in a copy of a list of rows; tuples stay tuples."""
     out = [list(row) for row in rows]
     for j, own in enumerate(fills):
         if own.fillable:
@@ -391,12 +393,12 @@ def _fill_rows(rows: Any, fills: Sequence[Fill]) -> list[Any]:
 
 
 def _fill_array(table: Any, fills: Sequence[Fill]) -> _Array:
-    """Fill a copy of an array, of dtype object if its own cannot hold the values."""
+    """Fill a copy of an array, of dtype object if its dtype cannot hold the values."""
     masked = np.ma.isMaskedArray(table)
     out = np.array(np.ma.getdata(table) if masked else table)
     hidden = np.array(np.ma.getmaskarray(table)) if masked else None
     kind = out.dtype.kind
-    if kind in "SUT":  # text as long as needed
+    if kind in "SUT":  # a filled text may be longer than the dtype allows
         out = out.astype(object)
     elif any(kind not in _KINDS.get(g.type.family, "O") for g in fills if g.fillable):
         cells = [list(row) for row in out] if kind in "mM" else out.tolist()
@@ -420,13 +422,13 @@ def _fill_array(table: Any, fills: Sequence[Fill]) -> _Array:
 
 
 def _is_frame(table: Any) -> bool:
-    """Whether a table is a frame."""
+    """Whether a table is a data frame that narwhals supports, and not lazy."""
     wrapped = nw.from_native(table, pass_through=True, eager_only=True)
     return isinstance(wrapped, nw.DataFrame)
 
 
 def _fill_frame(frame: Any, fills: Sequence[Fill]) -> Any:
-    """Fill the missing cells of a frame, in a copy of it."""
+    """Fill the missing cells in a copy of a pandas, polars or pyarrow frame."""
     made = nw.from_native(frame, eager_only=True).implementation
     if made.is_pandas():
         out = frame.copy()
@@ -453,7 +455,7 @@ def _fill_frame(frame: Any, fills: Sequence[Fill]) -> Any:
 
 
 def _make_frame(frame: Any, names: Sequence[str], columns: Iterable[_Array]) -> Any:
-    """Make a frame of numpy columns, with the library and index of another."""
+    """Make a frame of numpy columns, with the library and the index of `frame`."""
     like = nw.from_native(frame, eager_only=True).implementation
     held = dict(zip(names, columns, strict=True))
     made = nw.from_dict(held, backend=like).to_native()
@@ -461,12 +463,12 @@ def _make_frame(frame: Any, names: Sequence[str], columns: Iterable[_Array]) -> 
 
 
 def _map_labels(fill: Fill, held: Sequence[Any]) -> tuple[list[Any], _Array]:
-    """Find the filled labels among the labels of a column; append new ones.
+    """Find the filled labels among the labels of a column; append new labels.
 
     Returns
     -------
     held : list
-        The labels of the column, then the new ones.
+        The labels of the column, then the new labels.
     places : ndarray of shape (n_missing,), int64
         Index into `held` of each filled label.
     """
@@ -491,7 +493,7 @@ def _needs_own_type(series: Any, fill: Fill) -> bool:
 
 
 def _infer_values(fill: Fill) -> Any:
-    """Convert the values to the type that fits them, whatever the column's dtype."""
+    """Convert the values to the default type of their family, such as float64."""
     if fill.type.family in TIMES:
         return fill.as_times()
     if fill.is_boolean:
@@ -500,7 +502,7 @@ def _infer_values(fill: Fill) -> Any:
 
 
 def _convert_values(series: Any, fill: Fill) -> Any:
-    """Convert the values to the type of a column; dates are in UTC."""
+    """Convert the values to the dtype of a column; dates are in UTC."""
     dtype = nw.from_native(series, series_only=True).dtype
     # narwhals does not know date64 of arrow.
     if dtype.is_temporal() or (dtype == nw.Unknown and fill.type.family in TIMES):
@@ -521,12 +523,12 @@ def _convert_values(series: Any, fill: Fill) -> Any:
 
 
 def _fill_pandas(series: Any, fill: Fill) -> Any:
-    """Fill a pandas column."""
+    """Fill the missing cells in a copy of a pandas column."""
     pd = import_module("pandas")
     dtype = series.dtype
     objects = isinstance(dtype, np.dtype) and dtype.kind == "O"
     made: Any
-    if isinstance(dtype, pd.SparseDtype):  # cannot be written to
+    if isinstance(dtype, pd.SparseDtype):  # a sparse array cannot be changed
         dense = _fill_pandas(series.sparse.to_dense(), fill)
         return dense.astype(pd.SparseDtype(dense.dtype, dtype.fill_value))
     if isinstance(dtype, pd.CategoricalDtype):
@@ -561,7 +563,7 @@ def _make_pandas_values(pd: Any, series: Any, fill: Fill) -> Any:
 
 
 def _fill_polars(series: Any, fill: Fill) -> Any:
-    """Fill a polars column."""
+    """Fill the missing cells in a copy of a polars column."""
     pl = import_module("polars")
     dtype = series.dtype
     if _needs_own_type(series, fill):
@@ -580,7 +582,7 @@ def _fill_polars(series: Any, fill: Fill) -> Any:
 
 
 def _fill_chunks(chunks: Any, fill: Fill) -> Any:
-    """Fill an arrow column."""
+    """Fill the missing cells in a copy of an arrow column."""
     pa = import_module("pyarrow")
     dtype = chunks.type
     if _needs_own_type(chunks, fill):
@@ -593,8 +595,8 @@ def _fill_chunks(chunks: Any, fill: Fill) -> Any:
         return compute.run_end_encode(plain, run_end_type=dtype.run_end_type)
     if pa.types.is_string_view(dtype):  # arrow cannot take from views yet
         return _fill_chunks(chunks.cast(pa.string()), fill).cast(dtype)
-    # Append the values and take from there, because arrow replaces cells of some types
-    # only.
+    # Append the values, and take the cells by position: arrow can replace cells only of
+    # some types.
     places = np.arange(len(chunks))
     places[fill.rows] = len(chunks) + np.arange(len(fill.rows))
     values = pa.array(_convert_values(chunks, fill)).cast(dtype, safe=False)
@@ -606,7 +608,7 @@ def _fill_chunks(chunks: Any, fill: Fill) -> Any:
 def _fill_dictionary(pa: Any, chunks: Any, fill: Fill) -> Any:
     """Fill a dictionary-encoded arrow column; new labels extend the dictionary."""
     whole = chunks.unify_dictionaries().combine_chunks()
-    if isinstance(whole, pa.ChunkedArray):  # of older versions
+    if isinstance(whole, pa.ChunkedArray):  # in older versions of pyarrow
         whole = whole.chunk(0)
     held, places = _map_labels(fill, whole.dictionary.to_pylist())
     codes = whole.indices.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)

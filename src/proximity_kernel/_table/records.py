@@ -1,4 +1,4 @@
-"""Results that a notebook shows as a table, and `to_frame` as a data frame."""
+"""Results that a notebook shows as a table, and `to_frame` makes a data frame."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from numpy.typing import NDArray
 
 from .._shared.extras import require
 
-_MOST_ROWS = 60  # that a notebook shows
-_NAMED = {"feature_name": "feature", "column_names": "columns"}  # names for numbers
+_MOST_ROWS = 60  # rows that a notebook shows
+# Field of names -> field of feature numbers, which the names replace in a data frame.
+_NAMED = {"feature_name": "feature", "column_names": "columns"}
 _Item = TypeVar("_Item")
 
 
 def find_library(table: Any) -> str:
-    """Name the library of a data frame; pandas for other tables.
+    """Return the name of a data frame's library; "pandas" for other tables.
 
     >>> find_library([[1.0, "a"]])
     'pandas'
@@ -31,12 +32,13 @@ def find_library(table: Any) -> str:
 
 
 class Tabular:
-    """Base of results that become a data frame, and that a notebook shows as a table.
+    """Base class of results that a notebook shows as a table, with `to_frame`.
 
     Attributes
     ----------
     library : str
-        The data frame library of `to_frame`: that of the input table, else pandas.
+        Library of the frame that `to_frame` returns: the one of the input table if that
+        was a data frame, else pandas.
     """
 
     library = "pandas"
@@ -58,7 +60,7 @@ class Tabular:
         if self.library == "pandas":
             require("pandas", extra="cli")
         columns = self._list_columns()
-        if self.library != "pandas":  # the others need one type in a column
+        if self.library != "pandas":  # other libraries need one type per column
             columns = {name: unify_types(cells) for name, cells in columns.items()}
         backend: Any = self.library
         return nw.from_dict(columns, backend=backend).to_native()
@@ -82,7 +84,7 @@ class Tabular:
 
 
 class Records(Tabular, list[_Item]):
-    """A list of mappings or dataclasses, or of such lists, one for each row.
+    """A list of mappings or dataclasses, or one such list for each row of a table.
 
     Parameters
     ----------
@@ -91,8 +93,8 @@ class Records(Tabular, list[_Item]):
     names : iterable of str
         Names of the columns, used if there are no records.
     text : str
-        Name of a column with each record as text, which a notebook shows in place of
-        most fields; "" for none.
+        Name of an extra column with each record as text, which a notebook shows in
+        place of most fields; "" for no such column.
 
     Examples
     --------
@@ -136,7 +138,7 @@ class Records(Tabular, list[_Item]):
 
 
 class CellRecords(Tabular, np.ndarray[Any, Any]):
-    """A structured array with `to_frame`; a single field is a plain array.
+    """A structured array with the method `to_frame`; a single field is a plain array.
 
     Examples
     --------
@@ -158,7 +160,7 @@ class CellRecords(Tabular, np.ndarray[Any, Any]):
         return found.view(np.ndarray) if is_plain else found
 
     def _list_columns(self) -> dict[str, list[Any]]:
-        """List features by their names, which take the place of their numbers."""
+        """List the columns of the frame; names of features replace their numbers."""
         fields = {_NAMED.get(name, name): self[name] for name in self.dtype.names or ()}
         columns = {name: own.tolist() for name, own in fields.items() if own.ndim == 1}
         several = {name: own.T for name, own in fields.items() if own.ndim == 2}
@@ -169,7 +171,7 @@ class CellRecords(Tabular, np.ndarray[Any, Any]):
 
 
 def _flatten(record: Any) -> Mapping[str, Any]:
-    """Turn a mapping or dataclass into a mapping; tuples are joined."""
+    """Convert a mapping or dataclass to a mapping; join tuples of texts by "and"."""
     if is_dataclass(record):
         record = {one.name: getattr(record, one.name) for one in fields(record)}
     return {
@@ -179,7 +181,7 @@ def _flatten(record: Any) -> Mapping[str, Any]:
 
 
 def unify_types(cells: list[Any]) -> list[Any]:
-    """Convert all cells to text if their types differ, for libraries that need one."""
+    """Convert the cells of a column to text if their types differ."""
     kinds = {type(cell) for cell in cells if cell is not None}
     if len(kinds) < 2:
         return cells
@@ -187,7 +189,7 @@ def unify_types(cells: list[Any]) -> list[Any]:
 
 
 def _write_cell(cell: Any) -> str:
-    """Write a cell of an HTML table: numbers to the right, with few digits.
+    """Format a cell of an HTML table: numbers on the right, with few digits.
 
     >>> _write_cell(4087.5)
     '<td style="text-align: right">4087.5</td>'
@@ -197,7 +199,8 @@ def _write_cell(cell: Any) -> str:
     if cell is None or (isinstance(cell, float) and isnan(cell)):
         return "<td></td>"
     if isinstance(cell, float):
-        digits = max(3, len(f"{abs(cell):.0f}") + 1)  # one decimal at least
+        # All digits before the point and one after it, but at least three.
+        digits = max(3, len(f"{abs(cell):.0f}") + 1)
         return f'<td style="text-align: right">{cell:.{digits}g}</td>'
     if isinstance(cell, int) and not isinstance(cell, bool):
         return f'<td style="text-align: right">{cell}</td>'

@@ -10,8 +10,8 @@ arrow interface for streams, ``__arrow_c_stream__``. A reader can be read only o
 it is collected first. A row of a pandas frame is a Series whose index has the names of
 the columns.
 
-`columns` reads the kind of a column from its dtype and cells. Only infinity is checked
-here, because that is fastest for a whole array.
+The module `columns` finds the kind of each column from its dtype and cells. Here, the
+values are only checked for infinity, because that is fastest for a whole array.
 """
 
 from __future__ import annotations
@@ -49,17 +49,17 @@ _ADVICE = {
 
 
 def collect_table(table: Any, fitted: Sequence[str] = ()) -> Any:
-    """Convert a stream or one row to a frame; other tables are returned unchanged.
+    """Convert a stream or one row to a frame; return any other table unchanged.
 
     Parameters
     ----------
     table : anything
     fitted : sequence of str
-        The names at fit; a Series with these as its index is one row.
+        The names at fit; a Series whose index has these names is one row.
 
     Returns
     -------
-    pyarrow Table of a stream, pandas frame of a row; else `table`
+    pyarrow Table for a stream, pandas frame for a row; else `table`
     """
     try:
         frame = nw.from_native(table, pass_through=True, allow_series=True)
@@ -84,11 +84,11 @@ class Header:
     Attributes
     ----------
     name : str
-        The frame's column name, or "x3" for the one at index 3 of an array.
+        The frame's column name, or "x3" for the column at index 3 of an array.
     place : str
         The column in messages: "column 'age'" or "column 3".
     named : bool
-        Whether it is listed in `categorical_features`.
+        Whether the column is listed in `categorical_features`.
     """
 
     name: str
@@ -149,7 +149,7 @@ def split_table(table: Any) -> Table:
     [array([1.5, None], dtype=object), array(['red', 'blue'], dtype=object)]
     """
     if isinstance(table, type):
-        raise TypeError(f"{table.__name__} is a class; pass a table made with it.")
+        raise TypeError(f"{table.__name__} is a class; pass a table of that class.")
     table = collect_table(table)
     frame = _wrap_frame(table)
     if isinstance(frame, nw.LazyFrame):
@@ -247,8 +247,8 @@ def find_categorical(asked: Any, names: Sequence[str], n_features: int) -> set[i
                 if index.get(str(item), item) != item:
                     raise ValueError(
                         f"categorical_features has {item!r}, which is the position of "
-                        f"column {names[item]!r} and the name of another; list the "
-                        f"name as text, {str(item)!r} or {names[item]!r}."
+                        f"column {names[item]!r} and the name of another column; give "
+                        f"the name as text, {str(item)!r} or {names[item]!r}."
                     )
             if not wrong:
                 return set(found.values())
@@ -283,18 +283,18 @@ def narrow_floats(values: _Array) -> _Array:
 
 
 def _wrap_frame(table: Any) -> Any:
-    """Wrap tables that narwhals supports; others are returned unchanged."""
+    """Wrap a table that narwhals supports; return any other table unchanged."""
     try:
         return nw.from_native(table, pass_through=True, allow_series=True)
     except DuplicateError:
-        # In pyarrow `columns` are the arrays, not the names.
+        # A pyarrow Table has its arrays in `columns`, and the names elsewhere.
         names = getattr(table, "column_names", None)
         _check_unique(table.columns if names is None else names)
         raise
 
 
 def _split_frame(frame: nw.DataFrame[Any]) -> Table:
-    """Split a frame into its series."""
+    """Split a frame into series; raise ValueError if two columns have one name."""
     _check_shape(frame.shape)
     names = [str(name) for name in frame.columns]  # in pandas, 1 and "1" differ
     _check_unique(names)
@@ -304,14 +304,15 @@ def _split_frame(frame: nw.DataFrame[Any]) -> Table:
 def _unwrap_series(series: Any) -> Any:
     """Return a series, or an array of its cells if narwhals cannot use its dtype."""
     held = getattr(series.to_native(), "dtype", None)
-    if isinstance(held, np.dtype) and held.kind == "O":  # narwhals guesses text
+    # narwhals would guess that a column of objects is text.
+    if isinstance(held, np.dtype) and held.kind == "O":
         return series.to_numpy()
-    if hasattr(held, "pyarrow_dtype"):  # arrow columns of pandas lack methods
+    if hasattr(held, "pyarrow_dtype"):  # narwhals supports pyarrow's own columns better
         table = nw.from_native(series.to_frame().to_arrow(), eager_only=True)
         series = next(iter(table.iter_columns()))
     if str(getattr(series.to_native(), "type", "")) == "string_view":
         return series.cast(nw.String)  # arrow cannot filter views yet
-    # numpy has no such type, or arrow cannot convert to it.
+    # numpy has no type for such cells, or arrow cannot convert to it.
     odd = isinstance(series.dtype, nw.Unknown) and series.implementation.is_pyarrow()
     if odd or isinstance(series.dtype, _BY_CELL):
         try:
@@ -325,7 +326,7 @@ def _unwrap_series(series: Any) -> Any:
 
 
 def _split_rows(rows: Sequence[Any]) -> list[_Array]:
-    """Split a list of rows into columns of Python objects."""
+    """Split a list of rows into columns of Python objects; raise for uneven rows."""
     if not rows or not set(map(type, rows)) <= {list, tuple}:
         rows = [_check_row(i, row, len(rows)) for i, row in enumerate(rows)]
     widths = {len(row) for row in rows}
@@ -343,14 +344,14 @@ def _split_rows(rows: Sequence[Any]) -> list[_Array]:
 
 
 def _is_nest(item: Any) -> bool:
-    """Whether an item of a list is a row: a list, tuple or array, but not 0-d."""
+    """Whether an item of a list can be a row: a list, a tuple, or an array, not 0-d."""
     return isinstance(item, list | tuple) or (
         isinstance(item, np.ndarray) and item.ndim > 0
     )
 
 
 def _check_row(i: int, row: Any, n_rows: int) -> Any:
-    """Return an item of a list; raise an error unless it is a row."""
+    """Return an item of a list of rows; raise an error unless it is a row."""
     if _is_nest(row):
         return row
     if isinstance(row, str | bytes | np.ndarray) or not isinstance(row, Sized):
@@ -385,7 +386,7 @@ def _split_array(table: Any) -> list[_Array]:
 
 
 def _fill_masked(array: _Array, mask: NDArray[np.bool_]) -> _Array:
-    """Copy an array, with masked cells as missing."""
+    """Copy an array, with NaN, NaT or None in the masked cells."""
     missing = {"f": np.nan, "c": np.nan, "m": "NaT", "M": "NaT"}
     kind = array.dtype.kind
     # Integers, booleans and text cannot represent a missing cell.
@@ -397,7 +398,7 @@ def _fill_masked(array: _Array, mask: NDArray[np.bool_]) -> _Array:
 def _check_shape(shape: tuple[int, ...]) -> None:
     """Raise ValueError unless a table has two dimensions, rows and columns.
 
-    The phrases are those of scikit-learn.
+    The wording of the messages is that of scikit-learn.
     """
     if len(shape) < 2:
         raise ValueError(
@@ -425,12 +426,12 @@ def _check_unique(names: Iterable[Any]) -> None:
     if repeated:
         raise ValueError(
             f"The column names are not unique: {', '.join(repeated[:_MOST])}; "
-            "rename or drop one of each (1 and '1' are one name)."
+            "rename or drop one of each (1 and '1' count as the same name)."
         )
 
 
 def _check_same_names(names: list[str], fitted: list[str]) -> None:
-    """Raise ValueError unless the names are the fitted ones, in the fitted order."""
+    """Raise ValueError unless the names equal the fitted names, in the same order."""
     wrong = {
         "missing": sorted(set(fitted) - set(names), key=fitted.index),
         "unexpected": sorted(set(names) - set(fitted), key=names.index),

@@ -1,15 +1,14 @@
-"""The command line: parse, call the library, print.
-
-The first three import nothing that takes long, so that help and errors come at once:
+"""The command line: parse the arguments, call the library, print the results.
 
 - ``arguments``: the options of every command, with their help
-- ``outputs``: the files of a call, checked before the work begins
-- ``program``: parse, run a command, print notes and errors
-- ``fitting``: a table and options -> a fitted estimator, also in batches; models
-- ``results``: ids and row numbers, tables in files and on a terminal, pages
-- ``filled_cells``: what `impute` writes
+- ``outputs``: check input and output files before the work begins
+- ``program``: parse the arguments, run a command, print notes and errors
+- ``fitting``: read a table, whole or in batches; fit an estimator or load a model
+- ``results``: name rows by id or number; write results to files and terminals
+- ``filled_cells``: fill the missing cells of a file's table, for `impute`
 
-Each command has a file of its own, imported when it runs.
+The first three import nothing that takes long, so that help and errors appear at once.
+Each command has a module, ``NAME_command``, which is imported when the command runs.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The options of every command, with their help. Nothing here takes long to import.
 
-The docstring of a command's function is the text of its ``--help``. An option that is
-not given is None, which distinguishes it from a default value.
+The docstring of each command's function is the text of its ``--help``. Most options are
+None unless given, so that a command can tell whether they were given.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 from ..io.schema import InputError
 from ..io.text import SEPARATORS
 
-# Parameters that messages of the library name in backquotes -> options.
+# Parameter of the library, as its messages name it in backquotes -> option.
 _READING = {
     "sep": "--sep",
     "decimal": "--decimal",
@@ -48,7 +48,7 @@ _PARAMETER = re.compile(rf"`({'|'.join(_OPTIONS)})(=[^`]*)?`")
 
 
 def name_options(text: str) -> str:
-    """Replace parameters of the library in a message by options of the command line.
+    """Replace the names of parameters in a library message by command-line options.
 
     >>> name_options("see `sep`; `missing=-99` marks a missing cell")
     'see --sep; --na=-99 marks a missing cell'
@@ -59,16 +59,18 @@ def name_options(text: str) -> str:
 
 
 def reading_options(given: argparse.Namespace) -> dict[str, Any]:
-    """Collect the parameters of `read_table` from the options."""
-    if isinstance(given.names, str):  # once, because a pipe cannot be read again
+    """Collect the parameters of `read_table` from the options, and read --names."""
+    if isinstance(given.names, str):  # read only once: a pipe cannot be read again
         given.names = _read_names(given.names)
     return {name: getattr(given, name) for name in (*_READING, "default_missing")}
 
 
 def _read_names(path: str) -> list[str]:
-    """Read column names from a file.
+    """Read the --names file: one column name in each line, or all names in one line.
 
-    Text after a colon is a comment, and so are lines that begin with "|".
+    Names in one line are separated by commas, semicolons or tabs. Of several lines, the
+    text after a colon is ignored, and so are lines that begin with "|". A file that
+    cannot be read raises InputError.
     """
     try:
         text = Path(path).read_text(encoding="utf-8-sig")
@@ -86,13 +88,13 @@ def _read_names(path: str) -> list[str]:
 
 
 def _look(parser: argparse.ArgumentParser) -> None:
-    """Show how a file is read: the kinds of columns, ids, missing cells.
+    """Show how a file is read: the kind, missing cells and values of each column.
 
       proximity-kernel look patients.csv
       proximity-kernel look patients.csv --na -99 --drop remark
 
-    Nothing is written. The options are those of the other commands: try them
-    here first.
+    Nothing is written. The other commands take the same options for reading a
+    file: try them here first.
     """
     _add_input(parser)
 
@@ -113,7 +115,8 @@ def _cluster(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("-k", dest="n_clusters", type=_whole_number(1, auto=True), metavar="N",
         help="number of clusters; auto (the default) chooses it")  # fmt: skip
-    add("--profiles", metavar="FILE", help="write the typical values of each cluster")
+    add("--profiles", metavar="FILE",
+        help="write the typical values of each cluster, with their shares")  # fmt: skip
     _add_kernel(parser, seed=True)
     _add_output(parser, report=True)
     _add_batches(parser)
@@ -121,7 +124,7 @@ def _cluster(parser: argparse.ArgumentParser) -> None:
 
 
 def _neighbors(parser: argparse.ArgumentParser) -> None:
-    """Find the most similar rows of each row, or of some rows.
+    """Find the rows most similar to each row, or to given rows.
 
       proximity-kernel neighbors patients.csv -k 5 -o near.csv
       proximity-kernel neighbors patients.csv --of P0012 --of P0077
@@ -129,22 +132,26 @@ def _neighbors(parser: argparse.ArgumentParser) -> None:
       proximity-kernel neighbors old.csv --save-model m.pk -o near.csv
       proximity-kernel neighbors new.csv --model m.pk
 
-    Output: the row (from 1), the rank, the neighbor's row and their
-    similarity, from 0 to 1; the ids of both, if there are any. A terminal
-    shows which rows are equal or most similar, and the nearest of some rows.
+    Output: for each row and each of its neighbors, the row number (from 1),
+    the neighbor's rank and row number, and their similarity, from 0 to 1;
+    also the ids of both rows, if the table has ids. A terminal shows which
+    rows are equal or most similar, and the neighbors of the first rows.
     With --join: all columns of the table, and for each row its neighbors
     (neighbor_1, similarity_1, ...).
-    The file of --save-model holds all rows, coded, and the ids of all rows.
+    A model file (--save-model) contains every row of the table, as bins, and
+    all ids.
     """
     _add_input(parser)
     add = parser.add_argument
     add("-k", type=_whole_number(1), metavar="N",
-        help="number of neighbors of each row (5, or all if there are "
+        help="number of neighbors of each row (5, or all other rows if there are "
         "fewer)")  # fmt: skip
     add("--of", action="append", default=[], metavar="ROW",
-        help="only for this row: its id or its number; may be repeated")  # fmt: skip
+        help="find the neighbors of this row only, given by its id or its number; may "
+        "be repeated")  # fmt: skip
     add("--queries", metavar="FILE",
-        help="for the rows of another table, read in the same way")  # fmt: skip
+        help="find the neighbors of the rows of another table, which is read with the "
+        "same column types")  # fmt: skip
     _add_kernel(parser)
     _add_output(parser, join=True)
     _add_model(parser)
@@ -160,31 +167,32 @@ def _outliers(parser: argparse.ArgumentParser) -> None:
       proximity-kernel outliers new.csv --model m.pk
 
     Output: the ids (or the row numbers, from 1), the score, whether the row
-    is an outlier, and the reasons if it is; with --join, all columns. Each
-    cell is compared with what the other cells of its row suggest, and a
-    number with the range of its column. The score of a row is the sum of the
-    scores of its cells; higher is more unusual.
+    is an outlier, and if so, the reasons; with --join, also all columns of
+    the table. Each cell is compared with what the other cells of its row
+    suggest, and a number also with the range of its column. The score of a
+    row is the sum of the scores of its cells; a higher score is more unusual.
     """
     _add_input(parser)
     add = parser.add_argument
     add("--top", type=_whole_number(1), metavar="N",
-        help="only the N most unusual rows (or cells), ordered, all with "
-        "reasons")  # fmt: skip
+        help="only the N most unusual rows (or cells), the most unusual first, each "
+        "with its reasons")  # fmt: skip
     add("--cells", action="store_true",
-        help="list cells instead of rows, the most unusual first: those of the "
-        "outliers or, with --top N, the first N of all rows")  # fmt: skip
+        help="list cells instead of rows, the most unusual first: the unusual cells of "
+        "outliers or, with --top N, the N most unusual cells of all rows")  # fmt: skip
     add("--share", type=_parse_share, metavar="S",
-        help="share of the rows to call outliers (rows that score higher than 99 %% "
-        "of the rows drawn from the fitted model)")  # fmt: skip
+        help="share of the rows to call outliers; by default, outliers are the rows "
+        "that score higher than 99 %% of rows sampled from the fitted "
+        "model")  # fmt: skip
     add("--reasons", type=_whole_number(0), default=3, metavar="N",
-        help="reasons for each row (3)")  # fmt: skip
+        help="maximum number of reasons for each row (3)")  # fmt: skip
     _add_kernel(parser)
     _add_output(parser, join=True)
     _add_model(parser)
 
 
 def _compare(parser: argparse.ArgumentParser) -> None:
-    """Compare two files of the same table.
+    """Show what changed between two files of the same table.
 
       proximity-kernel compare may.csv june.csv
       proximity-kernel compare may.csv june.csv -o unlike.csv
@@ -193,16 +201,15 @@ def _compare(parser: argparse.ArgumentParser) -> None:
     frequent, and which new rows are unlike anything in the old file.
     A column is listed as changed if its values differ more than samples of
     one table usually do; if nothing changed, the chance that any column is
-    listed is at most about 2 %. A new row is unlike the old ones if it has a
-    category that is not in the old file, or a number or date outside the
-    range of the old file. It is also unlike them if its outlier score is
-    above the limit of the command outliers, fitted to the old file, and above
-    the scores of 99 % of the old rows, each scored by a model of other old
-    rows. -o FILE writes these rows with all columns, their scores and the
-    reasons.
+    listed is at most about 2 %. A new row is listed if it has a category that
+    is not in the old file, or a number or date outside the range of the old
+    file. A new row is also listed if its outlier score is above two limits:
+    that of the command outliers, fitted to the old file, and the scores of
+    99 % of the old rows, each computed by a model fitted to other old rows.
+    -o FILE writes the listed rows with all columns, scores and reasons.
     """
     _add_input(parser, metavar="OLD")
-    parser.add_argument("new", metavar="NEW", help="another file of the same table")
+    parser.add_argument("new", metavar="NEW", help="a newer file of the same table")
     _add_kernel(parser)
     _add_output(parser)
 
@@ -220,8 +227,8 @@ def _report(parser: argparse.ArgumentParser) -> None:
     _add_input(parser)
     parser.add_argument(
         "-o", "--output", "--report", dest="report", metavar="FILE",
-        help="the page, ending in .html; by default named like the table, in the "
-        "current folder; an existing file is replaced",
+        help="the page to write, ending in .html; by default in the current folder, "
+        "named like the table; an existing file is replaced",
     )  # fmt: skip
     _add_kernel(parser)
 
@@ -234,14 +241,15 @@ def _represent(parser: argparse.ArgumentParser) -> None:
       proximity-kernel represent a.csv --save-model m.pk -o a.npz
       proximity-kernel represent new.csv --model m.pk -o new.npz
 
-    An observed cell is represented by its bin, a missing one by a
+    An observed cell is represented by its bin, a missing cell by a probability
     distribution over bins. The inner product of two rows, divided by the
     number of columns, is their similarity.
     Output: the ids (or the row numbers, from 1) and a column for each bin.
     A .npz file holds only the sparse matrix (scipy.sparse.load_npz).
     """
     _add_input(parser)
-    parser.add_argument("--force", action="store_true", help="write a very large table")
+    parser.add_argument("--force", action="store_true",
+        help="write the table even if it takes more than 1 GiB")  # fmt: skip
     _add_kernel(parser)
     _add_output(parser, more=", or .npz (sparse)")
     _add_batches(parser)
@@ -255,17 +263,18 @@ def _explain(parser: argparse.ArgumentParser) -> None:
       proximity-kernel explain patients.csv 1 2
       proximity-kernel explain patients.csv 1 2 -o why.json
 
-    A row is named by its id, or by its number, counted from 1. Write #12 for
-    row 12 if 12 could also be an id. The similarity is that of `neighbors`, and
-    the sum of what the columns add. Values in the "same range" count as equal;
-    "close" values count less the farther they are apart, and rare ones that
-    both rows have count more. A missing cell is shown as ?, with its most
-    likely ranges or categories. In brackets: the columns that changed this
-    estimate most, and how much probability each shifted.
+    Name a row by its id, or by its number, counted from 1. Write #12 for
+    row 12 if 12 could also be an id. The similarity is the one that
+    `neighbors` computes, and the sum of what the columns add. Values in the
+    "same range" count as equal; "close" values count less the farther they
+    are apart; rare values that both rows have count more. A missing cell is
+    shown as ?, with its most likely ranges or categories. In brackets: the
+    columns that changed this estimate most, and how much probability each
+    column shifted.
     """
     _add_input(parser)
     parser.add_argument("row_a", metavar="ROW_A", help="id or number of a row")
-    parser.add_argument("row_b", metavar="ROW_B", help="id or number of another")
+    parser.add_argument("row_b", metavar="ROW_B", help="id or number of another row")
     _add_kernel(parser)
     _add_output(parser)
     _add_model(parser)
@@ -281,21 +290,21 @@ def _impute(parser: argparse.ArgumentParser) -> None:
 
     The other commands need no filled table; this is for programs that do.
     Output: all columns in their order, with every observed cell as it was.
-    Estimates are written like the observed cells of their column: with as many
-    decimals, with the unit, in the same date format. A terminal shows what was
+    Estimates are written in the format of their column: with the same number
+    of decimals, the same unit or date format. A terminal shows what was
     filled in each column, with an example: "± 10" is the standard deviation of
     the estimate, "85 % sure" the probability that it is right.
     """
     _add_input(parser)
     add = parser.add_argument
     add("--strategy", choices=["mean", "mode"], default="mean",
-        help="for numbers: the expected value (mean, the default), or the typical "
-        "value of the most likely bin (mode); others get the most likely "
-        "value")  # fmt: skip
+        help="estimate of a number or date: its expected value (mean, the default), or "
+        "the typical value of the most likely bin (mode); of a category: always the "
+        "most likely category")  # fmt: skip
     add("--uncertainty", metavar="FILE",
-        help="write a second table: the standard deviation of numbers, and the "
-        "probability that another category is right; 0 for observed "
-        "cells")  # fmt: skip
+        help="write a second table: for a number, the standard deviation of its "
+        "estimate; for a category, the probability that another category is right; 0 "
+        "for observed cells")  # fmt: skip
     _add_kernel(parser)
     _add_output(parser)
     _add_model(parser)
@@ -325,14 +334,14 @@ COMMANDS: dict[str, Callable[[argparse.ArgumentParser], None]] = {
     "impute": _impute,
     "demo": _demo,
 }
-"""Name -> the function that adds its options. Its code is in ``NAME_command``."""
+"""Command -> the function that adds its options; ``NAME_command`` runs the command."""
 
 
 # --------------------------------------------------------- options of several commands
 
 
 def _add_input(parser: argparse.ArgumentParser, metavar: str = "FILE") -> None:
-    """Add the table, and the options for reading it."""
+    """Add the argument for the file of the table, and the options for reading it."""
     parser.add_argument(
         "file", metavar=metavar,
         help="CSV, TSV, Parquet, Arrow or Excel, also compressed with gzip; - is "
@@ -347,19 +356,19 @@ def _add_input(parser: argparse.ArgumentParser, metavar: str = "FILE") -> None:
         "space")  # fmt: skip
     add("--decimal", choices=[".", ","], help="decimal point or comma")
     add("--na", action="append", default=[], metavar="TEXT", dest="missing",
-        help="a text that marks a missing cell, in addition to the usual (empty, "
-        "?, NA, null, -, ...), or COL=TEXT for one column; may be "
-        "repeated")  # fmt: skip
+        help="text that marks a missing cell, in addition to empty cells, ?, NA, null, "
+        "-, ...; COL=TEXT marks it in one column only; may be repeated")  # fmt: skip
     add("--na-only", action="store_false", dest="default_missing",
-        help="only empty cells and the texts of --na are missing")  # fmt: skip
+        help="treat only empty cells and the texts of --na as missing")  # fmt: skip
     add("--header-rows", type=_whole_number(0), metavar="N",
-        help="rows that hold the column names: 0 for none; several are joined into "
+        help="number of rows with column names: 0 for none; several are joined into "
         "one name for each column")  # fmt: skip
     add("--skip-rows", type=_whole_number(0), metavar="N",
-        help="lines above the table to skip, empty ones included")  # fmt: skip
+        help="number of lines to skip above the table, including empty "
+        "lines")  # fmt: skip
     add("--names", metavar="FILE",
-        help="column names of a table without a header: one in each line, or all in "
-        "one, separated by commas")  # fmt: skip
+        help="file with the column names, for a table without a header: one name in "
+        "each line, or all names in one line, separated by commas")  # fmt: skip
     add("--encoding", metavar="NAME",
         help="encoding of a text file: utf-8, latin-1, ...")  # fmt: skip
     add("--sheet", metavar="NAME", help="Excel sheet: its name or number")
@@ -369,13 +378,15 @@ def _add_input(parser: argparse.ArgumentParser, metavar: str = "FILE") -> None:
     order.add_argument("--month-first", action="store_false", dest="day_first",
                        default=None, help="3/4/2020 is in March")  # fmt: skip
     columns = {
-        "id": "column that names the rows: written, but not compared; may be "
-        "repeated, or several separated by commas",
-        "only": "column to compare by; all others are left out; repeated like --id",
-        "drop": "column to leave out; repeated like --id",
-        "categorical": "column of numbers that are codes, or of texts to keep; "
-        "repeated like --id",
-        "numeric": "column of numbers that are not codes or dates; repeated like --id",
+        "id": "column that names the rows: written, but not compared; for several "
+        "columns, separate them by commas or repeat the option",
+        "only": "column to compare; columns that are not listed are left out; several "
+        "as in --id",
+        "drop": "column to leave out; several as in --id",
+        "categorical": "column to compare by categories: numbers that are codes, or "
+        "free text that would be left out; several as in --id",
+        "numeric": "column to compare by numbers, which are neither codes nor dates; "
+        "several as in --id",
     }
     for name, text in columns.items():
         add(f"--{name}", action="append", default=[], metavar="COL", help=text,
@@ -384,17 +395,18 @@ def _add_input(parser: argparse.ArgumentParser, metavar: str = "FILE") -> None:
         help="only rows that meet a condition, as in 'age > 30 and (sex == f or "
         "height is missing)'")  # fmt: skip
     add("--keep-totals", action="store_true",
-        help="compare rows and columns that are totals of others, too")  # fmt: skip
+        help="also compare rows and columns that are totals")  # fmt: skip
     add("--ignore-case", action="store_true", default=None,
-        help="texts that differ only in case or blanks are one category")  # fmt: skip
+        help="count texts that differ only in case or blanks as one "
+        "category")  # fmt: skip
 
 
 def _add_kernel(parser: argparse.ArgumentParser, *, seed: bool = False) -> None:
-    """Add the options of the kernel."""
+    """Add the options of the kernel, and --seed if the command uses random numbers."""
     add = parser.add_argument_group("how rows are compared").add_argument
     add("--bins", dest="n_bins", type=_whole_number(2, auto=True), metavar="N",
-        help="number of ranges (bins) in which numbers count as equal; chosen by "
-        "default (auto)")  # fmt: skip
+        help="number of bins of each column of numbers, by default chosen (auto); "
+        "numbers in the same bin count as equal")  # fmt: skip
     add("--matching", choices=["pairwise", "cascade"],
         help="rule that estimates missing cells: pairwise (the default), or "
         "cascade, as in the paper that introduced the method")  # fmt: skip
@@ -403,10 +415,10 @@ def _add_kernel(parser: argparse.ArgumentParser, *, seed: bool = False) -> None:
         "of its own (informative); auto (the default) decides for each "
         "column")  # fmt: skip
     add("--weight", dest="feature_weights", action="append", type=_parse_weight,
-        metavar="COL=N", help="how much a column counts in the similarity (1); 0 "
-        "leaves it out; repeated for each column")  # fmt: skip
+        metavar="COL=N", help="weight of a column in the similarity (1); 0 leaves the "
+        "column out; may be repeated for other columns")  # fmt: skip
     add("--jobs", dest="n_jobs", type=_whole_number(1), metavar="N",
-        help="threads (all cores)")  # fmt: skip
+        help="number of threads (one for each core)")  # fmt: skip
     if seed:
         add("--seed", type=_whole_number(0), default=0, metavar="N",
             help="seed of the random numbers (0)")  # fmt: skip
@@ -421,18 +433,19 @@ def _add_output(
 ) -> None:
     """Add the options for the files to write."""
     group = parser.add_argument_group(
-        "what is written", "An existing file is replaced when the new one is complete."
+        "what is written", "An existing file is replaced once the new file is complete."
     )
     add = group.add_argument
     add("-o", "--output", "--out", metavar="FILE",
-        help=f"ending in .csv, .tsv, .parquet, .arrow, .json, .jsonl or .xlsx{more}; "
-        "default: CSV on standard output; a terminal shows a summary")  # fmt: skip
+        help="file to write, ending in .csv, .tsv, .parquet, .arrow, .json, .jsonl or "
+        f".xlsx{more}; default: CSV on standard output, but a summary on a "
+        "terminal")  # fmt: skip
     add("--format", choices=["csv", "tsv", "parquet", "arrow", "json", "jsonl"],
-        help="format, whatever the ending; also for standard output")  # fmt: skip
+        help="format of the file, whatever its ending, or of standard "
+        "output")  # fmt: skip
     if join:
         add("--join", action="store_true",
-            help="write all columns of the table, with the results joined to "
-            "them")  # fmt: skip
+            help="write the results beside all columns of the table")  # fmt: skip
     if report:
         add("--report", metavar="FILE", help="write a report, FILE.html")
 
@@ -446,7 +459,7 @@ def _add_batches(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_model(parser: argparse.ArgumentParser) -> None:
-    """Add options to save a fitted model and to use it."""
+    """Add the options that save the fitted model, or apply a saved one."""
     add = parser.add_argument_group("models").add_argument
     add("--save-model", metavar="FILE", help="save the fitted model")
     add("--model", metavar="FILE", help="apply a saved model to the rows of the table")
@@ -463,7 +476,7 @@ def add_general(parser: argparse.ArgumentParser) -> None:
 
 
 def _whole_number(least: int, *, auto: bool = False) -> Callable[[str], int | str]:
-    """Make a parser of whole numbers from `least` on; with `auto`, also of that word.
+    """Make a parser that accepts ints from `least` on and, if `auto`, the word auto.
 
     >>> _whole_number(1)("3")
     3
@@ -474,14 +487,14 @@ def _whole_number(least: int, *, auto: bool = False) -> Callable[[str], int | st
             return text
         if not text.isdecimal() or int(text) < least:
             wanted = f"a whole number of at least {least}{', or auto' * auto}"
-            raise argparse.ArgumentTypeError(f"takes {wanted}, not {text!r}")
+            raise argparse.ArgumentTypeError(f"takes {wanted}; got {text!r}")
         return int(text)
 
     return parse
 
 
 def _parse_weight(text: str) -> tuple[str, float]:
-    """Split the name of a column and its weight.
+    """Parse a --weight, COLUMN=NUMBER; raise ArgumentTypeError for other text.
 
     >>> _parse_weight("age=2")
     ('age', 2.0)
@@ -491,25 +504,25 @@ def _parse_weight(text: str) -> tuple[str, float]:
         if equals and 0 <= float(number) < float("inf"):
             return name, float(number)
     raise argparse.ArgumentTypeError(
-        f"takes a column and a number of at least 0, as in age=2, not {text!r}"
+        f"takes a column and a number of at least 0, as in age=2; got {text!r}"
     )
 
 
 def _parse_share(text: str) -> float:
-    """Parse a number above 0 and at most 0.5."""
+    """Parse a --share; raise ArgumentTypeError unless 0 < share <= 0.5."""
     with suppress(ValueError):
         if 0 < float(text) <= 0.5:
             return float(text)
     raise argparse.ArgumentTypeError(
-        f"takes a number above 0 and at most 0.5, not {text!r}"
+        f"takes a number above 0 and at most 0.5; got {text!r}"
     )
 
 
 def _parse_separator(text: str) -> str:
-    """Check a separator: one character, or the name of one."""
+    """Return the --sep, one character or a name such as tab; raise for other text."""
     text = "tab" if text == "\\t" else text
     if text not in SEPARATORS and (len(text) != 1 or text in '"\n\r'):
         raise argparse.ArgumentTypeError(
-            f"takes one character, or {', '.join(SEPARATORS)}, not {text!r}"
+            f"takes one character, or one of {', '.join(SEPARATORS)}; got {text!r}"
         )
     return text

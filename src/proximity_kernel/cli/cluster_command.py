@@ -26,12 +26,12 @@ from .results import (
     write_report,
 )
 
-_MAX_VALUES = 3  # that the summary lists for a cluster
-_MAX_CLUSTERS = 20  # in the summary
+_MAX_VALUES = 3  # typical values of a cluster in the summary
+_MAX_CLUSTERS = 20  # clusters in the summary
 
 
 def run(invocation: Invocation) -> None:
-    """Fit clusters or load them, assign the rows, and write what was asked for."""
+    """Fit clusters or load a model, assign the rows, and write the requested files."""
     options = invocation.options
     model, source = fitting.open_source(invocation, "ProximityKMeans")
     if model is None:
@@ -52,14 +52,14 @@ def run(invocation: Invocation) -> None:
         write_frame(profiles, options.profiles, invocation.formats["profiles"])
     try:
         _assign_rows(invocation, model, source)
-    except BrokenPipeError:  # the reader of the rows is gone; the report is a file
+    except BrokenPipeError:  # nobody reads the rows, but the report goes to a file
         _make_report(invocation, model, source)
         raise
     _make_report(invocation, model, source)
 
 
 def _assign_rows(invocation: Invocation, model: Any, source: fitting.Source) -> None:
-    """Write the cluster of each row; print the clusters and the test for groups."""
+    """Write the cluster of each row; print a summary, and the test for groups."""
     options = invocation.options
     sizes: Any = 0
     shown = is_for_terminal(options)
@@ -79,25 +79,25 @@ def _assign_rows(invocation: Invocation, model: Any, source: fitting.Source) -> 
 
 
 def _make_report(invocation: Invocation, model: Any, source: fitting.Source) -> None:
-    """Write the report, if the table was read at once."""
+    """Write the report if --report was given; a table read in batches has none."""
     if source.whole is not None:
         coded = source.code(model, source.whole)
         write_report(invocation, source.whole, coded, model.kernel_, model)
 
 
 def _get_groups(invocation: Invocation, model: Any, source: Any) -> Any:
-    """Return the test for separate groups, run if it will be shown, else None."""
+    """Return the test for separate groups, run if it is shown; None with --model."""
     if invocation.options.model is not None:
         return None
     if model.groups_ is None and source.whole is not None:
         needed = invocation.options.report is not None or not invocation.quiet
-        if needed:  # kept for the report
+        if needed:  # stored in the model, so that the report does not repeat the test
             model.groups_ = model.find_groups(source.code(model, source.whole))
     return model.groups_
 
 
 def _print_groups(invocation: Invocation, model: Any, groups: Any) -> None:
-    """Print whether there are separate groups, and how many samples have as many."""
+    """Print the result of the test for separate groups, if it was run."""
     text = describe_groups(model.n_clusters_, groups)
     if text and invocation.options.n_clusters is None:
         text = f"{text} -k sets another number."
@@ -106,7 +106,7 @@ def _print_groups(invocation: Invocation, model: Any, groups: Any) -> None:
 
 
 def _summarize(invocation: Invocation, model: Any, sizes: Any, groups: Any) -> None:
-    """Print the size and the typical values of each cluster."""
+    """Print the name, the size and the typical values of the first 20 clusters."""
     n, lines = model.n_clusters_, []
     names = name_clusters(model.profiles_)
     for c in range(min(n, _MAX_CLUSTERS)):
@@ -114,7 +114,7 @@ def _summarize(invocation: Invocation, model: Any, sizes: Any, groups: Any) -> N
         text = Text(names.get(c, "no rows"), "bold")
         text.append("".join(f"\n{one}" for one in _list_typical(model, c)), "not bold")
         lines.append((str(c), f"{sizes[c]:,}", share, text))
-    last = "name, and the share of typical values, with estimates"
+    last = "name, and typical values (missing cells estimated)"
     columns = (name_kind(n, groups), "rows", "share", last)
     if not invocation.quiet:
         invocation.console().print(draw_grid(columns, lines, numbers=[0, 1, 2]))
@@ -124,7 +124,7 @@ def _summarize(invocation: Invocation, model: Any, sizes: Any, groups: Any) -> N
 
 
 def _list_typical(model: Any, cluster: int) -> list[str]:
-    """List the values that are more common in a cluster than in all rows."""
+    """List up to three values that are more common in a cluster than in all rows."""
     own = [one for one in model.profiles_ if one["cluster"] == cluster]
     typical = list(filter(is_typical, own))
     return [

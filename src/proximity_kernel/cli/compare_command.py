@@ -22,14 +22,14 @@ from .outputs import STANDARD_STREAM
 from .program import Invocation
 from .results import draw_grid, join_table, label_rows, write_results, write_short
 
-_CHANCE = 0.02  # that a column is listed although nothing changed
-_N_TESTS = 2  # of a column: missing cells, and values
-_MIN_ROWS = 20  # in both files, for a test
-_N_ROWS = 5  # unlike the old ones, that are shown of each kind
+_CHANCE = 0.02  # probability that any column is listed although nothing changed
+_N_TESTS = 2  # tests of each column: one for missing cells, one for values
+_MIN_ROWS = 20  # rows that each file must have for a test
+_N_ROWS = 5  # rows shown of each kind: with a high score, with new values
 _N_FOLDS = 5
-_TYPICAL = 0.99  # of the old rows score at most the limit
-_MIN_COUNT = 10  # cells of a category in both files; rarer ones are tested as one
-_N_VALUES = 2  # of a column, whose shares are shown
+_TYPICAL = 0.99  # share of the old rows that score at most the limit
+_MIN_COUNT = 10  # cells of a category in both files; rarer categories are pooled
+_N_VALUES = 2  # categories of a column whose shares are shown
 
 
 @dataclass(frozen=True)
@@ -40,9 +40,9 @@ class _Change:
     ----------
     name : str
     size : float
-        From 0 (the same shares) to 1 (nothing in common).
+        Distance of the distributions, from 0 (equal) to 1 (no value in common).
     chance : float
-        Smallest p-value of the tests for a change.
+        Smallest p-value of the tests for a change; 1 if nothing was tested.
     text : str
         The change in words.
     """
@@ -54,7 +54,7 @@ class _Change:
 
 
 def run(invocation: Invocation) -> None:
-    """Read the new file by the schema of the old one, and print what changed."""
+    """Read the new file by the schema of the old file, and print what changed."""
     options = invocation.options
     fitting.check_pairwise(options)
     if options.new == STANDARD_STREAM:
@@ -64,7 +64,7 @@ def run(invocation: Invocation) -> None:
     names = _find_shared_columns(invocation, old.schema, inferred.schema)
     columns = [one for one in old.schema.columns if one.name in names]
     longer = [one.name for one in columns if _has_new_labels(one, inferred)]
-    # A scale with new labels has no known order.
+    # The order of a scale with new labels is unknown.
     columns = [
         replace(one, kind="categories", order=()) if one.name in longer else one
         for one in columns
@@ -91,7 +91,7 @@ def run(invocation: Invocation) -> None:
 
 
 def _has_new_labels(column: ColumnSchema, new: LoadedTable) -> bool:
-    """Whether the new table has labels that are not on the old scale of a column."""
+    """Whether a column is ordered, and the new file adds labels to its scale."""
     if column.kind != "ordered":
         return False
     labels = {str(one) for one in new.frame[column.name].dropna().unique()}
@@ -99,12 +99,12 @@ def _has_new_labels(column: ColumnSchema, new: LoadedTable) -> bool:
 
 
 def _print(invocation: Invocation, line: str) -> None:
-    """Print a line of the result."""
+    """Print a line of the comparison on standard output."""
     invocation.console(out=True).print(Text(line), soft_wrap=True)
 
 
 def _find_shared_columns(invocation: Invocation, old: Schema, new: Schema) -> list[str]:
-    """List the columns to compare; print those of one file or read in another way."""
+    """List the columns to compare; print which columns cannot be compared, and why."""
     kinds = [{one.name: one for one in schema.columns} for schema in (old, new)]
     only = [[n for n in kinds[i] if n not in kinds[1 - i]] for i in (0, 1)]
     for names, where in zip(only, ("old", "new"), strict=True):
@@ -125,16 +125,20 @@ def _find_shared_columns(invocation: Invocation, old: Schema, new: Schema) -> li
             held = b.kind if b.role == "used" else "left out"
             differ.append(f"{name!r} ({a.kind}, now {held})")
     if differ:
-        _print(invocation, f"Read in another way, not compared: {join_names(differ)}.")
+        _print(
+            invocation,
+            f"Not compared, because the kind of values differs: {join_names(differ)}.",
+        )
     if not shared:
         raise InputError(
-            f"{invocation.options.new}: it shares no column with the old file."
+            f"{invocation.options.new}: it has no column that can be compared with the "
+            "old file."
         )
     return shared
 
 
 def _compare_ids(invocation: Invocation, old: LoadedTable, new: LoadedTable) -> None:
-    """Print how many rows stayed, came and went, and which of their cells changed."""
+    """Match rows by id; print how many are in each file, and which cells changed."""
     name = next((one for one in old.ids if one in new.ids), None)
     if name is None:
         return
@@ -144,28 +148,30 @@ def _compare_ids(invocation: Invocation, old: LoadedTable, new: LoadedTable) -> 
         return
     both = a.intersection(b)
     rows = counted(len(both), "row is", "rows are")
-    only = f"{len(a) - len(both):,} only in the old, {len(b) - len(both):,} in the new"
+    gone, added = len(a) - len(both), len(b) - len(both)
+    only = f"{gone:,} only in the old file, {added:,} only in the new file"
     _print(invocation, f"By {name!r}, {rows} in both files, {only}.")
     if not len(both):
         return
     before = old.frame[list(new.frame)].set_axis(a).loc[both]
     after = new.frame.set_axis(b).loc[both]
     n_changed = {
-        column: int((_write_cells(before[column]) != _write_cells(after[column])).sum())
-        for column in after
+        name: int((_convert_to_text(before[name]) != _convert_to_text(own)).sum())
+        for name, own in after.items()
     }
     found = [f"{c!r} ({n:,})" for c, n in n_changed.items() if n]
-    cells = f"Cells that changed in the rows of both: {join_names(found, 8)}."
-    _print(invocation, cells if found else "In the rows of both, no cell changed.")
+    where = "in the rows that both files have"
+    cells = f"Cells that changed {where}: {join_names(found, 8)}."
+    _print(invocation, cells if found else f"No cell changed {where}.")
 
 
-def _write_cells(cells: Any) -> Any:
-    """Write cells as texts, to compare them; missing ones are equal."""
+def _convert_to_text(cells: Any) -> Any:
+    """Convert cells to strings that can be compared, missing cells to ""."""
     return cells.astype(str).where(cells.notna(), "")
 
 
 def _compare_column(name: str, old: Any, new: Any) -> _Change:
-    """Measure how the distribution of a column changed; missing is a category."""
+    """Test how a column changed: its share of missing cells, and its values."""
     a, b, is_date = old.dropna(), new.dropna(), old.dtype.kind == "M"
     missing = [float(cells.isna().mean()) for cells in (old, new)]
     missing_size = size = abs(missing[1] - missing[0])
@@ -180,11 +186,11 @@ def _compare_column(name: str, old: Any, new: Any) -> _Change:
     if not len(a) or not len(b):
         return _Change(name, size, chance, "; ".join(texts))
     if is_date or old.dtype.kind == "f":
-        # One unit and UTC: the two files may differ in both.
+        # To the same unit, and to UTC: the two files may differ in unit and zone.
         dtype = "M8[us]" if is_date else float
         values = [cells.to_numpy(dtype).astype(float) for cells in (a, b)]
         found = ks_2samp(*values)
-        how = "lower" if is_date else "linear"  # a date that occurs
+        how = "lower" if is_date else "linear"  # the median date is an observed date
         middles = [cells.quantile(0.5, interpolation=how) for cells in (a, b)]
         if is_date:
             said = [write_short(one) for one in middles]
@@ -215,19 +221,20 @@ def _compare_column(name: str, old: Any, new: Any) -> _Change:
 
 
 def _count_values(old: Any, new: Any) -> Any:
-    """Count how often each category occurs in each of two columns."""
+    """Count how often each category occurs in the old and in the new column."""
     cells = {"old": old.astype(str), "new": new.astype(str)}
     counts = {which: own.value_counts() for which, own in cells.items()}
     return pd.DataFrame(counts).fillna(0)
 
 
 def _find_new_values(old: Any, new: Any) -> dict[str, Any]:
-    """Find the cells with a new category, or a number beyond those of the old file.
+    """Find new categories, and numbers or dates outside the range of the old rows.
 
     Returns
     -------
     dict of str to pandas.Series
-        Column name to a text for each cell: why it is new, or "" if it is not.
+        Name of each column with such cells -> for every cell, a text that says why the
+        cell is new, or "".
     """
     found = {}
     for name, cells in new.items():
@@ -250,14 +257,16 @@ def _find_new_values(old: Any, new: Any) -> dict[str, Any]:
 
 
 def _cross_fit(model: ProximityOutliers, known: Any) -> tuple[Any, Any]:
-    """Compare each fifth of the old rows with the rest, as the new rows with all.
+    """Compare each fifth of the old rows with the other four fifths.
 
     Returns
     -------
     scores : ndarray of shape (n_rows,)
-        By a model fitted to the other fifths. A model of all rows knows the row itself.
+        Outlier score of each row, by a model that is fitted to the other fifths. The
+        score would be lower by a model that is fitted to the row itself.
     beyond : ndarray of shape (n_rows,), bool
-        Whether a row has a category or number beyond those of the other fifths.
+        Whether a row has a category that is not in the other fifths, or a number or
+        date outside their range.
     """
     scores, beyond = np.zeros(len(known)), np.zeros(len(known), dtype=bool)
     fold = np.random.default_rng(0).permutation(len(known)) % _N_FOLDS
@@ -265,7 +274,7 @@ def _cross_fit(model: ProximityOutliers, known: Any) -> tuple[Any, Any]:
         own, rest = np.flatnonzero(fold == k), known[fold != k]
         if not len(own):
             continue
-        with warnings.catch_warnings():  # those of the whole file have been printed
+        with warnings.catch_warnings():  # the fit to all old rows warns of the same
             warnings.simplefilter("ignore")
             scores[own] = -clone(model).fit(rest).score_samples(known.iloc[own])
         for said in _find_new_values(rest, known.iloc[own]).values():
@@ -274,7 +283,7 @@ def _cross_fit(model: ProximityOutliers, known: Any) -> tuple[Any, Any]:
 
 
 def _print_unlike(invocation: Invocation, old: LoadedTable, new: LoadedTable) -> None:
-    """Print which new rows are unlike the old ones, and write them if asked to."""
+    """Print the new rows that are unlike the old rows; write them if -o was given."""
     options = invocation.options
     kernel = fitting.make_kernel(options, ProximityOutliers())
     known = old.frame[list(new.frame)]
@@ -289,22 +298,21 @@ def _print_unlike(invocation: Invocation, old: LoadedTable, new: LoadedTable) ->
     for own in found.values():
         beyond |= (own != "").to_numpy()
     rows, others = counted(len(scores), "new row"), counted(len(known), "old row")
-    fifths = "if each fifth of these is"
     if found:
         cells = [f"{n!r} ({int((own != '').sum()):,})" for n, own in found.items()]
-        what = "Cells with a new category, or a number beyond those of the old file"
+        what = "Cells with a new category, or a number outside the range of the old"
         _print(
             invocation,
-            f"{what}: {join_names(cells, 8)}. They are in {int(beyond.sum()):,} of "
-            f"{rows}, and in {int(were_beyond.sum()):,} of {others}, {fifths} compared "
-            "with the rest.",
+            f"{what} file: {join_names(cells, 8)}. {int(beyond.sum()):,} of {rows} "
+            f"have such cells, and {int(were_beyond.sum()):,} of {others}, when each "
+            "fifth of the old file is compared with the other four.",
         )
     n, usual = int(unlike.sum()), int((before > limit).sum())
     _print(
         invocation,
-        f"{n:,} of {rows} {'is' if n == 1 else 'are'} unlike the old ones by the "
-        f"score: it is above {limit:.1f}, as for {usual:,} of {others}, {fifths} "
-        "scored by a model of the rest.",
+        f"{n:,} of {rows} {'has' if n == 1 else 'have'} an outlier score above "
+        f"{limit:.1f}, and {usual:,} of {others}, when each fifth of the old file is "
+        "scored by a model fitted to the other four.",
     )
     order = np.argsort(-scores, kind="stable")
     order = order[(unlike | beyond)[order]]
@@ -323,7 +331,7 @@ def _print_unlike(invocation: Invocation, old: LoadedTable, new: LoadedTable) ->
     for some in (order[unlike[order]], alone):
         if len(some) and some is alone:
             only = counted(len(alone), "other row has", "other rows have")
-            _print(invocation, f"{only} cells beyond those of the old file:")
+            _print(invocation, f"{only} new categories or numbers outside the range:")
         for i in some[:_N_ROWS]:
             _print(invocation, f"row {labels[i]}: {texts[i]}")
     if options.output is None and options.format is None:

@@ -23,11 +23,11 @@ from .results import draw_grid
 _HIDDEN = 0.2
 _SEED = 0
 _NOT_MEASURED = ["sex", "year"]  # they would split each species
-_N_SHOWN = 3  # bins of an estimate
+_N_SHOWN = 3  # bins of an estimate that are printed
 
 
 def run(invocation: Invocation) -> None:
-    """Print how well clusters of incomplete rows match the species; make a report."""
+    """Print how well clusters of incomplete rows match the species; write --report."""
     whole = load_penguins().drop(columns=_NOT_MEASURED)
     species = whole.pop("species")
     hidden = np.random.default_rng(_SEED).random(whole.shape) < _HIDDEN
@@ -44,9 +44,9 @@ def run(invocation: Invocation) -> None:
     filled = _cluster_filled(penguins)
     out.print(
         f"{write_share(_find_purity(km.labels_, species))} of the penguins are in the "
-        "cluster of their species. If the missing cells are filled in first (median, "
-        "most common value; then scikit-learn's KMeans), "
-        f"{write_share(_find_purity(filled, species))} are.\n"
+        "cluster of their species. If the missing cells are filled first (median, most "
+        "common value; then scikit-learn's KMeans), the share is "
+        f"{write_share(_find_purity(filled, species))}.\n"
     )
     out.print(_describe_estimate(km.kernel_, penguins, whole))
     out.print(
@@ -62,14 +62,14 @@ def run(invocation: Invocation) -> None:
 
 
 def _compare_clusters(km: Any, species: Any) -> Any:
-    """Count the species in each cluster, and add its name."""
+    """Make a table with the name of each cluster and its number of rows per species."""
     names, counts = name_clusters(km.profiles_), pd.crosstab(km.labels_, species)
     rows = [[names[cluster], *map(str, row)] for cluster, row in counts.iterrows()]
     return draw_grid(["cluster", *counts], rows, range(1, 1 + counts.shape[1]))
 
 
 def _cluster_filled(penguins: Any) -> Any:
-    """Cluster with scikit-learn alone: impute, scale, encode, k-means."""
+    """Cluster the penguins with scikit-learn alone: impute, scale, encode, k-means."""
     numbers = make_pipeline(SimpleImputer(strategy="median"), StandardScaler())
     words = make_pipeline(SimpleImputer(strategy="most_frequent"), OneHotEncoder())
     is_number = make_column_selector(dtype_include="number")
@@ -79,12 +79,12 @@ def _cluster_filled(penguins: Any) -> Any:
 
 
 def _find_purity(clusters: Any, species: Any) -> float:
-    """Compute the purity: the share of rows of the main species of their cluster."""
+    """Compute the share of rows whose species is the most frequent in their cluster."""
     return float(pd.crosstab(clusters, species).max(axis=1).sum() / len(species))
 
 
 def _describe_estimate(kernel: Any, penguins: Any, whole: Any) -> str:
-    """Describe the estimate of a hidden body mass, and the true value."""
+    """Describe the estimate of one hidden body mass, and give the true value."""
     name = "body_mass_g"
     hidden = penguins[name].isna() & (
         penguins.notna().sum(axis=1) == whole.shape[1] - 1

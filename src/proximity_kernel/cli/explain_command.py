@@ -13,7 +13,7 @@ from . import fitting
 from .program import Invocation
 from .results import draw_grid, find_row, label_rows
 
-_DIGITS = 2  # of a contribution; one more if there are ten times as many columns
+_DIGITS = 2  # decimals of a contribution, plus one, or two from 100 columns on
 
 
 def run(invocation: Invocation) -> None:
@@ -37,7 +37,7 @@ def run(invocation: Invocation) -> None:
 
 
 def draw_explanation(explanation: Any, a: str, b: str) -> tuple[Any, ...]:
-    """Lay out an explanation as a text and a table of rich."""
+    """Lay out an explanation for a terminal: a `rich.text.Text` and a table."""
     digits = _DIGITS + len(str(len(explanation.features) // 10))
     rows = [
         (one.name, f"{one.contribution:.{digits}f}", one.reason, str(one.a), str(one.b))

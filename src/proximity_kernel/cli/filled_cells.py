@@ -1,8 +1,8 @@
-"""Fill the missing cells of a file's table, written in the form of their column.
+"""Fill the missing cells of a file's table, in the format of their column.
 
-Observed cells are not changed. A category is copied from a row that has it. A number or
-date is written like the others of its column: with as many decimals, with the unit, in
-the same order of day and month.
+Observed cells are not changed. A category is copied from a row that has it. A number is
+formatted with the decimals, separators and unit of its column, and a date with the
+fields and separators of its column, in the same order.
 """
 
 from __future__ import annotations
@@ -28,21 +28,22 @@ from ..io.numbers import NUMBER_FORMATS, remove_unit, to_plain_numbers
 from ..io.typed_columns import parse_format
 from ..io.write import list_cells
 
-_DECIMALS = Context(prec=76)  # digits of the longest decimals of Arrow
-_MAX_DECIMALS = 12  # with more, estimates are not rounded
-_PAST = np.datetime64("10000-01-01")  # Python's dates end before
-_TIME_UNITS = ("D", "h", "min", "s", "ms", "us")  # to which times are rounded
-_SAMPLE = 10_000  # distinct texts that show the form of a column
+_DECIMALS = Context(prec=76)  # as many digits as Arrow's longest decimal type has
+_MAX_DECIMALS = 12  # in a column with more decimals, estimates are not rounded
+_PAST = np.datetime64("10000-01-01")  # the first day that Python's dates cannot hold
+_TIME_UNITS = ("D", "h", "min", "s", "ms", "us")  # for rounding, the coarsest first
+_SAMPLE = 10_000  # distinct cells from which the format of a column is inferred
 _NUMBER = re.compile(r"([^\d.,]*)([.,]?\d(?:.*\d)?)(\D*)", re.DOTALL)
 _THOUSANDS = re.compile(r"\d(\D)\d{3}(?!\d)")
 _TOKEN = re.compile(r"\d+|[A-Za-z]+|[^\dA-Za-z]+")
-_ISO = "2000-01-01"  # how dates are written if there is no other
-_FINEST = {"f": "us", "S": "s", "M": "min", "H": "h", "": "D"}  # field -> unit
+_ISO = "2000-01-01"  # example of the format for a column without an observed date
+# The finest field of a date format, as in strftime -> the unit to which it is rounded.
+_FINEST = {"f": "us", "S": "s", "M": "min", "H": "h", "": "D"}
 _ZONE = re.compile(r":\d\d.*?( ?(?:Z|UTC|GMT)| ?([+-]\d\d):?(\d\d)?)$")
 
 
 def fill_missing(table: LoadedTable, estimates: Any, *, as_text: bool) -> Any:
-    """Put estimates into the missing cells of a file, written like the other cells.
+    """Put estimates into the missing cells of a file, in the format of their column.
 
     Parameters
     ----------
@@ -50,8 +51,8 @@ def fill_missing(table: LoadedTable, estimates: Any, *, as_text: bool) -> Any:
     estimates : pandas.DataFrame
         `table.frame` with its missing cells filled.
     as_text : bool
-        Whether the cells of a text file stay text. Otherwise, numbers and dates are
-        converted where nothing is lost.
+        Whether the cells of a text file stay text. Otherwise, a column of numbers or
+        dates is converted if no cell changes its value.
 
     Returns
     -------
@@ -74,21 +75,18 @@ def fill_missing(table: LoadedTable, estimates: Any, *, as_text: bool) -> Any:
 
 
 def describe_filling(table: LoadedTable, estimates: Any) -> str:
-    """Write how many missing cells were filled, and how many unreadable ones not."""
+    """Describe how many missing cells were filled, and how many are unreadable."""
     n_filled = int((table.missing & estimates.notna()).to_numpy().sum())
     text = f"{counted(n_filled, 'missing cell')} filled"
     unread = (table.frame.isna() & ~table.missing).to_numpy()
     if n_unread := int(unread.sum()):
-        verb = "is" if n_unread == 1 else "are"
-        text += (
-            f"; {n_unread:,} that could not be read {verb} left as written "
-            "(`missing=TEXT` fills them)"
-        )
+        kept = counted(n_unread, "unreadable cell is", "unreadable cells are")
+        text += f"; {kept} left as written (`missing=TEXT` marks TEXT as missing)"
     return text
 
 
 def _fill_column(column: ColumnSchema, cells: Any, values: Any, estimates: Any) -> Any:
-    """Fill the missing cells of a column; `estimates` has an entry for each of them."""
+    """Fill the cells of a column whose positions are the index of `estimates`."""
     if not len(estimates):
         return cells
     values = values.dropna()
@@ -98,14 +96,17 @@ def _fill_column(column: ColumnSchema, cells: Any, values: Any, estimates: Any) 
         rows[estimates.index] = len(cells) + np.arange(len(new))
         return _take_cells(cells, new, rows)
     donors = _find_donors(values, estimates)
-    unknown = estimates[donors.isna()]  # categories that only the model knows
+    unknown = estimates[donors.isna()]  # categories that no row of this table has
     donors[donors.isna()] = len(cells) + np.arange(len(unknown))
     rows[estimates.index] = donors.astype(int)
     return _take_cells(cells, list(unknown), rows)
 
 
 def _find_donors(values: Any, estimates: Any) -> Any:
-    """Find a row to copy each estimate from: one with that value, or the nearest."""
+    """Find a row to copy each estimate from, with the same category or nearest number.
+
+    The row is NaN if no row has the category.
+    """
     distinct = values.drop_duplicates()
     if isinstance(values.dtype, pd.CategoricalDtype):
         rows = pd.Series(distinct.index, distinct.astype(object), dtype=float)
@@ -115,7 +116,7 @@ def _find_donors(values: Any, estimates: Any) -> Any:
 
 
 def _take_cells(cells: Any, new: list[Any], rows: Any) -> Any:
-    """Append new cells to a column, and select cells by their positions."""
+    """Append new cells to a column, and take the cells at the positions `rows`."""
     if not isinstance(cells.dtype, pd.ArrowDtype):
         added = pd.Series(new, dtype=object)
         both = pd.concat([cells.astype(object), added], ignore_index=True)
@@ -137,7 +138,10 @@ def _take_cells(cells: Any, new: list[Any], rows: Any) -> Any:
 def _write_estimates(
     column: ColumnSchema, cells: Any, values: Any, estimates: Any
 ) -> list[Any] | None:
-    """Write estimates in the column's form; None if cells must be copied instead."""
+    """Convert estimates to the type and format of a column's cells.
+
+    None for categories and for cells of other types, which must be copied instead.
+    """
     held = None if isinstance(values.dtype, pd.CategoricalDtype) else _find_type(cells)
     if held is None:
         return None
@@ -165,7 +169,7 @@ def _write_estimates(
 
 
 def _find_type(cells: Any) -> type | None:
-    """Find the type of a column's cells: text, numbers or dates; None for others."""
+    """Find the commonest type of a column's cells; None unless text, number or time."""
     if isinstance(cells.dtype, pd.CategoricalDtype):
         return str
     if isinstance(cells.dtype, pd.ArrowDtype):
@@ -179,7 +183,7 @@ def _find_type(cells: Any) -> type | None:
 
 
 def _count_decimals(plain: Sequence[str]) -> int | None:
-    """Count the decimals of the number that has most; None if above 12."""
+    """Find the largest number of decimals of some numbers; None if it is above 12."""
     exponents = [Decimal(one).as_tuple().exponent for one in plain]
     most = max((-e for e in exponents if isinstance(e, int)), default=_MAX_DECIMALS + 1)
     return None if most > _MAX_DECIMALS else max(most, 0)
@@ -187,7 +191,7 @@ def _count_decimals(plain: Sequence[str]) -> int | None:
 
 @dataclass(frozen=True)
 class _NumberForm:
-    """How the numbers of a column are written.
+    """The format of a column's numbers: unit, separators and decimals.
 
     >>> column = ColumnSchema("price", "used", "numbers", "1,234.5", "$")
     >>> _NumberForm.find(column, ["$1,200.50", "-$3.00"]).write(-4321.0)
@@ -202,11 +206,11 @@ class _NumberForm:
 
     @classmethod
     def find(cls, column: ColumnSchema, texts: Sequence[str]) -> _NumberForm:
-        """Find the form that most texts have."""
+        """Find the most frequent number format in the texts of a column."""
         name, bare = _find_format(column, texts, NUMBER_FORMATS)
         _, marks, decimal = NUMBER_FORMATS[name]
         parts = [found for text in texts if (found := _NUMBER.fullmatch(text))]
-        unit = column.unit.partition(", ")[0]  # of several, numbers are in the first
+        unit = column.unit.partition(", ")[0]  # numbers are in the first of the units
         around = Counter(
             (found[1], found[3])
             for found in parts
@@ -221,7 +225,7 @@ class _NumberForm:
         return cls(before, after, mark, decimal, _count_decimals(plain))
 
     def write(self, value: float) -> str:
-        """Write a number."""
+        """Format a number like the cells of the column."""
         size = abs(value)
         text = repr(size) if self.decimals is None else f"{size:,.{self.decimals}f}"
         marks = str.maketrans({",": self.thousands, ".": self.decimal})
@@ -233,21 +237,21 @@ class _NumberForm:
 
 @dataclass(frozen=True)
 class _DateForm:
-    """How the dates of a column are written.
+    """The format of a column's dates: fields, separators and time zone.
 
     >>> column = ColumnSchema("day", "used", "dates", "d.m.y")
     >>> _DateForm.find(column, ["1.12.2020 10:30"]).write(pd.Timestamp(2021, 2, 3, 7))
     '3.2.2021 07:00'
     """
 
-    parts: tuple[tuple[str, str], ...]  # fields as in strftime, or "", with an example
-    offset: pd.Timedelta  # of the time zone
+    parts: tuple[tuple[str, str], ...]  # (field as in strftime, or ""; an example)
+    offset: pd.Timedelta  # of the time zone from UTC
 
     @classmethod
     def find(cls, column: ColumnSchema, texts: Sequence[str]) -> _DateForm:
-        """Find the form that most texts have."""
+        """Find the most frequent date format in the texts of a column."""
         name, _ = _find_format(column, texts, DATE_FORMATS)
-        if name == "ymd":  # no sign separates the fields
+        if name == "ymd":  # such as 20201231, without separators
             day = (("Y", "2000"), ("m", "01"), ("d", "01"), ("", ""))
             return cls(day, pd.Timedelta(0))
         shapes = Counter(map(_find_shape, texts)).most_common(1) or [("", 0)]
@@ -261,7 +265,8 @@ class _DateForm:
         fields = iter([*order, *"HMSf"])
         bodies = [_ZONE.sub(_cut_zone, one) for one in alike] if zone else alike
         parts = []
-        # The shortest day, hour and longest month show whether they are padded or cut.
+        # The shortest number shows whether numbers are padded with zeros, the longest
+        # month whether names are abbreviated.
         for tokens in zip(*map(_TOKEN.findall, bodies), strict=True):
             choose = min if tokens[0].isdigit() else max
             shown = choose(tokens, key=len)
@@ -281,7 +286,7 @@ class _DateForm:
         return "".join(self._write_field(moment, *part) for part in self.parts)
 
     def _write_field(self, moment: Any, field: str, shown: str) -> str:
-        """Write one field of a date, such as the month, like the example `shown`."""
+        """Format one field of a date, such as the month, like the example `shown`."""
         if field == "":
             return shown
         if field == "b":
@@ -300,19 +305,27 @@ class _DateForm:
 
 
 def _cut_zone(found: re.Match[str]) -> str:
-    """Remove the time zone from a match of `_ZONE`."""
+    """Return the text of a match of `_ZONE` without the time zone."""
     return found[0].removesuffix(found[1])
 
 
 def _find_shape(text: str) -> str:
-    """Replace each number of a date by 0, and each name of a month by a."""
+    """Replace numbers by 0 and words by a, so that dates of one format are equal."""
     return re.sub(r"\d+", "0", re.sub(r"[A-Za-z]{3,}", "a", text))
 
 
 def _find_format(
     column: ColumnSchema, texts: Sequence[str], formats: Iterable[str]
 ) -> tuple[str, Any]:
-    """Find the format of texts (the fitted one first); return them without unit too."""
+    """Find the first format that can parse some of the texts; try the fitted one first.
+
+    Returns
+    -------
+    str
+        Name of the format.
+    pandas.Index
+        The texts without their unit.
+    """
     cells = pd.Series(texts, dtype="str").astype("category")
     bare = remove_unit(TextColumn.from_categories(cells, []), column.unit).values
     known = [column.format, *formats] if column.format else [*formats]
@@ -321,9 +334,10 @@ def _find_format(
 
 
 def _convert_text(column: ColumnSchema, cells: Any) -> Any:
-    """Convert texts to numbers or dates, if nothing is lost; otherwise they stay.
+    """Convert a column of texts to numbers or dates, if no cell changes its value.
 
-    Empty cells become missing; only a row of totals can still have some.
+    Otherwise, or if the column has a unit, it is returned unchanged. Empty cells, which
+    only rows of totals still have, become missing.
     """
     if column.kind not in ("numbers", "dates") or column.unit:
         return cells
@@ -344,7 +358,7 @@ def _convert_text(column: ColumnSchema, cells: Any) -> Any:
 
 
 def _convert_exactly(plain: Sequence[str], floats: Any) -> Any:
-    """Convert numbers to a dtype that represents all exactly; None if none does."""
+    """Convert numbers to a dtype that represents all exactly; None if no dtype does."""
     if all(re.fullmatch(r"[+-]?\d+", one) for one in plain):
         whole = np.array([int(one) for one in plain], dtype=object)
         for dtype in ("Int64", "UInt64"):
@@ -357,13 +371,13 @@ def _convert_exactly(plain: Sequence[str], floats: Any) -> Any:
 
 
 def _round_times(observed: Any, times: Any) -> Any:
-    """Round times to the unit of the observed ones: days, hours, minutes, ..."""
+    """Round times to the coarsest unit that keeps all observed times unchanged."""
     units = (u for u in _TIME_UNITS if (_round_to_unit(observed, u) == observed).all())
     unit = next(units, None)
     return times if unit is None else _round_to_unit(times, unit)
 
 
 def _round_to_unit(times: Any, unit: str) -> Any:
-    """Round times, except those that occur twice when clocks are set back."""
+    """Round times, unless the result occurs twice because clocks are set back."""
     rounded = times.dt.round(unit, ambiguous="NaT", nonexistent="shift_forward")
     return rounded.fillna(times)

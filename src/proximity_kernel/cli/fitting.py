@@ -1,4 +1,4 @@
-"""Read a table, whole or in batches, and fit an estimator to it, or load one.
+"""Read a table, whole or in batches; fit an estimator to it, or load a saved model.
 
 A model is saved with the schema of its table, so that new rows are read the same way. A
 large table is read in batches: each pass reads the file from its start and shows its
@@ -36,8 +36,8 @@ from .program import Invocation
 
 LARGE = 1_000_000
 """Number of rows above which a file is read in batches, unless --no-stream is given."""
-_MAX_NOTES = 5  # about single batches
-# Options that were set when a model was fitted, so that they cannot be given with it.
+_MAX_NOTES = 5  # notes about single batches that are printed
+# Options that apply when a model is fitted, and cannot be given with --model.
 _SET_BY_MODEL = {
     "n_bins": "--bins",
     "matching": "--matching",
@@ -53,9 +53,10 @@ _SET_BY_MODEL = {
 
 
 def make_kernel(options: argparse.Namespace, estimator: Any = None) -> ProximityKernel:
-    """Make a kernel from the options that were given.
+    """Make a kernel with the options that were given on the command line.
 
-    The other options are defaults: of `estimator`, if given, or of `ProximityKernel`.
+    Other options have their defaults in the kernel of `estimator` or, if it is None, in
+    `ProximityKernel`.
     """
     names = ("n_bins", "matching", "missingness", "feature_weights", "n_jobs")
     given = {name: getattr(options, name) for name in names}
@@ -65,7 +66,7 @@ def make_kernel(options: argparse.Namespace, estimator: Any = None) -> Proximity
     if estimator is None:
         return ProximityKernel(**given)
     if given.get("matching") == "cascade":
-        given = {"n_bins": None, **given}  # that of the paper
+        given = {"n_bins": None, **given}  # None: as many as in the paper
     kernel: ProximityKernel = estimator.__default_kernel__()
     return kernel.set_params(**given)
 
@@ -74,15 +75,15 @@ def check_pairwise(options: argparse.Namespace) -> None:
     """Raise InputError for --matching cascade, which cannot score cells."""
     if options.matching == "cascade":
         raise InputError(
-            "--matching cascade: cells are judged by counts of pairs, which only "
-            "pairwise has; leave the option out."
+            "--matching cascade: this command scores cells by counts of pairs of "
+            "values, which only pairwise has; leave the option out."
         )
 
 
 def open_table(
     invocation: Invocation, path: str, schema: Schema | None = None
 ) -> LoadedTable:
-    """Read a table, by the fitted table's schema if given; print the assumptions.
+    """Read a table, by a fitted table's schema if given; print what was assumed.
 
     The path ``"-"`` is standard input.
     """
@@ -96,7 +97,7 @@ def open_table(
 
 
 def _find_source(path: str) -> Any:
-    """Return the path, or the stream of standard input for ``-``."""
+    """Return the path, or standard input for ``-``; raise InputError if absent."""
     if path != STANDARD_STREAM:
         if not path:
             raise InputError("FILE is ''; name a file, or - for standard input.")
@@ -109,7 +110,7 @@ def _find_source(path: str) -> Any:
 def start(
     invocation: Invocation, wanted: str
 ) -> tuple[Any, LoadedTable, dict[str, Any]]:
-    """Load the model if one is given, and read the table.
+    """Load the model of --model, if given, and read the table.
 
     Parameters
     ----------
@@ -123,7 +124,7 @@ def start(
         The loaded model; None if one must be fitted.
     LoadedTable
     dict
-        What was saved with the model.
+        Plain data that was saved with the model, such as ids; empty without a model.
     """
     model, schema, notes = _load_model(invocation, wanted)
     table = open_table(invocation, invocation.options.file, schema)
@@ -136,7 +137,7 @@ def check_weights(invocation: Invocation, source: str, schema: Schema) -> None:
     used, seen = schema.names("used"), set()
     for name, _ in getattr(invocation.options, "feature_weights", None) or ():
         if name in seen:
-            raise InputError(f"--weight {name}: given twice; give one.")
+            raise InputError(f"--weight {name}: given twice; give one weight.")
         seen.add(name)
         if name in used:
             continue
@@ -152,7 +153,7 @@ def check_weights(invocation: Invocation, source: str, schema: Schema) -> None:
 def fit(
     invocation: Invocation, estimator: Any, table: LoadedTable, **notes: Any
 ) -> CodedTable:
-    """Fit an estimator; save it with plain data (`notes`) if --save-model was given.
+    """Fit an estimator to a table; save it, with `notes`, if --save-model was given.
 
     Returns
     -------
@@ -181,7 +182,7 @@ def save_fitted(
 def _load_model(
     invocation: Invocation, wanted: str
 ) -> tuple[Any, Schema | None, dict[str, Any]]:
-    """Load the model of --model, if given, its schema, and what was saved with it."""
+    """Load the model of --model, its schema and notes; None, None and {} without it."""
     options, command = invocation.options, invocation.command
     path = getattr(options, "model", None)
     if path is None:
@@ -205,20 +206,23 @@ def _load_model(
         estimator = estimator.kernel_
     if type(estimator).__name__ != wanted:
         raise InputError(
-            f"--model {path}: it holds a {type(estimator).__name__}, and "
-            f"{command} needs a {wanted}; create one with proximity-kernel "
+            f"--model {path}: it contains a {type(estimator).__name__}, and "
+            f"{command} needs a {wanted}; create the file with proximity-kernel "
             f"{command} --save-model."
         )
     if "schema" not in notes:
         raise InputError(
             f"--model {path}: it was saved in Python, without the schema of its table; "
-            "create one with --save-model."
+            "create the file with --save-model."
         )
     return estimator, _read_schema(path, estimator, notes), notes
 
 
 def _read_schema(path: str, estimator: Any, notes: dict[str, Any]) -> Schema:
-    """Load the schema saved with a model, and check that it matches the model."""
+    """Load the schema saved with a model; raise InputError unless it matches the model.
+
+    The saved ids and row numbers must also have one entry for each fitted row.
+    """
     try:
         schema = Schema.from_dict(notes["schema"])
         fits = schema.names("used") == estimator.feature_names_in_.tolist()
@@ -239,12 +243,12 @@ def _read_schema(path: str, estimator: Any, notes: dict[str, Any]) -> Schema:
 
 
 def code(estimator: Any, table: LoadedTable) -> CodedTable:
-    """Code a table by a kernel, or by the kernel of another fitted estimator."""
+    """Code the rows of a table by a fitted kernel, or the kernel of an estimator."""
     return code_table(getattr(estimator, "kernel_", estimator), table.frame)
 
 
 def open_source(invocation: Invocation, wanted: str) -> tuple[Any, Source]:
-    """Load the model if one is given, and open the table, whole or in batches.
+    """Load the model of --model, if given, and open the table, whole or in batches.
 
     Parameters
     ----------
@@ -273,7 +277,7 @@ def open_source(invocation: Invocation, wanted: str) -> tuple[Any, Source]:
 
 
 def _should_stream(invocation: Invocation) -> bool:
-    """Decide whether the table is read in batches."""
+    """Decide whether to read in batches; raise InputError if --stream is impossible."""
     options, file_format = invocation.options, invocation.formats["output"]
     if options.stream is False or (options.file == STANDARD_STREAM != options.stream):
         return False
@@ -301,7 +305,7 @@ def _should_stream(invocation: Invocation) -> bool:
 
 @dataclass
 class Source:
-    """A table that is read at once, or in batches with progress and notes.
+    """The table of a command, read at once, or in batches with progress and notes.
 
     Attributes
     ----------
@@ -320,7 +324,7 @@ class Source:
 
     @property
     def whole(self) -> LoadedTable | None:
-        """The table, if it was read at once."""
+        """The table if it was read at once, else None."""
         return self.table if isinstance(self.table, LoadedTable) else None
 
     def fit(self, estimator: Any, *tasks: str) -> Any:
@@ -330,7 +334,8 @@ class Source:
         ----------
         estimator
         *tasks : str
-            Names of the passes over the batches; the last is used for all later ones.
+            Names of the passes over the batches, for the progress bar. The last name is
+            also used for all later passes.
         """
         if self.whole is not None:
             self._coded = fit(self.invocation, estimator, self.whole)
@@ -343,7 +348,7 @@ class Source:
         return estimator
 
     def code(self, estimator: Any, batch: LoadedTable) -> Any:
-        """Return rows for a method: a batch as a frame; a table read at once, coded."""
+        """Return rows as methods take them: a batch as a frame, a whole table coded."""
         if batch is not self.table:
             return batch.frame
         if self._coded is None:
@@ -353,15 +358,15 @@ class Source:
     def read(
         self, task: str, *, all_columns: bool = False
     ) -> Iterator[tuple[int, LoadedTable]]:
-        """Read all rows once.
+        """Read all rows once, as one table or in batches.
 
         Parameters
         ----------
         task : str
-            What is done with them, for the progress bar.
+            What is done with the rows, for the progress bar.
         all_columns : bool, default=False
-            Whether `source` has all columns of a file that is read in batches, not
-            only those that are ids or compared.
+            Whether the `source` of a batch has all columns of the file, not only ids
+            and compared columns. The `source` of a whole table always has all columns.
 
         Yields
         ------

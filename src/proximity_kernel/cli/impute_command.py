@@ -23,19 +23,19 @@ from .results import (
     write_short,
 )
 
-_MAX_COLUMNS = 15  # that a terminal shows
-_N_VALUES = 2  # of categories that were filled in
+_MAX_COLUMNS = 15  # filled columns that a terminal shows
+_N_VALUES = 2  # filled categories of a column that a terminal shows
 _DAY = 86_400  # seconds
 
 
 def run(invocation: Invocation) -> None:
-    """Fill the missing cells of a table; write or show it and its uncertainty."""
+    """Fill the missing cells of a table; write or show the result, with uncertainty."""
     options = invocation.options
     formats = invocation.formats
     imputer, table, _ = fitting.start(invocation, "ProximityImputer")
     known = table.frame
     if imputer is None:
-        # Codes such as 99 would be averaged into the estimates.
+        # Codes for missing cells, such as 99, would be averaged into the estimates.
         known = hide_missing_codes(known)
         fitted = replace(table, frame=known)
         kernel = fitting.make_kernel(options)
@@ -48,7 +48,7 @@ def run(invocation: Invocation) -> None:
     invocation.note(describe_filling(table, filled))
     if options.uncertainty is not None:
         codes = (known.isna() & table.frame.notna()).to_numpy()
-        for j in codes.any(axis=0).nonzero()[0]:  # written as observed in the file
+        for j in codes.any(axis=0).nonzero()[0]:  # not filled: the file keeps the codes
             uncertainty.iloc[codes[:, j], j] = 0.0
         second = name_rows(table).join(_convert_to_days(uncertainty), rsuffix="_")
         write_frame(second, options.uncertainty, formats["uncertainty"])
@@ -61,7 +61,7 @@ def run(invocation: Invocation) -> None:
 def _show_filling(
     invocation: Invocation, table: Any, filled: Any, uncertainty: Any, cells: Any
 ) -> None:
-    """Show what was filled in, one line for each column with missing cells."""
+    """Show what was filled in, with a line for each column that had missing cells."""
     missing = table.missing & filled.notna()
     columns = [name for name in missing if missing[name].any()]
     if not columns:
@@ -82,7 +82,7 @@ def _show_filling(
 
 
 def _list_values(values: Any, cells: Any) -> str:
-    """Write the range of numbers or dates, or list the most frequent categories."""
+    """Describe the filled cells: their range, or the most frequent categories."""
     if values.dtype.kind in "fMm":
         ends = [cells.iloc[int(at)] for at in (values.argmin(), values.argmax())]
         return " to ".join(dict.fromkeys(map(write_short, ends)))
@@ -92,7 +92,7 @@ def _list_values(values: Any, cells: Any) -> str:
 
 
 def _write_certainty(values: Any, uncertainty: Any) -> str:
-    """Write the uncertainty of an estimate: ± its deviation, or its probability."""
+    """Format the uncertainty of an estimate: standard deviation, or probability."""
     if values.dtype.kind in "Mm":
         return f" ± {counted(round(uncertainty.total_seconds() / _DAY), 'day')}"
     if values.dtype.kind == "f":
@@ -101,6 +101,6 @@ def _write_certainty(values: Any, uncertainty: Any) -> str:
 
 
 def _convert_to_days(uncertainty: Any) -> Any:
-    """Convert durations to numbers of days."""
+    """Convert the columns of durations to numbers of days."""
     days = uncertainty.select_dtypes("timedelta") / pd.Timedelta(days=1)
     return uncertainty.assign(**days)

@@ -31,7 +31,7 @@ def run(invocation: Invocation) -> None:
 
 
 def _list_examples(cells: Any) -> str:
-    """Write the range of numbers or dates, or list the first different values."""
+    """Describe a column by its range, its ordered labels, or its first categories."""
     known = cells.dropna()
     if not len(known):
         return ""

@@ -26,13 +26,13 @@ from .results import (
 )
 
 _DEFAULT_K = 5
-_MAX_GROUPS = 3  # of equal rows
-_MAX_SAMPLE = 300  # rows, from whose pairs the usual similarity is computed
-_MAX_NAMES = 3  # of columns in which two rows are the same
+_MAX_GROUPS = 3  # groups of equal rows that are listed
+_MAX_SAMPLE = 300  # rows from which the usual similarity is computed
+_MAX_NAMES = 3  # columns in which two rows agree that are listed
 
 
 def run(invocation: Invocation) -> None:
-    """Find the nearest rows of the queries, and write or show them."""
+    """Find the nearest rows of each query row, and write or show them."""
     options = invocation.options
     if options.model is not None and options.queries is not None:
         raise InputError("--queries: with --model, name the new table as FILE.")
@@ -75,14 +75,17 @@ def run(invocation: Invocation) -> None:
 
 
 def _find_query_rows(options: Any, asked: Any, n_others: int) -> tuple[Any, int]:
-    """Return the indices of the query rows, and the number of neighbors."""
+    """Return the indices of the query rows, and the number of neighbors to find.
+
+    Raises InputError if fewer rows can be searched.
+    """
     k = options.k or min(_DEFAULT_K, n_others)
     if n_others < 1:
         raise InputError(f"{asked.name}: there is no other row to search.")
     if k > n_others:
         raise InputError(
             f"-k {k}: there {'is' if n_others == 1 else 'are'} "
-            f"{counted(n_others, 'row')} to choose from; ask for fewer."
+            f"{counted(n_others, 'row')} to choose from; ask for fewer neighbors."
         )
     rows = [find_row(asked, text, "--of ") for text in options.of]
     return np.array(rows or range(len(asked.frame)), dtype=int), k
@@ -90,18 +93,20 @@ def _find_query_rows(options: Any, asked: Any, n_others: int) -> tuple[Any, int]
 
 @dataclass(frozen=True)
 class _Nearest:
-    """The nearest rows of some rows.
+    """The nearest rows of each query row.
 
     Attributes
     ----------
     asked : LoadedTable
+        The table with the query rows.
     rows : ndarray of shape (n,)
         Indices of the query rows in `asked`.
     indices, similarities : ndarray of shape (n, k)
-        Their nearest rows, the most similar first.
+        Indices of the nearest rows of each query row, the most similar first, and their
+        similarities.
     ids : pandas.DataFrame
-        Ids of the rows that were searched; it can have no columns. Its index counts
-        the rows of their file from 0.
+        Ids of the searched rows, without a column if they have none. Its index is the
+        number of each row in its file, counted from 0.
     """
 
     asked: Any
@@ -111,7 +116,7 @@ class _Nearest:
     ids: Any
 
     def label(self, index: int) -> str:
-        """Write the id of a searched row or, without ids, its number."""
+        """Return the id of a searched row or, without ids, its number from 1."""
         named = len(self.ids.columns) > 0
         if named:
             return write_cell(self.ids.iloc[index, 0])
@@ -119,7 +124,7 @@ class _Nearest:
 
 
 def _describe_closest(near: _Nearest) -> str:
-    """Write which rows of a table are equal or, if none are, most similar."""
+    """Describe which rows of a table are equal or, if none are, the most similar."""
     frame = near.asked.frame
     equal = frame[frame.duplicated(keep=False) & frame.notna().any(axis=1)]
     if len(equal):
@@ -130,14 +135,14 @@ def _describe_closest(near: _Nearest) -> str:
     n_equal = int((nearest == nearest[best]).sum())
     if n_equal > 2:
         return (
-            f"{n_equal:,} rows have a nearest row of similarity {nearest[best]:.3f}, "
-            f"for example {pair}."
+            f"The highest similarity is {nearest[best]:.3f}; {n_equal:,} rows have a "
+            f"row as similar, for example {pair}."
         )
     return f"The most similar rows are {pair}: {nearest[best]:.3f}."
 
 
 def _describe_scale(model: Any, coded: Any) -> str:
-    """Write the usual similarity of a row to its nearest row, and to a random row."""
+    """Describe the usual similarity of a row to its nearest row and to a random row."""
     some = np.unique(np.linspace(0, len(coded) - 1, _MAX_SAMPLE).astype(int))
     sample = coded.take(some)
     distances, indices = model.kneighbors(sample, 2)
@@ -145,21 +150,21 @@ def _describe_scale(model: Any, coded: Any) -> str:
     distances = model.kernel_.distance(sample)
     chance = 1 - np.median(distances[np.triu_indices(len(some), 1)])
     return (
-        f"A similarity (0 to 1) is usually {nearest:.2f} between a row and its "
-        f"nearest, and {chance:.2f} between two rows taken at random."
+        f"The similarity (0 to 1) is usually {nearest:.2f} between a row and its "
+        f"nearest row, and {chance:.2f} between two random rows."
     )
 
 
 def _describe_equal_rows(equal: Any, near: _Nearest) -> str:
-    """Write which rows are equal, in groups."""
+    """List the groups of equal rows in a sentence."""
     groups = equal.groupby(list(equal), dropna=False, observed=True, sort=False)
     rows = [near.ids.index.get_indexer(own) for own in groups.groups.values()]
     texts = [join_names([near.label(int(i)) for i in own]) for own in rows]
     if len(texts) == 1:
         return f"Rows {texts[0]} have the same cells in every compared column."
     return (
-        f"{len(equal):,} rows have the same cells as another in every compared column: "
-        f"{join_sentences(texts, _MAX_GROUPS)}."
+        f"{len(equal):,} rows have the same cells as another row in every compared "
+        f"column: {join_sentences(texts, _MAX_GROUPS)}."
     )
 
 
@@ -192,7 +197,7 @@ def _show_nearest(
 
 
 def _list_shared(model: Any, a: Any, b: Any) -> str:
-    """List the columns in which two rows have the same value, or nearly."""
+    """List the columns in which two rows have the same value or range."""
     features = explain(model, a, b).features
     shared = [one.name for one in features if one.alike == "same"]
     shared += [one.name for one in features if one.alike == "same range"]
@@ -202,7 +207,7 @@ def _list_shared(model: Any, a: Any, b: Any) -> str:
 
 
 def _list_neighbors(near: _Nearest) -> Any:
-    """Make the table of results: a row for each pair of a query and a neighbor."""
+    """Make the output table: a row for each pair of a query row and a neighbor."""
     n, k = near.indices.shape
     neighbors, queries = near.indices.ravel(), np.repeat(near.rows, k)
     frame = {
@@ -220,7 +225,7 @@ def _list_neighbors(near: _Nearest) -> Any:
 
 
 def _join_neighbors(near: _Nearest) -> Any:
-    """Make the table of --join: all columns, and the neighbors of each row."""
+    """Make the output table of --join: all columns, and the neighbors of each row."""
     results = {}
     for rank in range(near.indices.shape[1]):
         found = near.indices[:, rank].tolist()

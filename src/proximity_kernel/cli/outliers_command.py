@@ -26,7 +26,7 @@ from .results import (
     write_short,
 )
 
-_BLOCK = 2048  # rows at a time
+_BLOCK = 2048  # rows whose reasons are found at a time
 
 
 def run(invocation: Invocation) -> None:
@@ -34,7 +34,10 @@ def run(invocation: Invocation) -> None:
     options = invocation.options
     fitting.check_pairwise(options)
     if options.join and options.cells:
-        raise InputError("--join: with --cells a row is a cell; leave one of them out.")
+        raise InputError(
+            "--join: with --cells, each row of the output is a cell, which the columns "
+            "of the table cannot be joined to; leave out --join or --cells."
+        )
     model, table, _ = fitting.start(invocation, "ProximityOutliers")
     if model is None:
         model = ProximityOutliers(
@@ -50,7 +53,7 @@ def run(invocation: Invocation) -> None:
 
 
 def _list_outliers(invocation: Invocation, model: Any, table: Any, coded: Any) -> Any:
-    """Make the table of all rows, or of the most unusual: score, outlier, reasons."""
+    """Make the output table: score, outlier and reasons of all rows or the top rows."""
     options, shown = invocation.options, is_for_terminal(invocation.options)
     with invocation.progress("scoring"):
         scores = -model.score_samples(coded)
@@ -61,8 +64,8 @@ def _list_outliers(invocation: Invocation, model: Any, table: Any, coded: Any) -
     if top is None and shown:
         top = min(len(explained) or N_SHOWN, N_SHOWN, len(rows))
         if len(explained) != top:
-            of_them = " of them" if len(explained) else ""
-            invocation.note(f"The {counted(top, 'most unusual row')}{of_them}:")
+            noun = "outlier" if len(explained) else "row"
+            invocation.note(f"The {counted(top, f'most unusual {noun}')}:")
     if top is not None:
         rows = explained = np.argsort(-scores, kind="stable")[:top]
     texts = np.full(len(scores), "", dtype=object)
@@ -81,7 +84,7 @@ def _list_outliers(invocation: Invocation, model: Any, table: Any, coded: Any) -
 
 
 def _list_cells(invocation: Invocation, model: Any, table: Any, coded: Any) -> Any:
-    """Make the table of --cells: the most unusual first, each with its reason."""
+    """Make the output table of --cells: the most unusual cells first, with reasons."""
     options = invocation.options
     with invocation.progress("scoring"):
         cells = model.score_cells(coded)
@@ -92,7 +95,7 @@ def _list_cells(invocation: Invocation, model: Any, table: Any, coded: Any) -> A
     order = np.argsort(-cells, axis=None, kind="stable")
     order = order[cells.ravel()[order] > 0]
     names, n = list(table.frame), options.top or len(order)
-    while True:  # until enough are left of the first n
+    while True:  # until enough of the first n cells are not confirmed by similar rows
         row, feature = np.divmod(order[:n], cells.shape[1])
         found = {
             (i, reason.feature): reason
@@ -119,13 +122,13 @@ def _list_cells(invocation: Invocation, model: Any, table: Any, coded: Any) -> A
 
 
 def _describe_outliers(scores: Any, model: Any, *, fitted: bool) -> str:
-    """Write how many rows are outliers, above which score."""
+    """Describe how many rows are outliers, and the limit of their scores."""
     limit, of_all = -model.offset_, counted(len(scores), "row")
     n = int((scores > limit).sum())
     alarms = ""
     if fitted and model.expected_false_alarms_ is not None:
         alarms = (
-            f" {write_share(FALSE_ALARMS)} of rows drawn from the model score higher."
+            f" {write_share(FALSE_ALARMS)} of rows sampled from the model score higher."
         )
     if not n:
         return (
@@ -141,7 +144,7 @@ def _describe_outliers(scores: Any, model: Any, *, fitted: bool) -> str:
 def _iterate_reasons(
     invocation: Invocation, model: Any, coded: Any, rows: Any, most: int
 ) -> Iterator[tuple[int, Any]]:
-    """Yield (row, its reasons) for each of `rows`, with a progress bar."""
+    """Yield the index and the reasons of each row in `rows`, with a progress bar."""
     with invocation.progress("finding reasons", len(rows)) as advance:
         for start in range(0, len(rows), _BLOCK):
             block = rows[start : start + _BLOCK]
@@ -151,6 +154,6 @@ def _iterate_reasons(
 
 
 def _write_reason(reason: Any) -> str:
-    """Write a reason in one line, with a long value cut off."""
+    """Format a reason in one line, and truncate a long value."""
     short = replace(reason, value=write_short(reason.value))
     return " ".join(str(short).split())

@@ -1,4 +1,4 @@
-"""The files of a call, checked before the work begins: places, formats, clashes.
+"""Check the files of a call before the work begins: inputs, outputs, formats.
 
 Nothing here takes long to import, so that a wrong name is reported at once.
 """
@@ -19,11 +19,11 @@ from ..io.write import FORMAT_OF_ENDING
 from .arguments import INPUTS
 
 STANDARD_STREAM = "-"
-"""Standard input where a table is read, standard output where one is written."""
+"""The file name that means standard input or, as an output, standard output."""
 _PAGES = {".html": "html", ".htm": "html"}
 _SPARSE = {".npz": "npz"}
 _TABLES = ("file", "queries", "new")  # options that name tables to read
-# Options that name files to write -> endings; a model may have any.
+# Option that names a file to write -> format of each allowed ending; None allows all.
 _OUTPUTS = {
     "output": FORMAT_OF_ENDING,
     "report": _PAGES,
@@ -36,15 +36,18 @@ _OUTPUTS = {
 def check_files(command: str, options: argparse.Namespace) -> dict[str, str]:
     """Raise an error unless all inputs exist and all outputs can be written.
 
+    The page of the command `report` is named after the table if no name was given.
+
     Returns
     -------
     dict of str to str
-        Name of an option that names an output -> the format to write.
+        Name of each option for an output, such as "report" -> the format to write.
     """
     given = vars(options)
     for path in (given[name] for name in _TABLES if given.get(name)):
+        # Path.exists would fail for an invalid name; open_file raises with a reason.
         if path != STANDARD_STREAM and not os.path.exists(path):  # noqa: PTH110
-            open_file(path)  # raises, also where Path.exists would
+            open_file(path)
     if command == "report" and options.report is None:
         name = Path(options.file.removeprefix(STANDARD_STREAM)).name.partition(".")[0]
         options.report = f"{name or 'report'}.html"
@@ -62,7 +65,7 @@ def check_files(command: str, options: argparse.Namespace) -> dict[str, str]:
 
 
 def _name_option(name: str) -> str:
-    """Write an option as it is typed."""
+    """Format the name of an option as it is typed, such as --save-model."""
     return f"--{name.replace('_', '-')}"
 
 
@@ -72,16 +75,16 @@ def find_format(
     known: Mapping[str, str] = FORMAT_OF_ENDING,
     option: str = "--output",
 ) -> str:
-    """Find the format of an output.
+    """Find the format of an output file; raise InputError for an unknown ending.
 
     Parameters
     ----------
     path : str or None
         None is standard output.
     asked : str or None
-        The format, if it was given.
+        The value of --format, if it was given.
     known : mapping of str to str
-        Endings, with their formats.
+        Ending of a file -> format.
     option : str
         The option that names the output, for messages.
 
@@ -105,7 +108,7 @@ def find_format(
         found = f"ends in {ending}" if ending else "has no ending"
         also = ", or give --format" if option == "--output" else ""
         raise InputError(
-            f"{option} {path}: it {found}; name it {', '.join(known)}{also}."
+            f"{option} {path}: it {found}; allowed: {', '.join(known)}{also}."
         )
     return known[ending]
 
@@ -113,14 +116,14 @@ def find_format(
 def check_outputs(
     outputs: Mapping[str, str | None], inputs: Iterable[str | None]
 ) -> None:
-    """Raise InputError if an output cannot be written, or would replace an input.
+    """Raise InputError if an output cannot be written, or if two files are the same.
 
     Parameters
     ----------
     outputs : mapping of str to str or None
-        Option -> file.
+        Option -> file to write.
     inputs : iterable of str or None
-        Files that are read.
+        Files that are read; an output may not replace one of these.
     """
     taken = {_identify(one): "" for one in inputs if one and one != STANDARD_STREAM}
     for option, name in outputs.items():
@@ -138,7 +141,7 @@ def check_outputs(
 
 
 def _identify(name: str) -> tuple[int, int] | Path:
-    """Return device and inode of a file, equal for all its names, or its path."""
+    """Identify a file, whatever its name: device and inode, or path if it is new."""
     with suppress(OSError, ValueError):
         found = Path(name).stat()
         return found.st_dev, found.st_ino
@@ -146,7 +149,7 @@ def _identify(name: str) -> tuple[int, int] | Path:
 
 
 def _check_place(option: str, path: Path) -> None:
-    """Raise InputError if a file cannot be written at a path."""
+    """Raise InputError if a path is a folder, or no file can be written there."""
     try:
         if path.is_dir():
             raise InputError(f"{option} {path}: this is a folder; name a file in it.")

@@ -41,18 +41,18 @@ Find similar rows in a table with missing cells.
   proximity-kernel report patients.csv -o page.html
   proximity-kernel demo
 
-A table is CSV, TSV, Parquet, Arrow or Excel. How it is written is
+A table is a CSV, TSV, Parquet, Arrow or Excel file. Its format is
 detected, and printed. Each command has its own --help.
 """
 # Names that other programs give to the option -k.
 _SHORT = re.compile(r"(n[_-]?)?(clusters?|neighbou?rs?)|k|num[_-]?clusters?")
-_LEAST_WIDTH = 40  # of a screen; COLUMNS=0 would print nothing
-_BROKEN_PIPE = 141  # as shells report it
+_LEAST_WIDTH = 40  # characters in a line; with COLUMNS=0 nothing would be printed
+_BROKEN_PIPE = 141  # exit status that shells report for a broken pipe
 
 
 @dataclass
 class Invocation:
-    """One call of a command.
+    """One call of a command: its options, output formats and notes.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class Invocation:
     notes : list of str
         All notes so far, whether or not they were printed.
     doubts : list of str
-        Notes about what may be wrong with the table, so that results may be wrong.
+        What may be wrong with the table, and so with the results.
     """
 
     command: str
@@ -86,15 +86,15 @@ class Invocation:
             self.console().print(text, markup=False, highlight=False, soft_wrap=True)
 
     def console(self, *, out: bool = False) -> Any:
-        """Create rich's console for standard error, or for standard output.
+        """Create a rich console for standard error or, if `out`, for standard output.
 
-        It shows control characters of tables and arguments as escapes.
+        Control characters in tables and arguments are shown as escapes.
         """
         from rich.console import Console
         from rich.segment import Segment
 
         class VisibleConsole(Console):
-            """Change the texts before rich adds its own escapes for colors."""
+            """Escape control characters before rich adds its own codes for colors."""
 
             def render(self, renderable: Any, options: Any = None) -> Iterator[Segment]:
                 for text, style, control in super().render(renderable, options):
@@ -109,12 +109,12 @@ class Invocation:
     def progress(
         self, task: str, total: int | None = None
     ) -> Iterator[Callable[..., Any]]:
-        """Show a progress bar, if standard error is a terminal.
+        """Show a progress bar if standard error is a terminal, and not with --quiet.
 
         Parameters
         ----------
         task : str
-            What is being done.
+            What is being done, shown beside the bar.
         total : int, optional
             Amount of work; None if unknown.
 
@@ -136,7 +136,7 @@ class Invocation:
 
     @contextmanager
     def warnings_as_notes(self) -> Iterator[None]:
-        """Print the library's warnings as notes, and hide those of other packages."""
+        """Print the library's warnings as notes; hide warnings of other packages."""
 
         def note(message: Any, *_: Any, **__: Any) -> None:
             self.note(f"note: {message}")
@@ -156,7 +156,7 @@ class Invocation:
 
 
 def _print_error(text: str) -> None:
-    """Print on standard error, in its encoding, with control characters as escapes."""
+    """Print an error on standard error, with control characters as escapes."""
     encoding = getattr(sys.stderr, "encoding", None) or "utf-8"
     shown = show_controls(text).encode(encoding, "backslashreplace")
     sys.stderr.write(shown.decode(encoding) + "\n")
@@ -182,7 +182,7 @@ class _Parser(argparse.ArgumentParser):
         return known
 
     def _suggest(self, rest: list[str]) -> str:
-        """Suggest an option that is similar to the first unknown one."""
+        """Suggest an option that is similar to the first unknown option, if any is."""
         asked = [one[2:].partition("=")[0] for one in rest if one.startswith("--")]
         if asked and _SHORT.fullmatch(asked[0]) and "-k" in self._option_string_actions:
             at = rest.index(next(one for one in rest if one.startswith("--")))
@@ -202,18 +202,18 @@ class _Parser(argparse.ArgumentParser):
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line.
+    """Run a command of the command line, and return its exit status.
 
     Parameters
     ----------
     arguments : sequence of str, optional
-        Without the program's name; those of the process by default.
+        Without the program's name; by default the arguments of the process.
 
     Returns
     -------
     int
         Exit status: 0 for success, 1 for failure, 2 for bad usage or input, 130 for an
-        interrupt, 141 if the reader of the output is gone.
+        interrupt, 141 if the program that reads the output has ended.
     """
     _allow_any_encoding()
     given = sys.argv[1:] if arguments is None else list(arguments)
@@ -249,7 +249,7 @@ def _refuse(given: list[str]) -> int:
     parser.add_argument("--version", action="version", version=version)
     name = next((one for one in given if not one.startswith("-")), None)
     if name is not None and name not in COMMANDS:
-        hint = suggest(name, COMMANDS) or f"; there are {', '.join(COMMANDS)}"
+        hint = suggest(name, COMMANDS) or f"; the commands are {', '.join(COMMANDS)}"
         parser.error(f"{name}: there is no such command{hint}")
     parser.parse_args([one for one in given if one != name])
     parser.print_help(sys.stderr)
@@ -257,7 +257,7 @@ def _refuse(given: list[str]) -> int:
 
 
 def _run(invocation: Invocation) -> int:
-    """Check the files, run the command, and report its errors."""
+    """Check the files, run the command, print errors, and return the exit status."""
     name, options = invocation.command, invocation.options
     try:
         for package in ("rich", "pandas"):
@@ -278,7 +278,7 @@ def _run(invocation: Invocation) -> int:
             return 0
     except BrokenPipeError:
         raise
-    except Exception as error:  # noqa: BLE001  (printed, whatever it is)
+    except Exception as error:  # noqa: BLE001  (any error is printed)
         status, message = _describe_error(error, options)
         line = f"{_PROGRAM} {name}: {' '.join(name_options(message).split())}"
         _print_error(format_exc().rstrip() if options.debug else line)
@@ -298,7 +298,7 @@ def _describe_error(error: Exception, options: argparse.Namespace) -> tuple[int,
     if isinstance(error, OSError):
         where = f"{error.filename}: " if error.filename else ""
         return 1, f"{where}{error.strerror or error}"
-    # The library raises these for invalid tables and options, and names which.
+    # The library raises ValueError or TypeError for an invalid table or option.
     invalid = isinstance(error, ValueError | TypeError)
     if invalid and hasattr(options, "file") and _is_from_library(error):
         return 2, f"{options.file}: {error}"
@@ -306,14 +306,14 @@ def _describe_error(error: Exception, options: argparse.Namespace) -> tuple[int,
 
 
 def _is_from_library(error: Exception) -> bool:
-    """Whether code of this package raised the error, not that of another package."""
+    """Whether the code that raised the error belongs to this package."""
     frames = [frame for frame, _ in walk_tb(error.__traceback__)]
     module: str = frames[-1].f_globals.get("__name__", "") if frames else ""
     return module.startswith("proximity_kernel.")
 
 
 def _allow_any_encoding() -> None:
-    """Print ? for characters that the terminal cannot show, instead of failing."""
+    """Let standard output and error print ? for characters that they cannot encode."""
     for stream in (sys.stdout, sys.stderr):
         encoding = getattr(stream, "encoding", None) or "utf-8"
         if not encoding.lower().startswith("utf") and hasattr(stream, "reconfigure"):

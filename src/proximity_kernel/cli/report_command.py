@@ -1,4 +1,4 @@
-"""``proximity-kernel report``: a page about a table."""
+"""``proximity-kernel report``: an HTML page about a table."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .results import write_report
 
 
 def run(invocation: Invocation) -> None:
-    """Fit a kernel to a table, and write the page about it."""
+    """Fit a kernel to a table, and write the page about the table."""
     _, table, _ = fitting.start(invocation, "ProximityKernel")
     kernel = fitting.make_kernel(invocation.options)
     coded = fitting.fit(invocation, kernel, table)

@@ -1,4 +1,4 @@
-"""``proximity-kernel represent``: rows as vectors, for other programs."""
+"""``proximity-kernel represent``: rows as vectors without missing cells."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from .fitting import make_kernel, open_source
 from .program import Invocation
 from .results import join_results, name_rows, open_results
 
-_MAX_BYTES = 2**30  # of a dense table
+_MAX_BYTES = 2**30  # size of a dense table that needs no --force
 
 
 def run(invocation: Invocation) -> None:
-    """Write the rows of a table as vectors: sparse in one matrix, or dense."""
+    """Write the rows of a table as vectors: a sparse matrix (.npz) or a dense table."""
     options = invocation.options
     kernel, source = open_source(invocation, "ProximityKernel")
     if kernel is None:
@@ -28,7 +28,8 @@ def run(invocation: Invocation) -> None:
     if invocation.formats["output"] == "npz":
         with open_output(options.output) as file:
             for _, table in source.read("representing rows"):
-                # A zip file on a full disk fails again at exit, and pipes cannot seek.
+                # In memory first: scipy's zip file fails on a pipe, and on a full disk
+                # it fails again at exit.
                 held = BytesIO()
                 sp.save_npz(held, kernel.transform(source.code(kernel, table)))
                 file.write(held.getbuffer())
@@ -37,8 +38,8 @@ def run(invocation: Invocation) -> None:
     if source.whole is not None and size > _MAX_BYTES and not options.force:
         raise InputError(
             f"{source.name}: {n_rows:,} x {n_bins:,} numbers take "
-            f"{size / 2**30:,.1f} GiB; write them sparse with -o FILE.npz, or all with "
-            "--force."
+            f"{size / 2**30:,.1f} GiB; write a sparse matrix with -o FILE.npz, or this "
+            "table with --force."
         )
     with open_results(invocation) as append:
         for start, batch in source.read("representing rows"):

@@ -1,6 +1,6 @@
-"""Results: rows named by their id or number (from 1), tables of them, and pages.
+"""Name rows by id or number (from 1); write results to files, pipes and terminals.
 
-A terminal shows the first rows of a table. A file and a pipe get all of it.
+A terminal shows the first rows of a result. A file or a pipe gets all rows.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def label_rows(table: LoadedTable) -> list[str]:
 
 
 def join_results(names: Any, results: dict[str, Any]) -> Any:
-    """Append results to the columns of `name_rows`; a name that is taken gets a "_"."""
+    """Append result columns to a frame; a name that is already taken gets a "_"."""
     free = {}
     for name, values in results.items():
         while name in names:
@@ -69,7 +69,7 @@ def join_results(names: Any, results: dict[str, Any]) -> Any:
 
 
 def join_table(table: LoadedTable, results: dict[str, Any]) -> Any:
-    """Append results to all columns of the file; a row that is a total has none."""
+    """Append results to all columns of the file; rows of totals have no results."""
     frame = pd.DataFrame(results, index=table.frame.index)
     if len(table.source) > len(frame):
         frame = frame.convert_dtypes().reindex(table.source.index)
@@ -77,7 +77,7 @@ def join_table(table: LoadedTable, results: dict[str, Any]) -> Any:
 
 
 def write_short(cell: Any) -> str:
-    """Write a cell in one line, cut off if it is long."""
+    """Format a cell in one line, truncated to 30 characters."""
     text = " ".join(write_cell(cell).removesuffix("T00:00:00").split())
     return text if len(text) <= _MAX_LENGTH else f"{text[: _MAX_LENGTH - 3]}..."
 
@@ -114,7 +114,7 @@ def find_row(table: LoadedTable, text: str, option: str = "") -> int:
         return int(table.frame.index.get_loc(int(number) - 1))
     known = next(iter(ids.values()), [])
     what = " or ".join([*ids, "row number"])
-    hint = "." if ids else "; --id COL names rows by a column."
+    hint = "." if ids else "; --id COL says which column has ids."
     raise InputError(
         f"{option}{text}: {table.name} has {counted(n_rows, 'row')}, and none has this "
         f"{what}{suggest(text, known) or hint}"
@@ -122,7 +122,7 @@ def find_row(table: LoadedTable, text: str, option: str = "") -> int:
 
 
 def is_for_terminal(options: Any) -> bool:
-    """Whether a result is shown in a terminal: no file, format or pipe is given."""
+    """Whether a terminal shows the result: there is no -o, --format or pipe."""
     return options.output is None and options.format is None and sys.stdout.isatty()
 
 
@@ -155,13 +155,13 @@ def open_results(invocation: Invocation) -> Iterator[Callable[[Any], None]]:
 
 
 def write_results(invocation: Invocation, frame: Any) -> None:
-    """Write a result that is complete: to its file, a pipe or the terminal."""
+    """Write a complete result at once, to a file, a pipe or the terminal."""
     with open_results(invocation) as append:
         append(frame)
 
 
 def draw_rows(frame: Any) -> Table:
-    """Lay out the rows of a frame as a `rich.table.Table`."""
+    """Lay out the rows of a frame, and its first columns, as a `rich.table.Table`."""
     shown = frame.iloc[:, :_MAX_COLUMNS]
     names = [str(name) for name in shown]
     if frame.shape[1] > _MAX_COLUMNS:
@@ -175,16 +175,17 @@ def draw_rows(frame: Any) -> Table:
 def draw_grid(
     names: Iterable[str], rows: Iterable[Iterable[Any]], numbers: Collection[int] = ()
 ) -> Table:
-    """Lay out cells as a `rich.table.Table`.
+    """Lay out rows of cells as a `rich.table.Table`.
 
     Parameters
     ----------
     names : iterable of str
-        Of the columns.
+        Names of the columns.
     rows : iterable of iterable
-        Cells: str, or rich's own texts.
+        The cells of each row: str, or `rich.text.Text`.
     numbers : collection of int
-        Columns that are aligned on the right; long texts of others are folded.
+        Indices of the columns to align on the right. In other columns, long texts are
+        wrapped.
     """
     grid = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for j, name in enumerate(names):
@@ -197,7 +198,7 @@ def draw_grid(
 
 
 def _write_result(cell: Any) -> str:
-    """Write a cell of a result, a number with few digits."""
+    """Format a cell for a terminal: a float with few digits, "" for a missing cell."""
     if pd.isna(cell):
         return ""
     if isinstance(cell, float):
@@ -212,7 +213,7 @@ def write_report(
     kernel: Any,
     clusters: Any = None,
 ) -> None:
-    """Write the report, if --report was given."""
+    """Write the report page if --report was given."""
     path = invocation.options.report
     if path is None:
         return
@@ -222,7 +223,7 @@ def write_report(
         if invocation.options.n_bins is None and kernel.matching == "pairwise":
             if clusters is None:
                 kernel, coded = fit_like(kernel, coded.columns)
-            else:  # the page fits the same
+            else:  # `TableReport` fits the kernel of neighbors itself
                 kernel = None
         page = TableReport(
             coded,
@@ -239,7 +240,10 @@ def write_report(
 
 
 def _describe_call(invocation: Invocation) -> str:
-    """Write the day and the command that was typed, as far as it is known."""
+    """Write when and by which command a page was made, for its last line.
+
+    If the command was called from Python, its options are not known.
+    """
     given = sys.argv[1:]
     if invocation.command not in given:  # called from Python
         given = [invocation.command, str(invocation.options.file)]

@@ -2,14 +2,14 @@
 
 The values of a display column are floats: numbers, dates and durations in seconds, or
 indices of labels; NaN is missing. Names and cells may contain any text, so invisible
-characters, and those that change the direction of writing, are replaced by a visible
-mark here. HTML is escaped where the page is rendered.
+characters, and characters that change the direction of writing, are replaced by a
+visible mark here. HTML is escaped where the page is rendered.
 
-A card is the data that the template draws. Far values would squeeze all others into one
-bar of a histogram, so they have a bar of their own at the end of the scale. A value is
-far if, going out from the central 80 % of the column, it comes after a step of at least
-half the range so far. More than three such values that are more than 0.5 % are not far:
-they are a group of their own.
+A card is the data that the template draws. Far values would squeeze all other values
+into one bar of a histogram, so they have a bar of their own at the end of the scale.
+Going out from the central 80 % of a column, values are far after the first step that is
+larger than half of the range before it. If more than three values, and more than 0.5 %
+of the column, would be far, none is: they are a group of their own.
 """
 
 from __future__ import annotations
@@ -42,32 +42,32 @@ _DIRECTION_MARKS = frozenset(
     "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 )
 _BLANK = "\N{OPEN BOX}"
-# Blanks that a page would not show, or would show as a single one between words.
+# Blanks that a page would not show, or would show as a single blank.
 _HIDDEN_BLANKS = re.compile(r"\s{2,}|^\s|\s$|[^\S ]")
-# A column with such a number has its thousands separated; a column of years has none.
+# Thousands are separated in a column with a number of this size, but not among years.
 _GROUPED = 10_000
 _LONG_NUMBER = re.compile(r"(?<![\d.])\d{4,}(?![\de])")
-_N_DIGITS = 5  # of a number of usual size
-_MAX_DIGITS = 7  # with decimals; a number that would have more has none
-_PLAIN = 1e15  # above, numbers are written with an exponent
+_N_DIGITS = 5  # digits of the median of a column
+_MAX_DIGITS = 7  # digits of a number with decimals; a longer number has no decimals
+_PLAIN = 1e15  # numbers from here on have an exponent
 _DAY = 86_400.0  # seconds
-WIDTH, HEIGHT = 300.0, 88.0  # of a histogram
+WIDTH, HEIGHT = 300.0, 88.0  # size of a histogram, in units of the SVG
 _N_BARS = 30
-_GAP, _FAR_WIDTH = 9.0, 11.0  # between the scale and a bar of far values; of the bar
-_LEAST = 4 / HEIGHT  # height of a bar of far values
-_MAX_LABELS = 8
-_MAX_BINS = 12  # listed on a card
-_LEAST_VALUES = 10  # of a column, for far ones
-_LEAST_DISTINCT = 3  # usual values; with two, numbers are mostly codes
-_STEP = 0.5  # to a far value, as a share of the range of the usual ones
+_GAP, _FAR_WIDTH = 9.0, 11.0  # space before a bar of far values, and its width
+_LEAST = 4 / HEIGHT  # least height of a bar of far values, as a share of the histogram
+_MAX_LABELS = 8  # labels on a card
+_MAX_BINS = 12  # bins on a card
+_LEAST_VALUES = 10  # a column with fewer values has no far values
+_LEAST_DISTINCT = 3  # distinct usual values; two numbers are mostly codes
+_STEP = 0.5  # step to a far value, as a share of the range of the usual values
 # Maximum number of far values, share of all values, and share in a short column.
 _MOST_FAR, _MOST_SHARE, _MOST_OF_FEW = 3, 0.005, 0.1
-_MAX_ROWS = 5  # named for a column with far values
-_MAX_COLUMNS = 10  # with named rows
+_MAX_ROWS = 5  # rows with far values that are listed for a column
+_MAX_COLUMNS = 10  # columns for which rows with far values are listed
 
 
 def clean(value: Any, longest: int = _MAX_LENGTH) -> str:
-    r"""Make one line of visible text, cut off if it is long.
+    r"""Convert a value to one line of visible text, truncated to `longest` characters.
 
     Examples
     --------
@@ -109,7 +109,7 @@ class UsualRange:
 
 @dataclass(frozen=True)
 class DisplayColumn:
-    """A column as the page shows it.
+    """A column of the table as the page shows it.
 
     Attributes
     ----------
@@ -119,7 +119,8 @@ class DisplayColumn:
     values : ndarray of shape (n_samples,), float64
         NaN is missing; an index into `labels` if there are labels.
     labels : tuple of str or None
-        The labels of a column that is not measured; ordered ones from the lowest.
+        The labels; ordered labels begin with the lowest. None if the column is measured
+        (numbers, dates or durations).
     """
 
     name: str
@@ -149,7 +150,7 @@ class DisplayColumn:
 
     @cached_property
     def extremes(self) -> str:
-        """The lowest and highest value with their gaps to the next; "" for labels."""
+        """The lowest and highest value, and how far the next are; "" for labels."""
         distinct, counts = np.unique(self.known, return_counts=True)
         if self.labels is not None or len(distinct) < _LEAST_DISTINCT:
             return ""
@@ -162,7 +163,7 @@ class DisplayColumn:
         )
 
     def write_distance(self, value: float, other: float) -> str:
-        """Write how far two values are apart; between dates in days or seconds."""
+        """Format the distance of two values; of dates, in days or seconds."""
         with np.errstate(over="ignore"):
             apart = abs(value - other)
         if self.kind == "date":
@@ -172,7 +173,7 @@ class DisplayColumn:
 
     @cached_property
     def far(self) -> list[str]:
-        """Sentences about far values, one for each end of the range that has any."""
+        """Sentences about the far values: at most one for each end of the range."""
         if self.usual is None:
             return []
         ends = (
@@ -195,7 +196,7 @@ class DisplayColumn:
         return list(pairs)
 
     def write_bin(self, name: str) -> str:
-        """Write the name of a bin as the column's values are written."""
+        """Format the name of a bin like the values of the column."""
         if self.kind == "number":
             if not self._grouped:
                 return name
@@ -205,7 +206,7 @@ class DisplayColumn:
         return clean(name)
 
     def write(self, value: float) -> str:
-        """Write one value of the column."""
+        """Format a value of the column, or return its label."""
         if self.labels is not None:
             return self.labels[int(value)]
         if self.kind == "date":
@@ -213,14 +214,14 @@ class DisplayColumn:
         return self._write_number(value) + " s" * (self.kind == "duration")
 
     def write_middle(self, value: float) -> str:
-        """Write a median, which may lie between two values and need a decimal more."""
+        """Format a median, with one decimal more if it lies between two values."""
         if self.kind == "date" or round(value, self._n_decimals) == value:
             return self.write(value)
         more = self._write_number(value, self._n_decimals + 1)
         return more + " s" * (self.kind == "duration")
 
     def _write_number(self, value: float, n_decimals: int | None = None) -> str:
-        """Write a number like the others of the column, unless it is tiny or huge."""
+        """Format a number with the column's decimals, unless it is tiny or huge."""
         size = abs(value)
         n_decimals = self._n_decimals if n_decimals is None else n_decimals
         if size >= _PLAIN or (value and not round(value, n_decimals)):
@@ -231,15 +232,15 @@ class DisplayColumn:
 
     @cached_property
     def _grouped(self) -> bool:
-        """Whether thousands are separated."""
+        """Whether thousands are separated by commas in the numbers of the column."""
         return bool(np.abs(self.known).max(initial=0) >= _GROUPED)
 
     @cached_property
     def _n_decimals(self) -> int:
-        """How many decimals all numbers of the column have.
+        """Number of decimals that all numbers of the column have.
 
-        The least number that writes every value in full, but no more than give the
-        median five digits. A zero before the point counts as a digit.
+        As few as write every value in full, but at most as many as give the median five
+        digits; a zero before the point counts as a digit.
         """
         sizes = np.abs(self.known)
         sizes = sizes[(sizes > 0) & (sizes < _PLAIN)]
@@ -251,7 +252,7 @@ class DisplayColumn:
 
 
 def _find_usual_slice(known: _Floats) -> tuple[int, int]:
-    """Find start and stop of the slice of sorted values without outliers.
+    """Find start and stop of the slice of sorted values that are not far.
 
     Examples
     --------
@@ -271,14 +272,14 @@ def _find_usual_slice(known: _Floats) -> tuple[int, int]:
 
 
 def _count_connected(ascending: _Floats, n_inside: int) -> int:
-    """Count the values before the first large step; `n_inside` of them are usual."""
+    """Count the values before the first large step that follows `n_inside` values."""
     steps = np.diff(ascending[n_inside - 1 :])
     large = steps > _STEP * (ascending[n_inside - 1 : -1] - ascending[0])
     return n_inside + int(large.argmax() if large.any() else len(large))
 
 
 def make_display_columns(coded: CodedTable) -> list[DisplayColumn]:
-    """Make a display column of each column of a coded table.
+    """Make the display columns of a coded table, one for each column.
 
     Examples
     --------
@@ -293,7 +294,7 @@ def make_display_columns(coded: CodedTable) -> list[DisplayColumn]:
 
 
 def _make_display_column(column: Column) -> DisplayColumn:
-    """Make a display column: find its kind, and write its labels."""
+    """Make the display column of a column: its kind, values and labels."""
     name, observed = clean(column.type.name), column.observed
     values = np.where(observed, column.values, np.nan)
     if not observed.any():
@@ -308,7 +309,7 @@ def _make_display_column(column: Column) -> DisplayColumn:
 
 
 def _write_labels(labels: Sequence[Any]) -> tuple[str, ...]:
-    """Write labels as text: booleans as yes and no, numbers without an exponent."""
+    """Convert labels to text: booleans to yes or no, 4.0 to "4"."""
     return tuple(
         _NO_YES[label]
         if isinstance(label, bool)
@@ -331,10 +332,10 @@ def describe_columns(
     Returns
     -------
     list of dict
-        name, kind, share (of missing cells), summary, far (lines), bins (names),
-        n_bins, two (whether the bins have groups), and ``histogram`` (see
-        `draw_histogram`) or ``labels`` (label, share, rest); neither for an empty
-        column.
+        name, kind, share (of missing cells), summary, extremes, far (lines), bins
+        (names), n_bins, two (whether the bins have groups), and ``histogram`` (see
+        `draw_histogram`) or ``labels`` (label, share, rest). A column without a value,
+        or with one number only, has neither.
     """
     cards = []
     for j, (column, names) in enumerate(zip(columns, bin_names(kernel), strict=True)):
@@ -389,7 +390,7 @@ def list_far_values(columns: Sequence[DisplayColumn]) -> list[dict[str, Any]]:
 
 
 def _summarize(column: DisplayColumn) -> str:
-    """Write the range of measured values, or how many labels there are."""
+    """Describe the values of a column: range and median, or number of labels."""
     if not len(column.known):
         return "no value"
     n_distinct = len(np.unique(column.known))
@@ -406,7 +407,7 @@ def _summarize(column: DisplayColumn) -> str:
 def _list_label_shares(
     column: DisplayColumn, labels: tuple[str, ...]
 ) -> list[dict[str, Any]]:
-    """List the most common labels with shares: categories by share, others by rank."""
+    """List the most common labels with their shares; ordered labels in their order."""
     counts = column.count_labels()
     shown = counts if len(counts) == _MAX_LABELS + 1 else counts[:_MAX_LABELS]
     rest = sum(n for _, n in counts[len(shown) :])
@@ -422,7 +423,7 @@ def _list_label_shares(
 
 
 def _cut_tails(known: NDArray[np.float64], usual: UsualRange) -> UsualRange:
-    """Cut 1 % of the values off an end where they span more than the middle 98 %."""
+    """Narrow the range if the outer 1 % of values spans more than the middle 98 %."""
     low, first, last, high = np.quantile(
         known[(known >= usual.low) & (known <= usual.high)] / 2, [0, 0.01, 0.99, 1]
     )
@@ -456,7 +457,8 @@ def draw_histogram(
     -------
     dict
         bars and beyond (x, y, width, height), bands (x, width), limits (x, strong),
-        left and right (of the scale), low, high, cut (what lies beyond) and text.
+        left and right (of the scale), low, high, cut (how many values lie beyond, in
+        words) and text (for screen readers).
     """
     known, low, high = column.known, usual.low, usual.high
     whole = high / 2 - low / 2 < _N_BARS / 2 and bool((known == known.round()).all())
@@ -503,7 +505,7 @@ def _write_cut(column: DisplayColumn, usual: UsualRange) -> str:
 def _draw_bars(
     edges: NDArray[np.float64], counts: NDArray[np.int64], usual: UsualRange
 ) -> dict[str, Any]:
-    """Place the bars of a histogram, and those of the values beyond its ends."""
+    """Place the bars of a histogram, and the bars of the values beyond its ends."""
     parts = counts / counts.max()
     bars = [
         (x, HEIGHT - HEIGHT * part, end - x, HEIGHT * part)

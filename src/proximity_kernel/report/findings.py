@@ -1,4 +1,4 @@
-"""What a reader wants to know first: findings in sentences, and what to check.
+"""The findings at the top of the page, in sentences, and the columns to check.
 
 The results are computed in other files; here they are put into words.
 """
@@ -21,13 +21,13 @@ from .display_columns import DisplayColumn
 
 MIXED = "mixed"
 """The name of a cluster without a typical value."""
-_N_TRAITS = 2  # in the name of a cluster
-_MIN_EXCESS = 0.05  # over the share in all rows, for a value to be typical
+_N_TRAITS = 2  # values in the name of a cluster
+_MIN_EXCESS = 0.05  # by which the share of a typical value exceeds that in all rows
 _N_NAMED = 5  # clusters in a sentence
-_N_COLUMNS = 3
-_MOSTLY = 0.5  # of the cells missing, or of the values different
-_MANY = 20  # values; a column with fewer has no alert about them
-_NEARLY = 0.99  # of the rows with the same value
+_N_COLUMNS = 3  # informative columns in a sentence
+_MOSTLY = 0.5  # share of missing cells, or of distinct values, above which to check
+_MANY = 20  # a column with fewer values is not checked for distinct or equal values
+_NEARLY = 0.99  # share of one value above which to check
 
 
 def name_clusters(profiles: Iterable[Mapping[str, Any]]) -> dict[int, str]:
@@ -36,7 +36,7 @@ def name_clusters(profiles: Iterable[Mapping[str, Any]]) -> dict[int, str]:
     Parameters
     ----------
     profiles : iterable of mapping
-        As `ProximityKMeans.profiles_`, the most distinctive first.
+        Like `ProximityKMeans.profiles_`, the most distinctive value first.
 
     Returns
     -------
@@ -81,7 +81,7 @@ def write_findings(
     Parameters
     ----------
     clusters : sequence of mapping, or None
-        cluster, name, size and values of each.
+        The cluster, name, size, share_text and values of each cluster.
     kind : str
         "cluster", or "part" if the rows vary gradually.
     far : sequence of mapping
@@ -114,15 +114,15 @@ def write_findings(
     else:
         lines.append(
             f"{checked} compared with the rest of their row: {_write_apart(surprising)}"
-            "no row is less likely than 99 % of the rows that the table suggests. A "
-            "wrong value that is likely is not found; the extremes of each column are "
-            "on its card."
+            "no row is less likely than 99 % of rows sampled from the fitted model. A "
+            "wrong value can be likely, and is then not found; the card of each column "
+            "shows its extremes."
         )
     return [*lines, _write_missing(counts, missing)]
 
 
 def _write_apart(surprising: Mapping[str, Any]) -> str:
-    """Write which unusual values do not count here, if there are any."""
+    """Write which unusual values are not counted as surprising; "" if none."""
     apart = ["the numbers above"] if surprising["n_far"] else []
     if surprising["n_confirmed"]:
         apart.append("values that other cells of their row confirm")
@@ -132,7 +132,17 @@ def _write_apart(surprising: Mapping[str, Any]) -> str:
 def _choose_clearest(
     rows: Sequence[Mapping[str, Any]],
 ) -> tuple[str, int, Mapping[str, Any]]:
-    """Choose the first cell that contradicts others of its row; else the first cell."""
+    """Choose the first cell for which another value is expected, else the first cell.
+
+    Returns
+    -------
+    str
+        What the row is called: "clearest", or "most unusual".
+    int
+        Index of the row.
+    mapping
+        The cell.
+    """
     for one in rows:
         for cell in one["cells"]:
             if cell["expected"]:
@@ -141,7 +151,7 @@ def _choose_clearest(
 
 
 def _write_far(one: Mapping[str, Any], names: Sequence[str]) -> str:
-    """Write the far values of a column, with their rows."""
+    """List the far values of a column, with the names of their rows."""
     held = zip(one["values"], one["rows"], strict=True)
     places = [f"{value} in row {names[row]}" for value, row in held]
     if one["more"]:
@@ -150,22 +160,21 @@ def _write_far(one: Mapping[str, Any], names: Sequence[str]) -> str:
 
 
 def _write_clusters(clusters: Sequence[Mapping[str, Any]], kind: str) -> str:
-    """Write the number of clusters, and the names of the largest."""
+    """Write how many clusters there are, and the shares and names of the largest."""
     shown = []
     for one in clusters[:_N_NAMED]:
         mixed = one["name"] == MIXED
         typical = MIXED if mixed else f"typical: {one['name']}"
         shown.append(f"{one['share_text']} of the rows ({typical})")
     more = len(clusters) - len(shown)
+    if more:
+        shown.append(f"and {counted(more, f'smaller {kind}')}")
     start = "Cut into" if kind == "part" else "The rows form"
-    return (
-        f"{start} {counted(len(clusters), kind)}: {'; '.join(shown)}"
-        f"{f'; and {more:,} smaller ones' if more else ''}."
-    )
+    return f"{start} {counted(len(clusters), kind)}: {'; '.join(shown)}."
 
 
 def _write_missing(counts: Mapping[str, Any], missing: Mapping[str, Any]) -> str:
-    """Write how many cells are missing, in which columns, and which are informative."""
+    """Write how many cells are missing, where most are, and which are informative."""
     if not counts["cells"]:
         return "No cell is missing."
     most = [f"{name} ({write_share(part)})" for name, part in counts["most"]]
@@ -184,7 +193,7 @@ def _write_missing(counts: Mapping[str, Any], missing: Mapping[str, Any]) -> str
 
 
 def find_alerts(columns: Sequence[DisplayColumn]) -> list[dict[str, str]]:
-    """List what to check in the columns before the results are used.
+    """List the columns to check before the results are used, and what to check.
 
     Parameters
     ----------

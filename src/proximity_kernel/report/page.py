@@ -49,11 +49,12 @@ from .sections import (
 )
 
 _SAMPLE_ROWS = 5
-_MIN_DIFFERENCE = 0.05  # between shares, for a value to set a cluster apart
-# Characters that join words: a name may break after them.
+_MIN_DIFFERENCE = 0.05  # between the shares of a value that sets a cluster apart
+# Characters that join words: a line may break after such a character.
 _JOINERS = re.compile("([_.\N{OPEN BOX}-])(?=.)")
-# Numbers, dates and times, with their units, and options: they stay on one line, unless
-# they are very long. Not numbers of escaped characters, as &#39;.
+# Numbers, dates and times, with their units, and options of the command line: no line
+# breaks inside, unless the text is very long. The number in an escape (&#39;) does not
+# match.
 _UNBREAKABLE = re.compile(
     r"(?<![\w-])--\w[\w=.-]{0,22}"
     r"|(?<![\w#])[-+]?\d[\d,.:+-]{0,22}(?:e[+-]?\d+)?(?: %| s\b)?(?!\w)"
@@ -64,18 +65,19 @@ class TableReport:
     """A page about a table: findings, a map of its rows, clusters, columns.
 
     The page also shows where cells are missing, and how certain their estimates are. It
-    is one HTML text that loads nothing from the network. A notebook shows it where the
-    report is the last line of a cell; `write_html` writes it to a file.
+    is one HTML text that loads nothing from the network. A notebook shows the page if
+    the report is the last line of a cell; `write_html` writes the page to a file.
 
     Parameters
     ----------
     table : frame, array or list of rows, of shape (n_samples, n_features)
-        Or what `read_table` returned: then its ids, name, assumptions and doubts are on
-        the page, unless others are given.
+        Or the result of `read_table`: then its ids, name, assumptions and doubts are on
+        the page, unless these are given as parameters.
     kernel : ProximityKernel or None, default=None
-        Fitted; it also compares rows. None is the kernel of `clusters`, or one with
-        default options, fitted to the table; unless its bins were chosen, rows are then
-        compared as `ProximityNeighbors` does.
+        Fitted; also used to compare rows. None is the kernel of `clusters` or, without
+        `clusters`, a kernel with default options, fitted to the table. Then rows are
+        compared as `ProximityNeighbors` does, unless the kernel of `clusters` has its
+        own `n_bins` or ``matching="cascade"``.
     clusters : ProximityKMeans or None, default=None
         Fitted. None leaves the clusters out.
     ids : sequence of shape (n_samples,) or None, default=None
@@ -84,8 +86,8 @@ class TableReport:
     assumptions : sequence of str
         What was assumed when the table was read, to show on the page.
     doubts : sequence of str
-        What may be wrong with the table, to show at the top of the page. Assumptions
-        that are among them are not repeated.
+        What may be wrong with the table, to show at the top of the page. An assumption
+        that is also a doubt is not repeated.
     made : str or None, default=None
         When and how the page was made, for its last line.
     random_state : int, default=0
@@ -125,7 +127,7 @@ class TableReport:
     ) -> None:
         require("jinja2", extra="report")
         if isinstance(table, LoadedTable):
-            if ids is None:  # without ids, the numbers of the rows in their file
+            if ids is None:  # the ids of the file or, without ids, its row numbers
                 index = [str(i + 1) for i in table.frame.index]
                 first = table.ids.iloc[:, 0] if table.ids.shape[1] else index
                 ids = [write_cell(cell) for cell in first]
@@ -135,7 +137,7 @@ class TableReport:
             table = table.frame
         _check_clusters(clusters)
         with warnings.catch_warnings():
-            # About empty columns, which the page shows.
+            # Warnings about empty columns, which the page shows.
             warnings.simplefilter("ignore", UserWarning)
             used, coded = _choose_kernel(table, kernel, clusters)
             names = _name_rows(ids, len(coded))
@@ -158,12 +160,12 @@ class TableReport:
         Parameters
         ----------
         path : path
-            Of the file; an existing one is replaced. Its folder must exist.
+            Where to write; an existing file is replaced. The folder must exist.
 
         Returns
         -------
         Path
-            Of the file.
+            The path of the file.
         """
         target = _check_path(path)
         with whole_file(target) as file:
@@ -196,9 +198,9 @@ def _check_path(path: str | os.PathLike[str]) -> Path:
 def _choose_kernel(
     table: Any, kernel: ProximityKernel | None, clusters: ProximityKMeans | None
 ) -> tuple[ProximityKernel, CodedTable]:
-    """Use the kernel that is given or that of the clusters, or fit one; code the table.
+    """Choose the kernel (given, of the clusters, or fitted here), and code the table.
 
-    If the table is coded by that kernel already, it is not coded again.
+    A table that is already coded by this kernel is not coded again.
     """
     if kernel is None and clusters is not None:
         kernel = clusters.kernel_
@@ -212,7 +214,11 @@ def _choose_kernel(
 def _choose_comparison(
     kernel: ProximityKernel, coded: CodedTable, given: bool
 ) -> tuple[ProximityKernel, CodedTable]:
-    """Fit the default kernel of neighbors to compare rows, unless bins are given."""
+    """Return the kernel that compares rows, and the rows coded by this kernel.
+
+    It is fitted like the kernel of `ProximityNeighbors`, unless a kernel was given, or
+    the kernel of the clusters has its own `n_bins` or is a cascade.
+    """
     if given or kernel.n_bins is not None or kernel.matching != "pairwise":
         return kernel, coded
     return fit_like(kernel, coded.columns)
@@ -229,7 +235,7 @@ def _check_clusters(clusters: ProximityKMeans | None) -> None:
 
 
 def _name_rows(ids: Sequence[Any] | None, n_rows: int) -> list[str]:
-    """List the names of the rows: the ids, or the numbers from 1."""
+    """List the names of the rows: the ids or, without ids, the numbers from 1."""
     if ids is None:
         return [str(i) for i in range(1, n_rows + 1)]
     if len(ids) != n_rows:
@@ -247,11 +253,11 @@ def _collect_content(
     names: list[str],
     random_state: int,
 ) -> dict[str, Any]:
-    """Compute all sections of the page, as the template takes them."""
+    """Compute the content of all sections, as variables of the template."""
     labels, groups, kind, own = None, None, "cluster", coded
-    if clusters is not None:  # first, because this needs most memory
+    if clusters is not None:  # first, because finding groups needs most memory
         model = clusters.kernel_.model_
-        if coded.model is not model:  # another kernel compares the rows
+        if coded.model is not model:  # the table was coded by another kernel
             own = model.code_columns(coded.columns, count_threads(clusters.n_jobs))
         groups = clusters.groups_ or clusters.find_groups(own)
         kind = name_kind(clusters.n_clusters_, groups)
@@ -318,7 +324,7 @@ def _describe_clusters(
 ) -> list[dict[str, Any]]:
     """Describe the name, the size and the typical values of each cluster.
 
-    The shares are of the known cells, which a reader can count; in ``profiles_``
+    The shares are of the observed cells, which a reader can count. In ``profiles_``,
     missing cells count by their estimates.
     """
     types = clusters.kernel_.model_.types
@@ -361,12 +367,12 @@ class _KnownShares:
         self._bins: dict[str, dict[str, tuple[int, int]]] = {}
 
     def of(self, feature: str, value: str, cluster: int) -> dict[str, float]:
-        """Compute the share of bins in a cluster and in all rows; 0 if none is known.
+        """Compute the share of a value in a cluster and in all rows; 0 if all missing.
 
         Parameters
         ----------
         feature, value : str
-            A column, and the name of one or several of its bins.
+            A column, and the name of one of its bins or of several adjacent bins.
         cluster : int
         """
         if feature not in self._counts:
@@ -380,7 +386,7 @@ class _KnownShares:
         return {"share": own, "share_overall": overall}
 
     def _count_bins(self, feature: str) -> None:
-        """Count the bins of a column in each cluster, and name them."""
+        """Count the cells of each cluster in each bin of a column; name the bins."""
         j = self._places[feature]
         n_bins, names = int(self._model.n_bins[j]), self._model.bin_names[j]
         codes = self._coded.bins[self._coded.index, j].astype(np.int64)
@@ -397,7 +403,7 @@ class _KnownShares:
 
 
 def _dump(data: Any) -> str:
-    """Write JSON that is safe inside a page: it neither opens nor closes a tag."""
+    """Convert data to JSON that cannot open or close a tag of the page."""
     text = json.dumps(data, allow_nan=False, separators=(",", ":"))
     for character in "<>&":
         text = text.replace(character, f"\\u{ord(character):04x}")

@@ -1,12 +1,12 @@
 """A map of the rows, and the nearest rows of some of them.
 
-The map shows the first two principal components of the rows. If openTSNE is installed,
-it is a t-SNE layout, which keeps similar rows near each other. Numbers count by their
-ranks here, because the limits of bins would cut a single cloud into islands; missing
-cells count by their estimates. The points are colored by clusters or columns. Some of
-the rows can be compared with their nearest rows. For these, the page has the value and
-the bin of every cell, the estimate of every missing cell, and how much each feature of
-each pair agrees.
+The map shows the first two principal components of the rows. If openTSNE is installed
+and the table is not large, it is a t-SNE layout, which keeps similar rows near each
+other. Numbers count by their ranks here, because the limits of bins would cut a single
+cloud into islands; missing cells count by their estimates. The points are colored by
+clusters or columns. Some of the rows can be compared with their nearest rows. For these
+rows, the page has the value and the bin of every cell, the estimate of every missing
+cell, and how much each feature of each pair agrees.
 """
 
 from __future__ import annotations
@@ -41,25 +41,27 @@ MAP_ROWS = 50_000
 COMPARED_ROWS = 2_000
 """Maximum number of rows on the map that can be compared with their nearest rows."""
 N_NEAREST = 5
+"""Number of nearest rows that the page lists for a row."""
 N_KEPT = 10
 """Number of nearest rows by which the map is judged."""
-ESTIMATED, UNKNOWN = -1, -2  # instead of the number of a bin
-_MAX_CELLS = 170_000  # of the rows that are compared
-_MAX_GRADES = 2_500_000  # of the rows on the map
-_MIN_ROWS = 100
-_ROWS_AT_ONCE = 1 << 14  # represented at a time for the search, to save memory
-_RANKED_AT_ONCE = 1 << 12  # represented at a time for the map
-_MIN_SPREAD, _MAX_SPREAD = 100, 5_000  # rows on a map by t-SNE
-_GRADES = "0123456789abcdefghijklmnopqrstuvwxyz"  # colors of a column, one per cell
-_NO_GRADE = "-"  # of a missing cell
-_MAX_LABELS = 7  # with a color of their own
-_MAX_ESTIMATED = 3  # bins of an estimate
+ESTIMATED, UNKNOWN = -1, -2  # instead of the index of a bin
+_MAX_CELLS = 170_000  # cells of the rows that can be compared
+_MAX_GRADES = 2_500_000  # cells of the rows on the map
+_MIN_ROWS = 100  # rows that can be compared, however many columns there are
+_ROWS_AT_ONCE = 1 << 14  # rows represented at a time for the search, to save memory
+_RANKED_AT_ONCE = 1 << 12  # rows represented at a time for the map
+_MIN_SPREAD, _MAX_SPREAD = 100, 5_000  # rows on a map that is laid out by t-SNE
+# The color of a cell on the map is a character: a label, or a position on a scale.
+_GRADES = "0123456789abcdefghijklmnopqrstuvwxyz"
+_NO_GRADE = "-"  # a missing cell
+_MAX_LABELS = 7  # labels of a column that have a color of their own
+_MAX_ESTIMATED = 3  # bins of an estimate that the page lists
 
 
 def sample_compared_rows(
     n_rows: int, n_columns: int, always: NDArray[np.int64], rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Sample rows to compare, in addition to those of `always`; all if they fit."""
+    """Sample rows for comparison, and include `always`; take all rows if they fit."""
     # The page also needs room for the nearest rows of each.
     fit = _MAX_CELLS // n_columns // (1 + N_NEAREST)
     most = min(COMPARED_ROWS, max(_MIN_ROWS, fit))
@@ -78,7 +80,7 @@ def rank_rows(
     rows: NDArray[np.int64],
     n_threads: int,
 ) -> sp.csr_array:
-    """Represent rows for the map: numbers by their ranks, categories by their shares.
+    """Represent rows for the map: numbers by ranks, categories by probabilities.
 
     Parameters
     ----------
@@ -88,15 +90,15 @@ def rank_rows(
     coded : CodedTable
         The coded rows.
     rows : ndarray of shape (n,), int64
-        Their indices in the table.
+        Indices of the coded rows in the table.
     n_threads : int
 
     Returns
     -------
     csr_array of shape (n, n_columns), float64
-        A number has one column: twice its rank, from -1 to 1, so that two numbers are
-        as far apart as two different categories on average. A missing one has the rank
-        that is expected by its estimate.
+        A column of numbers has one column, the rank of each cell scaled to -1 to 1, so
+        that numbers and categories have a similar influence. A missing cell has the
+        expected rank of its estimate. Any other column has one column for each bin.
     """
     plain = replace(model, rarity=0.0, feature_weights=None)
     kinds = [one.kind for one in model.types]
@@ -121,7 +123,7 @@ def rank_rows(
                 expected = _expect_rank(own[:, :n_ordered].toarray(), totals)
                 filled = np.where(np.isnan(found[some]), expected, found[some])
                 blocks.append(sp.csr_array(2 * weight * (filled[:, None] - 0.5)))
-                own = own[:, n_ordered:]  # of missing cells, where they are informative
+                own = own[:, n_ordered:]  # the bin of informative missing cells, if any
             if own.shape[1]:
                 blocks.append(sp.csr_array(weight * np.sqrt(0.5) * own))
         parts.append(sp.hstack(blocks, format="csr"))
@@ -129,7 +131,7 @@ def rank_rows(
 
 
 def _rank_cells(column: DisplayColumn, rows: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Rank the cells of rows, from 0 to 1; NaN if missing."""
+    """Compute the ranks of cells in their column, from 0 to 1; NaN if missing."""
     known, values = np.sort(column.known), column.values[rows]
     places = [np.searchsorted(known, values, side) for side in ("left", "right")]
     ranks = (places[0] + places[1]) / (2 * max(len(known), 1))
@@ -139,26 +141,26 @@ def _rank_cells(column: DisplayColumn, rows: NDArray[np.int64]) -> NDArray[np.fl
 def _expect_rank(
     shares: NDArray[np.float64], totals: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Average the ranks of bins, weighted by the shares of each row."""
+    """Compute the expected rank of each row, the mean rank of bins by their shares."""
     middles = (np.cumsum(totals) - totals / 2) / max(totals.sum(), 1)
     given = shares.sum(axis=1)
     return np.where(given > 0, shares @ middles / np.where(given > 0, given, 1), 0.5)
 
 
 def place_rows(matrix: sp.csr_array, n_drawn: int) -> NDArray[np.float64]:
-    """Project rows on the first two principal components of the sampled rows.
+    """Project rows on two principal components, fitted to the first `n_drawn` rows.
 
     Parameters
     ----------
     matrix : csr_array of shape (n, n_columns)
         Represented rows.
     n_drawn : int
-        Number of sampled rows, which come first and determine the components.
+        Number of rows, from the first on, that determine the components.
 
     Returns
     -------
     ndarray of shape (n, 2), float64
-        The sign of each axis makes the farthest of the sampled rows positive.
+        On each axis, the farthest of the first `n_drawn` rows is on the positive side.
     """
     matrix = matrix.astype(np.float64)
     places = np.zeros((matrix.shape[0], 2))
@@ -179,10 +181,11 @@ def place_rows(matrix: sp.csr_array, n_drawn: int) -> NDArray[np.float64]:
 def spread_rows(
     matrix: sp.csr_array, places: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Move rows on the plane so that similar ones are near each other, by t-SNE.
+    """Move rows on the plane by t-SNE, so that similar rows are near each other.
 
-    Nothing is moved unless the package openTSNE is installed (the extra `map`) and
-    there are 100 to 5,000 rows: fewer have no neighborhoods, and more take long.
+    The rows stay where they are unless the package openTSNE is installed (the extra
+    `map`) and there are 100 to 5,000 rows: fewer rows have no neighborhoods, and more
+    rows take long.
 
     Parameters
     ----------
@@ -226,7 +229,7 @@ def describe_rows(
     coded : CodedTable
         All rows.
     compared : ndarray of shape (n,), int64
-        Indices of the rows to compare with their nearest ones, ascending.
+        Indices of the rows that can be compared with their nearest rows, ascending.
     rng : numpy.random.Generator
         Samples the other rows of the map, if there are too many.
 
@@ -234,15 +237,15 @@ def describe_rows(
     -------
     dict
         ``rows``: indices of the rows on the map: first the ``n`` compared rows; then,
-        up to position ``n_cells``, their nearest rows that are not compared; then
-        others.
+        up to position ``n_cells``, their nearest rows that are not compared; then other
+        rows.
         ``places``: positions of these rows on the map.
         ``kept``: among the compared rows only, the mean share of the ten nearest rows
         of a row that are also its ten nearest on the map.
         ``near``: for each compared row, its nearest rows in the whole table, as
         indices into ``rows``.
-        ``similarity``: of each compared row to these rows, in thousandths.
-        ``agreement``: of each of these pairs in each feature, in hundredths.
+        ``similarity``: of each compared row to its nearest rows, in thousandths.
+        ``agreement``: of each such pair of rows in each feature, in hundredths.
         ``columns``: a dict for each column, with its name, its kind, and whether it is
         measured (has no labels). For the first ``n_cells`` rows: ``cells``, as indices
         into the distinct ``texts`` (-1 if missing); ``bins`` (-1 if estimated, -2 if
@@ -297,10 +300,10 @@ def describe_rows(
 def _represent_without_rarity(
     kernel: ProximityKernel, coded: CodedTable, matrix: sp.csr_array
 ) -> sp.csr_array:
-    """Represent rows without rarity, so that each feature agrees from 0 to 1."""
+    """Represent rows without rarity, so that agreement in a feature is from 0 to 1."""
     if not kernel.model_.rarity:
         return matrix
-    coded.release()  # the table keeps the representation with rarity
+    coded.release()  # discard the representation with rarity, which the table caches
     plain = replace(kernel.model_, rarity=0.0)
     n_threads = count_threads(kernel.n_jobs)
     return plain.represent(coded, kernel.dtype, kernel.normalize, n_threads)
@@ -309,7 +312,7 @@ def _represent_without_rarity(
 def _find_nearest(
     kernel: ProximityKernel, coded: CodedTable, compared: NDArray[np.int64], k: int
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Find the nearest rows of some rows; the table is represented part by part."""
+    """Find the nearest rows of each compared row; represent the table part by part."""
     n_threads = count_threads(kernel.n_jobs)
     queries = represent_for_search(kernel, coded.take(compared))
     parts = []
@@ -324,7 +327,7 @@ def _find_nearest(
 
 
 def _measure_kept_neighbors(matrix: sp.csr_array, places: NDArray[np.float64]) -> float:
-    """Measure the share of the nearest rows that are also nearest on the map."""
+    """Compute the share of the rows' nearest rows that are also nearest on the map."""
     k = min(N_KEPT, len(places) - 1)
     if k < 1 or not matrix.shape[1]:
         return 1.0
@@ -336,7 +339,7 @@ def _measure_kept_neighbors(matrix: sp.csr_array, places: NDArray[np.float64]) -
 
 
 def _grade_cells(column: DisplayColumn, rows: NDArray[np.int64]) -> dict[str, Any]:
-    """Grade the cells of rows for colors: by label, or from low to high."""
+    """Map cells to characters for colors: labels, or positions on a color scale."""
     values, known = column.values[rows], column.known
     if not len(known):
         return {"grades": _NO_GRADE * len(rows), "legend": []}
@@ -347,7 +350,7 @@ def _grade_cells(column: DisplayColumn, rows: NDArray[np.int64]) -> dict[str, An
         grades = [place.get(v, _NO_GRADE if v != v else rest) for v in values.tolist()]
         return {"grades": "".join(grades), "legend": [column.labels[k] for k in common]}
     low, high = np.quantile(known, [0.02, 0.98], method="nearest")
-    # Halves: the difference of two numbers may be too large for one.
+    # Halves: the difference of two numbers may be too large for a float.
     part = (values / 2 - low / 2) / ((high / 2 - low / 2) or 1)
     grade = np.nan_to_num(np.clip(part, 0, 1) * (len(_GRADES) - 1), nan=-1).astype(int)
     ends = [
@@ -361,7 +364,7 @@ def _grade_cells(column: DisplayColumn, rows: NDArray[np.int64]) -> dict[str, An
 def _describe_estimates(
     cells: NDArray[np.void], shares: list[NDArray[np.float64]]
 ) -> list[list[int]]:
-    """List the estimates as the page reads them; see `describe_rows`."""
+    """Convert the estimates to lists of integers for the page; see `describe_rows`."""
     out = []
     rest = [iter(own) for own in shares]
     for cell in cells:
@@ -384,7 +387,7 @@ def _describe_cells(
     coded: CodedTable,
     estimates: list[list[int]],
 ) -> list[dict[str, Any]]:
-    """Describe the cells of rows, with the names of the bins that they use."""
+    """Describe the cells of rows for the page: texts, bins and names of the bins."""
     codes = coded.bins.astype(np.int64)
     bins = np.where(codes < kernel.model_.n_bins, codes, UNKNOWN)
     bins[codes == coded.missing] = ESTIMATED
@@ -418,7 +421,7 @@ def _describe_cells(
 def _list_texts(
     column: DisplayColumn, values: NDArray[np.float64]
 ) -> tuple[list[int], list[str]]:
-    """List the distinct texts of values, and the place of each value's text, or -1."""
+    """Encode values as indices into a list of distinct texts; -1 is missing."""
     known = ~np.isnan(values)
     distinct, place = np.unique(values[known], return_inverse=True)
     places = np.full(len(values), -1)

@@ -1,10 +1,11 @@
 """Sections of the page: surprising cells, missing cells, evidence between columns.
 
-*Surprising cells.* The scores are those of `ProximityOutliers`: each observed cell is
-compared with what the other cells of its row suggest, and the scores of the cells of a
-row add up. Three kinds of cells are left out here: numbers that the page lists as far
-from all others, values that one other cell of the row decides for, whatever the
-others suggest, and values that most rows with the same other cells have.
+*Surprising cells.* The scores are computed as in `ProximityOutliers`: each observed
+cell is compared with what the other cells of its row suggest, and the scores of the
+cells of a row add up. Three kinds of cells are left out here: numbers that the page
+lists as far from all other numbers; values that one other cell of the row decides for,
+even if the rest of the row suggests another value; and values that are usual among rows
+with the same values in the cells that suggest another value.
 
 *Missing cells.* An estimate is a probability distribution over the bins of its column.
 Where the other columns do not help, it is the share of each bin in the whole column.
@@ -29,25 +30,25 @@ from .._surprise import Judge
 from ..outliers import Reason, fit_like
 from .display_columns import DisplayColumn, clean
 
-_N_ROWS = 10
-_N_LOOKED_AT = 200  # rows, some of which may have nothing to list
-_N_CELLS = 3  # of a row
+_N_ROWS = 10  # rows that are listed
+_N_LOOKED_AT = 200  # rows that are examined; some may have nothing to list
+_N_CELLS = 3  # cells of a row that are listed
 MAX_ROWS = 20_000
 """Maximum number of rows whose missing cells are estimated."""
 _MAX_MOST = 3  # columns with the most missing cells
 _MAX_PATTERNS = 8
 _MAX_NAMES = 4  # columns listed for a pattern
-_MAX_MOVERS = 3  # columns named for each
-_MIN_PART = 0.1  # influence of a column, as a share of the first one's, to be named
-_MIN_MOVED = 0.02  # mean distance of informed estimates from the shares in the column
+_MAX_MOVERS = 3  # columns that are named as sources of a column's estimates
+_MIN_PART = 0.1  # least influence of a named column, as a share of the largest
+_MIN_MOVED = 0.02  # least mean distance of informed estimates from the column's shares
 _WHOLE_COLUMN = "the shares in the whole column"
 _BASES = {
     "intersection": "rows that agree in every observed cell",
     "union": "rows that agree in some observed cell",
 }
-_MAX_COLUMNS = 12  # that the page shows
-_N_PAIRS = 5  # that are listed in words
-_LEAST = 0.05  # bits of evidence that count as some
+_MAX_COLUMNS = 12  # columns in the matrix of evidence
+_N_PAIRS = 5  # pairs of columns that are listed in words
+_LEAST = 0.05  # bits; less evidence counts as none
 
 
 def find_surprising_rows(
@@ -58,7 +59,7 @@ def find_surprising_rows(
     Parameters
     ----------
     kernel : ProximityKernel
-        Its options are used.
+        Its options are used to fit the kernel of `ProximityOutliers`.
     columns : sequence of DisplayColumn
     coded : CodedTable
         All rows.
@@ -66,11 +67,12 @@ def find_surprising_rows(
     Returns
     -------
     dict
-        ``found``: how many rows are outliers by such values. ``n_far``,
-        ``n_confirmed``: how many more are outliers by the cells that are left out here,
-        by numbers and by others. ``rows``: the first ten, the most surprising first:
-        row (its index) and cells, a list of dict: feature, text and expected (whether
-        another value is). ``n_cells``: how many observed cells were compared.
+        ``found``: how many rows are outliers by such values. ``n_far``: how many other
+        rows are outliers only by far numbers. ``n_confirmed``: how many other rows are
+        outliers only by values that other cells or rows confirm. ``rows``: the ten most
+        surprising rows, the most surprising first: row (its index) and cells, a list of
+        dict: feature, text and expected (whether another value is expected).
+        ``n_cells``: how many observed cells were compared.
     """
     odd, own = fit_like(kernel, coded.columns)
     cells: NDArray[np.float64] = odd.score_cells(own)
@@ -114,7 +116,7 @@ def find_surprising_rows(
 
 
 def _describe_reason(column: DisplayColumn, i: int, reason: Reason) -> dict[str, Any]:
-    """Write a reason for a surprising cell, with values as the page writes them."""
+    """Describe why a cell is surprising, with values in the format of the page."""
     missing = bool(column.missing[i])
     value = "missing" if missing else column.write(column.values[i])
     expected = column.write_bin(reason.expected)
@@ -124,7 +126,7 @@ def _describe_reason(column: DisplayColumn, i: int, reason: Reason) -> dict[str,
 
 
 def count_missing_cells(columns: Sequence[DisplayColumn]) -> dict[str, Any]:
-    """Find where the missing cells are.
+    """Count missing cells: in all, by column, and by set of columns missing together.
 
     Parameters
     ----------
@@ -133,11 +135,12 @@ def count_missing_cells(columns: Sequence[DisplayColumn]) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``cells`` (number of missing cells), ``share`` (of all cells), ``columns`` (with
-        missing cells), ``most`` (name and missing share of those with the most),
-        ``complete`` (rows), ``n_patterns`` (sets of columns that are missing together
-        in a row) and ``patterns`` (the most common: rows, share and text; if there are
-        many, only those of several rows).
+        ``cells`` (number of missing cells), ``share`` (of all cells), ``columns``
+        (number of columns with missing cells), ``most`` (name and missing share of the
+        columns with the most), ``complete`` (number of complete rows), ``n_patterns``
+        (number of sets of columns that are missing together in a row) and ``patterns``
+        (the most common sets: rows, share and text; if there are many sets, only sets
+        of several rows).
     """
     missing = np.column_stack([column.missing for column in columns])
     packed = np.packbits(missing, axis=1)
@@ -178,7 +181,7 @@ def _name_pattern(is_missing: NDArray[np.bool_], names: NDArray[np.str_]) -> str
     """Name the missing columns of a missingness pattern.
 
     In a table of more than eight columns, if more than half are missing, the observed
-    ones are named instead, after "all but".
+    columns are named instead, after "all but".
     """
     if is_missing.all() and len(names) > 1:
         return "every column"
@@ -204,14 +207,15 @@ def describe_missing_cells(
     Returns
     -------
     dict
-        ``cells``: number of cells that were estimated. ``looked``: rows looked at.
-        ``features``: columns with such cells, those with the most first: name, cells,
-        certainty (the mean probability of the likeliest bin), usual (the share of the
-        most common bin), informed (whether the estimates differ from the shares in the
-        whole column), movers (the columns that moved informed estimates most) and basis
-        (what the estimates rest on if there are no movers). ``empty``: columns without
-        an observed value; their cells are not counted here. ``kept``: columns whose
-        missing cells have a bin of their own: name and missing (their number).
+        ``cells``: number of cells that were estimated. ``looked``: number of rows in
+        the sample. ``features``: the columns with estimated cells, the column with the
+        most first: name, cells, certainty (the mean probability of the likeliest bin),
+        usual (the share of the most common bin), informed (whether the estimates differ
+        from the shares in the whole column), movers (the columns that changed informed
+        estimates most) and basis (the source of the estimates without movers).
+        ``empty``: columns without an observed value; their cells are not counted here.
+        ``kept``: columns whose missing cells have a bin of their own: name and missing
+        (the number of missing cells).
     """
     rows = sample_rows(len(coded), MAX_ROWS, rng)
     cells, shares = estimate_cells(kernel, coded.take(rows))
@@ -244,7 +248,7 @@ def estimate_cells(
     cells : structured ndarray of shape (n_missing,)
         As `ProximityKernel.provenance` lists them.
     shares : list of ndarray of shape (n_missing in the feature, n_bins)
-        Estimates of the cells of each feature, in the order of `cells`.
+        Estimates of the missing cells of each feature, in the order of `cells`.
     """
     model, n_threads = kernel.model_, count_threads(kernel.n_jobs)
     found = model.matcher.estimate(coded, n_threads)
@@ -279,22 +283,22 @@ def _describe_feature(
 
 
 def measure_distance(shares: NDArray[np.float64], prior: NDArray[np.float64]) -> float:
-    """Compute the mean total variation distance of estimates from the prior."""
+    """Compute the mean total variation distance of estimates from column shares."""
     return float(1 - np.minimum(shares, prior).sum() / len(shares))
 
 
 def describe_evidence(
     kernel: ProximityKernel, columns: list[DisplayColumn]
 ) -> dict[str, Any] | None:
-    """Describe how much each column tells about each other, the largest first.
+    """Measure how much each column tells about each other, and order the columns by it.
 
     Returns
     -------
     dict or None
         ``names`` of the columns with the most evidence, ``rows`` of the matrix as
-        (bits, share of the largest), ``n_others`` that are not shown, and the largest
-        ``pairs``. None if the rule for missing cells weighs no columns, or if there
-        are fewer than two columns.
+        (bits, share of the largest entry), ``n_others`` (number of columns that are not
+        shown), and the ``pairs`` with the most evidence. None if there are fewer than
+        two columns, or with ``matching="cascade"``, which measures no evidence.
     """
     matcher = kernel.model_.matcher
     if not isinstance(matcher, Pairwise) or len(columns) < 2:

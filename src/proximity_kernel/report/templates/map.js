@@ -1,4 +1,4 @@
-// The panel beside the map: the nearest rows of the chosen one, and why they are near.
+// The panel beside the map: the nearest rows of the chosen row, and why they are near.
 const VERDICTS = {
   same: ["●", "same"],
   "same range": ["◕", "same range"],
@@ -18,13 +18,13 @@ for (const [row, feature, ...rest] of data.estimates) {
   estimates.get(row).set(feature, rest);
 }
 
-// Names may break after the marks that join words.
+// Make a name in which lines may break after characters that join words, such as "_".
 function breakable(text) {
   const parts = text.split(/(?<=[_.\u2423-])/);
   return make("bdi", {}, ...parts.flatMap((part, k) => (k ? [make("wbr"), part] : [part])));
 }
 
-// Numbers, dates and times stay in one line, as in the page's own text.
+// No line breaks inside numbers, dates and times, as in the text of the template.
 const WHOLE = /(?<!\w)([-+]?\d[\d,.:+-]{0,22}(?:e[+-]?\d+)?(?: %| s\b)?)(?!\w)/;
 const whole = (text) =>
   text.split(WHOLE).map((part, k) => (k % 2 ? make("span", { class: "whole", text: part }) : part));
@@ -38,8 +38,9 @@ function judge(j, a, b, agreement) {
   return agreement ? "close" : "different";
 }
 
-// The value of a cell; if it is missing, its estimate and where this comes from. Two
-// values are compared by finer ranges than a value and an estimate.
+// Describe a cell: its value and range or, if it is missing, its estimate and the source
+// of the estimate. Two observed cells are shown with finer ranges than an observed and a
+// missing cell.
 function describeCell(j, row, other) {
   const column = data.columns[j];
   const bin = column.bins[row];
@@ -79,7 +80,7 @@ function compare(row, nth) {
   const other = data.near[row][nth];
   const agreement = data.agreement[row][nth];
   const features = data.columns.map((_, j) => j).filter((j) => data.columns[j].kind !== "empty");
-  // What differs comes first; the rest is the same.
+  // Columns in which the rows differ come first.
   features.sort((a, b) => agreement[a] - agreement[b] || a - b);
   const tally = {};
   const body = make("tbody", { "data-more": FEW, "data-noun": "columns" });
@@ -122,7 +123,7 @@ function nameRow(row) {
 
 function tellRow(row) {
   nameRow(row);
-  byId("panel-lead").textContent = `The page does not hold its most similar rows: it has them for ${count(data.n)} of the rows on the map.`;
+  byId("panel-lead").textContent = `The page has the most similar rows of ${count(data.n)} rows on the map, but not of this row.`;
   byId("near").replaceChildren();
   byId("why").replaceChildren();
 }
@@ -131,7 +132,7 @@ function showNear(row) {
   nameRow(row);
   const near = data.near[row];
   byId("panel-lead").textContent = near.length
-    ? `The ${near.length === 1 ? "row" : near.length + " rows"} most similar to it; 1 is the same label or narrow range in every column, 0 is another in every column. Choose one to see why.`
+    ? `The ${near.length === 1 ? "row" : near.length + " rows"} most similar to this row. A similarity of 1 means the same label or narrow range in every column, 0 a different label or range in every column. Choose a row to see why.`
     : "There is no other row.";
   const buttons = near.map((other, nth) => {
     const similarity = data.similarity[row][nth] / 1000;
@@ -151,14 +152,14 @@ function showNear(row) {
 }
 
 // The map: rows as points on a canvas. One row is selected, or one cluster, or nothing.
-// Dark to light, by lightness alone; each starts and ends off its background.
+// Color scales from dark to light; neither end has the color of the background.
 const SCALES = {
   light: ["#00224e", "#35456c", "#666970", "#948e77", "#c3ad55", "#e8c72f"],
   dark: ["#4565a8", "#6f7fa6", "#92938f", "#b5aa74", "#dac75d", "#fff2a6"],
 };
 const GRADES = 36;
 const MARKS = 8;
-const REACH = 9; // pixels from a point that still mean it
+const REACH = 9; // pixels from a point within which a click chooses the point
 const MARGIN = 16;
 const BADGE = 11; // radius of the number of a cluster
 const canvas = byId("map");
@@ -166,7 +167,7 @@ const pen = canvas.getContext("2d");
 const nPoints = data.rows.length;
 let chosen = null;
 let picked = null; // a cluster
-let view = { x: 0, y: 0, zoom: 1 }; // middle of the window in the plane, magnification
+let view = { x: 0, y: 0, zoom: 1 }; // the point of the plane in the middle, magnification
 let painted = null;
 
 const bounds = [0, 1].map((d) => {
@@ -184,8 +185,9 @@ function mix(t) {
   return `rgb(${rgb.join(",")})`;
 }
 
-// The shade of each point, by a text of grades: labels, or from low to high.
-// The numbers in the legend are of all rows: `sizes`, or the points if these are all.
+// Choose the color of each point by its grade: a label here, a number in paintNumbers.
+// The legend counts all rows: `sizes` gives the counts, or else the points are counted,
+// unless the map shows only a sample.
 function paintLabels(grades, labels, sizes) {
   const counts = new Array(labels.length + 2).fill(0);
   const kinds = grades.map((grade) => (grade < 0 ? labels.length + 1 : Math.min(grade, labels.length)));
@@ -247,7 +249,7 @@ function writeLegend() {
   byId("legend").replaceChildren(...items);
 }
 
-// Pixels per unit of the plane, one scale for both directions, so that near is near.
+// Pixels per unit of the plane: the same in both directions, so that distances are true.
 function scaleOf() {
   const fit = [canvas.clientWidth, canvas.clientHeight].map((size, d) =>
     (size - 2 * MARGIN) / (bounds[d][1] - bounds[d][0] || 1));
@@ -276,7 +278,7 @@ function drawMap() {
     if (!groups.has(key)) groups.set(key, []);
     groups.get(key).push(i);
   }
-  // What is picked comes last, on top.
+  // The points of the picked cluster are drawn last, on top.
   const keys = [...groups.keys()].sort((a, b) => b.endsWith("true") - a.endsWith("true"));
   for (const key of keys) {
     const [shade, hollow, faint] = key.split("|");
@@ -315,7 +317,7 @@ function ring(i, radius, width, shade) {
   pen.lineWidth = 1;
 }
 
-// The number of each cluster at the middle of its rows; its name is in the legend.
+// Draw the number of each cluster at the median of its points.
 function numberClusters(width) {
   pen.font = "600 12px system-ui, sans-serif";
   pen.textAlign = "center";
@@ -357,7 +359,7 @@ function findPoint(event) {
   return best;
 }
 
-// What sets a row apart from its cluster's neighbors is in the panel; here its values.
+// The lines of the tip beside a row: its name, its cluster, and its rarest values.
 function describeRow(i) {
   const lines = [`Row ${shorten(data.ids[i], 40)}`];
   if (data.clusters) lines.push(`${data.kind === "part" ? "Part" : "Cluster"} ${data.clusters[i]}: ${shorten(data.names[data.clusters[i]], 50)}`);
@@ -379,12 +381,13 @@ function readLegend(column, i) {
   return `${Math.round((100 * grade) / (GRADES - 1))} % of the way from ${column.legend[0]} to ${column.legend[1]}`;
 }
 
-// The columns in which a row's grade is rarest among the rows on the map.
+// Counts of each grade of each column among the rows on the map.
 const rarity = data.columns.map(({ grades }) => {
   const counts = {};
   for (const one of grades) counts[one] = (counts[one] || 0) + 1;
   return counts;
 });
+// The three columns in which the grade of row i is rarest.
 const tellingColumns = (i) => data.columns.map((column, j) => [rarity[j][column.grades[i]], j])
   .filter(([, j]) => data.columns[j].kind !== "empty")
   .sort((a, b) => a[0] - b[0]).slice(0, 3).map(([, j]) => j);
@@ -416,7 +419,7 @@ function select(i) {
   if (byId("panel").getBoundingClientRect().top < 0 && wide.matches) showPanel();
 }
 
-// Beside the map, or below it, from its heading on.
+// Scroll to the panel, which is beside the map or below it.
 function showPanel() {
   byId("panel").focus({ preventScroll: true });
   byId("panel").scrollIntoView({ block: "start" });
@@ -433,7 +436,7 @@ function pick(cluster, mark) {
   });
 }
 
-// The nearest row in a direction, a step to the side counting double.
+// Choose the nearest row in a direction; distance to the side counts double.
 function step(dx, dy) {
   if (chosen === null) return select(0);
   const [x, y] = data.places[chosen];

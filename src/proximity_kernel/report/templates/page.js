@@ -7,7 +7,7 @@ const wide = ask("(min-width: 60.01rem)");
 const shorten = (text, most) =>
   text.length > most ? text.slice(0, most - 1) + "…" : text;
 
-// An element with text and children; text is only ever set as text.
+// Make an element with attributes, text and children; text is never parsed as HTML.
 function make(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
@@ -26,7 +26,7 @@ function count(n, noun) {
   return noun ? `${written} ${noun}${n === 1 ? "" : "s"}` : written;
 }
 
-// What is beyond the first few is shown when asked for.
+// Hide all but the first items of a list, behind a button that shows all items.
 function fold(list) {
   const most = Number(list.dataset.more);
   const beyond = [...list.children].slice(most);
@@ -54,7 +54,7 @@ function unfold(list) {
 
 document.querySelectorAll("[data-more]").forEach(fold);
 
-// A hint where the table of the first rows is cut at the edge of the page.
+// Show a hint if the table of the first rows is wider than the page.
 function hintSideways() {
   const table = byId("first-rows");
   byId("sideways").hidden = table.scrollWidth <= table.clientWidth;
