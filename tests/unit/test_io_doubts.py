@@ -75,6 +75,16 @@ def test_columns_that_go_together_where_both_are_observed():
     assert not find_same_columns(sparse)
 
 
+def test_different_numbers_in_the_same_few_rows_do_not_go_together():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(60, 8))).add_prefix("T")
+    frame.loc[25:] = np.nan
+    assert not find_same_columns(frame)
+    levels = pd.DataFrame({f"T{j}": [j, 2.0 * j, None] * 20 for j in range(1, 9)})
+    (line,) = find_same_columns(levels)
+    assert all(repr(name) in line for name in levels)
+
+
 def test_a_text_that_is_no_number_but_a_category_elsewhere_may_be_a_mark():
     cells = ["not done" if i % 9 == 0 else i for i in range(60)]
     falls = ["not done" if i % 7 == 0 else "NY"[i % 2] for i in range(60)]

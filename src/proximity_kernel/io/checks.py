@@ -33,6 +33,7 @@ _MIN_COLUMNS = 4  # with fewer columns, rows may be equal by chance
 _MIN_DISTINCT = 3
 _MIN_EVIDENCE = 5  # rows in which columns with missing cells agree not by chance
 _MOST_PAIRED = 1000  # columns that are compared with each other
+_MOST_NAMED = 100  # columns that go together, named so that they can be left out
 _TIE = 1.0
 _MAX_ELSEWHERE = 0.1  # share of empty cells in the rows where a column may be observed
 _N_SAMPLE = 1000  # rows that show which pairs of columns to compare in full
@@ -99,7 +100,8 @@ def find_same_columns(frame: Any) -> list[str]:
     groups: dict[bytes, dict[str, list[Any]]] = {}
     for name in frame:
         codes, values = pd.factorize(frame[name])
-        few = len(frame) >= _MIN_ROWS and 2 * len(values) <= len(frame)
+        n_observed = int((codes >= 0).sum())
+        few = n_observed >= _MIN_ROWS and 2 * len(values) <= n_observed
         if len(values) < 2 or (len(values) < _MIN_DISTINCT and not few):
             continue
         key = sha256(codes)
@@ -113,7 +115,8 @@ def find_same_columns(frame: Any) -> list[str]:
         how = "hold the same" if equal else "go together one to one"
         times = "twice" if len(group) == 2 else f"{len(group)} times"
         drop = f"`drop` leaves {'one' if len(group) == 2 else 'them'} out"
-        lines.append(f"{listed(list(group))} {how}: counted {times} ({drop})")
+        names = listed(list(group), _MOST_NAMED)
+        lines.append(f"{names} {how}: counted {times} ({drop})")
     firsts = [next(iter(group)) for group in groups.values()]
     for pair in _find_same_where_observed(frame[firsts]):
         how = "go together one to one in the rows that have both"
