@@ -229,10 +229,14 @@ def _resolve_columns(
 ) -> frozenset[str]:
     """Find the columns that an option names; one text may name several, with commas.
 
+    A line break in a name may be written as a blank.
+
     >>> sorted(_resolve_columns("a.csv", "ids", ["a,b", "c, d"], ["a", "b", "c, d"]))
     ['a', 'b', 'c, d']
     """
-    found, known = set(), set(names)
+    found = set()
+    known = {" ".join(name.split()): name for name in names}
+    known |= {name: name for name in names}
     for text in given:
         parts = [text] if text in known else [one.strip() for one in text.split(",")]
         for part in filter(None, parts):
@@ -241,7 +245,7 @@ def _resolve_columns(
                 raise InputError(
                     f"`{option}` {part}: {source} has no such column{hint}"
                 )
-            found.add(part)
+            found.add(known[part])
     return frozenset(found)
 
 
