@@ -36,6 +36,7 @@ _MOST_PAIRED = 1000  # columns that are compared with each other
 _MOST_NAMED = 100  # columns that go together, named so that they can be left out
 _TIE = 1.0
 _MAX_ELSEWHERE = 0.1  # share of empty cells in the rows where a column may be observed
+_MAX_EXCEPTIONS = 0.02  # share of observed cells in rows where a column is empty
 _N_SAMPLE = 1000  # rows that show which pairs of columns to compare in full
 _MAX_FEW = 6  # distinct integers that may be codes
 _MAX_MARKED = 0.2  # share of missing-value markers next to one other value
@@ -175,7 +176,8 @@ def find_dependent_missing(frame: Any) -> list[str]:
     """Report columns that are always empty where another column has a certain value.
 
     In the other rows they must be seldom empty. A column that is observed where another
-    has a certain value, and empty in all other rows, is reported too.
+    has a certain value, and empty in all other rows, is reported too. One row in 50 may
+    be an exception; it is named.
 
     >>> asked = ["no"] * 20 + ["yes"] * 20
     >>> frame = pd.DataFrame({"asked": asked, "days": [None] * 20 + [3.0] * 20})
@@ -185,7 +187,7 @@ def find_dependent_missing(frame: Any) -> list[str]:
     n, missing = len(frame), frame.isna().to_numpy()
     n_missing = missing.sum(axis=0)
     some = (n_missing >= _MIN_ROWS) & (n - n_missing >= _MIN_ROWS)
-    # Column -> missing cells in other rows, the column that it depends on, and how.
+    # Column -> number of exceptions, the column that it depends on, and how.
     found: dict[int, tuple[int, str, str]] = {}
     for name in frame if some.any() else ():
         codes, values = pd.factorize(frame[name])
@@ -195,13 +197,15 @@ def find_dependent_missing(frame: Any) -> list[str]:
         for is_value, sizes in ((True, counts), (False, n - counts)):
             for k, size in enumerate(sizes.tolist()):
                 n_more = n_missing - size  # if all these cells are missing
-                may = some & (n_more >= 0) & (n_more <= _MAX_ELSEWHERE * (n - size))
+                most = int(_MAX_EXCEPTIONS * size)
+                may = some & (n_more >= -most) & (n_more <= _MAX_ELSEWHERE * (n - size))
                 if size < _MIN_ROWS or not may.any():
                     continue
-                empty = missing[(codes == k) == is_value]
+                is_there = (codes == k) == is_value
                 for j in np.flatnonzero(may).tolist():
-                    more = int(n_more[j])
-                    if not empty[:, j].all() or more >= found.get(j, (n,))[0]:
+                    rows = np.flatnonzero(is_there & ~missing[:, j])
+                    more = int(n_more[j]) + 2 * len(rows)
+                    if len(rows) > most or more >= found.get(j, (n,))[0]:
                         continue
                     value = write_cell(values[k])
                     where = f"always empty where {name!r} is "
@@ -209,6 +213,10 @@ def find_dependent_missing(frame: Any) -> list[str]:
                     if not more:
                         what = "empty" if is_value else "observed"
                         where = f"{what} exactly where {name!r} is {value!r}"
+                    if len(rows):
+                        where = where.removeprefix("always ") + _list_exceptions(
+                            frame.index[rows]
+                        )
                     found[j] = more, str(name), where
     if not found:
         return []
@@ -218,6 +226,12 @@ def find_dependent_missing(frame: Any) -> list[str]:
     given = listed(list(dict.fromkeys(name for _, name, _ in found.values())))
     effect = f"that reveals {given}, and filling the missing cells invents values"
     return [f"{join_sentences(parts)}: {effect} (`drop` leaves a column out)"]
+
+
+def _list_exceptions(rows: Any) -> str:
+    """Write the numbers of rows that are exceptions, given their indices from 0."""
+    numbers = join_names([f"{row + 1:,}" for row in rows], 3)
+    return f" except in row{'s' * (len(rows) > 1)} {numbers}, to be checked"
 
 
 def find_targets(frame: Any) -> list[str]:
