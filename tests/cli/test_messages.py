@@ -59,6 +59,23 @@ def test_doubts_about_the_table_are_recalled_at_the_end(command, tmp_path, capfd
     assert capfd.readouterr().err == ""
 
 
+def test_look_names_far_values_and_their_rows(tmp_path, capfd):
+    path = tmp_path / "t.csv"
+    days = [f"2020-01-{i:02d}" for i in range(1, 31)]
+    frame = pd.DataFrame(
+        {"kg": [*range(60, 90)], "age": [*range(29), 999], "day": days, "a": "x"}
+    )
+    frame.loc[3, "kg"], frame.loc[7, "day"] = 812, "1900-01-01"
+    frame.to_csv(path, index=False)
+    assert run_inside("look", path) == 0
+    lines = capfd.readouterr().err.splitlines()
+    far = "Far from all other numbers: kg 812 in row 4; day 1900-01-01 in row 8"
+    assert far in lines
+    assert any("'age': 999 (1 cell) may stand for" in line for line in lines)
+    assert run_inside("look", path, "--only", "a") == 0
+    assert "Far" not in capfd.readouterr().err
+
+
 def test_a_constant_column_is_said_once_with_what_it_does(tmp_path, capfd):
     path, out = tmp_path / "t.csv", tmp_path / "z.npz"
     frame = pd.DataFrame(

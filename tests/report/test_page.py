@@ -91,7 +91,7 @@ def test_what_to_check_in_columns(tmp_path):
             "far": np.r_[rng.normal(size=n - 1), 1e6],
         }
     )
-    columns = make_display_columns(code_table(fit_quietly(table), table))
+    columns = make_display_columns(code_table(fit_quietly(table), table).columns)
     found = {one["name"]: one["text"] for one in findings.find_alerts(columns)}
     assert list(found) == list(table.columns[1:])
     for name, said in (
@@ -216,7 +216,7 @@ def rank_table(table):
     """What the map is drawn from, and the representation of the same rows."""
     kernel = ProximityNeighbors().fit(table).kernel_
     coded = code_table(kernel, table)
-    columns, rows = make_display_columns(coded), np.arange(len(table))
+    columns, rows = make_display_columns(coded.columns), np.arange(len(table))
     ranked = row_map.rank_rows(kernel.model_, columns, coded, rows, 1)
     return ranked.toarray(), kernel.transform(table).toarray()
 

@@ -27,6 +27,7 @@ _TARGET = re.compile(
 _MAX_CLASSES = 20  # distinct values of a target
 _REPEATED = [int(digit * n) for n in range(2, 7) for digit in "789"]  # 77, ..., 999999
 _CODES = [-7, -8, -9, -97, -98, *_REPEATED, *(-code for code in _REPEATED)]
+_NINES = [99, 999, 9999, 99999, 999999]
 _MIN_OTHERS = 3  # distinct values besides the codes that such a column must have
 _MIN_ROWS = 20  # with fewer rows, columns with few values may be equal by chance
 _MIN_COLUMNS = 4  # with fewer columns, rows may be equal by chance
@@ -321,8 +322,8 @@ def find_constants(frame: Any) -> list[str]:
 def find_missing_codes(frame: Any) -> list[str]:
     """Report numbers such as -99 that may be codes for missing cells, in one sentence.
 
-    A number is reported if several cells have it and it is far outside the range of the
-    other values of its column.
+    A number is reported if it is far outside the range of the other values of its
+    column, and several cells have it or it is 99, 999, -999 or the like.
 
     >>> find_missing_codes(pd.DataFrame({"age": [31.0, 44, -99, 52, 28, -99]}))
     ["'age': -99 (2 cells) may stand for a missing cell (if so, `missing=-99`)"]
@@ -388,7 +389,10 @@ def _find_codes(values: Any) -> list[tuple[float, int]]:
     low, high = others[0], others[-1]
     gap = np.where(distinct < low, low - distinct, distinct - high)
     negative = (distinct < 0) & (low >= 0)
-    far = is_code & (counts > 1) & ((gap > high - low) | (negative & (gap > 0)))
+    # A single one is a code only among many, and written with nines.
+    many = counts[~is_code].sum() >= _MIN_ROWS
+    often = (counts > 1) | (many & np.isin(np.abs(distinct), _NINES))
+    far = is_code & often & ((gap > high - low) | (negative & (gap > 0)))
     return [(float(distinct[i]), int(counts[i])) for i in np.flatnonzero(far)]
 
 

@@ -99,8 +99,7 @@ def write_findings(
     """
     lines = [_write_clusters(clusters, kind)] if clusters else []
     if far:
-        places = [_write_far(one, names) for one in far]
-        lines.append(f"Far from all other numbers: {join_sentences(places)}.")
+        lines.append(f"{write_far_values(far, names)}.")
     other = "other " if far else ""
     checked = counted(surprising["n_cells"], f"{other}observed cell")
     if surprising["rows"]:
@@ -138,6 +137,14 @@ def _choose_clearest(
             if cell["expected"]:
                 return "clearest", one["row"], cell
     return "most unusual", rows[0]["row"], rows[0]["cells"][0]
+
+
+def write_far_values(
+    far: Sequence[Mapping[str, Any]], names: Sequence[str], most: int = 3
+) -> str:
+    """Write the far values of at most `most` columns, from `list_far_values`."""
+    places = [_write_far(one, names) for one in far]
+    return f"Far from all other numbers: {join_sentences(places, most)}"
 
 
 def _write_far(one: Mapping[str, Any], names: Sequence[str]) -> str:
