@@ -138,6 +138,28 @@ def test_remarks_are_free_text_however_few_there_are(name):
     assert "noted" in read(text.replace(name, "noted")).frame
 
 
+def test_a_few_texts_that_are_not_on_the_scale_of_the_others():
+    words = ["agree", "neutral", "disagree"] * 9
+    text = "q1,q2,x\n" + "".join(f"{one},{one},{i}\n" for i, one in enumerate(words))
+    text += "don't know,agree,30\n"
+    line = (
+        'not ordered: "don\'t know" is not on the scale of the others '
+        "(if missing, `missing=\"don't know\"`): 'q1'"
+    )
+    assert line in read(text).doubts
+    assert not read(text, missing="don't know").doubts[1:]  # q1 and q2 go together
+    two = text + "no answer,agree,31\n"
+    assert any("\"don't know\" and 'no answer' are not" in d for d in read(two).doubts)
+    many = text + "don't know,agree,31\n" * 9
+    assert not any("not ordered" in line for line in read(many).doubts)
+    assert not any("not ordered" in d for d in read(text, categorical="q1").doubts)
+    ages = "x,age\n" + "".join(
+        f"{i},{one}\n"
+        for i, one in enumerate(["under 18", "18-24", "25-64", "65+"] * 5 + ["unknown"])
+    )
+    assert any("not ordered: 'unknown'" in line for line in read(ages).doubts)
+
+
 def test_rows_that_equal_an_earlier_one_are_reported():
     rows = [f"{i / 8},{i % 3},{'abcde'[i % 5]},{'xy'[i % 2]}\n" for i in range(40)]
     rows[7] = ",1,a,x\n"  # no measured number

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from .._shared.wording import counted, listed
+from .._shared.wording import counted, join_names, listed
 from . import dates, numbers
 from .column_step import Column, TextColumn, only_if
 from .ids import MIN_ROWS
@@ -49,6 +49,7 @@ _AMOUNT = re.compile(r"[^\w\s]{0,2}\s?\d[\d.,]*\s?[^\w\s]{0,3}")
 _MAX_CATEGORIES = 255  # that the kernel keeps apart
 _MIN_TEXTS = 3  # the order of two categories makes no difference
 _MAX_TEXTS = 30
+_MAX_OFF = 2  # texts that keep a column from being on a scale
 _SCALES = (Path(__file__).parent / "scales.txt").read_text(encoding="utf-8")
 # Of each scale: word -> place on it.
 _RANKS = tuple(
@@ -142,9 +143,18 @@ def _look_measured(text: TextColumn) -> bool:
 
 
 def use_categories(column: Column) -> Column:
-    """Use categories; report very many, and those that differ only in case."""
+    """Use categories; report very many, and those that differ only in case.
+
+    Also report a few that are not on the scale of all others.
+    """
     text = _get_categories(column)
     n_texts = len(text.values)
+    off = find_off_scale(text.values)
+    if off and text.is_mostly(~np.isin(text.values, off)):
+        marks = join_names([f"`missing={one!r}`" for one in off])
+        verb = "is" if len(off) == 1 else "are"
+        why = f"{listed(off)} {verb} not on the scale of the others"
+        column = column.listed_as(Doubt(f"not ordered: {why} (if missing, {marks})"))
     if n_texts > _MAX_CATEGORIES:
         many = "many texts, the rarest treated as one (`drop` leaves a column out)"
         column = column.listed_as(many, f"{n_texts:,}")
@@ -246,6 +256,23 @@ def find_order(texts: Collection[str]) -> tuple[str, ...]:
         return ()
     order = sorted(known, key=lambda text: known[text])
     return tuple(order) if _follow_each_other([known[text] for text in order]) else ()
+
+
+def find_off_scale(texts: Collection[str]) -> list[str]:
+    """Find at most two strings without which the others are on one scale.
+
+    >>> find_off_scale(["high", "Low", "medium", "don't know"])
+    ["don't know"]
+    """
+    if len(texts) > _MAX_TEXTS:
+        return []
+    folded = {text: " ".join(text.casefold().split()) for text in texts}
+    for ranks in _RANKS:
+        off = [text for text, one in folded.items() if one not in ranks]
+        if 0 < len(off) <= _MAX_OFF and find_order(folded.keys() - off):
+            return off
+    off = [text for text, one in folded.items() if _parse_range(one) is None]
+    return off if len(off) <= _MAX_OFF and find_order(folded.keys() - off) else []
 
 
 def _follow_each_other(ranges: list[tuple[float, float]]) -> bool:
