@@ -8,7 +8,11 @@ import pandas as pd
 import pytest
 
 from proximity_kernel.io import read_table
-from proximity_kernel.io.checks import find_dependent_missing, find_same_columns
+from proximity_kernel.io.checks import (
+    find_blocks,
+    find_dependent_missing,
+    find_same_columns,
+)
 
 
 def read(text, **options):
@@ -158,6 +162,35 @@ def test_a_few_texts_that_are_not_on_the_scale_of_the_others():
         for i, one in enumerate(["under 18", "18-24", "25-64", "65+"] * 5 + ["unknown"])
     )
     assert any("not ordered: 'unknown'" in line for line in read(ages).doubts)
+
+
+def test_values_in_the_first_row_of_each_block_only():
+    region = ["R0", *[""] * 8, "R1", *[""] * 4, "R2", *[""] * 9]
+    rows = [f"{one},{i % 7},{i % 3 or ''}\n" for i, one in enumerate(region)]
+    line = "'region' has a value only in the first of several rows"
+    said = [one for one in read("region,x,y\n" + "".join(rows)).doubts if line in one]
+    assert len(said) == 1
+    for changed in (
+        ["R9", *region[1:]][::-1],  # at the end of blocks
+        [one or "R9" if i < 2 else one for i, one in enumerate(region)],
+        [one.replace("R1", "R0") for one in region],
+        [one.replace("R", "2.") for one in region],  # measured seldom
+    ):
+        frame = pd.DataFrame({"region": changed}).replace("", None)
+        if "2." in changed[0]:
+            frame = frame.astype(float)
+        assert not find_blocks(frame)
+    years = pd.DataFrame({"year": [2020, *[None] * 9, 2021, *[None] * 9]})
+    assert find_blocks(years.astype(float))
+
+
+def test_one_value_or_empty_may_be_yes_or_no():
+    rows = [f"{'x' if i % 3 else ''},{'b' if i % 9 else ''},{i}\n" for i in range(60)]
+    line = (
+        "one value or empty in 'member' ('x'): if empty means no, write it into the "
+        "cells; filling would repeat the value"
+    )
+    assert line in read("member,seldom,v\n" + "".join(rows)).doubts
 
 
 def test_rows_that_equal_an_earlier_one_are_reported():

@@ -83,6 +83,7 @@ def find_doubts(table: LoadedTable) -> list[str]:
     sentences = (
         *find_frequent_marks(table),
         *find_missing_codes(frame),
+        *find_blocks(frame),
         *find_dependent_missing(frame),
         *find_targets(frame),
         *find_constants(frame),
@@ -233,6 +234,37 @@ def _list_exceptions(rows: Any) -> str:
     """Write the numbers of rows that are exceptions, given their indices from 0."""
     numbers = join_names([f"{row + 1:,}" for row in rows], 3)
     return f" except in row{'s' * (len(rows) > 1)} {numbers}, to be checked"
+
+
+def find_blocks(frame: Any) -> list[str]:
+    """Report columns with a value in the first row of each block of rows only.
+
+    Merged cells, and tables made for readers, give a value once for all rows below.
+    Decimal numbers are not reported; they may be measured seldom.
+
+    >>> frame = pd.DataFrame({"area": (["N"] + [None] * 9 + ["S"] + [None] * 9)})
+    >>> find_blocks(frame)[0].partition(":")[0]
+    "'area' has a value only in the first of several rows"
+    """
+    found = []
+    for name in frame if len(frame) >= _MIN_ROWS else ():
+        rows = np.flatnonzero(frame[name].notna())
+        values = frame[name].iloc[rows]
+        if (
+            len(rows) < 2
+            or rows[0]
+            or rows[-1] == len(frame) - 1
+            or (np.diff(rows) < 2).any()
+        ):
+            continue
+        decimal = values.dtype.kind == "f" and (values % 1).any()
+        if not decimal and (values.to_numpy()[1:] != values.to_numpy()[:-1]).all():
+            found.append(name)
+    if not found:
+        return []
+    have = "has" if len(found) == 1 else "have"
+    where = f"{listed(found)} {have} a value only in the first of several rows"
+    return [f"{where}: the rows below are read as missing; fill them in the file"]
 
 
 def find_targets(frame: Any) -> list[str]:
@@ -405,11 +437,11 @@ def _describe_code(code: float, columns: list[tuple[str, int]]) -> str:
 
 
 def find_frequent_marks(table: LoadedTable) -> list[str]:
-    """Report columns with one value where many cells are read as missing by default.
+    """Report columns with one value where many cells are missing.
 
-    Their markers may be a second value, such as "NA" or "-" for "no".
+    An empty cell or a marker, such as "NA" or "-", may be a second value: "no".
     """
-    parts = []
+    parts, empty = [], []
     n_missing = table.missing.to_numpy().sum(axis=0)
     for name in table.frame.columns[n_missing > _MAX_MARKED * len(table.frame)]:
         values = table.frame[name].dropna().unique()
@@ -424,7 +456,15 @@ def find_frequent_marks(table: LoadedTable) -> list[str]:
             parts.append(
                 f"{name!r}: {counted(n_cells, 'cell')} {marks} beside {value!r}"
             )
-    if not parts:
-        return []
-    remedy = "`default_missing=False` reads them as values"
-    return [f"{join_sentences(parts)} only: read as missing ({remedy})"]
+        else:
+            empty.append(f"{name!r} ({write_cell(values[0])!r})")
+    lines = []
+    if parts:
+        remedy = "`default_missing=False` reads them as values"
+        lines = [f"{join_sentences(parts)} only: read as missing ({remedy})"]
+    if empty:
+        fill = (
+            "if empty means no, write it into the cells; filling would repeat the value"
+        )
+        lines.append(f"one value or empty in {join_names(empty, 6)}: {fill}")
+    return lines
