@@ -86,6 +86,7 @@ def test_what_to_check_in_columns(tmp_path):
             "again": size,
             "empty": np.full(n, np.nan),
             "land": "DE",
+            "member": ["x", None] * (n // 2),
             "seldom": np.where(np.arange(n) < 30, size, np.nan),
             "name": [f"n{i}" for i in range(n)],
             "far": np.r_[rng.normal(size=n - 1), 1e6],
@@ -97,7 +98,8 @@ def test_what_to_check_in_columns(tmp_path):
     for name, said in (
         ("again", "the same cells as an earlier column"),
         ("empty", "no value is observed"),
-        ("land", "one value only, DE"),
+        ("land", "one value only, DE: all rows agree here"),
+        ("member", "one value only, x: the other 50 % of the cells are missing"),
         ("seldom", "70 % of the cells missing"),
         ("name", "100 different values in 100 rows"),
         ("far", "1 value of 1,000,000, far above"),

@@ -117,14 +117,17 @@ def test_dates_and_numbers_that_cannot_be_read_are_one_line():
 
 def test_few_whole_numbers_may_be_codes():
     rows = [f"{1 + i % 3},{i % 5},{1 + i % 2},{i / 4},{i % 4}\n" for i in range(60)]
-    line = "few whole numbers, compared as numbers; for codes, `categorical='a,b,year'`"
+    line = (
+        "'a', 'b' and 'year' have few whole numbers, compared as numbers; for codes, "
+        "`categorical='a,b,year'`"
+    )
     assert line in read("a,b,flag,x,year\n" + "".join(rows)).assumptions
     table = read("a,b,flag,x,year\n" + "".join(rows), categorical="a,b")  # one left
     assert not any("few whole" in line for line in table.assumptions)
     wide = [",".join(str(1 + (i + j) % 3) for j in range(7)) + "\n" for i in range(60)]
     line = (
-        "few whole numbers, compared as numbers: 'a', 'b', 'c', 'd', 'e' and 2 more; "
-        "for codes, `categorical`"
+        "'a', 'b', 'c', 'd', 'e' and 2 more have few whole numbers, compared as "
+        "numbers; for codes, `categorical`"
     )
     assert line in read("a,b,c,d,e,f,g\n" + "".join(wide)).assumptions
 

@@ -8,6 +8,7 @@ from .._shared.wording import write_share
 from .._table.columns import read_columns
 from ..io import LoadedTable
 from ..io.checks import hide_missing_codes
+from ..io.schema import Doubt
 from ..report.display_columns import list_far_values, make_display_columns
 from ..report.findings import write_far_values
 from .fitting import open_table
@@ -44,8 +45,7 @@ def _note_far_values(invocation: Invocation, table: LoadedTable) -> None:
     columns = read_columns(measured) if measured.size else ()
     if far := list_far_values(make_display_columns(columns)):
         line = write_far_values(far, label_rows(table), _MOST_FAR)
-        invocation.doubts.append(line)
-        invocation.note(line)
+        invocation.note(Doubt(line))
 
 
 def _list_examples(cells: Any) -> str:

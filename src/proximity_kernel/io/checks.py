@@ -289,7 +289,7 @@ def find_few_numbers(frame: Any) -> list[str]:
 
     >>> values = {"pulse": [1.0, 2, 4, 2] * 5, "pain": [5.0, 3, 4, 1] * 5}
     >>> find_few_numbers(pd.DataFrame(values))[0]
-    "few whole numbers, compared as numbers; for codes, `categorical='pulse,pain'`"
+    "'pulse' and 'pain' have few whole numbers, compared as numbers; for codes, ..."
     """
     names = []
     for name in frame.select_dtypes("float") if len(frame) >= _MIN_ROWS else ():
@@ -298,10 +298,10 @@ def find_few_numbers(frame: Any) -> list[str]:
             names.append(str(name))
     if len(names) < 2:
         return []
-    few = "few whole numbers, compared as numbers"
+    few = f"{listed(names)} have few whole numbers, compared as numbers; for codes"
     if len(names) > 5 or any("," in name for name in names):
-        return [f"{few}: {listed(names)}; for codes, `categorical`"]
-    return [f"{few}; for codes, `categorical='{','.join(names)}'`"]
+        return [f"{few}, `categorical`"]
+    return [f"{few}, `categorical='{','.join(names)}'`"]
 
 
 def find_empty_rows(frame: Any) -> list[str]:

@@ -209,7 +209,10 @@ def find_alerts(columns: Sequence[DisplayColumn]) -> list[dict[str, str]]:
         if not len(known):
             text = "no value is observed; the column is left out"
         elif len(distinct) == 1:
-            text = f"one value only, {column.write(known[0])}: all rows agree here"
+            missing = write_share(float(column.missing.mean()))
+            rest = f"the other {missing} of the cells are missing"
+            rest = rest if column.missing.any() else "all rows agree here"
+            text = f"one value only, {column.write(known[0])}: {rest}"
         elif any(_are_equal(column, other) for other in columns[:j]):
             text = "the same cells as an earlier column, so that they count twice"
         elif column.missing.mean() > _MOSTLY:
