@@ -107,13 +107,14 @@ def test_codes_and_notes_are_not_numbers_with_a_unit(cells):
     [
         ([*(f"{i} kg" for i in range(30)), *(f"{i} lb" for i in range(9))], "numeric"),
         ([*range(30), *"abcdefgh"], "numeric"),
-        ([f"1.{i},50 ?" for i in range(100, 140)], "write them in one format"),
+        ([f"1.{i},50 ?" for i in range(100, 140)], "dates of one format"),
         (
             [f"2020-01-{i}" for i in range(10, 30)]
             + [f"{i} Mar 2020" for i in range(10, 30)]
             + [f"{i}/04/2020" for i in range(10, 30)],
-            "write them in one format",
+            "dates of one format",
         ),
+        ([f"{6 + i % 12}:{i:02d}" for i in range(60)], "dates of one format"),
     ],
 )
 def test_numbers_and_dates_that_are_left_out_as_free_text_are_a_doubt(cells, advice):
@@ -132,7 +133,7 @@ def test_distinct_dates_in_several_formats_are_no_id():
     forms = ["%Y-%m-%d", "%d.%m.%Y"]
     table = read(column("day", [d.strftime(forms[d.day % 2]) for d in days]))
     assert list(table.left_out) == ["day"]
-    assert "look like numbers or dates" in table.doubts[0]
+    assert "look like numbers, dates or times" in table.doubts[0]
 
 
 @pytest.mark.parametrize("end", ["", " EUR"])

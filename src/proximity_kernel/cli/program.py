@@ -80,7 +80,7 @@ class Invocation:
         return bool(self.options.quiet)
 
     def note(self, text: str) -> None:
-        """Print a note on standard error; a doubt is marked, and recalled at the end."""
+        """Print a note on standard error; mark a doubt, and recall it at the end."""
         if isinstance(text, Doubt):
             self.doubts.append(text)
             text = f"Check: {text}"

@@ -44,8 +44,11 @@ _REMARKS = re.compile(
     r"(^|[_\s.\-])(comment|remark|note|bemerkung|anmerkung|kommentar)(s|en|e)?$",
     re.IGNORECASE,
 )
-# A number, perhaps with signs that are no currency, as a wrong encoding leaves them.
-_AMOUNT = re.compile(r"[^\w\s]{0,2}\s?\d[\d.,]*\s?[^\w\s]{0,3}")
+# A number, perhaps with signs that are no currency, as a wrong encoding leaves them; or
+# a time.
+_AMOUNT = re.compile(
+    r"[^\w\s]{0,2}\s?\d[\d.,]*\s?[^\w\s]{0,3}|\d+:\d\d(:\d\d)?( ?[AaPp][Mm])?"
+)
 _MAX_CATEGORIES = 255  # that the kernel keeps apart
 _MIN_TEXTS = 3  # the order of two categories makes no difference
 _MAX_TEXTS = 30
@@ -128,14 +131,15 @@ def leave_free_text_out(column: Column) -> Column:
         most = "left out, free text, but most cells are numbers"
         assumed = Doubt(f"{most} (`numeric` reads these, `drop` confirms it)")
     elif _look_measured(text):
-        most = "left out, free text, but most cells look like numbers or dates"
-        assumed = Doubt(f"{most} (write them in one format; `drop` confirms it)")
+        most = "left out, free text, but most cells look like numbers, dates or times"
+        how = "write them as numbers or dates of one format"
+        assumed = Doubt(f"{most} ({how}; `drop` confirms it)")
     n = counted(n_texts, "distinct text")
     return column.with_role("left out", assumed, n)
 
 
 def _look_measured(text: TextColumn) -> bool:
-    """Whether most cells look like numbers or dates, in whatever formats."""
+    """Whether most cells look like numbers, dates or times, in whatever formats."""
     matched = np.array([bool(_AMOUNT.fullmatch(one)) for one in text.values], bool)
     for name in dates.DATE_FORMATS:
         matched |= dates.match_dates(name, text.values)

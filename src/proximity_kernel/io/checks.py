@@ -83,6 +83,7 @@ def find_doubts(table: LoadedTable) -> list[str]:
     sentences = (
         *find_frequent_marks(table),
         *find_missing_codes(frame),
+        *find_open_dates(frame),
         *find_blocks(frame),
         *find_dependent_missing(frame),
         *find_targets(frame),
@@ -370,6 +371,22 @@ def find_missing_codes(frame: Any) -> list[str]:
     marks = [_advise_mark(frame, code, columns) for code, columns in found.items()]
     remedy = join_names([f"`missing={mark}`" for mark in marks], 3)
     return [f"{join_sentences(parts)} may stand for a missing cell (if so, {remedy})"]
+
+
+def find_open_dates(frame: Any) -> list[str]:
+    """Report dates in the year 9999, which mean that there is no date yet.
+
+    >>> days = ["2020-01-31", "9999-12-31"]
+    >>> find_open_dates(pd.DataFrame({"end": np.array(days, "datetime64[s]")}))[0]
+    "dates of the year 9999 in 'end' (1 cell) count as dates: if they mean ..."
+    """
+    dates = frame.select_dtypes(["datetime", "datetimetz"])
+    counts = {name: int((dates[name].dt.year == 9999).sum()) for name in dates}
+    found = [f"{name!r} ({counted(n, 'cell')})" for name, n in counts.items() if n]
+    if not found:
+        return []
+    means = "if they mean that there is none, mark them as missing (`missing`)"
+    return [f"dates of the year 9999 in {join_names(found, 6)} count as dates: {means}"]
 
 
 def hide_missing_codes(frame: Any) -> Any:
