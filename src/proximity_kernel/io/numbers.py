@@ -179,7 +179,10 @@ def _find_format(column: Column, text: TextColumn) -> tuple[str, bool]:
     of the cells suffice, and leading zeros do not count.
     """
     named = "numeric" in column.named_in
-    masks = {one: match_numbers(one, text.values) for one in _list_formats(column)}
+    first, second = _list_formats(column)
+    masks = {first: match_numbers(first, text.values)}
+    if match_numbers(second, text.values[~masks[first]]).any():
+        masks[second] = match_numbers(second, text.values)
     name = max(masks, key=lambda one: text.count(masks[one]))
     only_if(text.is_mostly(masks[name], _MIN_NUMERIC if named else MIN_MATCHED))
     only_if(named or (~masks[name]).sum() <= MAX_OTHERS)
