@@ -51,12 +51,31 @@ def test_doubts_about_the_table_are_recalled_at_the_end(command, tmp_path, capfd
     frame.to_csv(path, index=False)
     assert run_inside(command, path) == 0
     lines = capfd.readouterr().err.splitlines()
-    assert any("-99 (2 cells) may stand for" in line for line in lines)
+    doubts = [line for line in lines if line.startswith("Check: ")]
+    assert doubts[0].startswith("Check: 'age': -99 (2 cells) may stand for")
+    assert len(doubts) == 2
     assert lines[-1] == "Check 2 doubts about the table, printed above."
     assert run_inside(command, path, "--na=-99", "--drop", "land") == 0
     assert "printed above" not in capfd.readouterr().err
     assert run_inside(command, path, "--quiet") == 0
     assert capfd.readouterr().err == ""
+
+
+def test_look_names_far_values_and_their_rows(tmp_path, capfd):
+    path = tmp_path / "t.csv"
+    days = [f"2020-01-{i:02d}" for i in range(1, 31)]
+    frame = pd.DataFrame(
+        {"kg": [*range(60, 90)], "age": [*range(29), 999], "day": days, "a": "x"}
+    )
+    frame.loc[3, "kg"], frame.loc[7, "day"] = 812, "1900-01-01"
+    frame.to_csv(path, index=False)
+    assert run_inside("look", path) == 0
+    lines = capfd.readouterr().err.splitlines()
+    far = "Check: Far from all other numbers: kg 812 in row 4; day 1900-01-01 in row 8"
+    assert far in lines
+    assert any("'age': 999 (1 cell) may stand for" in line for line in lines)
+    assert run_inside("look", path, "--only", "a") == 0
+    assert "Far" not in capfd.readouterr().err
 
 
 def test_a_constant_column_is_said_once_with_what_it_does(tmp_path, capfd):

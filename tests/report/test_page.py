@@ -86,18 +86,20 @@ def test_what_to_check_in_columns(tmp_path):
             "again": size,
             "empty": np.full(n, np.nan),
             "land": "DE",
+            "member": ["x", None] * (n // 2),
             "seldom": np.where(np.arange(n) < 30, size, np.nan),
             "name": [f"n{i}" for i in range(n)],
             "far": np.r_[rng.normal(size=n - 1), 1e6],
         }
     )
-    columns = make_display_columns(code_table(fit_quietly(table), table))
+    columns = make_display_columns(code_table(fit_quietly(table), table).columns)
     found = {one["name"]: one["text"] for one in findings.find_alerts(columns)}
     assert list(found) == list(table.columns[1:])
     for name, said in (
         ("again", "the same cells as an earlier column"),
         ("empty", "no value is observed"),
-        ("land", "one value only, DE"),
+        ("land", "one value only, DE: all rows agree here"),
+        ("member", "one value only, x: the other 50 % of the cells are missing"),
         ("seldom", "70 % of the cells missing"),
         ("name", "100 different values in 100 rows"),
         ("far", "1 value of 1,000,000, far above"),
@@ -216,7 +218,7 @@ def rank_table(table):
     """What the map is drawn from, and the representation of the same rows."""
     kernel = ProximityNeighbors().fit(table).kernel_
     coded = code_table(kernel, table)
-    columns, rows = make_display_columns(coded), np.arange(len(table))
+    columns, rows = make_display_columns(coded.columns), np.arange(len(table))
     ranked = row_map.rank_rows(kernel.model_, columns, coded, rows, 1)
     return ranked.toarray(), kernel.transform(table).toarray()
 

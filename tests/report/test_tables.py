@@ -70,7 +70,7 @@ KINDS = ["date", "date", "duration", "yes or no", "number", "number", "category"
 @pytest.mark.filterwarnings("ignore:.*observed:UserWarning")
 def test_tables_of_any_make_are_shown_the_same(make, tmp_path):
     table = make(MIXED)
-    columns = make_display_columns(fit_coded(ProximityKernel(), table))
+    columns = make_display_columns(fit_coded(ProximityKernel(), table).columns)
     assert [column.kind for column in columns] == [*KINDS, "empty"]
     for column, written in zip(columns, WRITTEN, strict=True):
         assert column.missing.tolist() == [not written, True, not written]
@@ -109,7 +109,7 @@ def test_ordered_and_numbers_named_as_categories():
         }
     )
     kernel = ProximityKernel(categorical_features=["code"]).fit(table)
-    grade, code = make_display_columns(code_table(kernel, table))
+    grade, code = make_display_columns(code_table(kernel, table).columns)
     assert (grade.kind, grade.labels) == ("ordered", ("low", "mid", "high"))
     np.testing.assert_array_equal(grade.values, [1, np.nan, 0])
     assert (code.kind, code.labels) == ("category", ("3.5", "7"))
@@ -119,7 +119,7 @@ def test_ordered_and_numbers_named_as_categories():
 def test_arrays_plain_and_masked(tmp_path):
     array = np.array([[1, 2], [3, 4], [5, 6.0]])
     masked = np.ma.masked_array(array, [[0, 0], [0, 1], [0, 0]])
-    shown = make_display_columns(fit_coded(ProximityKernel(), masked))
+    shown = make_display_columns(fit_coded(ProximityKernel(), masked).columns)
     np.testing.assert_array_equal(shown[1].values, [2, np.nan, 6])
     assert "1 cell (17 %) is missing" in visible(write(tmp_path, masked))
     assert "No cell is missing." in visible(write(tmp_path, array))
@@ -183,7 +183,7 @@ def test_rows_that_were_not_drawn_lie_on_the_same_plane(large, tmp_path):
     assert len(rows) > n
     kernel = ProximityNeighbors().fit(table).kernel_
     coded = code_table(kernel, table)
-    columns = make_display_columns(coded)
+    columns = make_display_columns(coded.columns)
     some = coded.take(rows)
     dense = rank_rows(kernel.model_, columns, some, np.array(rows), 1).toarray()
     mean = dense[:n].mean(axis=0, dtype=np.float64)

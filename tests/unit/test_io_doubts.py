@@ -8,7 +8,11 @@ import pandas as pd
 import pytest
 
 from proximity_kernel.io import read_table
-from proximity_kernel.io.checks import find_dependent_missing, find_same_columns
+from proximity_kernel.io.checks import (
+    find_blocks,
+    find_dependent_missing,
+    find_same_columns,
+)
 
 
 def read(text, **options):
@@ -33,7 +37,12 @@ def test_a_column_that_is_empty_exactly_where_another_has_a_value():
     assert not any("always" in line for line in read(text).assumptions)
     often = re.sub(r"yes,\d?[2468]\n", "yes,\n", text)  # empty in many other rows too
     assert not any("empty where" in line for line in read(often).assumptions)
-    other = text.replace("0,no,\n", "0,no,5\n", 1)  # not in all of them
+    other = text.replace("4,no,\n", "4,no,5\n", 1)  # not in all of them
+    line = line.replace("always empty", "empty").replace(
+        ")", ") except in row 5, to be checked", 1
+    )
+    assert line in read(other).assumptions
+    other = text.replace("4,no,\n", "4,no,5\n", 2)
     assert not any("empty where" in line for line in read(other).assumptions)
 
 
@@ -75,6 +84,16 @@ def test_columns_that_go_together_where_both_are_observed():
     assert not find_same_columns(sparse)
 
 
+def test_different_numbers_in_the_same_few_rows_do_not_go_together():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(60, 8))).add_prefix("T")
+    frame.loc[25:] = np.nan
+    assert not find_same_columns(frame)
+    levels = pd.DataFrame({f"T{j}": [j, 2.0 * j, None] * 20 for j in range(1, 9)})
+    (line,) = find_same_columns(levels)
+    assert all(repr(name) in line for name in levels)
+
+
 def test_a_text_that_is_no_number_but_a_category_elsewhere_may_be_a_mark():
     cells = ["not done" if i % 9 == 0 else i for i in range(60)]
     falls = ["not done" if i % 7 == 0 else "NY"[i % 2] for i in range(60)]
@@ -99,16 +118,16 @@ def test_dates_and_numbers_that_cannot_be_read_are_one_line():
 def test_few_whole_numbers_may_be_codes():
     rows = [f"{1 + i % 3},{i % 5},{1 + i % 2},{i / 4},{i % 4}\n" for i in range(60)]
     line = (
-        "columns of few distinct integers, compared as numbers; "
-        "for codes, `categorical='a,b,year'`"
+        "'a', 'b' and 'year' have few distinct integers, compared as numbers; for "
+        "codes, `categorical='a,b,year'`"
     )
     assert line in read("a,b,flag,x,year\n" + "".join(rows)).assumptions
     table = read("a,b,flag,x,year\n" + "".join(rows), categorical="a,b")  # one left
     assert not any("few distinct" in line for line in table.assumptions)
     wide = [",".join(str(1 + (i + j) % 3) for j in range(7)) + "\n" for i in range(60)]
     line = (
-        "columns of few distinct integers, compared as numbers: "
-        "'a', 'b', 'c', 'd', 'e' and 2 more; for codes, `categorical`"
+        "'a', 'b', 'c', 'd', 'e' and 2 more have few distinct integers, compared as "
+        "numbers; for codes, `categorical`"
     )
     assert line in read("a,b,c,d,e,f,g\n" + "".join(wide)).assumptions
 
@@ -124,6 +143,57 @@ def test_remarks_are_free_text_however_few_there_are(name):
     assert name in read(text, categorical=name).frame
     assert name in read(text.replace("see file", "file")).frame
     assert "noted" in read(text.replace(name, "noted")).frame
+
+
+def test_a_few_texts_that_are_not_on_the_scale_of_the_others():
+    words = ["agree", "neutral", "disagree"] * 9
+    text = "q1,q2,x\n" + "".join(f"{one},{one},{i}\n" for i, one in enumerate(words))
+    text += "don't know,agree,30\n"
+    line = (
+        'not ordered: "don\'t know" is not on the scale of the others '
+        "(if missing, `missing=\"don't know\"`): 'q1'"
+    )
+    assert line in read(text).doubts
+    assert not read(text, missing="don't know").doubts[1:]  # q1 and q2 go together
+    two = text + "no answer,agree,31\n"
+    assert any("\"don't know\" and 'no answer' are not" in d for d in read(two).doubts)
+    many = text + "don't know,agree,31\n" * 9
+    assert not any("not ordered" in line for line in read(many).doubts)
+    assert not any("not ordered" in d for d in read(text, categorical="q1").doubts)
+    ages = "x,age\n" + "".join(
+        f"{i},{one}\n"
+        for i, one in enumerate(["under 18", "18-24", "25-64", "65+"] * 5 + ["unknown"])
+    )
+    assert any("not ordered: 'unknown'" in line for line in read(ages).doubts)
+
+
+def test_values_in_the_first_row_of_each_block_only():
+    region = ["R0", *[""] * 8, "R1", *[""] * 4, "R2", *[""] * 9]
+    rows = [f"{one},{i % 7},{i % 3 or ''}\n" for i, one in enumerate(region)]
+    line = "'region' has a value only in the first of several rows"
+    said = [one for one in read("region,x,y\n" + "".join(rows)).doubts if line in one]
+    assert len(said) == 1
+    for changed in (
+        ["R9", *region[1:]][::-1],  # at the end of blocks
+        [one or "R9" if i < 2 else one for i, one in enumerate(region)],
+        [one.replace("R1", "R0") for one in region],
+        [one.replace("R", "2.") for one in region],  # measured seldom
+    ):
+        frame = pd.DataFrame({"region": changed}).replace("", None)
+        if "2." in changed[0]:
+            frame = frame.astype(float)
+        assert not find_blocks(frame)
+    years = pd.DataFrame({"year": [2020, *[None] * 9, 2021, *[None] * 9]})
+    assert find_blocks(years.astype(float))
+
+
+def test_one_value_or_empty_may_be_yes_or_no():
+    rows = [f"{'x' if i % 3 else ''},{'b' if i % 9 else ''},{i}\n" for i in range(60)]
+    line = (
+        "one value or empty in 'member' ('x'): if empty means no, write it into the "
+        "cells; filling would repeat the value"
+    )
+    assert line in read("member,seldom,v\n" + "".join(rows)).doubts
 
 
 def test_rows_that_equal_an_earlier_one_are_reported():

@@ -105,7 +105,7 @@ def test_values_without_letters_are_no_ids(read_text):
     clocks = [f"{i // 60:02d}:{i % 60:02d}" for i in range(30)]
     table = read_text(column(clocks))
     assert not len(table.ids.columns)
-    assert any("keeps it): 'x' (30" in line for line in table.assumptions)
+    assert any("confirms it): 'x' (30" in line for line in table.assumptions)
 
 
 def test_numbers_that_name_rows_and_texts_that_differ_in_case(read_text):
@@ -238,3 +238,13 @@ def test_titles_are_skipped_whatever_separates_the_cells(separator, above):
     table = read_table(io.StringIO(text))
     assert list(table.frame.columns) == ["a", "b", "c"]
     assert len(table.frame) == len(rows) - 1
+
+
+@pytest.mark.parametrize("above", ["", "Ward\n", '"Ward\n3"\n'])
+def test_a_line_break_in_the_first_name_is_no_title(above):
+    rows = "".join(f"{i}.5,{i % 3},m\n" for i in range(9))
+    text = f'{above}"Weight\n(kg)",Height,Sex\n{rows}'
+    table = read_table(io.StringIO(text), categorical="Weight (kg)")
+    assert list(table.frame) == ["Weight\n(kg)", "Height", "Sex"]
+    assert len(table.frame) == 9
+    assert table.schema.columns[0].kind == "categories"

@@ -107,13 +107,14 @@ def test_codes_and_notes_are_not_numbers_with_a_unit(cells):
     [
         ([*(f"{i} kg" for i in range(30)), *(f"{i} lb" for i in range(9))], "numeric"),
         ([*range(30), *"abcdefgh"], "numeric"),
-        ([f"1.{i},50 ?" for i in range(100, 140)], "write them in one format"),
+        ([f"1.{i},50 ?" for i in range(100, 140)], "dates of one format"),
         (
             [f"2020-01-{i}" for i in range(10, 30)]
             + [f"{i} Mar 2020" for i in range(10, 30)]
             + [f"{i}/04/2020" for i in range(10, 30)],
-            "write them in one format",
+            "dates of one format",
         ),
+        ([f"{6 + i % 12}:{i:02d}" for i in range(60)], "dates of one format"),
     ],
 )
 def test_numbers_and_dates_that_are_left_out_as_free_text_are_a_doubt(cells, advice):
@@ -132,7 +133,49 @@ def test_distinct_dates_in_several_formats_are_no_id():
     forms = ["%Y-%m-%d", "%d.%m.%Y"]
     table = read(column("day", [d.strftime(forms[d.day % 2]) for d in days]))
     assert list(table.left_out) == ["day"]
-    assert "look like numbers or dates" in table.doubts[0]
+    assert "look like numbers, dates or times" in table.doubts[0]
+
+
+@pytest.mark.parametrize("end", ["", " EUR"])
+def test_few_thousands_separators_among_plain_numbers(end):
+    cells = [f"{100 + 7.25 * i:.2f}{end}" for i in range(60)]
+    table = read(column("net", [*cells, f'"1,356.72{end}"', f'"2,028.98{end}"']))
+    assert table.frame["net"].tolist()[59:] == [527.75, 1356.72, 2028.98]
+    assert not table.doubts
+    some = read(column("net", [*cells, *["?"] * 3, f'"1,356.72{end}"'] + ["none"] * 30),
+                numeric="net")  # fmt: skip
+    assert some.frame["net"].max() == 1356.72
+
+
+def test_an_odd_cell_beside_a_unit_and_a_negative_amount_in_parentheses():
+    cells = [f"{100 + i}.50 EUR" for i in range(60)]
+    table = read(column("net", [*cells, "n. 350 EUR", "(350.00 EUR)"]))
+    assert table.frame["net"].min() == -350
+    assert has_line(table, "1 cell read as missing, not a number in EUR: 'n. 350 EUR'")
+    assert read(column("choice", ["(1)", "(2)", "(3)"])).schema.columns[0].kind == (
+        "categories"
+    )
+
+
+def test_points_before_three_digits_are_thousands_separators_beside_semicolons():
+    people = ["200", "337", "885", "1.022", "8.146", "2.500.000"]
+    table = read("town;people\n" + "".join(f"T;{one}\n" for one in people[:5] * 3))
+    assert table.frame["people"].max() == 8146
+    assert not any("three digits" in line for line in table.doubts)
+    price = "".join(f"{one};{i}.5\n" for i, one in enumerate(people[:5] * 3))
+    table = read(f"people;price\n{price}")  # with a decimal point elsewhere
+    assert table.frame["people"].max() == 885
+    assert any("if '1.022' is 1022, `decimal=','`" in one for one in table.doubts)
+    assert not has_line(read(f"people;price\n{price}", decimal="."), "three digits")
+    table = read(column("people", people[:5] * 3))
+    assert any("if '1.022' is 1022, `decimal=','`" in one for one in table.doubts)
+    for cells in (["0.125", "1.250", "2", "3"], ["1.022", "8.146", "0"], ["1.5", "2"]):
+        assert not has_line(read(column("x", cells * 3)), "three digits")
+
+
+def test_a_zero_before_three_digits_is_followed_by_decimals():
+    table = read("x;y\n0.125;1,5\n0.250;2,5\n1.125;3,5\n")
+    assert table.frame["x"].tolist() == [0.125, 0.25, 1.125]
 
 
 def test_numeric_needs_only_half_of_the_cells():

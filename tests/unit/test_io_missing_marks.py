@@ -1,11 +1,14 @@
 """Which texts mark a missing cell, and in which columns."""
 
 import io
+import re
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from proximity_kernel.io import Schema, read_table
+from proximity_kernel.io.checks import hide_missing_codes
 
 
 def read(text, **options):
@@ -90,9 +93,19 @@ def test_the_advice_names_columns_only_where_others_hold_the_value():
     table = read(SURVEY, missing="q1,q2=99")
     assert (table.frame["age"] == 99).sum() == 3
     lonely = SURVEY.replace("\n4,4,0,64\n", "\n4,4,0,999\n")  # far from all other ages
-    assert has_line(read(lonely.replace(",99,", ",999,")), "(if so, `missing=999`)")
+    assert has_line(read(re.sub(",99(?=,)", ",999", lonely)), "(if so, `missing=999`)")
     without_age = "\n".join(line.rpartition(",")[0] for line in SURVEY.splitlines())
     assert has_line(read(f"{without_age}\n"), "(if so, `missing=99`)")
+
+
+def test_a_single_number_of_nines_far_from_many_others_may_be_a_code():
+    ages = "".join(f"{20 + i},{i % 5}\n" for i in range(30))
+    table = read(f"age,x\n{ages}999,1\n")
+    line = "'age': 999 (1 cell) may stand for a missing cell (if so, `missing=999`)"
+    assert line in table.doubts
+    assert np.isnan(hide_missing_codes(table.frame)["age"].iloc[-1])
+    assert not has_line(read(f"age,x\n{ages}77,1\n"), "may stand")
+    assert not has_line(read("age,x\n20,1\n21,2\n22,3\n23,3\n999,1\n"), "may stand")
 
 
 def test_a_minus_beside_a_plus_is_a_value():

@@ -519,3 +519,24 @@ def test_the_imputer_fills_days_with_days():
     frame["day"] += pd.Timedelta(hours=7.5)
     filled = ProximityImputer().fit_transform(frame)["day"]
     assert (filled != filled.dt.normalize()).any()
+
+
+def test_a_hidden_sheet_that_is_read_is_a_doubt(tmp_path):
+    book = openpyxl.Workbook()
+    book.active.append(["a", "b"])
+    hidden = book.create_sheet("Old")
+    hidden.sheet_state = "hidden"
+    for row in [["x", "y"], *([i, i % 3] for i in range(30))]:
+        hidden.append(row)
+    book.save(tmp_path / "t.xlsx")
+    doubts = read_table(tmp_path / "t.xlsx").doubts
+    assert any(line.startswith("hidden sheet 'Old' read: ") for line in doubts)
+    assert not read_table(tmp_path / "t.xlsx", sheet="Old").doubts
+
+
+def test_dates_of_the_year_9999_are_a_doubt():
+    days = ["2020-01-15", "9999-12-31", "2021-03-01"] * 9
+    text = "end,x\n" + "".join(f"{day},{i % 5}\n" for i, day in enumerate(days))
+    line = "dates of the year 9999 in 'end' (9 cells) count as dates"
+    assert any(line in doubt for doubt in read(text).doubts)
+    assert not read(text, missing="9999-12-31").doubts

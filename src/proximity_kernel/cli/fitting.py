@@ -92,7 +92,6 @@ def open_table(
         table = read_table(_find_source(path), schema=schema, **options)
     for line in table.assumptions:
         invocation.note(line)
-    invocation.doubts += table.doubts
     return table
 
 

@@ -5,16 +5,24 @@ from __future__ import annotations
 from typing import Any
 
 from .._shared.wording import write_share
+from .._table.columns import read_columns
+from ..io import LoadedTable
+from ..io.checks import hide_missing_codes
+from ..io.schema import Doubt
+from ..report.display_columns import list_far_values, make_display_columns
+from ..report.findings import write_far_values
 from .fitting import open_table
 from .program import Invocation
-from .results import draw_grid, write_short
+from .results import draw_grid, label_rows, write_short
 
 _N_EXAMPLES = 3
+_MOST_FAR = 10  # columns with far values
 
 
 def run(invocation: Invocation) -> None:
     """Print how each column of a file is read, with examples of its values."""
     table = open_table(invocation, invocation.options.file)
+    _note_far_values(invocation, table)
     rows = []
     for column in table.schema.columns:
         name, missing, shown = column.name, "", ""
@@ -28,6 +36,16 @@ def run(invocation: Invocation) -> None:
         rows.append((name, read_as, missing, shown))
     names = ("column", "read as", "missing", "values")
     invocation.console(out=True).print(draw_grid(names, rows, numbers=[2]))
+
+
+def _note_far_values(invocation: Invocation, table: LoadedTable) -> None:
+    """Print the numbers and dates that are far from all others, as the report does."""
+    frame = hide_missing_codes(table.frame)  # reported as such
+    measured = frame.select_dtypes(["number", "datetime", "datetimetz"])
+    columns = read_columns(measured) if measured.size else ()
+    if far := list_far_values(make_display_columns(columns)):
+        line = write_far_values(far, label_rows(table), _MOST_FAR)
+        invocation.note(Doubt(line))
 
 
 def _list_examples(cells: Any) -> str:

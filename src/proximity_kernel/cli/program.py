@@ -26,6 +26,7 @@ from .._shared.extras import require
 from .._shared.whole_files import private_like
 from .._shared.wording import counted, find_similar, show_controls, suggest
 from ..io import InputError
+from ..io.schema import Doubt
 from .arguments import COMMANDS, INPUTS, add_general, name_options
 from .outputs import check_files
 
@@ -79,7 +80,10 @@ class Invocation:
         return bool(self.options.quiet)
 
     def note(self, text: str) -> None:
-        """Print a note on standard error."""
+        """Print a note on standard error; mark a doubt, and recall it at the end."""
+        if isinstance(text, Doubt):
+            self.doubts.append(text)
+            text = f"Check: {text}"
         text = name_options(" ".join(text.split()))
         self.notes.append(text)
         if not self.quiet:

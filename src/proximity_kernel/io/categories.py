@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from .._shared.wording import counted, listed
+from .._shared.wording import counted, join_names, listed
 from . import dates, numbers
 from .column_step import Column, TextColumn, only_if
 from .ids import MIN_ROWS
@@ -43,11 +43,15 @@ _REMARKS = re.compile(
     r"(^|[_\s.\-])(comment|remark|note|bemerkung|anmerkung|kommentar)(s|en|e)?$",
     re.IGNORECASE,
 )
-# A number, perhaps with symbols around it, such as a currency sign decoded wrongly.
-_AMOUNT = re.compile(r"[^\w\s]{0,2}\s?\d[\d.,]*\s?[^\w\s]{0,3}")
+# A number, perhaps with symbols around it, such as a currency sign decoded wrongly; or
+# a time.
+_AMOUNT = re.compile(
+    r"[^\w\s]{0,2}\s?\d[\d.,]*\s?[^\w\s]{0,3}|\d+:\d\d(:\d\d)?( ?[AaPp][Mm])?"
+)
 _MAX_CATEGORIES = 255  # default `max_categories` of the kernel
 _MIN_TEXTS = 3  # distinct strings on a scale; the order of two makes no difference
 _MAX_TEXTS = 30  # distinct strings on a scale
+_MAX_OFF = 2  # distinct strings that are not on the scale of the others
 _SCALES = (Path(__file__).parent / "scales.txt").read_text(encoding="utf-8")
 # For each scale: word -> its rank.
 _RANKS = tuple(
@@ -126,14 +130,15 @@ def leave_free_text_out(column: Column) -> Column:
         most = "left out, free text, but most cells are numbers"
         assumed = Doubt(f"{most} (`numeric` reads these, `drop` confirms it)")
     elif _look_measured(text):
-        most = "left out, free text, but most cells look like numbers or dates"
-        assumed = Doubt(f"{most} (write them in one format; `drop` confirms it)")
+        most = "left out, free text, but most cells look like numbers, dates or times"
+        how = "write them as numbers or dates of one format"
+        assumed = Doubt(f"{most} ({how}; `drop` confirms it)")
     n = counted(n_texts, "distinct text")
     return column.with_role("left out", assumed, n)
 
 
 def _look_measured(text: TextColumn) -> bool:
-    """Whether at least half of the cells look like numbers or dates, in any format."""
+    """Whether at least half of the cells look like numbers, dates or times."""
     matched = np.array([bool(_AMOUNT.fullmatch(one)) for one in text.values], bool)
     for name in dates.DATE_FORMATS:
         matched |= dates.match_dates(name, text.values)
@@ -141,9 +146,18 @@ def _look_measured(text: TextColumn) -> bool:
 
 
 def use_categories(column: Column) -> Column:
-    """Use a column of categories; report over 255, or any that differ only in case."""
+    """Use a column of categories; report over 255, or any that differ only in case.
+
+    One or two categories that are not on the scale of the others are reported, too.
+    """
     text = _get_categories(column)
     n_texts = len(text.values)
+    off = find_off_scale(text.values)
+    if off and text.is_mostly(~np.isin(text.values, off)):
+        marks = join_names([f"`missing={one!r}`" for one in off])
+        verb = "is" if len(off) == 1 else "are"
+        why = f"{listed(off)} {verb} not on the scale of the others"
+        column = column.listed_as(Doubt(f"not ordered: {why} (if missing, {marks})"))
     if n_texts > _MAX_CATEGORIES:
         many = "many texts, the rarest share one bin (`drop` leaves a column out)"
         column = column.listed_as(many, f"{n_texts:,}")
@@ -247,6 +261,23 @@ def find_order(texts: Collection[str]) -> tuple[str, ...]:
         return ()
     order = sorted(known, key=lambda text: known[text])
     return tuple(order) if _follow_each_other([known[text] for text in order]) else ()
+
+
+def find_off_scale(texts: Collection[str]) -> list[str]:
+    """Find at most two strings without which the others are on one scale.
+
+    >>> find_off_scale(["high", "Low", "medium", "don't know"])
+    ["don't know"]
+    """
+    if len(texts) > _MAX_TEXTS:
+        return []
+    folded = {text: " ".join(text.casefold().split()) for text in texts}
+    for ranks in _RANKS:
+        off = [text for text, one in folded.items() if one not in ranks]
+        if 0 < len(off) <= _MAX_OFF and find_order(folded.keys() - off):
+            return off
+    off = [text for text, one in folded.items() if _parse_range(one) is None]
+    return off if len(off) <= _MAX_OFF and find_order(folded.keys() - off) else []
 
 
 def _follow_each_other(ranges: list[tuple[float, float]]) -> bool:

@@ -28,14 +28,17 @@ _TARGET = re.compile(
 _MAX_CLASSES = 20  # distinct values of a target
 _REPEATED = [int(digit * n) for n in range(2, 7) for digit in "789"]  # 77, ..., 999999
 _CODES = [-7, -8, -9, -97, -98, *_REPEATED, *(-code for code in _REPEATED)]
+_NINES = [99, 999, 9999, 99999, 999999]
 _MIN_OTHERS = 3  # distinct values besides the codes, in a column with codes
 _MIN_ROWS = 20  # with fewer rows, columns with few values may be equal by chance
 _MIN_COLUMNS = 4  # with fewer columns, rows may be equal by chance
 _MIN_DISTINCT = 3  # with fewer distinct values in a small table, likewise
 _MIN_EVIDENCE = 5  # rows that must agree in two columns with missing cells
 _MOST_PAIRED = 1000  # columns of a table in which all pairs of columns are compared
+_MOST_NAMED = 100  # columns that go together, named so that they can be left out
 _TIE = 1.0  # mark of a cell that equals the cell above it
 _MAX_ELSEWHERE = 0.1  # share of empty cells in the rows where a column may be observed
+_MAX_EXCEPTIONS = 0.02  # share of observed cells in rows where a column is empty
 _N_SAMPLE = 1000  # rows that show which pairs of columns to compare in all rows
 _MAX_FEW = 6  # distinct integers that may be codes
 _MAX_MARKED = 0.2  # share of missing-value markers in a column with a single value
@@ -81,6 +84,8 @@ def find_doubts(table: LoadedTable) -> list[str]:
     sentences = (
         *find_frequent_marks(table),
         *find_missing_codes(frame),
+        *find_open_dates(frame),
+        *find_blocks(frame),
         *find_dependent_missing(frame),
         *find_targets(frame),
         *find_constants(frame),
@@ -100,7 +105,8 @@ def find_same_columns(frame: Any) -> list[str]:
     groups: dict[bytes, dict[str, list[Any]]] = {}
     for name in frame:
         codes, values = pd.factorize(frame[name])
-        few = len(frame) >= _MIN_ROWS and 2 * len(values) <= len(frame)
+        n_observed = int((codes >= 0).sum())
+        few = n_observed >= _MIN_ROWS and 2 * len(values) <= n_observed
         if len(values) < 2 or (len(values) < _MIN_DISTINCT and not few):
             continue
         key = sha256(codes)
@@ -114,7 +120,8 @@ def find_same_columns(frame: Any) -> list[str]:
         how = "hold the same" if equal else "go together one to one"
         times = "twice" if len(group) == 2 else f"{len(group)} times"
         drop = f"`drop` leaves {'one' if len(group) == 2 else 'them'} out"
-        lines.append(f"{listed(list(group))} {how}: counted {times} ({drop})")
+        names = listed(list(group), _MOST_NAMED)
+        lines.append(f"{names} {how}: counted {times} ({drop})")
     firsts = [next(iter(group)) for group in groups.values()]
     for pair in _find_same_where_observed(frame[firsts]):
         how = "go together one to one in the rows that have both"
@@ -174,7 +181,8 @@ def find_dependent_missing(frame: Any) -> list[str]:
     """Report columns that are always empty where another column has a certain value.
 
     A column that is always empty where another column does not have a certain value is
-    reported, too. In the remaining rows, at most 10 % of the cells may be empty.
+    reported, too. In the remaining rows, at most 10 % of the cells may be empty. One
+    row in 50 may be an exception; the sentence names it.
 
     >>> asked = ["no"] * 20 + ["yes"] * 20
     >>> frame = pd.DataFrame({"asked": asked, "days": [None] * 20 + [3.0] * 20})
@@ -184,8 +192,7 @@ def find_dependent_missing(frame: Any) -> list[str]:
     n, missing = len(frame), frame.isna().to_numpy()
     n_missing = missing.sum(axis=0)
     some = (n_missing >= _MIN_ROWS) & (n - n_missing >= _MIN_ROWS)
-    # Index of a column -> its missing cells in the remaining rows, the column that it
-    # depends on, and the sentence.
+    # Index of a column -> number of exceptions, column that it depends on, sentence.
     found: dict[int, tuple[int, str, str]] = {}
     for name in frame if some.any() else ():
         codes, values = pd.factorize(frame[name])
@@ -195,13 +202,15 @@ def find_dependent_missing(frame: Any) -> list[str]:
         for is_value, sizes in ((True, counts), (False, n - counts)):
             for k, size in enumerate(sizes.tolist()):
                 n_more = n_missing - size  # if all these cells are missing
-                may = some & (n_more >= 0) & (n_more <= _MAX_ELSEWHERE * (n - size))
+                most = int(_MAX_EXCEPTIONS * size)
+                may = some & (n_more >= -most) & (n_more <= _MAX_ELSEWHERE * (n - size))
                 if size < _MIN_ROWS or not may.any():
                     continue
-                empty = missing[(codes == k) == is_value]
+                is_there = (codes == k) == is_value
                 for j in np.flatnonzero(may).tolist():
-                    more = int(n_more[j])
-                    if not empty[:, j].all() or more >= found.get(j, (n,))[0]:
+                    rows = np.flatnonzero(is_there & ~missing[:, j])
+                    more = int(n_more[j]) + 2 * len(rows)
+                    if len(rows) > most or more >= found.get(j, (n,))[0]:
                         continue
                     value = write_cell(values[k])
                     where = f"always empty where {name!r} is "
@@ -209,6 +218,10 @@ def find_dependent_missing(frame: Any) -> list[str]:
                     if not more:
                         what = "empty" if is_value else "observed"
                         where = f"{what} exactly where {name!r} is {value!r}"
+                    if len(rows):
+                        where = where.removeprefix("always ") + _list_exceptions(
+                            frame.index[rows]
+                        )
                     found[j] = more, str(name), where
     if not found:
         return []
@@ -218,6 +231,43 @@ def find_dependent_missing(frame: Any) -> list[str]:
     given = listed(list(dict.fromkeys(name for _, name, _ in found.values())))
     effect = f"that reveals {given}, and filling the missing cells invents values"
     return [f"{join_sentences(parts)}: {effect} (`drop` leaves a column out)"]
+
+
+def _list_exceptions(rows: Any) -> str:
+    """Write the numbers of rows that are exceptions, given their indices from 0."""
+    numbers = join_names([f"{row + 1:,}" for row in rows], 3)
+    return f" except in row{'s' * (len(rows) > 1)} {numbers}, to be checked"
+
+
+def find_blocks(frame: Any) -> list[str]:
+    """Report columns with a value in the first row of each block of rows only.
+
+    Merged cells, and tables made for readers, give a value once for all rows below.
+    Decimal numbers are not reported; they may be measured seldom.
+
+    >>> frame = pd.DataFrame({"area": (["N"] + [None] * 9 + ["S"] + [None] * 9)})
+    >>> find_blocks(frame)[0].partition(":")[0]
+    "'area' has a value only in the first of several rows"
+    """
+    found = []
+    for name in frame if len(frame) >= _MIN_ROWS else ():
+        rows = np.flatnonzero(frame[name].notna())
+        values = frame[name].iloc[rows]
+        if (
+            len(rows) < 2
+            or rows[0]
+            or rows[-1] == len(frame) - 1
+            or (np.diff(rows) < 2).any()
+        ):
+            continue
+        decimal = values.dtype.kind == "f" and (values % 1).any()
+        if not decimal and (values.to_numpy()[1:] != values.to_numpy()[:-1]).all():
+            found.append(name)
+    if not found:
+        return []
+    have = "has" if len(found) == 1 else "have"
+    where = f"{listed(found)} {have} a value only in the first of several rows"
+    return [f"{where}: the rows below are read as missing; fill them in the file"]
 
 
 def find_targets(frame: Any) -> list[str]:
@@ -242,9 +292,8 @@ def find_few_numbers(frame: Any) -> list[str]:
     count. Nothing is reported for fewer than 20 rows.
 
     >>> values = {"pulse": [1.0, 2, 4, 2] * 5, "pain": [5.0, 3, 4, 1] * 5}
-    >>> print(*find_few_numbers(pd.DataFrame(values))[0].split("; "), sep="\n")
-    columns of few distinct integers, compared as numbers
-    for codes, `categorical='pulse,pain'`
+    >>> find_few_numbers(pd.DataFrame(values))[0]
+    "'pulse' and 'pain' have few distinct integers, compared as numbers; for codes, ..."
     """
     names = []
     for name in frame.select_dtypes("float") if len(frame) >= _MIN_ROWS else ():
@@ -253,10 +302,10 @@ def find_few_numbers(frame: Any) -> list[str]:
             names.append(str(name))
     if len(names) < 2:
         return []
-    few = "columns of few distinct integers, compared as numbers"
+    few = f"{listed(names)} have few distinct integers, compared as numbers; for codes"
     if len(names) > 5 or any("," in name for name in names):
-        return [f"{few}: {listed(names)}; for codes, `categorical`"]
-    return [f"{few}; for codes, `categorical='{','.join(names)}'`"]
+        return [f"{few}, `categorical`"]
+    return [f"{few}, `categorical='{','.join(names)}'`"]
 
 
 def find_empty_rows(frame: Any) -> list[str]:
@@ -312,9 +361,9 @@ def find_constants(frame: Any) -> list[str]:
 def find_missing_codes(frame: Any) -> list[str]:
     """Report numbers such as -99 that may be codes for missing cells, in one sentence.
 
-    The number must be in a list of usual codes, and at least two cells must have it. It
-    must be farther from the other values than they are from each other, or be negative
-    where they are not.
+    The number must be in a list of usual codes, and far outside the range of the other
+    values of its column. At least two cells must have it, unless it is 99, 999, -999 or
+    another number of nines.
 
     >>> find_missing_codes(pd.DataFrame({"age": [31.0, 44, -99, 52, 28, -99]}))
     ["'age': -99 (2 cells) may stand for a missing cell (if so, `missing=-99`)"]
@@ -329,6 +378,22 @@ def find_missing_codes(frame: Any) -> list[str]:
     marks = [_advise_mark(frame, code, columns) for code, columns in found.items()]
     remedy = join_names([f"`missing={mark}`" for mark in marks], 3)
     return [f"{join_sentences(parts)} may stand for a missing cell (if so, {remedy})"]
+
+
+def find_open_dates(frame: Any) -> list[str]:
+    """Report dates in the year 9999, which mean that there is no date yet.
+
+    >>> days = ["2020-01-31", "9999-12-31"]
+    >>> find_open_dates(pd.DataFrame({"end": np.array(days, "datetime64[s]")}))[0]
+    "dates of the year 9999 in 'end' (1 cell) count as dates: if they mean ..."
+    """
+    dates = frame.select_dtypes(["datetime", "datetimetz"])
+    counts = {name: int((dates[name].dt.year == 9999).sum()) for name in dates}
+    found = [f"{name!r} ({counted(n, 'cell')})" for name, n in counts.items() if n]
+    if not found:
+        return []
+    means = "if they mean that there is none, mark them as missing (`missing`)"
+    return [f"dates of the year 9999 in {join_names(found, 6)} count as dates: {means}"]
 
 
 def hide_missing_codes(frame: Any) -> Any:
@@ -380,7 +445,10 @@ def _find_codes(values: Any) -> list[tuple[float, int]]:
     low, high = others[0], others[-1]
     gap = np.where(distinct < low, low - distinct, distinct - high)
     negative = (distinct < 0) & (low >= 0)
-    far = is_code & (counts > 1) & ((gap > high - low) | (negative & (gap > 0)))
+    # A single one is a code only among many, and written with nines.
+    many = counts[~is_code].sum() >= _MIN_ROWS
+    often = (counts > 1) | (many & np.isin(np.abs(distinct), _NINES))
+    far = is_code & often & ((gap > high - low) | (negative & (gap > 0)))
     return [(float(distinct[i]), int(counts[i])) for i in np.flatnonzero(far)]
 
 
@@ -393,11 +461,11 @@ def _describe_code(code: float, columns: list[tuple[str, int]]) -> str:
 
 
 def find_frequent_marks(table: LoadedTable) -> list[str]:
-    """Report columns that have one value and many default missing-value markers.
+    """Report columns with one value in which many cells are missing.
 
-    There a marker may be a second value, such as "NA" or "-" for "no".
+    There an empty cell or a marker, such as "NA" or "-", may be a second value: "no".
     """
-    parts = []
+    parts, empty = [], []
     n_missing = table.missing.to_numpy().sum(axis=0)
     for name in table.frame.columns[n_missing > _MAX_MARKED * len(table.frame)]:
         values = table.frame[name].dropna().unique()
@@ -412,7 +480,15 @@ def find_frequent_marks(table: LoadedTable) -> list[str]:
             parts.append(
                 f"{name!r}: {counted(n_cells, 'cell')} {marks} beside {value!r}"
             )
-    if not parts:
-        return []
-    remedy = "`default_missing=False` reads them as values"
-    return [f"{join_sentences(parts)} only: read as missing ({remedy})"]
+        else:
+            empty.append(f"{name!r} ({write_cell(values[0])!r})")
+    lines = []
+    if parts:
+        remedy = "`default_missing=False` reads them as values"
+        lines = [f"{join_sentences(parts)} only: read as missing ({remedy})"]
+    if empty:
+        fill = (
+            "if empty means no, write it into the cells; filling would repeat the value"
+        )
+        lines.append(f"one value or empty in {join_names(empty, 6)}: {fill}")
+    return lines

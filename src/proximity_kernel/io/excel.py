@@ -21,7 +21,7 @@ from .._shared.wording import counted, listed
 from .cells import simplify_columns, write_cell
 from .files import InputFile, check_size
 from .header import read_header
-from .schema import FileLayout, InputError, ParsedFile, ReadOptions
+from .schema import Doubt, FileLayout, InputError, ParsedFile, ReadOptions
 
 _MAX_CELLS = 2**26  # as Python objects, they take 2 GiB
 _MAX_ROWS = 2**20  # of a sheet
@@ -201,8 +201,10 @@ def _choose_sheet(name: str, book: Any, asked: str | None) -> tuple[str, list[st
             return sheets[0], []
         found = max(sheets, key=lambda one: _measure_table(book[one]))
         others = [one for one in sheets if one != found]
-        read = f"sheet {found!r} read: no other has a larger table"
-        return found, [f"{read}; not read: {listed(others)} (`sheet`)"]
+        hidden = book[found].sheet_state != "visible"
+        which = f"{'hidden ' * hidden}sheet {found!r} read"
+        why = f"no other has a larger table; not read: {listed(others)} (`sheet`)"
+        return found, [(Doubt if hidden else str)(f"{which}: {why}")]
     numbered = {str(i): one for i, one in enumerate(sheets, 1)}
     chosen = asked if asked in sheets else numbered.get(asked)
     if chosen is None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from decimal import Context, Decimal
@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from .._shared.wording import counted
+from .._shared.wording import counted, listed
 from .column_step import (
     MAX_OTHERS,
     MIN_MATCHED,
@@ -26,6 +26,7 @@ from .column_step import (
     TextColumn,
     only_if,
 )
+from .schema import Doubt
 
 _PLAIN = r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
 _BLANKS = "\u00a0\u202f '\u2019"  # thousands separators of many countries
@@ -33,12 +34,12 @@ _BLANKS = "\u00a0\u202f '\u2019"  # thousands separators of many countries
 NUMBER_FORMATS = {
     "1.5": (_PLAIN, "", "."),
     "1,5": (
-        rf"[+-]?(?:\d+|\d{{1,3}}(?:[.{_BLANKS}]\d{{3}})+)?(?:,\d+)?(?:[eE][+-]?\d+)?",
+        rf"[+-]?(?:\d+|[1-9]\d{{0,2}}(?:[.{_BLANKS}]\d{{3}})+)?(?:,\d+)?(?:[eE][+-]?\d+)?",
         f".{_BLANKS}",
         ",",
     ),
     "1,234.5": (
-        rf"[+-]?\d{{1,3}}(?:[,{_BLANKS}]\d{{3}})+(?:\.\d+)?|{_PLAIN}",
+        rf"[+-]?[1-9]\d{{0,2}}(?:[,{_BLANKS}]\d{{3}})+(?:\.\d+)?|{_PLAIN}",
         f",{_BLANKS}",
         ".",
     ),
@@ -49,6 +50,8 @@ _WITH_UNIT = (
     rf"[+-]?\s*+({_CURRENCY})?\s*+[+-]?[.,]?\d[\d.,{_BLANKS}]*+\s*+"
     rf"({_CURRENCY}|[%‰]|[A-Za-zµμ°Ω][A-Za-zµμ°Ω²³/]{{0,7}})?"
 )
+# A negative amount; (1) may be a label.
+_AMOUNT = re.compile(r"^\((\d[\d.,]*[.,]\d+)\)$")
 # Units that can be converted to each other, each with its factor.
 _UNITS = (
     {"µg": "1e-6", "mg": "0.001", "g": "1", "kg": "1000", "t": "1e6"},
@@ -119,12 +122,13 @@ def read_numbers_mostly_with_unit(column: Column) -> Column:
     text, named = column.get_text(), "numeric" in column.named_in
     units = [_split_unit(one) for one in text.values]
     common = Counter(filter(None, units)).most_common(1)
-    only_if(common and (named or all(map(_is_with_one_unit, text.values))))
+    only_if(common)
     ((unit, _),) = common
     only_if(len(unit) > 1 or not unit.isalpha())  # codes, such as 2a and 3b
     has_unit = np.array([one == unit for one in units])
     least = _MIN_NUMERIC if named else _MIN_ONE_UNIT
-    only_if(text.is_mostly(has_unit, least))
+    is_number = np.array([_is_with_one_unit(one) for one in text.values])
+    only_if(text.count(has_unit) >= least * text.count(is_number))
     form, has_zeros = _find_format(column, remove_unit(text, unit))
     if has_zeros:
         return _read_leading_zeros(column)
@@ -170,38 +174,81 @@ def _list_formats(column: Column) -> tuple[str, str]:
 
 
 def _find_format(column: Column, text: TextColumn) -> tuple[str, bool]:
-    """Find the number format of nearly all strings; also whether any has leading zeros.
+    """Find the number format of most strings; also whether any has leading zeros.
 
-    Raises `DoesNotApply` if there is no such format. If the option `numeric` names the
-    column, half of the cells are enough, and leading zeros are ignored.
+    Raises `DoesNotApply` unless nearly all cells have the format. If the option
+    `numeric` names the column, half of the cells are enough, and leading zeros are
+    ignored.
     """
     named = "numeric" in column.named_in
-    least = _MIN_NUMERIC if named else MIN_MATCHED
-    for name in _list_formats(column):
-        matched = match_numbers(name, text.values)
-        if text.is_mostly(matched, least) and (named or (~matched).sum() <= MAX_OTHERS):
-            has_zeros = any(re.match(r"0\d+$", one) for one in text.values)
-            return name, has_zeros and not named
-    raise DoesNotApply
+    first, second = _list_formats(column)
+    masks = {first: match_numbers(first, text.values)}
+    if match_numbers(second, text.values[~masks[first]]).any():
+        masks[second] = match_numbers(second, text.values)
+    name = max(masks, key=lambda one: text.count(masks[one]))
+    only_if(text.is_mostly(masks[name], _MIN_NUMERIC if named else MIN_MATCHED))
+    only_if(named or (~masks[name]).sum() <= MAX_OTHERS)
+    has_zeros = any(re.match(r"0\d+$", one) for one in text.values)
+    return name, has_zeros and not named
 
 
 def detect_decimal(texts: Iterable[TextColumn], separator: str | None) -> str:
     """Infer the decimal separator of a table from its columns of strings.
 
-    It is the comma if nearly all cells of a column are numbers with a decimal comma,
-    and more than are numbers with a decimal point; else the point.
+    It is the comma if, in some column, more cells are numbers with a decimal comma than
+    with a decimal point. With semicolons as separators it is the comma, too, if all
+    points are thousands separators.
     """
     # With semicolons as separators, commas are rarely thousands separators.
     points = ("1.5",) if separator == ";" else ("1.5", "1,234.5")
+    n_dotted = n_grouped = 0
     for text in texts:
         if not np.isnan(parse_numbers("1.5", text.values)).any():
+            n_dotted += any("." in one for one in text.values)
+            n_grouped += _have_thousands(text.values)
             continue
         bare = remove_unit(text, find_unit(text.values))
         commas = match_numbers("1,5", bare.values)
         n_points = max(bare.count(match_numbers(name, bare.values)) for name in points)
         if bare.is_mostly(commas, MIN_MATCHED) and bare.count(commas) > n_points:
             return ","
-    return "."
+    return "," if separator == ";" and 0 < n_grouped == n_dotted else "."
+
+
+def report_thousands(
+    texts: Mapping[str, TextColumn], separator: str | None
+) -> list[Doubt]:
+    """Report columns whose decimal points may be thousands separators.
+
+    >>> text = TextColumn(np.array(["212", "847", "1.022", "8.146"]), np.arange(4), ())
+    >>> report_thousands({"people": text}, ",")[0].partition(":")[0]
+    "three digits after each point of 'people'"
+    """
+    bare = separator != ";"  # there, columns without a whole number are doubted too
+    found = [n for n, text in texts.items() if _have_thousands(text.values, bare=bare)]
+    if not found:
+        return []
+    shown = next(one for one in texts[found[0]].values if "." in one)
+    remedy = f"if {shown!r} is {shown.replace('.', '')}, `decimal=','`"
+    where = f"three digits after each point of {listed(found, 3)}"
+    return [Doubt(f"{where}: read as decimals ({remedy})")]
+
+
+def _have_thousands(texts: Any, *, bare: bool = True) -> bool:
+    """Whether all points of numbers seem to be thousands separators.
+
+    There are three digits after each, and other numbers are whole and below 1000. With
+    `bare`, there must be some of these.
+
+    >>> _have_thousands(["212", "847", "1.022", "8.146"]), _have_thousands(["1.022"])
+    (True, False)
+    """
+    grouped = [one for one in texts if "." in one]
+    if not all(re.fullmatch(r"[+-]?[1-9]\d{0,2}(\.\d{3})+", one) for one in grouped):
+        return False
+    others = [one for one in texts if "." not in one and one != "0"]
+    below = all(re.fullmatch(r"[+-]?\d{1,3}", one) for one in others)
+    return below and len(grouped) > 1 and (len(others) > 1 or not bare)
 
 
 # ------------------------------------------------------------------------------ texts
@@ -242,12 +289,13 @@ def to_plain_numbers(name: str, texts: Iterable[str]) -> list[str]:
     """Convert numbers in the given format to strings that `float` can parse.
 
     Strings in another format become empty, or are kept if the given format is "1.5".
+    Amounts in parentheses are negative, as accountants write them.
 
-    >>> to_plain_numbers("1,5", ["1.234,5", "\u22127", "x"])
-    ['1234.5', '-7', '']
+    >>> to_plain_numbers("1,5", ["1.234,5", "\u22127", "(3,50)", "x"])
+    ['1234.5', '-7', '-3.50', '']
     """
     pattern, thousands, decimal = NUMBER_FORMATS[name]
-    texts = [text.replace("\u2212", "-") for text in texts]
+    texts = [_AMOUNT.sub(r"-\1", text.replace("\u2212", "-")) for text in texts]
     if name == "1.5":
         return texts
     fits = re.compile(pattern).fullmatch
@@ -353,12 +401,13 @@ def remove_unit(text: TextColumn, unit: str) -> TextColumn:
 def _cut_unit(text: str, units: tuple[str, ...]) -> str:
     """Remove the unit from a string; without a digit, the string is not changed.
 
-    >>> _cut_unit("- 5 kg", ("kg",)), _cut_unit("no kg", ("kg",))
-    ('-5', 'no kg')
+    >>> [_cut_unit(text, ("kg",)) for text in ("- 5 kg", "(5.0 kg)", "no kg")]
+    ['-5', '(5.0)', 'no kg']
     """
     if not re.search(r"\d", text):
         return text
-    return re.sub(r"^([+-])\s+", r"\1", text.replace(units[0], "").strip())
+    bare = text.replace(units[0], "").strip()
+    return re.sub(r"^([+-])\s+|(?<=^\()\s+|\s+(?=\)$)", r"\1", bare)
 
 
 def _convert_quantity(text: str, units: tuple[str, ...]) -> str:

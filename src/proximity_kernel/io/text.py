@@ -166,20 +166,20 @@ def _find_start(lines: list[str], given: str | None, n_header: int | None) -> in
         if line.startswith(_COMMENTS) or n_fields < _MIN_COLUMNS or share < _MIN_EVEN:
             continue
         is_row = n_header == 0 and len(rows[0]) == n_fields
-        if _is_title(line, separator) and not is_row:
+        if _is_title(rows[0]) and not is_row:
             continue
-        return start if all(_is_title(one, separator) for one in lines[:start]) else 0
+        above = [one for one in lines[:start] if not one.startswith(_COMMENTS)]
+        return start if all(map(_is_title, _split_lines(above, separator))) else 0
     n_comments = sum(1 for _ in takewhile(lambda one: one.startswith(_COMMENTS), lines))
     rest = lines[n_comments:]
     share, _ = _measure_evenness(_split_lines(rest, given or _detect_separator(rest)))
     return n_comments if share >= _MIN_EVEN else 0
 
 
-def _is_title(line: str, separator: str) -> bool:
-    """Whether a line is a comment, or has one field that is not a number or date."""
-    cells = (cell.strip() for cell in _split_lines([line], separator)[0])
-    fields = list(filter(None, cells))
-    return line.startswith(_COMMENTS) or (len(fields) == 1 and not is_value(fields[0]))
+def _is_title(row: list[str]) -> bool:
+    """Whether a row has one non-empty field, and that is not a number or date."""
+    fields = [cell.strip() for cell in row if cell.strip()]
+    return len(fields) == 1 and not is_value(fields[0])
 
 
 def _skip_lines(text: str, n_lines: int) -> tuple[str, int]:

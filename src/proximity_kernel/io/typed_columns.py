@@ -149,6 +149,7 @@ def infer_schema(
     }
     separator = parsed.layout.separator
     decimal = options.decimal or numbers.detect_decimal(texts.values(), separator)
+    assumed = options.decimal is None
     options = replace(options, decimal=decimal, ids=named["ids"])
     columns = []
     for name, cells in frame.items():
@@ -170,7 +171,10 @@ def infer_schema(
     texts = {c.name: c.text for c in columns if c.text is not None}
     absent = marks.list_absent(frame, texts)
     used = set(schema.names("used"))
-    signs = report_minus_values({name: texts[name] for name in texts if name in used})
+    used_texts = {name: text for name, text in texts.items() if name in used}
+    signs = report_minus_values(used_texts)
+    if assumed and decimal == ".":
+        signs += numbers.report_thousands(used_texts, separator)
     hints = [suggest(one.rpartition("=")[0], names) for one in absent]
     lines = [
         f"`missing` {one}: not found in any cell{hint}"
@@ -225,10 +229,14 @@ def _resolve_columns(
 ) -> frozenset[str]:
     """Find the columns that an option names; a string may name several ("a,b").
 
+    A line break in a name may be written as a blank.
+
     >>> sorted(_resolve_columns("a.csv", "ids", ["a,b", "c, d"], ["a", "b", "c, d"]))
     ['a', 'b', 'c, d']
     """
-    found, known = set(), set(names)
+    found = set()
+    known = {" ".join(name.split()): name for name in names}
+    known |= {name: name for name in names}
     for text in given:
         parts = [text] if text in known else [one.strip() for one in text.split(",")]
         for part in filter(None, parts):
@@ -237,7 +245,7 @@ def _resolve_columns(
                 raise InputError(
                     f"`{option}` {part}: {source} has no such column{hint}"
                 )
-            found.add(part)
+            found.add(known[part])
     return frozenset(found)
 
 
@@ -308,7 +316,7 @@ class _Converter:
         if column.kind == "ordered":
             values = self._convert_ordered(column, text)
         elif column.kind in ("numbers", "dates"):
-            values = self._convert_text(column, numbers.remove_unit(text, column.unit))
+            values = self._convert_text(column, text)
         else:
             text = categories.merge_spellings(column.format, text)
             labels = pd.Index(text.values, dtype="str")
@@ -323,13 +331,14 @@ class _Converter:
         is_date = column.kind == "dates"
         # A model may have been fitted to a file that stores numbers as numbers.
         expected = column.format or ("iso" if is_date else "1.5")
-        values = parse_format(expected, text.values)
+        bare = numbers.remove_unit(text, column.unit)
+        values = parse_format(expected, bare.values)
         read_nothing = len(text.values) > 0 and pd.isna(values).all()
-        if read_nothing and (other := _find_other_format(column, text)):
+        if read_nothing and (other := _find_other_format(column, bare)):
             self.other_formats.append(
                 f"{column.name!r} has another format than when fitted: {other}"
             )
-            values = parse_format(other, text.values)
+            values = parse_format(other, bare.values)
         self._collect_unmatched(column, text, np.asarray(pd.isna(values)))
         missing = np.array("NaT" if is_date else np.nan, values.dtype)
         return np.append(values, missing)[text.codes]  # the code -1 takes the last

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -27,7 +27,6 @@ from numpy.typing import NDArray
 
 from .. import ProximityKernel
 from .._bins import NumericBins, write_moment
-from .._coded import CodedTable
 from .._shared.wording import counted, write_plain, write_share
 from .._surprise import TAIL
 from .._table.columns import Column
@@ -278,19 +277,19 @@ def _count_connected(ascending: _Floats, n_inside: int) -> int:
     return n_inside + int(large.argmax() if large.any() else len(large))
 
 
-def make_display_columns(coded: CodedTable) -> list[DisplayColumn]:
-    """Make the display columns of a coded table, one for each column.
+def make_display_columns(columns: Iterable[Column]) -> list[DisplayColumn]:
+    """Make the display columns of a table, one for each column.
 
     Examples
     --------
-    >>> from proximity_kernel.kernel import fit_coded
-    >>> coded = fit_coded(ProximityKernel(), [[1.5, "red"], [None, "blue"]])
-    >>> for column in make_display_columns(coded):
+    >>> from proximity_kernel._table.columns import read_columns
+    >>> columns = read_columns([[1.5, "red"], [None, "blue"]])
+    >>> for column in make_display_columns(columns):
     ...     print(column.name, column.kind, column.values, column.labels)
     x0 number [1.5 nan] None
     x1 category [1. 0.] ('blue', 'red')
     """
-    return list(map(_make_display_column, coded.columns))
+    return list(map(_make_display_column, columns))
 
 
 def _make_display_column(column: Column) -> DisplayColumn:

@@ -99,8 +99,7 @@ def write_findings(
     """
     lines = [_write_clusters(clusters, kind)] if clusters else []
     if far:
-        places = [_write_far(one, names) for one in far]
-        lines.append(f"Far from all other numbers: {join_sentences(places)}.")
+        lines.append(f"{write_far_values(far, names)}.")
     other = "other " if far else ""
     checked = counted(surprising["n_cells"], f"{other}observed cell")
     if surprising["rows"]:
@@ -148,6 +147,14 @@ def _choose_clearest(
             if cell["expected"]:
                 return "clearest", one["row"], cell
     return "most unusual", rows[0]["row"], rows[0]["cells"][0]
+
+
+def write_far_values(
+    far: Sequence[Mapping[str, Any]], names: Sequence[str], most: int = 3
+) -> str:
+    """Write the far values of at most `most` columns, from `list_far_values`."""
+    places = [_write_far(one, names) for one in far]
+    return f"Far from all other numbers: {join_sentences(places, most)}"
 
 
 def _write_far(one: Mapping[str, Any], names: Sequence[str]) -> str:
@@ -211,7 +218,10 @@ def find_alerts(columns: Sequence[DisplayColumn]) -> list[dict[str, str]]:
         if not len(known):
             text = "no value is observed; the column is left out"
         elif len(distinct) == 1:
-            text = f"one value only, {column.write(known[0])}: all rows agree here"
+            missing = write_share(float(column.missing.mean()))
+            rest = f"the other {missing} of the cells are missing"
+            rest = rest if column.missing.any() else "all rows agree here"
+            text = f"one value only, {column.write(known[0])}: {rest}"
         elif any(_are_equal(column, other) for other in columns[:j]):
             text = "the same cells as an earlier column, so that they count twice"
         elif column.missing.mean() > _MOSTLY:

@@ -265,7 +265,7 @@ def _collect_content(
             labels = clusters.predict(own).astype(np.int64)
     own.release()
     coded.release()
-    columns = make_display_columns(coded)
+    columns = make_display_columns(coded.columns)
     rng = np.random.default_rng(random_state)
     surprising = find_surprising_rows(kernel, columns, coded)
     far = list_far_values(columns)
