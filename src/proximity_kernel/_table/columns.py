@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import datetime as dt
 import numbers
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from numbers import Integral
@@ -42,7 +42,6 @@ from .tables import (
     Header,
     check_finite,
     check_same_columns,
-    find_categorical,
     narrow_floats,
     split_table,
 )
@@ -195,15 +194,14 @@ def read_columns(
     (('blue', 'red'), [1, 0, -1])
     """
     split = split_table(table)
-    fitted_names = [fit.name for fit in fitted or ()]
     if fitted is not None:
-        check_same_columns(split, fitted_names)
+        check_same_columns(split, [fit.name for fit in fitted])
+    headers = [split.header(j, False) for j in range(len(split.columns))]
     # If a frame was fitted, an array has the column names of that frame.
-    known = split.names or fitted_names
-    named = find_categorical(categorical_features, known, len(split.columns))
+    named = find_categorical(categorical_features, fitted or headers)
     columns = []
     for j, held in enumerate(split.columns):
-        header = split.header(j, j in named)
+        header = replace(headers[j], named=j in named)
         read = _read_series if isinstance(held, nw.Series) else _read_array
         column = read(held, header)
         if fitted is not None:
@@ -721,8 +719,52 @@ def select_column_rows(
     return tuple(out)
 
 
+def find_categorical(asked: Any, columns: Sequence[ColumnType | Header]) -> set[int]:
+    """Resolve `categorical_features` to column indices.
+
+    Parameters
+    ----------
+    asked : "from_dtype", None, mask, indices or names
+    columns : sequence of ColumnType or Header
+
+    Returns
+    -------
+    set of int
+
+    Examples
+    --------
+    >>> types = [ColumnType(name, "numeric", "numbers") for name in ("size", "color")]
+    >>> find_categorical(["color"], types)
+    {1}
+    """
+    if asked is None or (isinstance(asked, str) and asked == "from_dtype"):
+        return set()
+    if isinstance(asked, Iterator):
+        raise ValueError(
+            f"categorical_features is an iterator, a {type(asked).__name__}, which can "
+            "be read only once; pass a list."
+        )
+    if np.iterable(asked) and not isinstance(asked, str | bytes | bytearray | Mapping):
+        items = [
+            item.item() if isinstance(item, np.generic) else item for item in asked
+        ]
+        types = set(map(type, items))
+        if types == {bool} and len(items) == len(columns):
+            return {j for j, item in enumerate(items) if item}
+        if types <= {int} or types <= {str}:
+            given = dict.fromkeys(items)
+            return set(find_columns("categorical_features", given, columns))
+    known = isinstance(asked, str) and asked in (column.name for column in columns)
+    hint = f"; did you mean {[asked]}?" if known else "."
+    n = len(columns)
+    raise ValueError(
+        f"categorical_features must be 'from_dtype' or a list: {n} booleans, indices "
+        f"below {n}, or names of a frame's columns; got {asked!r}{hint}"
+    )
+
+
 def find_columns(
-    option: str, given: Mapping[Any, Any], types: Sequence[ColumnType]
+    option: str, given: Mapping[Any, Any], types: Sequence[ColumnType | Header]
 ) -> dict[int, tuple[Any, Any]]:
     """Find the columns to which the keys of an option refer, by name or by position.
 
@@ -732,7 +774,8 @@ def find_columns(
         The name of the option, for messages.
     given : mapping
         From names or positions of columns to values.
-    types : sequence of ColumnType
+    types : sequence of ColumnType or Header
+        The columns, with their names.
 
     Returns
     -------
@@ -752,12 +795,12 @@ def find_columns(
         if not is_number(j, Integral) or not 0 <= j < len(types):
             raise ValueError(
                 f"`{option}` names {key!r}, which is not a column"
-                f"{suggest(str(key), names)}; its keys must be names of columns, or "
+                f"{suggest(str(key), names)}; use names of columns, or "
                 f"positions below {len(types)}."
             )
         if names.get(str(key), j) != j:
             raise ValueError(
-                f"{option} has the key {key!r}, which is the position of "
+                f"{option} has {key!r}, which is the position of "
                 f"{types[j].place} and the name of another column; give the name as "
                 f"text, {str(key)!r} or {types[j].name!r}."
             )
