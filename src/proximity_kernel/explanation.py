@@ -23,7 +23,7 @@ from sklearn.base import BaseEstimator
 from ._bins import write_moment
 from ._model import Model
 from ._provenance import list_cells
-from ._shared.wording import fold_rows, write_plain, write_share
+from ._shared.wording import fold_rows, note_about, write_plain, write_share
 from ._table.columns import Column
 from ._table.records import Tabular, find_library
 from ._table.tables import split_table
@@ -307,11 +307,8 @@ class _Row:
 
 def _read_row(model: Model, row: Any, names: list[list[str]], which: str) -> _Row:
     """Represent a row, and list its cells."""
-    try:
+    with note_about(f"{which}, one of the two rows"):
         coded = model.code(_as_table(model, row, which), n_threads=1)
-    except (TypeError, ValueError) as error:
-        error.add_note(f"This is about {which}, one of the two rows.")
-        raise
     estimates = model.matcher.estimate(coded, 1)
     listed = {int(cell["feature"]): cell for cell in list_cells(model, coded, 1)}
     features, cells, shares, leaves = model.names, [], [], []

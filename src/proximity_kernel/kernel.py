@@ -50,6 +50,7 @@ from ._shared.options import (
 )
 from ._shared.resources import count_threads
 from ._shared.sklearn_bases import Estimator, Matrix, Transformer, Weighted, make_csr
+from ._shared.wording import note_about
 from ._table.columns import read_columns
 from ._table.records import CellRecords, Records, find_library
 from ._table.tables import collect_table
@@ -277,11 +278,8 @@ class ProximityKernel(ModelFileMixin, Weighted, Transformer, Estimator):
         model, left = coded.model, represent(self, coded)
         right = None
         if Y is not None:
-            try:
+            with note_about("Y, the second table"):
                 right = represent(self, code_table(self, Y, model))
-            except (TypeError, ValueError) as error:
-                error.add_note("This is about Y, the second table.")
-                raise
         memory = int(get_config()["working_memory"] * 2**20)
         threads = count_threads(self.n_jobs)
         return kernel_matrix(
