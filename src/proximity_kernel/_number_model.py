@@ -461,34 +461,47 @@ def learn_numbers(model: Model, sample: NumberSample, n_threads: int) -> NumberM
     NumberModel
     """
     weights = limit_copies(sample.counts, sample.sampled).astype(np.float64)
-    features = list_numbers(model)
-    n_numbers = len(features)
-    room = min(MOST_SOURCES, max(0, n_numbers - 1))
-    moments = [_measure_column(own, weights) for own in sample.values.T]
-    centers, scales = np.array(moments).reshape(-1, 2).T.copy()
-    most = max((len(model.typical[j].spread) for j in features), default=0)
-    means, spreads = np.zeros((n_numbers, most)), np.zeros((n_numbers, most))
-    learned = NumberModel(
-        features, centers, scales, sample.low.copy(), sample.high.copy(),
-        means, spreads, np.zeros((n_numbers, most, len(PLACES))),
-        sources=np.full((n_numbers, room), -1),
-        slopes=np.zeros((n_numbers, room, 2)),
-        errors=np.zeros((n_numbers, 2 * room, 2 * room)),
-        explained=np.zeros((n_numbers, room)),
-        left=np.ones((n_numbers, 2)),
-        typical=np.zeros(n_numbers),
-        scores=np.zeros((n_numbers, len(SCORES))),
-        labels=np.full(n_numbers, -1),
-        label_offsets=np.zeros((n_numbers, 1, most)),
-        label_ratios=np.ones((n_numbers, 1, most)),
-    )  # fmt: skip
+    blank = vars(_outline(model, 1))
+    learned = NumberModel(**{name: array.copy() for name, array in blank.items()})
+    n_numbers = len(learned.features)
+    learned.low[:], learned.high[:] = sample.low, sample.high
     for s in range(n_numbers):
+        moments = _measure_column(sample.values[:, s], weights)
+        learned.centers[s], learned.scales[s] = moments
         _summarize_bins(model, learned, s, sample, weights)
     learned = _learn_labels(model, learned, sample, weights)
     if isinstance(model.matcher, Pairwise) and 0 < n_numbers <= _MOST_NUMBERS:
         with one_blas_thread():  # starting threads would take longer than the work
             _learn_slopes(model, learned, sample, weights, n_threads)
     return learned
+
+
+def _outline(model: Model, n_codes: int) -> NumberModel:
+    """Make a `NumberModel` without sources and labels, in arrays that take no memory.
+
+    Parameters
+    ----------
+    model : Model
+    n_codes : int
+        Lines of `label_offsets` and `label_ratios` for each number.
+    """
+    features = list_numbers(model)
+    n_sources = min(MOST_SOURCES, max(0, len(features) - 1))
+    most = max((len(model.typical[j].spread) for j in features), default=0)
+
+    def fill(value: float, *shape: int) -> NDArray[Any]:
+        return np.broadcast_to(value, (len(features), *shape))
+
+    return NumberModel(
+        features, centers=fill(0.0), scales=fill(0.0), low=fill(0.0), high=fill(0.0),
+        means=fill(0.0, most), spreads=fill(0.0, most),
+        quantiles=fill(0.0, most, len(PLACES)), sources=fill(-1, n_sources),
+        slopes=fill(0.0, n_sources, 2),
+        errors=fill(0.0, 2 * n_sources, 2 * n_sources),
+        explained=fill(0.0, n_sources), left=fill(1.0, 2), typical=fill(0.0),
+        scores=fill(0.0, len(SCORES)), labels=fill(-1),
+        label_offsets=fill(0.0, n_codes, most), label_ratios=fill(1.0, n_codes, most),
+    )  # fmt: skip
 
 
 def _learn_slopes(
@@ -916,28 +929,13 @@ def pack_numbers(learned: NumberModel) -> State:
 
 def unpack_numbers(state: State, model: Model) -> NumberModel:
     """Rebuild a `NumberModel`; raise ValueError if no fit can produce it."""
-    features, room = list_numbers(model), state.array("sources", np.int64, 2).shape[1]
-    n_numbers, codes = len(features), state.array("label_ratios", float, 3).shape[1]
-    most = max((len(model.typical[j].spread) for j in features), default=0)
-    shapes = {
-        "features": (n_numbers,), "centers": (n_numbers,), "scales": (n_numbers,),
-        "low": (n_numbers,), "high": (n_numbers,), "means": (n_numbers, most),
-        "spreads": (n_numbers, most), "quantiles": (n_numbers, most, len(PLACES)),
-        "sources": (n_numbers, room), "slopes": (n_numbers, room, 2),
-        "errors": (n_numbers, 2 * room, 2 * room), "explained": (n_numbers, room),
-        "left": (n_numbers, 2), "typical": (n_numbers,),
-        "scores": (n_numbers, len(SCORES)), "labels": (n_numbers,),
-        "label_offsets": (n_numbers, codes, most),
-        "label_ratios": (n_numbers, codes, most),
-    }  # fmt: skip
-    held = {}
-    for name, shape in shapes.items():
-        whole = name in ("features", "sources", "labels")
-        dtype = np.int64 if whole else np.float64
-        held[name] = state.array(name, dtype, len(shape))
-        check(held[name].shape == shape, f"{name} has the wrong shape")
-        check(is_finite(held[name]), f"{name} are not finite")
-    learned = NumberModel(**held)
+    codes = state.array("label_ratios", float, 3).shape[1]
+    blank, arrays = _outline(model, codes), {}
+    for name, like in vars(blank).items():
+        arrays[name] = state.array(name, like.dtype, like.ndim)
+        check(arrays[name].shape == like.shape, f"{name} has the wrong shape")
+        check(is_finite(arrays[name]), f"{name} are not finite")
+    learned, features = NumberModel(**arrays), blank.features
     check(learned.features.tolist() == features.tolist(), "numbers of other columns")
     check((np.diff(learned.quantiles, axis=2) >= 0).all(), "quantiles do not rise")
     check((np.diff(learned.scores, axis=1) >= 0).all(), "scores do not rise")
@@ -948,7 +946,7 @@ def unpack_numbers(state: State, model: Model) -> NumberModel:
     inside = (learned.labels >= -1) & (learned.labels < len(model.types))
     check(codes > 0 and bool(inside.all()), "labels of numbers are out of range")
     check(not learned.label_offsets[:, -1].any(), "offsets of missing labels are not 0")
-    inside = (learned.sources >= -1) & (learned.sources < n_numbers)
+    inside = (learned.sources >= -1) & (learned.sources < len(features))
     check(inside.all(), "sources of numbers are out of range")
     for shares in (learned.left, learned.explained):
         check(((shares >= 0) & (shares <= 1)).all(), "a share is not from 0 to 1")
