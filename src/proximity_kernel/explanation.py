@@ -20,7 +20,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from ._bins import write_moment
+from ._bins import format_moment
 from ._model import Model
 from ._provenance import list_cells
 from ._shared.wording import fold_rows, note_about, write_plain, write_share
@@ -424,7 +424,7 @@ def _read_value(column: Column) -> Any:
     if column.type.order is not None:
         return column.type.order[int(value)]
     if column.type.family == "dates":
-        return write_moment(float(value))
+        return format_moment(float(value))
     if column.type.form == "boolean" and value in (0, 1):
         return bool(value)
     return float(value)
