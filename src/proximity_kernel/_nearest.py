@@ -142,7 +142,7 @@ MODES: tuple[Mode, ...] = ("connectivity", "distance", "similarity")
 
 
 @dataclass(frozen=True)
-class Groups:
+class DistinctRows:
     """The distinct rows of a representation, in the order of first occurrence.
 
     Attributes
@@ -168,14 +168,14 @@ class Index:
 
     Attributes
     ----------
-    groups : Groups
+    groups : DistinctRows
     search : Search
         The distinct rows, laid out for the loops.
     full : FullScore
         Computes the score that is similarity 1 for a query.
     """
 
-    groups: Groups
+    groups: DistinctRows
     search: Search
     full: FullScore
 
@@ -250,7 +250,7 @@ def drop_itself(
     return similarities[others].reshape(n, k - 1), indices[others].reshape(n, k - 1)
 
 
-def group_rows(matrix: sp.csr_array) -> Groups:
+def group_rows(matrix: sp.csr_array) -> DistinctRows:
     """Group the identical rows of a representation.
 
     Examples
@@ -277,11 +277,11 @@ def _are_equal(a: sp.csr_array, b: sp.csr_array) -> bool:
     return all(np.array_equal(getattr(a, one), getattr(b, one)) for one in names)
 
 
-def _list_groups(matrix: sp.csr_array, inverse: NDArray[np.int64]) -> Groups:
+def _list_groups(matrix: sp.csr_array, inverse: NDArray[np.int64]) -> DistinctRows:
     """List the members of each distinct row."""
     sizes = np.bincount(inverse, minlength=matrix.shape[0])
     starts = np.concatenate([[0], np.cumsum(sizes)])
-    return Groups(matrix, inverse, starts, np.argsort(inverse, kind="stable"))
+    return DistinctRows(matrix, inverse, starts, np.argsort(inverse, kind="stable"))
 
 
 def build_index(
@@ -451,7 +451,10 @@ def find_near(
 
 
 def _gather_near(
-    groups: Groups, asked: Groups, parts: list[tuple[NDArray[Any], ...]], dtype: Any
+    groups: DistinctRows,
+    asked: DistinctRows,
+    parts: list[tuple[NDArray[Any], ...]],
+    dtype: Any,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any]]:
     """Expand hits of distinct rows to all rows, sorted by query, then by row."""
     none = (np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, dtype))
