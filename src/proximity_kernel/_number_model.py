@@ -51,7 +51,7 @@ PENALTIES = 10.0 ** (np.arange(-8, 17) / 4)
 PLACES = np.array([0, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 1])
 """Levels of the quantiles that are stored for the numbers of each bin."""
 TAILS = np.array([0, 0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4])
-SCORES = np.concatenate([TAILS, [0.5], 1 - TAILS[::-1]])
+ERROR_PLACES = np.concatenate([TAILS, [0.5], 1 - TAILS[::-1]])
 """Levels of the quantiles that are stored for the errors at fit."""
 
 _MOST_NUMBERS = 1000  # columns of numbers; with more there is no regression
@@ -134,7 +134,7 @@ class NumberModel:
         square), divided by the standard deviation of the column.
     scores : ndarray of shape (n_numbers, n_scores), float64
         Quantiles of the errors of the fitted numbers, in stated standard deviations,
-        at the levels `SCORES`; 0 if unknown (cascade, booleans).
+        at the levels `ERROR_PLACES`; 0 if unknown (cascade, booleans).
     labels : ndarray of shape (n_numbers,), int64
         The feature whose labels explain most of each number's variance within its bins;
         -1 for none.
@@ -213,7 +213,9 @@ class NumberModel:
         """
         if not self.scores[t].any():
             return None
-        ends = np.interp([(1 - level) / 2, (1 + level) / 2], SCORES, self.scores[t])
+        ends = np.interp(
+            [(1 - level) / 2, (1 + level) / 2], ERROR_PLACES, self.scores[t]
+        )
         found = means[:, None] + deviations[:, None] * ends
         return np.asarray(np.clip(found, self.low[t], self.high[t]))
 
@@ -499,7 +501,7 @@ def _outline(model: Model, n_codes: int) -> NumberModel:
         slopes=fill(0.0, n_sources, 2),
         errors=fill(0.0, 2 * n_sources, 2 * n_sources),
         explained=fill(0.0, n_sources), left=fill(1.0, 2), typical=fill(0.0),
-        scores=fill(0.0, len(SCORES)), labels=fill(-1),
+        scores=fill(0.0, len(ERROR_PLACES)), labels=fill(-1),
         label_offsets=fill(0.0, n_codes, most), label_ratios=fill(1.0, n_codes, most),
     )  # fmt: skip
 
@@ -560,7 +562,7 @@ def _find_error_quantiles(scores: _Floats, weights: _Floats, degrees: float) -> 
     scores = scores * np.sqrt(n_rows / max(n_rows - degrees, 1.0))
     scores = np.clip(scores, -_MOST_SCORE, _MOST_SCORE)
     order = np.argsort(scores, kind="stable")
-    places = (SCORES * (n_rows + 1) - 1) / max(n_rows - 1, 1.0)
+    places = (ERROR_PLACES * (n_rows + 1) - 1) / max(n_rows - 1, 1.0)
     return _weighted_quantiles(scores[order], weights[order], np.clip(places, 0.0, 1.0))
 
 

@@ -46,7 +46,7 @@ FORMAT = "proximity-kernel model"
 FORMAT_VERSION = 5  # the only version that is read
 GROWTH = 64
 """Maximum bytes of memory that loading may take for each byte of the file."""
-FLOOR = 1 << 26  # bytes of memory that loading may always take
+FREE_BYTES = 1 << 26  # bytes of memory that loading may always take
 
 _HEADER = "proximity_kernel.json"
 _BEGIN = b"PK\x03\x04"  # first bytes of any zip archive
@@ -233,8 +233,8 @@ class State:
         return array
 
     def check_growth(self, n_bytes: int, what: str) -> None:
-        """Raise ValueError if `n_bytes` exceed ``FLOOR + GROWTH * size``."""
-        small = n_bytes <= FLOOR + GROWTH * self.size
+        """Raise ValueError if `n_bytes` exceed ``FREE_BYTES + GROWTH * size``."""
+        small = n_bytes <= FREE_BYTES + GROWTH * self.size
         check(small, f"{what} would take {n_bytes / 1e9:,.1f} GB")
 
 
