@@ -79,6 +79,7 @@ def unpack_model(state: State) -> Model:
 
 
 def _any_fine(bins: tuple[Bins, ...]) -> bool:
+    """Return whether any feature is "fine": only these have leaves within bins."""
     return any(getattr(own, "cuts", None) is not None for own in bins)
 
 

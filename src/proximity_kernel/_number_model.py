@@ -213,9 +213,8 @@ class NumberModel:
         """
         if not self.scores[t].any():
             return None
-        ends = np.interp(
-            [(1 - level) / 2, (1 + level) / 2], ERROR_PLACES, self.scores[t]
-        )
+        places = [(1 - level) / 2, (1 + level) / 2]
+        ends = np.interp(places, ERROR_PLACES, self.scores[t])
         found = means[:, None] + deviations[:, None] * ends
         return np.asarray(np.clip(found, self.low[t], self.high[t]))
 

@@ -46,7 +46,7 @@ FORMAT = "proximity-kernel model"
 FORMAT_VERSION = 5  # the only version that is read
 GROWTH = 64
 """Maximum bytes of memory that loading may take for each byte of the file."""
-FREE_BYTES = 1 << 26  # bytes of memory that loading may always take
+FREE_BYTES = 1 << 26  # memory that loading a file of any size may take
 
 _HEADER = "proximity_kernel.json"
 _BEGIN = b"PK\x03\x04"  # first bytes of any zip archive

@@ -72,7 +72,7 @@ from .kernel import (
 
 __all__ = ["ProximityImputer"]
 
-Rows = list[Any] | tuple[Any, ...]
+RowLists = list[Any] | tuple[Any, ...]
 _Learned = tuple[NumberSample, tuple[str, ...]]
 
 
@@ -312,7 +312,7 @@ class ProximityImputer(Weighted, Transformer, KernelEstimator):
         return made[0], made[1]
 
     @overload
-    def probabilities(self, X: Rows) -> list[tuple[int, str, Any, float]]: ...
+    def probabilities(self, X: RowLists) -> list[tuple[int, str, Any, float]]: ...
 
     @overload
     def probabilities(self, X: NDArray[Any]) -> NDArray[np.void]: ...

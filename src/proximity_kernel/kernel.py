@@ -55,6 +55,8 @@ from ._table.columns import read_columns
 from ._table.records import CellRecords, Records, find_library
 from ._table.tables import collect_table
 
+__all__ = ["ProximityKernel"]
+
 
 class ProximityKernel(ModelFileMixin, Weighted, Transformer, Estimator):
     """Similarity of rows, measured on the incomplete, mixed-type table itself.

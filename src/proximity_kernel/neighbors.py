@@ -73,7 +73,7 @@ from .kernel import (
     unpack_kernel,
 )
 
-__all__ = ["ProximityKNNClassifier", "ProximityKNNRegressor"]
+__all__ = ["ProximityKNNClassifier", "ProximityKNNRegressor", "ProximityNeighbors"]
 Weights = (
     Literal["uniform", "distance"]
     | Callable[[NDArray[np.floating]], NDArray[np.floating]]
