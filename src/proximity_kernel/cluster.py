@@ -399,6 +399,7 @@ class ProximityKMeans(NumberedTransformer, Clusterer, KernelEstimator):
 
     @property
     def _n_features_out(self) -> int:  # scikit-learn's, for get_feature_names_out
+        """Number of distances that `transform` returns for a row."""
         return len(self.cluster_centers_)
 
     def __get_model_state__(self) -> State:
@@ -437,6 +438,7 @@ class ProximityKMeans(NumberedTransformer, Clusterer, KernelEstimator):
         self.groups_ = None if held is None else _unpack_groups(held)
 
     def _check_options(self) -> None:
+        """Raise an error for an invalid option."""
         super()._check_options()
         check_kmeans_options(self)
 

@@ -159,6 +159,7 @@ class Explanation(Tabular):
     library: str = field(default="pandas", repr=False, compare=False)
 
     def _list_columns(self) -> dict[str, list[Any]]:
+        """List agreement, contribution and both cells of every feature."""
         records = [
             {
                 "feature": feature.name,
@@ -174,6 +175,7 @@ class Explanation(Tabular):
         return {name: [one[name] for one in records] for name in records[0]}
 
     def _show(self) -> tuple[str, dict[str, list[Any]]]:
+        """Return the similarity, and the features by their contributions."""
         ordered = sorted(self.features, key=lambda one: -one.contribution)
         return f"similarity {self.similarity:.3f}", {
             "feature": [one.name for one in ordered],

@@ -821,11 +821,13 @@ class KernelEstimator(ModelFileMixin, Estimator):
         return ProximityKernel()
 
     def _check_options(self) -> None:
+        """Raise an error for an invalid option; called by each fit."""
         check_kernel(self.kernel)
         check_n_jobs(self.n_jobs)
 
     @property
     def _threads(self) -> int:
+        """Number of threads: by `n_jobs`, or by that of the kernel if it is None."""
         check_n_jobs(self.n_jobs)
         return count_threads(
             self.kernel_.n_jobs if self.n_jobs is None else self.n_jobs
@@ -836,6 +838,7 @@ class KernelEstimator(ModelFileMixin, Estimator):
         raise NotImplementedError
 
     def _code(self, X: Any) -> CodedTable:
+        """Code the rows of a table with the fitted kernel."""
         check_is_fitted(self)
         return code_table(self.kernel_, X)
 
