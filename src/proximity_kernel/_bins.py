@@ -238,17 +238,17 @@ class LazySorted:
         found = np.empty(len(places))
         buckets = self._ends.searchsorted(places, side="right")
         for bucket in np.unique(buckets).tolist():
-            held = self._bucket(bucket)
+            members = self._bucket(bucket)
             here = buckets == bucket
-            found[here] = held[places[here] - (self._ends[bucket] - len(held))]
+            found[here] = members[places[here] - (self._ends[bucket] - len(members))]
         return found
 
     def span(self, value: float) -> tuple[int, int]:
         """Return the sorted positions of a value's copies, as (first, last + 1)."""
         bucket = int(_PLACES[int(np.float64(value).view(np.uint64) >> np.uint64(48))])
-        held = self._bucket(bucket)
-        before = int(self._ends[bucket]) - len(held)
-        first, last = (held.searchsorted(value, side) for side in ("left", "right"))
+        members = self._bucket(bucket)
+        before = int(self._ends[bucket]) - len(members)
+        first, last = (members.searchsorted(value, side) for side in ("left", "right"))
         return before + int(first), before + int(last)
 
     def without(self, values: list[float]) -> LazySorted:

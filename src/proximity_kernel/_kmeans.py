@@ -403,16 +403,16 @@ def choose_seeds(rows: Rows, n_clusters: int, rng: np.random.Generator) -> NDArr
     n_trials = 2 + int(np.log(n_clusters))
     chosen = np.empty(n_clusters, np.int64)
     closest: NDArray[np.float64] = np.full(n_rows, np.inf)
-    drawn = _draw(rows.counts, 1, rng)
+    sampled = _draw(rows.counts, 1, rng)
     with Threads(rows.n_threads) as threads:
         for c in range(n_clusters):
-            candidates = matrix[drawn].toarray()
+            candidates = matrix[sampled].toarray()
             potentials, distances = _measure(rows, candidates, closest, threads)
             best = int(np.argmin(potentials))
-            chosen[c] = drawn[best]
+            chosen[c] = sampled[best]
             closest = np.ascontiguousarray(distances[:, best])
-            closest[drawn[best]] = 0
-            drawn = _draw(rows.counts * closest, n_trials, rng)
+            closest[sampled[best]] = 0
+            sampled = _draw(rows.counts * closest, n_trials, rng)
     return np.asarray(matrix[chosen].toarray())
 
 

@@ -108,7 +108,7 @@ def kernel_matrix(
     sparse = other.shape[0] * n_columns > _SPARSE_FROM * other.nnz
     # If memory allows, make `other` dense once for all tiles.
     dense = not sparse and other.shape[0] * n_columns * _DOUBLE <= memory // 2
-    held = other.astype(np.float64).toarray() if dense else other
+    right_rows = other.astype(np.float64).toarray() if dense else other
     out = np.empty((a.shape[0], other.shape[0]), a.dtype)
 
     def fill_some(first: int, last: int) -> None:
@@ -119,9 +119,9 @@ def kernel_matrix(
             if b is None and start == first and not sparse:
                 right = left.T  # the same array: BLAS keeps the product symmetric
             elif dense:
-                right = held[start:stop].T
+                right = right_rows[start:stop].T
             else:  # C order after transposing: the product runs along its rows
-                right = held[start:stop].T.astype(np.float64).toarray(order="C")
+                right = right_rows[start:stop].T.astype(np.float64).toarray(order="C")
             tile = np.asarray(left @ right)
             # The sum is divided, not its terms, so that a complete row has similarity
             # exactly 1 with itself. With two resolutions, whose weights are square
@@ -310,15 +310,15 @@ def build_index(
     Index
     """
     groups = group_rows(matrix)
-    held = groups.matrix
+    distinct = groups.matrix
     sizes = np.ones(matrix.shape[1], np.int64) if n_columns is None else n_columns
     first_column = np.concatenate([[0], np.cumsum(sizes)])
-    stride = -(-held.shape[0] // LOOKUP_ROWS) * LOOKUP_ROWS
+    stride = -(-distinct.shape[0] // LOOKUP_ROWS) * LOOKUP_ROWS
     n_lines = max(2, len(sizes) + len(sizes) % 2)
     search = Search(
-        held.indptr,
-        held.indices,
-        held.data,
+        distinct.indptr,
+        distinct.indices,
+        distinct.data,
         n_lines,
         np.repeat(np.arange(len(sizes)), sizes),
         np.zeros(n_lines * stride, np.uint8),

@@ -337,11 +337,11 @@ def _interpolate(low: _Floats, high: _Floats, share: _Floats) -> _Floats:
 
 def list_numbers(model: Model) -> _Ints:
     """List the numeric and time features with at least one observed value."""
-    held = zip(model.types, model.bins, strict=True)
+    features = zip(model.types, model.bins, strict=True)
     return np.array(
         [
             j
-            for j, (column, bins) in enumerate(held)
+            for j, (column, bins) in enumerate(features)
             if not column.has_labels and bins.n_bins
         ],
         np.int64,
@@ -372,14 +372,14 @@ def sample_numbers(
     NumberSample
     """
     features = list_numbers(model)
-    held = [coded.columns[j].values for j in features.tolist()]
+    columns = [coded.columns[j].values for j in features.tolist()]
     n_rows = len(coded.index)
     hashes = np.empty(n_rows, np.uint64)
 
     def hash_some(first: int, last: int) -> None:
         own = hashes[first:last]
         hash_rows(coded.bins[coded.index[first:last]], np.uint64(0), own)
-        for values in held:
+        for values in columns:
             plain = values[first:last] + 0.0  # no -0.0
             plain[np.isnan(plain)] = np.nan  # one bit pattern for every NaN
             _mix_hashes(own, plain.view(np.uint64))
@@ -388,15 +388,15 @@ def sample_numbers(
     if copies is None:
         copies = np.ones(n_rows, np.int64)
     some = np.flatnonzero(copies)
-    most = _choose_sample_size(len(held))
+    most = _choose_sample_size(len(columns))
     at, counts, sampled = find_lowest(hashes[some], copies[some], most)
     at = some[at]
     low, high = (
-        np.array([reduce(values[some]) for values in held], np.float64)
+        np.array([reduce(values[some]) for values in columns], np.float64)
         for reduce in (np.fmin.reduce, np.fmax.reduce)
     )
-    values = np.empty((len(at), len(held)))
-    for s, whole in enumerate(held):
+    values = np.empty((len(at), len(columns)))
+    for s, whole in enumerate(columns):
         values[:, s] = whole[at]
     rows = coded.bins[coded.index[at]]
     return NumberSample(hashes[at], rows, values, counts, low, high, sampled)
@@ -583,12 +583,12 @@ def _expect(
         shares = model.matcher.estimate_features(rows[first:last], features)
         for t, (j, own) in enumerate(zip(features, shares, strict=True)):
             known = drop_missing(model, j, own)
-            held = learned.find_moments(t, rows[first:last], known.shape[1])
-            mean = (known * held[0]).sum(axis=1)
+            moments = learned.find_moments(t, rows[first:last], known.shape[1])
+            mean = (known * moments[0]).sum(axis=1)
             expected[t, first:last] = mean
             with np.errstate(over="ignore"):  # then the number has no regression
-                apart = ((held[0] - mean[:, None]) / scales[t]) ** 2
-                apart += (held[1] / scales[t]) ** 2
+                apart = ((moments[0] - mean[:, None]) / scales[t]) ** 2
+                apart += (moments[1] / scales[t]) ** 2
                 variances[t, first:last] = (known * apart).sum(axis=1)
 
     piece = max(1, _MOST_CELLS // max(1, int(model.n_bins[features].sum())))
@@ -795,10 +795,10 @@ def _learn_labels(
         apart = (sample.values[some, t] - learned.means[t, bins]) / spreads[bins]
         parts = weights[some] * np.stack([np.ones(len(some)), apart, apart**2])
         least = _USEFUL
-        for i, held in codes.items():
+        for i, own in codes.items():
             shape = int(model.n_bins[i]) + 1, n_bins  # with a code for a missing label
             left, chance, offsets, ratios = _compare_labels(
-                held[some] + bins, parts, shape
+                own[some] + bins, parts, shape
             )
             if left < least and chance * len(codes) < _CHANCE:
                 least, labels[t], found[t] = left, i, (offsets * spreads, ratios)

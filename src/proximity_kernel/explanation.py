@@ -87,13 +87,13 @@ class Cell:
         ]
         more = ", ..." if len(self.assumed) > _MOST_SHARES else ""
         rows = "row" if self.support == 1 else "rows"
-        held = f"{self.level}, {self.support:,} {rows}"
+        basis = f"{self.level}, {self.support:,} {rows}"
         moved = [
             f"{name} {write_share(far)}" for name, far in self.moved_by if far >= _LEAST
         ]
         if moved:
-            held = f"by {', '.join(moved)}"
-        return f"? {', '.join(likely)}{more} [{held}]"
+            basis = f"by {', '.join(moved)}"
+        return f"? {', '.join(likely)}{more} [{basis}]"
 
 
 @dataclass(frozen=True)

@@ -411,10 +411,10 @@ class ProximityKernel(ModelFileMixin, Weighted, Transformer, Estimator):
         """
         model = take_model(self)
         names = [str(name) for name in _check_feature_names_in(self, input_features)]
-        held = zip(
+        features = zip(
             model.bins, model.types, model.typical, model.informative, strict=True
         )
-        leaves = [name_leaves(*feature) for feature in held]
+        leaves = [name_leaves(*feature) for feature in features]
         return output_names(names, model.bins, leaves)
 
     @property
@@ -451,8 +451,8 @@ class ProximityKernel(ModelFileMixin, Weighted, Transformer, Estimator):
     @property
     def categories_(self) -> list[NDArray[np.object_] | None]:
         """Categories of the categorical features."""
-        held = (getattr(bins, "categories", None) for bins in self.model_.bins)
-        return [None if some is None else np.array(some, object) for some in held]
+        categories = (getattr(bins, "categories", None) for bins in self.model_.bins)
+        return [None if some is None else np.array(some, object) for some in categories]
 
     @property
     def prior_(self) -> list[NDArray[np.float64]]:

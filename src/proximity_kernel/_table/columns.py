@@ -200,28 +200,28 @@ def read_columns(
     # If a frame was fitted, an array has the column names of that frame.
     named = find_categorical(categorical_features, fitted or headers)
     columns = []
-    for j, held in enumerate(split.columns):
+    for j, data in enumerate(split.columns):
         header = replace(headers[j], named=j in named)
-        read = _read_series if isinstance(held, nw.Series) else _read_array
-        column = read(held, header)
+        read = _read_series if isinstance(data, nw.Series) else _read_array
+        column = read(data, header)
         if fitted is not None:
             column = _match_fitted_type(column, fitted[j])
         elif column.type.kind == "numeric" and column.type.order is None:
-            booleans = _holds_booleans(held, column.values)
+            booleans = _holds_booleans(data, column.values)
             form: Form = "boolean" if booleans else "decimal"
-            rounded = _is_rounded(held, column)
+            rounded = _is_rounded(data, column)
             found = replace(column.type, rounded=rounded, form=form)
             column = replace(column, type=found)
         columns.append(column)
     return tuple(columns)
 
 
-def _is_rounded(held: Any, column: Column) -> bool:
+def _is_rounded(data: Any, column: Column) -> bool:
     """Whether distinct values became equal as float64: large integers, close times."""
     times = column.type.family in ("dates", "durations")
     if not times and np.fmax.reduce(np.abs(column.values), initial=0.0) < 2**53:
         return False
-    cells = held.drop_nulls().to_numpy() if isinstance(held, nw.Series) else held
+    cells = data.drop_nulls().to_numpy() if isinstance(data, nw.Series) else data
     if cells.dtype.kind == "O":
         cells = np.array([cell for cell in cells if type(cell) is int], object)
     elif cells.dtype.kind in "mM":
@@ -233,13 +233,13 @@ def _is_rounded(held: Any, column: Column) -> bool:
     return len(np.unique(cells)) > len(np.unique(column.values[column.observed]))
 
 
-def _holds_booleans(held: Any, values: NDArray[np.float64]) -> bool:
+def _holds_booleans(data: Any, values: NDArray[np.float64]) -> bool:
     """Whether all observed cells are booleans; missing cells are NaN in `values`."""
-    if isinstance(held, nw.Series):
-        return bool(held.dtype == nw.Boolean)
-    if held.dtype.kind != "O":
-        return bool(held.dtype.kind == "b")
-    types = set(map(type, held[~np.isnan(values)]))
+    if isinstance(data, nw.Series):
+        return bool(data.dtype == nw.Boolean)
+    if data.dtype.kind != "O":
+        return bool(data.dtype.kind == "b")
+    types = set(map(type, data[~np.isnan(values)]))
     return bool(types) and types <= {bool, np.bool_}
 
 
@@ -308,9 +308,9 @@ def _read_labels(series: nw.Series[Any], header: Header) -> Column:
         series.implementation.is_pyarrow() and nw.is_ordered_categorical(series)
     )
     by_rank = ordered and not header.named
-    held = series.cat.get_categories() if by_rank else series.unique()
+    unique = series.cat.get_categories() if by_rank else series.unique()
     # An arrow dictionary can contain null, and the same value several times.
-    known = [label for label in dict.fromkeys(held.to_list()) if label is not None]
+    known = [label for label in dict.fromkeys(unique.to_list()) if label is not None]
     if by_rank:
         family = " and ".join(examples(known))
         named = [name_label(label, header) for label in known]
@@ -457,13 +457,13 @@ def find_family(cells: Collection[Any], header: Header, any_type: bool = False) 
 def examples(cells: Collection[Any]) -> dict[str, Any]:
     """Find an example of each family among the observed cells, as family -> cell."""
     found: dict[str, Any] = {}
-    for held in sorted(set(map(type, cells)), key=str):
-        fits = (name for name, types in _FAMILIES.items() if issubclass(held, types))
-        family = next(fits, held.__name__)
+    for kind in sorted(set(map(type, cells)), key=str):
+        fits = (name for name, types in _FAMILIES.items() if issubclass(kind, types))
+        family = next(fits, kind.__name__)
         if family in found or family in _MISSING:
             continue
         for cell in cells:  # NaN in a text column is a float, but missing
-            if type(cell) is held and _to_plain(cell) is not None:
+            if type(cell) is kind and _to_plain(cell) is not None:
                 found[family] = cell
                 break
     return found

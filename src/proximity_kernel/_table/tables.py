@@ -243,11 +243,11 @@ def _split_frame(frame: nw.DataFrame[Any]) -> Table:
 
 def _unwrap_series(series: Any) -> Any:
     """Return a series, or an array of its cells if narwhals cannot use its dtype."""
-    held = getattr(series.to_native(), "dtype", None)
+    dtype = getattr(series.to_native(), "dtype", None)
     # narwhals would guess that a column of objects is text.
-    if isinstance(held, np.dtype) and held.kind == "O":
+    if isinstance(dtype, np.dtype) and dtype.kind == "O":
         return series.to_numpy()
-    if hasattr(held, "pyarrow_dtype"):  # narwhals supports pyarrow's own columns better
+    if hasattr(dtype, "pyarrow_dtype"):  # narwhals reads pyarrow's own columns better
         table = nw.from_native(series.to_frame().to_arrow(), eager_only=True)
         series = next(iter(table.iter_columns()))
     if str(getattr(series.to_native(), "type", "")) == "string_view":
