@@ -530,7 +530,7 @@ class ProximityNeighbors(NumberedTransformer, _NearestRows):
         _check_radius(self.radius)
 
 
-def fit_like(
+def fit_search_kernel(
     kernel: ProximityKernel, columns: tuple[Column, ...]
 ) -> tuple[ProximityKernel, CodedTable]:
     """Fit the default kernel of neighbors to typed columns, with options of a kernel.
