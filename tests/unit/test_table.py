@@ -130,6 +130,12 @@ def test_iterators_are_used_up_by_one_call(asked):
         read_columns(pd.DataFrame({"a": [1.5]}), categorical_features=asked)
 
 
+def test_columns_of_an_array_have_names():
+    array = np.array([[1.0, 2.0]])
+    columns = read_columns(array, categorical_features=["x1"])
+    assert kinds(columns) == ["numeric", "categorical"]
+
+
 def test_names_need_a_frame_now_or_at_fit():
     array = np.array([[1.0, 2.0]])
     with pytest.raises(
