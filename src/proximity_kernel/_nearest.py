@@ -263,18 +263,12 @@ def group_rows(matrix: sp.csr_array) -> DistinctRows:
     # Equal rows have equal sums; different rows almost never do.
     sums = matrix @ np.random.default_rng(0).random(n_columns)
     _, first, inverse = np.unique(sums, return_index=True, return_inverse=True)
-    if len(first) == n_rows or not _are_equal(matrix, matrix[first[inverse]]):
+    if len(first) == n_rows or (matrix != matrix[first[inverse]]).nnz:
         return _list_groups(matrix, np.arange(n_rows))
     rank = np.empty(len(first), np.int64)
     rank[np.argsort(first)] = np.arange(len(first))
     inverse = rank[inverse]
     return _list_groups(matrix[np.sort(first)], inverse)
-
-
-def _are_equal(a: sp.csr_array, b: sp.csr_array) -> bool:
-    """Return whether two matrices have the same entries in the same order."""
-    names = ("indptr", "indices", "data")
-    return all(np.array_equal(getattr(a, one), getattr(b, one)) for one in names)
 
 
 def _list_groups(matrix: sp.csr_array, inverse: NDArray[np.int64]) -> DistinctRows:
