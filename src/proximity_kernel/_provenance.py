@@ -178,10 +178,10 @@ def _apply_deciders(
     others[at_row, decider] = 0
     by = np.repeat(decider[:, None], 1 + len(sources), axis=1)
     by[at_row, 1 + decider] = others.argmax(axis=1)
-    deciding = np.take_along_axis(supports, by, axis=1)
-    deciding[at_row, 1 + decider] = others.max(axis=1)
-    cells = np.nonzero(deciding)
-    rest = 1 / (deciding[cells] + 2)
+    held = np.take_along_axis(supports, by, axis=1)
+    held[at_row, 1 + decider] = others.max(axis=1)
+    cells = np.nonzero(held)
+    rest = 1 / (held[cells] + 2)
     shares[cells] *= rest[:, None]
     shares[*cells, np.take_along_axis(bins, by, axis=1)[cells]] += 1 - rest
     return decider, support
