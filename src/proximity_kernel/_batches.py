@@ -9,7 +9,6 @@ than 100,000 distinct values, whose quantiles come from a sketch.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from sklearn.utils.validation import validate_data
@@ -25,6 +24,7 @@ from ._bins import Binned, list_bin_counts
 from ._model import finish_model, warn_of_columns
 from ._row_summary import RowPlan, RowSummary, merge_rows, plan_rows, summarize_rows
 from ._shared.options import FitOptions, resolve_options
+from ._shared.wording import note_about
 from ._table.tables import collect_table
 
 _READ_AGAIN = (
@@ -80,16 +80,6 @@ def merge_all(
         (_, last), (size, before) = held.pop(), held.pop()
         held.append((size, merge(before, last)))
     return held[0][1] if held else None
-
-
-@contextmanager
-def _naming_batch(i: int) -> Iterator[None]:
-    """Add a note with the index of the batch to a TypeError or ValueError."""
-    try:
-        yield
-    except (TypeError, ValueError) as error:
-        error.add_note(f"This is about batch {i}, counted from 0.")
-        raise
 
 
 def make_reader(batches: Any) -> Callable[[], Iterator[Any]]:
@@ -160,7 +150,7 @@ def fit_to_batches(
     for i, batch in enumerate(map(collect_table, read())):
         if has_no_rows(batch):
             continue
-        with _naming_batch(i):
+        with note_about(f"batch {i}, counted from 0"):
             chosen, threads = options.categorical_features, options.n_threads
             found = summarize_bins(batch, chosen, threads)
             first = not bin_summary.columns
@@ -169,7 +159,7 @@ def fit_to_batches(
     binned, plan = plan_second_pass(bin_summary, options)
 
     def summarize(i: int, batch: Any) -> RowSummary | None:
-        with _naming_batch(i):
+        with note_about(f"batch {i}, counted from 0"):
             if has_no_rows(batch):
                 return None
             return summarize_rows(batch, binned, plan, options.n_threads)

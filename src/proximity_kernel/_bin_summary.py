@@ -228,10 +228,10 @@ def _finish_column(
     column: ColumnSummary, n_bins: BinCount, max_categories: int
 ) -> tuple[Bins, Typical]:
     """Learn the bins of a column, and their typical values, from its summary."""
-    held = column.distribution
-    if isinstance(held, Labels):
-        return bin_labels(held.labels, held.counts, max_categories)
-    ranked = list_value_counts(held)
+    summary = column.distribution
+    if isinstance(summary, Labels):
+        return bin_labels(summary.labels, summary.counts, max_categories)
+    ranked = list_value_counts(summary)
     bins = fit_numeric_bins(ranked, n_bins)
     ordered = column.type.order is not None
     return bins, learn_typical(ranked.values, ranked.counts, bins, ordered)
@@ -410,18 +410,18 @@ def merge_values(a: ValueSummary, b: ValueSummary) -> ValueSummary:
     return Sketch(_compact(levels), min(a.low, b.low), max(a.high, b.high))
 
 
-def list_value_counts(held: ValueSummary) -> ValueCounts:
+def list_value_counts(summary: ValueSummary) -> ValueCounts:
     """List the sorted values and counts of a summary; a sketch has weighted items."""
-    if isinstance(held, ValueCounts):
-        return held
-    sizes = [len(items) for items in held.levels]
-    values = np.concatenate(held.levels)
+    if isinstance(summary, ValueCounts):
+        return summary
+    sizes = [len(items) for items in summary.levels]
+    values = np.concatenate(summary.levels)
     counts = np.repeat(1 << np.arange(len(sizes)), sizes)
     # The exact minimum and maximum replace one copy of the least and greatest item.
     counts[values.argmin()] -= 1
     counts[values.argmax()] -= 1
     ranked = _add_counts(
-        np.concatenate([[held.low], values, [held.high]]),
+        np.concatenate([[summary.low], values, [summary.high]]),
         np.concatenate([[1], counts, [1]]),
     )
     there = ranked.counts > 0
@@ -438,14 +438,14 @@ def _add_counts(values: _Floats, counts: NDArray[np.int64]) -> ValueCounts:
     return ValueCounts(values[first], np.add.reduceat(counts, first))
 
 
-def _to_sketch(held: ValueSummary) -> Sketch:
+def _to_sketch(summary: ValueSummary) -> Sketch:
     """Convert value counts to a sketch: a count of 5 gives items of levels 2 and 0."""
-    if isinstance(held, Sketch):
-        return held
-    n_levels = int(held.counts.max()).bit_length()
-    levels = (held.values[(held.counts >> h) & 1 == 1] for h in range(n_levels))
+    if isinstance(summary, Sketch):
+        return summary
+    n_levels = int(summary.counts.max()).bit_length()
+    levels = (summary.values[(summary.counts >> h) & 1 == 1] for h in range(n_levels))
     return Sketch(
-        _compact(tuple(levels)), float(held.values[0]), float(held.values[-1])
+        _compact(tuple(levels)), float(summary.values[0]), float(summary.values[-1])
     )
 
 

@@ -238,17 +238,17 @@ class LazySorted:
         found = np.empty(len(places))
         buckets = self._ends.searchsorted(places, side="right")
         for bucket in np.unique(buckets).tolist():
-            held = self._bucket(bucket)
+            members = self._bucket(bucket)
             here = buckets == bucket
-            found[here] = held[places[here] - (self._ends[bucket] - len(held))]
+            found[here] = members[places[here] - (self._ends[bucket] - len(members))]
         return found
 
     def span(self, value: float) -> tuple[int, int]:
         """Return the sorted positions of a value's copies, as (first, last + 1)."""
         bucket = int(_PLACES[int(np.float64(value).view(np.uint64) >> np.uint64(48))])
-        held = self._bucket(bucket)
-        before = int(self._ends[bucket]) - len(held)
-        first, last = (held.searchsorted(value, side) for side in ("left", "right"))
+        members = self._bucket(bucket)
+        before = int(self._ends[bucket]) - len(members)
+        first, last = (members.searchsorted(value, side) for side in ("left", "right"))
         return before + int(first), before + int(last)
 
     def without(self, values: list[float]) -> LazySorted:
@@ -965,13 +965,13 @@ def name_bins(
         return _name_ranks(bins, [str(label) for label in order], missing)
     if bins.n_bins == 1:
         center = float(bins.centers[0])
-        value = write_numbers([center], column.family)[0]
+        value = format_numbers([center], column.family)[0]
         value = value if order is None else str(bool(center))
         return BinNames(lows=(value,), highs=(value,), missing=missing)
     whole = column.form == "whole" and column.family == "numbers"
     if whole and np.abs(bins.midpoints).max() < _EXACT:
         return _name_whole_numbers(bins, typical, missing)
-    limits = write_numbers(bins.midpoints.tolist(), column.family)
+    limits = format_numbers(bins.midpoints.tolist(), column.family)
     return BinNames(lows=("", *limits), highs=(*limits, ""), missing=missing)
 
 
@@ -1033,13 +1033,13 @@ def _find_empty_bins(
     return frozenset(k for k, (low, high) in ends if low > high)
 
 
-def write_numbers(numbers: Sequence[float], family: str) -> list[str]:
+def format_numbers(numbers: Sequence[float], family: str) -> list[str]:
     """Format the limits of bins with few digits, but enough to tell them apart.
 
     `family` is "numbers", "dates" or "durations"; the last two are in seconds.
     """
     if family == "dates":
-        return _write_dates(numbers)
+        return _format_dates(numbers)
     for digits in range(_DIGITS, 17):
         out = [_format_digits(number, digits) for number in numbers]
         if len(set(out)) == len(out):
@@ -1047,7 +1047,7 @@ def write_numbers(numbers: Sequence[float], family: str) -> list[str]:
     return [f"{text} s" for text in out] if family == "durations" else out
 
 
-def _write_dates(seconds: Sequence[float]) -> list[str]:
+def _format_dates(seconds: Sequence[float]) -> list[str]:
     """Format dates, given in seconds, with as much of the time as tells them apart."""
     whole = np.floor(seconds).astype("datetime64[s]")
     out = [str(day) for day in whole.astype("datetime64[D]")]
@@ -1061,12 +1061,12 @@ def _write_dates(seconds: Sequence[float]) -> list[str]:
     return out
 
 
-def write_moment(seconds: float) -> str:
+def format_moment(seconds: float) -> str:
     """Format seconds since 1970 as a date, with the time unless it is midnight.
 
     Examples
     --------
-    >>> write_moment(86400.0), write_moment(0.25)
+    >>> format_moment(86400.0), format_moment(0.25)
     ('1970-01-02', '1970-01-01T00:00:00.25')
     """
     whole, rest = divmod(seconds, 1)

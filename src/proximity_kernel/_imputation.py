@@ -400,10 +400,10 @@ def _draw_feature(
     random: np.random.Generator, n_threads: int,
 ) -> None:  # fmt: skip
     """Draw the missing cells of a feature; write their codes and numbers in place."""
-    held, shares = rows[at], np.empty((len(at), int(model.n_bins[j])))
+    codes, shares = rows[at], np.empty((len(at), int(model.n_bins[j])))
 
     def estimate_some(first: int, last: int) -> None:
-        own = model.matcher.estimate_features(held[first:last], [j])
+        own = model.matcher.estimate_features(codes[first:last], [j])
         shares[first:last] = own[0]
 
     run_pieces(estimate_some, len(at), rows_at_a_time(model), n_threads)
@@ -413,12 +413,12 @@ def _draw_feature(
     if t is None:
         rows[at, j] = _pick_bins(shares, places)
         return
-    found, frequent = learned.find_quantiles(t, held, shares, places)
-    moments = learned.find_moments(t, held, shares.shape[1])
+    found, frequent = learned.find_quantiles(t, codes, shares, places)
+    moments = learned.find_moments(t, codes, shares.shape[1])
     expected, deviations = _average_bins(shares, *moments)
 
     def read(s: int) -> tuple[_Floats, NDArray[Any]]:
-        return numbers[s][at], held[:, learned.features[s]]
+        return numbers[s][at], codes[:, learned.features[s]]
 
     shift, left = learned.predict(t, read, deviations)
     drawn = expected + shift + np.sqrt(left) * (found - expected)
@@ -468,15 +468,15 @@ def draw_model(
 
 def _draw_pairwise(matcher: Pairwise, random: np.random.Generator) -> Pairwise:
     """Draw the counts of codes and pairs from Poisson distributions."""
-    held = matcher.counts
-    pairs = random.poisson(np.triu(held.pairs) if held.pairs.ndim == 2 else held.pairs)
-    if held.pairs.ndim == 2:  # symmetric
+    seen = matcher.counts
+    pairs = random.poisson(np.triu(seen.pairs) if seen.pairs.ndim == 2 else seen.pairs)
+    if seen.pairs.ndim == 2:  # symmetric
         pairs += np.triu(pairs, 1).T
-    totals, marginals = random.poisson(held.totals), random.poisson(held.marginals)
-    counts = replace(held, pairs=pairs, totals=totals, marginals=marginals)
-    starts = np.cumsum(held.n_bins) - held.n_bins
-    for old, new in ((held.totals, totals), (held.marginals, marginals)):
-        for first, size in zip(starts.tolist(), held.n_bins.tolist(), strict=True):
+    totals, marginals = random.poisson(seen.totals), random.poisson(seen.marginals)
+    counts = replace(seen, pairs=pairs, totals=totals, marginals=marginals)
+    starts = np.cumsum(seen.n_bins) - seen.n_bins
+    for old, new in ((seen.totals, totals), (seen.marginals, marginals)):
+        for first, size in zip(starts.tolist(), seen.n_bins.tolist(), strict=True):
             if not new[first : first + size].any():  # possible with few rows
                 new[first : first + size] = old[first : first + size]
     return restore_pairwise(counts, matcher.smoothing, matcher.weights)

@@ -38,7 +38,7 @@ _PIECE = 8192  # minimum number of rows of a piece
 _MOST_PIECES = 64  # maximum number of pieces, each of which has its own sums
 _BINS_AT_ONCE = 1 << 14  # rows whose bins are added up at a time
 _EXACT_AT_ONCE = 1 << 14  # rows converted to float64 at a time
-_LANES = 8  # centers are padded to a multiple of this, the width of a vector
+_CENTERS_AT_ONCE = 8  # centers are padded to a multiple of this: a vector
 _NEAR = 1e-6  # share of the mean square; rows nearer to a center count as equal to it
 _FEW = 8192  # up to this number of rows, one thread is used
 _MORE_ROUNDINGS = 8  # roundings of a score, in addition to one per entry of a row
@@ -199,7 +199,7 @@ def tabulate_centers(centers: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]
         The square of each center; infinite for the padding, so that no row is near it.
     """
     k = len(centers)
-    width = -(-k // _LANES) * _LANES
+    width = -(-k // _CENTERS_AT_ONCE) * _CENTERS_AT_ONCE
     table = np.zeros((centers.shape[1], width), centers.dtype)
     table[:, :k] = -2 * centers.T
     offsets = np.full(width, np.inf, centers.dtype)
@@ -403,16 +403,16 @@ def choose_seeds(rows: Rows, n_clusters: int, rng: np.random.Generator) -> NDArr
     n_trials = 2 + int(np.log(n_clusters))
     chosen = np.empty(n_clusters, np.int64)
     closest: NDArray[np.float64] = np.full(n_rows, np.inf)
-    drawn = _draw(rows.counts, 1, rng)
+    sampled = _draw(rows.counts, 1, rng)
     with Threads(rows.n_threads) as threads:
         for c in range(n_clusters):
-            candidates = matrix[drawn].toarray()
+            candidates = matrix[sampled].toarray()
             potentials, distances = _measure(rows, candidates, closest, threads)
             best = int(np.argmin(potentials))
-            chosen[c] = drawn[best]
+            chosen[c] = sampled[best]
             closest = np.ascontiguousarray(distances[:, best])
-            closest[drawn[best]] = 0
-            drawn = _draw(rows.counts * closest, n_trials, rng)
+            closest[sampled[best]] = 0
+            sampled = _draw(rows.counts * closest, n_trials, rng)
     return np.asarray(matrix[chosen].toarray())
 
 

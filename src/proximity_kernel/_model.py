@@ -185,16 +185,16 @@ class Model:
     @cached_property
     def bin_names(self) -> list[BinNames]:
         """Names of the bins of each feature."""
-        held = zip(self.bins, self.types, self.typical, self.informative, strict=True)
-        return [name_bins(*feature) for feature in held]
+        parts = zip(self.bins, self.types, self.typical, self.informative, strict=True)
+        return [name_bins(*feature) for feature in parts]
 
     @cached_property
     def leaf_names(self) -> dict[int, list[str]]:
         """Names of the leaves of each "fine" feature, by the feature's index."""
-        held = zip(self.bins, self.types, self.typical, strict=True)
+        parts = zip(self.bins, self.types, self.typical, strict=True)
         return {
             j: name_leaves(*feature, missing=False).each()
-            for j, feature in enumerate(held)
+            for j, feature in enumerate(parts)
             if getattr(feature[0], "cuts", None) is not None
         }
 
@@ -364,8 +364,8 @@ def warn_of_columns(model: Model) -> None:
     """Warn of columns without observed values, of likely ids, and of lost digits."""
     empty, free_text = [], []
     rounded = [column.place for column in model.types if column.rounded]
-    held = zip(model.types, model.bins, model.totals_by_feature, strict=True)
-    for column, bins, totals in held:
+    features = zip(model.types, model.bins, model.totals_by_feature, strict=True)
+    for column, bins, totals in features:
         if not bins.n_bins:
             empty.append(column.place)
         elif column.unasked and isinstance(bins, CategoricalBins):

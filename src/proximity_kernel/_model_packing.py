@@ -40,7 +40,7 @@ def pack_model(model: Model) -> State:
     """Split a model into JSON values and arrays."""
     features = zip(model.types, model.bins, model.typical, strict=True)
     chosen = encode(model.categorical_features, "categorical_features")
-    held, arrays = _pack_matcher(model)
+    rule, arrays = _pack_matcher(model)
     matcher = model.matcher
     needs = matcher.bitmaps.words.nbytes if isinstance(matcher, Cascade) else 0
     if model.feature_weights is not None:
@@ -52,7 +52,7 @@ def pack_model(model: Model) -> State:
         "missingness": [vars(cells) for cells in model.missingness],
         "categorical_features": chosen,
         "rarity": model.rarity,
-        **held,
+        **rule,
     }
     return State(values, arrays, needs=needs)
 
@@ -79,6 +79,7 @@ def unpack_model(state: State) -> Model:
 
 
 def _any_fine(bins: tuple[Bins, ...]) -> bool:
+    """Return whether any feature is "fine": only these have leaves within bins."""
     return any(getattr(own, "cuts", None) is not None for own in bins)
 
 
@@ -117,19 +118,19 @@ def _read_feature_weights(
 
 def _pack_feature(column: ColumnType, bins: Bins, typical: Typical) -> dict[str, Any]:
     """Convert the type, the bins and the typical values of a feature to JSON."""
-    held: dict[str, Any] = {name: getattr(column, name) for name in _TYPE}
+    values: dict[str, Any] = {name: getattr(column, name) for name in _TYPE}
     if isinstance(bins, CategoricalBins):
         rare = sorted(bins.infrequent)  # type: ignore[type-var]  # as at fit
-        held |= {"categories": list(bins.categories), "infrequent": rare}
-        held |= {"common": list(typical.values[-1:])}
+        values |= {"categories": list(bins.categories), "infrequent": rare}
+        values |= {"common": list(typical.values[-1:])}
     else:
-        held["centers"] = bins.centers.tolist()
+        values["centers"] = bins.centers.tolist()
         for name in ("groups", "cuts", "levels"):
             array = getattr(bins, name)
-            held[name] = None if array is None else array.tolist()
-        held |= {"typical": np.asarray(typical.values).tolist()}
-    held["spread"] = typical.spread.tolist()
-    return {key: encode(value, column.place) for key, value in held.items()}
+            values[name] = None if array is None else array.tolist()
+        values |= {"typical": np.asarray(typical.values).tolist()}
+    values["spread"] = typical.spread.tolist()
+    return {key: encode(value, column.place) for key, value in values.items()}
 
 
 def _unpack_feature(packed: Mapping[str, Any]) -> tuple[ColumnType, Bins, Typical]:
@@ -150,10 +151,10 @@ def _unpack_feature(packed: Mapping[str, Any]) -> tuple[ColumnType, Bins, Typica
     return column, bins, typical
 
 
-def _read_floats(held: Any) -> NDArray[np.float64]:
+def _read_floats(items: Any) -> NDArray[np.float64]:
     """Read a list of finite floats."""
-    check(type(held) is list and all(type(n) is float for n in held), "no numbers")
-    numbers = np.array(held, np.float64)
+    check(type(items) is list and all(type(n) is float for n in items), "no numbers")
+    numbers = np.array(items, np.float64)
     check(is_finite(numbers), "a number is not finite")
     return numbers
 
@@ -396,9 +397,9 @@ def drop_rare(model: Model, min_count: int) -> Model:
         np.append(own, [own.any()] * int(n))
         for own, n in zip(marks, model.informative, strict=True)
     ]
-    held = np.concatenate(by_feature).astype(bool)
+    wanted = np.concatenate(by_feature).astype(bool)
     n_bins = np.array([own.sum() for own in by_feature], np.int64)
-    counts = _keep_codes(matcher.counts, held, n_bins, min_count)
+    counts = _keep_codes(matcher.counts, wanted, n_bins, min_count)
     all_bins, all_typical = list(model.bins), list(model.typical)
     for j, bins in enumerate(model.bins):
         if isinstance(bins, CategoricalBins):
@@ -418,7 +419,7 @@ def drop_rare(model: Model, min_count: int) -> Model:
         typical=tuple(all_typical),
         missingness=tuple(missingness),
         matcher=restore_pairwise(counts, matcher.smoothing, weights),
-        totals=model.totals[held],
+        totals=model.totals[wanted],
     )
 
 
@@ -439,24 +440,24 @@ def _mark_frequent(model: Model, j: int, min_count: int) -> NDArray[np.bool_]:
 
 def _keep_codes(
     counts: PairCounts,
-    held: NDArray[np.bool_],
+    wanted: NDArray[np.bool_],
     n_bins: NDArray[np.int64],
     min_count: int,
 ) -> PairCounts:
-    """Select the codes marked in `held`; set counts of pairs below `min_count` to 0."""
+    """Select the wanted codes; set counts of pairs below `min_count` to 0."""
     pairs = np.where(counts.pairs < min_count, 0, counts.pairs)
-    totals, marginals = counts.totals[held], counts.marginals[held]
+    totals, marginals = counts.totals[wanted], counts.marginals[wanted]
     marginals = np.where(marginals < min_count, 0, marginals)
     if counts.sources is None or counts.kept is None:
-        return PairCounts(n_bins, totals, marginals, pairs[held][:, held])
+        return PairCounts(n_bins, totals, marginals, pairs[wanted][:, wanted])
     starts = np.cumsum(counts.n_bins) - counts.n_bins
     # The new number of each code, among all features.
-    before: NDArray[np.int64] = np.cumsum(held) - held
+    before: NDArray[np.int64] = np.cumsum(wanted) - wanted
     new_starts = np.cumsum(n_bins) - n_bins
     kept = np.full_like(counts.kept, -1)
     order = np.full_like(counts.kept, -1)  # the place of each kept code, then -1
     for j, codes in enumerate(counts.kept):
-        places = np.flatnonzero((codes >= 0) & held[np.maximum(starts[j] + codes, 0)])
+        places = np.flatnonzero((codes >= 0) & wanted[np.maximum(starts[j] + codes, 0)])
         order[j, : len(places)] = places
         new = before[starts[j] + codes[places]]
         kept[j, : len(places)] = new - new_starts[j]

@@ -108,7 +108,7 @@ def kernel_matrix(
     sparse = other.shape[0] * n_columns > _SPARSE_FROM * other.nnz
     # If memory allows, make `other` dense once for all tiles.
     dense = not sparse and other.shape[0] * n_columns * _DOUBLE <= memory // 2
-    held = other.astype(np.float64).toarray() if dense else other
+    right_rows = other.astype(np.float64).toarray() if dense else other
     out = np.empty((a.shape[0], other.shape[0]), a.dtype)
 
     def fill_some(first: int, last: int) -> None:
@@ -119,9 +119,9 @@ def kernel_matrix(
             if b is None and start == first and not sparse:
                 right = left.T  # the same array: BLAS keeps the product symmetric
             elif dense:
-                right = held[start:stop].T
+                right = right_rows[start:stop].T
             else:  # C order after transposing: the product runs along its rows
-                right = held[start:stop].T.astype(np.float64).toarray(order="C")
+                right = right_rows[start:stop].T.astype(np.float64).toarray(order="C")
             tile = np.asarray(left @ right)
             # The sum is divided, not its terms, so that a complete row has similarity
             # exactly 1 with itself. With two resolutions, whose weights are square
@@ -142,7 +142,7 @@ MODES: tuple[Mode, ...] = ("connectivity", "distance", "similarity")
 
 
 @dataclass(frozen=True)
-class Groups:
+class DistinctRows:
     """The distinct rows of a representation, in the order of first occurrence.
 
     Attributes
@@ -168,14 +168,14 @@ class Index:
 
     Attributes
     ----------
-    groups : Groups
+    groups : DistinctRows
     search : Search
         The distinct rows, laid out for the loops.
     full : FullScore
         Computes the score that is similarity 1 for a query.
     """
 
-    groups: Groups
+    groups: DistinctRows
     search: Search
     full: FullScore
 
@@ -250,7 +250,7 @@ def drop_itself(
     return similarities[others].reshape(n, k - 1), indices[others].reshape(n, k - 1)
 
 
-def group_rows(matrix: sp.csr_array) -> Groups:
+def group_rows(matrix: sp.csr_array) -> DistinctRows:
     """Group the identical rows of a representation.
 
     Examples
@@ -263,7 +263,7 @@ def group_rows(matrix: sp.csr_array) -> Groups:
     # Equal rows have equal sums; different rows almost never do.
     sums = matrix @ np.random.default_rng(0).random(n_columns)
     _, first, inverse = np.unique(sums, return_index=True, return_inverse=True)
-    if len(first) == n_rows or not _are_equal(matrix, matrix[first[inverse]]):
+    if len(first) == n_rows or (matrix != matrix[first[inverse]]).nnz:
         return _list_groups(matrix, np.arange(n_rows))
     rank = np.empty(len(first), np.int64)
     rank[np.argsort(first)] = np.arange(len(first))
@@ -271,17 +271,11 @@ def group_rows(matrix: sp.csr_array) -> Groups:
     return _list_groups(matrix[np.sort(first)], inverse)
 
 
-def _are_equal(a: sp.csr_array, b: sp.csr_array) -> bool:
-    """Return whether two matrices have the same entries in the same order."""
-    names = ("indptr", "indices", "data")
-    return all(np.array_equal(getattr(a, one), getattr(b, one)) for one in names)
-
-
-def _list_groups(matrix: sp.csr_array, inverse: NDArray[np.int64]) -> Groups:
+def _list_groups(matrix: sp.csr_array, inverse: NDArray[np.int64]) -> DistinctRows:
     """List the members of each distinct row."""
     sizes = np.bincount(inverse, minlength=matrix.shape[0])
     starts = np.concatenate([[0], np.cumsum(sizes)])
-    return Groups(matrix, inverse, starts, np.argsort(inverse, kind="stable"))
+    return DistinctRows(matrix, inverse, starts, np.argsort(inverse, kind="stable"))
 
 
 def build_index(
@@ -310,15 +304,15 @@ def build_index(
     Index
     """
     groups = group_rows(matrix)
-    held = groups.matrix
+    distinct = groups.matrix
     sizes = np.ones(matrix.shape[1], np.int64) if n_columns is None else n_columns
     first_column = np.concatenate([[0], np.cumsum(sizes)])
-    stride = -(-held.shape[0] // LOOKUP_ROWS) * LOOKUP_ROWS
+    stride = -(-distinct.shape[0] // LOOKUP_ROWS) * LOOKUP_ROWS
     n_lines = max(2, len(sizes) + len(sizes) % 2)
     search = Search(
-        held.indptr,
-        held.indices,
-        held.data,
+        distinct.indptr,
+        distinct.indices,
+        distinct.data,
         n_lines,
         np.repeat(np.arange(len(sizes)), sizes),
         np.zeros(n_lines * stride, np.uint8),
@@ -451,7 +445,10 @@ def find_near(
 
 
 def _gather_near(
-    groups: Groups, asked: Groups, parts: list[tuple[NDArray[Any], ...]], dtype: Any
+    groups: DistinctRows,
+    asked: DistinctRows,
+    parts: list[tuple[NDArray[Any], ...]],
+    dtype: Any,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any]]:
     """Expand hits of distinct rows to all rows, sorted by query, then by row."""
     none = (np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, dtype))

@@ -51,7 +51,7 @@ PENALTIES = 10.0 ** (np.arange(-8, 17) / 4)
 PLACES = np.array([0, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 1])
 """Levels of the quantiles that are stored for the numbers of each bin."""
 TAILS = np.array([0, 0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4])
-SCORES = np.concatenate([TAILS, [0.5], 1 - TAILS[::-1]])
+ERROR_PLACES = np.concatenate([TAILS, [0.5], 1 - TAILS[::-1]])
 """Levels of the quantiles that are stored for the errors at fit."""
 
 _MOST_NUMBERS = 1000  # columns of numbers; with more there is no regression
@@ -134,7 +134,7 @@ class NumberModel:
         square), divided by the standard deviation of the column.
     scores : ndarray of shape (n_numbers, n_scores), float64
         Quantiles of the errors of the fitted numbers, in stated standard deviations,
-        at the levels `SCORES`; 0 if unknown (cascade, booleans).
+        at the levels `ERROR_PLACES`; 0 if unknown (cascade, booleans).
     labels : ndarray of shape (n_numbers,), int64
         The feature whose labels explain most of each number's variance within its bins;
         -1 for none.
@@ -213,7 +213,8 @@ class NumberModel:
         """
         if not self.scores[t].any():
             return None
-        ends = np.interp([(1 - level) / 2, (1 + level) / 2], SCORES, self.scores[t])
+        places = [(1 - level) / 2, (1 + level) / 2]
+        ends = np.interp(places, ERROR_PLACES, self.scores[t])
         found = means[:, None] + deviations[:, None] * ends
         return np.asarray(np.clip(found, self.low[t], self.high[t]))
 
@@ -336,11 +337,11 @@ def _interpolate(low: _Floats, high: _Floats, share: _Floats) -> _Floats:
 
 def list_numbers(model: Model) -> _Ints:
     """List the numeric and time features with at least one observed value."""
-    held = zip(model.types, model.bins, strict=True)
+    features = zip(model.types, model.bins, strict=True)
     return np.array(
         [
             j
-            for j, (column, bins) in enumerate(held)
+            for j, (column, bins) in enumerate(features)
             if not column.has_labels and bins.n_bins
         ],
         np.int64,
@@ -371,14 +372,14 @@ def sample_numbers(
     NumberSample
     """
     features = list_numbers(model)
-    held = [coded.columns[j].values for j in features.tolist()]
+    columns = [coded.columns[j].values for j in features.tolist()]
     n_rows = len(coded.index)
     hashes = np.empty(n_rows, np.uint64)
 
     def hash_some(first: int, last: int) -> None:
         own = hashes[first:last]
         hash_rows(coded.bins[coded.index[first:last]], np.uint64(0), own)
-        for values in held:
+        for values in columns:
             plain = values[first:last] + 0.0  # no -0.0
             plain[np.isnan(plain)] = np.nan  # one bit pattern for every NaN
             _mix_hashes(own, plain.view(np.uint64))
@@ -387,15 +388,15 @@ def sample_numbers(
     if copies is None:
         copies = np.ones(n_rows, np.int64)
     some = np.flatnonzero(copies)
-    most = _choose_sample_size(len(held))
+    most = _choose_sample_size(len(columns))
     at, counts, sampled = find_lowest(hashes[some], copies[some], most)
     at = some[at]
     low, high = (
-        np.array([reduce(values[some]) for values in held], np.float64)
+        np.array([reduce(values[some]) for values in columns], np.float64)
         for reduce in (np.fmin.reduce, np.fmax.reduce)
     )
-    values = np.empty((len(at), len(held)))
-    for s, whole in enumerate(held):
+    values = np.empty((len(at), len(columns)))
+    for s, whole in enumerate(columns):
         values[:, s] = whole[at]
     rows = coded.bins[coded.index[at]]
     return NumberSample(hashes[at], rows, values, counts, low, high, sampled)
@@ -461,34 +462,47 @@ def learn_numbers(model: Model, sample: NumberSample, n_threads: int) -> NumberM
     NumberModel
     """
     weights = limit_copies(sample.counts, sample.sampled).astype(np.float64)
-    features = list_numbers(model)
-    n_numbers = len(features)
-    room = min(MOST_SOURCES, max(0, n_numbers - 1))
-    moments = [_measure_column(own, weights) for own in sample.values.T]
-    centers, scales = np.array(moments).reshape(-1, 2).T.copy()
-    most = max((len(model.typical[j].spread) for j in features), default=0)
-    means, spreads = np.zeros((n_numbers, most)), np.zeros((n_numbers, most))
-    learned = NumberModel(
-        features, centers, scales, sample.low.copy(), sample.high.copy(),
-        means, spreads, np.zeros((n_numbers, most, len(PLACES))),
-        sources=np.full((n_numbers, room), -1),
-        slopes=np.zeros((n_numbers, room, 2)),
-        errors=np.zeros((n_numbers, 2 * room, 2 * room)),
-        explained=np.zeros((n_numbers, room)),
-        left=np.ones((n_numbers, 2)),
-        typical=np.zeros(n_numbers),
-        scores=np.zeros((n_numbers, len(SCORES))),
-        labels=np.full(n_numbers, -1),
-        label_offsets=np.zeros((n_numbers, 1, most)),
-        label_ratios=np.ones((n_numbers, 1, most)),
-    )  # fmt: skip
+    blank = vars(_outline(model, 1))
+    learned = NumberModel(**{name: array.copy() for name, array in blank.items()})
+    n_numbers = len(learned.features)
+    learned.low[:], learned.high[:] = sample.low, sample.high
     for s in range(n_numbers):
+        moments = _measure_column(sample.values[:, s], weights)
+        learned.centers[s], learned.scales[s] = moments
         _summarize_bins(model, learned, s, sample, weights)
     learned = _learn_labels(model, learned, sample, weights)
     if isinstance(model.matcher, Pairwise) and 0 < n_numbers <= _MOST_NUMBERS:
         with one_blas_thread():  # starting threads would take longer than the work
             _learn_slopes(model, learned, sample, weights, n_threads)
     return learned
+
+
+def _outline(model: Model, n_codes: int) -> NumberModel:
+    """Make a `NumberModel` without sources and labels, in arrays that take no memory.
+
+    Parameters
+    ----------
+    model : Model
+    n_codes : int
+        Lines of `label_offsets` and `label_ratios` for each number.
+    """
+    features = list_numbers(model)
+    n_sources = min(MOST_SOURCES, max(0, len(features) - 1))
+    most = max((len(model.typical[j].spread) for j in features), default=0)
+
+    def fill(value: float, *shape: int) -> NDArray[Any]:
+        return np.broadcast_to(value, (len(features), *shape))
+
+    return NumberModel(
+        features, centers=fill(0.0), scales=fill(0.0), low=fill(0.0), high=fill(0.0),
+        means=fill(0.0, most), spreads=fill(0.0, most),
+        quantiles=fill(0.0, most, len(PLACES)), sources=fill(-1, n_sources),
+        slopes=fill(0.0, n_sources, 2),
+        errors=fill(0.0, 2 * n_sources, 2 * n_sources),
+        explained=fill(0.0, n_sources), left=fill(1.0, 2), typical=fill(0.0),
+        scores=fill(0.0, len(ERROR_PLACES)), labels=fill(-1),
+        label_offsets=fill(0.0, n_codes, most), label_ratios=fill(1.0, n_codes, most),
+    )  # fmt: skip
 
 
 def _learn_slopes(
@@ -547,7 +561,7 @@ def _find_error_quantiles(scores: _Floats, weights: _Floats, degrees: float) -> 
     scores = scores * np.sqrt(n_rows / max(n_rows - degrees, 1.0))
     scores = np.clip(scores, -_MOST_SCORE, _MOST_SCORE)
     order = np.argsort(scores, kind="stable")
-    places = (SCORES * (n_rows + 1) - 1) / max(n_rows - 1, 1.0)
+    places = (ERROR_PLACES * (n_rows + 1) - 1) / max(n_rows - 1, 1.0)
     return _weighted_quantiles(scores[order], weights[order], np.clip(places, 0.0, 1.0))
 
 
@@ -569,12 +583,12 @@ def _expect(
         shares = model.matcher.estimate_features(rows[first:last], features)
         for t, (j, own) in enumerate(zip(features, shares, strict=True)):
             known = drop_missing(model, j, own)
-            held = learned.find_moments(t, rows[first:last], known.shape[1])
-            mean = (known * held[0]).sum(axis=1)
+            moments = learned.find_moments(t, rows[first:last], known.shape[1])
+            mean = (known * moments[0]).sum(axis=1)
             expected[t, first:last] = mean
             with np.errstate(over="ignore"):  # then the number has no regression
-                apart = ((held[0] - mean[:, None]) / scales[t]) ** 2
-                apart += (held[1] / scales[t]) ** 2
+                apart = ((moments[0] - mean[:, None]) / scales[t]) ** 2
+                apart += (moments[1] / scales[t]) ** 2
                 variances[t, first:last] = (known * apart).sum(axis=1)
 
     piece = max(1, _MOST_CELLS // max(1, int(model.n_bins[features].sum())))
@@ -781,10 +795,10 @@ def _learn_labels(
         apart = (sample.values[some, t] - learned.means[t, bins]) / spreads[bins]
         parts = weights[some] * np.stack([np.ones(len(some)), apart, apart**2])
         least = _USEFUL
-        for i, held in codes.items():
+        for i, own in codes.items():
             shape = int(model.n_bins[i]) + 1, n_bins  # with a code for a missing label
             left, chance, offsets, ratios = _compare_labels(
-                held[some] + bins, parts, shape
+                own[some] + bins, parts, shape
             )
             if left < least and chance * len(codes) < _CHANCE:
                 least, labels[t], found[t] = left, i, (offsets * spreads, ratios)
@@ -916,28 +930,13 @@ def pack_numbers(learned: NumberModel) -> State:
 
 def unpack_numbers(state: State, model: Model) -> NumberModel:
     """Rebuild a `NumberModel`; raise ValueError if no fit can produce it."""
-    features, room = list_numbers(model), state.array("sources", np.int64, 2).shape[1]
-    n_numbers, codes = len(features), state.array("label_ratios", float, 3).shape[1]
-    most = max((len(model.typical[j].spread) for j in features), default=0)
-    shapes = {
-        "features": (n_numbers,), "centers": (n_numbers,), "scales": (n_numbers,),
-        "low": (n_numbers,), "high": (n_numbers,), "means": (n_numbers, most),
-        "spreads": (n_numbers, most), "quantiles": (n_numbers, most, len(PLACES)),
-        "sources": (n_numbers, room), "slopes": (n_numbers, room, 2),
-        "errors": (n_numbers, 2 * room, 2 * room), "explained": (n_numbers, room),
-        "left": (n_numbers, 2), "typical": (n_numbers,),
-        "scores": (n_numbers, len(SCORES)), "labels": (n_numbers,),
-        "label_offsets": (n_numbers, codes, most),
-        "label_ratios": (n_numbers, codes, most),
-    }  # fmt: skip
-    held = {}
-    for name, shape in shapes.items():
-        whole = name in ("features", "sources", "labels")
-        dtype = np.int64 if whole else np.float64
-        held[name] = state.array(name, dtype, len(shape))
-        check(held[name].shape == shape, f"{name} has the wrong shape")
-        check(is_finite(held[name]), f"{name} are not finite")
-    learned = NumberModel(**held)
+    codes = state.array("label_ratios", float, 3).shape[1]
+    blank, arrays = _outline(model, codes), {}
+    for name, like in vars(blank).items():
+        arrays[name] = state.array(name, like.dtype, like.ndim)
+        check(arrays[name].shape == like.shape, f"{name} has the wrong shape")
+        check(is_finite(arrays[name]), f"{name} are not finite")
+    learned, features = NumberModel(**arrays), blank.features
     check(learned.features.tolist() == features.tolist(), "numbers of other columns")
     check((np.diff(learned.quantiles, axis=2) >= 0).all(), "quantiles do not rise")
     check((np.diff(learned.scores, axis=1) >= 0).all(), "scores do not rise")
@@ -948,7 +947,7 @@ def unpack_numbers(state: State, model: Model) -> NumberModel:
     inside = (learned.labels >= -1) & (learned.labels < len(model.types))
     check(codes > 0 and bool(inside.all()), "labels of numbers are out of range")
     check(not learned.label_offsets[:, -1].any(), "offsets of missing labels are not 0")
-    inside = (learned.sources >= -1) & (learned.sources < n_numbers)
+    inside = (learned.sources >= -1) & (learned.sources < len(features))
     check(inside.all(), "sources of numbers are out of range")
     for shares in (learned.left, learned.explained):
         check(((shares >= 0) & (shares <= 1)).all(), "a share is not from 0 to 1")

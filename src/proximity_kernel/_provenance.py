@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ._cascade import LEVELS, Cascade
 from ._coded import CodedTable, Estimates
 from ._model import Model
-from ._pairwise import Pairwise
+from ._pairwise import Pairwise, find_places
 
 MOST_COLUMNS = 3
 """Maximum number of features that are listed for a cell."""
@@ -111,17 +111,19 @@ def _find_movers(
     """
     columns = np.full((len(rows), MOST_COLUMNS), -1)
     far = np.zeros((len(rows), MOST_COLUMNS))
-    sources, told = _find_evidence(matcher, rows, j)
+    e, n_bins = matcher.evidence, matcher.evidence.n_bins[j]
+    sources = e.source[e.source_start[j] : e.source_start[j + 1]]
     if not len(sources):
         return columns, far, np.zeros(len(rows), np.int64)
-    without = np.concatenate([np.zeros_like(told[:, :1]), told], axis=1)
-    first_bin, n_bins = matcher.evidence.offsets[j], matcher.evidence.n_bins[j]
+    places = find_places(e, rows.T).T
+    evidence = _find_evidence(matcher, places[:, sources], j)
+    without = np.insert(evidence, 0, 0, axis=1)
     with np.errstate(divide="ignore"):  # of a bin that was never observed
-        prior = np.log(matcher.evidence.prior[first_bin : first_bin + n_bins])
-    scores = prior + told.sum(axis=1)[:, None] - without
+        prior = np.log(e.prior[e.offsets[j] : e.offsets[j] + n_bins])
+    scores = prior + evidence.sum(axis=1)[:, None] - without
     shares = np.exp(scores - scores.max(axis=2, keepdims=True))
     shares /= shares.sum(axis=2, keepdims=True)
-    decider, support = _apply_deciders(matcher, rows, j, sources, shares)
+    decider, support = _apply_deciders(matcher, places, j, sources, shares)
     moved = np.abs(shares[:, 1:] - shares[:, :1]).sum(axis=2) / 2
     moved[moved < _ROUNDING] = 0
     rank = moved.copy()
@@ -137,7 +139,7 @@ def _find_movers(
 
 def _apply_deciders(
     matcher: Pairwise,
-    rows: NDArray[Any],
+    places: NDArray[np.int64],
     j: int,
     sources: NDArray[np.int64],
     shares: NDArray[np.float64],
@@ -147,7 +149,8 @@ def _apply_deciders(
     Parameters
     ----------
     matcher : Pairwise
-    rows : ndarray of shape (n, n_features)
+    places : ndarray of shape (n, n_features), int64
+        The places of the codes in the evidence; -1 for none.
     j : int
     sources : ndarray of shape (n_sources,), int64
     shares : ndarray of shape (n, 1 + n_sources, n_bins)
@@ -161,15 +164,12 @@ def _apply_deciders(
     support : ndarray of shape (n,), int64
         Number of fitted rows with this code and its bin; 0 if no code decides.
     """
-    e, deciders = matcher.evidence, matcher.deciders
-    n, at_row = len(rows), np.arange(len(rows))
-    supports, bins = np.zeros((2, n, len(sources)), np.int64)
+    deciders, at_row = matcher.deciders, np.arange(len(places))
+    supports, bins = np.zeros((2, len(places), len(sources)), np.int64)
     for t in range(deciders.start[j], deciders.start[j + 1]):
         i = deciders.source[t]
-        codes = rows[:, i].astype(np.int64)
-        known = codes < e.n_bins[i]
-        place = np.where(known, e.place[e.offsets[i] + np.where(known, codes, 0)], -1)
-        at, s = deciders.first[t] + np.maximum(place, 0), np.searchsorted(sources, i)
+        place, s = places[:, i], np.searchsorted(sources, i)
+        at = deciders.first[t] + np.maximum(place, 0)
         supports[:, s] = np.where(place >= 0, deciders.support[at], 0)
         bins[:, s] = deciders.bins[at]
     decider = supports.argmax(axis=1)
@@ -188,26 +188,26 @@ def _apply_deciders(
 
 
 def _find_evidence(
-    matcher: Pairwise, rows: NDArray[Any], j: int
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Look up the weighted evidence of each cell of rows for feature j.
+    matcher: Pairwise, places: NDArray[np.int64], j: int
+) -> NDArray[np.float64]:
+    """Look up the weighted evidence of each source's code for the bins of feature j.
+
+    Parameters
+    ----------
+    matcher : Pairwise
+    places : ndarray of shape (n, n_sources), int64
+        The places of the codes in the evidence; -1 for none.
+    j : int
 
     Returns
     -------
-    sources : ndarray of shape (n_sources,), int64
-        The features that are evidence for j.
-    values : ndarray of shape (n, n_sources, n_bins)
-        Evidence for each bin of j; 0 where a cell has none.
+    ndarray of shape (n, n_sources, n_bins)
+        0 where a code has no evidence.
     """
-    evidence = matcher.evidence
-    entries = np.arange(evidence.source_start[j], evidence.source_start[j + 1])
-    sources = evidence.source[entries]
-    codes = rows[:, sources].astype(np.int64)
-    known = codes < evidence.n_bins[sources]
-    place = evidence.place[np.where(known, evidence.offsets[sources] + codes, 0)]
-    known &= place >= 0
-    own = evidence.place[evidence.offsets[j] + np.arange(evidence.n_bins[j])]
-    at = evidence.base[entries] + np.where(known, place, 0) * evidence.stride
-    told = evidence.values[at[:, :, None] + np.maximum(own, 0)]
-    told *= matcher.weights[entries][:, None]
-    return sources, np.where(known[:, :, None] & (own >= 0), told, 0.0)
+    e = matcher.evidence
+    entries = slice(e.source_start[j], e.source_start[j + 1])
+    own = e.place[e.offsets[j] + np.arange(e.n_bins[j])]
+    at = e.base[entries] + np.maximum(places, 0) * e.stride
+    evidence = e.values[at[:, :, None] + np.maximum(own, 0)]
+    evidence *= matcher.weights[entries, None]
+    return np.where((places >= 0)[:, :, None] & (own >= 0), evidence, 0.0)

@@ -51,14 +51,14 @@ class RowPlan:
     n_bins : ndarray of shape (n_features,), int64
     every_row : bool
         Whether to keep all distinct rows, as the cascade needs them.
-    limit : int
-        Pairs are counted in rows whose hash is at most this; 0 means in no row.
+    highest_hash : int
+        The highest hash of the rows in which pairs are counted; 0 means in no row.
     seed : int
     """
 
     n_bins: _Ints
     every_row: bool
-    limit: int = 0
+    highest_hash: int = 0
     seed: int = 0
 
     @property
@@ -102,7 +102,7 @@ def plan_rows(matching: str, n_bins: _Ints, n_samples: int, seed: int) -> RowPla
     if plan.every_row or plan.n_codes > MOST_CODES:
         return plan
     share = 2 * _MOST_PAIRS / max(1, n_samples * len(n_bins) ** 2)
-    return replace(plan, limit=_EVERY if share >= 1 else int(share * _EVERY))
+    return replace(plan, highest_hash=_EVERY if share >= 1 else int(share * _EVERY))
 
 
 @dataclass(frozen=True)
@@ -156,14 +156,14 @@ class RowSummary:
     @property
     def counted(self) -> NDArray[np.bool_]:
         """Mask of the kept rows whose pairs were counted, shape (n_kept,)."""
-        if not self.plan.limit or not self.sampled:
+        if not self.plan.highest_hash or not self.sampled:
             return np.ones(len(self.rows), bool)
-        return np.asarray(self.hashes <= np.uint64(self.plan.limit))
+        return np.asarray(self.hashes <= np.uint64(self.plan.highest_hash))
 
     @property
     def all_pairs(self) -> _Ints:
         """Counts of pairs; in all rows, if every distinct row was kept."""
-        if self.sampled or self.plan.limit in (0, _EVERY):
+        if self.sampled or self.plan.highest_hash in (0, _EVERY):
             return self.pairs
         codes = np.minimum(self.rows, self.plan.n_bins) + self.plan.starts
         row = np.repeat(np.arange(len(codes)), codes.shape[1])
@@ -356,7 +356,7 @@ def _count_by_plan(
         rows = np.minimum(coded.bins, plan.n_bins)  # missing comes after the bins
         totals = count_bins(rows, coded.counts, plan.n_bins + 1)
         return totals, np.zeros((0, 0), np.int64)
-    size = n_codes if plan.limit else 0
+    size = n_codes if plan.highest_hash else 0
     # Small counts are faster, but rows with many copies need large ones.
     exact = coded.counts.dtype
     small = exact == np.int64 and coded.counts.sum() <= np.iinfo(np.int32).max
@@ -372,7 +372,7 @@ def _count_by_plan(
             mine = np.zeros(n_codes, exact), np.zeros((size, size), dtype)
             made.append(mine)
         count_codes(
-            coded.bins, coded.counts, hashes, first, last, np.uint64(plan.limit),
+            coded.bins, coded.counts, hashes, first, last, np.uint64(plan.highest_hash),
             plan.n_bins, plan.starts, np.empty(len(plan.n_bins), np.int64), *mine,
         )  # fmt: skip
         free.append(mine)

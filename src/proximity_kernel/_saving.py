@@ -46,7 +46,7 @@ FORMAT = "proximity-kernel model"
 FORMAT_VERSION = 5  # the only version that is read
 GROWTH = 64
 """Maximum bytes of memory that loading may take for each byte of the file."""
-FLOOR = 1 << 26  # bytes of memory that loading may always take
+FREE_BYTES = 1 << 26  # memory that loading a file of any size may take
 
 _HEADER = "proximity_kernel.json"
 _BEGIN = b"PK\x03\x04"  # first bytes of any zip archive
@@ -157,13 +157,13 @@ class ModelFileMixin:
         These are plain values, so a user of skops has only one type to trust. For an
         estimator that is not fitted, the state is that of scikit-learn.
         """
-        held: dict[str, Any] = super().__getstate__()  # type: ignore[assignment]
-        if not {"model_", "kernel_"} & set(held):
-            return held
+        attributes: dict[str, Any] = super().__getstate__()  # type: ignore[assignment]
+        if not {"model_", "kernel_"} & set(attributes):
+            return attributes
         file = io.BytesIO()
         write_estimator(self, file)
         options = self.get_params(deep=False)  # type: ignore[attr-defined]
-        requests = {key: held[key] for key in _ROUTING if key in held}
+        requests = {key: attributes[key] for key in _ROUTING if key in attributes}
         return {**options, **requests, _PICKLED: file.getvalue()}
 
     def __copy__(self) -> Self:
@@ -174,11 +174,11 @@ class ModelFileMixin:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore an estimator from what `__getstate__` returned."""
-        held = dict(state)
-        if (file := held.pop(_PICKLED, None)) is not None:
+        attributes = dict(state)
+        if (file := attributes.pop(_PICKLED, None)) is not None:
             loaded, _ = read_estimator(io.BytesIO(file), lambda _: type(self))
-            held = {**vars(loaded), **held}
-        super().__setstate__(held)  # type: ignore[misc]  # scikit-learn's
+            attributes = {**vars(loaded), **attributes}
+        super().__setstate__(attributes)  # type: ignore[misc]  # scikit-learn's
 
 
 # ------------------------------------------------------------- estimators and states
@@ -233,8 +233,8 @@ class State:
         return array
 
     def check_growth(self, n_bytes: int, what: str) -> None:
-        """Raise ValueError if `n_bytes` exceed ``FLOOR + GROWTH * size``."""
-        small = n_bytes <= FLOOR + GROWTH * self.size
+        """Raise ValueError if `n_bytes` exceed ``FREE_BYTES + GROWTH * size``."""
+        small = n_bytes <= FREE_BYTES + GROWTH * self.size
         check(small, f"{what} would take {n_bytes / 1e9:,.1f} GB")
 
 
@@ -336,10 +336,10 @@ def _pack_options(estimator: Any) -> dict[str, Any]:
     return out
 
 
-def _unpack_options(cls: type[Any], held: Mapping[str, Any]) -> dict[str, Any]:
+def _unpack_options(cls: type[Any], packed: Mapping[str, Any]) -> dict[str, Any]:
     """Convert JSON values to options; the inverse of `_pack_options`."""
     out = {}
-    for name, value in held.items():
+    for name, value in packed.items():
         if isinstance(value, dict) and set(value) == {"kernel"}:
             out[name] = cls._kernel_class(**_unpack_options(cls, value["kernel"]))
         else:
@@ -514,7 +514,7 @@ _TAGGED: dict[str, tuple[Callable[[Any], bool], Callable[[Any], Any], Any]] = {
     ),
     "mapping": (
         lambda value: isinstance(value, Mapping),
-        lambda value: [[key, held] for key, held in value.items()],
+        lambda value: [[key, item] for key, item in value.items()],
         dict,
     ),
     "time": (_is(dt.time), dt.time.isoformat, dt.time.fromisoformat),

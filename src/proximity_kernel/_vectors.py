@@ -329,8 +329,8 @@ def _generate_row_sums(lanes: int, array_types: Any) -> Any:
             place = builder.add(builder.mul(number, width), at)
             return _vector_pointer(builder, base, place, vector)
 
-        held = cgutils.alloca_once(builder, vector)
-        builder.store(builder.load(line_of(sums, known), align=align), held)
+        sum_at = cgutils.alloca_once(builder, vector)
+        builder.store(builder.load(line_of(sums, known), align=align), sum_at)
         one = ir.Constant(known.type, 1)
         with cgutils.for_range_slice(builder, known, size, one, inc=True) as (p, _):
             place = builder.add(start, p)
@@ -342,8 +342,8 @@ def _generate_row_sums(lanes: int, array_types: Any) -> Any:
             undefined = ir.Constant(vector, ir.Undefined)
             spread = builder.insert_element(undefined, value, _INDEX(0))
             product = builder.fmul(_gather_lanes(builder, spread, [0] * lanes), line)
-            total = builder.fadd(builder.load(held), product)
-            builder.store(total, held)
+            total = builder.fadd(builder.load(sum_at), product)
+            builder.store(total, sum_at)
             builder.store(total, line_of(sums, builder.add(p, one)), align=align)
         return context.get_dummy_value()
 

@@ -96,9 +96,9 @@ def scale_feature_weights(
     counted = n_bins > 0
     if weights is None or not counted.any():
         return counted.astype(np.float64)
-    held = np.where(counted, weights, 0.0)
-    held /= held.max()  # first, because the sum of large weights could overflow
-    return np.asarray(held * (np.count_nonzero(held) / held.sum()))
+    scaled = np.where(counted, weights, 0.0)
+    scaled /= scaled.max()  # first, because the sum of large weights could overflow
+    return np.asarray(scaled * (np.count_nonzero(scaled) / scaled.sum()))
 
 
 def _list_weights(given: Any, n_features: int) -> list[Any]:

@@ -399,6 +399,7 @@ class ProximityKMeans(NumberedTransformer, Clusterer, KernelEstimator):
 
     @property
     def _n_features_out(self) -> int:  # scikit-learn's, for get_feature_names_out
+        """Number of distances that `transform` returns for a row."""
         return len(self.cluster_centers_)
 
     def __get_model_state__(self) -> State:
@@ -433,10 +434,11 @@ class ProximityKMeans(NumberedTransformer, Clusterer, KernelEstimator):
         self.cluster_centers_ = centers
         self.inertia_ = float(state.values["inertia"])
         self.n_iter_ = int(state.values["n_iter"])
-        held = state.values.get("groups")
-        self.groups_ = None if held is None else _unpack_groups(held)
+        packed = state.values.get("groups")
+        self.groups_ = None if packed is None else _unpack_groups(packed)
 
     def _check_options(self) -> None:
+        """Raise an error for an invalid option."""
         super()._check_options()
         check_kmeans_options(self)
 
@@ -466,11 +468,11 @@ def _pack_groups(groups: Groups) -> dict[str, Any]:
     }
 
 
-def _unpack_groups(held: dict[str, Any]) -> Groups:
+def _unpack_groups(packed: dict[str, Any]) -> Groups:
     """Restore groups from the JSON values of a model file."""
-    samples = {int(k): int(n) for k, n in held["samples"]}
-    stability = {int(k): float(share) for k, share in held["stability"]}
-    return Groups(int(held["n_groups"]), samples, stability, tuple(held["along"]))
+    samples = {int(k): int(n) for k, n in packed["samples"]}
+    stability = {int(k): float(share) for k, share in packed["stability"]}
+    return Groups(int(packed["n_groups"]), samples, stability, tuple(packed["along"]))
 
 
 @dataclass(frozen=True)

@@ -20,10 +20,10 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from ._bins import write_moment
+from ._bins import format_moment
 from ._model import Model
 from ._provenance import list_cells
-from ._shared.wording import fold_rows, write_plain, write_share
+from ._shared.wording import fold_rows, note_about, write_plain, write_share
 from ._table.columns import Column
 from ._table.records import Tabular, find_library
 from ._table.tables import split_table
@@ -87,13 +87,13 @@ class Cell:
         ]
         more = ", ..." if len(self.assumed) > _MOST_SHARES else ""
         rows = "row" if self.support == 1 else "rows"
-        held = f"{self.level}, {self.support:,} {rows}"
+        basis = f"{self.level}, {self.support:,} {rows}"
         moved = [
             f"{name} {write_share(far)}" for name, far in self.moved_by if far >= _LEAST
         ]
         if moved:
-            held = f"by {', '.join(moved)}"
-        return f"? {', '.join(likely)}{more} [{held}]"
+            basis = f"by {', '.join(moved)}"
+        return f"? {', '.join(likely)}{more} [{basis}]"
 
 
 @dataclass(frozen=True)
@@ -159,6 +159,7 @@ class Explanation(Tabular):
     library: str = field(default="pandas", repr=False, compare=False)
 
     def _list_columns(self) -> dict[str, list[Any]]:
+        """List agreement, contribution and both cells of every feature."""
         records = [
             {
                 "feature": feature.name,
@@ -174,6 +175,7 @@ class Explanation(Tabular):
         return {name: [one[name] for one in records] for name in records[0]}
 
     def _show(self) -> tuple[str, dict[str, list[Any]]]:
+        """Return the similarity, and the features by their contributions."""
         ordered = sorted(self.features, key=lambda one: -one.contribution)
         return f"similarity {self.similarity:.3f}", {
             "feature": [one.name for one in ordered],
@@ -307,11 +309,8 @@ class _Row:
 
 def _read_row(model: Model, row: Any, names: list[list[str]], which: str) -> _Row:
     """Represent a row, and list its cells."""
-    try:
+    with note_about(f"{which}, one of the two rows"):
         coded = model.code(_as_table(model, row, which), n_threads=1)
-    except (TypeError, ValueError) as error:
-        error.add_note(f"This is about {which}, one of the two rows.")
-        raise
     estimates = model.matcher.estimate(coded, 1)
     listed = {int(cell["feature"]): cell for cell in list_cells(model, coded, 1)}
     features, cells, shares, leaves = model.names, [], [], []
@@ -427,7 +426,7 @@ def _read_value(column: Column) -> Any:
     if column.type.order is not None:
         return column.type.order[int(value)]
     if column.type.family == "dates":
-        return write_moment(float(value))
+        return format_moment(float(value))
     if column.type.form == "boolean" and value in (0, 1):
         return bool(value)
     return float(value)

@@ -72,7 +72,7 @@ from .kernel import (
 
 __all__ = ["ProximityImputer"]
 
-Rows = list[Any] | tuple[Any, ...]
+RowLists = list[Any] | tuple[Any, ...]
 _Learned = tuple[NumberSample, tuple[str, ...]]
 
 
@@ -312,7 +312,7 @@ class ProximityImputer(Weighted, Transformer, KernelEstimator):
         return made[0], made[1]
 
     @overload
-    def probabilities(self, X: Rows) -> list[tuple[int, str, Any, float]]: ...
+    def probabilities(self, X: RowLists) -> list[tuple[int, str, Any, float]]: ...
 
     @overload
     def probabilities(self, X: NDArray[Any]) -> NDArray[np.void]: ...
@@ -493,11 +493,13 @@ class ProximityImputer(Weighted, Transformer, KernelEstimator):
         return append_columns(filled, names, marks)
 
     def _drop_empty(self, table: Any) -> Any:
+        """Drop the columns that were empty at fit, unless they are kept."""
         kept = self._kept
         whole = len(kept) == len(self.kernel_.model_.bins)
         return table if whole else select_columns(table, kept)
 
     def _check_options(self) -> None:
+        """Raise an error for an invalid option."""
         super()._check_options()
         check_choice("strategy", self.strategy, STRATEGIES)
         check_flag("add_indicator", self.add_indicator)

@@ -50,9 +50,12 @@ from ._shared.options import (
 )
 from ._shared.resources import count_threads
 from ._shared.sklearn_bases import Estimator, Matrix, Transformer, Weighted, make_csr
+from ._shared.wording import note_about
 from ._table.columns import read_columns
 from ._table.records import CellRecords, Records, find_library
 from ._table.tables import collect_table
+
+__all__ = ["ProximityKernel"]
 
 
 class ProximityKernel(ModelFileMixin, Weighted, Transformer, Estimator):
@@ -277,11 +280,8 @@ class ProximityKernel(ModelFileMixin, Weighted, Transformer, Estimator):
         model, left = coded.model, represent(self, coded)
         right = None
         if Y is not None:
-            try:
+            with note_about("Y, the second table"):
                 right = represent(self, code_table(self, Y, model))
-            except (TypeError, ValueError) as error:
-                error.add_note("This is about Y, the second table.")
-                raise
         memory = int(get_config()["working_memory"] * 2**20)
         threads = count_threads(self.n_jobs)
         return kernel_matrix(
@@ -411,10 +411,10 @@ class ProximityKernel(ModelFileMixin, Weighted, Transformer, Estimator):
         """
         model = take_model(self)
         names = [str(name) for name in _check_feature_names_in(self, input_features)]
-        held = zip(
+        features = zip(
             model.bins, model.types, model.typical, model.informative, strict=True
         )
-        leaves = [name_leaves(*feature) for feature in held]
+        leaves = [name_leaves(*feature) for feature in features]
         return output_names(names, model.bins, leaves)
 
     @property
@@ -451,8 +451,8 @@ class ProximityKernel(ModelFileMixin, Weighted, Transformer, Estimator):
     @property
     def categories_(self) -> list[NDArray[np.object_] | None]:
         """Categories of the categorical features."""
-        held = (getattr(bins, "categories", None) for bins in self.model_.bins)
-        return [None if some is None else np.array(some, object) for some in held]
+        categories = (getattr(bins, "categories", None) for bins in self.model_.bins)
+        return [None if some is None else np.array(some, object) for some in categories]
 
     @property
     def prior_(self) -> list[NDArray[np.float64]]:
@@ -821,11 +821,13 @@ class KernelEstimator(ModelFileMixin, Estimator):
         return ProximityKernel()
 
     def _check_options(self) -> None:
+        """Raise an error for an invalid option; called by each fit."""
         check_kernel(self.kernel)
         check_n_jobs(self.n_jobs)
 
     @property
     def _threads(self) -> int:
+        """Number of threads: by `n_jobs`, or by that of the kernel if it is None."""
         check_n_jobs(self.n_jobs)
         return count_threads(
             self.kernel_.n_jobs if self.n_jobs is None else self.n_jobs
@@ -836,6 +838,7 @@ class KernelEstimator(ModelFileMixin, Estimator):
         raise NotImplementedError
 
     def _code(self, X: Any) -> CodedTable:
+        """Code the rows of a table with the fitted kernel."""
         check_is_fitted(self)
         return code_table(self.kernel_, X)
 

@@ -73,7 +73,7 @@ from .kernel import (
     unpack_kernel,
 )
 
-__all__ = ["ProximityKNNClassifier", "ProximityKNNRegressor"]
+__all__ = ["ProximityKNNClassifier", "ProximityKNNRegressor", "ProximityNeighbors"]
 Weights = (
     Literal["uniform", "distance"]
     | Callable[[NDArray[np.floating]], NDArray[np.floating]]
@@ -101,10 +101,12 @@ class _NearestRows(KernelEstimator):
         return coded
 
     def _set_index(self, index: Index) -> None:
+        """Set the index of the fitted rows, and their number."""
         self._index = index
         self.n_samples_fit_ = len(index.groups.inverse)
 
     def _check_options(self) -> None:
+        """Raise an error for an invalid option."""
         super()._check_options()
         check_count("n_neighbors", self.n_neighbors, 1)
 
@@ -418,6 +420,7 @@ class ProximityNeighbors(NumberedTransformer, _NearestRows):
 
     @property
     def _n_features_out(self) -> int:  # scikit-learn's, for get_feature_names_out
+        """Number of columns of the graph of `transform`."""
         return self.n_samples_fit_
 
     @overload
@@ -522,11 +525,12 @@ class ProximityNeighbors(NumberedTransformer, _NearestRows):
         return tags
 
     def _check_options(self) -> None:
+        """Raise an error for an invalid option."""
         super()._check_options()
         _check_radius(self.radius)
 
 
-def fit_like(
+def fit_search_kernel(
     kernel: ProximityKernel, columns: tuple[Column, ...]
 ) -> tuple[ProximityKernel, CodedTable]:
     """Fit the default kernel of neighbors to typed columns, with options of a kernel.
@@ -572,6 +576,7 @@ def _choose_answers(
 
 
 def _check_radius(radius: Any) -> float:
+    """Return a radius as a float; raise ValueError unless it is from 0 to 1."""
     if not is_number(radius) or not 0 <= radius <= 1:
         raise ValueError(
             "radius must be a number from 0 to 1, the share of the features in which "
@@ -624,6 +629,7 @@ class _ProximityKNN(_NearestRows):
         return weights / weights.sum(axis=1, keepdims=True), indices
 
     def _check_options(self) -> None:
+        """Raise an error for an invalid option."""
         super()._check_options()
         if not callable(self.weights):
             check_choice("weights", self.weights, _WEIGHTS)
@@ -854,6 +860,7 @@ def _check_weights(found: Any, shape: tuple[int, ...]) -> NDArray[np.float64]:
 
 
 def _check_target_given(estimator: Any, y: Any) -> None:
+    """Raise ValueError if there is no target; the phrase is that of scikit-learn."""
     if y is None:
         raise ValueError(
             f"{type(estimator).__name__} requires y to be passed, but the target y is "

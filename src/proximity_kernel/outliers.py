@@ -29,8 +29,8 @@ from ._bins import (
     BinNames,
     ValueCounts,
     count_values,
-    write_moment,
-    write_numbers,
+    format_moment,
+    format_numbers,
 )
 from ._coded import CodedTable
 from ._model import fit_model
@@ -719,7 +719,7 @@ class _Writer:
         least, most = self._tails.find_ordinary(j, n_values)
         if least == most and low < most < high:
             return _write_number(most, column)
-        ends = write_numbers([least, most], column.type.family)
+        ends = format_numbers([least, most], column.type.family)
         over = high < np.inf and low < most < high
         under = low > -np.inf and low < least < high
         if not over and not under:
@@ -738,7 +738,7 @@ class _Writer:
         column = self._coded.columns[j]
         if low == high:
             return _write_number(low, column)
-        return " to ".join(write_numbers([low, high], column.type.family))
+        return " to ".join(format_numbers([low, high], column.type.family))
 
     def _write_value(self, i: int, j: int) -> str:
         column = self._coded.columns[j]
@@ -754,7 +754,7 @@ class _Writer:
 
 def _write_number(value: float, column: Column) -> str:
     if column.type.family == "dates":
-        return write_moment(value)
+        return format_moment(value)
     if column.type.form == "boolean" and value in (0, 1):
         return str(bool(value))
     return write_plain(value)

@@ -130,8 +130,8 @@ def plot_profiles(clusters: Any, *, n_values: int = 4, ax: Axes | None = None) -
             names.append(f"{one['feature']} {one['value']}")
             places.append(place)
             place += 1
-        said = f"cluster {cluster}, {own[0]['size']:,} rows"
-        ax.text(1.01, place - 1, said, va="center", transform=ax.get_yaxis_transform())
+        title = f"cluster {cluster}, {own[0]['size']:,} rows"
+        ax.text(1.01, place - 1, title, va="center", transform=ax.get_yaxis_transform())
         place += 0.6
     ax.set(xlim=(0, 1), yticks=places, yticklabels=names)
     ax.set_xlabel("share of the rows of the cluster (tick: of all rows)")

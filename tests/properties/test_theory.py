@@ -223,9 +223,9 @@ def test_the_sample_is_bounded_and_rows_left_out_cap_the_copies():
 def test_above_the_budget_a_share_of_the_rows_has_its_pairs_counted():
     n_bins = np.full(10, 4)
     every = row_summary.plan_rows("pairwise", n_bins, 2 * 2**32 // 100, seed=0)
-    assert every.limit == 2**64 - 1
+    assert every.highest_hash == 2**64 - 1
     fourth = row_summary.plan_rows("pairwise", n_bins, 4 * 2 * 2**32 // 100, seed=0)
-    assert fourth.limit / 2**64 == pytest.approx(1 / 4)
+    assert fourth.highest_hash / 2**64 == pytest.approx(1 / 4)
     state = row_summary.keep_rows(coded(8000, 10), fourth, 1)
     assert state.totals[:4].sum() == 8000  # codes are counted in all rows
     counted = np.diagonal(state.pairs)[:4].sum()
@@ -247,7 +247,7 @@ def test_wide_tables_have_few_sources_and_keep_the_frequent_codes(d, bins):
     n_bins = np.full(d, bins)
     plan = row_summary.plan_rows("pairwise", n_bins, n, seed=0)
     assert plan.n_codes > 2048
-    assert not plan.limit
+    assert not plan.highest_hash
     state = row_summary.keep_rows(CodedTable.of_rows(rows), plan, 1)
     none = np.zeros(d, bool)
     counts = row_summary.count_pairs(state, state.kept, none, 1)

@@ -233,7 +233,7 @@ def test_bad_weights_are_refused(frame, weights, words):
 def test_a_key_that_is_a_position_and_another_name_is_refused():
     rows = np.random.default_rng(0).normal(size=(20, 3))
     frame = pd.DataFrame(rows, columns=[2, 0, 1])
-    with raises_naming(ValueError, "the key 0", "column '2'", "'0' or '2'"):
+    with raises_naming(ValueError, "has 0", "column '2'", "'0' or '2'"):
         ProximityKernel(feature_weights={0: 5}).fit(frame)
     named = ProximityKernel(feature_weights={"0": 5}).fit(frame)
     assert named.model_.scales.argmax() == 1

@@ -162,7 +162,7 @@ def test_the_bitmaps_of_a_crafted_cascade_are_refused(path):
 
 
 def test_a_model_that_could_not_be_loaded_is_not_saved(path, monkeypatch):
-    monkeypatch.setattr(saving, "FLOOR", 0)
+    monkeypatch.setattr(saving, "FREE_BYTES", 0)
     monkeypatch.setattr(saving, "GROWTH", 1)
     kernel = ProximityKernel(max_categories=600, matching="cascade")
     imputer = ProximityImputer(kernel=kernel).fit([[f"l{k}"] for k in range(600)] * 3)

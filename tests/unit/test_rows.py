@@ -113,7 +113,7 @@ def test_pairs_of_a_huge_table_are_counted_in_rows_of_low_hash(
     assert_same_bits(few.transform(frame), whole.transform(frame))
     monkeypatch.setattr(row_summary, "SAMPLE", 60)
     pk = plain(random_state=seed).fit(frame)
-    limit = plan_rows("pairwise", pk.n_bins_, 300, seed).limit
+    limit = plan_rows("pairwise", pk.n_bins_, 300, seed).highest_hash
     assert limit == int(share * WORD)
     reference = oracle.fit(oracle.read_columns(frame))
     counted = [row for row in reference.codes if hash_codes(row, seed) <= limit]

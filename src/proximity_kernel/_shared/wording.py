@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import sys
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from difflib import get_close_matches
 from itertools import zip_longest
 from textwrap import wrap
@@ -55,6 +56,16 @@ def counted(n: int, noun: str, plural: str | None = None) -> str:
     ('1 row', '2,000 rows', '2 rows have')
     """
     return f"{n:,} {noun if n == 1 else plural or f'{noun}s'}"
+
+
+@contextmanager
+def note_about(table: str) -> Iterator[None]:
+    """Add a note that names the table to a TypeError or ValueError of the block."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        error.add_note(f"This is about {table}.")
+        raise
 
 
 def show_controls(text: str) -> str:

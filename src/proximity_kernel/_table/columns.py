@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import datetime as dt
 import numbers
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from numbers import Integral
@@ -42,7 +42,6 @@ from .tables import (
     Header,
     check_finite,
     check_same_columns,
-    find_categorical,
     narrow_floats,
     split_table,
 )
@@ -195,35 +194,34 @@ def read_columns(
     (('blue', 'red'), [1, 0, -1])
     """
     split = split_table(table)
-    fitted_names = [fit.name for fit in fitted or ()]
     if fitted is not None:
-        check_same_columns(split, fitted_names)
+        check_same_columns(split, [fit.name for fit in fitted])
+    headers = [split.header(j, False) for j in range(len(split.columns))]
     # If a frame was fitted, an array has the column names of that frame.
-    known = split.names or fitted_names
-    named = find_categorical(categorical_features, known, len(split.columns))
+    named = find_categorical(categorical_features, fitted or headers)
     columns = []
-    for j, held in enumerate(split.columns):
-        header = split.header(j, j in named)
-        read = _read_series if isinstance(held, nw.Series) else _read_array
-        column = read(held, header)
+    for j, data in enumerate(split.columns):
+        header = replace(headers[j], named=j in named)
+        read = _read_series if isinstance(data, nw.Series) else _read_array
+        column = read(data, header)
         if fitted is not None:
             column = _match_fitted_type(column, fitted[j])
         elif column.type.kind == "numeric" and column.type.order is None:
-            booleans = _holds_booleans(held, column.values)
+            booleans = _holds_booleans(data, column.values)
             form: Form = "boolean" if booleans else "decimal"
-            rounded = _is_rounded(held, column)
+            rounded = _is_rounded(data, column)
             found = replace(column.type, rounded=rounded, form=form)
             column = replace(column, type=found)
         columns.append(column)
     return tuple(columns)
 
 
-def _is_rounded(held: Any, column: Column) -> bool:
+def _is_rounded(data: Any, column: Column) -> bool:
     """Whether distinct values became equal as float64: large integers, close times."""
     times = column.type.family in ("dates", "durations")
     if not times and np.fmax.reduce(np.abs(column.values), initial=0.0) < 2**53:
         return False
-    cells = held.drop_nulls().to_numpy() if isinstance(held, nw.Series) else held
+    cells = data.drop_nulls().to_numpy() if isinstance(data, nw.Series) else data
     if cells.dtype.kind == "O":
         cells = np.array([cell for cell in cells if type(cell) is int], object)
     elif cells.dtype.kind in "mM":
@@ -235,13 +233,13 @@ def _is_rounded(held: Any, column: Column) -> bool:
     return len(np.unique(cells)) > len(np.unique(column.values[column.observed]))
 
 
-def _holds_booleans(held: Any, values: NDArray[np.float64]) -> bool:
+def _holds_booleans(data: Any, values: NDArray[np.float64]) -> bool:
     """Whether all observed cells are booleans; missing cells are NaN in `values`."""
-    if isinstance(held, nw.Series):
-        return bool(held.dtype == nw.Boolean)
-    if held.dtype.kind != "O":
-        return bool(held.dtype.kind == "b")
-    types = set(map(type, held[~np.isnan(values)]))
+    if isinstance(data, nw.Series):
+        return bool(data.dtype == nw.Boolean)
+    if data.dtype.kind != "O":
+        return bool(data.dtype.kind == "b")
+    types = set(map(type, data[~np.isnan(values)]))
     return bool(types) and types <= {bool, np.bool_}
 
 
@@ -310,9 +308,9 @@ def _read_labels(series: nw.Series[Any], header: Header) -> Column:
         series.implementation.is_pyarrow() and nw.is_ordered_categorical(series)
     )
     by_rank = ordered and not header.named
-    held = series.cat.get_categories() if by_rank else series.unique()
+    unique = series.cat.get_categories() if by_rank else series.unique()
     # An arrow dictionary can contain null, and the same value several times.
-    known = [label for label in dict.fromkeys(held.to_list()) if label is not None]
+    known = [label for label in dict.fromkeys(unique.to_list()) if label is not None]
     if by_rank:
         family = " and ".join(examples(known))
         named = [name_label(label, header) for label in known]
@@ -459,13 +457,13 @@ def find_family(cells: Collection[Any], header: Header, any_type: bool = False) 
 def examples(cells: Collection[Any]) -> dict[str, Any]:
     """Find an example of each family among the observed cells, as family -> cell."""
     found: dict[str, Any] = {}
-    for held in sorted(set(map(type, cells)), key=str):
-        fits = (name for name, types in _FAMILIES.items() if issubclass(held, types))
-        family = next(fits, held.__name__)
+    for kind in sorted(set(map(type, cells)), key=str):
+        fits = (name for name, types in _FAMILIES.items() if issubclass(kind, types))
+        family = next(fits, kind.__name__)
         if family in found or family in _MISSING:
             continue
         for cell in cells:  # NaN in a text column is a float, but missing
-            if type(cell) is held and _to_plain(cell) is not None:
+            if type(cell) is kind and _to_plain(cell) is not None:
                 found[family] = cell
                 break
     return found
@@ -721,8 +719,52 @@ def select_column_rows(
     return tuple(out)
 
 
+def find_categorical(asked: Any, columns: Sequence[ColumnType | Header]) -> set[int]:
+    """Resolve `categorical_features` to column indices.
+
+    Parameters
+    ----------
+    asked : "from_dtype", None, mask, indices or names
+    columns : sequence of ColumnType or Header
+
+    Returns
+    -------
+    set of int
+
+    Examples
+    --------
+    >>> types = [ColumnType(name, "numeric", "numbers") for name in ("size", "color")]
+    >>> find_categorical(["color"], types)
+    {1}
+    """
+    if asked is None or (isinstance(asked, str) and asked == "from_dtype"):
+        return set()
+    if isinstance(asked, Iterator):
+        raise ValueError(
+            f"categorical_features is an iterator, a {type(asked).__name__}, which can "
+            "be read only once; pass a list."
+        )
+    if np.iterable(asked) and not isinstance(asked, str | bytes | bytearray | Mapping):
+        items = [
+            item.item() if isinstance(item, np.generic) else item for item in asked
+        ]
+        types = set(map(type, items))
+        if types == {bool} and len(items) == len(columns):
+            return {j for j, item in enumerate(items) if item}
+        if types <= {int} or types <= {str}:
+            given = dict.fromkeys(items)
+            return set(find_columns("categorical_features", given, columns))
+    known = isinstance(asked, str) and asked in (column.name for column in columns)
+    hint = f"; did you mean {[asked]}?" if known else "."
+    n = len(columns)
+    raise ValueError(
+        f"categorical_features must be 'from_dtype' or a list: {n} booleans, indices "
+        f"below {n}, or names of a frame's columns; got {asked!r}{hint}"
+    )
+
+
 def find_columns(
-    option: str, given: Mapping[Any, Any], types: Sequence[ColumnType]
+    option: str, given: Mapping[Any, Any], types: Sequence[ColumnType | Header]
 ) -> dict[int, tuple[Any, Any]]:
     """Find the columns to which the keys of an option refer, by name or by position.
 
@@ -732,7 +774,8 @@ def find_columns(
         The name of the option, for messages.
     given : mapping
         From names or positions of columns to values.
-    types : sequence of ColumnType
+    types : sequence of ColumnType or Header
+        The columns, with their names.
 
     Returns
     -------
@@ -752,12 +795,12 @@ def find_columns(
         if not is_number(j, Integral) or not 0 <= j < len(types):
             raise ValueError(
                 f"`{option}` names {key!r}, which is not a column"
-                f"{suggest(str(key), names)}; its keys must be names of columns, or "
+                f"{suggest(str(key), names)}; use names of columns, or "
                 f"positions below {len(types)}."
             )
         if names.get(str(key), j) != j:
             raise ValueError(
-                f"{option} has the key {key!r}, which is the position of "
+                f"{option} has {key!r}, which is the position of "
                 f"{types[j].place} and the name of another column; give the name as "
                 f"text, {str(key)!r} or {types[j].name!r}."
             )

@@ -290,9 +290,9 @@ def find_objects(table: Any, columns: Sequence[Column]) -> tuple[str, ...]:
     tuple of str, one per column
     """
     found = []
-    for column, held in zip(columns, split_table(table).columns, strict=True):
-        plain = isinstance(held, np.ndarray) and held.dtype.kind == "O"
-        found.append(name_objects(held[column.observed].tolist() if plain else []))
+    for column, data in zip(columns, split_table(table).columns, strict=True):
+        plain = isinstance(data, np.ndarray) and data.dtype.kind == "O"
+        found.append(name_objects(data[column.observed].tolist() if plain else []))
     return tuple(found)
 
 
@@ -362,12 +362,12 @@ def make_records(table: Any, columns: dict[str, _Array]) -> Any:
     """
     if _is_frame(table):
         like = nw.from_native(table, eager_only=True).implementation
-        held: dict[str, Any] = dict(columns)
+        named: dict[str, Any] = dict(columns)
         for name, own in columns.items():
             if own.dtype.kind == "O":
                 cells = own.tolist()
-                held[name] = cells if like.is_pandas() else unify_types(cells)
-        return nw.from_dict(held, backend=like).to_native()
+                named[name] = cells if like.is_pandas() else unify_types(cells)
+        return nw.from_dict(named, backend=like).to_native()
     if isinstance(table, list | tuple):
         held_rows = (own.tolist() for own in columns.values())
         return list(zip(*held_rows, strict=True))
@@ -457,29 +457,29 @@ def _fill_frame(frame: Any, fills: Sequence[Fill]) -> Any:
 def _make_frame(frame: Any, names: Sequence[str], columns: Iterable[_Array]) -> Any:
     """Make a frame of numpy columns, with the library and the index of `frame`."""
     like = nw.from_native(frame, eager_only=True).implementation
-    held = dict(zip(names, columns, strict=True))
-    made = nw.from_dict(held, backend=like).to_native()
+    named = dict(zip(names, columns, strict=True))
+    made = nw.from_dict(named, backend=like).to_native()
     return made.set_index(frame.index) if like.is_pandas() else made
 
 
-def _map_labels(fill: Fill, held: Sequence[Any]) -> tuple[list[Any], _Array]:
+def _map_labels(fill: Fill, known: Sequence[Any]) -> tuple[list[Any], _Array]:
     """Find the filled labels among the labels of a column; append new labels.
 
     Returns
     -------
-    held : list
+    known : list
         The labels of the column, then the new labels.
     places : ndarray of shape (n_missing,), int64
-        Index into `held` of each filled label.
+        Index into `known` of each filled label.
     """
     header = Header(fill.type.name, fill.type.place, named=True)
-    held = list(held)
-    known = {name_label(label, header): k for k, label in reversed([*enumerate(held)])}
+    known = list(known)
+    index = {name_label(label, header): k for k, label in reversed([*enumerate(known)])}
     for label in dict.fromkeys(fill.values.tolist()):
-        if label not in known:
-            known[label] = len(held)
-            held.append(label)
-    return held, np.array([known[label] for label in fill.values.tolist()], np.int64)
+        if label not in index:
+            index[label] = len(known)
+            known.append(label)
+    return known, np.array([index[label] for label in fill.values.tolist()], np.int64)
 
 
 def _needs_own_type(series: Any, fill: Fill) -> bool:
@@ -532,9 +532,9 @@ def _fill_pandas(series: Any, fill: Fill) -> Any:
         dense = _fill_pandas(series.sparse.to_dense(), fill)
         return dense.astype(pd.SparseDtype(dense.dtype, dtype.fill_value))
     if isinstance(dtype, pd.CategoricalDtype):
-        held = series.cat.categories.tolist()
-        labels, places = _map_labels(fill, held)
-        series = series.cat.add_categories(labels[len(held) :])
+        categories = series.cat.categories.tolist()
+        labels, places = _map_labels(fill, categories)
+        series = series.cat.add_categories(labels[len(categories) :])
         codes = series.cat.codes.to_numpy(np.int64, copy=True)
         codes[fill.rows] = places
         made = pd.Categorical.from_codes(codes, dtype=series.dtype)
@@ -610,13 +610,13 @@ def _fill_dictionary(pa: Any, chunks: Any, fill: Fill) -> Any:
     whole = chunks.unify_dictionaries().combine_chunks()
     if isinstance(whole, pa.ChunkedArray):  # in older versions of pyarrow
         whole = whole.chunk(0)
-    held, places = _map_labels(fill, whole.dictionary.to_pylist())
+    labels, places = _map_labels(fill, whole.dictionary.to_pylist())
     codes = whole.indices.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
     codes[fill.rows] = places
     dtype = chunks.type
     made = pa.DictionaryArray.from_arrays(
         pa.array(codes).cast(dtype.index_type),
-        pa.array(held, dtype.value_type),
+        pa.array(labels, dtype.value_type),
         ordered=dtype.ordered,
     )
     return pa.chunked_array([made])

@@ -44,6 +44,7 @@ class Tabular:
     library = "pandas"
 
     def _list_columns(self) -> dict[str, list[Any]]:
+        """List the cells of each column of the result, by its name."""
         raise NotImplementedError
 
     def _show(self) -> tuple[str, dict[str, list[Any]]]:
@@ -66,6 +67,7 @@ class Tabular:
         return nw.from_dict(columns, backend=backend).to_native()
 
     def _repr_html_(self) -> str:
+        """Show the first rows of the result as a table in a notebook."""
         title, columns = self._show()
         rows = list(zip(*columns.values(), strict=True))
         left = '<th style="text-align: left">'
@@ -118,16 +120,19 @@ class Records(Tabular, list[_Item]):
         self.library, self._names, self._text = library, tuple(names), text
 
     def _list_columns(self) -> dict[str, list[Any]]:
+        """List the values of each field of the records."""
         records = list(self._list_records())
         names = records[0] if records else self._names
         return {name: [one[name] for one in records] for name in names}
 
     def _show(self) -> tuple[str, dict[str, list[Any]]]:
+        """Return no title, and the columns that a notebook shows."""
         columns = self._list_columns()
         shown = ("row", "feature", "value", "score", self._text)
         return "", {name: columns[name] for name in shown} if self._text else columns
 
     def _list_records(self) -> Iterator[Mapping[str, Any]]:
+        """Flatten each record to a mapping from columns to cells."""
         for row, item in enumerate(self):
             if isinstance(item, list):
                 for one in item:

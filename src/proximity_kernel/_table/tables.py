@@ -17,7 +17,7 @@ values are only checked for infinity, because that is fastest for a whole array.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Iterable, Sequence, Sized
 from dataclasses import dataclass
 from reprlib import repr as short
 from typing import Any, NoReturn, TypeAlias
@@ -201,66 +201,6 @@ def check_same_columns(table: Table, fitted: Sequence[str]) -> None:
         )
 
 
-def find_categorical(asked: Any, names: Sequence[str], n_features: int) -> set[int]:
-    """Resolve `categorical_features` to column indices.
-
-    Parameters
-    ----------
-    asked : "from_dtype", None, mask, indices or names
-    names : sequence of str
-        The names of the columns; empty if they have no names.
-    n_features : int
-
-    Returns
-    -------
-    set of int
-
-    Examples
-    --------
-    >>> find_categorical(["color"], ["size", "color"], 2)
-    {1}
-    """
-    if asked is None or (isinstance(asked, str) and asked == "from_dtype"):
-        return set()
-    if isinstance(asked, Iterator):
-        raise ValueError(
-            f"categorical_features is an iterator, a {type(asked).__name__}, which can "
-            "be read only once; pass a list."
-        )
-    wrong, hint = asked, "."
-    if isinstance(asked, str):
-        hint = f"; {asked!r} is not a column."
-        if asked in names:
-            hint = f"; did you mean {[asked]}?"
-    elif np.iterable(asked) and not isinstance(asked, bytes | bytearray | Mapping):
-        items = [
-            item.item() if isinstance(item, np.generic) else item for item in asked
-        ]
-        types = {type(item) for item in items}
-        if types == {bool} and len(items) == n_features:
-            return {j for j, item in enumerate(items) if item}
-        if types <= {int} or types <= {str}:
-            index = {name: j for j, name in enumerate(names)}
-            found = {item: index.get(item, item) for item in items}
-            wrong = [item for item, j in found.items() if j not in range(n_features)]
-            for item in found if types == {int} else ():
-                if index.get(str(item), item) != item:
-                    raise ValueError(
-                        f"categorical_features has {item!r}, which is the position of "
-                        f"column {names[item]!r} and the name of another column; give "
-                        f"the name as text, {str(item)!r} or {names[item]!r}."
-                    )
-            if not wrong:
-                return set(found.values())
-            if types == {str}:
-                hint = f"; {wrong[0]!r} is not a column."
-    raise ValueError(
-        f"categorical_features must be 'from_dtype' or a list: {n_features} booleans, "
-        f"indices below {n_features}, or names of a frame's columns; "
-        f"got {wrong!r}{hint}"
-    )
-
-
 def check_finite(values: _Array, places: Sequence[str]) -> None:
     """Raise ValueError if a table contains infinity; `places` name its columns."""
     if values.dtype.kind == "f" and (infinite := np.isinf(values)).any():
@@ -303,11 +243,11 @@ def _split_frame(frame: nw.DataFrame[Any]) -> Table:
 
 def _unwrap_series(series: Any) -> Any:
     """Return a series, or an array of its cells if narwhals cannot use its dtype."""
-    held = getattr(series.to_native(), "dtype", None)
+    dtype = getattr(series.to_native(), "dtype", None)
     # narwhals would guess that a column of objects is text.
-    if isinstance(held, np.dtype) and held.kind == "O":
+    if isinstance(dtype, np.dtype) and dtype.kind == "O":
         return series.to_numpy()
-    if hasattr(held, "pyarrow_dtype"):  # narwhals supports pyarrow's own columns better
+    if hasattr(dtype, "pyarrow_dtype"):  # narwhals reads pyarrow's own columns better
         table = nw.from_native(series.to_frame().to_arrow(), eager_only=True)
         series = next(iter(table.iter_columns()))
     if str(getattr(series.to_native(), "type", "")) == "string_view":

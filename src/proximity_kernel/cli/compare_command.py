@@ -13,7 +13,7 @@ from scipy.stats import chi2_contingency, ks_2samp
 from sklearn.base import clone
 
 from .. import ProximityOutliers
-from .._bins import write_numbers
+from .._bins import format_numbers
 from .._shared.wording import counted, join_names, listed, write_share
 from ..io import ColumnSchema, InputError, LoadedTable, Schema, read_table
 from . import fitting
@@ -195,7 +195,7 @@ def _compare_column(name: str, old: Any, new: Any) -> _Change:
         if is_date:
             said = [write_short(one) for one in middles]
         else:
-            said = write_numbers(middles, "numbers")
+            said = format_numbers(middles, "numbers")
         # What changed more comes first.
         first = 0 if found.statistic >= missing_size else len(texts)
         texts.insert(first, f"median {said[0]} to {said[1]}")

@@ -23,7 +23,7 @@ from .._shared.wording import counted, show_controls, suggest
 from ..io import InputError, LoadedTable
 from ..io.cells import decode, write_cell
 from ..io.write import open_writer
-from ..neighbors import fit_like
+from ..neighbors import fit_search_kernel
 from .arguments import name_options
 from .program import Invocation
 
@@ -222,7 +222,7 @@ def write_report(
     with invocation.progress(f"writing {path}"):
         if invocation.options.n_bins is None and kernel.matching == "pairwise":
             if clusters is None:
-                kernel, coded = fit_like(kernel, coded.columns)
+                kernel, coded = fit_search_kernel(kernel, coded.columns)
             else:  # `TableReport` fits the kernel of neighbors itself
                 kernel = None
         page = TableReport(

@@ -26,6 +26,7 @@ from .._row_summary import RowSummary, merge_rows, summarize_rows
 from .._shared.extras import require
 from .._shared.options import check_count, check_flag, resolve_options
 from .._shared.whole_files import is_device, name_beside, whole_file
+from .._shared.wording import note_about
 from ..kernel import (
     ProximityKernel,
     check_kernel,
@@ -297,11 +298,8 @@ class DaskProximityKernel(BaseEstimator):  # type: ignore[misc]  # untyped
                 f"{name} is a dask {type(table).__name__}, but must be in memory; call "
                 ".compute() on it first."
             )
-        try:
+        with note_about(f"{name}, the second table"):
             return represent(self.kernel_, table, dtype)
-        except (TypeError, ValueError) as error:
-            error.add_note(f"This is about {name}, the second table.")
-            raise
 
 
 def fit_partitions(

@@ -246,12 +246,12 @@ class DaskProximityKMeans(ClusterMixin, BaseEstimator):  # type: ignore[misc]  #
         blocks = parts.map(_gather_part, shared)
         if self.persist:
             blocks = list(require("dask", extra="dask").persist(*blocks))
-        held = Parts(tuple(blocks), parts.sizes, None)
+        gathered = Parts(tuple(blocks), parts.sizes, None)
 
         def add_up(centers: NDArray[Any], bins: bool) -> Sums:
             given = share(centers), shared if bins else None
             return check_sums(
-                held.reduce(operator.add, _sum_rows, *given), kernel.model_
+                gathered.reduce(operator.add, _sum_rows, *given), kernel.model_
             )
 
         return Passes(add_up, self.max_iter, closing=True)

@@ -137,6 +137,7 @@ class DaskProximityOutliers(BaseEstimator):  # type: ignore[misc]  # untyped
         return self._map(X, "predict", np.empty(0, np.int64))
 
     def _map(self, X: Any, method: str, empty: NDArray[Any]) -> Any:
+        """Call a method of the fitted estimator for each partition, lazily."""
         check_is_fitted(self)
         return map_method(self.outliers_, method, X, empty)
 

@@ -144,32 +144,32 @@ class Shared:
     scheduler does not unpickle. Tasks in the process that made it share the object.
     """
 
-    def __init__(self, held: Any, packed: bytes | None = None) -> None:
-        self._held, self._packed = held, packed
+    def __init__(self, shared: Any, packed: bytes | None = None) -> None:
+        self._shared, self._packed = shared, packed
         self._lock = Lock()
 
     def get(self) -> Any:
         """Return the object, unpickled by the first call in a process."""
         with self._lock:
             if self._packed is not None:
-                self._held = pickle.loads(zlib.decompress(self._packed))
+                self._shared = pickle.loads(zlib.decompress(self._packed))
                 self._packed = None
-            return self._held
+            return self._shared
 
     def __reduce__(self) -> Any:
         """Pickle the object as compressed bytes."""
         with self._lock:
             packed = self._packed
             if packed is None:
-                plain = pickle.dumps(self._held, pickle.HIGHEST_PROTOCOL)
+                plain = pickle.dumps(self._shared, pickle.HIGHEST_PROTOCOL)
                 packed = zlib.compress(plain, level=1)
         return Shared, (None, packed)
 
 
-def share(held: Any) -> Any:
+def share(shared: Any) -> Any:
     """Wrap an object in one node of the dask graph, as an argument of many tasks."""
     dask = require("dask", extra="dask")
-    return dask.delayed(Shared(held), pure=False, traverse=False)
+    return dask.delayed(Shared(shared), pure=False, traverse=False)
 
 
 def split_parts(table: Any, kernel: ProximityKernel | None = None) -> Parts:

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import ProximityKernel
-from .._bins import NumericBins, write_moment
+from .._bins import NumericBins, format_moment
 from .._shared.wording import counted, write_plain, write_share
 from .._surprise import TAIL
 from .._table.columns import Column
@@ -209,7 +209,7 @@ class DisplayColumn:
         if self.labels is not None:
             return self.labels[int(value)]
         if self.kind == "date":
-            return write_moment(value).replace("T", " ")
+            return format_moment(value).replace("T", " ")
         return self._write_number(value) + " s" * (self.kind == "duration")
 
     def write_middle(self, value: float) -> str:

@@ -29,7 +29,7 @@ from .._shared.wording import capitalize, counted, write_share
 from ..io import LoadedTable
 from ..io.cells import write_cell
 from ..kernel import code_table, find_kernel, fit_coded
-from ..neighbors import fit_like
+from ..neighbors import fit_search_kernel
 from .display_columns import (
     HEIGHT,
     WIDTH,
@@ -221,7 +221,7 @@ def _choose_comparison(
     """
     if given or kernel.n_bins is not None or kernel.matching != "pairwise":
         return kernel, coded
-    return fit_like(kernel, coded.columns)
+    return fit_search_kernel(kernel, coded.columns)
 
 
 def _check_clusters(clusters: ProximityKMeans | None) -> None:
