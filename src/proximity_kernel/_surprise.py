@@ -6,10 +6,9 @@ out of the counts of pairs, where these contain a row like it. So a row has the 
 score whether it was fitted or is new, and no row is evidence for itself. A code that
 fewer than five other rows have is no evidence.
 
-A code that has come with one bin in all other rows decides, as in `_pairwise`. Here it
-also decides if x of its N + x other rows are exceptions, not more than one in a hundred
-or a single one of 20; then ``e = (x + 1) / (N + x + 2)``. Of several codes that decide,
-the one with the smallest e does.
+A code that has come with one bin in all other rows decides, as in `_pairwise`, and so
+does the fact that a feature is observed. Here codes may have exceptions, too, not more
+than one in a hundred or a single one of 20.
 
 - The *surprise* of a cell is ``-log P(own bin)``. A number between the centers of two
   bins has a part of the probability of each, by its distance to them, so that the end
@@ -30,9 +29,9 @@ is replaced by one drawn from its P, and its place in the tail by a random one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,10 +42,14 @@ from ._compile import compiled, merged
 from ._model import Model
 from ._pairwise import (
     DECIDES,
+    EXCEPTIONS,
+    ONE_OF,
+    Deciders,
     Evidence,
     PairCounts,
     Pairwise,
     compute_evidence,
+    find_deciders,
     lay_out_evidence,
 )
 from ._row_summary import RowPlan, keep_rows
@@ -63,8 +66,6 @@ FALSE_ALARMS = 0.01
 """Share of the rows drawn from the model that lie beyond the automatic limit."""
 FEWEST_ROWS = 5
 """Other rows that a code must have to be evidence."""
-_EXCEPTIONS = 100  # other rows for each exception of a code that decides
-_ONE_EXCEPTION = 20  # other rows, if it has a single one
 _LEAST_UNIT = 0.1  # of the central range; a uniform distribution has 0.09
 _FEWEST_BEYOND = 10  # values from which the unit of a tail is learned
 _MOST_TAIL = 1e12  # keeps sums finite
@@ -217,79 +218,6 @@ def _choose_unit(excess: float | None, n_beyond: int, usual: float) -> float:
     return float(unit if n_beyond >= _FEWEST_BEYOND else min(unit, usual))
 
 
-class Decisions(NamedTuple):
-    """The codes that decide a feature, apart from few exceptions.
-
-    The features with such codes for feature j are the entries from ``start[j]`` up to
-    ``start[j + 1]``. What a code of the feature at entry t decides is at ``first[t]``
-    plus the place of the code.
-    """
-
-    start: _Ints  # (n_features + 1,)
-    source: _Ints  # (n_entries,) features
-    entry: _Ints  # (n_entries,) where the source is in the evidence
-    first: _Ints  # (n_entries,)
-    support: NDArray[Any]  # rows in which the code came with the bin
-    bins: _Ints  # the bin; -1: the code decides nothing
-    exceptions: NDArray[Any]  # rows in which it came with another bin
-    pairs: NDArray[Any]  # counts of pairs of codes, in the layout of the evidence
-
-
-def find_decisions(counts: PairCounts, layout: Evidence) -> Decisions:
-    """Find the codes that have come with one bin of a feature always, or nearly so.
-
-    Parameters
-    ----------
-    counts : PairCounts
-    layout : Evidence
-
-    Returns
-    -------
-    Decisions
-    """
-    start, source, entry, first = [0], [], [], []
-    support, bins, exceptions = ([np.empty(0, np.int64)] for _ in range(3))
-    size = 0
-    for j, n_bins in enumerate(counts.n_bins.tolist()):
-        for m, pairs in _list_pairs(counts, layout, j) if n_bins else ():
-            most, rows = pairs.argmax(axis=1), pairs.max(axis=1)
-            others = pairs.sum(axis=1) - rows
-            prior = layout.prior[layout.offsets[j] + most]
-            sure = -rows * np.log(np.where(prior > 0, prior, 1)) > DECIDES
-            # One more than allowed, because it may be the row that is judged.
-            sure &= others <= 1 + np.maximum(1, rows / _EXCEPTIONS)
-            if sure.any():
-                support.append(rows)
-                bins.append(np.where(sure, most, -1))
-                exceptions.append(others)
-                source.append(int(layout.source[m]))
-                entry.append(m)
-                first.append(size)
-                size += len(pairs)
-        start.append(len(source))
-    return Decisions(
-        np.array(start, np.int64), np.array(source, np.int64),
-        np.array(entry, np.int64), np.array(first, np.int64),
-        np.concatenate(support), np.concatenate(bins), np.concatenate(exceptions),
-        np.ascontiguousarray(counts.pairs).ravel(),
-    )  # fmt: skip
-
-
-def _list_pairs(
-    counts: PairCounts, layout: Evidence, j: int
-) -> Iterator[tuple[int, NDArray[Any]]]:
-    """Yield each source's entry for feature j, and its counts (codes, bins of j)."""
-    n_bins, own = counts.n_bins, int(layout.offsets[j])
-    for m in range(int(layout.source_start[j]), int(layout.source_start[j + 1])):
-        i = int(layout.source[m])
-        if counts.sources is None:
-            codes = slice(layout.offsets[i], layout.offsets[i] + n_bins[i])
-            yield m, counts.pairs[codes, own : own + n_bins[j]]
-        elif layout.n_places[j] == n_bins[j]:  # all codes of the feature are kept
-            held = counts.pairs.reshape(-1, *counts.pairs.shape[2:])[m]
-            yield m, held[: layout.n_places[i], : n_bins[j]]
-
-
 def _mark_known(counts: PairCounts, layout: Evidence) -> NDArray[np.bool_]:
     """Mark the values of the evidence whose code enough rows have, as a flat mask."""
     if counts.sources is not None:
@@ -324,7 +252,7 @@ class Judge:
     taken: _Floats
     logs: _Floats
     unseen: _Floats
-    decisions: Decisions
+    decisions: Deciders
 
     @classmethod
     def of_model(cls, model: Model) -> Judge:
@@ -342,7 +270,7 @@ class Judge:
         observed = np.array([own.sum() for own in model.totals_by_feature])
         return cls(
             evidence, told, taken, logs, np.log(observed + 1.0),
-            find_decisions(counts, evidence),
+            find_deciders(counts, evidence, spare=True),
         )  # fmt: skip
 
     def allocate_scratch(self) -> tuple[_Ints, _Floats]:
@@ -606,7 +534,7 @@ def _find_places(e: Evidence, rows: NDArray[Any], r: int, places: Any) -> None:
 
 @compiled
 def decide_cell(
-    evidence: Evidence, decisions: Decisions, logs: Any, j: int, own: Any, places: Any,
+    evidence: Evidence, decisions: Deciders, logs: Any, j: int, own: Any, places: Any,
     wanted: int = -1,
 ) -> Any:  # fmt: skip
     """Find the code that decides a cell, leaving out one row like that of the cell.
@@ -619,18 +547,20 @@ def decide_cell(
     rest, decided, source = 1.0, 0, -1
     for t in range(d.start[j], d.start[j + 1]):
         place = places[d.source[t]]
-        if place < 0 or d.bins[d.first[t] + place] < 0:
-            continue
         at = d.first[t] + place
+        if place < 0 or d.support[at] == 0:
+            continue
         b, rows, others = d.bins[at], d.support[at], d.exceptions[at]
         if wanted >= 0 and b != wanted:
             continue
-        if own == b:
-            rows = max(rows - 1, 0)
-        elif own < e.n_bins[j]:
+        if own < e.n_bins[j]:
             line = e.base[d.entry[t]] + place * e.stride
-            others -= min(d.pairs[line + e.place[offset + own]], 1)
-        least = _EXCEPTIONS * others if others > 1 else _ONE_EXCEPTION
+            held = min(d.pairs[line + e.place[offset + own]], 1)
+            if own == b:
+                rows -= held
+            else:
+                others -= held
+        least = EXCEPTIONS * others if others > 1 else ONE_OF
         if others > 0 and rows < least:
             continue
         # The exceptions can be any x of N + x rows: log of the binomial, at most.
@@ -657,7 +587,7 @@ def _mix_bins(logit: Any, k: Any, toward: Any) -> Any:
 
 @merged
 def _estimate_cell(
-    e: Evidence, told: Any, taken: Any, logs: Any, decisions: Decisions, j: int,
+    e: Evidence, told: Any, taken: Any, logs: Any, decisions: Deciders, j: int,
     own: Any, places: Any, total: Any, logit: Any,
 ) -> Any:  # fmt: skip
     """Write the log-probabilities of a cell's bins to `logit`; return their entropy.
@@ -727,7 +657,7 @@ def _estimate_cell(
 @compiled
 def judge_rows(
     rows: NDArray[Any], toward: Any, evidence: Evidence, told: Any, taken: Any,
-    logs: Any, decisions: Decisions, unseen: Any, places: Any, room: Any,
+    logs: Any, decisions: Deciders, unseen: Any, places: Any, room: Any,
     surprise: Any, expected: Any,
 ) -> None:  # fmt: skip
     """Write the surprise and the expected surprise of each observed cell.
@@ -755,7 +685,7 @@ def judge_rows(
 @compiled
 def draw_rows(
     rows: NDArray[Any], evidence: Evidence, told: Any, taken: Any, logs: Any,
-    decisions: Decisions, scales: Any, n_numbers: Any, before: Any, width: Any,
+    decisions: Deciders, scales: Any, n_numbers: Any, before: Any, width: Any,
     uniform: Any, places: Any, room: Any, scores: Any,
 ) -> None:  # fmt: skip
     """Write the score of each row after its cells were drawn from their estimates.

@@ -65,8 +65,17 @@ def estimate(model, row, j, fitted_rows):
             left.append(n)
             if sum(pair[0] == a for pair in both) - 1 >= 5:
                 logs[b] += weights[j, i] * math.log((n + s * q) / ((total + s) * q))
-        share, b = leave_to_others(left, both, a, prior)
+        some = [b for code, b in both if code < model.bins[i].n_bins]
+        seen = [some.count(b) for b in range(n_bins[j])]
+        if own < n_bins[j] and a < model.bins[i].n_bins:
+            seen[own] -= min(both.count((a, own)), 1)
+        share, b = leave_to_others(left, prior)
         if share < rest:
+            rest, decided = share, b
+        share, b = leave_to_others(seen, prior)
+        of_bin = both.count((a, b))
+        most = 2 * of_bin + 1 >= sum(pair[0] == a for pair in both)
+        if share < rest and most and a < model.bins[i].n_bins:
             rest, decided = share, b
     shares = [math.exp(x - max(logs)) for x in logs]
     shares = [x / sum(shares) for x in shares]
@@ -76,11 +85,11 @@ def estimate(model, row, j, fitted_rows):
     return shares, len(observed)
 
 
-def leave_to_others(left, both, a, prior):
-    """Find which bin a code decides for, and the share it leaves to the others."""
-    counts = [both.count((a, b)) for b in range(len(left))]
-    b = counts.index(max(counts))  # before a row is left out
-    rows, others = left[b], sum(left) - left[b]
+def leave_to_others(counts, prior):
+    """Find which bin is decided for by counts, and the share left to the others."""
+    rows = max(counts)
+    b = counts.index(rows)
+    others = sum(counts) - rows
     if others and rows < (20 if others == 1 else 100 * others):
         return 1.0, b
     chance = rows * math.log(prior[b]) if prior[b] else 0.0
@@ -176,6 +185,20 @@ def test_scores_are_those_of_the_loops_where_codes_decide():
     # A cell that another column determines, and agrees with, is never listed.
     for row in odd.reasons(table[2:]):
         assert not {reason.feature for reason in row} & {"x", "y"}
+
+
+def test_scores_are_those_of_the_loops_where_being_observed_decides():
+    """One row breaks the rule that who smokes has a number, not the ten like it."""
+    smokers = [("yes", f"v{k % 10}") for k in range(100)]
+    table = pd.DataFrame(
+        [("no", None)] * 99 + [("no", "v5"), *smokers], columns=["smoker", "number"]
+    )
+    odd = ProximityOutliers().fit(table)
+    got = odd.score_cells(table).to_numpy()
+    np.testing.assert_allclose(got, score_in_loops(odd, table, table), atol=1e-9)
+    assert np.flatnonzero(odd.predict(table) == -1).tolist() == [99]
+    (reason,) = odd.reasons(table[99:100], 1)[0]
+    assert str(reason) == "smoker no: yes expected with number v5"
 
 
 # --- rows
