@@ -8,8 +8,9 @@ its cells, and they add up to its score.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -44,7 +45,7 @@ from ._shared.options import (
     resolve_options,
 )
 from ._shared.sklearn_bases import OutlierDetector, TableT, Weighted
-from ._shared.wording import join_names, write_plain, write_share
+from ._shared.wording import write_plain, write_share
 from ._surprise import (
     FALSE_ALARMS,
     FEWEST_ROWS,
@@ -86,6 +87,7 @@ _MOST = 0.5  # more than this share are most
 _MOST_NAMED = 3  # expected categories
 _SIDES: tuple[Literal["left"], Literal["right"]] = ("left", "right")
 _N_GIVEN = 2  # other cells that are named
+_FEWEST_ASKED = 3  # other rows that can contradict these
 _LEAST_TOLD = 0.1  # logarithm of the odds by which a named cell changes them
 _Floats = NDArray[np.float64]
 
@@ -106,12 +108,13 @@ class Reason:
     expected : str
         The bins that have at least 80 % of the probability, in words. Bins that fewer
         than five other rows have are left out. Empty where the bins do not say enough:
-        a number is among the likely ones, rare categories have over a fifth of the
-        probability, or extremes of the row suggest an outer bin for a number in the bin
-        next to it, or reversed.
+        a number is among the likely ones, more than three categories are expected, rare
+        ones have over a fifth of the probability, or extremes of the row suggest an
+        outer bin for a number in the bin next to it, or reversed.
     given : tuple of str
         The cells of the row that each make the expected value likelier than it is in
-        the whole column, the most important first; at most two.
+        the whole column, the most important first; at most two. Most other rows that
+        have them, or numbers near theirs, have an expected value.
     side : {"above", "below", ""}
         Whether a number lies above or below nearly all others of its column.
     beyond : float
@@ -119,10 +122,6 @@ class Reason:
         least; 0 if that is less than 95 %.
     usual : str
         The central 80 % of the column, if the cell is outside and `expected` is empty.
-    confirmed : str
-        The rows that speak for the cell: at least five other rows have the same value
-        as the cells of the row that suggest another one, and most of them agree with
-        this cell. Then `expected` is empty.
     """
 
     feature: str
@@ -134,15 +133,12 @@ class Reason:
     side: str = ""
     beyond: float = 0.0
     usual: str = ""
-    confirmed: str = ""
 
     def __str__(self) -> str:
         parts = [f"usually {self.usual}"] if self.usual else []
         if self.expected:
             given = f" with {' and '.join(self.given)}" if self.given else ""
             parts.append(f"{self.expected} expected{given}")
-        if self.confirmed:
-            parts.append(f"as in {self.confirmed}")
         if self.side:
             parts.append(f"{self.side} {100 * self.beyond:g} % of all values")
         if not parts and self.probability:
@@ -427,9 +423,11 @@ class ProximityOutliers(Weighted, OutlierDetector, KernelEstimator):
         Returns
         -------
         list of length n_samples, of lists of Reason
-            The cells with a score, the highest first. With ``to_frame()``, one line
-            for each reason (as a sentence in the column "reason"), and shown as a table
-            in a notebook.
+            The cells with a score, the highest first; not those that agree with most
+            of at least five other rows of `among` with the same values of the cells
+            that suggest another one, unless they are numbers beyond 95 % of their
+            column. With ``to_frame()``, one line for each reason (as a sentence in the
+            column "reason"), and shown as a table in a notebook.
         """
         most = check_count("n", n, 1)
         coded = self._code(X)
@@ -437,12 +435,7 @@ class ProximityOutliers(Weighted, OutlierDetector, KernelEstimator):
         others = coded if among is None else self._code(among)
         writer = _Writer(coded, self._tails, others)
         found = (
-            [
-                writer.write(i, j, float(own[j]))
-                for j in np.argsort(-own, kind="stable")[:most].tolist()
-                if own[j] > 0
-            ]
-            for i, own in enumerate(cells)
+            list(islice(writer.write_row(i, own), most)) for i, own in enumerate(cells)
         )
         names = ["row", *Reason.__dataclass_fields__, "reason"]
         return Records(found, find_library(X), names, text="reason")
@@ -538,8 +531,18 @@ class _Writer:
         self._judge = Judge.of_model(coded.model)
         self._names: list[BinNames] = coded.model.bin_names
 
-    def write(self, i: int, j: int, score: float) -> Reason:
-        """Write the reason for the cell of feature j in row i."""
+    def write_row(self, i: int, scores: _Floats) -> Iterator[Reason]:
+        """Yield the reasons for the cells of row i, the highest score first."""
+        for j in np.argsort(-scores, kind="stable").tolist():
+            reason = self._write(i, j, float(scores[j])) if scores[j] > 0 else None
+            if reason is not None:
+                yield reason
+
+    def _write(self, i: int, j: int, score: float) -> Reason | None:
+        """Write the reason for the cell of feature j in row i; None if there is none.
+
+        That is so if other rows agree with a cell that is no extreme.
+        """
         row, column = self._coded.bins[self._coded.index[i]], self._coded.columns[j]
         shares, told, decided = self._judge.explain(row, j)
         own, side, mark, usual = int(row[j]), "", 0, ""
@@ -555,9 +558,13 @@ class _Writer:
         most = _N_GIVEN if expected and prior[likely].sum() < _LIKELY else 0
         order = np.argsort(-raised, kind="stable")[:most].tolist()
         given = [k for k in order if raised[k] > _LEAST_TOLD]
-        confirmed = self._find_confirming_rows(i, j, own, given)
+        confirmed = self._is_confirmed(i, j, own, given)
+        if confirmed and not side:
+            return None
         if confirmed or self._are_extremes(i, j, own, likely, given):
             expected, given = "", []
+        while given and self._is_contradicted(i, j, own, likely, given):
+            given = given[:-1]
         if not expected and self._lies_beyond(i, j):
             usual = self._name_usual(j)
         types = self._coded.model.types
@@ -571,7 +578,6 @@ class _Writer:
             side=side,
             beyond=mark / 1000,
             usual=usual,
-            confirmed=confirmed,
         )
 
     def _find_expected(
@@ -609,37 +615,52 @@ class _Writer:
         extreme = [self._lies_beyond(i, k) for k in (j, *given)]
         return extreme[0] and any(extreme[1:])
 
-    def _find_confirming_rows(self, i: int, j: int, own: int, given: list[int]) -> str:
-        """Find whether rows with the same values as `given` agree with cell j of row i.
+    def _is_confirmed(self, i: int, j: int, own: int, given: list[int]) -> bool:
+        """Whether rows with the same values as `given` agree with cell j of row i.
 
         At least five other rows must have the values of both, or of the first, and most
-        of them the same bin as the cell. They are described in words; "" for none.
+        of them the same bin as the cell.
         """
-        rows, found = np.empty(0, np.int64), ""
+        agree = False
         if own >= self._coded.model.bins[j].n_bins:
             given = []
-        for n, k in enumerate(given, 1):
-            same = self._find_same(i, k)
-            rows = same if n == 1 else np.intersect1d(rows, same)
-            codes = self._among.bins[self._among.index[rows], j]
-            codes = codes[codes != self._among.missing]
-            agreeing = int(np.count_nonzero(codes == own))
-            n_rows = len(codes) - min(agreeing, 1)  # one row like this one is left out
-            agreeing -= min(agreeing, 1)
-            if n_rows < FEWEST_ROWS:
+        for n in range(1, len(given) + 1):
+            codes = self._list_codes(i, j, own, given[:n])
+            if len(codes) < FEWEST_ROWS:
                 break
-            types, found = self._coded.model.types, ""
-            if agreeing > _MOST * n_rows:
-                cells = [
-                    f"{types[g].name} {self._write_value(i, g)}" for g in given[:n]
-                ]
-                found = (
-                    f"{agreeing:,} of {n_rows:,} other rows with {join_names(cells)}"
-                )
-        return found
+            agree = bool(np.mean(codes == own) > _MOST)
+        return agree
 
-    def _find_same(self, i: int, k: int) -> NDArray[np.int64]:
-        """Find the rows of `among` with the same value of feature k as row i."""
+    def _is_contradicted(
+        self, i: int, j: int, own: int, likely: list[int], given: list[int]
+    ) -> bool:
+        """Whether most other rows with the cells `given` have none of the likely bins.
+
+        Rows with the same bins are asked, if there are three, and those with the very
+        same values, if there are five.
+        """
+        same = self._list_codes(i, j, own, given)
+        near = self._list_codes(i, j, own, given, near=True)
+        asked = [near] if len(near) >= _FEWEST_ASKED else []
+        asked += [same] if len(same) >= FEWEST_ROWS else []
+        return any(np.isin(codes, likely).mean() <= _MOST for codes in asked)
+
+    def _list_codes(
+        self, i: int, j: int, own: int, given: list[int], *, near: bool = False
+    ) -> NDArray[Any]:
+        """List the observed codes of feature j in other rows with the cells `given`.
+
+        One row like row i is left out.
+        """
+        rows = self._find_same(i, given[0], near)
+        for k in given[1:]:
+            rows = np.intersect1d(rows, self._find_same(i, k, near))
+        codes = self._among.bins[self._among.index[rows], j]
+        codes = codes[codes != self._among.missing]
+        return np.delete(codes, np.flatnonzero(codes == own)[:1])
+
+    def _find_same(self, i: int, k: int, near: bool) -> NDArray[np.int64]:
+        """Find the rows of `among` with the value of feature k, or bin, of row i."""
         column, other = self._coded.columns[k], self._among.columns[k]
         if not column.observed[i]:
             return np.flatnonzero(~other.observed)
@@ -648,9 +669,14 @@ class _Writer:
             places = {label: at for at, label in enumerate(other.labels or ())}
             self._sorted[k] = order, other.values[order], places
         order, values, places = self._sorted[k]
-        value = column.values[i]
+        value, bins = column.values[i], self._coded.model.bins[k]
         if column.type.kind == "categorical":
             value = places.get(column.labels[value], len(places))
+        elif near:
+            limits = np.concatenate([[-np.inf], bins.midpoints, [np.inf]])
+            at = np.searchsorted(bins.midpoints, value)
+            first, last = np.searchsorted(values, limits[at : at + 2], "right")
+            return np.asarray(order[first:last])
         first, last = (np.searchsorted(values, value, side) for side in _SIDES)
         return np.asarray(order[first:last])
 
@@ -681,7 +707,7 @@ class _Writer:
         return prior, shares, kept
 
     def _name_bins(self, j: int, likely: list[int]) -> str:
-        """Name the expected bins of feature j: a range, or categories with "or"."""
+        """Name the expected bins of feature j: a range, or at most three categories."""
         names = self._names[j]
         if names.n_ordered and likely[-1] < names.n_ordered:
             clipped = self._name_clipped_range(j, likely[0], likely[-1])
@@ -689,9 +715,9 @@ class _Writer:
                 return clipped
             name = names.name(likely[0], likely[-1])
             return "a value" if name == "observed" else name
-        named = [names.name(k, k) for k in likely[:_MOST_NAMED]]
         if len(likely) > _MOST_NAMED:
-            named[-1] = "another value"
+            return ""
+        named = [names.name(k, k) for k in likely]
         return " or ".join([", ".join(named[:-1]), named[-1]] if named[1:] else named)
 
     def _name_clipped_range(self, j: int, first: int, last: int) -> str:

@@ -616,22 +616,20 @@ def make_ages():
 def test_rows_with_the_very_same_value_are_asked_before_another_is_expected():
     table = make_ages()
     odd = ProximityOutliers().fit(table)
-    found = [one for row in odd.reasons(table) for one in row if one.feature == "group"]
-    assert not [one for one in found if one.expected]
-    asked = [one.confirmed for one in found if one.confirmed]
-    n_rows = (table["age"] == 65).sum() - 1
-    assert f"{n_rows} of {n_rows} other rows with age 65" in asked
-    assert str(found[0]) == f"group {found[0].value}: as in {found[0].confirmed}"
-
-
-def test_the_rows_that_are_asked_can_be_others_than_those_that_are_judged():
-    table = make_ages()
-    odd = ProximityOutliers().fit(table)
-    whole = odd.reasons(table)
-    at = [i for i, row in enumerate(whole) if any(one.confirmed for one in row)][:3]
-    assert odd.reasons(table.iloc[at], among=table) == [whole[i] for i in at]
-    alone = [one for i in at for one in odd.reasons(table.iloc[[i]])[0]]
-    assert not [one for one in alone if one.confirmed]
+    scores = odd.score_cells(table)["group"].to_numpy()
+    at = np.flatnonzero((scores > 0) & (table["age"] == 65).to_numpy())
+    assert len(at) > 5
+    found = [one for row in odd.reasons(table) for one in row]
+    assert not [one for one in found if one.feature == "group"]
+    # So are others than those that are judged.
+    assert not [
+        one
+        for row in odd.reasons(table.iloc[at], among=table)
+        for one in row
+        if one.feature == "group"
+    ]
+    alone = odd.reasons(table.iloc[at[:1]])[0]
+    assert [one for one in alone if one.feature == "group"]
     with raises_naming(ValueError, "age"):
         odd.reasons(table, among=table.drop(columns="age"))
     # A wrong group stays one: the other rows with this age contradict it.
@@ -639,4 +637,31 @@ def test_the_rows_that_are_asked_can_be_others_than_those_that_are_judged():
     (reason,) = (
         one for one in odd.reasons(wrong, among=table)[0] if one.feature == "group"
     )
-    assert reason.given
+    assert not reason.given  # in these bins "old" is expected, at that age "middle"
+
+
+def test_cells_are_named_only_if_most_rows_with_them_are_as_expected():
+    """Of the rows with p and q half have "a" and half "b"."""
+    rows = [("a", "p", "q"), ("b", "p", "q")] * 20 + [("c", "r", "s")] * 300
+    table = pd.DataFrame([*rows, ("c", "p", "q")], columns=["x", "y", "z"])
+    odd = ProximityOutliers().fit(table)
+    (reason, *_) = odd.reasons(table[-1:], among=table)[0]
+    assert str(reason) == "x c: a or b expected with y p and z q"
+    # The rows that the model does not know contradict it.
+    other = table.assign(x=np.where(table["y"] == "p", "c", "a"))
+    other.loc[other.index[:6], "x"] = ["a", "b"] * 3
+    found = odd.reasons(other[-1:], among=other)[0]
+    assert "x" not in {one.feature for one in found}
+    few = pd.concat([other[6:9], other[-1:]])
+    (reason, *_) = odd.reasons(few[-1:], among=few)[0]
+    assert str(reason) == "x c: a or b expected"
+
+
+def test_many_categories_are_not_listed():
+    """Five are as likely with "p", and the column has others more often."""
+    rows = [(letter, "p") for letter in "abcdefgh" for _ in range(30)]
+    rows += [("z", "q")] * 400 + [("z", "p")]
+    odd = ProximityOutliers().fit(pd.DataFrame(rows, columns=["x", "y"]))
+    reasons = odd.reasons(pd.DataFrame({"x": ["z"], "y": ["p"]}))[0]
+    (reason,) = (one for one in reasons if one.feature == "x")
+    assert re.fullmatch("x z: .* % likely, given the other cells", str(reason))

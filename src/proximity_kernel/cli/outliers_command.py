@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -64,13 +63,31 @@ def _list_outliers(invocation: Invocation, model: Any, table: Any, coded: Any) -
             of_them = " of them" if len(explained) else ""
             invocation.note(f"The {counted(top, 'most unusual row')}{of_them}:")
     if top is not None:
-        rows = explained = np.argsort(-scores, kind="stable")[:top]
+        rows = explained = np.argsort(-scores, kind="stable")
     texts = np.full(len(scores), "", dtype=object)
     if options.reasons:
+        n, confirmed = 0, []
         for row, reasons in _iterate_reasons(
-            invocation, model, coded, explained, options.reasons
+            invocation, model, coded, explained, options.reasons, top
         ):
             texts[row] = ("\n" if shown else "; ").join(map(_write_reason, reasons))
+            if outlying[row] and not reasons:
+                confirmed.append(row)
+                continue
+            n += 1
+            if n == top:
+                break
+        outlying[confirmed] = False
+        if confirmed:
+            invocation.note(
+                f"{counted(len(confirmed), 'row')} with such a score "
+                f"{'is' if len(confirmed) == 1 else 'are'} not called outliers: most "
+                "other rows with the same values confirm their unusual ones."
+            )
+        if top is not None:
+            rows = rows[~np.isin(rows, confirmed)]
+    if top is not None:
+        rows = rows[:top]
     results = {"score": scores.round(6), "outlier": outlying, "reasons": texts}
     if shown and len(set(outlying[rows])) == 1:
         del results["outlier"]
@@ -92,7 +109,7 @@ def _list_cells(invocation: Invocation, model: Any, table: Any, coded: Any) -> A
     order = np.argsort(-cells, axis=None, kind="stable")
     order = order[cells.ravel()[order] > 0]
     names, n = list(table.frame), options.top or len(order)
-    while True:  # until enough are left of the first n
+    while True:  # until enough of the first n have a reason
         row, feature = np.divmod(order[:n], cells.shape[1])
         found = {
             (i, reason.feature): reason
@@ -101,13 +118,15 @@ def _list_cells(invocation: Invocation, model: Any, table: Any, coded: Any) -> A
             )
             for reason in reasons
         }
-        listed = [found[i, names[j]] for i, j in zip(row, feature, strict=True)]
-        wrong = [not one.confirmed or bool(one.side) for one in listed]
-        if n >= len(order) or sum(wrong) >= options.top:
+        cell = [
+            (i, names[j]) for i, j in zip(row.tolist(), feature.tolist(), strict=True)
+        ]
+        cell = [at for at in cell if at in found]
+        if n >= len(order) or len(cell) >= options.top:
             break
         n *= 2
-    row = row[wrong][: options.top]
-    listed = list(compress(listed, wrong))[: options.top]
+    row = [i for i, _ in cell[: options.top]]
+    listed = [found[at] for at in cell[: options.top]]
     results = {
         "column": [one.feature for one in listed],
         "value": [one.value for one in listed],
@@ -139,12 +158,17 @@ def _describe_outliers(scores: Any, model: Any, *, fitted: bool) -> str:
 
 
 def _iterate_reasons(
-    invocation: Invocation, model: Any, coded: Any, rows: Any, most: int
-) -> Iterator[tuple[int, Any]]:
-    """Yield (row, its reasons) for each of `rows`, with a progress bar."""
-    with invocation.progress("finding reasons", len(rows)) as advance:
-        for start in range(0, len(rows), _BLOCK):
-            block = rows[start : start + _BLOCK]
+    invocation: Invocation, model: Any, coded: Any, rows: Any, most: int,
+    wanted: int | None = None,
+) -> Iterator[tuple[int, Any]]:  # fmt: skip
+    """Yield (row, its reasons) for each of `rows`, with a progress bar.
+
+    `wanted` is how many of the rows are about to be taken; None means all.
+    """
+    step = min(wanted or _BLOCK, _BLOCK)
+    with invocation.progress("finding reasons", wanted or len(rows)) as advance:
+        for start in range(0, len(rows), step):
+            block = rows[start : start + step]
             reasons = model.reasons(coded.take(block), most, among=coded)
             yield from zip(block, reasons, strict=True)
             advance(len(block))
