@@ -56,7 +56,7 @@ minimized in batches, which do not depend on the number of threads; nor do the r
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -213,6 +213,8 @@ class Pairwise:
         Computed from the counts and the smoothing.
     deciders : Deciders
         Computed from the counts.
+    derived : dict
+        What other modules compute from the rule, once.
     """
 
     counts: PairCounts
@@ -220,6 +222,7 @@ class Pairwise:
     weights: _Floats
     evidence: Evidence
     deciders: Deciders
+    derived: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     leaves_bins_out = False
 

@@ -24,7 +24,10 @@ than one in a hundred or a single one of 20.
 - The score of a row is the sum of the scores of its cells.
 
 The distribution of these scores under the model is simulated: each cell of a fitted row
-is replaced by one drawn from its P, and its place in the tail by a random one.
+is replaced by one drawn from its P, and its place in the tail by a random one. Drawn
+rows are more ordinary than those of the table where many columns repeat each other,
+because P takes what they say together for independent. So at most 1 in 20 fitted rows
+exceed the limit of the scores, unless these are far from the others (`find_limit`).
 """
 
 from __future__ import annotations
@@ -64,6 +67,8 @@ MARKS = (950, 990, 999)
 """Quantiles, in per mille from either end, that a value is compared with."""
 FALSE_ALARMS = 0.01
 """Share of the rows drawn from the model that lie beyond the automatic limit."""
+MOST_OUTLIERS = 0.05
+"""Share of the fitted rows beyond it, if they do not stand out from the others."""
 FEWEST_ROWS = 5
 """Other rows that a code must have to be evidence."""
 _LEAST_UNIT = 0.1  # of the central range; a uniform distribution has 0.09
@@ -71,7 +76,7 @@ _FEWEST_BEYOND = 10  # values from which the unit of a tail is learned
 _MOST_TAIL = 1e12  # keeps sums finite
 _PIECE = 4096  # rows
 _N_DRAWN = 20_000  # rows drawn from the model
-_MOST_DRAWN = 1 << 31  # entries of evidence that are added up for them
+_MOST_DRAWN = 1 << 29  # entries of evidence that are added up for them
 _FEWEST_DRAWN = 1000
 _TINY = 1e-12
 _LANES = 8  # bins whose evidence is added up at once
@@ -256,10 +261,17 @@ class Judge:
 
     @classmethod
     def of_model(cls, model: Model) -> Judge:
-        """Build a judge from a model; raise TypeError unless its rule is pairwise."""
+        """Build the judge of a model; raise TypeError unless its rule is pairwise."""
         rule = model.matcher
         if not isinstance(rule, Pairwise):
             raise TypeError("Scores of cells need a model with matching='pairwise'.")
+        if "judge" not in rule.derived:
+            rule.derived["judge"] = cls._of_rule(rule)
+        judge: Judge = rule.derived["judge"]
+        return judge
+
+    @classmethod
+    def _of_rule(cls, rule: Pairwise) -> Judge:
         evidence, counts = rule.evidence, rule.counts
         _, without = compute_evidence(counts, lay_out_evidence(counts), rule.smoothing)
         weights = _broadcast_weights(rule) * _mark_known(counts, evidence)
@@ -267,7 +279,8 @@ class Judge:
         taken = weights * (without - evidence.values)
         with np.errstate(divide="ignore"):
             logs = np.log(evidence.prior)
-        observed = np.array([own.sum() for own in model.totals_by_feature])
+        before, first = np.append(0, np.cumsum(counts.totals)), evidence.offsets
+        observed = before[first + evidence.n_bins] - before[first]
         return cls(
             evidence, told, taken, logs, np.log(observed + 1.0),
             find_deciders(counts, evidence, spare=True),
@@ -461,8 +474,12 @@ def take_sample(model: Model, rows: NDArray[Any], counts: _Ints) -> CodedTable:
     return CodedTable(coded.bins, counts, coded.index, model=model)
 
 
-def find_limit(sample: CodedTable, tails: Tails, n_threads: int) -> float:
+def find_limit(sample: CodedTable, tails: Tails, n_threads: int) -> tuple[float, bool]:
     """Find the score that the share `FALSE_ALARMS` of simulated rows exceeds.
+
+    If more than `MOST_OUTLIERS` of the fitted rows exceed it, the limit is what this
+    share of them exceeds, but at most what `FALSE_ALARMS` would in an exponential
+    distribution with their quartiles: errors in many rows do not raise it further.
 
     Parameters
     ----------
@@ -474,6 +491,8 @@ def find_limit(sample: CodedTable, tails: Tails, n_threads: int) -> float:
     Returns
     -------
     float
+    bool
+        Whether it is that of the simulated rows.
     """
     model: Model = sample.model
     judge, n_rows = Judge.of_model(model), len(sample.bins)
@@ -481,7 +500,7 @@ def find_limit(sample: CodedTable, tails: Tails, n_threads: int) -> float:
     cost = int((np.diff(e.source_start) * e.n_places).sum()) + 1
     wanted = max(_FEWEST_DRAWN, min(_N_DRAWN, _MOST_DRAWN // cost))
     at = np.arange(wanted) % n_rows
-    scores = np.empty(len(at))
+    scores = np.empty((2, len(at)))  # of drawn rows, and of the rows themselves
     before, width = _compute_bin_shares(model, tails)
     n_numbers = np.array([own.n_bins for own in model.bins], np.int64)
 
@@ -491,14 +510,25 @@ def find_limit(sample: CodedTable, tails: Tails, n_threads: int) -> float:
         draw_rows(
             some, e, judge.told, judge.taken, judge.logs, judge.decisions,
             model.scales, n_numbers, before, width, rng.random((*some.shape, 2)),
-            *judge.allocate_scratch(), scores[first:last],
+            *judge.allocate_scratch(), scores[:, first:last],
         )  # fmt: skip
 
     run_pieces(draw_some, len(at), _PIECE, n_threads)
     weights = sample.counts[at]
+    limit = _find_upper(scores[0], weights, FALSE_ALARMS)
+    own = scores[1, :n_rows], weights[:n_rows]
+    shares = MOST_OUTLIERS, 0.25, 0.5
+    high, upper, middle = (_find_upper(*own, share) for share in shares)
+    far = middle + (upper - middle) * np.log(0.5 / FALSE_ALARMS) / np.log(2)
+    of_rows = min(high, float(far))
+    return max(limit, of_rows), limit >= of_rows
+
+
+def _find_upper(scores: _Floats, weights: NDArray[Any], share: float) -> float:
+    """Find the score that a share of rows with weights exceeds."""
     order = np.argsort(-scores, kind="stable")
     beyond = np.cumsum(weights[order])
-    place = int(np.searchsorted(beyond, FALSE_ALARMS * beyond[-1], side="right"))
+    place = int(np.searchsorted(beyond, share * beyond[-1], side="right"))
     return float(scores[order[place]])
 
 
@@ -682,6 +712,24 @@ def judge_rows(
                     surprise[r, j] = -share
 
 
+@merged
+def _score_bin(
+    logit: Any, expected: Any, k: Any, rank: Any, last: Any, before: Any, inside: Any
+) -> Any:
+    """Return the score of a cell in bin k, a number at a rank within the bin."""
+    toward = 0.0
+    if inside > 0:
+        low = 0.0 if k == 0 else -0.5  # the outer centers are the extremes
+        high = 0.0 if k == last else 0.5
+        toward = low + rank * (high - low)
+    score = -_mix_bins(logit, k, toward) - expected - SLACK
+    if inside > 0:
+        below = before + rank * inside
+        beyond = max(min(below, 1 - below), _TINY)
+        score += max(np.log(TAIL / beyond), 0.0)
+    return max(score, 0.0)
+
+
 @compiled
 def draw_rows(
     rows: NDArray[Any], evidence: Evidence, told: Any, taken: Any, logs: Any,
@@ -690,6 +738,7 @@ def draw_rows(
 ) -> None:  # fmt: skip
     """Write the score of each row after its cells were drawn from their estimates.
 
+    And that of the row itself, with the places of numbers in their bins drawn.
     ``before`` and ``width`` are the share of a column's values below a bin and in it;
     the tail of a drawn value is the exponential quantile of its rank. A number is
     uniform in its bin; the last bin of numbers has code ``n_numbers[j] - 1``.
@@ -698,7 +747,7 @@ def draw_rows(
     total, logit = room[0], room[1]
     for r in range(rows.shape[0]):
         _find_places(e, rows, r, places[0])
-        scores[r] = 0.0
+        scores[:, r] = 0.0
         for j in range(rows.shape[1]):
             own = np.int64(rows[r, j])
             if own >= e.n_bins[j] or own == missing:
@@ -706,6 +755,11 @@ def draw_rows(
             expected = _estimate_cell(
                 e, told, taken, logs, decisions, j, own, places, total, logit
             )
+            rank, last = uniform[r, j, 1], n_numbers[j] - 1
+            scores[1, r] += scales[j] * _score_bin(
+                logit, expected, own, rank, last, before[e.offsets[j] + own],
+                width[e.offsets[j] + own],
+            )  # fmt: skip
             left, drawn = uniform[r, j, 0], 0
             for k in range(e.n_bins[j]):
                 if logit[k] > -np.inf:
@@ -717,14 +771,7 @@ def draw_rows(
                 expected = _estimate_cell(
                     e, told, taken, logs, decisions, j, drawn, places, total, logit
                 )
-            inside, toward = width[e.offsets[j] + drawn], 0.0
-            if inside > 0:
-                low = 0.0 if drawn == 0 else -0.5  # the outer centers are the extremes
-                high = 0.0 if drawn == n_numbers[j] - 1 else 0.5
-                toward = low + uniform[r, j, 1] * (high - low)
-            score = -_mix_bins(logit, drawn, toward) - expected - SLACK
-            if inside > 0:
-                below = before[e.offsets[j] + drawn] + uniform[r, j, 1] * inside
-                beyond = max(min(below, 1 - below), _TINY)
-                score += max(np.log(TAIL / beyond), 0.0)
-            scores[r] += max(score, 0.0) * scales[j]
+            scores[0, r] += scales[j] * _score_bin(
+                logit, expected, drawn, rank, last, before[e.offsets[j] + drawn],
+                width[e.offsets[j] + drawn],
+            )  # fmt: skip

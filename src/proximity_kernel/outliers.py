@@ -163,7 +163,9 @@ class ProximityOutliers(Weighted, OutlierDetector, KernelEstimator):
         cells.
     contamination : "auto" or float, default="auto"
         Share of the fitted rows to call outliers, above 0 and at most 0.5. "auto" takes
-        the rows that score higher than 99 % of rows drawn from the fitted model.
+        the rows that score higher than 99 % of rows drawn from the fitted model; if
+        this is more than one row in 20, as in tables with many columns that repeat each
+        other, only those that stand out from the other fitted rows.
     n_jobs : int or None, default=None
         Threads; None is those of the kernel: all cores, unless it has its own option.
 
@@ -176,7 +178,7 @@ class ProximityOutliers(Weighted, OutlierDetector, KernelEstimator):
     expected_false_alarms_ : float or None
         1 % of the fitted rows, as many as would be called outliers if the rows were
         drawn from the model; of a real table without errors, fewer can be. None if
-        `contamination` is a number.
+        `contamination` is a number, and if the limit is not that of drawn rows.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
         Only when the table had column names, all of them strings.
@@ -298,26 +300,28 @@ class ProximityOutliers(Weighted, OutlierDetector, KernelEstimator):
         tails = _learn_tails_from_summary(columns, kernel.model_.types)
         if self.contamination == _AUTO:
             sample = take_sample(kernel.model_, rows.rows, rows.counts)
-            limit = find_limit(sample, tails, resolve_options(kernel).n_threads)
+            threads = resolve_options(kernel).n_threads
+            limit, of_model = find_limit(sample, tails, threads)
         else:
+            of_model = False
             limit = _find_upper_quantile(
                 list_value_counts(collect_scores(tails)), self.contamination
             )
-        self._set_fitted(kernel, tails, limit)
+        self._set_fitted(kernel, tails, limit, of_model)
 
     def _learn(
         self, kernel: ProximityKernel, coded: CodedTable, sample_weight: Any
     ) -> None:
         """Learn tails and the threshold from the coded rows of the fitted table."""
         check_rule(kernel)
-        threads, copies = resolve_options(kernel).n_threads, None
+        threads, copies, of_model = resolve_options(kernel).n_threads, None, False
         if sample_weight is not None:
             copies = weights_to_counts(sample_weight, len(coded))
         tails = learn_tails(coded.columns, copies)
         if self.contamination == _AUTO:
             seed = draw_seed(kernel.random_state)
             sample = sample_fitted(coded, seed, threads, copies)
-            limit = find_limit(sample, tails, threads)
+            limit, of_model = find_limit(sample, tails, threads)
         else:
             scores = score_rows(coded, tails, threads)
             some = slice(None) if copies is None else copies > 0
@@ -325,9 +329,11 @@ class ProximityOutliers(Weighted, OutlierDetector, KernelEstimator):
             limit = _find_upper_quantile(
                 count_values(scores[some], weights), self.contamination
             )
-        self._set_fitted(kernel, tails, limit)
+        self._set_fitted(kernel, tails, limit, of_model)
 
-    def _set_fitted(self, kernel: ProximityKernel, tails: Tails, limit: float) -> None:
+    def _set_fitted(
+        self, kernel: ProximityKernel, tails: Tails, limit: float, of_model: bool
+    ) -> None:
         """Set the fitted attributes; the scores of outliers are above `limit`."""
         take_kernel(self, kernel)
         self._tails = tails
@@ -335,6 +341,7 @@ class ProximityOutliers(Weighted, OutlierDetector, KernelEstimator):
         self.expected_false_alarms_: float | None = None
         if self.contamination == _AUTO:
             self.offset_ = -limit - _ROUNDING
+        if of_model:
             self.expected_false_alarms_ = FALSE_ALARMS * kernel.model_.n_samples
 
     def score_samples(self, X: Any) -> NDArray[np.float64]:

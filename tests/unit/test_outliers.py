@@ -665,3 +665,21 @@ def test_many_categories_are_not_listed():
     reasons = odd.reasons(pd.DataFrame({"x": ["z"], "y": ["p"]}))[0]
     (reason,) = (one for one in reasons if one.feature == "x")
     assert re.fullmatch("x z: .* % likely, given the other cells", str(reason))
+
+
+def test_where_the_model_would_call_many_rows_outliers_the_limit_is_that_of_rows():
+    """Panels of tests that are missing together repeat each other many times."""
+    rng = np.random.default_rng(1)
+    table = rng.normal(size=(60, 8, 15))
+    table[rng.random((60, 8)) < 0.6] = np.nan
+    table = table.reshape(60, -1)
+    odd = ProximityOutliers().fit(table)
+    assert odd.expected_false_alarms_ is None
+    assert 0 < np.sum(odd.predict(table) == -1) <= 5
+    parts = ProximityOutliers().fit_batches([table[:20], table[20:]])
+    assert parts.offset_ == odd.offset_
+    # Gross errors in many rows do not raise it.
+    wrong = mixed_table(300, 6, 0.1, seed=1)
+    for k, number in enumerate(wrong.select_dtypes("number").columns[:3]):
+        wrong.loc[8 * k : 8 * k + 7, number] = 1e6
+    assert (ProximityOutliers().fit(wrong).predict(wrong)[:24] == -1).all()

@@ -11,7 +11,7 @@ import pandas as pd
 
 from .. import ProximityOutliers
 from .._shared.wording import counted, write_share
-from .._surprise import FALSE_ALARMS
+from .._surprise import FALSE_ALARMS, MOST_OUTLIERS
 from ..io import InputError
 from . import fitting
 from .program import Invocation
@@ -145,6 +145,12 @@ def _describe_outliers(scores: Any, model: Any, *, fitted: bool) -> str:
     if fitted and model.expected_false_alarms_ is not None:
         alarms = (
             f" {write_share(FALSE_ALARMS)} of rows drawn from the model score higher."
+        )
+    elif fitted and model.contamination == "auto":
+        alarms = (
+            f" The limit is taken from the rows: more than {write_share(MOST_OUTLIERS)}"
+            f" of them score higher than {write_share(1 - FALSE_ALARMS)} of rows drawn "
+            "from the model."
         )
     if not n:
         return (
