@@ -268,7 +268,8 @@ class ProximityImputer(Weighted, Transformer, KernelEstimator):
         -------
         table of the type of X, with its columns
             0 where a cell was observed. For numbers the standard deviation, for dates a
-            duration, for labels and booleans the probability that another is right.
+            duration, for labels and booleans the probability that another is right: 1 /
+            (N + 2) where N rows have the only one.
         """
         table = self._collect(X)
         made = make_uncertainty(table, self._estimate(table, "mean"))
@@ -332,7 +333,9 @@ class ProximityImputer(Weighted, Transformer, KernelEstimator):
             One row for each missing cell of a column of labels or booleans and each
             label, by row and column: ``row`` (position in X), ``column`` (its name),
             ``label`` and ``probability``. The probabilities of a cell sum to 1. The
-            label None stands for all labels that share a bin with a more frequent one.
+            label None stands for all labels that share a bin with a more frequent one,
+            and in a column with a single label for any other: of N equal values the
+            probability is (N + 1) / (N + 2).
 
         Examples
         --------
