@@ -80,9 +80,8 @@ def _list_outliers(invocation: Invocation, model: Any, table: Any, coded: Any) -
         outlying[confirmed] = False
         if confirmed:
             invocation.note(
-                f"{counted(len(confirmed), 'row')} with such a score "
-                f"{'is' if len(confirmed) == 1 else 'are'} not called outliers: most "
-                "other rows with the same values confirm their unusual ones."
+                f"{counted(len(confirmed), 'row')} of these left out: most other rows "
+                "with the same values confirm what is unusual."
             )
         if top is not None:
             rows = rows[~np.isin(rows, confirmed)]
