@@ -97,7 +97,8 @@ class Reference:
     @cached_property
     def pairwise(self) -> Pairwise:
         """The pairwise rule, learnt from these rows: slow, so only if it is used."""
-        return Pairwise(self.codes, self.n_bins)
+        informative = [j for j, cells in enumerate(self.cells) if cells.gap]
+        return Pairwise(self.codes, self.n_bins, informative=informative)
 
 
 @dataclass(frozen=True)
@@ -363,7 +364,7 @@ def provenance(
                 level = "evidence" if max(moves.values(), default=0) > 0 else "prior"
                 decided = reference.pairwise.decide(row, j)
                 if decided is not None:
-                    level, (decider, support, _) = "determined", decided
+                    level, (decider, support, *_) = "determined", decided
             out.append(
                 Origin(i, j, level, observed, support, certainty, moves, decider)
             )

@@ -39,11 +39,14 @@ class Pairwise:
     counted, scored : list of list of int, optional
         Rows whose pairs are counted, and of these the rows that the smoothing and the
         weights are chosen with; all, if they are not given.
+    informative : list of int, optional
+        Features whose last code stands for missing.
     """
 
-    def __init__(self, codes, n_bins, counted=None, scored=None):
+    def __init__(self, codes, n_bins, counted=None, scored=None, informative=()):
         counted = codes if counted is None else counted
         self.n_bins, self.scored = n_bins, counted if scored is None else scored
+        self.n_values = [n - (j in informative) for j, n in enumerate(n_bins)]
         self.prior = find_frequencies(codes, n_bins)
         self.usual = find_frequencies(counted, n_bins)
         self.both, self.seen = Counter(), Counter()
@@ -167,25 +170,48 @@ class Pairwise:
         return dict(zip(sources, found.x.tolist(), strict=True))
 
     def decide(self, row, j):
-        """Find the cell that decides: (feature, rows, bin), or None.
+        """Find what decides: (feature, rows, bin, exceptions), or None.
 
         "Where a code a of feature i has come with one bin b of j in all of N rows, and
-        N log(1 / q_j(b)) > 14"; of several the largest N, the first feature in a tie.
+        N log(1 / q_j(b)) > 14"; or "the fact that feature i is observed". "Of what
+        decides, the smallest e does, and the first feature if there is a tie".
         """
-        best = None
+        found = []
         for i, a in enumerate(row):
             if i == j or a < 0 or not self.n_bins[j]:
                 continue
             together = [self.both[i, a, j, b] for b in range(self.n_bins[j])]
             n, b = max(together), int(np.argmax(together))
             if n and n == sum(together) and -n * log(self.prior[j][b]) > DECIDES:
-                best = (i, n, b) if best is None or n > best[1] else best
-        return best
+                found.append((i, n, b, 0))
+            if a < self.n_values[i]:
+                found += self.decide_by_presence(i, j, together)
+        # The first of the smallest.
+        return min(found, key=lambda d: (d[3] + 1) / (d[1] + d[3] + 2), default=None)
+
+    def decide_by_presence(self, i, j, together):
+        """Find whether it decides that feature i is observed, as a list of one or none.
+
+        `together` counts the bins beside the row's code. "Of its N + x rows x may then
+        be exceptions, one in a hundred or a single one of 20; but a code of which most
+        rows are exceptions does not decide".
+        """
+        seen = [
+            sum(self.both[i, a, j, b] for a in range(self.n_values[i]))
+            for b in range(self.n_bins[j])
+        ]
+        n, b = max(seen), int(np.argmax(seen))
+        x, q = sum(seen) - n, self.prior[j][b]
+        if not n or n < (0, 20)[x == 1] or (x > 1 and n < 100 * x):
+            return []
+        surely = -n * log(q) - (x * (1 + log((n + x) / x)) if x else 0)
+        most = 2 * together[b] >= sum(together)
+        return [(i, n, b, x)] if surely > DECIDES and most else []
 
     def estimate(self, row, j):
         """Estimate a missing cell: a share for each bin of feature j.
 
-        "P_j = (1 - 1/(N+2)) one-hot(b) + P_j / (N+2)" if a cell decides.
+        "P_j = (1 - e) one-hot(b) + e P_j, e = (x + 1) / (N + x + 2)" if a cell decides.
         """
         if not self.n_bins[j]:
             return []
@@ -193,9 +219,10 @@ class Pairwise:
         shares = self.share(total, j, 1)
         decided = self.decide(row, j)
         if decided is not None:
-            _, n, b = decided
-            shares = shares / (n + 2)
-            shares[b] += 1 - 1 / (n + 2)
+            _, n, b, x = decided
+            rest = (x + 1) / (n + x + 2)
+            shares = shares * rest
+            shares[b] += 1 - rest
         return shares.tolist()
 
     def moves(self, row, j):

@@ -115,7 +115,8 @@ def list_chances(
     -------
     dict of str to ndarray
         Row of the table, name of the column, label, and probability, row after row. The
-        label None stands for all labels that share a bin with a more frequent label.
+        label None stands for all labels that share a bin with a more frequent label,
+        and in a column with a single label for any other label.
     """
     none = np.empty(0, np.int64)
     parts: list[tuple[NDArray[Any], ...]] = [
@@ -154,14 +155,27 @@ def _label_shares(
     column, typical = model.types[j], model.typical[j]
     t = learned.place(j)
     if t is None:
-        chances = shares * (1 - typical.spread)
-        other = (shares * typical.spread).sum(axis=1)
+        spread = typical.spread + _find_doubt(model, j)
+        chances = shares * (1 - spread)
+        other = (shares * spread).sum(axis=1)
         labels = np.append(label_bins(column, typical), np.array([None]))
         return labels, np.column_stack([chances, other])
     if column.form != "boolean":
         return None
     true = (shares * learned.means[t, : shares.shape[1]]).sum(axis=1)
+    doubt = _find_doubt(model, j)
+    true = np.clip(true, doubt, 1 - doubt)
     return np.array([False, True], object), np.column_stack([1 - true, true])
+
+
+def _find_doubt(model: Model, j: int) -> float:
+    """Find the probability of another label where all N observed ones are equal.
+
+    This is ``1 / (N + 2)``, by the rule of succession; 0 for other columns.
+    """
+    totals = model.totals_by_feature[j][: model.bins[j].n_bins]
+    lone = len(totals) == 1 and not model.typical[j].spread.any()
+    return float(1 / (totals[0] + 2)) if lone else 0.0
 
 
 def rows_at_a_time(model: Model) -> int:
@@ -230,13 +244,16 @@ def _decode_cells(
     t = learned.place(j)
     if t is None:
         # The likeliest label, and the probability of any other.
-        chances = shares * (1 - model.typical[j].spread)
+        chances = shares * (1 - model.typical[j].spread - _find_doubt(model, j))
         none, unsure = np.zeros((len(rows), 2)), 1 - chances.max(axis=1)
         picks = chances.argmax(axis=1)
         zeros = none[:, 0]
         return _Decoded(rows, picks, zeros, zeros, np.clip(unsure, 0, 1), none)
     values, spread = learned.find_moments(t, codes, shares.shape[1])
     means, deviation = _average_bins(shares, values, spread)
+    if model.types[j].form == "boolean" and (doubt := _find_doubt(model, j)):
+        means = np.clip(means, doubt, 1 - doubt)
+        deviation = np.sqrt(means * (1 - means))
     ends = np.zeros((len(rows), 2))
     if level > 0:
         for k, place in enumerate(((1 - level) / 2, (1 + level) / 2)):
@@ -307,7 +324,7 @@ def _apply_regression(
 ) -> Fill:
     """Add the predicted residuals to numbers, and reduce their uncertainty."""
     t = learned.place(j)
-    if t is None or not fill.fillable:
+    if t is None or not fill.fillable or fill.is_boolean:
         return fill
     index = coded.index[fill.rows]
 

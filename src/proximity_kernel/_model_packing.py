@@ -66,7 +66,7 @@ def unpack_model(state: State) -> Model:
     missingness = tuple(_read_missing_cells(*feature) for feature in held)
     informative = np.array([cells.informative for cells in missingness])
     n_bins = np.array([own.n_bins for own in bins], np.int64) + informative
-    matcher, totals, n_samples = _unpack_matcher(state, n_bins)
+    matcher, totals, n_samples = _unpack_matcher(state, n_bins, informative)
     chosen = decode(state.values["categorical_features"])
     leaf_counts = _read_leaf_counts(state, bins, n_bins, totals)
     feature_weights = _read_feature_weights(state, n_bins)
@@ -244,7 +244,7 @@ def _pack_matcher(model: Model) -> tuple[dict[str, Any], dict[str, NDArray[Any]]
 
 
 def _unpack_matcher(
-    state: State, n_bins: NDArray[np.int64]
+    state: State, n_bins: NDArray[np.int64], informative: NDArray[np.bool_]
 ) -> tuple[Pairwise | Cascade, NDArray[np.int64], int]:
     """Rebuild the rule that estimates missing cells.
 
@@ -268,6 +268,7 @@ def _unpack_matcher(
     smoothing = state.values["smoothing"]
     check(type(smoothing) is int and smoothing in SMOOTHINGS, "invalid smoothing")
     pairs = _read_pairs(state, n_bins, n_samples)
+    pairs = replace(pairs, informative=informative)
     weights = state.array("weights", np.float64)
     check(len(weights) == pairs.n_entries and is_finite(weights), "invalid weights")
     check(((weights >= 0) & (weights <= MOST_WEIGHT)).all(), "invalid weights")
@@ -410,6 +411,8 @@ def drop_rare(model: Model, min_count: int) -> Model:
         cells if own.any() else replace(cells, informative=False)
         for cells, own in zip(model.missingness, marks, strict=True)
     ]
+    informative = np.array([cells.informative for cells in missingness])
+    counts = replace(counts, informative=informative)
     layout = lay_out_evidence(counts)
     target = np.repeat(np.arange(len(marks)), np.diff(layout.source_start))
     weights = np.asarray(matcher.weight_table.todense())[target, layout.source]

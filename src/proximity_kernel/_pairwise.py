@@ -20,8 +20,12 @@ chance (``N log(1 / q_j(b)) > DECIDES``), decides: the estimate is then ::
 
     (1 - e) one-hot(b) + e P_j,    e = 1 / (N + 2)
 
-If several codes of a row decide, the code with the largest N is used; ties go to the
-first feature. Smoothing and weights are chosen without this rule.
+The fact that feature i is observed, whatever its code, decides too, where the rows that
+observe both i and j have one bin b of j: who has a number of cigarettes is a smoker.
+Then x of the N + x rows may be exceptions, if N is at least 100 x, or 20 and x is 1,
+with ``e = (x + 1) / (N + x + 2)``; but a code of which most rows are exceptions does
+not decide (see `is_sure`). If several codes or features decide, the smallest e is used;
+ties go to the first feature. Smoothing and weights are chosen without this rule.
 
 In a table with very many codes (`MOST_CODES`) pairs are counted in a sample of rows.
 Each feature then keeps its most frequent codes and uses only its sources: the features
@@ -55,7 +59,7 @@ the results.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -74,6 +78,8 @@ MOST_WEIGHT = 1.5
 """The largest weight of a source."""
 DECIDES = 14
 """A code decides if N rows fall in one bin by chance with probability < exp(-14)."""
+EXCEPTIONS, ONE_OF = 100, 20
+"""Minimum number of rows per exception, and with a single exception, to decide."""
 _PIECE = 4096  # rows that a thread estimates at a time
 _Floats = NDArray[np.float64]
 _Ints = NDArray[np.int64]
@@ -136,18 +142,21 @@ class Evidence(NamedTuple):
 
 
 class Deciders(NamedTuple):
-    """The codes that have always come with one bin of a feature, for the loops.
+    """The codes that decide a feature, and the features that do if observed.
 
-    The features with codes that decide feature j are the entries from ``start[j]`` up
-    to ``start[j + 1]``, in ascending order. What a code of the feature at entry t
-    decides is at ``first[t]`` plus the place of the code.
+    The entries for feature j are those from ``start[j]`` up to ``start[j + 1]``, by
+    feature in ascending order, its single codes before the fact that it is observed.
+    What a code of the feature at entry t decides is at ``first[t]`` plus its place.
     """
 
     start: NDArray[np.int64]  # (n_features + 1,)
     source: NDArray[np.int64]  # (n_entries,) features
+    entry: NDArray[np.int64]  # (n_entries,) where the source is in the evidence
     first: NDArray[np.int64]  # (n_entries,)
-    support: NDArray[np.int64]  # rows with the code and the bin; 0: it does not decide
+    support: NDArray[Any]  # rows with the code and the bin; 0: it does not decide
+    exceptions: NDArray[Any]  # rows with the code and another bin
     bins: NDArray[np.int64]  # the bin that the code decides for
+    pairs: NDArray[Any]  # counts of pairs of codes, in the layout of the evidence
 
 
 @dataclass(frozen=True)
@@ -171,6 +180,8 @@ class PairCounts:
     kept : ndarray of shape (n_features, n_kept), int64, or None
         The codes of each feature that carry evidence, padded with -1; None means all
         codes.
+    informative : ndarray of shape (n_features,), bool, or None
+        Whether the last code of each feature stands for missing cells; None means no.
     """
 
     n_bins: _Ints
@@ -179,6 +190,7 @@ class PairCounts:
     pairs: _Ints
     sources: _Ints | None = None
     kept: _Ints | None = None
+    informative: NDArray[np.bool_] | None = None
 
     @property
     def n_entries(self) -> int:
@@ -204,6 +216,8 @@ class Pairwise:
         Computed from the counts and the smoothing.
     deciders : Deciders
         Computed from the counts.
+    derived : dict
+        What other modules compute from the rule, once.
     """
 
     counts: PairCounts
@@ -211,6 +225,7 @@ class Pairwise:
     weights: _Floats
     evidence: Evidence
     deciders: Deciders
+    derived: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     leaves_bins_out = False
 
@@ -394,69 +409,147 @@ def lay_out_evidence(counts: PairCounts) -> Evidence:
     )  # fmt: skip
 
 
-def find_deciders(counts: PairCounts, layout: Evidence) -> Deciders:
-    """Find the codes that have always come with one bin of a feature, not by chance.
+def find_deciders(
+    counts: PairCounts, layout: Evidence, *, spare: bool = False
+) -> Deciders:
+    """Find the codes that decide a feature, and the features that do if observed.
 
     Parameters
     ----------
     counts : PairCounts
     layout : Evidence
+    spare : bool
+        Let codes have exceptions, too, and return all that would decide with one
+        exception less, for scores with a row left out.
 
     Returns
     -------
     Deciders
     """
-    n_features = len(counts.n_bins)
-    target, source, place, support, decided = _find_lone_bins(counts, layout)
-    prior = layout.prior[layout.offsets[target] + decided]
+    own = _find_common_bins(counts, layout)
+    target = np.repeat(np.arange(len(counts.n_bins)), np.diff(layout.source_start))
     # Counts that are drawn, or crafted, can have pairs of a bin that never occurs.
-    some = (prior > 0) & (-support * np.log(np.where(prior > 0, prior, 1)) > DECIDES)
-    pair = (target * n_features + source)[some]
-    entry, which = np.unique(pair, return_inverse=True)
-    of_target, of_source = np.divmod(entry, max(n_features, 1))
-    first = np.zeros(len(entry) + 1, np.int64)
-    np.cumsum(layout.n_places[of_source], out=first[1:])
-    supports, bins = np.zeros((2, first[-1]), np.int64)
-    at = first[which] + place[some]
-    supports[at], bins[at] = support[some], decided[some]
-    start = np.searchsorted(of_target, np.arange(n_features + 1))
-    return Deciders(start, of_source, first[:-1], supports, bins)
+    prior = layout.prior[layout.offsets[target[own.entry]] + own.bins]
+    logs = np.log(np.where(prior > 0, prior, 1))
+    if spare:
+        sure = (own.others <= 1 + np.maximum(1, own.rows / EXCEPTIONS)) & (
+            -own.rows * logs > DECIDES
+        )
+    else:
+        some = np.flatnonzero((own.others == 0) | (own.place < 0))
+        sure = np.zeros(len(own.entry), bool)
+        sure[some] = is_sure(own.rows[some], own.others[some], logs[some])
+    whole = sure & (own.place < 0)
+    codes = _list_codes(counts, layout, _Common(*(part[whole] for part in own)), spare)
+    single = _Common(*(part[sure & ~whole] for part in own))
+    entry, place, bins, rows, others = map(
+        np.concatenate, zip(single, codes, strict=True)
+    )
+    kind = np.repeat([0, 1], [len(single.entry), len(codes.entry)])
+    found, which = np.unique(2 * entry + kind, return_inverse=True)
+    of_entry = found // 2
+    first = np.zeros(len(found) + 1, np.int64)
+    np.cumsum(layout.n_places[layout.source[of_entry]], out=first[1:])
+    at = first[which] + place
+    support, exceptions = np.zeros((2, first[-1]), counts.pairs.dtype)
+    decided = np.zeros(first[-1], np.int64)
+    support[at], exceptions[at], decided[at] = rows, others, bins
+    start = np.searchsorted(of_entry, layout.source_start)
+    return Deciders(
+        start, layout.source[of_entry], of_entry, first[:-1], support, exceptions,
+        decided, np.ascontiguousarray(counts.pairs).ravel(),
+    )  # fmt: skip
 
 
-def _find_lone_bins(counts: PairCounts, layout: Evidence) -> tuple[_Ints, ...]:
-    """Find the codes that have come with only one bin of another feature.
+def is_sure(rows: Any, others: Any, logs: Any) -> Any:
+    """Whether it is no chance that so many rows have one bin, with few exceptions.
 
-    Returns
-    -------
-    target, source, place, support, bin : ndarray of shape (n,), int64
-        The feature, the other feature, the place of its code, the number of rows, and
-        the bin.
+    Parameters
+    ----------
+    rows, others : ndarray
+        Numbers of rows with the bin, and of exceptions.
+    logs : ndarray
+        Logarithm of the prior of the bin.
     """
+    few = (others == 0) | (rows >= np.where(others > 1, EXCEPTIONS * others, ONE_OF))
+    # Any x of N + x rows can be the exceptions: add a bound of the log binomial.
+    x = np.maximum(others, _TINY)
+    return few & (-rows * logs - others * (1 + np.log((rows + x) / x)) > DECIDES)
+
+
+class _Common(NamedTuple):
+    """The most common bin of a target, for each code of a source and for all codes."""
+
+    entry: _Ints  # where the source is in the evidence
+    place: _Ints  # place of the code; -1: all codes of the source, without missing
+    bins: _Ints  # the most common bin
+    rows: NDArray[Any]  # number of rows with this bin
+    others: NDArray[Any]  # number of rows with another bin
+
+
+def _find_common_bins(counts: PairCounts, layout: Evidence) -> _Common:
+    """Find the most common bin of each feature beside each code of its sources."""
     n_bins, pairs = counts.n_bins, counts.pairs
-    found: tuple[_Ints, ...]
+    n_features, place = len(n_bins), np.append(layout.place, -1)
+    missing = (
+        np.zeros(n_features, bool) if counts.informative is None else counts.informative
+    )
+    last = np.where(missing, layout.offsets + n_bins - 1, len(layout.place))
     if counts.sources is None:
         targets = np.flatnonzero(n_bins)
-        owner = np.repeat(np.arange(len(n_bins)), n_bins)
         if not len(targets):
-            return (np.empty(0, np.int64),) * 5
-        starts = layout.offsets[targets]
-        together = np.add.reduceat(pairs, starts, axis=1)
-        total = np.add.reduceat(pairs * layout.place, starts, axis=1)
-        lone = together == np.maximum.reduceat(pairs, starts, axis=1)
-        found = np.nonzero(lone & (together > 0) & (owner[:, None] != targets))
-        target, source = targets[found[1]], owner[found[0]]
-        place = layout.place[found[0]]
-    else:
-        pairs = pairs[:, :, :-1]
-        together, total = pairs.sum(axis=3), pairs @ np.arange(pairs.shape[3])
-        lone = together == pairs.max(axis=3, initial=0)
-        whole = layout.n_places == n_bins  # all codes of the feature are kept
-        found = np.nonzero(lone & (together > 0) & whole[:, None, None])
-        target, source = found[0], counts.sources[found[:2]]
-        place = found[2]
-    # All rows are in one bin, so the mean of the bin indices is the index of this bin.
-    bins = np.rint(total[found] / together[found]).astype(np.int64)
-    return target, source, place, together[found], bins
+            return _Common(*(np.empty(0, np.int64),) * 5)
+        starts, n_codes = layout.offsets[targets], len(pairs)
+        seen = pairs.copy()
+        seen[last[missing]] = 0
+        lines = np.concatenate([pairs, np.add.reduceat(seen, starts, axis=0)])
+        rows = np.maximum.reduceat(lines, starts, axis=1)
+        others = np.add.reduceat(lines, starts, axis=1) - rows
+        is_most = lines == np.repeat(rows, n_bins[targets], axis=1)
+        first = np.maximum.reduceat(is_most * (n_codes - layout.place), starts, axis=1)
+        owner = np.append(np.repeat(np.arange(n_features), n_bins), targets)
+        entry = np.zeros((n_features, n_features), np.int64)
+        target = np.repeat(np.arange(n_features), np.diff(layout.source_start))
+        entry[target, layout.source] = np.arange(len(target))
+        at = np.nonzero((rows > 0) & (owner[:, None] != targets))
+        places = np.append(layout.place, np.full(len(targets), -1))[at[0]]
+        of = entry[targets[at[1]], owner[at[0]]]
+        return _Common(of, places, n_codes - first[at], rows[at], others[at])
+    n_kept = pairs.shape[3]
+    seen = pairs.sum(axis=2)
+    without = place[last][counts.sources]
+    held = np.nonzero(without >= 0)
+    seen[held] -= pairs[*held, without[held]]
+    # Whether the missing code is among the others is not known.
+    seen[missing[counts.sources] & (without < 0)] = 0
+    lines = np.concatenate([pairs[:, :, :-1], seen[:, :, None]], axis=2)
+    rows = lines.max(axis=3)
+    whole = layout.n_places == n_bins  # all codes of the feature are kept
+    at = np.nonzero((rows > 0) & whole[:, None, None])
+    some = lines[at]
+    places = np.where(at[2] < n_kept, at[2], -1)
+    entry = at[0] * counts.sources.shape[1] + at[1]
+    others = some.sum(axis=1) - rows[at]
+    return _Common(entry, places, some.argmax(axis=1), rows[at], others)
+
+
+def _list_codes(
+    counts: PairCounts, layout: Evidence, found: _Common, spare: bool
+) -> _Common:
+    """List the codes of features that decide by being observed, without exceptions."""
+    out = [_Common(*(np.empty(0, np.int64),) * 5)]
+    n_bins, flat = counts.n_bins, counts.pairs.ravel()
+    for m, _, b, rows, others in zip(*found, strict=True):
+        i = layout.source[m]
+        j = np.searchsorted(layout.source_start, m, side="right") - 1
+        place = np.arange(layout.n_places[i])
+        if counts.informative is not None and counts.informative[i]:
+            place = place[place != layout.place[layout.offsets[i] + n_bins[i] - 1]]
+        line = layout.base[m] + place[:, None] * layout.stride + np.arange(n_bins[j])
+        of_bin = flat[line[:, b]]
+        place = place[flat[line].sum(axis=1) - of_bin <= of_bin + spare]
+        out.append(_Common(*np.broadcast_arrays(m, place, b, rows, others)))
+    return _Common(*map(np.concatenate, zip(*out, strict=True)))
 
 
 def compute_evidence(
@@ -1082,15 +1175,17 @@ def estimate_cells(
                 share *= np.exp(added - largest)
             out[start[cell] + k] = share
             mass += share
-        support, decided = 0, 0
+        least, decided = 1.0, 0  # least becomes 1 / e
         for t in range(deciders.start[j], deciders.start[j + 1]):
             place = at[r, deciders.source[t]]
-            if place >= 0 and deciders.support[deciders.first[t] + place] > support:
-                support = deciders.support[deciders.first[t] + place]
-                decided = deciders.bins[deciders.first[t] + place]
-        if support > 0:
-            mass *= support + 2
+            where = deciders.first[t] + place
+            if place >= 0 and deciders.support[where] > 0:
+                others = deciders.exceptions[where]
+                size = (deciders.support[where] + others + 2) / (others + 1)
+                if size > least:
+                    least, decided = size, deciders.bins[where]
+        mass *= least
         for k in range(e.n_bins[j]):
             out[start[cell] + k] /= mass
-        if support > 0:
-            out[start[cell] + decided] += 1 - 1 / (support + 2)
+        if least > 1:
+            out[start[cell] + decided] += 1 - 1 / least

@@ -164,27 +164,31 @@ def _apply_deciders(
     support : ndarray of shape (n,), int64
         Number of fitted rows with this code and its bin; 0 if no code decides.
     """
-    deciders, at_row = matcher.deciders, np.arange(len(places))
-    supports, bins = np.zeros((2, len(places), len(sources)), np.int64)
+    deciders, n = matcher.deciders, len(places)
+    at_row = np.arange(n)
+    supports, bins = np.zeros((2, n, len(sources)), np.int64)
+    certain = np.ones((n, len(sources)))  # one over the probability of other bins
     for t in range(deciders.start[j], deciders.start[j + 1]):
         i = deciders.source[t]
         place, s = places[:, i], np.searchsorted(sources, i)
         at = deciders.first[t] + np.maximum(place, 0)
-        supports[:, s] = np.where(place >= 0, deciders.support[at], 0)
-        bins[:, s] = deciders.bins[at]
-    decider = supports.argmax(axis=1)
-    support = supports[at_row, decider]
-    others = supports.copy()
-    others[at_row, decider] = 0
+        support, others = deciders.support[at], deciders.exceptions[at]
+        sure = (support + others + 2) / (others + 1)
+        some = (place >= 0) & (support > 0) & (sure > certain[:, s])
+        certain[some, s], supports[some, s] = sure[some], support[some]
+        bins[some, s] = deciders.bins[at[some]]
+    decider = certain.argmax(axis=1)
+    others = certain.copy()
+    others[at_row, decider] = 1
     by = np.repeat(decider[:, None], 1 + len(sources), axis=1)
     by[at_row, 1 + decider] = others.argmax(axis=1)
-    held = np.take_along_axis(supports, by, axis=1)
+    held = np.take_along_axis(certain, by, axis=1)
     held[at_row, 1 + decider] = others.max(axis=1)
-    cells = np.nonzero(held)
-    rest = 1 / (held[cells] + 2)
+    cells = np.nonzero(held > 1)
+    rest = 1 / held[cells]
     shares[cells] *= rest[:, None]
     shares[*cells, np.take_along_axis(bins, by, axis=1)[cells]] += 1 - rest
-    return decider, support
+    return decider, supports[at_row, decider]
 
 
 def _find_evidence(

@@ -431,8 +431,10 @@ def count_pairs(
     if len(counted):
         upper = counted[np.ix_(used, used)]
         pairs = upper + np.triu(upper, 1).T
-        return PairCounts(n_bins, totals, np.diagonal(pairs).copy(), pairs)
-    return count_kept(coded, n_bins, totals, n_threads)
+        counts = PairCounts(n_bins, totals, np.diagonal(pairs).copy(), pairs)
+    else:
+        counts = count_kept(coded, n_bins, totals, n_threads)
+    return replace(counts, informative=informative)
 
 
 @compiled

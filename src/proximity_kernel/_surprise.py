@@ -6,10 +6,9 @@ pairs, one row with the pair of codes of this row is left out, if there is any. 
 has the same score whether it was fitted or is new, and no row is evidence for itself. A
 code that fewer than five other rows have is no evidence.
 
-A code that has come with one bin in all other rows decides, as in `_pairwise`. Here it
-also decides if x of its N + x other rows are exceptions: one exception if N is at least
-20, or x exceptions if N is at least 100 x. Then ``e = (x + 1) / (N + x + 2)``. If
-several codes decide, the code with the smallest e is used.
+A code that has come with one bin in all other rows decides, as in `_pairwise`, and so
+does the fact that a feature is observed. Here a single code may have exceptions, too:
+one if 20 other rows have the bin, or x if 100 x have it.
 
 - The *surprise* of a cell is ``-log P(own bin)``. For a number between the centers of
   two bins, their probabilities are interpolated, so that the surprise does not jump at
@@ -26,14 +25,18 @@ several codes decide, the code with the smallest e is used.
 - The score of a row is the sum of the scores of its cells.
 
 The distribution of these scores under the model is simulated: each observed cell of a
-fitted row is replaced by a bin sampled from its P, with a random tail.
+fitted row is replaced by a bin sampled from its P, with a random tail. Where many
+columns repeat each other, simulated rows are more ordinary than those of the table,
+because P combines their evidence as if it were independent. So at most 1 in 20 fitted
+rows exceed the limit of the scores, unless their scores are far from the others
+(`find_limit`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,10 +47,14 @@ from ._compile import compiled, merged
 from ._model import Model
 from ._pairwise import (
     DECIDES,
+    EXCEPTIONS,
+    ONE_OF,
+    Deciders,
     Evidence,
     PairCounts,
     Pairwise,
     compute_evidence,
+    find_deciders,
     lay_out_evidence,
 )
 from ._row_summary import RowPlan, keep_rows
@@ -62,16 +69,16 @@ MARKS = (950, 990, 999)
 """Quantiles, in per mille from either end, that a value is compared with."""
 FALSE_ALARMS = 0.01
 """Share of the simulated rows whose score exceeds the automatic limit."""
+MOST_OUTLIERS = 0.05
+"""Largest share of fitted rows above the limit, if none is far from the others."""
 FEWEST_ROWS = 5
 """Minimum number of other rows with a code for it to be evidence."""
-_EXCEPTIONS = 100  # minimum number of rows per exception for a code to decide
-_ONE_EXCEPTION = 20  # minimum number of rows if there is a single exception
 _LEAST_UNIT = 0.1  # share of the central range; a uniform distribution has 0.09
 _FEWEST_BEYOND = 10  # minimum number of values to learn the unit of a tail freely
 _MOST_TAIL = 1e12  # keeps sums finite
 _PIECE = 4096  # rows that a thread scores at a time
 _N_DRAWN = 20_000  # simulated rows
-_MOST_DRAWN = 1 << 31  # entries of evidence that are added up for the simulated rows
+_MOST_DRAWN = 1 << 29  # entries of evidence that are added up for the simulated rows
 _FEWEST_DRAWN = 1000
 _TINY = 1e-12
 _LANES = 8  # bins whose evidence is added up at once
@@ -219,79 +226,6 @@ def _choose_unit(excess: float | None, n_beyond: int, usual: float) -> float:
     return float(unit if n_beyond >= _FEWEST_BEYOND else min(unit, usual))
 
 
-class Decisions(NamedTuple):
-    """The codes that decide a feature, with the number of exceptions of each.
-
-    The features with such codes for feature j are the entries from ``start[j]`` up to
-    ``start[j + 1]``. What a code of the feature at entry t decides is at ``first[t]``
-    plus the place of the code.
-    """
-
-    start: _Ints  # (n_features + 1,)
-    source: _Ints  # (n_entries,) features
-    entry: _Ints  # (n_entries,) where the source is in the evidence
-    first: _Ints  # (n_entries,)
-    support: NDArray[Any]  # rows in which the code came with the bin
-    bins: _Ints  # the bin; -1: the code decides nothing
-    exceptions: NDArray[Any]  # rows in which the code came with another bin
-    pairs: NDArray[Any]  # counts of pairs of codes, in the layout of the evidence
-
-
-def find_decisions(counts: PairCounts, layout: Evidence) -> Decisions:
-    """Find the codes that come with one bin of a feature, with few or no exceptions.
-
-    Parameters
-    ----------
-    counts : PairCounts
-    layout : Evidence
-
-    Returns
-    -------
-    Decisions
-    """
-    start, source, entry, first = [0], [], [], []
-    support, bins, exceptions = ([np.empty(0, np.int64)] for _ in range(3))
-    size = 0
-    for j, n_bins in enumerate(counts.n_bins.tolist()):
-        for m, pairs in _list_pairs(counts, layout, j) if n_bins else ():
-            most, rows = pairs.argmax(axis=1), pairs.max(axis=1)
-            others = pairs.sum(axis=1) - rows
-            prior = layout.prior[layout.offsets[j] + most]
-            sure = -rows * np.log(np.where(prior > 0, prior, 1)) > DECIDES
-            # One exception more than allowed, because it may be the scored row itself.
-            sure &= others <= 1 + np.maximum(1, rows / _EXCEPTIONS)
-            if sure.any():
-                support.append(rows)
-                bins.append(np.where(sure, most, -1))
-                exceptions.append(others)
-                source.append(int(layout.source[m]))
-                entry.append(m)
-                first.append(size)
-                size += len(pairs)
-        start.append(len(source))
-    return Decisions(
-        np.array(start, np.int64), np.array(source, np.int64),
-        np.array(entry, np.int64), np.array(first, np.int64),
-        np.concatenate(support), np.concatenate(bins), np.concatenate(exceptions),
-        np.ascontiguousarray(counts.pairs).ravel(),
-    )  # fmt: skip
-
-
-def _list_pairs(
-    counts: PairCounts, layout: Evidence, j: int
-) -> Iterator[tuple[int, NDArray[Any]]]:
-    """Yield each source's entry for feature j, and its pair counts (codes, bins)."""
-    n_bins, own = counts.n_bins, int(layout.offsets[j])
-    for m in range(int(layout.source_start[j]), int(layout.source_start[j + 1])):
-        i = int(layout.source[m])
-        if counts.sources is None:
-            codes = slice(layout.offsets[i], layout.offsets[i] + n_bins[i])
-            yield m, counts.pairs[codes, own : own + n_bins[j]]
-        elif layout.n_places[j] == n_bins[j]:  # all codes of the feature are kept
-            held = counts.pairs.reshape(-1, *counts.pairs.shape[2:])[m]
-            yield m, held[: layout.n_places[i], : n_bins[j]]
-
-
 def _mark_known(counts: PairCounts, layout: Evidence) -> NDArray[np.bool_]:
     """Return a flat mask of the evidence values whose code occurs in enough rows."""
     if counts.sources is not None:
@@ -326,14 +260,21 @@ class Judge:
     taken: _Floats
     logs: _Floats
     unseen: _Floats
-    decisions: Decisions
+    decisions: Deciders
 
     @classmethod
     def of_model(cls, model: Model) -> Judge:
-        """Build a judge from a model; raise TypeError unless its rule is pairwise."""
+        """Build the judge of a model; raise TypeError unless its rule is pairwise."""
         rule = model.matcher
         if not isinstance(rule, Pairwise):
             raise TypeError("Scores of cells need a model with matching='pairwise'.")
+        if "judge" not in rule.derived:
+            rule.derived["judge"] = cls._of_rule(rule)
+        judge: Judge = rule.derived["judge"]
+        return judge
+
+    @classmethod
+    def _of_rule(cls, rule: Pairwise) -> Judge:
         evidence, counts = rule.evidence, rule.counts
         _, without = compute_evidence(counts, lay_out_evidence(counts), rule.smoothing)
         weights = _broadcast_weights(rule) * _mark_known(counts, evidence)
@@ -341,10 +282,11 @@ class Judge:
         taken = weights * (without - evidence.values)
         with np.errstate(divide="ignore"):
             logs = np.log(evidence.prior)
-        observed = np.array([own.sum() for own in model.totals_by_feature])
+        before, first = np.append(0, np.cumsum(counts.totals)), evidence.offsets
+        observed = before[first + evidence.n_bins] - before[first]
         return cls(
             evidence, told, taken, logs, np.log(observed + 1.0),
-            find_decisions(counts, evidence),
+            find_deciders(counts, evidence, spare=True),
         )  # fmt: skip
 
     def allocate_scratch(self) -> tuple[_Ints, _Floats]:
@@ -535,8 +477,12 @@ def take_sample(model: Model, rows: NDArray[Any], counts: _Ints) -> CodedTable:
     return CodedTable(coded.bins, counts, coded.index, model=model)
 
 
-def find_limit(sample: CodedTable, tails: Tails, n_threads: int) -> float:
+def find_limit(sample: CodedTable, tails: Tails, n_threads: int) -> tuple[float, bool]:
     """Find the score that the share `FALSE_ALARMS` of simulated rows exceeds.
+
+    If more than `MOST_OUTLIERS` of the fitted rows exceed it, the limit is what this
+    share of them exceeds, but at most what `FALSE_ALARMS` would in an exponential
+    distribution with their quartiles: errors in many rows do not raise it further.
 
     Parameters
     ----------
@@ -548,6 +494,8 @@ def find_limit(sample: CodedTable, tails: Tails, n_threads: int) -> float:
     Returns
     -------
     float
+    bool
+        Whether it is that of the simulated rows.
     """
     model: Model = sample.model
     judge, n_rows = Judge.of_model(model), len(sample.bins)
@@ -555,7 +503,7 @@ def find_limit(sample: CodedTable, tails: Tails, n_threads: int) -> float:
     cost = int((np.diff(e.source_start) * e.n_places).sum()) + 1
     wanted = max(_FEWEST_DRAWN, min(_N_DRAWN, _MOST_DRAWN // cost))
     at = np.arange(wanted) % n_rows
-    scores = np.empty(len(at))
+    scores = np.empty((2, len(at)))  # of drawn rows, and of the rows themselves
     before, width = _compute_bin_shares(model, tails)
     n_numbers = np.array([own.n_bins for own in model.bins], np.int64)
 
@@ -565,14 +513,25 @@ def find_limit(sample: CodedTable, tails: Tails, n_threads: int) -> float:
         draw_rows(
             some, e, judge.told, judge.taken, judge.logs, judge.decisions,
             model.scales, n_numbers, before, width, rng.random((*some.shape, 2)),
-            *judge.allocate_scratch(), scores[first:last],
+            *judge.allocate_scratch(), scores[:, first:last],
         )  # fmt: skip
 
     run_pieces(draw_some, len(at), _PIECE, n_threads)
     weights = sample.counts[at]
+    limit = _find_upper(scores[0], weights, FALSE_ALARMS)
+    own = scores[1, :n_rows], weights[:n_rows]
+    shares = MOST_OUTLIERS, 0.25, 0.5
+    high, upper, middle = (_find_upper(*own, share) for share in shares)
+    far = middle + (upper - middle) * np.log(0.5 / FALSE_ALARMS) / np.log(2)
+    of_rows = min(high, float(far))
+    return max(limit, of_rows), limit >= of_rows
+
+
+def _find_upper(scores: _Floats, weights: NDArray[Any], share: float) -> float:
+    """Find the score that a share of rows with weights exceeds."""
     order = np.argsort(-scores, kind="stable")
     beyond = np.cumsum(weights[order])
-    place = int(np.searchsorted(beyond, FALSE_ALARMS * beyond[-1], side="right"))
+    place = int(np.searchsorted(beyond, share * beyond[-1], side="right"))
     return float(scores[order[place]])
 
 
@@ -608,7 +567,7 @@ def _find_places(e: Evidence, rows: NDArray[Any], r: int, places: Any) -> None:
 
 @compiled
 def decide_cell(
-    evidence: Evidence, decisions: Decisions, logs: Any, j: int, own: Any, places: Any,
+    evidence: Evidence, decisions: Deciders, logs: Any, j: int, own: Any, places: Any,
     wanted: int = -1,
 ) -> Any:  # fmt: skip
     """Find the code that decides a cell, leaving out one row like that of the cell.
@@ -621,18 +580,20 @@ def decide_cell(
     rest, decided, source = 1.0, 0, -1
     for t in range(d.start[j], d.start[j + 1]):
         place = places[d.source[t]]
-        if place < 0 or d.bins[d.first[t] + place] < 0:
-            continue
         at = d.first[t] + place
+        if place < 0 or d.support[at] == 0:
+            continue
         b, rows, others = d.bins[at], d.support[at], d.exceptions[at]
         if wanted >= 0 and b != wanted:
             continue
-        if own == b:
-            rows = max(rows - 1, 0)
-        elif own < e.n_bins[j]:
+        if own < e.n_bins[j]:
             line = e.base[d.entry[t]] + place * e.stride
-            others -= min(d.pairs[line + e.place[offset + own]], 1)
-        least = _EXCEPTIONS * others if others > 1 else _ONE_EXCEPTION
+            held = min(d.pairs[line + e.place[offset + own]], 1)
+            if own == b:
+                rows -= held
+            else:
+                others -= held
+        least = EXCEPTIONS * others if others > 1 else ONE_OF
         if others > 0 and rows < least:
             continue
         # Any x of N + x rows can be the exceptions: add a bound of the log binomial.
@@ -659,7 +620,7 @@ def _mix_bins(logit: Any, k: Any, toward: Any) -> Any:
 
 @merged
 def _estimate_cell(
-    e: Evidence, told: Any, taken: Any, logs: Any, decisions: Decisions, j: int,
+    e: Evidence, told: Any, taken: Any, logs: Any, decisions: Deciders, j: int,
     own: Any, places: Any, total: Any, logit: Any,
 ) -> Any:  # fmt: skip
     """Write the log-probabilities of a cell's bins to `logit`; return their entropy.
@@ -729,7 +690,7 @@ def _estimate_cell(
 @compiled
 def judge_rows(
     rows: NDArray[Any], toward: Any, evidence: Evidence, told: Any, taken: Any,
-    logs: Any, decisions: Decisions, unseen: Any, places: Any, room: Any,
+    logs: Any, decisions: Deciders, unseen: Any, places: Any, room: Any,
     surprise: Any, expected: Any,
 ) -> None:  # fmt: skip
     """Write the surprise and the expected surprise of each observed cell.
@@ -754,23 +715,43 @@ def judge_rows(
                     surprise[r, j] = -share
 
 
+@merged
+def _score_bin(
+    logit: Any, expected: Any, k: Any, rank: Any, last: Any, before: Any, inside: Any
+) -> Any:
+    """Return the score of a cell in bin k, a number at a rank within the bin."""
+    toward = 0.0
+    if inside > 0:
+        low = 0.0 if k == 0 else -0.5  # the outer centers are the extremes
+        high = 0.0 if k == last else 0.5
+        toward = low + rank * (high - low)
+    score = -_mix_bins(logit, k, toward) - expected - SLACK
+    if inside > 0:
+        below = before + rank * inside
+        beyond = max(min(below, 1 - below), _TINY)
+        score += max(np.log(TAIL / beyond), 0.0)
+    return max(score, 0.0)
+
+
 @compiled
 def draw_rows(
     rows: NDArray[Any], evidence: Evidence, told: Any, taken: Any, logs: Any,
-    decisions: Decisions, scales: Any, n_numbers: Any, before: Any, width: Any,
+    decisions: Deciders, scales: Any, n_numbers: Any, before: Any, width: Any,
     uniform: Any, places: Any, room: Any, scores: Any,
 ) -> None:  # fmt: skip
     """Write the scores of simulated rows: each cell is sampled from its estimate.
 
-    ``before`` and ``width`` are the share of a column's values below a bin and in the
-    bin; the tail of a sampled value is the exponential quantile of its rank. A number
-    is uniform in its bin; the last bin of numbers has code ``n_numbers[j] - 1``.
+    The score of the row itself is written, too, with random places of its numbers in
+    their bins. ``before`` and ``width`` are the share of a column's values below a bin
+    and in the bin; the tail of a sampled value is the exponential quantile of its rank.
+    A number is uniform in its bin; the last bin of numbers has code
+    ``n_numbers[j] - 1``.
     """
     e, missing = evidence, np.int64(np.iinfo(rows.dtype).max)
     total, logit = room[0], room[1]
     for r in range(rows.shape[0]):
         _find_places(e, rows, r, places[0])
-        scores[r] = 0.0
+        scores[:, r] = 0.0
         for j in range(rows.shape[1]):
             own = np.int64(rows[r, j])
             if own >= e.n_bins[j] or own == missing:
@@ -778,6 +759,11 @@ def draw_rows(
             expected = _estimate_cell(
                 e, told, taken, logs, decisions, j, own, places, total, logit
             )
+            rank, last = uniform[r, j, 1], n_numbers[j] - 1
+            scores[1, r] += scales[j] * _score_bin(
+                logit, expected, own, rank, last, before[e.offsets[j] + own],
+                width[e.offsets[j] + own],
+            )  # fmt: skip
             left, drawn = uniform[r, j, 0], 0
             for k in range(e.n_bins[j]):
                 if logit[k] > -np.inf:
@@ -789,14 +775,7 @@ def draw_rows(
                 expected = _estimate_cell(
                     e, told, taken, logs, decisions, j, drawn, places, total, logit
                 )
-            inside, toward = width[e.offsets[j] + drawn], 0.0
-            if inside > 0:
-                low = 0.0 if drawn == 0 else -0.5  # as `measure_toward` at the ends
-                high = 0.0 if drawn == n_numbers[j] - 1 else 0.5
-                toward = low + uniform[r, j, 1] * (high - low)
-            score = -_mix_bins(logit, drawn, toward) - expected - SLACK
-            if inside > 0:
-                below = before[e.offsets[j] + drawn] + uniform[r, j, 1] * inside
-                beyond = max(min(below, 1 - below), _TINY)
-                score += max(np.log(TAIL / beyond), 0.0)
-            scores[r] += max(score, 0.0) * scales[j]
+            scores[0, r] += scales[j] * _score_bin(
+                logit, expected, drawn, rank, last, before[e.offsets[j] + drawn],
+                width[e.offsets[j] + drawn],
+            )  # fmt: skip

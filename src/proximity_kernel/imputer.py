@@ -270,7 +270,7 @@ class ProximityImputer(Weighted, Transformer, KernelEstimator):
         table of the type of X, with its columns
             0 where a cell was observed. For numbers the standard deviation, for dates
             also, as a duration; for labels and booleans the probability that the filled
-            value is wrong.
+            value is wrong (``1 / (N + 2)`` if all N observed values are equal).
         """
         table = self._collect(X)
         made = make_uncertainty(table, self._estimate(table, "mean"))
@@ -335,7 +335,8 @@ class ProximityImputer(Weighted, Transformer, KernelEstimator):
             label, sorted by row and column: ``row`` (position in X), ``column`` (its
             name), ``label`` and ``probability``. The probabilities of a cell sum to 1.
             The label None stands for all labels that share a bin with a more frequent
-            label.
+            label. In a column in which all N observed values are equal, their label has
+            the probability ``(N + 1) / (N + 2)``, and None stands for any other label.
 
         Examples
         --------

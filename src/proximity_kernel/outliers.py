@@ -8,8 +8,9 @@ reasons for a row are its cells with the highest scores.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -44,7 +45,7 @@ from ._shared.options import (
     resolve_options,
 )
 from ._shared.sklearn_bases import OutlierDetector, TableT, Weighted
-from ._shared.wording import join_names, write_plain, write_share
+from ._shared.wording import write_plain, write_share
 from ._surprise import (
     FALSE_ALARMS,
     FEWEST_ROWS,
@@ -86,6 +87,7 @@ _MOST = 0.5  # share above which rows are called most rows
 _MOST_NAMED = 3  # expected categories that are named
 _SIDES: tuple[Literal["left"], Literal["right"]] = ("left", "right")
 _N_GIVEN = 2  # other cells that are named
+_FEWEST_ASKED = 3  # minimum number of other rows that can contradict the named cells
 _LEAST_TOLD = 0.1  # minimum rise of the log odds by a cell that is named
 _Floats = NDArray[np.float64]
 
@@ -106,12 +108,14 @@ class Reason:
     expected : str
         The bins that have at least 80 % of the probability, in words. Bins that fewer
         than five other rows have are left out. Empty where the bins do not say enough:
-        a number is itself in a likely bin; rare categories have over a fifth of the
-        probability; or an extreme number is in the outermost bin or the bin next to it,
-        and other extreme cells of the row suggest the other of these two bins.
+        a number is itself in a likely bin; more than three categories are expected;
+        rare categories have over a fifth of the probability; or an extreme number is in
+        the outermost bin or the bin next to it, and other extreme cells of the row
+        suggest the other of these two bins.
     given : tuple of str
         The cells of the row that each make the expected value likelier than it is in
-        the whole column, the most important first; at most two.
+        the whole column, the most important first; at most two. Most other rows that
+        have them, or numbers near theirs, have an expected value.
     side : {"above", "below", ""}
         Whether a number lies above or below nearly all fitted values of its column.
     beyond : float
@@ -120,10 +124,6 @@ class Reason:
     usual : str
         The range of the central 80 % of the column, if a number is outside this range
         and `expected` is empty; else empty.
-    confirmed : str
-        The rows that agree with the cell, in words. They are named if at least five
-        other rows have the values of the cells that suggest another value, and most of
-        these rows agree with this cell. Then `expected` is empty.
     """
 
     feature: str
@@ -135,15 +135,12 @@ class Reason:
     side: str = ""
     beyond: float = 0.0
     usual: str = ""
-    confirmed: str = ""
 
     def __str__(self) -> str:
         parts = [f"usually {self.usual}"] if self.usual else []
         if self.expected:
             given = f" with {' and '.join(self.given)}" if self.given else ""
             parts.append(f"{self.expected} expected{given}")
-        if self.confirmed:
-            parts.append(f"as in {self.confirmed}")
         if self.side:
             parts.append(f"{self.side} {100 * self.beyond:g} % of all values")
         if not parts and self.probability:
@@ -168,7 +165,9 @@ class ProximityOutliers(Weighted, OutlierDetector, KernelEstimator):
         bins. `feature_weights` multiply the scores of the cells.
     contamination : "auto" or float, default="auto"
         Share of the fitted rows to call outliers, above 0 and at most 0.5. "auto" takes
-        the rows that are more unusual than 99 % of rows drawn from the fitted model.
+        the rows that are more unusual than 99 % of rows sampled from the fitted model;
+        if these are more than one row in 20, as in tables with many columns that repeat
+        each other, only rows whose scores are far above those of the other rows.
     n_jobs : int or None, default=None
         Threads; None is the option of the kernel, by default all cores.
 
@@ -180,8 +179,9 @@ class ProximityOutliers(Weighted, OutlierDetector, KernelEstimator):
         The score below which a row is an outlier.
     expected_false_alarms_ : float or None
         1 % of the number of fitted rows: as many as would be called outliers if the
-        rows were drawn from the fitted model. A real table without errors can have
-        fewer. None if `contamination` is a number.
+        rows were sampled from the fitted model. A real table without errors can have
+        fewer. None if `contamination` is a number, or if more than one fitted row in 20
+        is more unusual than 99 % of the sampled rows.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
         Only when the table had column names, all of them strings.
@@ -304,26 +304,28 @@ class ProximityOutliers(Weighted, OutlierDetector, KernelEstimator):
         tails = _learn_tails_from_summary(columns, kernel.model_.types)
         if self.contamination == _AUTO:
             sample = take_sample(kernel.model_, rows.rows, rows.counts)
-            limit = find_limit(sample, tails, resolve_options(kernel).n_threads)
+            threads = resolve_options(kernel).n_threads
+            limit, of_model = find_limit(sample, tails, threads)
         else:
+            of_model = False
             limit = _find_upper_quantile(
                 list_value_counts(collect_scores(tails)), self.contamination
             )
-        self._set_fitted(kernel, tails, limit)
+        self._set_fitted(kernel, tails, limit, of_model)
 
     def _learn(
         self, kernel: ProximityKernel, coded: CodedTable, sample_weight: Any
     ) -> None:
         """Learn tails and the threshold from the coded rows of the fitted table."""
         check_rule(kernel)
-        threads, copies = resolve_options(kernel).n_threads, None
+        threads, copies, of_model = resolve_options(kernel).n_threads, None, False
         if sample_weight is not None:
             copies = weights_to_counts(sample_weight, len(coded))
         tails = learn_tails(coded.columns, copies)
         if self.contamination == _AUTO:
             seed = draw_seed(kernel.random_state)
             sample = sample_fitted(coded, seed, threads, copies)
-            limit = find_limit(sample, tails, threads)
+            limit, of_model = find_limit(sample, tails, threads)
         else:
             scores = score_rows(coded, tails, threads)
             some = slice(None) if copies is None else copies > 0
@@ -331,9 +333,11 @@ class ProximityOutliers(Weighted, OutlierDetector, KernelEstimator):
             limit = _find_upper_quantile(
                 count_values(scores[some], weights), self.contamination
             )
-        self._set_fitted(kernel, tails, limit)
+        self._set_fitted(kernel, tails, limit, of_model)
 
-    def _set_fitted(self, kernel: ProximityKernel, tails: Tails, limit: float) -> None:
+    def _set_fitted(
+        self, kernel: ProximityKernel, tails: Tails, limit: float, of_model: bool
+    ) -> None:
         """Set the fitted attributes; the cell scores of an outlier exceed `limit`."""
         take_kernel(self, kernel)
         self._tails = tails
@@ -341,6 +345,7 @@ class ProximityOutliers(Weighted, OutlierDetector, KernelEstimator):
         self.expected_false_alarms_: float | None = None
         if self.contamination == _AUTO:
             self.offset_ = -limit - _ROUNDING
+        if of_model:
             self.expected_false_alarms_ = FALSE_ALARMS * kernel.model_.n_samples
 
     def score_samples(self, X: Any) -> NDArray[np.float64]:
@@ -429,9 +434,11 @@ class ProximityOutliers(Weighted, OutlierDetector, KernelEstimator):
         Returns
         -------
         list of length n_samples, of lists of Reason
-            The cells with a score, the highest first. With ``to_frame()``, one line
-            for each reason (as a sentence in the column "reason"), and shown as a table
-            in a notebook.
+            The cells with a score, the highest first; not those that agree with most
+            of at least five other rows of `among` with the same values of the cells
+            that suggest another one, unless they are numbers beyond 95 % of their
+            column. With ``to_frame()``, one line for each reason (as a sentence in the
+            column "reason"), and shown as a table in a notebook.
         """
         most = check_count("n", n, 1)
         coded = self._code(X)
@@ -439,12 +446,7 @@ class ProximityOutliers(Weighted, OutlierDetector, KernelEstimator):
         others = coded if among is None else self._code(among)
         writer = _Writer(coded, self._tails, others)
         found = (
-            [
-                writer.write(i, j, float(own[j]))
-                for j in np.argsort(-own, kind="stable")[:most].tolist()
-                if own[j] > 0
-            ]
-            for i, own in enumerate(cells)
+            list(islice(writer.write_row(i, own), most)) for i, own in enumerate(cells)
         )
         names = ["row", *Reason.__dataclass_fields__, "reason"]
         return Records(found, find_library(X), names, text="reason")
@@ -540,8 +542,18 @@ class _Writer:
         self._judge = Judge.of_model(coded.model)
         self._names: list[BinNames] = coded.model.bin_names
 
-    def write(self, i: int, j: int, score: float) -> Reason:
-        """Describe why the cell of feature j in row i is unusual."""
+    def write_row(self, i: int, scores: _Floats) -> Iterator[Reason]:
+        """Yield the reasons for the unusual cells of row i, highest score first."""
+        for j in np.argsort(-scores, kind="stable").tolist():
+            reason = self._write(i, j, float(scores[j])) if scores[j] > 0 else None
+            if reason is not None:
+                yield reason
+
+    def _write(self, i: int, j: int, score: float) -> Reason | None:
+        """Describe why the cell of feature j in row i is unusual.
+
+        None if other rows with the same values confirm a cell that is not extreme.
+        """
         row, column = self._coded.bins[self._coded.index[i]], self._coded.columns[j]
         shares, told, decided = self._judge.explain(row, j)
         own, side, mark, usual = int(row[j]), "", 0, ""
@@ -557,9 +569,13 @@ class _Writer:
         most = _N_GIVEN if expected and prior[likely].sum() < _LIKELY else 0
         order = np.argsort(-raised, kind="stable")[:most].tolist()
         given = [k for k in order if raised[k] > _LEAST_TOLD]
-        confirmed = self._find_confirming_rows(i, j, own, given)
+        confirmed = self._is_confirmed(i, j, own, given)
+        if confirmed and not side:
+            return None
         if confirmed or self._are_extremes(i, j, own, likely, given):
             expected, given = "", []
+        while given and self._is_contradicted(i, j, own, likely, given):
+            given = given[:-1]
         if not expected and self._lies_beyond(i, j):
             usual = self._name_usual(j)
         types = self._coded.model.types
@@ -573,7 +589,6 @@ class _Writer:
             side=side,
             beyond=mark / 1000,
             usual=usual,
-            confirmed=confirmed,
         )
 
     def _find_expected(
@@ -614,37 +629,52 @@ class _Writer:
         extreme = [self._lies_beyond(i, k) for k in (j, *given)]
         return extreme[0] and any(extreme[1:])
 
-    def _find_confirming_rows(self, i: int, j: int, own: int, given: list[int]) -> str:
-        """Describe the rows that equal row i in features `given`, and agree in cell j.
+    def _is_confirmed(self, i: int, j: int, own: int, given: list[int]) -> bool:
+        """Whether rows that equal row i in the features `given` agree with its cell j.
 
         At least five other rows must have the values of all features `given`, or of the
-        first, and most of these rows the bin of the cell; "" if not.
+        first, and most of these rows the bin of the cell.
         """
-        rows, found = np.empty(0, np.int64), ""
+        agree = False
         if own >= self._coded.model.bins[j].n_bins:
             given = []
-        for n, k in enumerate(given, 1):
-            same = self._find_same(i, k)
-            rows = same if n == 1 else np.intersect1d(rows, same)
-            codes = self._among.bins[self._among.index[rows], j]
-            codes = codes[codes != self._among.missing]
-            agreeing = int(np.count_nonzero(codes == own))
-            n_rows = len(codes) - min(agreeing, 1)  # one row like row i is left out
-            agreeing -= min(agreeing, 1)
-            if n_rows < FEWEST_ROWS:
+        for n in range(1, len(given) + 1):
+            codes = self._list_codes(i, j, own, given[:n])
+            if len(codes) < FEWEST_ROWS:
                 break
-            types, found = self._coded.model.types, ""
-            if agreeing > _MOST * n_rows:
-                cells = [
-                    f"{types[g].name} {self._write_value(i, g)}" for g in given[:n]
-                ]
-                found = (
-                    f"{agreeing:,} of {n_rows:,} other rows with {join_names(cells)}"
-                )
-        return found
+            agree = bool(np.mean(codes == own) > _MOST)
+        return agree
 
-    def _find_same(self, i: int, k: int) -> NDArray[np.int64]:
-        """Find the rows of `among` with the same value of feature k as row i."""
+    def _is_contradicted(
+        self, i: int, j: int, own: int, likely: list[int], given: list[int]
+    ) -> bool:
+        """Whether most other rows with the cells `given` have none of the likely bins.
+
+        Rows with the same bins are asked, if there are three, and those with the very
+        same values, if there are five.
+        """
+        same = self._list_codes(i, j, own, given)
+        near = self._list_codes(i, j, own, given, near=True)
+        asked = [near] if len(near) >= _FEWEST_ASKED else []
+        asked += [same] if len(same) >= FEWEST_ROWS else []
+        return any(np.isin(codes, likely).mean() <= _MOST for codes in asked)
+
+    def _list_codes(
+        self, i: int, j: int, own: int, given: list[int], *, near: bool = False
+    ) -> NDArray[Any]:
+        """List the observed codes of feature j in other rows with the cells `given`.
+
+        One row like row i is left out.
+        """
+        rows = self._find_same(i, given[0], near)
+        for k in given[1:]:
+            rows = np.intersect1d(rows, self._find_same(i, k, near))
+        codes = self._among.bins[self._among.index[rows], j]
+        codes = codes[codes != self._among.missing]
+        return np.delete(codes, np.flatnonzero(codes == own)[:1])
+
+    def _find_same(self, i: int, k: int, near: bool) -> NDArray[np.int64]:
+        """Find the rows of `among` with the value of feature k, or bin, of row i."""
         column, other = self._coded.columns[k], self._among.columns[k]
         if not column.observed[i]:
             return np.flatnonzero(~other.observed)
@@ -653,9 +683,14 @@ class _Writer:
             places = {label: at for at, label in enumerate(other.labels or ())}
             self._sorted[k] = order, other.values[order], places
         order, values, places = self._sorted[k]
-        value = column.values[i]
+        value, bins = column.values[i], self._coded.model.bins[k]
         if column.type.kind == "categorical":
             value = places.get(column.labels[value], len(places))
+        elif near:
+            limits = np.concatenate([[-np.inf], bins.midpoints, [np.inf]])
+            at = np.searchsorted(bins.midpoints, value)
+            first, last = np.searchsorted(values, limits[at : at + 2], "right")
+            return np.asarray(order[first:last])
         first, last = (np.searchsorted(values, value, side) for side in _SIDES)
         return np.asarray(order[first:last])
 
@@ -691,7 +726,7 @@ class _Writer:
         return prior, shares, kept
 
     def _name_bins(self, j: int, likely: list[int]) -> str:
-        """Name the expected bins of feature j: a range, or categories with "or"."""
+        """Name the expected bins of feature j: a range, or at most three categories."""
         names = self._names[j]
         if names.n_ordered and likely[-1] < names.n_ordered:
             clipped = self._name_clipped_range(j, likely[0], likely[-1])
@@ -699,9 +734,9 @@ class _Writer:
                 return clipped
             name = names.name(likely[0], likely[-1])
             return "a value" if name == "observed" else name
-        named = [names.name(k, k) for k in likely[:_MOST_NAMED]]
         if len(likely) > _MOST_NAMED:
-            named[-1] = "another value"
+            return ""
+        named = [names.name(k, k) for k in likely]
         return " or ".join([", ".join(named[:-1]), named[-1]] if named[1:] else named)
 
     def _name_clipped_range(self, j: int, first: int, last: int) -> str:

@@ -391,3 +391,19 @@ def test_a_total_is_written_without_a_cluster(tmp_path):
     assert [line.split(",")[1] for line in out.read_text().splitlines()[1:]] == [
         "15", "16", "17", "18", "19",
     ]  # fmt: skip
+
+
+def test_rows_whose_unusual_cells_others_confirm_are_no_outliers(tmp_path, capfd):
+    """All who are 65 are "middle", in a bin with older ones, who are "old"."""
+    rng = np.random.default_rng(2)
+    age = rng.integers(18, 90, 900)
+    table = pd.DataFrame({"age": age, "p": 90 + age / 2 + rng.normal(0, 5, 900)})
+    table["group"] = np.select([age < 45, age <= 65], ["young", "middle"], "old")
+    path, out = tmp_path / "ages.csv", tmp_path / "out.csv"
+    table.to_csv(path, index=False)
+    assert run_inside("outliers", path, "--share", "0.02", "-o", out) == 0
+    found = pd.read_csv(out)
+    named = found["reasons"].fillna("") != ""
+    assert named.tolist() == found["outlier"].tolist()
+    assert 0 < named.sum() < 18
+    assert f"{18 - named.sum()} rows of these left out" in capfd.readouterr().err

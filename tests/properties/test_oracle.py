@@ -226,7 +226,7 @@ def test_a_cell_decides_by_hand():
     rule = fit(labels(*rows)).pairwise
     assert rule.decide([MISSING, 0], 0) is None
     rule = fit(labels(*rows, ("a", "x"), ("b", "y"))).pairwise
-    assert rule.decide([MISSING, 0], 0) == (1, 21, 0)
+    assert rule.decide([MISSING, 0], 0) == (1, 21, 0, 0)
     rest = rule.share(
         rule.add_up([MISSING, 0], 0, rule.smoothing, None, rule.weights[0]), 0, 1
     )
@@ -234,7 +234,25 @@ def test_a_cell_decides_by_hand():
     assert got == pytest.approx([1 - 1 / 23 + rest[0] / 23, rest[1] / 23])
     rule = fit(labels(*rows, *rows, ("a", "y"))).pairwise  # "y" has come with both
     assert rule.decide([MISSING, 1], 0) is None
-    assert rule.decide([MISSING, 0], 0) == (1, 40, 0)
+    assert rule.decide([MISSING, 0], 0) == (1, 40, 0, 0)
+
+
+def test_an_observed_feature_decides_by_hand():
+    """Who has a number of cigarettes smokes, whatever the number, but for one row."""
+    rows = [("no", None)] * 150 + [("yes", f"v{k % 10}") for k in range(50)]
+    rule = fit(labels(*rows)).pairwise
+    assert rule.decide([MISSING, 5], 0) == (1, 50, 1, 0)
+    assert rule.decide([MISSING, MISSING], 0) is None
+    got = rule.estimate([MISSING, 5], 0)[0]
+    assert 0 < got < 1 / 52
+    rule = fit(labels(*rows, ("no", "v5"))).pairwise
+    assert rule.decide([MISSING, 5], 0) == (1, 50, 1, 1)
+    rule = fit(labels(*rows, ("no", "v95"))).pairwise  # a code of exceptions only
+    assert rule.decide([MISSING, 10], 0) is None
+    assert rule.decide([MISSING, 5], 0) == (1, 50, 1, 1)
+    informative = fit(labels(*rows), informative=[1]).pairwise
+    assert informative.decide([MISSING, 5], 0) == (1, 50, 1, 0)
+    assert informative.decide([MISSING, 10], 0) == (1, 150, 0, 0)
 
 
 def test_left_out_rows_are_those_of_a_table_without_them():

@@ -111,8 +111,42 @@ def test_wide_tables_decide_only_where_all_codes_are_kept(monkeypatch):
     assert (cells["level"][100:] == "determined").tolist() == known.tolist()
 
 
+def skipped_question(n_odd=1):
+    """Only smokers have a number of cigarettes, but for few; others are asked more."""
+    rng = np.random.default_rng(0)
+    smoker = np.where(rng.random(600) < 0.25, "yes", "no")
+    number = np.where(smoker == "yes", rng.integers(1, 11, 600), np.nan)
+    odd = np.flatnonzero(smoker == "no")[:n_odd]
+    number[odd] = 5
+    more = np.where(np.isnan(number), np.nan, rng.normal(size=600))
+    return pd.DataFrame({"smoker": smoker, "number": number, "more": more})
+
+
+@pytest.mark.parametrize("codes", [2048, 0])
+@pytest.mark.parametrize("missingness", ["ignorable", "informative"])
+def test_that_a_feature_is_observed_decides(monkeypatch, codes, missingness):
+    monkeypatch.setattr(row_summary, "MOST_CODES", codes)
+    frame = skipped_question()
+    new = pd.DataFrame({"smoker": [None] * 10, "number": np.arange(1.0, 11)})
+    new["more"] = np.nan
+    pk = plain(
+        dtype=np.float64, missingness={"number": missingness, "more": "ignorable"}
+    )
+    cells = pk.fit(frame).provenance(new)
+    cells = cells[cells["feature"] == 0]
+    assert cells["level"].tolist() == ["determined"] * 10
+    assert set(cells["column_names"][:, 0]) == {"number"}
+    n = int((frame["smoker"] == "yes").sum())
+    assert (cells["certainty"] >= 1 - 2 / (n + 3)).all()
+    assert (dense(pk.transform(new))[:, 1] > 1 - 2 / (n + 3)).all()
+    cell = pk.fit(skipped_question(2)).provenance(new[4:5])[0]
+    assert cell["level"] == "evidence"  # 2 exceptions are too many for 147 rows
+
+
 def test_batches_and_files_decide_alike(tmp_path):
     frame, _ = dependent_table(600, 5, seed=3)
+    frame = pd.concat([frame, skipped_question()], axis=1)
+    frame.loc[590:, "smoker"] = None
     pk = ProximityKernel(dtype=np.float64).fit(frame)
     parts = ProximityKernel(dtype=np.float64).fit_batches([frame[:100], frame[100:]])
     pk.save(tmp_path / "m")

@@ -80,6 +80,12 @@ def chances_of_levels(shares, held):
     return out
 
 
+def find_doubt(column):
+    """The probability of another label where all N are equal: 1 / (N + 2)."""
+    known = [v for v in column.values if v is not None]
+    return 1 / (len(known) + 2) if len(set(known)) == 1 else 0
+
+
 @given(tables(max_rows=20, max_columns=4), parameters())
 def test_values_are_those_of_the_definition(both, options):
     frame, new = both
@@ -97,20 +103,23 @@ def test_values_are_those_of_the_definition(both, options):
         held = by_bin(columns[j].values, reference.cells[j])
         if not columns[j].numeric:
             best = max(shares)
-            assert uncertainty == pytest.approx(1 - best, abs=1e-9)
+            sure = best - find_doubt(columns[j])
+            assert uncertainty == pytest.approx(1 - sure, abs=1e-9)
             at = reference.cells[j].categories.index(got)
             assert shares[at] == pytest.approx(best)
         elif isinstance(dtype, pd.CategoricalDtype):
             levels = list(dtype.categories)
             chances = chances_of_levels(shares, held)
             best = max(chances.values())
-            assert uncertainty == pytest.approx(1 - best, abs=1e-9)
+            sure = best - find_doubt(columns[j])
+            assert uncertainty == pytest.approx(1 - sure, abs=1e-9)
             assert chances[levels.index(got)] == pytest.approx(best)
         else:
             mean, deviation = expect_number(shares, held, reference.cells[j].centers)
             if dtype == "boolean":
                 assert got == (mean > 0.5) or mean == pytest.approx(0.5)
-                assert uncertainty == pytest.approx(min(mean, 1 - mean), abs=1e-6)
+                doubt = max(min(mean, 1 - mean), find_doubt(columns[j]))
+                assert uncertainty == pytest.approx(doubt, abs=1e-6)
                 continue
             eps = 1e-6 if dtype == np.float32 else 1e-9
             assert uncertainty == pytest.approx(deviation, abs=1e-6, rel=1e-6)
@@ -187,7 +196,7 @@ def test_informative_gaps_are_filled_given_that_the_cell_is_not_missing(both, op
                 shares = np.array(counts)
             shares = shares / shares.sum()
             if not columns[j].numeric:
-                wanted = 1 - shares.max()
+                wanted = 1 - shares.max() + find_doubt(columns[j])
             elif isinstance(frame.dtypes.iloc[j], pd.CategoricalDtype):
                 continue
             else:
@@ -195,7 +204,7 @@ def test_informative_gaps_are_filled_given_that_the_cell_is_not_missing(both, op
                 held = by_bin(columns[j].values, cells)
                 mean, wanted = expect_number(shares, held, cells.centers)
                 if frame.dtypes.iloc[j] == "boolean":
-                    wanted = min(mean, 1 - mean)
+                    wanted = max(min(mean, 1 - mean), find_doubt(columns[j]))
             assert spread.iloc[i, j] == pytest.approx(wanted, abs=1e-6, rel=1e-6)
 
 

@@ -195,8 +195,8 @@ def test_rows_come_back_as_rows_with_cells_like_theirs():
     assert filled == [rows[0], rows[1], rows[0]]
     assert [type(cell) for cell in filled[2]] == [type(cell) for cell in rows[0]]
     assert type(filled[1]) is tuple
-    zero, none = 0.0, dt.timedelta(0)
-    assert spread[2] == [zero, zero, zero, none, none, none, zero, zero]
+    zero, none, other = 0.0, dt.timedelta(0), 1 / 4  # another label than both rows have
+    assert spread[2] == [zero, other, other, none, none, none, zero, zero]
 
 
 @pytest.mark.parametrize("fill_value", [np.nan, 0.0])

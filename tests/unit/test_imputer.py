@@ -480,3 +480,20 @@ def test_bad_options_are_named(frame):
     for name in ("keep_empty_features", "round_whole"):
         with raises_naming(ValueError, name):
             ProximityImputer(**{name: "yes"}).fit(frame)
+
+
+@pytest.mark.parametrize("n", [1, 8])
+def test_the_only_value_of_a_column_is_not_certain(n):
+    table = pd.DataFrame({"a": range(n + 2), "city": ["Rome"] * n + [None] * 2})
+    table["paid"] = pd.array([False] * n + [None] * 2, dtype="boolean")
+    imputer = ProximityImputer().fit(table)
+    unsure = imputer.uncertainty(table)[n:]
+    for name in ("city", "paid"):
+        assert unsure[name].tolist() == pytest.approx([1 / (n + 2)] * 2)
+    found = imputer.probabilities(table)[:4]
+    assert found["label"].tolist() == ["Rome", None, False, True]
+    chances = [(n + 1) / (n + 2), 1 / (n + 2)] * 2
+    assert found["probability"].tolist() == pytest.approx(chances)
+    filled = imputer.transform(table)
+    assert filled["city"].tolist() == ["Rome"] * (n + 2)
+    assert not filled["paid"].any()

@@ -327,6 +327,7 @@ def _print_unlike(invocation: Invocation, old: LoadedTable, new: LoadedTable) ->
         parts += [str(one) for one in own if one.feature not in odd]
         texts[i] = "; ".join(parts)
     labels = label_rows(new)
+    order = order[texts[order] != ""]  # the others are confirmed by other rows
     alone = order[~unlike[order]]
     for some in (order[unlike[order]], alone):
         if len(some) and some is alone:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ import pandas as pd
 
 from .. import ProximityOutliers
 from .._shared.wording import counted, write_share
-from .._surprise import FALSE_ALARMS
+from .._surprise import FALSE_ALARMS, MOST_OUTLIERS
 from ..io import InputError
 from . import fitting
 from .program import Invocation
@@ -67,13 +66,30 @@ def _list_outliers(invocation: Invocation, model: Any, table: Any, coded: Any) -
             noun = "outlier" if len(explained) else "row"
             invocation.note(f"The {counted(top, f'most unusual {noun}')}:")
     if top is not None:
-        rows = explained = np.argsort(-scores, kind="stable")[:top]
+        rows = explained = np.argsort(-scores, kind="stable")
     texts = np.full(len(scores), "", dtype=object)
     if options.reasons:
+        n, confirmed = 0, []
         for row, reasons in _iterate_reasons(
-            invocation, model, coded, explained, options.reasons
+            invocation, model, coded, explained, options.reasons, top
         ):
             texts[row] = ("\n" if shown else "; ").join(map(_write_reason, reasons))
+            if outlying[row] and not reasons:
+                confirmed.append(row)
+                continue
+            n += 1
+            if n == top:
+                break
+        outlying[confirmed] = False
+        if confirmed:
+            invocation.note(
+                f"{counted(len(confirmed), 'row')} of these left out: most other rows "
+                "with the same values confirm what is unusual."
+            )
+        if top is not None:
+            rows = rows[~np.isin(rows, confirmed)]
+    if top is not None:
+        rows = rows[:top]
     results = {"score": scores.round(6), "outlier": outlying, "reasons": texts}
     if shown and len(set(outlying[rows])) == 1:
         del results["outlier"]
@@ -95,7 +111,7 @@ def _list_cells(invocation: Invocation, model: Any, table: Any, coded: Any) -> A
     order = np.argsort(-cells, axis=None, kind="stable")
     order = order[cells.ravel()[order] > 0]
     names, n = list(table.frame), options.top or len(order)
-    while True:  # until enough of the first n cells are not confirmed by similar rows
+    while True:  # until enough of the first n cells have a reason
         row, feature = np.divmod(order[:n], cells.shape[1])
         found = {
             (i, reason.feature): reason
@@ -104,13 +120,15 @@ def _list_cells(invocation: Invocation, model: Any, table: Any, coded: Any) -> A
             )
             for reason in reasons
         }
-        listed = [found[i, names[j]] for i, j in zip(row, feature, strict=True)]
-        wrong = [not one.confirmed or bool(one.side) for one in listed]
-        if n >= len(order) or sum(wrong) >= options.top:
+        cell = [
+            (i, names[j]) for i, j in zip(row.tolist(), feature.tolist(), strict=True)
+        ]
+        cell = [at for at in cell if at in found]
+        if n >= len(order) or len(cell) >= options.top:
             break
         n *= 2
-    row = row[wrong][: options.top]
-    listed = list(compress(listed, wrong))[: options.top]
+    row = [i for i, _ in cell[: options.top]]
+    listed = [found[at] for at in cell[: options.top]]
     results = {
         "column": [one.feature for one in listed],
         "value": [one.value for one in listed],
@@ -130,6 +148,12 @@ def _describe_outliers(scores: Any, model: Any, *, fitted: bool) -> str:
         alarms = (
             f" {write_share(FALSE_ALARMS)} of rows sampled from the model score higher."
         )
+    elif fitted and model.contamination == "auto":
+        alarms = (
+            f" The limit is taken from the rows: more than {write_share(MOST_OUTLIERS)}"
+            f" of them score higher than {write_share(1 - FALSE_ALARMS)} of rows sampled "
+            "from the model."
+        )
     if not n:
         return (
             f"None of {of_all} is an outlier: the highest score is "
@@ -142,12 +166,17 @@ def _describe_outliers(scores: Any, model: Any, *, fitted: bool) -> str:
 
 
 def _iterate_reasons(
-    invocation: Invocation, model: Any, coded: Any, rows: Any, most: int
-) -> Iterator[tuple[int, Any]]:
-    """Yield the index and the reasons of each row in `rows`, with a progress bar."""
-    with invocation.progress("finding reasons", len(rows)) as advance:
-        for start in range(0, len(rows), _BLOCK):
-            block = rows[start : start + _BLOCK]
+    invocation: Invocation, model: Any, coded: Any, rows: Any, most: int,
+    wanted: int | None = None,
+) -> Iterator[tuple[int, Any]]:  # fmt: skip
+    """Yield the index and the reasons of each row in `rows`, with a progress bar.
+
+    The caller stops after about `wanted` rows; None means that it takes all.
+    """
+    step = min(wanted or _BLOCK, _BLOCK)
+    with invocation.progress("finding reasons", wanted or len(rows)) as advance:
+        for start in range(0, len(rows), step):
+            block = rows[start : start + step]
             reasons = model.reasons(coded.take(block), most, among=coded)
             yield from zip(block, reasons, strict=True)
             advance(len(block))

@@ -98,8 +98,7 @@ def find_surprising_rows(
         shown = [
             (j, one)
             for j, one in listed
-            if cells[i, j]
-            and (one.side or not (one.confirmed or judge.is_confirmed(coded_row, j)))
+            if cells[i, j] and (one.side or not judge.is_confirmed(coded_row, j))
         ][:_N_CELLS]
         if shown:
             texts = [_describe_reason(columns[j], i, one) for j, one in shown]
