@@ -151,8 +151,8 @@ def _describe_outliers(scores: Any, model: Any, *, fitted: bool) -> str:
     elif fitted and model.contamination == "auto":
         alarms = (
             f" The limit is taken from the rows: more than {write_share(MOST_OUTLIERS)}"
-            f" of them score higher than {write_share(1 - FALSE_ALARMS)} of rows sampled "
-            "from the model."
+            f" of them score higher than {write_share(1 - FALSE_ALARMS)} of rows "
+            "sampled from the model."
         )
     if not n:
         return (
