@@ -52,9 +52,9 @@ _LEAST_ROWS = 5  # minimum number of rows per cluster: each half of a sample nee
 _N_FIRST = 5  # samples in which every number of clusters is tried
 _PLAUSIBLE = 0.6  # least stability in the first samples for a number to be tried in all
 _HALVINGS = 2  # how often a sample is split into halves
-_STABLE = 0.72
+_STABLE = 0.8  # least stability, as Tibshirani and Walther advise
+_STEADIER = 0.1  # a number less stable than the best by more than this is not stable
 _STEADIEST = 0.05  # numbers of clusters count as equally stable up to this difference
-_STEADIER = 0.2  # a number less stable than the best by more than this is not stable
 _CONNECTED = 0.7  # least stability of all numbers between the best and a larger number
 _NULLS = 3  # null tables for each sample
 _LEAST_KEPT = 0.45  # least shrinkage factor of differences from the mean
@@ -65,7 +65,10 @@ _STEPS = 50  # power iterations to find the first axis
 _LEAST_PAIRS = 10  # minimum number of rows that observe both columns
 _CHANCE = 1.15  # a main axis must exceed this multiple of the eigenvalue by chance
 _N_ALONG = 2  # number of columns named along the first axis
-_OPTIONS: dict[str, Any] = {"n_init": 3, "max_iter": 100, "tol": 1e-4}
+_OPTIONS: dict[str, Any] = {"max_iter": 100, "tol": 1e-4}
+_STARTS = 10  # runs of k-means on a half; from few, halves differ by local optima
+_FEW_STARTS = 3  # runs of k-means on a sample or null table; only inertias are compared
+_SURE = 7  # with fewer samples that have the number, it is called a "perhaps"
 _Floats = NDArray[np.float64]
 _Ints = NDArray[np.int64]
 
@@ -85,12 +88,15 @@ class Groups(Tabular):
     along : tuple of str
         The two columns that vary most along the first principal axis of the rows; empty
         if this axis has no more of the variance than expected by chance.
+    n_sampled : int or None
+        Rows of each sample of a large table; None if it has 90 % of the rows.
     """
 
     n_groups: int = 1
     samples: dict[int, int] = field(default_factory=dict)
     stability: dict[int, float] = field(default_factory=dict)
     along: tuple[str, ...] = ()
+    n_sampled: int | None = None
 
     def __str__(self) -> str:
         return describe_groups(self.n_groups, self)
@@ -152,7 +158,10 @@ def find_groups(
                 found[s] = max(own)
     votes = Counter(found)
     best = max(votes, key=lambda k: (votes[k], stability.get(k, 0)))
-    return Groups(best, dict(sorted(votes.items())), stability, table.along())
+    capped = round(_SHARE * float(rows.counts.sum())) > _MOST_ROWS
+    n_sampled = _MOST_ROWS if capped else None
+    counted = dict(sorted(votes.items()))
+    return Groups(best, counted, stability, table.along(), n_sampled)
 
 
 def describe_groups(n_clusters: int, groups: Groups | None) -> str:
@@ -190,10 +199,13 @@ def describe_groups(n_clusters: int, groups: Groups | None) -> str:
     others = groups.samples.keys() - {groups.n_groups}
     said = [groups.n_groups, *sorted(others, key=lambda k: -groups.samples[k])]
     votes = [_write_votes(groups.samples[k], k) for k in said]
-    samples = f"of {N_SAMPLES} samples of {100 * _SHARE:.0f} % of the rows, "
+    size = f"{100 * _SHARE:.0f} % of the rows"
+    size = size if groups.n_sampled is None else f"{groups.n_sampled:,} rows"
+    samples = f"of {N_SAMPLES} samples of {size}, "
     samples += join_names(votes, len(votes))
     if groups.n_groups > 1 and n_clusters == groups.n_groups:
-        return f"{n_clusters} separate groups: {samples}."
+        sure = "" if groups.samples[n_clusters] >= _SURE else "Perhaps "
+        return f"{sure}{n_clusters} separate groups: {samples}."
     if groups.n_groups > 1:
         groups_found = f"{groups.n_groups} separate groups rather than {n_clusters}"
         return f"The rows form {groups_found}: {samples}."
@@ -298,7 +310,7 @@ def _shrink_to_mean(strengths: _Floats) -> _Floats:
 
 def _compare_halves(halves: list[Rows], k: int, seed: int) -> float:
     """Cluster two halves of a sample, and return the mean prediction strength."""
-    found = [best_clustering(half, k, seed=seed, **_OPTIONS) for half in halves]
+    found = [best_clustering(half, k, _STARTS, seed=seed, **_OPTIONS) for half in halves]
     strengths = []
     for half, own, other in zip(halves, found, found[::-1], strict=True):
         placed = nearest_centers(half, other.centers).labels
@@ -387,7 +399,7 @@ def _measure_falls(matrix: sp.csr_array, numbers: list[int]) -> list[list[float]
     """
     rows = gather_rows(matrix, np.ones(matrix.shape[0]))
     inertia = {
-        k: max(best_clustering(rows, k, seed=0, **_OPTIONS).inertia, 1e-9)
+        k: max(best_clustering(rows, k, _FEW_STARTS, seed=0, **_OPTIONS).inertia, 1e-9)
         for k in {k + more for k in numbers for more in (-1, 0, 1)}
     }
     return [

@@ -88,7 +88,7 @@ class ProximityKMeans(NumberedTransformer, Clusterer, KernelEstimator):
         Number of clusters. "auto" takes the number of separate groups, up to 10, or 1
         if the rows vary gradually. Each of ten samples of 90 % of the rows gives a
         number, and the most frequent number is taken (`groups_`). A sample gives the
-        largest number that is stable (`stability_` at least 0.72), if the inertia falls
+        largest number that is stable (`stability_` at least 0.8), if the inertia falls
         by more than in simulated tables that have the same columns, rank correlations
         and missing cells, but no groups; else 1. The samples have at most 1,600 rows,
         and do not depend on `random_state`.
@@ -465,6 +465,7 @@ def _pack_groups(groups: Groups) -> dict[str, Any]:
         "samples": [*groups.samples.items()],
         "stability": [*groups.stability.items()],
         "along": groups.along,
+        "n_sampled": groups.n_sampled,
     }
 
 
@@ -472,7 +473,9 @@ def _unpack_groups(packed: dict[str, Any]) -> Groups:
     """Restore groups from the JSON values of a model file."""
     samples = {int(k): int(n) for k, n in packed["samples"]}
     stability = {int(k): float(share) for k, share in packed["stability"]}
-    return Groups(int(packed["n_groups"]), samples, stability, tuple(packed["along"]))
+    n_sampled = None if packed["n_sampled"] is None else int(packed["n_sampled"])
+    along = tuple(packed["along"])
+    return Groups(int(packed["n_groups"]), samples, stability, along, n_sampled)
 
 
 @dataclass(frozen=True)

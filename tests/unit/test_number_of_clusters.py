@@ -160,6 +160,10 @@ def test_the_sentence_counts_the_samples():
         "3 separate groups: of 10 samples of 90 % of the rows, 7 have 3, 2 have 2 and "
         "1 has none."
     )
+    groups = Groups(3, {2: 4, 3: 6}, {2: 0.9, 3: 0.8}, ("a", "b"), n_sampled=1600)
+    assert describe_groups(3, groups) == (
+        "Perhaps 3 separate groups: of 10 samples of 1,600 rows, 6 have 3 and 4 have 2."
+    )
     groups = Groups(1, {1: 8, 2: 2}, {2: 0.9}, ("a", "b"))
     assert describe_groups(1, groups) == (
         "No separate groups found: in the ranks of their values, the rows vary "
