@@ -14,7 +14,6 @@ from .._shared.wording import (
     capitalize,
     counted,
     join_names,
-    join_sentences,
     write_share,
 )
 from .display_columns import DisplayColumn
@@ -24,7 +23,7 @@ MIXED = "mixed"
 _N_TRAITS = 2  # values in the name of a cluster
 _MIN_EXCESS = 0.05  # by which the share of a typical value exceeds that in all rows
 _N_NAMED = 5  # clusters in a sentence
-_N_COLUMNS = 3  # informative columns in a sentence
+_N_COLUMNS = 3  # columns in a sentence
 _MOSTLY = 0.5  # share of missing cells, or of distinct values, above which to check
 _MANY = 20  # a column with fewer values is not checked for distinct or equal values
 _NEARLY = 0.99  # share of one value above which to check
@@ -99,17 +98,21 @@ def write_findings(
     """
     lines = [_write_clusters(clusters, kind)] if clusters else []
     if far:
-        places = [_write_far(one, names) for one in far]
-        lines.append(f"Far from all other numbers: {join_sentences(places)}.")
+        places = [_write_far(one, names) for one in far[:_N_COLUMNS]]
+        places += _count_far(far[_N_COLUMNS:])
+        lines.append(
+            f"Far from all other numbers of their column: {'; '.join(places)}."
+        )
     other = "other " if far else ""
     checked = counted(surprising["n_cells"], f"{other}observed cell")
     if surprising["rows"]:
         which, row, cell = _choose_clearest(surprising["rows"])
-        rows = counted(surprising["found"], f"{other}row has", f"{other}rows have")
+        rows = counted(surprising["found"], f"{other}row")
         lines.append(
-            f"{rows} a value that is unusual in its column or does not fit the rest of "
-            f"the row ({checked} compared). The {which} is row {names[row]}: "
-            f"{cell['feature']} {cell['text']}."
+            f"In {rows} the values, taken together, are less likely than in 99 % of rows "
+            f"sampled from the fitted model ({checked} compared). The {which} is row "
+            f"{names[row]}: {cell['feature']} {cell['text']}. Single cells of more rows "
+            "may be unusual: outliers --cells lists them."
         )
     else:
         lines.append(
@@ -157,6 +160,15 @@ def _write_far(one: Mapping[str, Any], names: Sequence[str]) -> str:
     if one["more"]:
         places.append(counted(one["more"], "more row" if places else "row"))
     return f"{one['name']} {join_names(places, len(places))}"
+
+
+def _count_far(columns: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Write how many far values the other columns have; an empty list if none."""
+    if not columns:
+        return []
+    n = sum(len(one["rows"]) + one["more"] for one in columns)
+    names = join_names([one["name"] for one in columns], _N_COLUMNS)
+    return [f"and {counted(n, 'more number')} in {names}"]
 
 
 def _write_clusters(clusters: Sequence[Mapping[str, Any]], kind: str) -> str:

@@ -309,6 +309,7 @@ def _collect_content(
         "missing_counts": counts,
         "missing": missing,
         "columns": describe_columns(columns, kernel),
+        "finer": bool(near[0].model_.leaf_names),
         "evidence": describe_evidence(kernel, columns),
         "names": names,
         "kernel": kernel,

@@ -240,8 +240,8 @@ def describe_rows(
         up to position ``n_cells``, their nearest rows that are not compared; then other
         rows.
         ``places``: positions of these rows on the map.
-        ``kept``: among the compared rows only, the mean share of the ten nearest rows
-        of a row that are also its ten nearest on the map.
+        ``kept``: the mean share of the ten nearest rows of a compared row that are also
+        its ten nearest on the map.
         ``near``: for each compared row, its nearest rows in the whole table, as
         indices into ``rows``.
         ``similarity``: of each compared row to its nearest rows, in thousandths.
@@ -258,14 +258,16 @@ def describe_rows(
         three bins, each followed by its probability in hundredths.
     """
     model, n, k = kernel.model_, len(compared), min(N_NEAREST, len(coded) - 1)
-    similarity, nearest = _find_nearest(kernel, coded, compared, k)
-    detailed = np.concatenate([compared, np.setdiff1d(nearest, compared)])
-    others = np.setdiff1d(np.arange(len(coded)), detailed)
-    room = max(0, min(MAP_ROWS, _MAX_GRADES // len(columns)) - len(detailed))
-    others = others[sample_rows(len(others), room, rng)]
-    rows = np.concatenate([detailed, others])
-    order = np.argsort(detailed)
-    near = order[np.searchsorted(detailed, nearest, sorter=order)]
+    n_kept = min(N_KEPT, len(coded) - 1)
+    similarity, nearest = _find_nearest(kernel, coded, compared, n_kept)
+    detailed = np.concatenate([compared, np.setdiff1d(nearest[:, :k], compared)])
+    rows = np.concatenate([detailed, np.setdiff1d(nearest, detailed)])
+    others = np.setdiff1d(np.arange(len(coded)), rows)
+    room = max(0, min(MAP_ROWS, _MAX_GRADES // len(columns)) - len(rows))
+    rows = np.concatenate([rows, others[sample_rows(len(others), room, rng)]])
+    order = np.argsort(rows)
+    kept = order[np.searchsorted(rows, nearest, sorter=order)]
+    near = kept[:, :k]
     n_threads = count_threads(kernel.n_jobs)
     ranked = rank_rows(model, columns, coded.take(rows), rows, n_threads)
     coded = coded.take(detailed)
@@ -282,9 +284,9 @@ def describe_rows(
         "n": n,
         "n_cells": len(detailed),
         "places": np.round(places, 3).tolist(),
-        "kept": _measure_kept_neighbors(matrix[:n], places[:n]),
+        "kept": _measure_kept_neighbors(kept, places),
         "near": near.tolist(),
-        "similarity": np.round(1000 * similarity).astype(int).tolist(),
+        "similarity": np.round(1000 * similarity[:, :k]).astype(int).tolist(),
         "agreement": np.round(100 * agreement)
         .astype(int)
         .reshape(n, k, len(columns))
@@ -326,16 +328,16 @@ def _find_nearest(
     return drop_itself(nearest.similarities, nearest.indices, compared)
 
 
-def _measure_kept_neighbors(matrix: sp.csr_array, places: NDArray[np.float64]) -> float:
-    """Compute the share of the rows' nearest rows that are also nearest on the map."""
-    k = min(N_KEPT, len(places) - 1)
-    if k < 1 or not matrix.shape[1]:
+def _measure_kept_neighbors(
+    nearest: NDArray[np.int64], places: NDArray[np.float64]
+) -> float:
+    """Compute the share of the nearest rows of each row that are nearest on the map."""
+    n, k = nearest.shape
+    if k < 1:
         return 1.0
-    near, on_map = (
-        NearestNeighbors(n_neighbors=k).fit(x).kneighbors(return_distance=False)
-        for x in (matrix, places)
-    )
-    return float((near[:, :, None] == on_map[:, None, :]).any(axis=2).mean())
+    found = NearestNeighbors(n_neighbors=k + 1).fit(places).kneighbors(places[:n])
+    _, on_map = drop_itself(*found, np.arange(n))
+    return float((nearest[:, :, None] == on_map[:, None, :]).any(axis=2).mean())
 
 
 def _grade_cells(column: DisplayColumn, rows: NDArray[np.int64]) -> dict[str, Any]:
