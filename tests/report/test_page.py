@@ -23,7 +23,7 @@ from proximity_kernel import (
 )
 from proximity_kernel._shared.wording import write_share
 from proximity_kernel.kernel import code_table
-from proximity_kernel.report import TableReport, findings, row_map
+from proximity_kernel.report import TableReport, findings, row_map, typical_values
 from proximity_kernel.report.display_columns import make_display_columns
 
 
@@ -54,11 +54,23 @@ def test_what_the_table_is(page, penguins):
     assert rows[3][1].count("<em>missing</em>") == 5
 
 
-def test_the_findings_come_first(page, clusters):
+def describe(clusters, table):
+    """The typical values of each cluster, and its name, as on the page."""
+    coded, sizes = code_table(clusters.kernel_, table), np.bincount(clusters.labels_)
+    known = typical_values.count_known_cells(coded, clusters.labels_, len(sizes))
+    typical = typical_values.list_typical_values(clusters, known, sizes)
+    names = typical_values.name_clusters(typical, sizes)
+    return [
+        {"name": name, "values": [one for one in typical if one["cluster"] == c]}
+        for c, name in enumerate(names)
+    ]
+
+
+def test_the_findings_come_first(page, clusters, penguins):
     found = [visible(one) for one in re.findall(r"<li><bdi>(.*?)</li>", page)[:4]]
-    names = findings.name_clusters(clusters.profiles_)
+    names = [card["name"] for card in describe(clusters, penguins)]
     assert found[0].startswith("The rows form 3 clusters: 44 % of the rows (typical: ")
-    assert all(name in found[0] for name in names.values())
+    assert all(name in found[0] for name in names)
     assert re.match(
         r"The rows form \d separate groups rather than 3: of 10 samples of 90 % of the "
         r"rows, \d+ have \d",
@@ -312,10 +324,10 @@ def test_the_plane_is_that_of_few_and_of_many_rows(n_rows):
     )
 
 
-def test_clusters_and_their_profiles(page, clusters):
+def test_clusters_and_their_profiles(page, clusters, penguins):
     words = visible(section(page, "rows"))
     sizes = np.bincount(clusters.labels_)
-    names = findings.name_clusters(clusters.profiles_)
+    names = [card["name"] for card in describe(clusters, penguins)]
     for c, size in enumerate(sizes):
         assert f"Cluster {c} {names[c]} {size} rows" in words
     first = clusters.profiles_[0]
@@ -339,7 +351,9 @@ def test_shares_are_those_of_the_known_cells(penguins, tmp_path):
     )
     km = ProximityKMeans(3, random_state=0).fit(table)
     words = visible(section(write(tmp_path, table, clusters=km), "rows"))
-    for one in km.profiles_:
+    listed = [one for card in describe(km, table) for one in card["values"]]
+    assert {one["feature"] for one in listed} == set(table)
+    for one in listed:
         if one["feature"] == "body_mass_g":
             continue
         known = table[one["feature"]].dropna()
@@ -350,6 +364,19 @@ def test_shares_are_those_of_the_known_cells(penguins, tmp_path):
             f"{one['feature']} {one['value']} {next(shares)}, all rows {next(shares)}"
         )
         assert said in words
+
+
+def test_a_column_with_hardly_a_known_cell_in_a_cluster_is_left_out(tmp_path):
+    """By its estimates, "u" would be typical of cluster 1, where one cell is known."""
+    table = pd.DataFrame({name: ["a"] * 60 + ["b"] * 40 for name in "xyz"})
+    table["w"] = ["s"] * 30 + ["t"] * 30 + [None] * 39 + ["u"]
+    table.loc[:9, "w"] = "u"
+    kernel = ProximityKernel(missingness="ignorable")
+    km = ProximityKMeans(2, kernel=kernel, random_state=0).fit(table)
+    assert any(one["feature"] == "w" and one["cluster"] for one in km.profiles_)
+    listed = describe(km, table)[1]["values"]
+    assert [one["feature"] for one in listed] == ["x", "y", "z"]
+    assert "w u" not in visible(section(write(tmp_path, table, clusters=km), "rows"))
 
 
 def test_the_bins_lie_on_the_histogram(page, clusters, penguins):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 import warnings
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from itertools import zip_longest
@@ -55,6 +56,19 @@ def counted(n: int, noun: str, plural: str | None = None) -> str:
     ('1 row', '2,000 rows', '2 rows have')
     """
     return f"{n:,} {noun if n == 1 else plural or f'{noun}s'}"
+
+
+def number_repeats(names: Sequence[str], numbers: Iterable[int]) -> list[str]:
+    """Append the row number to each name that several rows have.
+
+    >>> number_repeats(["a", "b", "a"], [1, 2, 3])
+    ['a (#1)', 'b', 'a (#3)']
+    """
+    counts = Counter(names)
+    return [
+        f"{name} (#{number})" if counts[name] > 1 else name
+        for name, number in zip(names, numbers, strict=True)
+    ]
 
 
 def show_controls(text: str) -> str:

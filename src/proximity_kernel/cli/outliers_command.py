@@ -21,7 +21,7 @@ from .results import (
     is_for_terminal,
     join_results,
     join_table,
-    name_rows,
+    number_rows,
     write_results,
     write_short,
 )
@@ -80,7 +80,7 @@ def _list_outliers(invocation: Invocation, model: Any, table: Any, coded: Any) -
     if options.join and not shown:
         joined = join_table(table, results)
         return joined if options.top is None else joined.loc[table.frame.index[rows]]
-    return join_results(name_rows(table), results).iloc[rows]
+    return join_results(number_rows(table), results).iloc[rows]
 
 
 def _list_cells(invocation: Invocation, model: Any, table: Any, coded: Any) -> Any:
@@ -117,7 +117,7 @@ def _list_cells(invocation: Invocation, model: Any, table: Any, coded: Any) -> A
         "score": np.round([one.score for one in listed], 6),
         "reason": [_write_reason(one) for one in listed],
     }
-    which = name_rows(table).iloc[row].reset_index(drop=True)
+    which = number_rows(table).iloc[row].reset_index(drop=True)
     return join_results(which, {k: pd.Series(v) for k, v in results.items()})
 
 

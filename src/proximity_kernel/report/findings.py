@@ -5,7 +5,7 @@ The results are computed in other files; here they are put into words.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,53 +17,13 @@ from .._shared.wording import (
     write_share,
 )
 from .display_columns import DisplayColumn
+from .typical_values import MIXED
 
-MIXED = "mixed"
-"""The name of a cluster without a typical value."""
-_N_TRAITS = 2  # values in the name of a cluster
-_MIN_EXCESS = 0.05  # by which the share of a typical value exceeds that in all rows
 _N_NAMED = 5  # clusters in a sentence
 _N_COLUMNS = 3  # columns in a sentence
 _MOSTLY = 0.5  # share of missing cells, or of distinct values, above which to check
 _MANY = 20  # a column with fewer values is not checked for distinct or equal values
 _NEARLY = 0.99  # share of one value above which to check
-
-
-def name_clusters(profiles: Iterable[Mapping[str, Any]]) -> dict[int, str]:
-    """Name each cluster by the two values that distinguish it most.
-
-    Parameters
-    ----------
-    profiles : iterable of mapping
-        Like `ProximityKMeans.profiles_`, the most distinctive value first.
-
-    Returns
-    -------
-    dict of int to str
-        Cluster -> its name.
-
-    Examples
-    --------
-    >>> from proximity_kernel import ProximityKMeans
-    >>> table = [[1.0, "a"], [1.2, "a"], [None, "a"], [8.5, "b"], [9.0, "b"]]
-    >>> km = ProximityKMeans(2, random_state=0).fit(table)
-    >>> name_clusters(km.profiles_)
-    {0: 'x1 a, x0 up to 4.85', 1: 'x1 b, x0 above 4.85'}
-    """
-    traits: dict[int, dict[str, str]] = {}
-    for one in profiles:
-        own = traits.setdefault(one["cluster"], {})
-        if is_typical(one) and one["feature"] not in own and len(own) < _N_TRAITS:
-            own[one["feature"]] = one["value"]
-    return {
-        cluster: ", ".join(f"{name} {value}" for name, value in own.items()) or MIXED
-        for cluster, own in traits.items()
-    }
-
-
-def is_typical(profile: Mapping[str, Any]) -> bool:
-    """Whether a value is clearly more common in a cluster than in all rows."""
-    return bool(profile["share"] > profile["share_overall"] + _MIN_EXCESS)
 
 
 def write_findings(

@@ -132,7 +132,7 @@ function showNear(row) {
   nameRow(row);
   const near = data.near[row];
   byId("panel-lead").textContent = near.length
-    ? `The ${near.length === 1 ? "row" : near.length + " rows"} most similar to this row. A similarity of 1 means the same label or narrow range in every column, 0 a different label or range in every column. Choose a row to see why.`
+    ? `The ${near.length === 1 ? "row" : near.length + " rows"} most similar to this row. A similarity of 1 means the same label or narrow range in every column, 0 a different label or range in every column. It is the share of what an equal row would score, and differs a little in the other direction. Choose a row to see why.`
     : "There is no other row.";
   const buttons = near.map((other, nth) => {
     const similarity = data.similarity[row][nth] / 1000;
@@ -466,6 +466,13 @@ function findRow() {
   const sought = byId("row").value.trim();
   const at = data.ids.indexOf(sought);
   if (at >= 0) return select(at);
+  // An id that several rows have is followed by the number of the row.
+  const same = data.ids.flatMap((id, i) => (id.startsWith(`${sought} (#`) ? [i] : []));
+  if (sought && same.length) {
+    select(same[0]);
+    byId("row-note").textContent = `${count(same.length, "row")} on the map have this id: ${shorten(same.map((i) => data.ids[i]).join(", "), 200)}.`;
+    return;
+  }
   byId("row-note").textContent = sought ? `No row on the map is called ${shorten(sought, 40)}.` : "";
 }
 
