@@ -208,7 +208,7 @@ def test_only_outliers_are_shown_each_reason_in_a_line(tmp_path, run_in_terminal
     table.to_csv(path, index=False)
     said = run_in_terminal("outliers", path)
     assert "2 of 90 rows are outliers: the score is above " in said.err
-    assert ". 1 % of rows sampled from the model score higher." in said.err
+    assert ". 1 % of rows sampled from the fitted model score above " in said.err
     assert "most unusual" not in said.err
     lines = [" ".join(line.split()) for line in lines_below_head(said.out)]
     assert lines[0].startswith("8 ")

@@ -128,7 +128,8 @@ def _describe_outliers(scores: Any, model: Any, *, fitted: bool) -> str:
     alarms = ""
     if fitted and model.expected_false_alarms_ is not None:
         alarms = (
-            f" {write_share(FALSE_ALARMS)} of rows sampled from the model score higher."
+            f" {write_share(FALSE_ALARMS)} of rows sampled from the fitted model score "
+            f"above {limit:.3f}."
         )
     if not n:
         return (
