@@ -211,6 +211,8 @@ class DisplayColumn:
             return _LONG_NUMBER.sub(lambda found: f"{int(found[0]):,}", name)
         if self.kind == "yes or no":
             return {"False": "no", "True": "yes"}.get(name, name)
+        if self.kind == "date":
+            return clean(name).replace("T", " ")
         return clean(name)
 
     def write(self, value: float) -> str:
