@@ -210,15 +210,14 @@ def _show_nearest(
 def _list_shared(model: Any, a: Any, b: Any) -> str:
     """List the columns in which two rows have the same value or range, if both known."""
     features = explain(model, a, b).features
-    missing = [(one.a.value is None) + (one.b.value is None) for one in features]
-    known = [one for one, n in zip(features, missing, strict=True) if n == 0]
+    n_missing = [(one.a.value is None) + (one.b.value is None) for one in features]
+    known = [one for one, n in zip(features, n_missing, strict=True) if n == 0]
     shared = [one.name for one in known if one.alike == "same"]
     shared += [one.name for one in known if one.alike == "same range"]
-    n_missing = missing.count(2)
     names = f"{len(shared)} of {len(known)}: {join_names(shared, _MAX_NAMES)}"
-    parts = [names if shared else f"none of {len(known)}"] * bool(known)
-    parts += [f"{n_missing} missing in both"] * bool(n_missing)
-    return "; ".join(parts) or "no column has a value in both"
+    in_both = n_missing.count(2)
+    more = f"; {in_both} missing in both" if in_both > len(known) else ""
+    return (names if shared else "nothing") + more
 
 
 def _list_neighbors(near: _Nearest) -> Any:
