@@ -109,7 +109,7 @@ def test_columns_missing_in_both_rows_are_not_shared(tmp_path, run_in_terminal):
     table["y"], table["z"] = np.arange(20) // 2, np.repeat(list("abcdefghij"), 2)
     table.to_csv(tmp_path / "t.csv", index=False)
     said = run_in_terminal("neighbors", tmp_path / "t.csv", "--of", "9", "-k", 1).out
-    assert "2 of 2: z and y; 7 missing in both" in said
+    assert "2 of 2: y and z; 7 missing in both" in said
 
 
 def test_rows_with_one_id_are_told_apart_by_their_numbers(tmp_path, run_in_terminal):
