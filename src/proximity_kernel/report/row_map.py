@@ -247,7 +247,7 @@ def describe_rows(
         ``similarity``: of each compared row to its nearest rows, in thousandths.
         ``agreement``: of each such pair of rows in each feature, in hundredths.
         ``columns``: a dict for each column, with its name, its kind, and whether it is
-        measured (has no labels). For the first ``n_cells`` rows: ``cells``, as indices
+        measured (has no labels), and ``steps``, if it has few numbers. For the first ``n_cells`` rows: ``cells``, as indices
         into the distinct ``texts`` (-1 if missing); ``bins`` (-1 if estimated, -2 if
         unknown), with the ``names`` of the bins that occur; and for a "fine" column,
         ``leaves`` and ``leaf_names``. For all rows: ``grades``, which give the colors,
@@ -351,6 +351,16 @@ def _grade_cells(column: DisplayColumn, rows: NDArray[np.int64]) -> dict[str, An
         rest = _GRADES[len(common)]
         grades = [place.get(v, _NO_GRADE if v != v else rest) for v in values.tolist()]
         return {"grades": "".join(grades), "legend": [column.labels[k] for k in common]}
+    distinct = np.unique(known)
+    if len(distinct) <= _MAX_LABELS:  # a color for each number
+        places = np.searchsorted(distinct, values).tolist()
+        symbols = [*_GRADES[: len(distinct)], _NO_GRADE]  # NaN is sorted last
+        legend = [column.write(one) for one in distinct]
+        return {
+            "grades": "".join(symbols[at] for at in places),
+            "legend": legend,
+            "steps": True,
+        }
     low, high = np.quantile(known, [0.02, 0.98], method="nearest")
     # Halves: the difference of two numbers may be too large for a float.
     part = (values / 2 - low / 2) / ((high / 2 - low / 2) or 1)
