@@ -242,6 +242,27 @@ def test_numbers_are_on_the_map_by_their_ranks():
     assert -0.75 < rank_table(table)[2, 1] < 0.75  # expected, from the estimate
 
 
+@pytest.mark.parametrize(
+    ("kinds", "said"),
+    [
+        ("a", "have similar ranks in the columns of numbers. The"),
+        ("b", "have the same categories in many columns. The"),
+        ("ab", "of numbers and the same categories in many columns. The"),
+        ("abc", "in many columns; missing cells count by their estimates. The"),
+    ],
+)
+def test_the_map_names_the_kinds_of_columns_that_there_are(kinds, said, tmp_path):
+    table = pd.DataFrame({"a": np.arange(30.0), "b": list("xyz") * 10})
+    table["c"] = [None, *"xy" * 14, "x"]
+    assert said in visible(write(tmp_path, table[list(kinds)]))
+
+
+def test_rows_with_one_id_have_their_number(tmp_path):
+    table = pd.DataFrame({"a": np.arange(4.0)})
+    page = write(tmp_path, table, ids=["p", "q", "p", "r"])
+    assert embedded(page)["ids"] == ["p (#1)", "q", "p (#3)", "r"]
+
+
 def test_independent_columns_are_one_cloud():
     """No empty stretch along any direction of the plane, as bins would make."""
     rng = np.random.default_rng(0)

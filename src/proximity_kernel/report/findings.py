@@ -159,7 +159,7 @@ def _write_missing(counts: Mapping[str, Any], missing: Mapping[str, Any]) -> str
     if kept:
         line += (
             f" Missing cells in {join_names(kept, _N_COLUMNS)} count as a value of "
-            "their own, because they are missing together."
+            "their own, because they are missing together more often than by chance."
         )
     return line
 

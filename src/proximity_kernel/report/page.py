@@ -312,6 +312,8 @@ def _collect_content(
         "missing_counts": counts,
         "missing": missing,
         "columns": describe_columns(columns, kernel),
+        "numbers": any(one.type.kind == "numeric" for one in coded.columns),
+        "categories": any(one.type.kind == "categorical" for one in coded.columns),
         "finer": bool(near[0].model_.leaf_names),
         "evidence": describe_evidence(kernel, columns),
         "names": names,

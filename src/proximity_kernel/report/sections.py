@@ -104,7 +104,7 @@ def find_surprising_rows(
             and (one.side or not (one.confirmed or judge.is_confirmed(coded_row, j)))
         ][:_N_CELLS]
         if shown:
-            texts = [_describe_reason(columns[j], i, one) for j, one in shown]
+            texts = [_describe_reason(columns, j, i, one) for j, one in shown]
             rows.append({"row": i, "cells": texts})
         else:
             n_confirmed += 1
@@ -117,14 +117,33 @@ def find_surprising_rows(
     }
 
 
-def _describe_reason(column: DisplayColumn, i: int, reason: Reason) -> dict[str, Any]:
+def _describe_reason(
+    columns: Sequence[DisplayColumn], j: int, i: int, reason: Reason
+) -> dict[str, Any]:
     """Describe why a cell is surprising, with values in the format of the page."""
+    column = columns[j]
     missing = bool(column.missing[i])
     value = "missing" if missing else column.write(column.values[i])
     expected = column.write_bin(reason.expected)
-    written = replace(reason, feature="", value=value, expected=expected)
+    written = replace(
+        reason,
+        feature="",
+        value=value,
+        expected=expected,
+        usual=column.write_bin(reason.usual),
+        given=tuple(_write_given(columns, one) for one in reason.given),
+    )
     text = clean(str(written).strip(), 300)
     return {"feature": column.name, "text": text, "expected": bool(expected)}
+
+
+def _write_given(columns: Sequence[DisplayColumn], text: str) -> str:
+    """Format the name of a column and a value of it, in one text, like the page."""
+    for column in columns:
+        value = text.removeprefix(f"{column.name} ")
+        if value != text:
+            return f"{column.name} {column.write_bin(value)}"
+    return text
 
 
 def count_missing_cells(columns: Sequence[DisplayColumn]) -> dict[str, Any]:

@@ -54,12 +54,13 @@ function describeCell(j, row, other) {
       likely.push(`${column.names[shares[k]]} (${shares[k + 1]} %)`);
     }
     let basis = "as in the whole column";
-    if (nMovers) basis = `from ${movers.join(", ")}`;
+    if (nMovers) basis = "from ";
     else if (nMatching) basis = `from ${count(nMatching, "matching row")}`;
     return [
       make("em", { text: "missing" }),
       make("span", { class: "note" },
-        ...whole(`estimated: ${likely.join(", ")}, ${basis}`)),
+        ...whole(`estimated: ${likely.join(", ")}, ${basis}`),
+        ...movers.flatMap((name, k) => [k ? ", " : "", breakable(name)])),
     ];
   }
   if (value === undefined) {
