@@ -70,9 +70,9 @@ def write_findings(
         rows = counted(surprising["found"], f"{other}row")
         lines.append(
             f"In {rows} the values, taken together, are less likely than in 99 % of rows "
-            f"sampled from the fitted model ({checked} compared). The {which} is row "
-            f"{names[row]}: {cell['feature']} {cell['text']}. Single cells of more rows "
-            "may be unusual: outliers --cells lists them."
+            f"sampled from the fitted model. The {which} is row {names[row]}: "
+            f"{cell['feature']} {cell['text']}. Single unusual cells are listed by "
+            "outliers --cells."
         )
     else:
         lines.append(
