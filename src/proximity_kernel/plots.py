@@ -140,7 +140,7 @@ def plot_profiles(clusters: Any, *, n_values: int = 4, ax: Axes | None = None) -
 
 
 def plot_evidence(estimator: Any, *, ax: Axes | None = None) -> Axes:
-    """Plot `column_evidence`, what each column adds to estimates of each other, in bits.
+    """Plot `column_evidence`: what columns add to estimates of each other, in bits.
 
     Parameters
     ----------

@@ -76,7 +76,9 @@ def test_far_values_are_named_with_their_rows(page):
     assert [int(row) for row in rows] == [
         *(5, 50, 500, 1000, 1500), *(9, 70, 7), 11
     ]  # fmt: skip
-    first = re.search("Far from all other numbers of their column: (.*?);", visible(page))[1]
+    first = re.search(
+        "Far from all other numbers of their column: (.*?);", visible(page)
+    )[1]
     assert first.startswith("income 990,000,000 in row 6, ")
     words = visible(page)
     for said in ("5 values of 990,000,000, far above", "2 values of -2,000,000 to"):

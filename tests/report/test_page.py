@@ -77,9 +77,9 @@ def test_the_findings_come_first(page, clusters, penguins):
         found[1],
     )
     assert re.match(
-        r"In \d+ rows? the values, taken together, are less likely than in 99 % of rows "
-        r"sampled from the fitted model. The "
-        r"clearest is row \d+: \w+ \S+: .+ expected",
+        r"In \d+ rows? the values, taken together, are less likely than in 99 % of "
+        r"rows sampled from the fitted model. "
+        r"The clearest is row \d+: \w+ \S+: .+ expected",
         found[2],
     )
     assert found[3] == (

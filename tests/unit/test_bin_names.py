@@ -65,7 +65,9 @@ def test_limits_are_not_rounded_across_values():
     assert named(pd.DataFrame({"time": time}), 2) == [
         "up to 2023-10-29T11:52:30", "above 2023-10-29T11:52:30",
     ]  # fmt: skip
-    days = pd.DataFrame({"day": pd.Timestamp("2023-10-27") + pd.to_timedelta(range(4), "D")})
+    days = pd.DataFrame(
+        {"day": pd.Timestamp("2023-10-27") + pd.to_timedelta(range(4), "D")}
+    )
     assert named(days, 2) == ["up to 2023-10-28", "above 2023-10-28"]
 
 

@@ -81,7 +81,9 @@ def _assign_rows(invocation: Invocation, model: Any, source: fitting.Source) -> 
             nearest = distances.min(axis=1).round(6)
             append(join_table(batch, {"cluster": clusters, "distance": nearest}))
         groups = _get_groups(invocation, model, source)
-        _summarize(invocation, model, sizes, known, groups)  # a terminal shows the rows below
+        _summarize(
+            invocation, model, sizes, known, groups
+        )  # a terminal shows the rows below
         _print_groups(invocation, model, groups)
 
 

@@ -349,9 +349,9 @@ def _print_unlike(invocation: Invocation, old: LoadedTable, new: LoadedTable) ->
     """Print the new rows that are unlike the old rows; write them if -o was given."""
     options = invocation.options
     kernel = fitting.make_kernel(options, ProximityOutliers())
-    hashes = _hash_rows(old, new)
-    same = np.isin(hashes[1], hashes[0])
-    if np.array_equal(*map(np.sort, hashes)):
+    a, b = _hash_rows(old, new)
+    same = np.isin(b, a)
+    if np.array_equal(np.sort(a), np.sort(b)):
         _print(invocation, "The files have the same rows.")
     elif same.any():
         rows = counted(int(same.sum()), "new row is", "new rows are")
@@ -379,11 +379,9 @@ def _print_unlike(invocation: Invocation, old: LoadedTable, new: LoadedTable) ->
         beyond |= (own != "").to_numpy()
     if found:
         cells = [f"{n!r} ({int((own != '').sum()):,})" for n, own in found.items()]
-        _print(
-            invocation,
-            "New categories, or numbers outside the old range: "
-            f"{join_names(cells, 8)}. {_compare_counts(beyond, were_beyond, 'such cells')}.",
-        )
+        rows = _compare_counts(beyond, were_beyond, "such cells")
+        what = "New categories, or numbers outside the old range"
+        _print(invocation, f"{what}: {join_names(cells, 8)}. {rows}.")
     score = f"an outlier score above {limit:.1f}"
     _print(invocation, f"{_compare_counts(unlike, before > limit, score)}.")
     order = np.argsort(-scores, kind="stable")

@@ -161,8 +161,8 @@ def _describe_scale(model: Any, coded: Any) -> str:
     chance = 1 - np.median(distances[np.triu_indices(len(some), 1)])
     return (
         f"The similarity (0 to 1) is usually {nearest:.2f} between a row and its "
-        f"nearest row, and {chance:.2f} between two random rows. It is the share of what "
-        "an equal row would score, and differs a little in the other direction."
+        f"nearest row, and {chance:.2f} between two random rows. It is the share of "
+        "what an equal row would score, and differs a little in the other direction."
     )
 
 
@@ -208,7 +208,7 @@ def _show_nearest(
 
 
 def _list_shared(model: Any, a: Any, b: Any) -> str:
-    """List the columns in which two rows have the same value or range, if both known."""
+    """List the columns known in both rows that have the same value or range."""
     features = explain(model, a, b).features
     n_missing = [(one.a.value is None) + (one.b.value is None) for one in features]
     known = [one for one, n in zip(features, n_missing, strict=True) if n == 0]

@@ -69,8 +69,8 @@ def write_findings(
         which, row, cell = _choose_clearest(surprising["rows"])
         rows = counted(surprising["found"], f"{other}row")
         lines.append(
-            f"In {rows} the values, taken together, are less likely than in 99 % of rows "
-            f"sampled from the fitted model. The {which} is row {names[row]}: "
+            f"In {rows} the values, taken together, are less likely than in 99 % of "
+            f"rows sampled from the fitted model. The {which} is row {names[row]}: "
             f"{cell['feature']} {cell['text']}. Single unusual cells are listed by "
             "outliers --cells."
         )

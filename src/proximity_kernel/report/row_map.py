@@ -247,8 +247,8 @@ def describe_rows(
         ``similarity``: of each compared row to its nearest rows, in thousandths.
         ``agreement``: of each such pair of rows in each feature, in hundredths.
         ``columns``: a dict for each column, with its name, its kind, and whether it is
-        measured (has no labels), and ``steps``, if it has few numbers. For the first ``n_cells`` rows: ``cells``, as indices
-        into the distinct ``texts`` (-1 if missing); ``bins`` (-1 if estimated, -2 if
+        measured (has no labels), and ``steps`` if it has few different numbers. For the
+        first ``n_cells`` rows: ``cells``, as indices into the distinct ``texts`` (-1 if missing); ``bins`` (-1 if estimated, -2 if
         unknown), with the ``names`` of the bins that occur; and for a "fine" column,
         ``leaves`` and ``leaf_names``. For all rows: ``grades``, which give the colors,
         and their ``legend``.
@@ -335,8 +335,9 @@ def _measure_kept_neighbors(
     n, k = nearest.shape
     if k < 1:
         return 1.0
-    found = NearestNeighbors(n_neighbors=k + 1).fit(places).kneighbors(places[:n])
-    _, on_map = drop_itself(*found, np.arange(n))
+    index = NearestNeighbors(n_neighbors=k + 1).fit(places)
+    distances, found = index.kneighbors(places[:n])
+    _, on_map = drop_itself(distances, found, np.arange(n))
     return float((nearest[:, :, None] == on_map[:, None, :]).any(axis=2).mean())
 
 
@@ -354,10 +355,10 @@ def _grade_cells(column: DisplayColumn, rows: NDArray[np.int64]) -> dict[str, An
     distinct = np.unique(known)
     if len(distinct) <= _MAX_LABELS:  # a color for each number
         places = np.searchsorted(distinct, values).tolist()
-        symbols = [*_GRADES[: len(distinct)], _NO_GRADE]  # NaN is sorted last
+        few = [*_GRADES[: len(distinct)], _NO_GRADE]  # NaN is sorted last
         legend = [column.write(one) for one in distinct]
         return {
-            "grades": "".join(symbols[at] for at in places),
+            "grades": "".join(few[at] for at in places),
             "legend": legend,
             "steps": True,
         }
