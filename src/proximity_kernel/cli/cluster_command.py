@@ -13,6 +13,7 @@ from .._groups import describe_groups, name_kind
 from .._shared.wording import counted, write_share
 from ..io import InputError
 from ..io.write import write_frame
+from ..kernel import code_table
 from ..report.typical_values import (
     count_known_cells,
     list_typical_values,
@@ -70,7 +71,7 @@ def _assign_rows(invocation: Invocation, model: Any, source: fitting.Source) -> 
     shown = is_for_terminal(options)
     with open_results(invocation) as append:
         for start, batch in source.read("assigning rows", all_columns=not shown):
-            coded = source.code(model, batch)
+            coded = code_table(model.kernel_, source.code(model, batch))
             distances = model.transform(coded)
             clusters = distances.argmin(axis=1)
             sizes = sizes + np.bincount(clusters, minlength=model.n_clusters_)

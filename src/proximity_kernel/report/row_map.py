@@ -248,10 +248,10 @@ def describe_rows(
         ``agreement``: of each such pair of rows in each feature, in hundredths.
         ``columns``: a dict for each column, with its name, its kind, and whether it is
         measured (has no labels), and ``steps`` if it has few different numbers. For the
-        first ``n_cells`` rows: ``cells``, as indices into the distinct ``texts`` (-1 if missing); ``bins`` (-1 if estimated, -2 if
-        unknown), with the ``names`` of the bins that occur; and for a "fine" column,
-        ``leaves`` and ``leaf_names``. For all rows: ``grades``, which give the colors,
-        and their ``legend``.
+        first ``n_cells`` rows: ``cells``, as indices into the distinct ``texts`` (-1 if
+        missing); ``bins`` (-1 if estimated, -2 if unknown), with the ``names`` of the
+        bins that occur; and for a "fine" column, ``leaves`` and ``leaf_names``. For all
+        rows: ``grades``, which give the colors, and their ``legend``.
         ``estimates``: for each estimated cell a list of integers: the position of its
         row, the feature, the number of matching rows (0 if none was matched), the
         number of features that changed the estimate most, these features, and up to
