@@ -70,7 +70,7 @@ _DATE_UNITS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}  # units per secon
 _EXACT = 1e15  # whole numbers below this are formatted with all their digits
 _EQUAL = 1e-6  # with a smaller standard deviation, the values of a bin count as equal
 _DIGITS = 4  # significant digits, unless two numbers need more digits to differ
-_ROUNDED = 1e-3  # rounding of a limit, as a share of the least distance of two limits
+_ROUNDED = 3e-3  # rounding of a limit, as a share of the least distance of two limits
 
 
 @dataclass(frozen=True)
