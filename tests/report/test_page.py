@@ -297,6 +297,21 @@ def measure_kept(table, places):
     return (near[:, :, None] == on_map[:, None]).any(axis=2).mean()
 
 
+def test_kept_neighbors_are_sought_among_all_rows_of_the_map(
+    penguins, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(row_map, "COMPARED_ROWS", 100)
+    data = embedded(write(tmp_path, penguins))
+    assert data["n"] == 100
+    places, rows = np.array(data["places"]), np.array(data["rows"])
+    near = ProximityNeighbors(10).fit(penguins).kneighbors(return_distance=False)
+    far = cdist(places[:100], places)
+    far[np.arange(100), np.arange(100)] = np.inf
+    on_map = rows[np.argsort(far, axis=1, kind="stable")[:, :10]]
+    kept = (near[rows[:100], :, None] == on_map[:, None]).any(axis=2).mean()
+    assert data["kept"] == pytest.approx(kept, abs=0.02)
+
+
 def test_with_opentsne_more_of_the_most_similar_rows_are_near(
     page, penguins, clusters, tmp_path, monkeypatch
 ):
